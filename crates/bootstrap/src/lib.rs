@@ -81,6 +81,11 @@ pub trait Bootstrap: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether a failure of processes that are started ends this one as well.
+    fn ends_with_started(&self) -> bool {
+        true
+    }
+
     /// What the processes gave that have had this job started, if there are such.
     fn parents(&self) -> Option<String> {
         None

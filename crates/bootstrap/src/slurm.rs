@@ -92,6 +92,11 @@ impl Bootstrap for Step {
         Ok(ended.ok())
     }
 
+    /// They are a step of their own.
+    fn ends_with_started(&self) -> bool {
+        false
+    }
+
     fn parents(&self) -> Option<String> {
         environment::take_parents()
     }

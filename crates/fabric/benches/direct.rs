@@ -34,7 +34,7 @@ const MESSAGE: usize = LEN - 1024;
 struct Quiet;
 
 impl Events for Quiet {
-    fn peer_failed(&self, pe: usize, reason: &str) -> ! {
+    fn peer_failed(&self, pe: usize, reason: &str) {
         eprintln!("PE {pe} failed: {reason}");
         std::process::exit(1);
     }

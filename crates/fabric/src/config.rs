@@ -27,6 +27,8 @@ pub struct Config {
     pub peer_timeout: Duration,
     /// What goes together.
     pub aggregate: Aggregate,
+    /// Whether the owner goes on when a PE has failed, without the fabric.
+    pub survives: bool,
     /// Whether the environment may be changed: while the program has no other threads.
     pub sets_environment: bool,
 }
@@ -63,6 +65,7 @@ impl Default for Config {
             tick: Duration::from_millis(500),
             peer_timeout: Duration::from_secs(10),
             aggregate: Aggregate::default(),
+            survives: false,
             sets_environment: true,
         }
     }

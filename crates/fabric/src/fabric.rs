@@ -248,6 +248,9 @@ impl Fabric {
         len: usize,
         keep: bool,
     ) {
+        if self.is_shut_down() {
+            return;
+        }
         let context = context.counters();
         let put = Put {
             rma: &self.rma,
@@ -277,7 +280,7 @@ impl Fabric {
         len: usize,
         keep: bool,
     ) {
-        if len == 0 {
+        if len == 0 || self.is_shut_down() {
             return;
         }
         let put = Put {
@@ -372,6 +375,9 @@ impl Fabric {
         from: *const u8,
         len: usize,
     ) {
+        if self.is_shut_down() {
+            return;
+        }
         let context = context.counters();
         let peer = self.rma.order(context, to.pe, true);
         let counter = CompletionCounter::context(context, peer, true);
@@ -392,6 +398,9 @@ impl Fabric {
     /// # Safety
     /// As for [`put`](Self::put).
     pub unsafe fn inject(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
+        if self.is_shut_down() {
+            return;
+        }
         let context = context.counters();
         let Progress { issuer, coalescer } = &*self.rma.progress;
         coalescer.drain(issuer);
@@ -414,6 +423,10 @@ impl Fabric {
     /// # Safety
     /// The destination is writable, the source is shared memory of a connected PE.
     pub unsafe fn get(&self, context: &Context, to: *mut u8, from: Remote, len: usize) {
+        if self.is_shut_down() {
+            // SAFETY: the caller promises that the destination is writable for `len` bytes.
+            return unsafe { to.write_bytes(0, len) };
+        }
         if let Some(requester) = Requester::new(&self.rma, from, Request::Read(len)) {
             let reply = requester.call();
             // SAFETY: the caller promises that the destination is writable for `len` bytes, which a
@@ -424,9 +437,14 @@ impl Fabric {
         self.complete_messages(context, from.pe);
         let pending = Pending::default();
         // SAFETY: the caller promises that the destination is writable for `len` bytes; the
-        // operations are complete on return.
-        unsafe { self.read(pending.counter(), to, from, len) };
-        self.rma.progress.wait(|| pending.is_complete());
+        // operations are complete on return, or never are.
+        unsafe {
+            self.read(pending.counter(), to, from, len);
+            self.rma.progress.wait(|| pending.is_complete());
+            if self.is_shut_down() {
+                to.write_bytes(0, len);
+            }
+        }
     }
 
     /// Waits until the PE has executed the puts of the context that are in messages: a read sees those that are
@@ -448,6 +466,9 @@ impl Fabric {
     /// # Safety
     /// As for [`get`](Self::get), until quiet.
     pub unsafe fn get_nbi(&self, context: &Context, to: *mut u8, from: Remote, len: usize) {
+        if self.is_shut_down() {
+            return;
+        }
         let context = context.counters();
         let peer = self.rma.peer_counters(context, from.pe);
         let counter = CompletionCounter::context(context, peer, false);
@@ -493,7 +514,7 @@ impl Fabric {
         blocks: Blocks,
     ) {
         let context = context.counters();
-        if blocks.is_empty() {
+        if blocks.is_empty() || self.is_shut_down() {
             return;
         }
         if blocks.are_contiguous() {
@@ -527,7 +548,7 @@ impl Fabric {
     /// # Safety
     /// As for [`get`](Self::get), for each block.
     pub unsafe fn get_blocks(&self, context: &Context, to: *mut u8, from: Remote, blocks: Blocks) {
-        if blocks.is_empty() {
+        if blocks.is_empty() || self.is_shut_down() {
             return;
         }
         if blocks.are_contiguous() {
@@ -557,6 +578,9 @@ impl Fabric {
     /// An atomic operation without result: [`Op::Write`](crate::Op::Write), `Add`, `And`, `Or` or
     /// `Xor`. Complete at quiet.
     pub fn post(&self, context: &Context, at: Remote, atomic: AtomicOp) {
+        if self.is_shut_down() {
+            return;
+        }
         let context = context.counters();
         if let Some(requester) = Requester::new(&self.rma, at, Request::Post(atomic)) {
             let peer = self.rma.order_request(context, at.pe);
@@ -569,6 +593,9 @@ impl Fabric {
 
     /// An atomic operation that returns what the word was before.
     pub fn fetch(&self, context: &Context, at: Remote, atomic: AtomicOp) -> u64 {
+        if self.is_shut_down() {
+            return 0;
+        }
         let context = context.counters();
         if let Some(requester) = Requester::new(&self.rma, at, Request::Fetch(atomic)) {
             self.rma.order_request(context, at.pe);
@@ -591,6 +618,9 @@ impl Fabric {
         atomic: AtomicOp,
         result: *mut u8,
     ) {
+        if self.is_shut_down() {
+            return;
+        }
         let context = context.counters();
         if let Some(requester) = Requester::new(&self.rma, at, Request::Fetch(atomic)) {
             let peer = self.rma.order_request(context, at.pe);
@@ -613,7 +643,20 @@ impl Fabric {
     /// Sends a record of two parts to the owner of a PE's fabric ([`Events::record_arrived`]), behind those that were sent to it
     /// before. It is complete, at quiet, when the owner has got it. False: there is no room at present.
     pub fn send_record(&self, context: &Context, pe: usize, parts: [&[u8]; 2]) -> bool {
-        append_record(&self.rma, context.counters(), pe, parts)
+        append_record(&self.rma, context.counters(), pe, parts) || self.is_shut_down()
+    }
+
+    /// Has the fabric shut down, as after [`Events::peer_failed`]: soon after, no operation does anything any more, whatever it
+    /// would give has any value, and no thread waits, for those under way neither. The memory of these may be used for
+    /// something else then. With [`Config::survives`] alone; from any thread.
+    pub fn shut_down(&self) {
+        self.shared().shutdown.ask();
+    }
+
+    /// Whether it is shut down.
+    #[inline]
+    pub fn is_shut_down(&self) -> bool {
+        self.shared().shutdown.is_done()
     }
 
     /// Whether all operations of the context are complete.

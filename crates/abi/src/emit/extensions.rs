@@ -52,7 +52,8 @@ const GROUPS: &str = "
  * that of other handles. All routines that wait for PEs of the group return -1 then, also those that wait already:
  * collectives between groups and of shmemx_group_team, shmemx_kernel_test, shmemx_kernel_wait and shmemx_kernel_serve;
  * calls of kernels return SHMEMX_REQUEST_INVALID, and dest of a collective has any content. Memory of the group can be
- * used, without effect, until shmemx_group_disconnect, which waits for the PEs of the own side alone, and returns -1.
+ * used, without effect, until shmemx_group_disconnect, which waits for the PEs of the own side alone, between nodes for
+ * none, and returns -1.
  * shmemx_spawn, accept and connect return -1 if the other side fails before all PEs are connected.
  *
  * Collectives between groups have the meaning that MPI gives those of intercommunicators: a PE gets what the PEs
@@ -102,8 +103,8 @@ typedef struct {
  * the team, and a line of the root on standard error. shmemx_group_team has first the PEs that have accepted, then those
  * that have connected; between nodes it is SHMEM_TEAM_INVALID. A port can be used again at once. A PE that fails ends all
  * connected jobs; one that ends before it is connected ends its own job alone. By
- * shmemx_port_accept_independent and shmemx_port_connect_independent, which connect with each other alone, and on one
- * node, the jobs are independent (see above).
+ * shmemx_port_accept_independent and shmemx_port_connect_independent, which connect with each other alone, the jobs are
+ * independent (see above).
  * shmemx_join does the same without a port, if the roots of both teams are at the two ends of a connected socket, whose
  * descriptor fd is on PE_root. It leaves the socket open, with nothing to be read. */
 

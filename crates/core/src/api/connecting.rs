@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use super::handles::refuse_team_of_connection;
-use crate::connection::Role;
 use crate::connection::link::Invitation;
+use crate::connection::{ConnectionError, Role};
 use crate::constants::{GROUP_INVALID, TEAM_WORLD};
 use crate::failure::fatal::{fatal, warn};
 use crate::group::Group;
@@ -148,15 +148,16 @@ fn connected(
         reproducible: rt.node.settings.reproducible,
         is_started,
     };
+    let refusal = |why: ConnectionError| match group.me == root {
+        true => GroupError::Refused(why.to_string()),
+        false => GroupError::OnRoot(group.pe(root)),
+    };
     if number < FIRST_REMOTE {
         let job = match way {
             Some(Way::Local(job)) => job,
             _ => memory_of(name, rt, number),
         };
-        return connect(name, rt, &job, role).map_err(|why| match group.me == root {
-            true => GroupError::Refused(why.to_string()),
-            false => GroupError::OnRoot(group.pe(root)),
-        });
+        return connect(name, rt, &job, role).map_err(refusal);
     }
     let (mut words, mut hub, mut alive) = ([0; Invitation::WORDS], None, None);
     if let Some(Way::Remote {
@@ -169,9 +170,21 @@ fn connected(
     }
     let words = words.map(|word| from_root(&group, root, word));
     let invitation = Invitation::from_words(number, words);
-    let handle = join(name, rt, &invitation, role, hub);
+    let all = |has_connected| all_say(&group, has_connected);
+    let made = join(name, rt, &invitation, role, hub, all);
     drop(alive);
-    Ok(handle)
+    made.map_err(refusal)
+}
+
+/// Whether all members say so.
+fn all_say(group: &Group<'_>, so: bool) -> bool {
+    if group.size == 1 {
+        return so;
+    }
+    let epoch = group.epoch();
+    epoch.publish(so.into());
+    epoch.synchronise();
+    (0..group.size).all(|member| epoch.published(member) != 0)
 }
 
 /// What the root gives to all members.

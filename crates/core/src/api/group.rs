@@ -118,7 +118,7 @@ unsafe fn on_group(
         // SAFETY: the caller promises that source and destination are valid for what the collective
         // reads and writes.
         unsafe { action.run(&call) };
-        return 0;
+        return if connection.has_failed() { -1 } else { 0 };
     }
     let group = Group::of_team(&rt.node, name, team);
     let call = Intergroup {

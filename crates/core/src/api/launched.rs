@@ -33,15 +33,22 @@ use crate::job::region::MAX_PES;
 use crate::job::service::ProgramRequest;
 use crate::runtime::{self, Runtime};
 
-/// Has the launcher of this job start a job for `members` PEs.
+/// Has the launcher of this job start a job for `members` PEs, `independent` of it or not.
 pub(super) fn start(
     name: &'static str,
     rt: &Runtime,
     members: usize,
     programs: &[ProgramRequest],
+    independent: bool,
 ) -> Result<Found, String> {
     let launcher = rt.node.job.bootstrap();
     let launcher = launcher.ok_or("no launcher has started this job")?;
+    if independent && launcher.ends_with_started() {
+        return Err(format!(
+            "independent is set, but {} ends all that it has started with one of them: start the jobs apart, and connect them by shmemx_port_accept_independent",
+            launcher.launcher()
+        ));
+    }
     let n: usize = programs.iter().map(|program| program.n_pes).sum();
     if n > MAX_PES - members {
         let most = MAX_PES - members;
@@ -72,7 +79,7 @@ pub(super) fn start(
         rt,
         &port,
         members,
-        Expected::Started,
+        Expected::Started(independent),
         Some(end.as_fd()),
     );
     match (accepted, limit) {
@@ -83,15 +90,18 @@ pub(super) fn start(
             )
         }
         // Other launchers do not say whether PEs compute: so those that come late are ended with this job.
-        (Err(PortError::SocketClosed), Some(limit)) => fatal(
-            name,
-            format_args!(
+        (Err(PortError::SocketClosed), Some(limit)) => {
+            let late = format!(
                 "the {n} PEs of {:?} have not all called shmem_init within {} s ({})",
                 programs[0].command,
                 limit.as_secs(),
                 config::SPAWN_TIMEOUT.name
-            ),
-        ),
+            );
+            match independent {
+                true => Err(late),
+                false => fatal(name, late),
+            }
+        }
         (accepted, _) => accepted.map_err(|e| e.to_string()),
     }
 }

@@ -276,17 +276,8 @@ pub fn connect_to(
 ) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
     group_of(name, rt, team, root, |members| {
-        let connected = PortName::parse(&text()).and_then(|mut port| {
-            if independent {
-                port.keep_to_node();
-            }
-            match connect_at(rt, &port, members, independent) {
-                Err(PortError::OtherHost { there, .. }) if independent => {
-                    Err(PortError::IndependentBetweenNodes(there))
-                }
-                connected => connected,
-            }
-        });
+        let port = PortName::parse(&text());
+        let connected = port.and_then(|port| connect_at(rt, &port, members, independent));
         connected.map_err(|why| why.to_string())
     })
 }
@@ -352,8 +343,8 @@ pub(super) enum Expected {
     Job,
     /// One that is.
     Independent,
-    /// The one that the launcher has been told to start.
-    Started,
+    /// The one that the launcher has been told to start, which is independent or not.
+    Started(bool),
 }
 
 impl Expected {
@@ -375,7 +366,7 @@ pub(super) fn accept_one(
     expected: Expected,
     joined: Option<BorrowedFd<'_>>,
 ) -> Result<Found, PortError> {
-    let independent = expected == Expected::Independent;
+    let independent = [Expected::Independent, Expected::Started(true)].contains(&expected);
     loop {
         let caller = port.next(joined)?;
         let most = MAX_PES - members;
@@ -384,26 +375,21 @@ pub(super) fn accept_one(
             caller.refuse(&format!("{n} PEs want to connect, and 1 to {most} can"));
             continue;
         }
-        let refusal = match &caller {
-            AnyCaller::Local(caller) if caller.independent != independent => {
-                let kind = if independent { "_independent" } else { "" };
-                Some(format!(
-                    "it calls shmemx_port_accept{kind}: call shmemx_port_connect{kind}"
-                ))
-            }
-            AnyCaller::Remote(_) if independent => Some(
-                "it calls shmemx_port_accept_independent, for jobs of its own node alone"
-                    .to_owned(),
-            ),
-            _ => None,
-        };
-        if let Some(why) = refusal {
-            caller.refuse(&why);
+        // Those that the launcher has started learn it from the invitation.
+        let knows = !matches!(expected, Expected::Started(_));
+        if knows && caller.is_independent() != independent {
+            let kind = if independent { "_independent" } else { "" };
+            caller.refuse(&format!(
+                "it calls shmemx_port_accept{kind}: call shmemx_port_connect{kind}"
+            ));
             continue;
         }
         let accepted = match caller {
             AnyCaller::Local(caller) => offer(rt, caller, members)?,
-            AnyCaller::Remote(caller) => offer_remote(name, rt, port, caller, (members, expected))?,
+            AnyCaller::Remote(caller) => {
+                let spawns = !knows;
+                offer_remote(name, rt, port, caller, (members, spawns, independent))?
+            }
         };
         if let Some(accepted) = accepted {
             return Ok(accepted);
@@ -435,7 +421,7 @@ fn offer_remote(
     rt: &Runtime,
     port: &Port,
     caller: RemoteCaller,
-    (members, expected): (usize, Expected),
+    (members, spawns, independent): (usize, bool, bool),
 ) -> Result<Option<Found>, PortError> {
     if let Err(e) = check_remote(rt) {
         let _: Option<()> = caller.refuse(&e.to_string());
@@ -444,7 +430,7 @@ fn offer_remote(
     let sizes = [members, caller.members];
     let number = FIRST_REMOTE | PortName::random_number()?;
     let (address, _) = port.name().remote().ok_or(PortError::NotOpen)?;
-    let hub = Hub::open(address.ip(), number, sizes)?;
+    let hub = Hub::open(address.ip(), number, sizes, independent)?;
     let invitation = hub.invitation().clone();
     if !caller.offer(&invitation) {
         return Ok(None);
@@ -453,7 +439,7 @@ fn offer_remote(
     let watch = Watch {
         routine: name,
         timeout: rt.node.settings.fabric_timeout,
-        spawns: expected == Expected::Started,
+        spawns,
     };
     let hub = hub.start(caller.done()?, watch)?;
     let way = Way::Remote {
@@ -512,12 +498,12 @@ pub(super) fn connect_at(
     let job = rt.node.job;
     let remote = port.remote();
     if let (Some(remote), false) = (remote, job.may_have_service()) {
-        return connect_remote(rt, remote, members);
+        return connect_remote(rt, remote, members, independent);
     }
     let offer = Offer::wait(port, members, independent, job.file.as_fd());
     let offer = match (offer, remote) {
         (Err(PortError::Closed | PortError::OtherHost { .. }), Some(remote)) => {
-            return connect_remote(rt, remote, members);
+            return connect_remote(rt, remote, members, independent);
         }
         (offer, _) => offer?,
     };
@@ -538,11 +524,12 @@ pub(super) fn connect_at(
 /// Takes an offer up at a port of another node, which has this address and secret; as [`connect_at`].
 fn connect_remote(
     rt: &Runtime,
-    (address, secret): (SocketAddr, &str),
+    port: (SocketAddr, &str),
     members: usize,
+    independent: bool,
 ) -> Result<Found, PortError> {
     check_remote(rt)?;
-    let offer = RemoteOffer::wait(address, secret, members)?;
+    let offer = RemoteOffer::wait(port, members, independent)?;
     let invitation = offer.invitation.clone();
     let first = numbers(rt, invitation.sizes.iter().sum())?;
     let way = Way::Remote {

@@ -333,11 +333,7 @@ pub fn spawn_for(
         check(&programs)?;
         match is_by_oshrun {
             true => ask(rt, parents, programs, independent),
-            false if independent => Err(
-                "independent is set, and another launcher has started this job: start it by oshrun on one node"
-                    .to_owned(),
-            ),
-            false => launched::start(name, rt, parents, &programs),
+            false => launched::start(name, rt, parents, &programs, independent),
         }
     })
 }

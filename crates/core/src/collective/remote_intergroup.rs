@@ -6,7 +6,7 @@ use ferroshmem_fabric::Remote;
 use super::intergroup::{BothSides, Part};
 use crate::choice::Collective;
 use crate::connection::Connection;
-use crate::connection::remote_job::{RemoteJob, Words};
+use crate::connection::remote_job::{Missing, RemoteJob, Words};
 use crate::failure::fatal::fatal;
 use crate::kernel::Operator;
 use crate::memory::IN_GLOBALS;
@@ -34,11 +34,15 @@ impl RemoteIntergroup<'_> {
         self.meet([self.source.1, 0, 0, 0]);
     }
 
-    /// Synchronises all members, and gives them words.
+    /// Synchronises all members, and gives them words. Once the connection has failed, whose sides are independent, what follows
+    /// does nothing.
     fn meet(&self, words: Words) {
-        let Err(member) = self.remote.sync(words) else {
+        let Err(Missing::Left(member)) = self.remote.sync(words) else {
             return;
         };
+        if self.connection.is_independent() {
+            return self.remote.fail();
+        }
         let number = self.connection.first + member;
         let of = match self.connection.own().contains(&member) {
             true => "this job",

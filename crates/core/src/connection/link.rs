@@ -13,12 +13,13 @@
 //! | hub | `END`: no member does |
 //!
 //! A link that ends before `END` says that its process has. The hub looks at those of the other side, and the first
-//! member of the other side at its own; members of one job have their launcher for that.
+//! member of the other side at its own; members of one job have their launcher for that. If the sides are independent, each member
+//! looks at its own link, and the hub at all: if one ends, it closes the others.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, IntoRawFd};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ use rustix::net::sockopt;
 
 use super::Sides;
 use super::calls::TABLE;
+use super::life::Life;
 use super::lobby::{Lobby, take_over};
 use super::started;
 use crate::failure::fatal::fatal_in_background;
@@ -56,6 +58,8 @@ pub(crate) struct Invitation {
     pub number: u32,
     /// Members of each side.
     pub sizes: [usize; 2],
+    /// Whether the end of one side is not the other's.
+    pub independent: bool,
     /// Where the hub listens.
     pub hub: SocketAddr,
     /// What its members know and no other process does.
@@ -78,7 +82,7 @@ impl Invitation {
         [
             long(&ip[..8]),
             long(&ip[8..]),
-            is_v4 << 16 | u64::from(self.hub.port()),
+            u64::from(self.independent) << 17 | is_v4 << 16 | u64::from(self.hub.port()),
             first << 32 | second,
             long(&token[..8]),
             long(&token[8..]),
@@ -89,11 +93,12 @@ impl Invitation {
     pub(crate) fn from_words(number: u32, words: [u64; Self::WORDS]) -> Self {
         let both = |i: usize| u128::from(words[i]) << 64 | u128::from(words[i + 1]);
         let ip = Ipv6Addr::from(both(0));
-        let v4 = ip.to_ipv4_mapped().filter(|_| words[2] >> 16 != 0);
+        let v4 = ip.to_ipv4_mapped().filter(|_| words[2] >> 16 & 1 != 0);
         let ip = v4.map_or(IpAddr::V6(ip), IpAddr::V4);
         Self {
             number,
             sizes: [(words[3] >> 32) as usize, words[3] as u32 as usize],
+            independent: words[2] >> 17 & 1 != 0,
             hub: SocketAddr::new(ip, words[2] as u16),
             token: both(4).to_be_bytes(),
         }
@@ -211,12 +216,18 @@ pub(crate) struct Hub {
 
 impl Hub {
     /// Opens the hub of a connection, which listens at an address of this host.
-    pub(crate) fn open(address: IpAddr, number: u32, sizes: [usize; 2]) -> io::Result<Self> {
+    pub(crate) fn open(
+        address: IpAddr,
+        number: u32,
+        sizes: [usize; 2],
+        independent: bool,
+    ) -> io::Result<Self> {
         let token = Secret::random().map_err(io::Error::other)?;
         let listener = TcpListener::bind((address, 0))?;
         let invitation = Invitation {
             number,
             sizes,
+            independent,
             hub: listener.local_addr()?,
             token: token.long_token("hub", 0),
         };
@@ -235,8 +246,12 @@ impl Hub {
     pub(crate) fn start(self, root: TcpStream, watch: Watch) -> io::Result<JoinHandle<()>> {
         end_when_silent(&root, watch.timeout)?;
         let run = move || {
-            let ended = self.run(root, watch);
-            ended.unwrap_or_else(|e| watch.lost(&e));
+            let independent = self.invitation.independent;
+            match self.run(root, watch) {
+                Err(e) if !independent => watch.lost(&e),
+                // All links are closed, which the members see.
+                _ => {}
+            }
         };
         ferroshmem_platform::thread::spawn("shmem-hub", STACK, run)
     }
@@ -298,15 +313,16 @@ impl Hub {
         Ok((greeting.member as usize, Seat { link, said }))
     }
 
-    /// Whether a failure to reach a member is the other side's: this side's launcher deals with its own.
-    fn is_of_other_side(&self, member: usize) -> bool {
-        member >= self.invitation.sizes[0]
+    /// Whether the connection is over if a member cannot be reached: if it is of this side, its launcher ends the job, which
+    /// links of the other side show unless members outlive that.
+    fn is_lost_with(&self, member: usize) -> bool {
+        self.invitation.independent || member >= self.invitation.sizes[0]
     }
 
     fn tell(&self, seats: &[Seat], bytes: &[u8]) -> io::Result<()> {
         for (member, seat) in seats.iter().enumerate() {
             match (&seat.link).write_all(bytes) {
-                Err(e) if self.is_of_other_side(member) => return Err(e),
+                Err(e) if self.is_lost_with(member) => return Err(e),
                 _ => {}
             }
         }
@@ -333,7 +349,7 @@ impl Hub {
                 }
                 match hear_one(&seats[*member].link, word) {
                     Ok(()) => missing -= 1,
-                    Err(e) if self.is_of_other_side(*member) => first = Some(e),
+                    Err(e) if self.is_lost_with(*member) => first = Some(e),
                     // This side's launcher ends the job.
                     Err(_) => {}
                 }
@@ -367,6 +383,8 @@ pub(crate) struct Link {
     watch: Watch,
     /// The hub's thread, at the PE that has it; at the first member of the other side, the thread that reads the link.
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// If the sides are independent, the thread that reads the link.
+    reader: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Link {
@@ -400,6 +418,7 @@ impl Link {
             stream,
             watch,
             thread: Mutex::new(hub),
+            reader: Mutex::default(),
         };
         Ok((link, parts(&all, n).ok_or(ErrorKind::InvalidData)?))
     }
@@ -423,22 +442,45 @@ impl Link {
         Ok(())
     }
 
+    /// Notes in `life` when the link ends, of independent sides.
+    pub(crate) fn outlive(&self, life: Arc<Life>) -> io::Result<()> {
+        life.set_link(self.stream.try_clone()?);
+        let stream = self.stream.try_clone()?;
+        let read = move || match hear_one(&stream, END) {
+            Ok(()) => life.end(),
+            Err(_) => life.fail(),
+        };
+        let thread = ferroshmem_platform::thread::spawn("shmem-link", STACK, read)?;
+        let mut place = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        *place = Some(thread);
+        Ok(())
+    }
+
     /// This member uses the connection no more, and none of its operations is under way.
     pub(crate) fn leave(&self) {
-        if let Err(e) = (&self.stream).write_all(&[END]) {
-            self.broken(&e);
+        match (&self.stream).write_all(&[END]) {
+            Err(e) if !self.is_outlived() => self.broken(&e),
+            // If it is gone, the thread that reads the link notes that.
+            _ => {}
         }
     }
 
-    /// Waits until that holds for all members.
+    /// Whether a thread notes in a [`Life`] when the link ends.
+    fn is_outlived(&self) -> bool {
+        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.is_some()
+    }
+
+    /// Waits until that holds for all members, or if these are independent, until one is gone.
     pub(crate) fn wait_for_end(&self) {
-        let thread = self
-            .thread
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        // A thread that fails ends the process.
-        match thread.map(JoinHandle::join) {
+        let take = |thread: &Mutex<Option<JoinHandle<()>>>| {
+            let mut place = thread.lock().unwrap_or_else(PoisonError::into_inner);
+            place.take()
+        };
+        // A thread that fails ends the process, unless the sides are independent.
+        let thread = take(&self.thread).map(JoinHandle::join);
+        let reader = take(&self.reader).map(JoinHandle::join);
+        match thread.or(reader) {
             Some(_) => {}
             None => hear_one(&self.stream, END).unwrap_or_else(|e| self.broken(&e)),
         }
@@ -470,8 +512,10 @@ pub(crate) fn parts(mut all: &[u8], n: usize) -> Option<Vec<Vec<u8>>> {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+    use crate::job::region::ConnectionState;
 
     const WATCH: Watch = Watch {
         routine: "test",
@@ -480,8 +524,8 @@ mod tests {
     };
 
     /// The hub of a connection, and the other side's end of its first socket.
-    fn hub(sizes: [usize; 2]) -> (Hub, TcpStream, TcpStream) {
-        let hub = Hub::open(Ipv4Addr::LOCALHOST.into(), 7, sizes).unwrap();
+    fn hub(sizes: [usize; 2], independent: bool) -> (Hub, TcpStream, TcpStream) {
+        let hub = Hub::open(Ipv4Addr::LOCALHOST.into(), 7, sizes, independent).unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let other = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         (hub, listener.accept().unwrap().0, other)
@@ -493,6 +537,7 @@ mod tests {
             let invitation = Invitation {
                 number: 5,
                 sizes: [3, 4096],
+                independent: hub.len() % 2 == 0,
                 hub: hub.parse().unwrap(),
                 token: std::array::from_fn(|i| 250 - i as u8),
             };
@@ -513,7 +558,7 @@ mod tests {
 
     #[test]
     fn members_meet_and_part_past_strangers() {
-        let (hub, root, _other) = hub([2, 3]);
+        let (hub, root, _other) = hub([2, 3], false);
         let invitation = hub.invitation().clone();
         let thread = hub.start(root, WATCH).unwrap();
         let silent = TcpStream::connect(invitation.hub).unwrap();
@@ -545,11 +590,11 @@ mod tests {
 
     #[test]
     fn a_side_that_is_gone_is_missed() {
-        let (mut hub, root, other) = hub([1, 1]);
+        let (mut hub, root, other) = hub([1, 1], false);
         drop(other);
         let missed = hub.seat_all(&root, WATCH).unwrap_err();
         assert_eq!(missed.kind(), ErrorKind::ConnectionReset);
-        let (hub, root, _other) = self::hub([1, 1]);
+        let (hub, root, _other) = self::hub([1, 1], false);
         let invitation = hub.invitation().clone();
         let joining = |me| {
             let invitation = invitation.clone();
@@ -567,5 +612,42 @@ mod tests {
         let missed = running.join().unwrap().unwrap_err();
         assert_eq!(missed.kind(), ErrorKind::UnexpectedEof);
         drop(first);
+    }
+
+    #[test]
+    fn independent_members_note_that_one_is_gone() {
+        static STATES: [AtomicU32; 4] = [const { AtomicU32::new(1) }; 4];
+
+        for gone in 0..4 {
+            let (hub, root, _other) = hub([2, 2], true);
+            let invitation = hub.invitation().clone();
+            let hub = hub.start(root, WATCH).unwrap();
+            let join = |me| {
+                let invitation = invitation.clone();
+                thread::spawn(move || {
+                    let link = Link::join(&invitation, me, b"", WATCH, None).unwrap().0;
+                    link.wait_for_all().unwrap();
+                    link
+                })
+            };
+            let links = [0, 1, 2, 3].map(join).map(|link| link.join().unwrap());
+            let lives = [0, 1, 2, 3].map(|me| {
+                let state = ConnectionState::Connected as u32;
+                STATES[me].store(state, Ordering::Relaxed);
+                Arc::new(Life::new(&STATES[me]))
+            });
+            for (link, life) in links.iter().zip(&lives) {
+                link.outlive(life.clone()).unwrap();
+            }
+            lives[gone].fail();
+            // Whether they are about to leave or not.
+            links[0].leave();
+            hub.join().unwrap();
+            for (link, state) in links.iter().zip(&STATES) {
+                link.wait_for_end();
+                let state = state.load(Ordering::Relaxed);
+                assert_eq!(state, ConnectionState::Failed as u32);
+            }
+        }
     }
 }

@@ -14,6 +14,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod exports;
+mod life;
 pub(crate) mod link;
 mod lobby;
 pub(crate) mod names;
@@ -42,6 +43,7 @@ use crate::memory::{Origins, Space};
 use crate::platform::futex;
 use crate::wait::record::Recorder;
 use crate::wait::{Rendezvous, WaitReason, rendezvous};
+use life::Life;
 use link::{Invitation, Watch};
 use other_job::OtherJob;
 use remote_job::{Joining, RemoteError, RemoteJob, ThisPe};
@@ -221,7 +223,7 @@ impl Connection {
     /// the PE that has it. Returns once all members are here.
     ///
     /// # Errors
-    /// If a member cannot be reached.
+    /// If a member cannot be reached. Where the sides are independent, other members may have joined.
     pub(crate) fn join(
         watch: Watch,
         this_pe: ThisPe<'_>,
@@ -233,8 +235,10 @@ impl Connection {
         let header = job.control.header();
         let cores = header.node_cores();
         let sizes = invitation.sizes;
+        let (number, independent) = (invitation.number, invitation.independent);
         let (file, control) =
-            Control::create_connection(invitation.number, sizes, false, cores, header.tuning)?;
+            Control::create_connection(number, sizes, independent, cores, header.tuning)?;
+        let life = state_of(&control).map(|state| Arc::new(Life::new(state)));
         let sides = Sides::new(sizes, role.side);
         let me = sides.own().start + role.index;
         let joining = Joining {
@@ -246,10 +250,18 @@ impl Connection {
             reproducible: role.reproducible,
             is_started: role.is_started,
             watch,
+            life: life.as_ref(),
         };
         let shown = Recorder::start(&wait_reason(&control, role.first, watch.routine));
-        let (other, said) = RemoteJob::join(&joining, hub)?;
+        let joined = RemoteJob::join(&joining, hub);
         drop(shown);
+        let (other, said) = joined.inspect_err(|_| {
+            if let Some(life) = life {
+                life.close();
+                // SAFETY: that was the last that referred to it.
+                unsafe { control.unmap() };
+            }
+        })?;
         if me == 0 {
             // Where it looks for those of a job on its node.
             for member in sides.others() {
@@ -369,7 +381,7 @@ impl Connection {
         if let Some(remote) = self.remote() {
             let _shown = Recorder::start(&self.wait_reason(routine));
             remote.wait_for_end();
-            return true;
+            return !self.has_failed();
         }
         if meeting(&self.control).wait(round, &self.wait_reason(routine)) {
             return true;
@@ -548,6 +560,9 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        if let Some(remote) = self.remote() {
+            remote.close();
+        }
         // SAFETY: nothing refers to the connection's memory any more: no team, and no call.
         unsafe { self.control.unmap() };
     }

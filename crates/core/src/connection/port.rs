@@ -39,7 +39,7 @@ use crate::job::region::VERSION;
 
 pub(super) const HELLO: u32 = 0x7368_6d31;
 /// Added to the number of members if the jobs are to end independently.
-const INDEPENDENT: u32 = 1 << 31;
+pub(super) const INDEPENDENT: u32 = 1 << 31;
 pub(super) const WELCOME: u32 = 2;
 pub(super) const REFUSED: u32 = 3;
 pub(super) const READY: u32 = 4;
@@ -74,9 +74,6 @@ pub enum PortError {
         /// This one.
         here: String,
     },
-    /// Independent jobs meet on one node, and the port is on this host.
-    #[error("independent jobs meet on one node, and the port is on host {0}")]
-    IndependentBetweenNodes(String),
     /// The port's host does not answer.
     #[error("the port's host cannot be reached at {0}: {1}")]
     Unreachable(SocketAddr, io::Error),
@@ -190,11 +187,6 @@ impl PortName {
         Some((self.remote?, &self.secret))
     }
 
-    /// Only a job of this node is to be found.
-    pub(crate) fn keep_to_node(&mut self) {
-        self.remote = None;
-    }
-
     /// A random number of 30 bits.
     pub(crate) fn random_number() -> Result<u32, PortError> {
         Ok(Secret::random()?.token("connection", 0) as u32 >> 2)
@@ -299,6 +291,14 @@ impl AnyCaller {
         match self {
             Self::Local(caller) => caller.members,
             Self::Remote(caller) => caller.members,
+        }
+    }
+
+    /// Whether the jobs are to end independently.
+    pub(crate) fn is_independent(&self) -> bool {
+        match self {
+            Self::Local(caller) => caller.independent,
+            Self::Remote(caller) => caller.independent,
         }
     }
 

@@ -19,6 +19,7 @@ use super::Sides;
 use super::calls::remote::{Records, RemoteCalls, UNSERVED};
 use super::calls::{self, PublishError, TABLE};
 use super::exports::Exported;
+use super::life::Life;
 use super::link::{Invitation, Link, Watch};
 use crate::config::FabricSettings;
 use crate::failure::fatal::fatal_in_background;
@@ -49,6 +50,9 @@ pub(crate) enum RemoteError {
         "the atomics of {0} are not atomic with a CPU's: set SHMEM_FABRIC to \"tcp;ofi_rxm\" in both jobs"
     )]
     Atomics(String),
+    /// A member is gone, and the sides are independent.
+    #[error("the connected job has ended before all PEs of both were connected")]
+    Abandoned,
 }
 
 /// What a member says of itself.
@@ -115,13 +119,17 @@ struct Reporter {
     first: usize,
     calls: Arc<RemoteCalls>,
     left: Arc<[AtomicBool]>,
+    life: Option<Arc<Life>>,
 }
 
 impl Events for Reporter {
-    fn peer_failed(&self, member: usize, reason: &str) -> ! {
+    fn peer_failed(&self, member: usize, reason: &str) {
         /// Time for the link to say so, which knows better, and for launchers to end what they know to have failed.
         const NOTICE: Duration = Duration::from_secs(2);
 
+        if let Some(life) = &self.life {
+            return life.fail();
+        }
         thread::sleep(NOTICE);
         let is_own = (member >= self.sides[0]) == (self.own == 1);
         let pe = self.first + member;
@@ -165,10 +173,19 @@ struct Lane([AtomicU64; TaggedMessage::WORDS]);
 /// Words that a member says with it.
 pub(crate) type Words = [u64; TaggedMessage::BYTES / size_of::<u64>()];
 
+/// Why a synchronisation is not complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// This member, which has not come, uses the connection no more.
+    Left(usize),
+    /// The connection has failed, whose sides are independent.
+    Failed,
+}
+
 /// The other job of a connection, on other nodes.
 pub(crate) struct RemoteJob {
     /// Dropped before what it shares.
-    fabric: Fabric,
+    fabric: Arc<Fabric>,
     /// Operations of all contexts.
     context: Context,
     /// Records of calls, which the program's quiet does not wait for.
@@ -188,6 +205,8 @@ pub(crate) struct RemoteJob {
     globals: (usize, usize),
     /// Whether they are such.
     reserved: bool,
+    /// If the sides are independent.
+    life: Option<Arc<Life>>,
 }
 
 impl fmt::Debug for RemoteJob {
@@ -220,6 +239,8 @@ pub(super) struct Joining<'a> {
     /// Whether the other side has started this one.
     pub is_started: bool,
     pub watch: Watch,
+    /// If the sides are independent.
+    pub life: Option<&'a Arc<Life>>,
 }
 
 impl RemoteJob {
@@ -233,6 +254,7 @@ impl RemoteJob {
             sides,
             me,
             watch,
+            life,
             ..
         } = *joining;
         let ThisPe { job, space, .. } = this_pe;
@@ -245,6 +267,7 @@ impl RemoteJob {
             local_pes: job.control.n_pes(),
             spin: spin(),
             peer_timeout: watch.timeout.unwrap_or(Duration::from_secs(3600)),
+            survives: life.is_some(),
             // The program has threads.
             sets_environment: false,
             aggregate: Aggregate {
@@ -261,8 +284,9 @@ impl RemoteJob {
             first: joining.first,
             calls: calls.clone(),
             left: left.clone(),
+            life: life.cloned(),
         };
-        let fabric = Fabric::open(&config, Arc::new(events))?;
+        let fabric = Arc::new(Fabric::open(&config, Arc::new(events))?);
         if !fabric.atomics_by_cpu() {
             return Err(RemoteError::Atomics(fabric.name()));
         }
@@ -301,7 +325,10 @@ impl RemoteJob {
         let mut addresses = others.map(|(member, said)| (member, &said.address[..]));
         fabric.connect(n, &mut addresses)?;
         link.wait_for_all()?;
-        link.look_after(sides, me)?;
+        match life {
+            Some(life) => link.outlive(life.clone())?,
+            None => link.look_after(sides, me)?,
+        }
         let other = &said[sides.others()];
         let len = other.iter().map(|said| said.globals_len).max();
         let len = len.unwrap_or(0) as usize;
@@ -325,8 +352,12 @@ impl RemoteJob {
             heap_size: other.iter().map(|said| said.heap_size).min().unwrap_or(0),
             globals: (start, if start == 0 { 0 } else { len }),
             reserved,
+            life: life.cloned(),
         };
-        Ok((this, said))
+        match life.is_none_or(|life| life.begin(&this.fabric)) {
+            true => Ok((this, said)),
+            false => Err(RemoteError::Abandoned),
+        }
     }
 
     /// The calls of kernels.
@@ -358,8 +389,8 @@ impl RemoteJob {
     /// Synchronises all members of both sides, and gives each of them this member's words.
     ///
     /// # Errors
-    /// If a member that has not come uses the connection no more: which one.
-    pub(crate) fn sync(&self, words: Words) -> Result<(), usize> {
+    /// If not all members come.
+    pub(crate) fn sync(&self, words: Words) -> Result<(), Missing> {
         let number = self.epoch.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let lane = number as usize % 2;
         let value: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -395,9 +426,11 @@ impl RemoteJob {
             missing.is_empty() || has_left
         });
         fence(Ordering::SeqCst);
-        match has_left {
-            true => Err(missing.start),
-            false => Ok(()),
+        match (missing.is_empty(), has_left) {
+            (true, _) => Ok(()),
+            (_, true) => Err(Missing::Left(missing.start)),
+            // The fabric waits for nothing any more.
+            _ => Err(Missing::Failed),
         }
     }
 
@@ -418,9 +451,23 @@ impl RemoteJob {
         self.link.leave();
     }
 
-    /// Waits until no member does.
+    /// Waits until no member does, or if the sides are independent, until one is gone.
     pub(super) fn wait_for_end(&self) {
         self.link.wait_for_end();
+    }
+
+    /// This PE finds that a member, of independent sides, takes no part any more.
+    pub(crate) fn fail(&self) {
+        if let Some(life) = &self.life {
+            life.fail();
+        }
+    }
+
+    /// This PE is about to drop the connection's memory.
+    pub(super) fn close(&self) {
+        if let Some(life) = &self.life {
+            life.close();
+        }
     }
 
     /// Bytes of the heap of each PE.
@@ -497,6 +544,8 @@ impl Records for RemoteJob {
 
 impl Drop for RemoteJob {
     fn drop(&mut self) {
+        // Before the fabric.
+        self.close();
         if self.reserved {
             // SAFETY: reserved by `join`, and no memory.
             unsafe { mapping::unmap(self.globals.0, self.globals.1) };

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::link::Invitation;
 use super::lobby::take_over;
-use super::port::{DONE, HELLO, PortError, READY, REFUSED, WELCOME, same};
+use super::port::{DONE, HELLO, INDEPENDENT, PortError, READY, REFUSED, WELCOME, same};
 use crate::job::region::VERSION;
 
 /// Digits of a secret.
@@ -35,13 +35,15 @@ fn sources() -> [u8; SOURCES] {
 pub(crate) struct Hello {
     version: u32,
     members: u32,
+    independent: bool,
     secret: [u8; SECRET],
     sources: [u8; SOURCES],
 }
 
 impl Hello {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let words = [HELLO, self.version, self.members];
+        let kind = if self.independent { INDEPENDENT } else { 0 };
+        let words = [HELLO, self.version, self.members | kind];
         let words = words.iter().flat_map(|word| word.to_le_bytes());
         words.chain(self.secret).chain(self.sources).collect()
     }
@@ -53,7 +55,8 @@ impl Hello {
         let strings = &bytes[3 * size_of::<u32>()..];
         let this = Self {
             version: word(1),
-            members: word(2),
+            members: word(2) & !INDEPENDENT,
+            independent: word(2) & INDEPENDENT != 0,
             secret: std::array::from_fn(|i| strings[i]),
             sources: std::array::from_fn(|i| strings[SECRET + i]),
         };
@@ -87,6 +90,8 @@ fn receive(mut socket: &TcpStream) -> io::Result<(u32, Vec<u8>)> {
 pub(crate) struct RemoteCaller {
     /// PEs that connect.
     pub members: usize,
+    /// Whether the jobs are to end independently.
+    pub independent: bool,
     socket: TcpStream,
 }
 
@@ -103,6 +108,7 @@ impl RemoteCaller {
         socket.set_read_timeout(Some(TIME_LIMIT)).ok()?;
         let caller = Self {
             members: hello.members as usize,
+            independent: hello.independent,
             socket,
         };
         match hello.version == VERSION && hello.sources == sources() {
@@ -140,11 +146,12 @@ pub(crate) struct RemoteOffer {
 }
 
 impl RemoteOffer {
-    /// Waits at the port at this address, which has this secret, for an offer to `members` PEs.
+    /// Waits at the port at this address, which has this secret, for an offer to `members` PEs, `independent` of the other side
+    /// or not.
     pub(crate) fn wait(
-        address: SocketAddr,
-        secret: &str,
+        (address, secret): (SocketAddr, &str),
         members: usize,
+        independent: bool,
     ) -> Result<Self, PortError> {
         let mut socket = match TcpStream::connect_timeout(&address, TIME_LIMIT) {
             Ok(socket) => socket,
@@ -157,6 +164,7 @@ impl RemoteOffer {
         let hello = Hello {
             version: VERSION,
             members: members as u32,
+            independent,
             // The text of a port has been read: its secret has as many digits.
             secret: secret
                 .as_bytes()

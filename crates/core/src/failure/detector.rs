@@ -407,7 +407,7 @@ fn exit_failed() -> ! {
 const NOTICE: Duration = Duration::from_millis(300);
 
 impl Events for FailureDetector {
-    fn peer_failed(&self, pe: usize, reason: &str) -> ! {
+    fn peer_failed(&self, pe: usize, reason: &str) {
         fatal::debug(|| format!("an operation to PE {pe} failed: {reason}"));
         let Some(internode) = self.internode() else {
             fatal::fatal(

@@ -40,14 +40,19 @@ pub(crate) fn connect(
 }
 
 /// Connects this PE with a job on other nodes, to which it is invited; the handle of the group. `hub` is the thread of
-/// the hub, at the PE that has it.
+/// the hub, at the PE that has it; `all` says whether all members of this side have connected, to each of which it is given
+/// whether it has.
+///
+/// # Errors
+/// If the other side, which is independent, ends before. On all members.
 pub(crate) fn join(
     name: &'static str,
     rt: &Runtime,
     invitation: &Invitation,
     role: Role,
     hub: Option<JoinHandle<()>>,
-) -> usize {
+    all: impl FnOnce(bool) -> bool,
+) -> Result<usize, ConnectionError> {
     let node = &rt.node;
     let this_pe = ThisPe {
         job: node.job,
@@ -61,11 +66,15 @@ pub(crate) fn join(
         spawns: role.is_started,
     };
     let connection = Connection::join(watch, this_pe, invitation, role, hub);
-    let connection = connection.unwrap_or_else(|e| fatal(name, e));
+    let connection = match invitation.independent {
+        true if all(connection.is_ok()) => connection?,
+        true => return Err(connection.err().unwrap_or(ConnectionError::Abandoned)),
+        false => connection.unwrap_or_else(|e| fatal(name, e)),
+    };
     if let Some(hooks) = hooks::get() {
         (hooks.native_ordered)(false);
     }
-    insert(name, rt, connection)
+    Ok(insert(name, rt, connection))
 }
 
 /// Adds a connection; the handle of the group.

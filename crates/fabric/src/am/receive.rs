@@ -107,12 +107,13 @@ impl Messenger {
 }
 
 impl Shared {
-    /// The result, unless a peer is at fault, which ends the process. Not to be called with a lock: the owner
-    /// may put to other PEs before it ends the process.
-    pub(super) fn heed<T>(&self, result: Result<T, Fault>) -> T {
+    /// The result, unless a peer is at fault, which ends the process, or has the fabric shut down: then nothing has been done. Not
+    /// to be called with a lock: the owner may put to other PEs before it ends the process.
+    pub(super) fn heed<T: Default>(&self, result: Result<T, Fault>) -> T {
         result.unwrap_or_else(|Fault { pe, reason }| {
             let pe = pe.unwrap_or_else(|| self.peers.suspect());
-            self.peer_failed(pe, &reason.to_string())
+            self.peer_failed(pe, &reason.to_string());
+            T::default()
         })
     }
 }

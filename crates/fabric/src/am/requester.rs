@@ -77,8 +77,10 @@ impl<'a> Requester<'a> {
         let (shared, messages) = (self.progress.shared(), &self.messenger.messages);
         let port = self.messenger.port(shared);
         let pe = self.at.pe;
+        let shutdown = &shared.shutdown;
+        let request = (self.request, self.place());
         let written =
-            shared.heed(messages.request_by_slot(&port, pe, (self.request, self.place())));
+            shutdown.while_open(|| shared.heed(messages.request_by_slot(&port, pe, request)));
         let mut reply = [0; TaggedMessage::BYTES];
         if let Some((tag, sequence)) = written {
             self.progress.wait(|| {
@@ -88,7 +90,7 @@ impl<'a> Requester<'a> {
                     true
                 })
             });
-            shared.heed(messages.replied(&port, pe, sequence));
+            shutdown.while_open(|| shared.heed(messages.replied(&port, pe, sequence)));
             return reply;
         }
         let pending = Pending::default();
@@ -182,10 +184,12 @@ pub(crate) fn append_record(
     };
     let outgo = (Outgo::Record(parts), (0, 0));
     let attempt = || {
-        let appended = messenger
-            .messages
-            .append(&port, pe, outgo, awaited, Urgency::Usual);
-        shared.heed(appended)
+        shared.shutdown.while_open(|| {
+            let appended = messenger
+                .messages
+                .append(&port, pe, outgo, awaited, Urgency::Usual);
+            shared.heed(appended)
+        })
     };
     attempt() || {
         progress.completions().poll_for_room();
@@ -205,7 +209,10 @@ fn append(
 ) {
     let (shared, messages) = (progress.shared(), &messenger.messages);
     let port = messenger.port(shared);
-    let attempt = || shared.heed(messages.append(&port, pe, outgo, awaited, urgency));
+    let attempt = || {
+        let append = || shared.heed(messages.append(&port, pe, outgo, awaited, urgency));
+        shared.shutdown.while_open(append)
+    };
     let mut is_appended = attempt();
     if !is_appended {
         // Its peers have acknowledged messages, and sent some: a thread that only puts looks here.

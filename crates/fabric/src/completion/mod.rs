@@ -6,6 +6,7 @@ mod queue;
 mod request;
 mod retry;
 mod shared;
+mod shutdown;
 
 pub use context::Context;
 pub(crate) use context::{Aggregation, ContextCounters, PeerCounters};

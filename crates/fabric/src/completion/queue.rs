@@ -31,7 +31,7 @@ impl CompletionQueue {
     pub(crate) fn request(&self, pe: usize, counter: CompletionCounter) -> NonNull<WorkRequest> {
         let request = match self.requests.take(&self.shared.buffers, pe, counter) {
             Ok(request) => request,
-            Err(error) => self.shared.peer_failed(pe, &error.to_string()),
+            Err(error) => self.shared.give_up(pe, &error.to_string()),
         };
         if let Some(peer) = self.shared.peers.get(pe) {
             peer.issued.fetch_add(1, Relaxed);
@@ -61,6 +61,10 @@ impl CompletionQueue {
 
     /// As [`poll`](Self::poll), for the progress thread.
     pub(crate) fn poll_uncounted(&self, flush: Flush) -> usize {
+        self.shared.shutdown.while_open(|| self.read(flush))
+    }
+
+    fn read(&self, flush: Flush) -> usize {
         let mut contexts = [ptr::null_mut(); BATCH];
         let mut total = 0;
         loop {
@@ -78,7 +82,7 @@ impl CompletionQueue {
                 Completed::Failed(failure) => self.fail(&failure),
             }
         }
-        total + self.serve(flush)
+        total + self.serve_messages(flush)
     }
 
     /// Sends what has been pending for a while, whatever threads of the program do.
@@ -90,8 +94,14 @@ impl CompletionQueue {
     }
 
     /// Serves active messages, and sends what is pending of them; returns how many were or are to be served.
-    #[inline]
     pub(crate) fn serve(&self, flush: Flush) -> usize {
+        self.shared
+            .shutdown
+            .while_open(|| self.serve_messages(flush))
+    }
+
+    #[inline]
+    fn serve_messages(&self, flush: Flush) -> usize {
         match &self.messenger {
             Some(messenger) => messenger.progress(&self.shared, flush),
             None => 0,
@@ -154,6 +164,6 @@ impl CompletionQueue {
             // SAFETY: contexts are work requests, which stay until their operations are complete.
             unsafe { (*failure.context.cast::<WorkRequest>()).pe as usize }
         };
-        self.shared.peer_failed(pe, &failure.reason)
+        self.shared.peer_failed(pe, &failure.reason);
     }
 }

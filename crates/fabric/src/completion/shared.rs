@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use ferroshmem_platform::{Backoff, Limits, Step};
 
+use super::shutdown::Shutdown;
+
 use crate::address::{Peer, Peers};
 use crate::endpoint::Endpoint;
 use crate::event_count::EventCount;
@@ -18,6 +20,7 @@ pub(crate) struct Shared {
     pub segments: Segments,
     pub peers: Peers,
     pub event_count: EventCount,
+    pub shutdown: Shutdown,
     pub endpoint: Arc<Endpoint>,
     pub events: Arc<dyn Events>,
     pub config: Config,
@@ -34,15 +37,27 @@ impl Shared {
             segments: Segments::new(&endpoint)?,
             peers: Peers::default(),
             event_count: EventCount::new()?,
+            shutdown: Shutdown::new(config.survives),
             endpoint,
             events,
             config: config.clone(),
         })
     }
 
-    /// Reports to the owner that a PE has failed, which ends the process.
-    pub(crate) fn peer_failed(&self, pe: usize, reason: &str) -> ! {
-        self.events.peer_failed(pe, reason)
+    /// Reports to the owner that a PE has failed, which ends the process, or has the fabric shut down.
+    pub(crate) fn peer_failed(&self, pe: usize, reason: &str) {
+        if self.shutdown.is_asked() {
+            return;
+        }
+        self.events.peer_failed(pe, reason);
+        assert!(self.config.survives, "the process ends with its peers");
+        self.shutdown.ask();
+    }
+
+    /// Ends the process over a PE that no operation can reach.
+    pub(crate) fn give_up(&self, pe: usize, reason: &str) -> ! {
+        self.events.peer_failed(pe, reason);
+        std::process::abort()
     }
 
     /// A PE that operations go to.
@@ -50,7 +65,7 @@ impl Shared {
     pub(crate) fn peer(&self, pe: usize) -> &Peer {
         match self.peers.get(pe) {
             Some(peer) => peer,
-            None => self.peer_failed(pe, "it was never connected"),
+            None => self.give_up(pe, "it was never connected"),
         }
     }
 

@@ -76,6 +76,7 @@ impl Issuer {
         let shared = self.shared();
         // The progress thread is to leave the provider's lock, which is not a fair one.
         shared.event_count.count_poll();
+        let call = || shared.shutdown.while_open(&call);
         let mut result = NO_ROOM;
         if shared.peer(pe).queue.is_empty() {
             result = call();
@@ -100,7 +101,7 @@ impl Issuer {
         let number = peer.queue.enter();
         let mut completed = peer.completed.load(Relaxed);
         let mut retry = Retry::new(shared, pe, REASON);
-        while result != 0 {
+        while result != 0 && !shared.shutdown.is_asked() {
             if result != NO_ROOM {
                 shared.peer_failed(pe, &shared.endpoint.library.strerror(result));
             }

@@ -52,7 +52,7 @@ impl Progress {
         self.completions().poll()
     }
 
-    /// Returns when `done`.
+    /// Returns when `done`, or when the fabric is shut down.
     #[inline]
     pub(crate) fn wait(&self, mut done: impl FnMut() -> bool) {
         self.wait_polling(&mut done, |this| {
@@ -70,7 +70,7 @@ impl Progress {
     fn wait_polling(&self, done: &mut dyn FnMut() -> bool, poll: fn(&Self) -> usize) {
         let shared = self.shared();
         let mut backoff = shared.backoff();
-        while !done() {
+        while !done() && !shared.shutdown.is_done() {
             if poll(self) > 0 {
                 backoff.reset();
             } else {
@@ -87,6 +87,12 @@ impl Progress {
         }
     }
 
+    /// Memory in place of a bounce buffer, for the operation that a thread has begun as the fabric was shut down.
+    fn unused_bounce(&self) -> LocalBuffer {
+        let room = vec![0u8; self.shared().buffers.bounce_len()];
+        LocalBuffer::registered(room.leak().as_mut_ptr(), std::ptr::null_mut())
+    }
+
     #[cold]
     fn wait_for_bounce(&self, pe: usize) -> LocalBuffer {
         const REASON: &str = "no operation completes, and all buffers are in use";
@@ -97,6 +103,9 @@ impl Progress {
             let completed = self.poll() > 0;
             if let Some(buffer) = shared.buffers.bounce() {
                 return buffer;
+            }
+            if shared.shutdown.is_done() {
+                return self.unused_bounce();
             }
             if completed {
                 retry.progressed();

@@ -72,7 +72,7 @@ fn run(progress: &Progress) {
     let mut idle = SLEEPS.0;
     let mut woken = false;
     let mut yielded: Option<Instant> = None;
-    while !event_count.stopped() {
+    while !event_count.stopped() && !shared.shutdown.is_done() {
         if ticked.elapsed() >= tick {
             ticked = Instant::now();
             shared.buffers.sweep();

@@ -28,6 +28,13 @@ pub(crate) struct Rma {
     pub ordered: bool,
 }
 
+/// Remote memory of a fabric that is shut down, by which nothing is done.
+const NOWHERE: RmaIov = RmaIov {
+    address: 0,
+    key: 0,
+    usable: usize::MAX,
+};
+
 /// A contiguous transfer.
 #[derive(Clone, Copy)]
 pub(crate) struct Transfer {
@@ -108,6 +115,7 @@ impl Rma {
             } = at;
             let reason = format!("it shares no byte {offset} of segment {segment}");
             shared.peer_failed(at.pe, &reason);
+            return NOWHERE;
         };
         let entry = RmaIov {
             address: table.address + Segments::entry(at.segment, *chunk) as u64,
@@ -133,6 +141,9 @@ impl Rma {
             if begin.elapsed() > shared.config.peer_timeout {
                 let reason = "it has not registered the memory that is accessed";
                 shared.peer_failed(at.pe, reason);
+            }
+            if shared.shutdown.is_asked() {
+                return NOWHERE;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -172,7 +183,7 @@ impl Rma {
     ) {
         let limit = limit.min(self.progress.issuer.max_bytes);
         let mut done = 0;
-        while done < len {
+        while done < len && !self.progress.shared().shutdown.is_done() {
             let offset = at.offset + done;
             let iov = self.resolve(Remote { offset, ..at });
             let part = (len - done).min(iov.usable).min(limit);

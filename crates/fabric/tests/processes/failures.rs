@@ -25,6 +25,15 @@ pub(crate) fn cases() -> Vec<Case> {
             ends,
             ..Case::new("killed_while_injected_to", 2, killed_while_injected_to)
         },
+        Case {
+            ends: |pe| (pe == 0).then_some(0),
+            survives: true,
+            ..Case::new("killed_and_outlived", 2, |job| outlive(job, true))
+        },
+        Case {
+            survives: true,
+            ..Case::new("shut_down", 2, |job| outlive(job, false))
+        },
     ]
 }
 
@@ -90,4 +99,65 @@ fn killed_while_injected_to(job: &Job) {
                 .inject(&job.context, job.at(1, 0), data.as_ptr(), data.len());
         }
     }
+}
+
+/// PE 0 goes on when PE 1 has died, or when it is told to, while threads of it wait: all operations return then.
+fn outlive(job: &Job, dies: bool) {
+    job.barrier();
+    if job.pe == 1 && dies {
+        // SAFETY: ends this process.
+        unsafe { libc::raise(libc::SIGKILL) };
+    }
+    if job.pe == 0 {
+        std::thread::scope(|threads| {
+            threads.spawn(|| job.fabric.wait(|| false));
+            threads.spawn(|| {
+                while !job.fabric.is_shut_down() {
+                    use_all(job);
+                }
+            });
+            if !dies {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                job.fabric.shut_down();
+            }
+        });
+        let failures = job
+            .counts
+            .failures
+            .load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(failures > 0, dies);
+        // More than there are buffers for.
+        for _ in 0..1000 {
+            use_all(job);
+        }
+        assert_eq!(use_all(job), [0; 2]);
+        if dies {
+            std::process::exit(0);
+        }
+    }
+}
+
+/// Uses all operations on PE 1, and waits for them. What two of them get.
+fn use_all(job: &Job) -> [u64; 2] {
+    let (fabric, context) = (&job.fabric, &job.context);
+    let (at, add) = (job.at(1, 64), AtomicOp::new(Op::Add, Width::W64, 1));
+    let mut data = vec![0u8; 100_000];
+    let mut word = u64::MAX;
+    // SAFETY: within heap and buffers, which stay until quiet.
+    unsafe {
+        for len in [8, 1000, data.len()] {
+            fabric.put(context, at, data.as_ptr(), len);
+            fabric.put_nbi(context, at, data.as_ptr(), len);
+            fabric.get(context, data.as_mut_ptr(), at, len);
+            fabric.get_nbi(context, data.as_mut_ptr(), at, len);
+        }
+        fabric.inject(context, at, data.as_ptr(), 8);
+        fabric.put_signalled(context, at, data.as_ptr(), 100, false);
+        fabric.get(context, (&raw mut word).cast(), at, 8);
+        fabric.post(context, at, add);
+        fabric.fence(context);
+        fabric.fetch_nbi(context, at, add, data.as_mut_ptr());
+        fabric.quiet(context);
+    }
+    [word, fabric.fetch(context, at, add)]
 }

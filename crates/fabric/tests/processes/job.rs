@@ -27,6 +27,8 @@ pub(crate) struct Case {
     pub pinned: bool,
     /// Short puts go together so.
     pub aggregate: Option<Aggregate>,
+    /// PEs go on when another has failed.
+    pub survives: bool,
     pub run: fn(&Job),
     /// Exit status that each PE should have; None: killed by a signal.
     pub ends: fn(usize) -> Option<i32>,
@@ -41,6 +43,7 @@ impl Case {
             ready: usize::MAX,
             pinned: false,
             aggregate: None,
+            survives: false,
             run,
             ends: |_| Some(0),
         }
@@ -79,10 +82,17 @@ unsafe impl Sync for Job {}
 pub(crate) struct Counts {
     pub changes: AtomicUsize,
     pub ticks: AtomicUsize,
+    /// Failures of PEs that this one survives.
+    pub failures: AtomicUsize,
+    survives: bool,
 }
 
 impl Events for Counts {
-    fn peer_failed(&self, pe: usize, reason: &str) -> ! {
+    fn peer_failed(&self, pe: usize, reason: &str) {
+        if self.survives {
+            self.failures.fetch_add(1, Relaxed);
+            return;
+        }
         eprintln!("PE {pe} failed: {reason}");
         std::process::exit(PEER_FAILED);
     }
@@ -152,6 +162,7 @@ fn config(case: &Case, pe: usize) -> Config {
         n_pes: case.n,
         aggregate: case.aggregate.unwrap_or_default(),
         tick: Duration::from_millis(100),
+        survives: case.survives,
         // Many processes on few cores take long to connect.
         peer_timeout: Duration::from_secs(if case.n > 16 { 40 } else { 5 }),
         ..Config::default()
@@ -162,7 +173,10 @@ fn config(case: &Case, pe: usize) -> Config {
 pub(crate) fn take_part(case: &Case) {
     let number = |name| std::env::var(name).unwrap().parse::<usize>().unwrap();
     let (pe, n) = (number("FABRIC_TEST_PE"), case.n);
-    let counts = Arc::new(Counts::default());
+    let counts = Arc::new(Counts {
+        survives: case.survives,
+        ..Counts::default()
+    });
     let open = if case.pinned {
         Fabric::open_pinned
     } else {

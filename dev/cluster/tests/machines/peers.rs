@@ -25,7 +25,7 @@ const SIZES: [usize; 9] = [0, 1, 8, 63, 1000, 8192, 8193, 65_536, MIB + 5];
 struct Watch;
 
 impl Events for Watch {
-    fn peer_failed(&self, pe: usize, reason: &str) -> ! {
+    fn peer_failed(&self, pe: usize, reason: &str) {
         eprintln!("PE {pe} is lost: {reason}");
         std::process::exit(3);
     }

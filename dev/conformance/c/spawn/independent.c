@@ -4,6 +4,7 @@
  *     independent DEATH WAIT child                   these
  *     independent survive WAIT                       parents that die, and whose children go on
  *     independent accept|connect FILE WAIT           jobs that meet; who connects is killed
+ *     independent accept|connect FILE WAIT DEATH     the same; who is given that dies by it
  *     independent many COUNT                         COUNT groups, one after the other, of which most die; more than 40 */
 #include "kept.h"
 #include "port.h"
@@ -12,6 +13,8 @@
 
 enum { LONG = 20000 };
 
+/* The other side is reached by the fabric; this one has connected, and calls no kernels. */
+static int is_far, is_second;
 static long cell, received[LONG * 16], sent[LONG * 16], sums[LONG];
 static char port[SHMEMX_MAX_PORT_NAME];
 
@@ -43,11 +46,16 @@ static void end_by(const char *death)
     REQUIRE(0);
 }
 
+static void look_at(shmemx_group_t group)
+{
+    is_far = shmem_ptr(&cell, shmemx_group_pe(group, 0)) == NULL;
+}
+
 /* Takes part in what is waited for; -1 once the group has failed. */
 static int wait_by(const char *wait, shmemx_group_t group)
 {
     int n = shmemx_group_n_pes(group), mine = shmemx_group_parents() == group;
-    shmem_team_t both = shmemx_group_team(group);
+    shmem_team_t both = is_far ? SHMEM_TEAM_INVALID : shmemx_group_team(group);
     if (is(wait, "sync"))
         return shmemx_group_sync(group);
     if (is(wait, "barrier"))
@@ -120,14 +128,14 @@ static void check_dead(shmemx_group_t group)
         shmem_long_put(received, sent, LONG, pe);
         shmem_long_atomic_inc(&cell, pe);
         (void)shmem_long_g(&cell, pe);
-        CHECK(shmem_ptr(&cell, pe) != NULL);
+        CHECK((shmem_ptr(&cell, pe) == NULL) == is_far);
     }
     shmem_quiet();
-    CHECK(shmemx_group_sync(group) == -1 && shmem_team_sync(shmemx_group_team(group)) == -1);
+    CHECK(shmemx_group_sync(group) == -1 && (is_far || shmem_team_sync(shmemx_group_team(group)) == -1));
     CHECK(shmemx_long_group_sum_reduce(group, sums, sent, LONG) == -1);
-    if (shmemx_group_parents() != group)
+    if (!is_second && shmemx_group_parents() != group)
         CHECK(shmemx_kernel_call(group, "nothing", 1) == SHMEMX_REQUEST_INVALID);
-    else
+    else if (!is_second)
         CHECK(shmemx_kernel_serve() == -1);
     if (!shmem_my_pe())
         puts("failed");
@@ -154,6 +162,7 @@ static void child(const char *death, const char *wait)
 {
     int last = shmem_my_pe() == shmem_n_pes() - 1;
     shmemx_group_t parents = shmemx_group_parents();
+    look_at(parents);
     if (is(death, "survive")) {
         while (wait_by(wait, parents) == 0)
             ;
@@ -230,6 +239,26 @@ static void many(const char *program, int count)
     not_more("oshrun", getppid(), launcher);
 }
 
+/* Two jobs have met, of which one dies and the other one goes on. */
+static void meet(const char *way, shmemx_group_t group, const char *wait, const char *death)
+{
+    is_second = is(way, "connect");
+    look_at(group);
+    if (is(death, "outlive")) {
+        outlive(wait, group);
+        CHECK(shmemx_group_disconnect(group) == -1);
+        CHECK(shmemx_group_state(group) == SHMEMX_GROUP_DISCONNECTED);
+        check_world();
+        return;
+    }
+    for (int i = 0; i < 3 && !is(wait, "variable") && !is(wait, "disconnect"); i++)
+        CHECK(wait_by(wait, group) == 0);
+    shmem_sync_all();
+    if (shmem_my_pe() == shmem_n_pes() - 1)
+        end_by(death);
+    pause();
+}
+
 int main(int argc, char **argv)
 {
     shmemx_group_t group;
@@ -248,9 +277,7 @@ int main(int argc, char **argv)
             write_text(argv[2], port);
         }
         CHECK(shmemx_port_accept_independent(SHMEM_TEAM_WORLD, 0, port, &group) == 0);
-        outlive(argv[3], group);
-        CHECK(shmemx_group_disconnect(group) == -1);
-        check_world();
+        meet(way, group, argv[3], argc > 4 ? argv[4] : "outlive");
     } else if (is(way, "connect") || is(way, "mismatch")) {
         if (shmem_my_pe() == 0)
             read_text(argv[2], port);
@@ -261,8 +288,11 @@ int main(int argc, char **argv)
             puts("connected");
             fflush(stdout);
         }
-        while (wait_by(argv[3], group) == 0)
-            ;
+        if (argc > 4)
+            meet(way, group, argv[3], argv[4]);
+        else
+            while (wait_by(argv[3], group) == 0)
+                ;
     } else if (is(way, "survive")) {
         CHECK(spawn(argv[0], way, argv[2], 2, &group) == 0);
         if (shmem_my_pe() == 0)
@@ -280,6 +310,7 @@ int main(int argc, char **argv)
                 puts("failed");
         } else {
             CHECK(rc == 0);
+            look_at(group);
             outlive(argv[2], group);
             if (!is(argv[2], "finalize"))
                 CHECK(shmemx_group_disconnect(group) == -1);

@@ -116,6 +116,18 @@ const FAILURES: [(&str, Ending, Ending); 6] = [
     ("misuse", ("accept-fail-misuse", 1), ("connect-fail", 1)),
 ];
 
+/// How one of two independent jobs ends, and what the other one waits in meanwhile; whether the one dies that has accepted.
+const OUTLIVED: [(&str, &str, bool); 8] = [
+    ("crash", "sync", false),
+    ("kill", "reduce-long", false),
+    ("fail", "alltoall-long", false),
+    ("end-all", "variable", false),
+    ("crash", "disconnect", false),
+    ("misuse", "broadcast-long", true),
+    ("kill", "variable", true),
+    ("end-all", "fcollect", true),
+];
+
 const LOST: &str = "the connected job has failed, or has ended without shmemx_group_disconnect";
 
 /// Adds the trials.
@@ -174,6 +186,47 @@ pub(crate) fn add(suite: &mut Suite) {
         ensure!(outcomes[0].stderr.contains(words), "{}", outcomes[0]);
         Ok(())
     });
+    for (death, wait, accepts) in OUTLIVED {
+        let side = if accepts { "-accepting" } else { "" };
+        suite.add(format!("meet::outlived::{death}-{wait}{side}"), move |s| {
+            let sides = [(A, 2, "accept"), (B, 2, "connect")];
+            outlived(s, sides, (death, wait), accepts).map(drop)
+        });
+    }
+    if [Launcher::Hydra, Launcher::OpenMpi]
+        .iter()
+        .all(|l| launchers.contains(l))
+    {
+        for (name, accepts) in [("hydra", false), ("openmpi", true)] {
+            suite.add(format!("meet::outlived::by-{name}"), move |s| {
+                let sides = [(HYDRA, 4, "accept"), (OPENMPI, 4, "connect")];
+                outlived(s, sides, ("kill", "sync"), accepts).map(drop)
+            });
+        }
+    }
+    // The second one calls the routine of the other kind first.
+    suite.add("meet::outlived::mismatch".into(), |s| {
+        let sides = [(A, 1, "accept"), (B, 1, "mismatch")];
+        let outcomes = outlived(s, sides, ("crash", "sync"), false)?;
+        let words = "it calls shmemx_port_accept_independent: call shmemx_port_connect_independent";
+        ensure!(outcomes[1].stderr.contains(words), "{}", outcomes[1]);
+        Ok(())
+    });
+    suite.add("meet::outlived::host-killed".into(), |s| {
+        let meeting = Meeting::of(s, "spawn/independent.c", [&[], &[]])?;
+        // Not given back: it has lost a host.
+        let mut cluster = s.stations.take()?;
+        let timeout = [("SHMEM_FABRIC_TIMEOUT", TIMEOUT)];
+        let start =
+            |cluster: &mut _, i, side| meeting.start_with(cluster, i, side, &timeout, &["sync"]);
+        let first = start(&mut cluster, 0, (A, 2, "accept"))?;
+        let mut second = start(&mut cluster, 1, (B, 2, "connect"))?;
+        second.wait_for("connected", START)?;
+        cluster.cluster.kill_host("b")?;
+        let outcomes = cluster.finish(vec![first, second], WATCHDOG)?;
+        ensure!(!outcomes[0].hung, "{}\n{}", outcomes[0], outcomes[1]);
+        survives(&outcomes[0])
+    });
     suite.add("meet::fails::link-cut".into(), |s| {
         gone(s, |cluster| cluster.link_down("b"))
     });
@@ -190,10 +243,14 @@ struct Meeting<'s> {
 }
 
 impl<'s> Meeting<'s> {
-    /// Of the program, compiled with these flags for each.
+    /// Of the program of this file's trials, compiled with these flags for each.
     fn new(setting: &'s Setting, flags: [&[&str]; 2]) -> Result<Self> {
+        Self::of(setting, "spawn/remote.c", flags)
+    }
+
+    fn of(setting: &'s Setting, program: &str, flags: [&[&str]; 2]) -> Result<Self> {
         let compile = |flags: &[&str]| {
-            let build = Build::new("spawn/remote.c", Compiler::Gcc).flags(flags);
+            let build = Build::new(program, Compiler::Gcc).flags(flags);
             build.run(&setting.prefix, &setting.cache)
         };
         let programs = [compile(flags[0])?, compile(flags[1])?];
@@ -212,13 +269,25 @@ impl<'s> Meeting<'s> {
         &self,
         cluster: &mut TestCluster,
         side: usize,
-        (by, pes, way): Side,
+        job: Side,
         env: &[(&str, &str)],
     ) -> Result<Process> {
         const ROUNDS: &str = "10";
 
+        self.start_with(cluster, side, job, env, &[ROUNDS])
+    }
+
+    /// Starts a job with these arguments behind the file.
+    fn start_with(
+        &self,
+        cluster: &mut TestCluster,
+        side: usize,
+        (by, pes, way): Side,
+        env: &[(&str, &str)],
+        args: &[&str],
+    ) -> Result<Process> {
         let file = self.file.to_string_lossy();
-        let job = Job::new(pes, &self.programs[side]).args(&[way, &file, ROUNDS]);
+        let job = Job::new(pes, &self.programs[side]).args(&[&[way, &file], args].concat());
         let job = env
             .iter()
             .fold(job, |job, (name, value)| job.env(name, value));
@@ -294,6 +363,43 @@ fn fails(s: &Setting, first: Ending, second: Ending) -> Result<()> {
     Ok(())
 }
 
+/// One of two independent jobs dies, and the other one goes on.
+fn outlived(
+    s: &Setting,
+    sides: [Side; 2],
+    (death, wait): (&str, &str),
+    accepts: bool,
+) -> Result<Vec<Outcome>> {
+    let meeting = Meeting::of(s, "spawn/independent.c", [&[], &[]])?;
+    let mut cluster = s.stations.take()?;
+    let ends = if accepts {
+        [death, "outlive"]
+    } else {
+        ["outlive", death]
+    };
+    let start = |i: usize| meeting.start_with(&mut cluster, i, sides[i], &[], &[wait, ends[i]]);
+    let jobs = (0..2).map(start).collect::<Result<Vec<_>>>()?;
+    let outcomes = cluster.finish(jobs, WATCHDOG)?;
+    ensure!(!outcomes[0].hung, "hangs\n{}\n{}", outcomes[0], outcomes[1]);
+    ensure!(outcomes[0].left == 0, "{}", outcomes[0]);
+    s.stations.give(cluster);
+    let dead = &outcomes[usize::from(!accepts)];
+    ensure!(shell_status(dead.status) != 0, "{dead}");
+    let other = &outcomes[usize::from(accepts)];
+    match wait {
+        "disconnect" => all_well(std::slice::from_ref(other))?,
+        _ => survives(other)?,
+    }
+    Ok(outcomes)
+}
+
+/// The job ends well, and has found that the other one has failed.
+fn survives(outcome: &Outcome) -> Result<()> {
+    all_well(std::slice::from_ref(outcome))?;
+    ensure!(outcome.stdout.contains("failed"), "{outcome}");
+    Ok(())
+}
+
 /// The host of one job is gone, and the other job ends.
 fn gone(s: &Setting, change: fn(&Cluster) -> Result<()>) -> Result<()> {
     let meeting = Meeting::new(s, [&[], &[]])?;
@@ -355,7 +461,11 @@ fn refused(s: &Setting) -> Result<()> {
         ("refused", wrong, "the port is closed"),
         ("refused", nowhere, "cannot be reached"),
         ("refused", other, "is not the text of a port"),
-        ("independent", text, "independent jobs meet on one node"),
+        (
+            "independent",
+            text,
+            "it calls shmemx_port_accept: call shmemx_port_connect",
+        ),
     ] {
         let job = Job::new(2, &meeting.programs[1]).args(&[way, &text]);
         let oshrun = s.prefix.bin("oshrun").to_string_lossy().into_owned();

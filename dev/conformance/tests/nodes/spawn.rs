@@ -104,6 +104,13 @@ pub(crate) fn add(suite: &mut Suite) {
             refused(s, launch, &job(s, &["refused-on-c"])?, words)
         });
     }
+    for launcher in [Launcher::Hydra, Launcher::OpenMpi, Launcher::SlurmPmix] {
+        let launch = Launch {
+            launcher,
+            place: PLACE,
+        };
+        suite.add_launch("spawn::independent", launch, true, independent);
+    }
     suite.add_launch("spawn::kernels", launch, true, |s, launch| {
         let build = Build::new("kernels/calls.c", Compiler::Gcc).flags(&["-DHELD=2000"]);
         let program = build.run(&s.prefix, &s.cache)?;
@@ -148,6 +155,33 @@ fn fails(s: &Setting, launch: Launch, job: &Job) -> Result<()> {
     let lines = outcome.stderr.matches("ferroshmem:").count();
     // One of each job on each host.
     ensure!(lines <= 2 * PLACE.hosts, "{lines} lines\n{outcome}");
+    Ok(())
+}
+
+/// The job goes on when PEs that it has started fail, where the launcher does not end it; elsewhere, none are started.
+fn independent(s: &Setting, launch: Launch) -> Result<()> {
+    let program = Build::new("spawn/independent.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let is_slurm = launch.launcher == Launcher::SlurmPmix;
+    let args = match is_slurm {
+        true => ["end-all", "variable"],
+        false => ["never", "finalize"],
+    };
+    let mut cluster = s.stations.take()?;
+    let outcome = cluster.run(launch, &Job::new(PLACE.pes, &program).args(&args))?;
+    ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
+    s.stations.give(cluster);
+    let lines = outcome.stderr.matches("ferroshmem:").count();
+    ensure!(
+        shell_status(outcome.status) == 0
+            && outcome.stdout.contains("failed")
+            && !outcome.stderr.contains("not so")
+            && lines == usize::from(!is_slurm)
+            && (is_slurm
+                || outcome
+                    .stderr
+                    .contains("connect them by shmemx_port_accept_independent")),
+        "{outcome}"
+    );
     Ok(())
 }
 
