@@ -123,6 +123,11 @@ extern "C" fn shmemi_check_load_or_store(at: usize, bytes: usize, writes: c_int,
     if let Some(checks) = checks()
         && let Some(race) = &checks.race
     {
+        let shared = &checks.job.shared;
+        // A store at each access would take the line from the other PEs.
+        if shared.get(header::LOADS_AND_STORES) == 0 {
+            shared.set(header::LOADS_AND_STORES, 1);
+        }
         race.load_or_store(&checks.job, (at, bytes), writes != 0, site);
     }
 }

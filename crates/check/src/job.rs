@@ -59,8 +59,8 @@ impl Job {
     /// The same of a load or store of the program.
     pub(crate) fn site_of_access(&self, writes: bool, address: usize) -> u32 {
         let (key, name) = match writes {
-            true => (1, "a store"),
-            false => (0, "a load"),
+            true => (1, "store"),
+            false => (0, "load"),
         };
         self.site_at((key, address), name, address)
     }

@@ -36,6 +36,8 @@ pub mod header {
     /// Pages of shadow memory in use, and whether more were needed.
     pub const PAGES: usize = 5;
     pub const FULL: usize = 6;
+    /// Whether a PE runs code whose loads and stores are looked at.
+    pub const LOADS_AND_STORES: usize = 7;
     pub const WORDS: usize = 512;
 }
 

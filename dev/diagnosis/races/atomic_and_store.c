@@ -2,7 +2,7 @@
  * check: race
  * instrumented: -fsanitize=thread
  * expect: shmem_long_atomic_inc at @inc (main)
- * expect: a store at @store (main)
+ * expect: 's store at @store (main)
  * expect: race: both write the variable "counter" on PE 0 */
 #include "../seeded.h"
 

@@ -2,7 +2,7 @@
  * check: race
  * pes: 3
  * instrumented: -fsanitize=thread
- * expect: a load at @load (relax)
+ * expect: 's load at @load (relax)
  * expect: shmem_double_put at @put (main)
  * expect: the variable "halo" on PE */
 #include "../seeded.h"

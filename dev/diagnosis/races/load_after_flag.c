@@ -1,7 +1,7 @@
 /* A PE loads data after a flag that no fence orders.
  * check: race
  * instrumented: -fsanitize=thread
- * expect: PE 0's shmem_long_put at @put (main) and PE 1's a load at @load (main) race
+ * expect: PE 0's shmem_long_put at @put (main) and PE 1's load at @load (main) race
  * expect: the variable "data"+0x10 on PE 1 */
 #include "../seeded.h"
 

@@ -1,7 +1,7 @@
 /* A PE gets what another has stored since the barrier.
  * check: race
  * instrumented: -fsanitize=thread
- * expect: a store at @store (main)
+ * expect: 's store at @store (main)
  * expect: shmem_double_get at @get (main)
  * expect: byte 16 of the block of 64 bytes of shmem_calloc at @block (main) on PE 1 */
 #include "../seeded.h"

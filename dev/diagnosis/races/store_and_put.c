@@ -1,7 +1,7 @@
 /* A PE stores where another puts in the same step.
  * check: race
  * instrumented: -fsanitize=thread
- * expect: a store at @store (main)
+ * expect: 's store at @store (main)
  * expect: shmem_int_put at @put (main)
  * expect: race: both write the variable "data"+0x4 on PE 1 */
 #include "../seeded.h"

@@ -26,6 +26,9 @@ const FOUND: u8 = 66;
 const PRELOADED: &str = "libshmem-check.so";
 const PRELOAD: &str = "LD_PRELOAD";
 
+/// What is said where no race was found, and loads and stores were not looked at.
+const CALLS_ALONE: &str = "--check=race has found no race between calls; to have the program's loads and stores looked at, too, compile it with -fsanitize=thread, and link it without that but with -lshmem-accesses";
+
 /// Findings that are shown.
 const SHOWN: usize = 100;
 
@@ -121,10 +124,18 @@ impl Session {
         };
         if shared.get(header::CHECKED) == 0 && status.is_ok() {
             say(
-                "--check has seen no PE in shmem_init: link the program with libshmem.so, and without -DSHMEM_NATIVE_ONLY",
+                "--check=memory and --check=race have seen no PE in shmem_init: they are for programs in C and C++ that are linked with libshmem.so, without -DSHMEM_NATIVE_ONLY",
             );
         }
         let all = shared.findings();
+        let is_race = |(found, _): &(Finding, u64)| found.kind == Kind::Race;
+        if shared.get(header::MODE) & mode::RACE != 0
+            && shared.get(header::CHECKED) != 0
+            && shared.get(header::LOADS_AND_STORES) == 0
+            && !all.iter().any(is_race)
+        {
+            say(CALLS_ALONE);
+        }
         if all.is_empty() {
             return status;
         }
