@@ -277,8 +277,11 @@ fn differ(
             ),
         ),
     };
-    let found = format!("{found}; called at {caller}");
     if step.is_drop() {
+        // The caller is the drop's own code.
+        let found = format!(
+            "{found}; it is dropped where it goes out of scope, perhaps by ? or return on this PE alone"
+        );
         // Only one thread makes steps, so the cell is empty.
         let _ = DIVERGED.set((step.name(), found));
         return;
@@ -286,7 +289,7 @@ fn differ(
     if left {
         thread::sleep(GRACE);
     }
-    setup::misuse(step.name(), found)
+    setup::misuse(step.name(), format!("{found}; called at {caller}"))
 }
 
 /// Whether a drop has found a difference: no other PE will synchronise with this one any more.

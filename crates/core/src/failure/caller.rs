@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use crate::platform::unwind;
 
-/// A call in the program.
+/// A call in the program; displayed as the command that prints file and line.
 #[derive(Debug)]
 pub(super) struct Caller {
     /// The function and the distance from its start, if the program exports its name.
@@ -100,6 +100,6 @@ impl fmt::Display for Caller {
         if let Some((name, distance)) = symbol {
             write!(f, "{name}+{distance:#x} ")?;
         }
-        write!(f, "({object} {address:#x})")
+        write!(f, "(addr2line -ife {object} {address:#x})")
     }
 }
