@@ -479,8 +479,8 @@ void shmem_ctx_session_stop(shmem_ctx_t ctx);
 
 /** Copy contiguous elements to another PE, then update a signal there.
  *
- * The signal at the target is updated after the elements have arrived, so that one who waits for it finds
- * them. Returns when `source` may be changed.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
+ * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
  * @param nelems number of elements; of bytes in the mem forms
@@ -541,8 +541,8 @@ void shmem_ptrdiff_put_signal(ptrdiff_t *dest, const ptrdiff_t *source, size_t n
 
 /** Copy contiguous elements to another PE, then update a signal there.
  *
- * The signal at the target is updated after the elements have arrived, so that one who waits for it finds
- * them. Returns when `source` may be changed.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
+ * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
@@ -605,8 +605,8 @@ void shmem_ctx_ptrdiff_put_signal(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdif
 
 /** Copy contiguous elements to another PE, then update a signal there.
  *
- * The signal at the target is updated after the elements have arrived, so that one who waits for it finds
- * them. Returns when `source` may be changed.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
+ * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
  * @param nelems number of elements; of bytes in the mem forms
@@ -629,8 +629,8 @@ void shmem_put128_signal(void *dest, const void *source, size_t nelems, uint64_t
 
 /** Copy contiguous elements to another PE, then update a signal there.
  *
- * The signal at the target is updated after the elements have arrived, so that one who waits for it finds
- * them. Returns when `source` may be changed.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
+ * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
@@ -654,8 +654,8 @@ void shmem_ctx_put128_signal(shmem_ctx_t ctx, void *dest, const void *source, si
 
 /** Copy contiguous elements to another PE, then update a signal there.
  *
- * The signal at the target is updated after the elements have arrived, so that one who waits for it finds
- * them. Returns when `source` may be changed.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
+ * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
  * @param nelems number of elements; of bytes in the mem forms
@@ -670,8 +670,8 @@ void shmem_putmem_signal(void *dest, const void *source, size_t nelems, uint64_t
 
 /** Copy contiguous elements to another PE, then update a signal there.
  *
- * The signal at the target is updated after the elements have arrived, so that one who waits for it finds
- * them. Returns when `source` may be changed.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
+ * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied

@@ -107,8 +107,8 @@ SHMEMI_INLINE int shmem_n_pes(void) SHMEMI_N_PES(shmem_n_pes)
 
 /** Copy contiguous elements to another PE.
  *
- * Returns when `source` may be changed; the elements may arrive later. Source and destination must not
- * overlap.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
+ * elements may arrive later. Source and destination must not overlap.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
  * @param nelems number of elements; of bytes in the mem forms
@@ -151,8 +151,8 @@ SHMEMI_INLINE void shmem_ptrdiff_put(ptrdiff_t *dest, const ptrdiff_t *source, s
 
 /** Copy contiguous elements to another PE.
  *
- * Returns when `source` may be changed; the elements may arrive later. Source and destination must not
- * overlap.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
+ * elements may arrive later. Source and destination must not overlap.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
@@ -211,8 +211,8 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_put(shmem_ctx_t ctx, ptrdiff_t *dest, const
 
 /** Copy contiguous elements to another PE.
  *
- * Returns when `source` may be changed; the elements may arrive later. Source and destination must not
- * overlap.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
+ * elements may arrive later. Source and destination must not overlap.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
  * @param nelems number of elements; of bytes in the mem forms
@@ -227,8 +227,8 @@ SHMEMI_INLINE void shmem_put128(void *dest, const void *source, size_t nelems, i
 
 /** Copy contiguous elements to another PE.
  *
- * Returns when `source` may be changed; the elements may arrive later. Source and destination must not
- * overlap.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
+ * elements may arrive later. Source and destination must not overlap.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
@@ -249,8 +249,8 @@ SHMEMI_INLINE void shmem_ctx_put128(shmem_ctx_t ctx, void *dest, const void *sou
 
 /** Copy contiguous elements to another PE.
  *
- * Returns when `source` may be changed; the elements may arrive later. Source and destination must not
- * overlap.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
+ * elements may arrive later. Source and destination must not overlap.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
  * @param nelems number of elements; of bytes in the mem forms
@@ -261,8 +261,8 @@ SHMEMI_INLINE void shmem_putmem(void *dest, const void *source, size_t nelems, i
 
 /** Copy contiguous elements to another PE.
  *
- * Returns when `source` may be changed; the elements may arrive later. Source and destination must not
- * overlap.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
+ * elements may arrive later. Source and destination must not overlap.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
@@ -351,7 +351,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_p(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff
  *   without gaps
  * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
  *   without gaps
- * @param nelems number of elements; of bytes in the mem forms
+ * @param nelems number of elements
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_iput(3). */
@@ -415,7 +415,7 @@ SHMEMI_INLINE void shmem_ptrdiff_iput(ptrdiff_t *dest, const ptrdiff_t *source, 
  *   without gaps
  * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
  *   without gaps
- * @param nelems number of elements; of bytes in the mem forms
+ * @param nelems number of elements
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_iput(3). */
@@ -478,7 +478,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_iput(shmem_ctx_t ctx, ptrdiff_t *dest, cons
  *   without gaps
  * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
  *   without gaps
- * @param nelems number of elements; of bytes in the mem forms
+ * @param nelems number of elements
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_iput(3). */
@@ -504,7 +504,7 @@ SHMEMI_INLINE void shmem_iput128(void *dest, const void *source, ptrdiff_t dst, 
  *   without gaps
  * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
  *   without gaps
- * @param nelems number of elements; of bytes in the mem forms
+ * @param nelems number of elements
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_iput(3). */
@@ -697,7 +697,8 @@ SHMEMI_INLINE void shmem_ctx_ibput128(shmem_ctx_t ctx, void *dest, const void *s
 
 /** Copy contiguous elements from another PE.
  *
- * Returns when the elements are in `dest`. Source and destination must not overlap.
+ * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
+ * destination must not overlap.
  * @param dest local address to which the elements are copied
  * @param source symmetric address on PE `pe` of the elements
  * @param nelems number of elements; of bytes in the mem forms
@@ -740,7 +741,8 @@ SHMEMI_INLINE void shmem_ptrdiff_get(ptrdiff_t *dest, const ptrdiff_t *source, s
 
 /** Copy contiguous elements from another PE.
  *
- * Returns when the elements are in `dest`. Source and destination must not overlap.
+ * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
+ * destination must not overlap.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest local address to which the elements are copied
  * @param source symmetric address on PE `pe` of the elements
@@ -799,7 +801,8 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_get(shmem_ctx_t ctx, ptrdiff_t *dest, const
 
 /** Copy contiguous elements from another PE.
  *
- * Returns when the elements are in `dest`. Source and destination must not overlap.
+ * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
+ * destination must not overlap.
  * @param dest local address to which the elements are copied
  * @param source symmetric address on PE `pe` of the elements
  * @param nelems number of elements; of bytes in the mem forms
@@ -814,7 +817,8 @@ SHMEMI_INLINE void shmem_get128(void *dest, const void *source, size_t nelems, i
 
 /** Copy contiguous elements from another PE.
  *
- * Returns when the elements are in `dest`. Source and destination must not overlap.
+ * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
+ * destination must not overlap.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest local address to which the elements are copied
  * @param source symmetric address on PE `pe` of the elements
@@ -835,7 +839,8 @@ SHMEMI_INLINE void shmem_ctx_get128(shmem_ctx_t ctx, void *dest, const void *sou
 
 /** Copy contiguous elements from another PE.
  *
- * Returns when the elements are in `dest`. Source and destination must not overlap.
+ * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
+ * destination must not overlap.
  * @param dest local address to which the elements are copied
  * @param source symmetric address on PE `pe` of the elements
  * @param nelems number of elements; of bytes in the mem forms
@@ -846,7 +851,8 @@ SHMEMI_INLINE void shmem_getmem(void *dest, const void *source, size_t nelems, i
 
 /** Copy contiguous elements from another PE.
  *
- * Returns when the elements are in `dest`. Source and destination must not overlap.
+ * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
+ * destination must not overlap.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest local address to which the elements are copied
  * @param source symmetric address on PE `pe` of the elements
@@ -932,7 +938,7 @@ SHMEMI_INLINE ptrdiff_t shmem_ctx_ptrdiff_g(shmem_ctx_t ctx, const ptrdiff_t *so
  *   without gaps
  * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
  *   without gaps
- * @param nelems number of elements; of bytes in the mem forms
+ * @param nelems number of elements
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_iget(3). */
@@ -996,7 +1002,7 @@ SHMEMI_INLINE void shmem_ptrdiff_iget(ptrdiff_t *dest, const ptrdiff_t *source, 
  *   without gaps
  * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
  *   without gaps
- * @param nelems number of elements; of bytes in the mem forms
+ * @param nelems number of elements
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_iget(3). */
@@ -1059,7 +1065,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_iget(shmem_ctx_t ctx, ptrdiff_t *dest, cons
  *   without gaps
  * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
  *   without gaps
- * @param nelems number of elements; of bytes in the mem forms
+ * @param nelems number of elements
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_iget(3). */
@@ -1085,7 +1091,7 @@ SHMEMI_INLINE void shmem_iget128(void *dest, const void *source, ptrdiff_t dst, 
  *   without gaps
  * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
  *   without gaps
- * @param nelems number of elements; of bytes in the mem forms
+ * @param nelems number of elements
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_iget(3). */
@@ -1278,7 +1284,8 @@ SHMEMI_INLINE void shmem_ctx_ibget128(shmem_ctx_t ctx, void *dest, const void *s
 
 /** Begin to copy contiguous elements to another PE.
  *
- * Returns as soon as the copy has begun. `source` must not be changed until `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
+ * changed until `shmem_quiet`.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements, unchanged until the next quiet
  * @param nelems number of elements; of bytes in the mem forms
@@ -1324,7 +1331,8 @@ SHMEMI_INLINE void shmem_ptrdiff_put_nbi(ptrdiff_t *dest, const ptrdiff_t *sourc
 
 /** Begin to copy contiguous elements to another PE.
  *
- * Returns as soon as the copy has begun. `source` must not be changed until `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
+ * changed until `shmem_quiet`.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements, unchanged until the next quiet
@@ -1383,7 +1391,8 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_put_nbi(shmem_ctx_t ctx, ptrdiff_t *dest,
 
 /** Begin to copy contiguous elements to another PE.
  *
- * Returns as soon as the copy has begun. `source` must not be changed until `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
+ * changed until `shmem_quiet`.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements, unchanged until the next quiet
  * @param nelems number of elements; of bytes in the mem forms
@@ -1398,7 +1407,8 @@ SHMEMI_INLINE void shmem_put128_nbi(void *dest, const void *source, size_t nelem
 
 /** Begin to copy contiguous elements to another PE.
  *
- * Returns as soon as the copy has begun. `source` must not be changed until `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
+ * changed until `shmem_quiet`.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements, unchanged until the next quiet
@@ -1419,7 +1429,8 @@ SHMEMI_INLINE void shmem_ctx_put128_nbi(shmem_ctx_t ctx, void *dest, const void 
 
 /** Begin to copy contiguous elements to another PE.
  *
- * Returns as soon as the copy has begun. `source` must not be changed until `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
+ * changed until `shmem_quiet`.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements, unchanged until the next quiet
  * @param nelems number of elements; of bytes in the mem forms
@@ -1430,7 +1441,8 @@ SHMEMI_INLINE void shmem_putmem_nbi(void *dest, const void *source, size_t nelem
 
 /** Begin to copy contiguous elements to another PE.
  *
- * Returns as soon as the copy has begun. `source` must not be changed until `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
+ * changed until `shmem_quiet`.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements, unchanged until the next quiet
@@ -1443,7 +1455,8 @@ SHMEMI_INLINE void shmem_ctx_putmem_nbi(shmem_ctx_t ctx, void *dest, const void 
 
 /** Begin to copy contiguous elements from another PE.
  *
- * Returns as soon as the copy has begun. The elements are in `dest` after `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
+ * `dest` after `shmem_quiet`.
  * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
  * @param source symmetric address on PE `pe` of the elements
  * @param nelems number of elements; of bytes in the mem forms
@@ -1489,7 +1502,8 @@ SHMEMI_INLINE void shmem_ptrdiff_get_nbi(ptrdiff_t *dest, const ptrdiff_t *sourc
 
 /** Begin to copy contiguous elements from another PE.
  *
- * Returns as soon as the copy has begun. The elements are in `dest` after `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
+ * `dest` after `shmem_quiet`.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
  * @param source symmetric address on PE `pe` of the elements
@@ -1548,7 +1562,8 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_get_nbi(shmem_ctx_t ctx, ptrdiff_t *dest,
 
 /** Begin to copy contiguous elements from another PE.
  *
- * Returns as soon as the copy has begun. The elements are in `dest` after `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
+ * `dest` after `shmem_quiet`.
  * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
  * @param source symmetric address on PE `pe` of the elements
  * @param nelems number of elements; of bytes in the mem forms
@@ -1563,7 +1578,8 @@ SHMEMI_INLINE void shmem_get128_nbi(void *dest, const void *source, size_t nelem
 
 /** Begin to copy contiguous elements from another PE.
  *
- * Returns as soon as the copy has begun. The elements are in `dest` after `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
+ * `dest` after `shmem_quiet`.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
  * @param source symmetric address on PE `pe` of the elements
@@ -1584,7 +1600,8 @@ SHMEMI_INLINE void shmem_ctx_get128_nbi(shmem_ctx_t ctx, void *dest, const void 
 
 /** Begin to copy contiguous elements from another PE.
  *
- * Returns as soon as the copy has begun. The elements are in `dest` after `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
+ * `dest` after `shmem_quiet`.
  * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
  * @param source symmetric address on PE `pe` of the elements
  * @param nelems number of elements; of bytes in the mem forms
@@ -1595,7 +1612,8 @@ SHMEMI_INLINE void shmem_getmem_nbi(void *dest, const void *source, size_t nelem
 
 /** Begin to copy contiguous elements from another PE.
  *
- * Returns as soon as the copy has begun. The elements are in `dest` after `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
+ * `dest` after `shmem_quiet`.
  * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
  * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
  * @param source symmetric address on PE `pe` of the elements

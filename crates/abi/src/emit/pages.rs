@@ -107,7 +107,10 @@ fn mdoc(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -> String 
         }
     }
     out += ".Sh DESCRIPTION\n";
-    roff(&mut out, &entry.description, false);
+    match entry.description.as_str() {
+        "" => roff(&mut out, &sentence(&entry.brief), false),
+        text => roff(&mut out, text, false),
+    }
     let described: Vec<_> = entry
         .routines
         .iter()
@@ -123,12 +126,7 @@ fn mdoc(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -> String 
     }
     let parameters = page.parameters();
     if !parameters.is_empty() {
-        let begin = if out.ends_with(".Sh DESCRIPTION\n") {
-            ""
-        } else {
-            ".Pp\n"
-        };
-        writeln!(out, "{begin}The arguments are:\n.Bl -tag -width Ds").unwrap();
+        out += ".Pp\nThe arguments are:\n.Bl -tag -width Ds\n";
         for name in &parameters {
             let text = reference.argument(entry, name).unwrap_or_default();
             writeln!(out, ".It Fa {name}").unwrap();

@@ -308,6 +308,7 @@ impl Page<'_> {
     /// The types of the routines: which names, and the types as `TYPENAME (C type)`.
     pub fn types(&self) -> Vec<(Vec<String>, String)> {
         let mut all: Vec<(Vec<String>, String)> = Vec::new();
+        let mut known: Vec<String> = Vec::new();
         for family in &self.families {
             if matches!(family.group, Group::Single | Group::Mem) {
                 continue;
@@ -325,6 +326,13 @@ impl Page<'_> {
                 .collect();
             let types = types.join(", ");
             let name = display_name(family, false);
+            // More types of a routine that has others.
+            let types = match family.status {
+                Status::Deprecated if known.contains(&name) => format!("{types}; deprecated"),
+                Status::Extension if known.contains(&name) => format!("{types}; an extension"),
+                _ => types,
+            };
+            known.push(name.clone());
             match all.iter_mut().find(|(_, of)| *of == types) {
                 Some((names, _)) if names.contains(&name) => {}
                 Some((names, _)) => names.push(name),
