@@ -74,6 +74,14 @@ static ALL: &[Foreign] = &[
         0,
         Instead("give the hosts their slots: --hosts HOST:SLOTS"),
     ),
+    option(&["pernode"], 0, Words(&["--ppn", "1"])),
+    option(
+        &["rankfile", "rf"],
+        1,
+        Instead(
+            "name the hosts in the order of their PEs by --hosts or --hostfile, and give --bind-to",
+        ),
+    ),
     option(
         &["nodes"],
         1,

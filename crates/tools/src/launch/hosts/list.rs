@@ -149,7 +149,7 @@ pub(in crate::launch) fn check_room(slots: usize, n_pes: usize) -> Result<(), Fa
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "-n {n_pes}: the hosts have {slots} slots; give them more (HOST:SLOTS), PEs may outnumber cores"
+        "-n {n_pes}: the hosts have slots for {slots}; give them more (--hosts HOST:SLOTS), or another --ppn (-N here; srun's -N is of nodes): PEs may outnumber cores"
     )))
 }
 
@@ -221,7 +221,10 @@ mod tests {
         assert_eq!(slots(&hosts), 8);
         assert!(check_room(8, 8).is_ok());
         let error = check_room(8, 9).unwrap_err().to_string();
-        assert!(error.starts_with("-n 9: the hosts have 8 slots"), "{error}");
+        assert!(
+            error.starts_with("-n 9: the hosts have slots for 8;"),
+            "{error}"
+        );
     }
 
     #[test]
