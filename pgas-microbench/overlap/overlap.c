@@ -1,14 +1,20 @@
-/* How much of a transfer is hidden behind computing, and what arriving data do to the caches of the PE that computes, for any OpenSHMEM.
+/* How much of a transfer is hidden behind computing, and what arriving data do to the caches of the PE that computes, for any
+ * OpenSHMEM, and with -DWITH_MPI for any MPI-3.
+ *
+ *     overlap [BYTES [FACTOR]]
  *
  * PE 0 is the origin, PE 1 the target, as they are bound; other PEs wait. A PE alone is both, for put and get. Each figure is the median of the samples, after a 10th and
  * before a 90th percentile:
  *
- *   put, get   share of the time of a non-blocking operation and its quiet, in per cent, that computing in between hides:
- *              (operation + computing - both together) / operation, where computing takes as long as the operation
+ *   put, get   share of the time of a non-blocking operation and what completes it, in per cent, that computing in between hides:
+ *              (operation + computing - both together) / operation, where computing takes FACTOR times as long as the operation,
+ *              or as memcpy of as many bytes, if that is longer
  *   target     time of the target's computing in registers while puts arrive, by its time alone
  *   caches     time of the target's reads of half of its second-level cache while puts arrive, by their time alone
+ *
+ * Where the thread that waits takes part in the transfer, the operation alone is made by more threads than computing leaves for it. So computing is
+ * compared with one thread's copy, too: if it took as long as two threads' copy, half of that could be hidden at most. FACTOR is 2 unless it is given.
  */
-#include <shmem.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +22,12 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef WITH_MPI
+#include "library_mpi.h"
+#else
+#include "library_shmem.h"
+#endif
 
 enum { SAMPLES = 15, MOST = 16 << 20, LINE = 64 };
 
@@ -81,43 +93,49 @@ static long steps_for(double seconds)
 }
 
 static char *here, *there;
+static double factor = 2;
 
 static void begin(bool is_get, size_t bytes, int pe)
 {
     if (is_get)
-        shmem_getmem_nbi(here, there, bytes, pe);
+        library_get(here, there, bytes, pe);
     else
-        shmem_putmem_nbi(there, here, bytes, pe);
+        library_put(there, here, bytes, pe);
 }
 
 /* The origin's side of `put` and `get`. */
 static void overlap(const char *name, bool is_get, size_t bytes, int pe)
 {
     const int repetitions = bytes >= 1 << 20 ? 3 : 20;
-    double operation = 1, samples[SAMPLES];
+    double operation = 1, plain = 1, samples[SAMPLES];
     for (int i = 0; i < SAMPLES; i++) {
         double start = now();
         for (int r = 0; r < repetitions; r++) {
             begin(is_get, bytes, pe);
-            shmem_quiet();
+            library_complete(pe);
         }
         double time = (now() - start) / repetitions;
         if (time < operation)
             operation = time;
+        start = now();
+        memcpy(is_get ? here : there, is_get ? there : here, bytes);
+        time = now() - start;
+        if (time < plain)
+            plain = time;
     }
-    long steps = steps_for(operation);
+    long steps = steps_for(factor * (operation > plain ? operation : plain));
     for (int i = 0; i < SAMPLES; i++) {
         double times[3] = {0, 0, 0}; /* the operation, computing, both */
         for (int r = 0; r < repetitions; r++) {
             double a = now();
             begin(is_get, bytes, pe);
-            shmem_quiet();
+            library_complete(pe);
             double b = now();
             kept = compute(steps);
             double c = now();
             begin(is_get, bytes, pe);
             kept = compute(steps);
-            shmem_quiet();
+            library_complete(pe);
             times[0] += b - a, times[1] += c - b, times[2] += now() - c;
         }
         samples[i] = 100 * (times[0] + times[1] - times[2]) / times[0];
@@ -125,8 +143,9 @@ static void overlap(const char *name, bool is_get, size_t bytes, int pe)
     print(name, bytes, samples);
 }
 
-static int arriving; /* on the origin: the target is still at work */
-static int go;       /* on the target: puts arrive */
+/* On the origin, whether the target is still at work; on the target, whether puts arrive. */
+enum { ARRIVING, GO, WORDS };
+static int *words;
 
 /* What the target does: computes, or reads half of its second-level cache, a fixed number of times. */
 static double work(bool reads, const char *array, size_t array_bytes, long amount)
@@ -140,6 +159,13 @@ static double work(bool reads, const char *array, size_t array_bytes, long amoun
     return now() - start;
 }
 
+/* A put that is complete. */
+static void put(size_t bytes)
+{
+    begin(false, bytes, 1);
+    library_complete(1);
+}
+
 /* The slow-down of the target's work while puts of so many bytes arrive, one after another. All PEs. */
 static void slow_down(const char *name, bool reads, size_t bytes, int me, const char *array, size_t array_bytes)
 {
@@ -148,63 +174,63 @@ static void slow_down(const char *name, bool reads, size_t bytes, int me, const 
     if (reads && me == 1)
         amount = (long)(10e-3 / (work(true, array, array_bytes, 100) / 100)) + 1;
     for (int i = 0; i < SAMPLES; i++) {
-        arriving = 1;
-        go = 0;
-        shmem_barrier_all();
+        words[ARRIVING] = 1, words[GO] = 0;
+        library_barrier();
         if (me == 0) {
-            shmem_putmem(there, here, bytes, 1);
-            shmem_int_p(&go, 1, 1);
-            while (!shmem_int_test(&arriving, SHMEM_CMP_EQ, 0))
-                shmem_putmem(there, here, bytes, 1);
-            shmem_quiet();
+            put(bytes);
+            library_set(&words[GO], 1, 1);
+            while (library_word(&words[ARRIVING]) != 0)
+                put(bytes);
         } else if (me == 1) {
             double alone = work(reads, array, array_bytes, amount);
             double again = work(reads, array, array_bytes, amount);
-            shmem_int_wait_until(&go, SHMEM_CMP_EQ, 1);
+            while (library_word(&words[GO]) != 1)
+                ;
             double beside = work(reads, array, array_bytes, amount);
-            shmem_int_p(&arriving, 0, 0);
-            shmem_quiet();
+            library_set(&words[ARRIVING], 0, 0);
             samples[i] = beside / (alone < again ? alone : again);
         }
-        shmem_barrier_all();
+        library_barrier();
     }
     if (me == 1)
         print(name, bytes, samples);
-    shmem_barrier_all();
+    library_barrier();
 }
 
 int main(int count, char **arguments)
 {
     const size_t most = count > 1 ? strtoul(arguments[1], NULL, 0) : MOST;
-    shmem_init();
-    int me = shmem_my_pe();
-    int target = shmem_n_pes() > 1;
-    if (most < 4096 || most > MOST) {
+    if (count > 2)
+        factor = strtod(arguments[2], NULL);
+    library_begin();
+    int me = library_pe();
+    int target = library_pes() > 1;
+    if (most < 4096 || most > MOST || !(factor > 0 && factor <= 1000)) {
         if (me == 0)
-            fprintf(stderr, "overlap: the argument is 4096 to %d bytes\n", MOST);
-        shmem_global_exit(1);
+            fprintf(stderr, "overlap: the arguments are 4096 to %d bytes, and computing's time as a multiple of the transfer's\n", MOST);
+        library_fail();
     }
-    here = shmem_malloc(MOST), there = shmem_malloc(MOST);
-    memset(here, 1 + me, MOST), memset(there, 0, MOST);
+    here = library_memory(MOST), there = library_memory(MOST), words = library_memory(WORDS * sizeof *words);
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     size_t array_bytes = cache > 0 ? (size_t)cache / 2 : 128 << 10;
     char *array = calloc(1, array_bytes);
-    if (here == NULL || there == NULL || array == NULL)
-        shmem_global_exit(1);
+    if (here == NULL || there == NULL || words == NULL || array == NULL)
+        library_fail();
+    memset(here, 1 + me, MOST), memset(there, 0, MOST), memset(array, 1, array_bytes);
     if (me == 0) {
         puts("quantity,bytes,median,low,high");
         fflush(stdout);
     }
     for (size_t bytes = 4096; bytes <= most; bytes *= 4) {
-        shmem_barrier_all();
+        library_barrier();
         if (me == 0)
             overlap("put", false, bytes, target);
-        shmem_barrier_all();
+        library_barrier();
         if (me == target)
             for (size_t at = 0; at < bytes; at += 4093)
                 if (there[at] != 1)
-                    shmem_global_exit(1);
-        shmem_barrier_all();
+                    library_fail();
+        library_barrier();
         if (me == 0)
             overlap("get", true, bytes, target);
         if (target)
@@ -212,6 +238,7 @@ int main(int count, char **arguments)
     }
     for (size_t bytes = 32 << 10; target && bytes <= most && bytes <= 4 << 20; bytes *= 4)
         slow_down("caches", true, bytes, me, array, array_bytes);
-    shmem_finalize();
+    library_barrier();
+    library_end();
     return 0;
 }

@@ -14,19 +14,60 @@ use criterion::Criterion;
 use ferroshmem_benches::ratios::{self, Ratios};
 use ferroshmem_benches::{Bar, Builder, Round, Start, Table};
 use pgas_microbench::job::Session;
-use programs::Program;
+use programs::{Program, Variables};
 
 /// Seconds after which the launcher ends a job, with a report of the routines that PEs wait in.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
+/// A running program, and the one that it is compared with, if that is not the bare hardware.
+struct Sessions {
+    ours: Session,
+    beside: Option<Session>,
+}
+
+impl Sessions {
+    fn start(builder: &Builder, program: &Program) -> Result<Self> {
+        let beside = program.beside;
+        Ok(Self {
+            ours: start_session(builder, program, program.variables)?,
+            beside: beside
+                .map(|variables| start_session(builder, program, variables))
+                .transpose()?,
+        })
+    }
+
+    /// Measures `rounds` rounds of a series.
+    fn measure(&mut self, name: &str, rounds: usize) -> Result<Vec<Round>> {
+        /// Rounds of one program in turn.
+        const TURN: usize = 8;
+
+        let Some(beside) = &mut self.beside else {
+            return Round::measure(&mut self.ours, name, rounds);
+        };
+        let mut all = Vec::new();
+        while all.len() < rounds {
+            let some = TURN.min(rounds - all.len());
+            let others = Round::measure(beside, name, some)?;
+            let ours = Round::measure(&mut self.ours, name, some)?;
+            let pair = |(other, ours): (&Round, &Round)| Round {
+                bare: other.ours,
+                ours: ours.ours,
+            };
+            all.extend(others.iter().zip(&ours).map(pair));
+        }
+        Ok(all)
+    }
+}
+
 /// Starts a program, which measures on demand.
-fn start_session(builder: &Builder, program: &Program) -> Result<Session> {
+fn start_session(builder: &Builder, program: &Program, variables: Variables) -> Result<Session> {
     let mut launch = Command::new(builder.prefix.bin("oshrun"));
     launch
         .args(["--timeout", &TIMEOUT.as_secs().to_string()])
         .args(["-n", &program.pes.to_string()])
         .args(program.options)
-        .arg(builder.program(&program.build)?);
+        .arg(builder.program(&program.build)?)
+        .envs(variables.iter().copied());
     // The launcher's report comes first.
     Session::start(launch, TIMEOUT + Duration::from_secs(10))
 }
@@ -47,14 +88,14 @@ fn run(
         group.warm_up_time(Duration::from_secs(1));
         group.measurement_time(Duration::from_secs(4));
     }
-    let mut session = None;
+    let mut sessions = None;
     for (name, bar) in series {
         let rounds = ratios::sample(&mut group, name, *bar, |rounds| {
-            let session = match &mut session {
-                Some(session) => session,
-                None => session.insert(start_session(builder, program)?),
+            let sessions = match &mut sessions {
+                Some(sessions) => sessions,
+                None => sessions.insert(Sessions::start(builder, program)?),
             };
-            Round::measure(session, name, rounds)
+            sessions.measure(name, rounds)
         })?;
         table.add(&format!("{}/{name}", build.name), *bar, &rounds);
     }

@@ -2,6 +2,9 @@
 
 use ferroshmem_benches::{Bar, Build, Compiler, Source};
 
+/// Names and values of environment variables.
+pub(crate) type Variables = &'static [(&'static str, &'static str)];
+
 /// A program and its series.
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -11,6 +14,10 @@ pub(crate) struct Program {
     pub pes: usize,
     /// Further options of `oshrun`.
     pub options: &'static [&'static str],
+    /// Variables of the PEs.
+    pub variables: Variables,
+    /// Instead of the bare hardware, the library with these variables is what it is compared with.
+    pub beside: Option<Variables>,
     /// Its series; those without limit are only printed.
     pub series: Vec<(String, Option<Bar>)>,
 }
@@ -22,6 +29,8 @@ impl Program {
             build: Build::new(file),
             pes: 2,
             options: &["--bind-to", "core"],
+            variables: &[],
+            beside: None,
             series: Vec::new(),
         }
     }
@@ -45,7 +54,68 @@ pub(crate) fn all() -> Vec<Program> {
     programs.extend([blocks(), exchange(), messages(), atomics(), latency()]);
     programs.extend([4, 16, 64, 512].map(crowd));
     programs.extend([spawn(), groups(), calls()]);
+    programs.push(offload());
+    programs.extend(with_workers());
     programs
+}
+
+/// A PE with an idle core, and a worker of the library on it.
+fn offload() -> Program {
+    let names = |names: &[&str]| Vec::from_iter(names.iter().map(|&name| name.to_owned()));
+    let sizes = ["8MiB", "16MiB", "64MiB"];
+    let packed = ["iput", "iget"];
+    Program {
+        pes: 1,
+        options: &["--bind-to", "none"],
+        variables: &[("SHMEM_WORKERS", "1")],
+        ..Program::new("offload.c")
+    }
+    .measures(
+        pairs(&["one/put", "one/get"], &sizes),
+        Some(Bar::Bandwidth(1.3)),
+    )
+    .measures(
+        pairs(&["two/put", "two/get"], &sizes),
+        Some(Bar::Bandwidth(0.95)),
+    )
+    .measures(pairs(&["one"], &packed), Some(Bar::Bandwidth(1.3)))
+    .measures(pairs(&["two"], &packed), Some(Bar::Bandwidth(0.95)))
+    .measures(
+        pairs(&["call", "start"], &["awake"]),
+        Some(Bar::Nanoseconds(300.0)),
+    )
+    .measures(
+        pairs(&["call", "start"], &["asleep"]),
+        Some(Bar::Nanoseconds(2_000.0)),
+    )
+    .measures(names(&["caches/beside"]), Some(Bar::Time(1.1)))
+    .measures(names(&["caches/after"]), None)
+}
+
+/// What does not change where workers are allowed: PEs that fill the cores, and short puts.
+fn with_workers() -> Vec<Program> {
+    let beside = |name: &str, variables| {
+        let blocks = Program::new("blocks.c");
+        Program {
+            build: blocks.build.clone().named(name),
+            variables,
+            beside: Some(&[("SHMEM_WORKERS", "0")]),
+            ..blocks
+        }
+    };
+    let large = ["64KiB", "1024KiB", "2048KiB", "8192KiB", "65536KiB"];
+    let full = beside("workers/2-PEs", &[("SHMEM_WORKERS", "auto")])
+        .measures(pairs(&["put", "get"], &large), Some(Bar::Bandwidth(0.98)));
+    let short = Program {
+        pes: 1,
+        options: &["--bind-to", "none"],
+        ..beside("workers/1-PE", &[("SHMEM_WORKERS", "1")])
+    }
+    .measures(
+        pairs(&["put"], &["4KiB", "16KiB", "64KiB"]),
+        Some(Bar::Bandwidth(0.98)),
+    );
+    vec![full, short]
 }
 
 /// Every combination of two words, as names of series.

@@ -62,6 +62,18 @@ pub fn posts(events: &impl EventWord) -> u32 {
     events.load() / POST
 }
 
+/// Looks `times` times whether there have been more than `posts` posts.
+#[inline]
+pub fn come(events: &impl EventWord, posts: u32, times: u32) -> bool {
+    (0..times).any(|_| {
+        let have_come = self::posts(events) != posts;
+        if !have_come {
+            std::hint::spin_loop();
+        }
+        have_come
+    })
+}
+
 /// Sleeps until the events rings, at most `longest`, unless there `is_work`. May return early.
 ///
 /// A post is one addition to the word, which all changes of the word are ordered with. If it comes before the load, this thread

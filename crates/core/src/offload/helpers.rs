@@ -287,16 +287,13 @@ fn help_while(free: impl Fn() -> bool, polls: Duration) -> u32 {
             }
         }
         let since = Instant::now();
-        while events::posts(&ENGINE.events) == posts {
+        while !events::come(&ENGINE.events, posts, POLLS) {
             let idle = since.elapsed();
             if !free() || idle > polls {
                 return taken;
             }
             if idle > POLL {
                 std::thread::yield_now();
-            }
-            for _ in 0..POLLS {
-                std::hint::spin_loop();
             }
         }
         if !free() {

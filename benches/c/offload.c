@@ -1,0 +1,411 @@
+/* Large copies of a PE with an idle core, on which a worker of the library helps: beside one thread's and two threads'
+ * bare copies, how soon the worker begins, and what the copies do to the caches of the PE. */
+#include "rounds.h"
+#include "copies.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum {
+    LARGEST = 64 << 20, /* bytes */
+    STRIDE = 2,         /* of packed elements */
+    OFFERED = 4 << 20,  /* bytes of a non-blocking put */
+};
+
+static char *heap, *local;
+static char *cached; /* half of the second-level cache */
+static size_t cached_bytes;
+
+static void sleep_us(long us)
+{
+    const struct timespec time = {0, us * 1000};
+    nanosleep(&time, NULL);
+}
+
+/* Prevents the compiler from removing a copy that the next one overwrites. */
+static void observe(void)
+{
+    __asm__ volatile("" : : : "memory");
+}
+
+/* Second thread of the bare copies. Between orders it sleeps, so that the library's worker has the core. */
+typedef void part_function(int part);
+
+static struct {
+    sem_t order;
+    part_function *_Atomic part; /* what it does next, while it is awake */
+    atomic_int done, ends;
+} helper;
+
+static void *help(void *unused)
+{
+    for (;;) {
+        sem_wait(&helper.order);
+        while (!atomic_load_explicit(&helper.ends, memory_order_acquire)) {
+            part_function *const part = atomic_load_explicit(&helper.part, memory_order_acquire);
+            if (part) {
+                atomic_store_explicit(&helper.part, NULL, memory_order_relaxed);
+                part(1);
+                atomic_store_explicit(&helper.done, 1, memory_order_release);
+            }
+        }
+        atomic_store(&helper.done, 1);
+    }
+    return unused;
+}
+
+static void nothing(int part)
+{
+    (void)part;
+}
+
+static void begin_both(part_function *part)
+{
+    atomic_store_explicit(&helper.done, 0, memory_order_relaxed);
+    atomic_store_explicit(&helper.part, part, memory_order_release);
+}
+
+static void end_both(void)
+{
+    while (!atomic_load_explicit(&helper.done, memory_order_acquire))
+        ;
+}
+
+/* Does a part on each of two threads. */
+static void both(part_function *part)
+{
+    begin_both(part);
+    part(0);
+    end_both();
+}
+
+/* Wakes the second thread, once the library's worker sleeps. */
+static void wake_helper(void)
+{
+    const double start = now_ns();
+    sleep_us(300);
+    atomic_store(&helper.ends, 0);
+    sem_post(&helper.order);
+    both(nothing);
+    untimed += now_ns() - start;
+}
+
+static void let_helper_sleep(void)
+{
+    const double start = now_ns();
+    atomic_store(&helper.done, 0);
+    atomic_store(&helper.ends, 1);
+    end_both();
+    untimed += now_ns() - start;
+}
+
+/* The copy that is measured: all of it, or a half by each thread. */
+static struct bare whole;
+
+static void copy_half(int part)
+{
+    const size_t half = series->bytes / 2;
+    whole.copy(whole.dest + part * half, whole.source + part * half, half);
+}
+
+static void find_best(char *dest, char *source)
+{
+    static const struct series *known;
+    const double start = now_ns();
+    if (known != series) {
+        known = series;
+        char *const dests[] = {dest};
+        const char *const sources[] = {source};
+        whole = best_copy(dests, sources, 1, series->bytes);
+    }
+    untimed += now_ns() - start;
+}
+
+static void copy_alone(char *dest, char *source, long count)
+{
+    find_best(dest, source);
+    for (long i = 0; i < count; i++)
+        whole.copy(whole.dest, whole.source, series->bytes);
+}
+
+static void copy_by_both(char *dest, char *source, long count)
+{
+    find_best(dest, source);
+    wake_helper();
+    for (long i = 0; i < count; i++)
+        both(copy_half);
+    let_helper_sleep();
+}
+
+static void alone_put(long count) { copy_alone(heap, local, count); }
+static void alone_get(long count) { copy_alone(local, heap, count); }
+static void both_put(long count) { copy_by_both(heap, local, count); }
+static void both_get(long count) { copy_by_both(local, heap, count); }
+
+static void ours_put(long count)
+{
+    for (long i = 0; i < count; i++)
+        shmem_putmem(heap, local, series->bytes, 0);
+}
+
+static void ours_get(long count)
+{
+    for (long i = 0; i < count; i++)
+        shmem_getmem(local, heap, series->bytes, 0);
+}
+
+/* Packing: elements of 8 bytes, every second one on the other side. */
+static void spread(size_t from, size_t to)
+{
+    const long *const source = (const long *)local;
+    long *const dest = (long *)heap;
+    for (size_t i = from; i < to; i++)
+        dest[STRIDE * i] = source[i];
+    observe();
+}
+
+static void gather(size_t from, size_t to)
+{
+    const long *const source = (const long *)heap;
+    long *const dest = (long *)local;
+    for (size_t i = from; i < to; i++)
+        dest[i] = source[STRIDE * i];
+    observe();
+}
+
+#define LONGS (series->bytes / sizeof(long))
+static void spread_half(int part) { spread(part * LONGS / 2, (part + 1) * LONGS / 2); }
+static void gather_half(int part) { gather(part * LONGS / 2, (part + 1) * LONGS / 2); }
+
+static void repeat_both(part_function *part, long count)
+{
+    wake_helper();
+    for (long i = 0; i < count; i++)
+        both(part);
+    let_helper_sleep();
+}
+
+static void alone_iput(long count)
+{
+    for (long i = 0; i < count; i++)
+        spread(0, LONGS);
+}
+
+static void alone_iget(long count)
+{
+    for (long i = 0; i < count; i++)
+        gather(0, LONGS);
+}
+
+static void both_iput(long count) { repeat_both(spread_half, count); }
+static void both_iget(long count) { repeat_both(gather_half, count); }
+
+static void ours_iput(long count)
+{
+    for (long i = 0; i < count; i++)
+        shmem_long_iput((long *)heap, (const long *)local, STRIDE, 1, LONGS, 0);
+}
+
+static void ours_iget(long count)
+{
+    for (long i = 0; i < count; i++)
+        shmem_long_iget((long *)local, (const long *)heap, 1, STRIDE, LONGS, 0);
+}
+
+/* The first byte that the other thread writes. */
+static void await_first_byte(char value)
+{
+    while (__atomic_load_n(heap, __ATOMIC_ACQUIRE) != value)
+        ;
+}
+
+static char mark;
+
+static void write_mark(int part)
+{
+    if (part == 1)
+        __atomic_store_n(heap, mark, __ATOMIC_RELEASE);
+}
+
+/* The library's worker polls for a while after its last chunk, and then sleeps. */
+static void prepare(int is_awake)
+{
+    const double start = now_ns();
+    local[0] = ++mark;
+    if (is_awake) {
+        heap[0] = (char)(mark + 1);
+        shmem_putmem_nbi(heap + OFFERED, local + OFFERED, OFFERED, 0);
+        shmem_quiet();
+    } else {
+        sleep_us(300);
+    }
+    untimed += now_ns() - start;
+}
+
+static void quiet_untimed(void)
+{
+    const double start = now_ns();
+    shmem_quiet();
+    untimed += now_ns() - start;
+}
+
+/* Until the worker has written the first byte. */
+static void start(int is_awake, long count)
+{
+    for (long i = 0; i < count; i++) {
+        prepare(is_awake);
+        shmem_putmem_nbi(heap, local, OFFERED, 0);
+        await_first_byte(mark);
+        quiet_untimed();
+    }
+}
+
+/* Until the call has returned. */
+static void call(int is_awake, long count)
+{
+    for (long i = 0; i < count; i++) {
+        prepare(is_awake);
+        shmem_putmem_nbi(heap, local, OFFERED, 0);
+        quiet_untimed();
+    }
+}
+
+static void start_awake(long count) { start(1, count); }
+static void start_asleep(long count) { start(0, count); }
+static void call_awake(long count) { call(1, count); }
+static void call_asleep(long count) { call(0, count); }
+
+/* The same by a thread that polls a word, and by one that sleeps in a semaphore. */
+static void bare_awake(long count)
+{
+    wake_helper();
+    for (long i = 0; i < count; i++) {
+        mark++;
+        begin_both(write_mark);
+        await_first_byte(mark);
+        const double start = now_ns();
+        end_both();
+        untimed += now_ns() - start;
+    }
+    let_helper_sleep();
+}
+
+static void bare_asleep(long count)
+{
+    for (long i = 0; i < count; i++) {
+        double start = now_ns();
+        sleep_us(300);
+        mark++;
+        atomic_store(&helper.ends, 0);
+        begin_both(write_mark);
+        untimed += now_ns() - start;
+        sem_post(&helper.order);
+        await_first_byte(mark);
+        start = now_ns();
+        end_both();
+        untimed += now_ns() - start;
+        let_helper_sleep();
+    }
+}
+
+/* A loop that lives in the second-level cache, for about as long as a put takes. */
+static void sweep(long times)
+{
+    static volatile unsigned long sink;
+    unsigned long sum = 0;
+    for (long i = 0; i < times; i++) {
+        for (size_t at = 0; at < cached_bytes; at += 64)
+            sum += *(const volatile unsigned long *)(cached + at);
+    }
+    sink = sum;
+    (void)sink;
+}
+
+enum { SWEEPS = 8 };
+
+/* The state in which both ways begin: the loop's data are in the cache. */
+static void warm(void)
+{
+    const double start = now_ns();
+    sleep_us(300);
+    sweep(2);
+    untimed += now_ns() - start;
+}
+
+static void sweeps_alone(long count)
+{
+    for (long i = 0; i < count; i++) {
+        warm();
+        sweep(SWEEPS);
+    }
+}
+
+static void sweeps_beside(long count)
+{
+    for (long i = 0; i < count; i++) {
+        warm();
+        const double start = now_ns();
+        shmem_putmem_nbi(heap, local, OFFERED, 0);
+        untimed += now_ns() - start;
+        sweep(SWEEPS);
+        quiet_untimed();
+    }
+}
+
+static void sweeps_after(long count)
+{
+    for (long i = 0; i < count; i++) {
+        warm();
+        const double start = now_ns();
+        shmem_putmem(heap, local, OFFERED, 0);
+        untimed += now_ns() - start;
+        sweep(SWEEPS);
+    }
+}
+
+#define SIZES(mib, count)                                                     \
+    {"one/put/" #mib "MiB", alone_put, ours_put, count, 0, (size_t)mib << 20}, \
+    {"one/get/" #mib "MiB", alone_get, ours_get, count, 0, (size_t)mib << 20}, \
+    {"two/put/" #mib "MiB", both_put, ours_put, count, 0, (size_t)mib << 20},  \
+    {"two/get/" #mib "MiB", both_get, ours_get, count, 0, (size_t)mib << 20}
+#define PACKED(name)                                                             \
+    {"one/" #name, alone_##name, ours_##name, 4, 0, 8 << 20},                    \
+    {"two/" #name, both_##name, ours_##name, 4, 0, 8 << 20}
+
+static const struct series all[] = {
+    SIZES(8, 4),
+    SIZES(16, 2),
+    SIZES(64, 1),
+    PACKED(iput),
+    PACKED(iget),
+    {"call/awake", bare_awake, call_awake, 8, 0, 0},
+    {"call/asleep", bare_asleep, call_asleep, 8, 0, 0},
+    {"start/awake", bare_awake, start_awake, 8, 0, 0},
+    {"start/asleep", bare_asleep, start_asleep, 8, 0, 0},
+    {"caches/beside", sweeps_alone, sweeps_beside, 4, 0, 0},
+    {"caches/after", sweeps_alone, sweeps_after, 4, 0, 0},
+};
+
+int main(void)
+{
+    shmem_init();
+    const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    cached_bytes = cache > 0 ? (size_t)cache / 2 : 128 << 10;
+    cached = aligned_alloc(4096, (cached_bytes + 4095) / 4096 * 4096);
+    heap = shmem_align(4096, LARGEST);
+    local = aligned_alloc(4096, LARGEST);
+    pthread_t thread;
+    sem_init(&helper.order, 0, 0);
+    if (!heap || !local || !cached || pthread_create(&thread, NULL, help, NULL)) {
+        fprintf(stderr, "no memory for buffers of %d bytes, or no thread\n", LARGEST);
+        return 1;
+    }
+    memset(cached, 1, cached_bytes);
+    memset(heap, 1, LARGEST);
+    memset(local, 2, LARGEST);
+    serve(all, sizeof all / sizeof *all);
+    shmem_finalize();
+    return 0;
+}
