@@ -1,4 +1,4 @@
-//! Latency, bandwidth, atomics, collectives, updates and the stencil.
+//! Latency, bandwidth, atomics, collectives, updates, the stencil, packing and many puts.
 
 use std::time::Duration;
 
@@ -8,6 +8,9 @@ use crate::implementation::Family;
 /// Algorithms of reductions and their forms, as `SHMEM_REDUCE_ALGORITHM` names them.
 const ALGORITHMS: [&str; 4] = ["flat", "rd", "bruck", "rsag"];
 const FORMS: [&str; 2] = ["putget", "ptr"];
+
+/// In place of an algorithm: the library's workers take part.
+pub(crate) const WORKERS: &str = "workers";
 
 /// Pairs of PEs that communicate at once.
 const PAIRS: [u32; 4] = [1, 2, 8, 64];
@@ -29,6 +32,8 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
         }
     }
     runs.extend(stencil(request));
+    runs.extend(packing(request));
+    runs.extend(puts(request));
     let (pes, of_algorithms): (&[u32], &[u32]) = if request.quick() {
         (&[2, 4, 16], &[4])
     } else {
@@ -76,6 +81,38 @@ fn stencil(request: &Request<'_>) -> Vec<Run> {
     runs
 }
 
+/// What a PE alone, with the library's workers on the cores that idle, and two PEs take.
+fn packing(request: &Request<'_>) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for (pes, has_workers) in [(1, false), (1, true), (2, false)] {
+        for index in request.indices(Family::is_shmem) {
+            if has_workers && request.family(index) != Family::FerroShmem {
+                continue;
+            }
+            let mut run = point(request, "packing", index, pes);
+            if has_workers {
+                let workers = request.cores.saturating_sub(1).max(1);
+                // PEs with several threads are not bound to a core.
+                run.threads = 1 + workers;
+                run.algorithm = WORKERS;
+                run.variables
+                    .push(("SHMEM_WORKERS".to_owned(), workers.to_string()));
+            }
+            runs.push(run);
+        }
+    }
+    runs
+}
+
+/// Nine PEs, as in Si et al.
+fn puts(request: &Request<'_>) -> Vec<Run> {
+    request
+        .indices(Family::is_shmem)
+        .into_iter()
+        .map(|index| point(request, "puts", index, 9))
+        .collect()
+}
+
 fn point(request: &Request<'_>, program: &str, index: usize, pes: u32) -> Run {
     // Milliseconds for each point, samples, and the factor from one size to the next.
     let (time, samples, factor) = match request.quick() {
@@ -88,7 +125,9 @@ fn point(request: &Request<'_>, program: &str, index: usize, pes: u32) -> Run {
         "bandwidth" => 10.0,
         "atomics" => 14.0 / steps,
         "updates" => 8.0 / steps,
-        "stencil" => 2.0 / steps,
+        "stencil" | "puts" => 2.0 / steps,
+        // A point takes some runs of milliseconds, whatever the time for it.
+        "packing" => 8.0,
         _ => 9.0,
     };
     let expected = 0.3 + operations * steps * f64::from(time) * 2e-3;

@@ -6,6 +6,7 @@ mod nas;
 mod run;
 mod stream;
 
+pub(crate) use microbench::WORKERS;
 pub use run::{Class, Run, Suite};
 
 use crate::implementation::{Family, Implementation};

@@ -17,6 +17,8 @@ pub(crate) fn full() -> Vec<Measurement> {
     atomics(&mut rows);
     collectives(&mut rows);
     updates(&mut rows);
+    packing(&mut rows);
+    puts(&mut rows);
     graph500(&mut rows);
     two_sided(&mut rows);
     stencil(&mut rows);
@@ -280,6 +282,46 @@ fn updates(rows: &mut Vec<Measurement>) {
                 };
                 rows.push(measured(row, rate / turns(2 * pairs)));
             }
+        }
+    }
+}
+
+fn packing(rows: &mut Vec<Measurement>) {
+    let makers = [
+        (OURS, "call", "", 1.0),
+        (OURS, "ptr", "", 0.98),
+        (OURS, "call", "workers", 0.6),
+        (SHMEM_PEER, "call", "", 3.0),
+    ];
+    for operation in ["pack", "unpack"] {
+        for (who, form, algorithm, factor) in makers {
+            for (pes, bytes) in [(1, 8), (1, 1 << 20), (2, 8), (2, 1 << 20)] {
+                if pes == 2 && !algorithm.is_empty() {
+                    continue;
+                }
+                let row = Measurement {
+                    pes,
+                    bytes,
+                    algorithm: algorithm.to_owned(),
+                    ..row("packing", who, operation, form)
+                };
+                rows.push(measured(row, 900.0 * factor));
+            }
+        }
+    }
+}
+
+fn puts(rows: &mut Vec<Measurement>) {
+    for (who, rate) in [(OURS, 300.0), (SHMEM_PEER, 20.0)] {
+        for operation in ["one_to_all", "all_to_all"] {
+            let row = Measurement {
+                pes: 9,
+                bytes: 8,
+                quantity: Quantity::Rate,
+                unit: "Mop/s".to_owned(),
+                ..row("puts", who, operation, "call")
+            };
+            rows.push(measured(row, rate));
         }
     }
 }

@@ -21,3 +21,13 @@ int shmem_double_sum_reduce(shmem_team_t team, double *dest, const double *sourc
 {
     return pshmem_double_sum_reduce(team, dest, source, count - 1);
 }
+
+void shmem_long_put_nbi(long *dest, const long *source, size_t count, int pe)
+{
+    pshmem_long_put_nbi(dest, source, count - 1, pe);
+}
+
+void shmem_ibput64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)
+{
+    pshmem_ibput64(dest, source, dst, sst, bsize, nblocks - 1, pe);
+}

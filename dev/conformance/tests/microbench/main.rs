@@ -16,14 +16,19 @@ use peers::Peer;
 use points::{HEADER, QUICK, holds, series};
 use programs::{program, spoiled_program};
 
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 8] = [
     "latency",
     "bandwidth",
     "atomics",
     "collectives",
     "updates",
     "stencil",
+    "packing",
+    "puts",
 ];
+
+/// Those whose operations are not in pairs, so that any number of PEs will do.
+const ANY_PES: [&str; 4] = ["collectives", "stencil", "packing", "puts"];
 
 fn job(pes: usize, program: &Path) -> Job {
     // Not as many threads as cores.
@@ -105,6 +110,10 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for name in PROGRAMS {
         for pes in [2, 4, 16] {
+            // A point of packing moves 8 MiB on each PE.
+            if name == "packing" && pes > 2 {
+                continue;
+            }
             suite.add(format!("{name}::{pes}pe"), move |s| {
                 prints_all(s, name, pes, &[])
             });
@@ -120,7 +129,7 @@ fn main() {
                 refuses(s, &job, &[name, word])
             });
         }
-        if name == "collectives" || name == "stencil" {
+        if ANY_PES.contains(&name) {
             suite.add(format!("{name}::1pe"), move |s| prints_all(s, name, 1, &[]));
             continue;
         }
@@ -158,6 +167,8 @@ fn main() {
         ("updates", "random_fetch_add"),
         ("latency", "exchange"),
         ("stencil", "five_point"),
+        ("puts", "all_to_all"),
+        ("packing", "pack"),
     ] {
         suite.add(format!("{name}::wrong-data::{operation}"), move |s| {
             notices_wrong_data(s, name, operation)

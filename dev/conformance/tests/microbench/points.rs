@@ -121,6 +121,16 @@ const UPDATES: &[Series] = &[
 const STENCIL: &[Series] = &[("five_point", BOTH, "latency", NONE)];
 const MPI_STENCIL: &[Series] = &[("five_point", TWO_SIDED, "latency", NONE)];
 
+const PACKING: &[Series] = &[
+    ("pack", BOTH, "latency", WORDS),
+    ("unpack", BOTH, "latency", WORDS),
+];
+
+const PUTS: &[Series] = &[
+    ("one_to_all", CALL, "rate", LONG),
+    ("all_to_all", CALL, "rate", LONG),
+];
+
 /// Each on a counter of its own and on one for all.
 const ATOMICS: [[&str; 2]; 7] = [
     ["fetch_inc", "fetch_inc_contended"],
@@ -146,6 +156,8 @@ pub(crate) fn series(program: &str, is_recent: bool) -> Vec<Series> {
         "collectives" => COLLECTIVES.to_vec(),
         "updates" => UPDATES.to_vec(),
         "stencil" => STENCIL.to_vec(),
+        "packing" => PACKING.to_vec(),
+        "puts" => PUTS.to_vec(),
         "mpi-stencil" => MPI_STENCIL.to_vec(),
         "mpi-latency" => MPI_LATENCY.to_vec(),
         "mpi-bandwidth" => MPI_BANDWIDTH.to_vec(),
@@ -168,7 +180,8 @@ fn points(series: &[Series], pes: usize) -> Vec<(String, &'static str)> {
     for &(operation, forms, quantity, sizes) in series {
         let together = operation.ends_with("_contended")
             || operation.starts_with("random_")
-            || operation == "five_point"
+            || ["five_point", "pack", "unpack"].contains(&operation)
+            || operation.ends_with("_to_all")
             || COLLECTIVES.iter().any(|(name, ..)| *name == operation);
         let pairs = if together { 0 } else { pes / 2 };
         let unit = match quantity {

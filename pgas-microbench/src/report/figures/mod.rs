@@ -5,6 +5,7 @@
 mod atomics;
 mod collectives;
 mod messages;
+mod offload;
 mod panels;
 mod programs;
 mod transfers;
@@ -179,5 +180,7 @@ fn specs() -> Vec<FigureSpec> {
         spec(35, "messages", "two-sided messages", "latency, bandwidth: sendrecv, 1 pair", messages::messages),
         spec(36, "exchange", "exchange between two PEs", "latency: exchange, 1 pair", messages::exchange),
         spec(37, "stencil", "five-point stencil", "stencil: latency", programs::stencil),
+        spec(38, "packing", "packing of blocks", "packing: latency", offload::packing),
+        spec(39, "puts", "many puts to many PEs", "puts: rate", offload::puts),
     ]
 }

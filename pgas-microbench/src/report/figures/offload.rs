@@ -1,0 +1,96 @@
+//! Work that threads of a PE share, and many puts to many PEs.
+
+use super::super::axis::Scale;
+use super::super::comparison::{self, Beside, Pair};
+use super::panels::{beside_best, count_text, matches, size_text};
+use super::{Content, Data, FASTEST, HIGHEST, MARKS, SAMPLED};
+use crate::measurement::Quantity::{Latency, Rate};
+use crate::plan::WORKERS;
+
+/// Time over the length of a block: by a PE alone, with the library's workers, and by two PEs at the same time.
+pub(super) fn packing(data: &Data<'_>) -> Content {
+    let caption = format!(
+        "8 MiB in blocks of some bytes, which lie as far apart as they are long, go to one place of the partner (pack: a \
+         strided or block put) or come from it (unpack). With workers, threads of the library on the \
+         cores that idle take part in the calls. {SAMPLED}"
+    );
+    let mut content = Content::new("packing", Latency, caption);
+    let rows = data.rows.filter(|m| m.program == "packing");
+    let alone = rows.filter(|m| m.algorithm.is_empty());
+    let helped = rows.filter(|m| m.algorithm == WORKERS || m.form == "ptr" && m.pes == 1);
+    for operation in ["pack", "unpack"] {
+        let of = |pes| alone.pes(pes).filter(|m| m.operation == operation);
+        let label = "Time of 8 MiB (log scale)";
+        let shared = helped.pes(1).filter(|m| m.operation == operation);
+        let panels = [
+            data.by_bytes(&of(1), &format!("{operation}, 1 PE"), label),
+            data.by_bytes(&shared, &format!("{operation}, 1 PE with workers"), label),
+            data.by_bytes(&of(2), &format!("{operation}, 2 PEs"), label),
+        ];
+        content.panels.extend(panels.into_iter().flatten());
+    }
+    let calls = alone.forms(&["call"]);
+    let others = beside_best(&calls);
+    let with_workers = helped.ours().forms(&["call"]);
+    let gains = matches(&with_workers, &calls.ours());
+    let mut add = |pair: &Pair<'_>, subject: &str, object: &str| {
+        let pes = count_text(pair.ours.pes, "PE");
+        let at = format!(
+            "{}, {}, {pes}",
+            pair.ours.operation,
+            size_text(pair.ours.bytes)
+        );
+        content.findings.push(pair.finding(at, subject, object));
+    };
+    let ends = |bytes: u64| bytes <= 8 || bytes >= 1 << 20;
+    for pair in gains.iter().filter(|pair| ends(pair.ours.bytes)) {
+        add(pair, "with workers", "without them");
+    }
+    for pair in others.iter().filter(|pair| ends(pair.ours.bytes)) {
+        add(pair, "FerroSHMEM", &comparison::maker(pair.other));
+    }
+    let direct = matches(&calls.ours(), &alone.ours().forms(&["ptr"]));
+    for pair in direct.iter().filter(|pair| ends(pair.ours.bytes)) {
+        add(pair, "a call", "a loop of the program");
+    }
+    content.compare(&others, "Packing", Beside::Others, FASTEST);
+    content.compare(
+        &gains,
+        "Packing with workers",
+        Beside::Itself,
+        "without them",
+    );
+    content
+}
+
+/// Puts per second of one PE to all, and of all to all.
+pub(super) fn puts(data: &Data<'_>) -> Content {
+    let caption = format!(
+        "Non-blocking puts of 8 bytes of one PE to all PEs, and of all to all in turn, 64 before each quiet, per second, \
+         of all PEs together. {MARKS}"
+    );
+    let mut content = Content::new("many puts to many PEs", Rate, caption);
+    let rows = data.rows.filter(|m| m.program == "puts");
+    let names = ["one_to_all", "all_to_all"].map(str::to_owned);
+    for pes in rows.values(|m| m.pes) {
+        content.panels.extend(data.bars(
+            &rows.pes(pes),
+            &count_text(pes, "PE"),
+            ("Operation", &names),
+            |m| m.operation.clone(),
+            (Scale::Log, "Millions of puts per second (log scale)"),
+        ));
+    }
+    let pairs = beside_best(&rows);
+    content.findings.extend(pairs.iter().map(|pair| {
+        let at = format!(
+            "{}, {}",
+            pair.ours.operation,
+            count_text(pair.ours.pes, "PE")
+        );
+        pair.finding(at, "FerroSHMEM", &comparison::maker(pair.other))
+    }));
+    let object = format!("{HIGHEST}'s");
+    content.compare(&pairs, "One of many puts", Beside::Others, &object);
+    content
+}
