@@ -1,5 +1,6 @@
 //! What this library is: version, level of the standard, build and machine facts.
 
+use crate::choice::CopySizes;
 use crate::{config, kernel, offload, platform};
 
 /// `SHMEM_MAJOR_VERSION` of the standard implemented.
@@ -46,26 +47,30 @@ pub fn describe() -> String {
     )
 }
 
-/// What `oshmem_info --threads` prints: which threads take part in the large copies of a PE, why, and from which sizes on.
+/// What `oshmem_info --threads` prints: which threads take part in the large copies of a PE, why, and from which sizes on, where `copies` were
+/// measured.
 ///
 /// # Errors
 /// A variable cannot be read: one line for the user.
-pub fn threads() -> Result<String, config::ConfigError> {
+pub fn threads(copies: &CopySizes) -> Result<String, config::ConfigError> {
     let environment = config::Environment::process();
     let config = offload::Config {
         workers: config::WORKERS.read(&environment)?,
-        share: config::SHARE_THRESHOLD.read(&environment)?,
-        offload: config::OFFLOAD_THRESHOLD.read(&environment)?,
+        share: (config::SHARE_THRESHOLD.read(&environment)?).or(CopySizes::known(copies.share)),
+        offload: (config::OFFLOAD_THRESHOLD.read(&environment)?)
+            .or(CopySizes::known(copies.offload)),
         openmp: config::OPENMP.read(&environment)?,
         cores: platform::NodeCores::new(&platform::Cores::of_this_process()),
         pes: 1,
         check: false,
         may_queue: true,
     };
-    let past_caches = match config::NON_TEMPORAL_THRESHOLD.read(&environment)? {
-        Some(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
-        None => kernel::non_temporal_threshold_for(1),
-    };
+    let past_caches = config::NON_TEMPORAL_THRESHOLD
+        .read(&environment)?
+        .unwrap_or_else(|| {
+            kernel::non_temporal_threshold_of(1, CopySizes::known(copies.non_temporal))
+        });
+    let past_caches = usize::try_from(past_caches).unwrap_or(usize::MAX);
     Ok(offload::overview(&config, past_caches))
 }
 

@@ -46,6 +46,7 @@ fn measures_and_writes_what_oshrun_reads() {
         "\n3 PEs\n",
         "sigma ",
         "alpha ",
+        "  non_temporal ",
     ] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
@@ -54,6 +55,7 @@ fn measures_and_writes_what_oshrun_reads() {
 
     let written = fs::read_to_string(&path).unwrap();
     assert!(written.contains("\npes = [2, 3]\n"), "{written}");
+    assert!(written.contains("\nnon_temporal = "), "{written}");
     assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
 
     let info = Command::new(env!("CARGO_BIN_EXE_oshmem_info"))

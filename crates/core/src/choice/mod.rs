@@ -28,7 +28,7 @@ pub use decision_table::{DecisionTable, Steps, overriding};
 pub use forced::Forced;
 pub use selection::{Origin, Selection};
 pub use shape::Shape;
-pub use tuning::{Rules, Tuning};
+pub use tuning::{CopySizes, Rules, Tuning};
 
 /// Bytes of source that the eager algorithms copy into library memory for each member.
 pub const EAGER: usize = 2048;

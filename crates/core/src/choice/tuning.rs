@@ -25,6 +25,41 @@ impl Rules {
     };
 }
 
+/// From how many bytes on the copies of a PE are made in other ways than by one plain copy; 0: not measured,
+/// `u64::MAX`: they never pay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
+pub struct CopySizes {
+    /// Idle threads share a blocking copy.
+    pub share: u64,
+    /// Idle threads make a non-blocking copy.
+    pub offload: u64,
+    /// The copies of a PE alone on its node go past the caches.
+    pub non_temporal: u64,
+}
+
+impl CopySizes {
+    /// Nothing measured.
+    pub const NONE: Self = Self {
+        share: 0,
+        offload: 0,
+        non_temporal: 0,
+    };
+
+    /// Names in tuning files, which are those of the variables, and what they name.
+    #[allow(clippy::type_complexity, reason = "one table of three rows")]
+    pub const TABLE: [(&'static str, fn(&mut Self) -> &mut u64); 3] = [
+        ("share", |sizes| &mut sizes.share),
+        ("offload", |sizes| &mut sizes.offload),
+        ("non_temporal", |sizes| &mut sizes.non_temporal),
+    ];
+
+    /// A size, if it was measured.
+    pub fn known(bytes: u64) -> Option<u64> {
+        (bytes > 0).then_some(bytes)
+    }
+}
+
 /// Parameters of the cost model and rules. Plain data: part of the job's header, written
 /// before the first PE starts, then constant.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,6 +69,8 @@ pub struct Tuning {
     pub measured: u32,
     /// Parameters of the cost model.
     pub parameters: Parameters,
+    /// Sizes of copies.
+    pub copies: CopySizes,
     /// Rules, unused ones last.
     pub rules: [Rules; COUNTS],
 }
@@ -44,6 +81,7 @@ impl Tuning {
         Self {
             measured: 0,
             parameters: Parameters::default_for(cores),
+            copies: CopySizes::NONE,
             rules: [Rules::NONE; COUNTS],
         }
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::plan::{MIN_STRIDE, Plan};
 use super::region::{EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
-use crate::choice::Tuning;
+use crate::choice::{CopySizes, Tuning};
 use crate::kernel;
 use crate::message::record::Inbox;
 use crate::platform::mapping::{self, Advice, MapAddress};
@@ -52,7 +52,10 @@ impl Control {
             cores: cores.count as u32,
             quota: cores.quota.into(),
             has_localities: socket::has_several_nodes().into(),
-            non_temporal_threshold: kernel::non_temporal_threshold_for(n_pes) as u64,
+            non_temporal_threshold: kernel::non_temporal_threshold_of(
+                n_pes,
+                CopySizes::known(tuning.copies.non_temporal),
+            ),
             launcher_pid,
             widest: widest as u32,
             job_number: Default::default(),

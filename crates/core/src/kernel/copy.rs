@@ -262,3 +262,33 @@ pub fn non_temporal_threshold_for(pes: usize) -> usize {
     // take 145 us through them and 205 past them, 16 MiB 530 and 470.
     share / 16 * 5
 }
+
+/// As [`non_temporal_threshold_for`], where `measured` bytes, if they are given, were found to pay for a PE that is alone on the node.
+pub fn non_temporal_threshold_of(pes: usize, measured: Option<u64>) -> u64 {
+    let usual = non_temporal_threshold_for(pes) as u64;
+    match measured {
+        None => usual,
+        Some(u64::MAX) => u64::MAX,
+        // More PEs have a smaller part of the cache.
+        Some(alone) => {
+            let part = usual as f64 / non_temporal_threshold_for(1) as f64;
+            (alone as f64 * part) as u64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measured_threshold_shrinks_with_the_part_of_the_cache() {
+        let usual = |pes| non_temporal_threshold_for(pes) as u64;
+        for pes in [1, 2, 8, 64] {
+            assert_eq!(non_temporal_threshold_of(pes, None), usual(pes));
+            assert_eq!(non_temporal_threshold_of(pes, Some(u64::MAX)), u64::MAX);
+            let half = non_temporal_threshold_of(pes, Some(usual(1) / 2));
+            assert!(half.abs_diff(usual(pes) / 2) <= 1, "{pes}");
+        }
+    }
+}

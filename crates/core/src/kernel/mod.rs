@@ -25,7 +25,8 @@ mod vector;
 
 pub use copy::{
     copied_in_chunks, copy, copy_chunk, copy_part, non_temporal_threshold,
-    non_temporal_threshold_for, past_caches, set_non_temporal_threshold, stream,
+    non_temporal_threshold_for, non_temporal_threshold_of, past_caches, set_non_temporal_threshold,
+    stream,
 };
 pub use fold::{Dests, Sources};
 pub use level::Level;

@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal};
 pub(crate) use self::exit::watch_until_initialised;
 use self::rendezvous::rendezvous;
 use self::windows::map_space;
-use crate::choice::{Collective, Selection};
+use crate::choice::{Collective, CopySizes, Selection};
 use crate::collective::active_set::ActiveSets;
 use crate::collective::split;
 use crate::config::{Settings, SocketMap, Values};
@@ -97,10 +97,13 @@ pub(crate) fn initialise(name: &str, level: i32) {
     kernel::set_non_temporal_threshold(
         usize::try_from(non_temporal_threshold).unwrap_or(usize::MAX),
     );
+    let copies = header.tuning.copies;
     offload::configure(offload::Config {
         workers: settings.workers,
-        share: settings.share_threshold,
-        offload: settings.offload_threshold,
+        share: settings.share_threshold.or(CopySizes::known(copies.share)),
+        offload: settings
+            .offload_threshold
+            .or(CopySizes::known(copies.offload)),
         openmp: settings.openmp,
         cores,
         pes: job.control.n_pes(),

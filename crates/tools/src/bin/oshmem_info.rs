@@ -66,7 +66,7 @@ fn main() -> ExitCode {
             Err(line) => return fail(&line),
         }
     } else if options.threads {
-        match info::threads() {
+        match info::threads(&tune::copies()) {
             Ok(text) => text,
             Err(line) => return fail(&line),
         }

@@ -6,10 +6,12 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use ferroshmem_core::choice::{Collective, Parameters};
-use ferroshmem_core::config::{self, TUNING_FILE};
+use ferroshmem_core::config::{
+    self, NON_TEMPORAL_THRESHOLD, OFFLOAD_THRESHOLD, SHARE_THRESHOLD, TUNING_FILE, WORKERS,
+};
 use ferroshmem_core::platform::child::end_with_parent;
 
-use super::measure::{Finding, Point, Task};
+use super::measure::{CopyPoint, Finding, Point, Task};
 use super::quietness::Quietness;
 use super::schedule::Depth;
 
@@ -54,6 +56,8 @@ pub(super) struct Campaign {
 pub(super) struct Measured {
     /// Parameters of the cost model.
     pub parameters: Parameters,
+    /// Times of copies.
+    pub copies: Vec<CopyPoint>,
     /// Times, for each number of PEs.
     pub points: Vec<(usize, Vec<Point>)>,
     /// How quiet the machine was.
@@ -66,7 +70,7 @@ impl Campaign {
     /// # Errors
     /// If a job fails.
     pub(super) fn run(&self) -> Result<Measured, CampaignError> {
-        let mut progress = Progress::new(self.counts.len() + 1);
+        let mut progress = Progress::new(self.counts.len() + 2);
         let mut quietness = Quietness::new();
         let mut parameters = Parameters::default_for(self.cores);
         // PEs that must share a core measure the scheduler, not the flag.
@@ -87,6 +91,8 @@ impl Campaign {
             }
         }
         let start = Instant::now();
+        progress.next();
+        let copies = self.copies(&mut progress, &mut quietness)?;
         let mut points = Vec::new();
         for (i, count) in self.counts.iter().enumerate() {
             progress.next();
@@ -107,9 +113,39 @@ impl Campaign {
         }
         Ok(Measured {
             parameters,
+            copies,
             points,
             quietness,
         })
+    }
+
+    /// Times of the ways to copy, by a PE that has all cores, and workers on those that idle. All ways are taken at
+    /// every size, but no plain copy goes past the caches.
+    fn copies(
+        &self,
+        progress: &mut Progress,
+        quietness: &mut Quietness,
+    ) -> Result<Vec<CopyPoint>, CampaignError> {
+        let time = self.time / 10;
+        let workers = self.cores.saturating_sub(1).to_string();
+        let variables = [
+            (WORKERS.name, workers.as_str()),
+            (SHARE_THRESHOLD.name, "1"),
+            (OFFLOAD_THRESHOLD.name, "1"),
+            (NON_TEMPORAL_THRESHOLD.name, "1024g"),
+        ];
+        let job = Job {
+            pes: 1,
+            binding: "none",
+            variables: &variables,
+        };
+        let arguments = self.arguments(Task::Copies, time);
+        let findings = quietness.watch(1, || job.run(&arguments, time, progress))?;
+        let copies = findings.into_iter().filter_map(|finding| match finding {
+            Finding::Copy(point) => Some(point),
+            _ => None,
+        });
+        Ok(copies.collect())
     }
 
     /// Runs a job of `pes` PEs; what it reports. Where there are cores enough, each PE keeps
@@ -122,7 +158,12 @@ impl Campaign {
         progress: &mut Progress,
     ) -> Result<Vec<Finding>, CampaignError> {
         let binding = if pes <= self.cores { "core" } else { "none" };
-        run_job(pes, binding, arguments, time, progress)
+        let job = Job {
+            pes,
+            binding,
+            variables: &[],
+        };
+        job.run(arguments, time, progress)
     }
 
     fn arguments(&self, task: Task, time: Duration) -> Vec<String> {
@@ -150,53 +191,63 @@ fn sigma(points: &[(usize, Vec<Point>)], cores: usize) -> Option<f64> {
     turns.min_by(f64::total_cmp)
 }
 
-/// Runs this program as a job of `pes` PEs; what it reports.
-fn run_job(
+/// This program as a job.
+struct Job<'a> {
     pes: usize,
-    binding: &str,
-    arguments: &[String],
-    time: Duration,
-    progress: &mut Progress,
-) -> Result<Vec<Finding>, CampaignError> {
-    /// A job that takes this much longer than its share of the time hangs.
-    const HANGS_AFTER: Duration = Duration::from_secs(60);
+    binding: &'a str,
+    variables: &'a [(&'a str, &'a str)],
+}
 
-    let myself = std::env::current_exe().map_err(CampaignError::NoProgramFile)?;
-    let oshrun = beside(&myself)?;
-    let mut command = Command::new(&oshrun);
-    config::isolate(&mut command, &[]);
-    let limit = time * 3 + HANGS_AFTER;
-    end_with_parent(&mut command);
-    let mut child = command
-        .env(TUNING_FILE.name, "")
-        .args(["-n", &pes.to_string(), "--bind-to", binding])
-        .args(["--timeout", &limit.as_secs().to_string()])
-        .arg(&myself)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| CampaignError::NotStarted { oshrun, error })?;
-    let output = child.stdout.take().expect("stdout is a pipe");
-    let mut findings = Vec::new();
-    for line in BufReader::new(output).lines() {
-        let line = line.map_err(CampaignError::Output)?;
-        match line.parse() {
-            Ok(Finding::Progress(done, all)) => progress.show(pes, done, all),
-            Ok(finding) => findings.push(finding),
-            Err(()) => {
-                // oshrun and its PEs end with it; an error of these calls would hide the cause.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(CampaignError::UnknownLine { pes, line });
+impl Job<'_> {
+    /// Runs it; what it reports.
+    fn run(
+        &self,
+        arguments: &[String],
+        time: Duration,
+        progress: &mut Progress,
+    ) -> Result<Vec<Finding>, CampaignError> {
+        /// A job that takes this much longer than its share of the time hangs.
+        const HANGS_AFTER: Duration = Duration::from_secs(60);
+
+        let pes = self.pes;
+        let myself = std::env::current_exe().map_err(CampaignError::NoProgramFile)?;
+        let oshrun = beside(&myself)?;
+        let mut command = Command::new(&oshrun);
+        config::isolate(&mut command, &[]);
+        let limit = time * 3 + HANGS_AFTER;
+        end_with_parent(&mut command);
+        let mut child = command
+            .env(TUNING_FILE.name, "")
+            .envs(self.variables.iter().copied())
+            .args(["-n", &pes.to_string(), "--bind-to", self.binding])
+            .args(["--timeout", &limit.as_secs().to_string()])
+            .arg(&myself)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| CampaignError::NotStarted { oshrun, error })?;
+        let output = child.stdout.take().expect("stdout is a pipe");
+        let mut findings = Vec::new();
+        for line in BufReader::new(output).lines() {
+            let line = line.map_err(CampaignError::Output)?;
+            match line.parse() {
+                Ok(Finding::Progress(done, all)) => progress.show(pes, done, all),
+                Ok(finding) => findings.push(finding),
+                Err(()) => {
+                    // oshrun and its PEs end with it; an error of these calls would hide the cause.
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(CampaignError::UnknownLine { pes, line });
+                }
             }
         }
-    }
-    let status = child.wait().map_err(CampaignError::Wait)?;
-    if status.success() {
-        Ok(findings)
-    } else {
-        Err(CampaignError::Failed { pes, status })
+        let status = child.wait().map_err(CampaignError::Wait)?;
+        if status.success() {
+            Ok(findings)
+        } else {
+            Err(CampaignError::Failed { pes, status })
+        }
     }
 }
 

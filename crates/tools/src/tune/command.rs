@@ -14,6 +14,7 @@ use ferroshmem_core::platform::line::one_line;
 use super::analysis;
 use super::campaign::{Campaign, Measured};
 use super::comparison::Comparison;
+use super::copy_sizes;
 use super::file::TuningFile;
 use super::identity::Identity;
 use super::loaded::Loaded;
@@ -109,6 +110,7 @@ fn tune(options: &TuneOptions, depth: Depth) -> Result<()> {
     let file = TuningFile {
         machine,
         parameters: measured.parameters,
+        copies: copy_sizes::sizes(&measured.copies),
         rules: (measured.points.iter())
             .map(|(pes, points)| analysis::rules(*pes, points))
             .collect(),
@@ -181,6 +183,8 @@ fn report(measured: &Measured, file: &TuningFile, all: bool) -> String {
             );
         }
     }
+    out += "\nLarge copies, by a PE alone on the node\n";
+    out += &copy_sizes::table(&measured.copies, file.copies);
     out += "\nParameters\n";
     let mut parameters = measured.parameters;
     for Parameter {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use ferroshmem_core::choice::{Collective, Parameters, Rules, Steps, Tuning};
+use ferroshmem_core::choice::{Collective, CopySizes, Parameters, Rules, Steps, Tuning};
 use serde::{Deserialize, Serialize};
 
 use super::file::TuningFile;
@@ -18,7 +18,8 @@ const HEADING: &str = "\
 # Parameters of the cost model: alpha ns to pass a flag, beta and gamma ns to copy and to combine
 # a byte in cache, sigma ns to schedule a PE, memory ns to copy a byte from memory to memory,
 # streams times the bandwidth of one core for all, cache bytes for each core. Sizes are bytes as
-# oshmem_info --collectives has them.
+# oshmem_info --collectives has them. Copies: from how many bytes on other ways than a plain copy
+# pay.
 
 ";
 
@@ -49,6 +50,9 @@ struct Document {
     pes: Vec<u32>,
     machine: Identity,
     parameters: BTreeMap<String, f64>,
+    /// `from <bytes>` or `never`.
+    #[serde(default)]
+    copies: BTreeMap<String, String>,
     #[serde(default)]
     rules: Vec<RulesTable>,
 }
@@ -72,6 +76,7 @@ impl TuningFile {
             pes: self.rules.iter().map(|r| r.pes).collect(),
             machine: self.machine.clone(),
             parameters: values.into(),
+            copies: copies_table(self.copies),
             rules: self.rules.iter().map(rules_table).collect(),
         };
         let text = toml::to_string(&document).expect("strings and numbers are TOML");
@@ -112,6 +117,7 @@ impl TuningFile {
         if let Some(name) = document.parameters.keys().find(|n| !known(n)) {
             return Err(format!("there is no parameter \"{name}\""));
         }
+        let copies = copies(&document.copies)?;
         let rules: Vec<Rules> = (document.rules.iter())
             .map(rules)
             .collect::<Result<_, _>>()?;
@@ -129,9 +135,36 @@ impl TuningFile {
         Ok(Self {
             machine: document.machine,
             parameters,
+            copies,
             rules,
         })
     }
+}
+
+fn copies_table(mut sizes: CopySizes) -> BTreeMap<String, String> {
+    let known = CopySizes::TABLE.iter().filter_map(|(name, of)| {
+        let text = match CopySizes::known(*of(&mut sizes))? {
+            u64::MAX => "never".to_owned(),
+            bytes => format!("from {bytes}"),
+        };
+        Some(((*name).to_owned(), text))
+    });
+    known.collect()
+}
+
+fn copies(table: &BTreeMap<String, String>) -> Result<CopySizes, String> {
+    let mut sizes = CopySizes::NONE;
+    for (name, text) in table {
+        let known = CopySizes::TABLE.iter().find(|(known, _)| known == name);
+        let (_, of) = known.ok_or_else(|| format!("there are no copies \"{name}\""))?;
+        let bytes = match text.split_once("from ") {
+            Some(("", bytes)) => bytes.parse().ok().filter(|bytes| *bytes > 0),
+            None if text == "never" => Some(u64::MAX),
+            _ => None,
+        };
+        *of(&mut sizes) = bytes.ok_or_else(|| format!("copies: {name}: cannot use \"{text}\""))?;
+    }
+    Ok(sizes)
 }
 
 fn rules_table(rules: &Rules) -> RulesTable {
@@ -211,6 +244,10 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("\nsigma = 1234.0\n"));
+        assert!(
+            text.contains("\n[copies]\nnon_temporal = \"never\"\nshare = \"from 3145728\"\n"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -222,6 +259,17 @@ mod tests {
             assert!(cut.is_err(), "cut at {at} of {whole}: {}", &text[..at]);
         }
         assert!(error(&text[..text.find("[[rules]]").unwrap()]).contains("cut short"));
+    }
+
+    #[test]
+    fn files_without_sizes_of_copies_are_read() {
+        let text = example().text();
+        let begin = text.find("[copies]").unwrap();
+        let end = text[begin..].find("[[rules]]").unwrap() + begin;
+        let without = format!("{}{}", &text[..begin], &text[end..]);
+        let file = TuningFile::parse(&without).unwrap();
+        assert_eq!(file.copies, CopySizes::NONE);
+        assert_eq!(file.rules, example().rules);
     }
 
     #[test]
@@ -277,6 +325,16 @@ mod tests {
             ),
             ("pes = [2, 16]", "pes = [2, 17]", "was it cut short?"),
             ("pes = 16", "pes = 0", "rules for 0 PEs: no PEs"),
+            (
+                "non_temporal = ",
+                "temporal = ",
+                "there are no copies \"temporal\"",
+            ),
+            (
+                "from 3145728",
+                "from 0",
+                "copies: share: cannot use \"from 0\"",
+            ),
             ("[parameters]", "[parameters", "line "),
         ] {
             let told = with(from, to);

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use ferroshmem_core::choice::{Parameters, Rules, Tuning};
+use ferroshmem_core::choice::{CopySizes, Parameters, Rules, Tuning};
 
 use super::document::FileError;
 use super::identity::Identity;
@@ -16,6 +16,8 @@ pub struct TuningFile {
     pub machine: Identity,
     /// Parameters of the cost model.
     pub parameters: Parameters,
+    /// From which sizes on other ways of copying pay.
+    pub copies: CopySizes,
     /// What pays, for each number of PEs that was measured.
     pub rules: Vec<Rules>,
 }
@@ -61,6 +63,7 @@ impl TuningFile {
         let mut tuning = Tuning::default_for(self.machine.cores as usize);
         tuning.measured = 1;
         tuning.parameters = self.parameters;
+        tuning.copies = self.copies;
         for (place, rules) in tuning.rules.iter_mut().zip(&self.rules) {
             *place = *rules;
         }
@@ -127,6 +130,11 @@ pub(super) mod tests {
                 memory: 0.25,
                 cache: 1048576.0,
             },
+            copies: CopySizes {
+                share: 3 << 20,
+                offload: 0,
+                non_temporal: u64::MAX,
+            },
             rules: vec![rules(2), rules(16)],
         }
     }
@@ -148,6 +156,7 @@ pub(super) mod tests {
 
         let tuning = file.tuning();
         assert_eq!(tuning.measured, 1);
+        assert_eq!(tuning.copies, file.copies);
         assert_eq!(tuning.rules[1], file.rules[1]);
         assert_eq!(tuning.rules[2].pes, 0);
     }

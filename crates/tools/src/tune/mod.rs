@@ -6,6 +6,7 @@
 //!             │    └─ measure            what the PEs of those jobs do
 //!             │    └─ quietness          which of them were disturbed
 //!             ├─ analysis                from times to rules
+//!             ├─ copy_sizes              from times to the sizes of copies
 //!             ├─ comparison, prediction  the cost model in tables
 //!             └─ file ─ document, identity   what is written
 //! oshrun    loaded                       what is read
@@ -15,6 +16,7 @@ mod analysis;
 mod campaign;
 mod command;
 mod comparison;
+mod copy_sizes;
 mod document;
 mod file;
 mod hockney;
@@ -34,4 +36,4 @@ pub use document::FileError;
 pub use file::TuningFile;
 pub use identity::Identity;
 pub use loaded::{Loaded, TuningSource};
-pub use overview::overview;
+pub use overview::{copies, overview};

@@ -123,11 +123,12 @@ impl Task {
         match self {
             Self::Parameters => "parameters",
             Self::Collectives => "collectives",
+            Self::Copies => "copies",
         }
     }
 
     fn named(text: &str) -> Result<Self, String> {
-        [Self::Parameters, Self::Collectives]
+        [Self::Parameters, Self::Collectives, Self::Copies]
             .into_iter()
             .find(|t| t.name() == text)
             .ok_or_else(|| "no such task".to_owned())

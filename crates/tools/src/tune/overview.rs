@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ferroshmem_core::choice::{Collective, Forced, Origin, Selection};
+use ferroshmem_core::choice::{Collective, CopySizes, Forced, Origin, Selection};
 use ferroshmem_core::config::{self, ConfigError, Environment};
 
 use super::identity::Identity;
@@ -78,6 +78,13 @@ fn describe(machine: &Identity, loaded: &Loaded, forced: Forced, counts: &[usize
         }
     }
     out
+}
+
+/// The sizes of copies that the tuning file has, if there is one.
+pub fn copies() -> CopySizes {
+    let machine = Identity::here();
+    let loaded = Loaded::find(config::tuning_file(), machine.cores as usize);
+    loaded.tuning.copies
 }
 
 #[cfg(test)]

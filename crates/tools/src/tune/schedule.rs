@@ -96,6 +96,18 @@ impl Depth {
         units
     }
 
+    /// Lengths of copies that are measured.
+    pub(super) fn copies(self) -> Vec<usize> {
+        let (least, most, factor) = match self {
+            Self::Quick => (256 << 10, 4 << 20, 4),
+            Self::Full => (64 << 10, 32 << 20, 2),
+        };
+        let next = |bytes: &usize| Some(bytes * factor);
+        std::iter::successors(Some(least), next)
+            .take_while(|bytes| *bytes <= most)
+            .collect()
+    }
+
     /// The numbers of PEs to measure on a machine with so many cores: pairs and powers of
     /// four, one PE on each core, and four on each. The tuning file has room for all.
     pub(super) fn counts(self, cores: usize) -> Vec<usize> {

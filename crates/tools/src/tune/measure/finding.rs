@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ferroshmem_core::choice::{Choice, Collective};
+use ferroshmem_core::choice::{Choice, Collective, CopySizes};
 
 /// The time of one collective by one choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,6 +18,19 @@ pub(crate) struct Point {
     pub time: f64,
 }
 
+/// The times of a copy, made plainly and in another way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct CopyPoint {
+    /// The other way, as [`CopySizes::TABLE`] names it.
+    pub way: &'static str,
+    /// Its length.
+    pub bytes: u64,
+    /// Nanoseconds of a plain copy.
+    pub plain: f64,
+    /// Nanoseconds in the other way.
+    pub other: f64,
+}
+
 /// One thing that was found out.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Finding {
@@ -25,6 +38,8 @@ pub(crate) enum Finding {
     Parameter(String, f64),
     /// A time.
     Time(Point),
+    /// Times of a copy.
+    Copy(CopyPoint),
     /// So many parts of so many are done.
     Progress(usize, usize),
 }
@@ -37,6 +52,7 @@ impl fmt::Display for Finding {
                 let collective = p.collective.name();
                 write!(f, "time {collective} {} {} {}", p.choice, p.bytes, p.time)
             }
+            Self::Copy(p) => write!(f, "copy {} {} {} {}", p.way, p.bytes, p.plain, p.other),
             Self::Progress(done, all) => write!(f, "progress {done} {all}"),
         }
     }
@@ -60,6 +76,15 @@ impl FromStr for Finding {
                     time: number(time)?,
                 }))
             }
+            ["copy", way, bytes, plain, other] => {
+                let known = CopySizes::TABLE.iter().find(|(name, _)| *name == way);
+                Ok(Self::Copy(CopyPoint {
+                    way: known.ok_or(())?.0,
+                    bytes: bytes.parse().map_err(drop)?,
+                    plain: number(plain)?,
+                    other: number(other)?,
+                }))
+            }
             ["progress", done, all] => Ok(Self::Progress(count(done)?, count(all)?)),
             _ => Err(()),
         }
@@ -80,6 +105,12 @@ mod tests {
                 bytes: 4096,
                 time: 1.5e6,
             }),
+            Finding::Copy(CopyPoint {
+                way: "offload",
+                bytes: 1 << 20,
+                plain: 1.5e4,
+                other: 300.25,
+            }),
             Finding::Progress(3, 17),
         ] {
             assert_eq!(finding.to_string().parse(), Ok(finding));
@@ -89,6 +120,7 @@ mod tests {
             "time",
             "time reduce pull 8 1",
             "parameter alpha x",
+            "copy slowly 8 1 1",
             "hello world",
         ] {
             assert_eq!(wrong.parse::<Finding>(), Err(()), "{wrong}");

@@ -2,6 +2,7 @@
 //! prints a [`Finding`] per line.
 
 mod buffer;
+mod copies;
 mod finding;
 mod probe;
 mod trial;
@@ -13,7 +14,7 @@ use ferroshmem_core::api::setup;
 
 use super::schedule::Depth;
 
-pub(super) use finding::{Finding, Point};
+pub(super) use finding::{CopyPoint, Finding, Point};
 
 /// Name of the routines that a misuse would be reported for.
 const NAME: &str = "oshtune";
@@ -25,6 +26,8 @@ pub(super) enum Task {
     Parameters,
     /// Times of collectives.
     Collectives,
+    /// Times of the ways to copy, by one PE with idle cores.
+    Copies,
 }
 
 /// Runs this PE of a measuring job that should take `time`.
@@ -41,6 +44,7 @@ pub(super) fn run(task: Task, depth: Depth, time: Duration) {
     match task {
         Task::Parameters => probe::run(depth, report),
         Task::Collectives => trial::run(depth, time, report),
+        Task::Copies => copies::run(depth, time, report),
     }
     setup::finalize(NAME);
 }
