@@ -65,7 +65,7 @@ struct shmemi_call {
     uintptr_t context;
     /* Where the program goes on after the call. */
     uintptr_t site;
-    /* For the checks. */
+    /* For the checks, from the call's start to its end. */
     uintptr_t scratch[4];
     /* Whether the library's function is not to be called. */
     uintptr_t skip;
@@ -81,7 +81,6 @@ struct shmemi_library {
     void *(*ptr)(const void *, int);
     int (*addr_accessible)(const void *, int);
     int (*team_n_pes)(shmem_team_t);
-    int (*team_my_pe)(shmem_team_t);
     int (*team_translate_pe)(shmem_team_t, int, shmem_team_t);
     int (*ctx_get_team)(shmem_ctx_t, shmem_team_t *);
     void (*barrier_all)(void);

@@ -7,7 +7,6 @@
 #pragma weak pshmem_ptr
 #pragma weak pshmem_addr_accessible
 #pragma weak pshmem_team_n_pes
-#pragma weak pshmem_team_my_pe
 #pragma weak pshmem_team_translate_pe
 #pragma weak pshmem_ctx_get_team
 #pragma weak pshmem_barrier_all
@@ -25,7 +24,6 @@ static void describe(struct shmemi_library *library)
         pshmem_ptr,
         pshmem_addr_accessible,
         pshmem_team_n_pes,
-        pshmem_team_my_pe,
         pshmem_team_translate_pe,
         pshmem_ctx_get_team,
         pshmem_barrier_all,

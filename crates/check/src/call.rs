@@ -1,8 +1,9 @@
 //! A call of the C API, as the functions of the preloaded library hand it on.
 
-use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use std::ffi::{CStr, c_char};
 
 use crate::operation::Operation;
+use crate::span::Span;
 
 /// What a parameter stands for: `ROLE_*` of `libshmem-check/c/check.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,58 +80,23 @@ pub struct Call {
     /// Where the program goes on.
     pub return_address: usize,
     /// What the checks keep from the start of a call to its end.
-    pub scratch: [usize; 4],
+    pub scratch: Scratch,
     /// Not 0: the library's function is not called.
     pub skip: usize,
 }
 
-/// Bytes at an address: blocks of `len`, each `stride` after the one before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// Address of the first.
-    pub at: usize,
-    /// Bytes of each.
-    pub len: usize,
-    /// Distance in bytes.
-    pub stride: isize,
-    /// How many.
-    pub count: usize,
-}
-
-impl Span {
-    /// Bytes in a row.
-    pub fn row(at: usize, len: usize) -> Self {
-        Self {
-            at,
-            len,
-            stride: 0,
-            count: usize::from(len > 0),
-        }
-    }
-
-    /// The blocks: address and bytes. Blocks that lie side by side are one.
-    pub fn blocks(self) -> impl Iterator<Item = (usize, usize)> {
-        let is_row = self.stride == self.len as isize && self.len > 0;
-        let (len, count) = match is_row {
-            true => (self.len.saturating_mul(self.count), self.count.min(1)),
-            false => (self.len, if self.len > 0 { self.count } else { 0 }),
-        };
-        (0..count).map(move |i| {
-            let distance = self.stride.wrapping_mul(i as isize);
-            (self.at.wrapping_add_signed(distance), len)
-        })
-    }
-
-    /// All of it: first address, and the bytes up to the last one's end.
-    pub fn bounds(self) -> (usize, usize) {
-        if self.count == 0 || self.len == 0 {
-            return (self.at, 0);
-        }
-        let last = self.stride.wrapping_mul(self.count as isize - 1);
-        let end = self.at.wrapping_add_signed(last);
-        let (low, high) = (self.at.min(end), self.at.max(end));
-        (low, (high - low).saturating_add(self.len))
-    }
+/// What the checks keep from the start of a call to its end: four words of the functions of the preloaded library, which
+/// are zero at the start.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Scratch {
+    /// Bytes that the program has asked for, of a call that allocates.
+    pub requested: usize,
+    /// Not 0: the library was asked for more.
+    pub is_enlarged: usize,
+    /// The number of a collective of its team, from 1 on; 0 if the call is none.
+    pub collective: usize,
+    unused: usize,
 }
 
 impl Call {
@@ -161,22 +127,50 @@ impl Call {
         self.routine().element.into()
     }
 
+    /// Whether it allocates memory of the symmetric heap, or changes the size of a block.
+    pub fn allocates(&self) -> bool {
+        matches!(
+            self.operation(),
+            Operation::Malloc
+                | Operation::Calloc
+                | Operation::Align
+                | Operation::MallocWithHints
+                | Operation::Realloc
+        )
+    }
+
+    /// Bytes that a call asks for which allocates, before it is changed.
+    pub fn requested(&self) -> usize {
+        match self.operation() {
+            Operation::Malloc | Operation::MallocWithHints => self.value(0),
+            Operation::Calloc => self.value(0).saturating_mul(self.value(1)),
+            Operation::Align | Operation::Realloc => self.value(1),
+            _ => 0,
+        }
+    }
+
+    /// Whether a call that allocates or frees has a barrier: it has none where nothing is to be done.
+    pub fn synchronizes(&self) -> bool {
+        let has_block = matches!(self.operation(), Operation::Realloc | Operation::Free);
+        self.scratch.requested > 0 || (has_block && self.value(0) != 0)
+    }
+
     /// The argument of this number.
     pub fn value(&self, number: usize) -> usize {
-        // SAFETY: the array has a word for each parameter, and one more.
+        // SAFETY: the functions of the preloaded library pass a word for each parameter, and one more.
         unsafe { *self.values.add(number) }
     }
 
     /// Changes it.
     pub fn set_value(&mut self, number: usize, value: usize) {
-        // SAFETY: the array has a word for each parameter, and one more.
+        // SAFETY: the functions of the preloaded library pass a word for each parameter, and one more.
         unsafe { *self.values.add(number) = value };
     }
 
     /// The parameters, with their numbers.
     pub fn parameters(&self) -> impl Iterator<Item = (usize, &'static Parameter)> {
         let first = self.routine().parameters;
-        // SAFETY: the array ends with role `End`.
+        // SAFETY: the array of a routine ends with role `End`.
         (0..)
             .map(move |number| (number, unsafe { &*first.add(number) }))
             .take_while(|(_, parameter)| parameter.role != Role::End)
@@ -229,176 +223,5 @@ impl Call {
             }
             Extent::WorkArray => row(count(parameter.a) / 2 + 1),
         }
-    }
-}
-
-/// What the checks call of the library: `struct shmemi_library` of `libshmem-check/c/check.h`.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-#[allow(missing_docs, reason = "their names are those of the routines")]
-pub struct Library {
-    pub my_pe: Option<unsafe extern "C" fn() -> c_int>,
-    pub n_pes: Option<unsafe extern "C" fn() -> c_int>,
-    ptr: Option<unsafe extern "C" fn(*const c_void, c_int) -> *mut c_void>,
-    addr_accessible: Option<unsafe extern "C" fn(*const c_void, c_int) -> c_int>,
-    team_n_pes: Option<unsafe extern "C" fn(usize) -> c_int>,
-    team_my_pe: Option<unsafe extern "C" fn(usize) -> c_int>,
-    team_translate_pe: Option<unsafe extern "C" fn(usize, c_int, usize) -> c_int>,
-    ctx_get_team: Option<unsafe extern "C" fn(usize, *mut usize) -> c_int>,
-    barrier_all: Option<unsafe extern "C" fn()>,
-    malloc: Option<unsafe extern "C" fn(usize) -> *mut c_void>,
-    align: Option<unsafe extern "C" fn(usize, usize) -> *mut c_void>,
-    malloc_with_hints: Option<unsafe extern "C" fn(usize, c_long) -> *mut c_void>,
-    realloc: Option<unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void>,
-    free: Option<unsafe extern "C" fn(*mut c_void)>,
-    pub world: usize,
-    pub default_context: usize,
-}
-
-/// The members of a team or active set, by their numbers in the world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Members {
-    /// The first one.
-    pub start: i32,
-    /// From one to the next.
-    pub stride: i32,
-    /// How many.
-    pub size: usize,
-}
-
-impl Members {
-    /// Member number `index`.
-    pub fn pe(&self, index: usize) -> usize {
-        (self.start + self.stride * index as i32) as usize
-    }
-
-    /// All of them.
-    pub fn pes(self) -> impl Iterator<Item = usize> {
-        (0..self.size).map(move |i| self.pe(i))
-    }
-}
-
-/// Calls a function of the library: with the library initialised, all are there.
-macro_rules! call {
-    ($function:expr, $($argument:expr),*) => {
-        // SAFETY: the library is initialised, and checks what it is given.
-        $function.map(|function| unsafe { function($($argument),*) })
-    };
-}
-
-impl Library {
-    /// This PE and the number of PEs.
-    pub fn numbers(&self) -> (usize, usize) {
-        let number = |n: Option<c_int>| usize::try_from(n.unwrap_or(0)).unwrap_or(0);
-        (number(call!(self.my_pe,)), number(call!(self.n_pes,)))
-    }
-
-    /// Where this PE can read what another has at a symmetric address.
-    pub fn ptr(&self, at: usize, pe: usize) -> Option<usize> {
-        let found = call!(self.ptr, at as *const c_void, pe as c_int)?;
-        (!found.is_null()).then_some(found.addr())
-    }
-
-    /// Whether an address is symmetric.
-    pub fn is_symmetric(&self, at: usize, pe: usize) -> bool {
-        call!(self.addr_accessible, at as *const c_void, pe as c_int) == Some(1)
-    }
-
-    /// The members of a team.
-    pub fn members(&self, team: usize) -> Option<Members> {
-        let size = call!(self.team_n_pes, team).filter(|n| *n > 0)?;
-        let world = |pe| call!(self.team_translate_pe, team, pe, self.world);
-        let start = world(0).filter(|pe| *pe >= 0)?;
-        let second = if size > 1 { world(1)? } else { start };
-        Some(Members {
-            start,
-            stride: second - start,
-            size: size as usize,
-        })
-    }
-
-    /// The PE of the world that a context's number means.
-    pub fn pe(&self, context: usize, pe: usize) -> Option<usize> {
-        if context == 0 || context == self.default_context {
-            return Some(pe);
-        }
-        let mut team = 0;
-        let found = call!(self.ctx_get_team, context, &raw mut team)?;
-        if found != 0 {
-            return None;
-        }
-        let pe = c_int::try_from(pe).ok()?;
-        let world = call!(self.team_translate_pe, team, pe, self.world)?;
-        usize::try_from(world).ok()
-    }
-
-    /// Synchronises all PEs.
-    pub fn barrier_all(&self) {
-        call!(self.barrier_all,);
-    }
-
-    /// Allocates.
-    pub fn malloc(&self, size: usize) -> usize {
-        call!(self.malloc, size).map_or(0, |at| at.addr())
-    }
-
-    /// Allocates.
-    pub fn align(&self, alignment: usize, size: usize) -> usize {
-        call!(self.align, alignment, size).map_or(0, |at| at.addr())
-    }
-
-    /// Allocates.
-    pub fn malloc_with_hints(&self, size: usize, hints: usize) -> usize {
-        call!(self.malloc_with_hints, size, hints as c_long).map_or(0, |at| at.addr())
-    }
-
-    /// Changes the size of a block.
-    pub fn realloc(&self, at: usize, size: usize) -> usize {
-        call!(self.realloc, at as *mut c_void, size).map_or(0, |at| at.addr())
-    }
-
-    /// Gives a block back.
-    pub fn free(&self, at: usize) {
-        call!(self.free, at as *mut c_void);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_span_has_blocks_and_bounds() {
-        let span = Span {
-            at: 1000,
-            len: 8,
-            stride: -24,
-            count: 3,
-        };
-        assert_eq!(
-            span.blocks().collect::<Vec<_>>(),
-            [(1000, 8), (976, 8), (952, 8)]
-        );
-        assert_eq!(span.bounds(), (952, 56));
-        let row = Span {
-            at: 64,
-            len: 8,
-            stride: 8,
-            count: 4,
-        };
-        assert_eq!(row.blocks().collect::<Vec<_>>(), [(64, 32)]);
-        assert_eq!(Span::row(64, 0).blocks().count(), 0);
-        assert_eq!(Span::row(64, 5).blocks().collect::<Vec<_>>(), [(64, 5)]);
-        assert_eq!(Span { count: 0, ..row }.bounds(), (64, 0));
-    }
-
-    #[test]
-    fn members_are_a_sequence() {
-        let members = Members {
-            start: 5,
-            stride: -2,
-            size: 3,
-        };
-        assert_eq!(members.pes().collect::<Vec<_>>(), [5, 3, 1]);
     }
 }

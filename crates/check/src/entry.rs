@@ -1,5 +1,6 @@
 //! What the functions of the preloaded library call.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -9,9 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ferroshmem_core::config;
 
-use crate::call::{Call, Library};
+use crate::call::Call;
 use crate::job::Job;
 use crate::layout::{header, mode};
+use crate::library::Library;
 use crate::memory::Memory;
 use crate::operation::Operation;
 use crate::race::Race;
@@ -36,11 +38,15 @@ fn start(library: Library) -> Option<Checks> {
     // SAFETY: oshrun leaves the descriptor to this process, and nothing else in it takes it.
     let file = unsafe { File::from_raw_fd(descriptor) };
     let shared = Shared::open(&file).ok()?;
-    let what = shared.get(header::MODE);
-    shared.add(header::CHECKED, 1);
-    // Children of the program may be programs of the job, too.
+    // Open from now on: children of the program may be programs of the job, too.
     std::mem::forget(file);
     let job = Job::new(shared, library);
+    // The file is that of another job, which has started this one.
+    if job.shared.get(header::N_PES) != job.n_pes as u64 {
+        return None;
+    }
+    let what = job.shared.get(header::MODE);
+    job.shared.add(header::CHECKED, 1);
     Some(Checks {
         memory: (what & mode::MEMORY != 0).then(Memory::default),
         race: (what & mode::RACE != 0).then(|| Race::new(&job)),
@@ -48,10 +54,34 @@ fn start(library: Library) -> Option<Checks> {
     })
 }
 
-fn checks() -> Option<&'static Checks> {
-    ON.load(Ordering::Acquire)
-        .then(|| CHECKS.get()?.as_ref())
-        .flatten()
+/// Set while this thread is in the checks: a signal handler of the program, or its `malloc`, may come here again, and would
+/// wait for a lock that its own thread has.
+struct Inside;
+
+thread_local! {
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Inside {
+    /// None if this thread is in the checks already.
+    fn enter() -> Option<Self> {
+        let is_first = IS_INSIDE.try_with(|inside| !inside.replace(true));
+        is_first.unwrap_or(false).then(|| Self)
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        let _ = IS_INSIDE.try_with(|inside| inside.set(false));
+    }
+}
+
+/// The checks, while they are on and this thread is not in them.
+fn checks() -> Option<(&'static Checks, Inside)> {
+    if !ON.load(Ordering::Acquire) {
+        return None;
+    }
+    Some((CHECKS.get()?.as_ref()?, Inside::enter()?))
 }
 
 /// Before the library's function.
@@ -62,9 +92,13 @@ fn checks() -> Option<&'static Checks> {
 unsafe extern "C" fn shmemi_check_enter(call: *mut Call) {
     // SAFETY: the caller promises that it is a call under way.
     let call = unsafe { &mut *call };
-    let Some(checks) = checks() else {
+    let Some((checks, _inside)) = checks() else {
         return;
     };
+    if call.allocates() {
+        call.scratch.requested = call.requested();
+    }
+    // Before the checks of memory, which change arguments.
     if let Some(race) = &checks.race {
         race.enter(&checks.job, call);
     }
@@ -84,7 +118,7 @@ unsafe extern "C" fn shmemi_check_enter(call: *mut Call) {
 unsafe extern "C" fn shmemi_check_leave(call: *mut Call, result: usize) -> usize {
     // SAFETY: the caller promises that it is a call under way.
     let call = unsafe { &*call };
-    let Some(checks) = checks() else {
+    let Some((checks, _inside)) = checks() else {
         return result;
     };
     let result = match &checks.memory {
@@ -120,7 +154,7 @@ unsafe extern "C" fn shmemi_check_start(describe: Describe) {
 /// A load or a store of code that is compiled with callbacks for them.
 #[unsafe(no_mangle)]
 extern "C" fn shmemi_check_load_or_store(at: usize, bytes: usize, writes: c_int, site: usize) {
-    if let Some(checks) = checks()
+    if let Some((checks, _inside)) = checks()
         && let Some(race) = &checks.race
     {
         let shared = &checks.job.shared;
@@ -129,5 +163,22 @@ extern "C" fn shmemi_check_load_or_store(at: usize, bytes: usize, writes: c_int,
             shared.set(header::LOADS_AND_STORES, 1);
         }
         race.load_or_store(&checks.job, (at, bytes), writes != 0, site);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_in_the_checks_once() {
+        let inside = Inside::enter();
+        assert!(inside.is_some());
+        assert!(Inside::enter().is_none());
+        assert!(Inside::enter().is_none());
+        let other = std::thread::spawn(|| Inside::enter().is_some());
+        assert!(other.join().unwrap());
+        drop(inside);
+        assert!(Inside::enter().is_some());
     }
 }

@@ -3,9 +3,11 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use crate::call::{Call, Library, Members, Role};
+use crate::call::{Call, Role};
 use crate::finding::{Finding, Kind, Place};
 use crate::globals::Globals;
+use crate::library::Library;
+use crate::members::Members;
 use crate::shared::Shared;
 
 /// This PE.
@@ -21,6 +23,7 @@ pub(crate) struct Job {
 }
 
 thread_local! {
+    /// The numbers of the calls that this thread has made, by routine and address.
     static SITES: RefCell<HashMap<(usize, usize), u32>> = RefCell::default();
 }
 
@@ -72,23 +75,25 @@ impl Job {
         (pe < self.n_pes).then_some(pe)
     }
 
-    /// The members of a collective call.
+    /// The members of a collective call, None if they are not PEs of this job: the library ends such a call.
     pub(crate) fn members(&self, call: &Call) -> Option<Members> {
         let number = |role| call.argument(role).map(|value| value as i32);
         if let Some(start) = number(Role::Start) {
-            return Some(Members {
-                start,
-                stride: 1_i32.checked_shl(number(Role::LogStride)? as u32)?,
-                size: usize::try_from(number(Role::Size)?).ok()?,
-            });
+            let stride = 1_i32.checked_shl(number(Role::LogStride)? as u32)?;
+            let size = usize::try_from(number(Role::Size)?).ok()?;
+            return Members::of(start, stride, size, self.n_pes);
         }
         match call.argument(Role::Team) {
-            Some(team) => self.library.members(team),
-            None => Some(Members {
-                start: 0,
-                stride: 1,
-                size: self.n_pes,
-            }),
+            Some(team) => self.library.members(team, self.n_pes),
+            None => Some(Members::world(self.n_pes)),
+        }
+    }
+
+    /// A context as the checks know it: 0 for the default one, which has two names.
+    pub(crate) fn context(&self, context: usize) -> usize {
+        match context == self.library.default_context {
+            true => 0,
+            false => context,
         }
     }
 

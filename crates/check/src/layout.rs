@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 /// First word of the file, changed with its layout.
-pub const MAGIC: u64 = 0x3130_4b43_4853_5346;
+pub const MAGIC: u64 = 0x3230_4b43_4853_5346;
 /// Bytes of a word.
 pub const WORD: usize = 8;
 
@@ -33,11 +33,10 @@ pub mod header {
     pub const CHECKED: usize = 3;
     /// Findings that there was no room for.
     pub const LOST: usize = 4;
-    /// Pages of shadow memory in use, and whether more were needed.
-    pub const PAGES: usize = 5;
-    pub const FULL: usize = 6;
-    /// Whether a PE runs code whose loads and stores are looked at.
-    pub const LOADS_AND_STORES: usize = 7;
+    /// Not 0: more shadow memory was needed than there is.
+    pub const FULL: usize = 5;
+    /// Not 0: a PE runs code whose loads and stores are looked at.
+    pub const LOADS_AND_STORES: usize = 6;
     pub const WORDS: usize = 512;
 }
 
@@ -58,8 +57,9 @@ pub mod site {
     pub const OBJECT: usize = 1;
     pub const ADDRESS: usize = 2;
     pub const NAME: usize = 3;
-    pub const NAME_WORDS: usize = 5;
-    pub const WORDS: usize = 8;
+    /// The longest name has 43 bytes.
+    pub const NAME_WORDS: usize = 6;
+    pub const WORDS: usize = 9;
     pub const MOST: usize = 16384;
 }
 
@@ -81,7 +81,7 @@ pub mod finding {
     pub const PLACE: usize = 7;
     /// Number of the object plus 1, or bytes of the block.
     pub const PLACE_OF: usize = 8;
-    /// The address in the object, or the call that allocated the block, plus 1.
+    /// The address in the object, or the call that allocated the block.
     pub const PLACE_AT: usize = 9;
     pub const OFFSET: usize = 10;
     pub const BYTES: usize = 11;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::reach::hidden;
+use crate::hidden::Hidden;
 
 /// A block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,60 +11,61 @@ pub(super) struct Block {
     /// Bytes that the program has asked for.
     pub size: usize,
     /// Bytes behind them that nobody may write.
-    pub zone: usize,
+    pub red_zone: usize,
     /// Bytes from its start that were filled when it was allocated.
     pub filled: usize,
-    /// The call that allocated it, and the calls that led there.
+    /// The call that allocated it.
     pub site: u32,
+    /// The calls that led there, as one number.
     pub stack: u64,
     /// The symmetric space that it is in, if it is in one.
     pub space: Option<usize>,
-    /// The call that gave it back.
+    /// The call that freed it.
     pub freed: Option<u32>,
 }
 
-/// What is wrong with an access of a block, or beside one.
+/// What is wrong with an access of a block, or beside one. Each has the block's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrong {
-    /// It begins so many bytes from the block's start, and so many of its bytes are behind the end.
+pub(super) enum Violation {
+    /// So many of its bytes are behind the block's end.
     PastEnd(usize, Block, usize),
-    /// It begins in what the library has around blocks: the nearest one is behind it.
+    /// It begins in what the library has around blocks, and the nearest block is behind it.
     BeforeStart(usize, Block),
-    /// The block was given back.
-    Freed(usize, Block),
+    /// The block was freed.
+    AfterFree(usize, Block),
     /// No block is there.
     Outside,
 }
 
-/// Blocks that were given back are kept for a while, so that nobody else gets their memory: so many, and so many bytes.
-const KEPT: usize = 64;
-const KEPT_BYTES: usize = 8 << 20;
+/// Blocks in quarantine, and their bytes.
+const QUARANTINED: usize = 64;
+const QUARANTINED_BYTES: usize = 8 << 20;
 
 /// How far before a block an access is one of this block.
 const BEFORE: usize = 64;
 
-/// The blocks, by numbers that stand for their addresses ([`hidden`]).
+/// The blocks.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    all: BTreeMap<usize, Block>,
-    /// The blocks that were given back, from the oldest one on.
-    kept: VecDeque<usize>,
-    kept_bytes: usize,
+    all: BTreeMap<Hidden, Block>,
+    /// Those that were freed and that the library has not got back, so that nobody else gets their memory: the oldest first.
+    quarantine: VecDeque<Hidden>,
+    quarantined_bytes: usize,
 }
 
 impl Blocks {
+    /// Adds a block, in place of what the library has given back there by itself.
     pub(super) fn insert(&mut self, at: usize, block: Block) {
-        // The library may have ended a space, or others may have allocated.
-        self.all.insert(hidden(at), block);
+        self.all.insert(Hidden::of(at), block);
     }
 
     /// The block that begins here.
     pub(super) fn get(&self, at: usize) -> Option<Block> {
-        self.all.get(&hidden(at)).copied()
+        self.all.get(&Hidden::of(at)).copied()
     }
 
     pub(super) fn remove(&mut self, at: usize) -> Option<Block> {
-        self.all.remove(&hidden(at))
+        self.all.remove(&Hidden::of(at))
     }
 
     /// Forgets the blocks of a space.
@@ -74,69 +75,83 @@ impl Blocks {
 
     /// The last block that begins at an address or before.
     fn before(&self, at: usize) -> Option<(usize, Block)> {
-        let (start, block) = self.all.range(..=hidden(at)).next_back()?;
-        Some((start - hidden(0), *block))
+        let (start, block) = self.all.range(..=Hidden::of(at)).next_back()?;
+        Some((start.address(), *block))
     }
 
-    /// The block that an address is in: its start.
+    /// The block that an address is in, with its start.
     pub(super) fn around(&self, at: usize) -> Option<(usize, Block)> {
         let (start, block) = self.before(at)?;
         (at - start < block.size).then_some((start, block))
     }
 
-    /// Keeps a block that the call `site` gives back.
-    pub(super) fn keep(&mut self, at: usize, site: u32) {
-        if let Some(block) = self.all.get_mut(&hidden(at)) {
+    /// Puts a block in quarantine that the call `site` frees.
+    pub(super) fn quarantine(&mut self, at: usize, site: u32) {
+        let start = Hidden::of(at);
+        if let Some(block) = self.all.get_mut(&start) {
             block.freed = Some(site);
-            self.kept.push_back(hidden(at));
-            self.kept_bytes += block.size + block.zone;
+            self.quarantine.push_back(start);
+            self.quarantined_bytes += block.size + block.red_zone;
         }
     }
 
-    /// The oldest block that is kept, if too many are, or if all are wanted.
-    pub(super) fn let_go(&mut self, all: bool) -> Option<(usize, Block)> {
-        if !all && self.kept.len() <= KEPT && self.kept_bytes <= KEPT_BYTES {
+    /// Takes a block out of quarantine, as if it had not been freed.
+    pub(super) fn restore(&mut self, at: usize) {
+        let start = Hidden::of(at);
+        self.quarantine.retain(|other| *other != start);
+        if let Some(block) = self.all.get_mut(&start)
+            && block.freed.take().is_some()
+        {
+            self.quarantined_bytes -= block.size + block.red_zone;
+        }
+    }
+
+    /// Removes the oldest block in quarantine, if there are too many, or `all` are to go.
+    pub(super) fn evict(&mut self, all: bool) -> Option<(usize, Block)> {
+        let is_full =
+            self.quarantine.len() > QUARANTINED || self.quarantined_bytes > QUARANTINED_BYTES;
+        if !all && !is_full {
             return None;
         }
-        let at = self.kept.pop_front()? - hidden(0);
+        let at = self.quarantine.pop_front()?.address();
         let block = self.remove(at)?;
-        self.kept_bytes -= block.size + block.zone;
+        self.quarantined_bytes -= block.size + block.red_zone;
         Some((at, block))
     }
 
     /// What is wrong with an access of `len` bytes at a symmetric address of the heap.
-    pub(super) fn wrong(&self, at: usize, len: usize) -> Option<Wrong> {
+    pub(super) fn violation(&self, at: usize, len: usize) -> Option<Violation> {
         if let Some((start, block)) = self.before(at) {
             let offset = at - start;
             if offset < block.size {
                 if block.freed.is_some() {
-                    return Some(Wrong::Freed(start, block));
+                    return Some(Violation::AfterFree(start, block));
                 }
                 let room = block.size - offset;
-                return (len > room).then(|| Wrong::PastEnd(start, block, len - room));
+                return (len > room).then(|| Violation::PastEnd(start, block, len - room));
             }
-            if offset < block.size + block.zone {
-                return Some(Wrong::PastEnd(start, block, len));
+            if offset < block.size + block.red_zone {
+                return Some(Violation::PastEnd(start, block, len));
             }
         }
-        let after = self.all.range(hidden(at)..).next();
-        let after = after.map(|(start, block)| (start - hidden(0), *block));
+        let after = self.all.range(Hidden::of(at)..).next();
+        let after = after.map(|(start, block)| (start.address(), *block));
         if let Some((start, block)) = after.filter(|(start, _)| start - at <= BEFORE) {
-            return Some(Wrong::BeforeStart(start, block));
+            return Some(Violation::BeforeStart(start, block));
         }
-        Some(Wrong::Outside)
+        Some(Violation::Outside)
     }
 
-    /// All blocks that are not given back.
-    pub(super) fn live(&self) -> impl Iterator<Item = (usize, Block)> {
+    /// All blocks that are not freed.
+    pub(super) fn live(&self) -> impl Iterator<Item = (Hidden, Block)> {
         let live = self.all.iter().filter(|(_, block)| block.freed.is_none());
-        live.map(|(at, block)| (at - hidden(0), *block))
+        live.map(|(start, block)| (*start, *block))
     }
 
-    /// Those that are kept.
-    pub(super) fn freed(&self) -> impl Iterator<Item = (usize, Block)> {
+    /// Those in quarantine.
+    pub(super) fn freed(&self) -> impl Iterator<Item = (Hidden, Block)> {
         let freed = self.all.iter().filter(|(_, block)| block.freed.is_some());
-        freed.map(|(at, block)| (at - hidden(0), *block))
+        freed.map(|(start, block)| (*start, *block))
     }
 }
 
@@ -146,7 +161,7 @@ mod tests {
 
     const BLOCK: Block = Block {
         size: 100,
-        zone: 64,
+        red_zone: 64,
         filled: 100,
         site: 1,
         stack: 2,
@@ -158,34 +173,49 @@ mod tests {
     fn accesses_are_within_blocks() {
         let mut blocks = Blocks::default();
         blocks.insert(4096, BLOCK);
-        assert_eq!(blocks.wrong(4096, 100), None);
-        assert_eq!(blocks.wrong(4190, 6), None);
-        let past = |bytes| Some(Wrong::PastEnd(4096, BLOCK, bytes));
-        assert_eq!(blocks.wrong(4190, 10), past(4));
-        assert_eq!(blocks.wrong(4196, 8), past(8));
-        assert_eq!(blocks.wrong(4088, 8), Some(Wrong::BeforeStart(4096, BLOCK)));
-        assert_eq!(blocks.wrong(2048, 8), Some(Wrong::Outside));
-        assert_eq!(blocks.wrong(4096 + 164, 8), Some(Wrong::Outside));
+        assert_eq!(blocks.violation(4096, 100), None);
+        assert_eq!(blocks.violation(4190, 6), None);
+        let past = |bytes| Some(Violation::PastEnd(4096, BLOCK, bytes));
+        assert_eq!(blocks.violation(4190, 10), past(4));
+        assert_eq!(blocks.violation(4196, 8), past(8));
+        let before = Violation::BeforeStart(4096, BLOCK);
+        assert_eq!(blocks.violation(4088, 8), Some(before));
+        assert_eq!(blocks.violation(2048, 8), Some(Violation::Outside));
+        assert_eq!(blocks.violation(4096 + 164, 8), Some(Violation::Outside));
     }
 
     #[test]
-    fn a_block_is_kept_after_it_was_given_back() {
+    fn a_freed_block_is_in_quarantine_for_a_while() {
         let mut blocks = Blocks::default();
-        for i in 0..KEPT + 2 {
+        for i in 0..QUARANTINED + 2 {
             blocks.insert(4096 * (i + 1), BLOCK);
         }
-        blocks.keep(4096, 7);
-        let Some(Wrong::Freed(4096, block)) = blocks.wrong(4100, 4) else {
-            panic!("{:?}", blocks.wrong(4100, 4));
+        blocks.quarantine(4096, 7);
+        let Some(Violation::AfterFree(4096, block)) = blocks.violation(4100, 4) else {
+            panic!("{:?}", blocks.violation(4100, 4));
         };
         assert_eq!(block.freed, Some(7));
-        assert_eq!(blocks.let_go(false), None);
-        for i in 1..=KEPT {
-            blocks.keep(4096 * (i + 1), 7);
+        assert_eq!(blocks.evict(false), None);
+        for i in 1..=QUARANTINED {
+            blocks.quarantine(4096 * (i + 1), 7);
         }
-        assert_eq!(blocks.let_go(false).map(|(at, _)| at), Some(4096));
-        assert_eq!(blocks.let_go(false), None);
-        assert_eq!(blocks.let_go(true).map(|(at, _)| at), Some(8192));
+        assert_eq!(blocks.evict(false).map(|(at, _)| at), Some(4096));
+        assert_eq!(blocks.evict(false), None);
+        assert_eq!(blocks.evict(true).map(|(at, _)| at), Some(8192));
         assert_eq!(blocks.live().count(), 1);
+    }
+
+    #[test]
+    fn a_block_that_is_restored_is_not_given_back() {
+        let mut blocks = Blocks::default();
+        blocks.insert(4096, BLOCK);
+        blocks.insert(8192, BLOCK);
+        blocks.quarantine(4096, 7);
+        blocks.quarantine(8192, 7);
+        blocks.restore(4096);
+        assert_eq!(blocks.violation(4096, 100), None);
+        assert_eq!(blocks.evict(true).map(|(at, _)| at), Some(8192));
+        assert_eq!(blocks.evict(true), None);
+        assert_eq!(blocks.quarantined_bytes, 0);
     }
 }

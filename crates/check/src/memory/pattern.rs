@@ -9,9 +9,9 @@ use crate::shared::mixed;
 pub(super) enum Pattern {
     /// Of a block that was allocated.
     New = 0x6e65_7720,
-    /// Behind a block.
-    Zone = 0x7a6f_6e65,
-    /// Of a block that was given back.
+    /// Behind a block: its red zone.
+    RedZone = 0x7a6f_6e65,
+    /// Of a block that was freed.
     Freed = 0x6672_6565,
 }
 
@@ -49,59 +49,46 @@ impl Pattern {
         }
     }
 
-    /// The first byte of so many that does not have it.
+    /// The first of `len` bytes at `at` that is not as it was filled.
     ///
     /// # Safety
     /// The bytes are readable.
     pub(super) unsafe fn first_changed(self, at: usize, len: usize) -> Option<usize> {
-        let mut i = 0;
-        while i < len {
-            let here = at + i;
-            // SAFETY: the caller promises that the bytes are readable. Others may write them meanwhile.
-            unsafe {
-                if here.is_multiple_of(WORD)
-                    && len - i >= WORD
-                    && ptr::read_volatile(here as *const [u8; WORD]) == self.word(here)
-                {
-                    i += WORD;
-                    continue;
-                }
-                if ptr::read_volatile(here as *const u8) != self.byte(here) {
-                    return Some(i);
-                }
-            }
-            i += 1;
-        }
-        None
+        // SAFETY: the caller promises that the bytes are readable.
+        unsafe { self.first_changed_of(at, at, len) }
     }
 
     /// Whether `len` bytes, which this process reads at `seen` and which are at `at` for the PE that has them, are as they
     /// were filled.
     ///
     /// # Safety
-    /// The bytes are readable.
+    /// The bytes at `seen` are readable.
     pub(super) unsafe fn is_in(self, seen: usize, at: usize, len: usize) -> bool {
-        if len < LEAST {
-            return false;
-        }
+        // SAFETY: the caller promises that the bytes are readable.
+        len >= LEAST && unsafe { self.first_changed_of(seen, at, len) }.is_none()
+    }
+
+    /// # Safety
+    /// The bytes at `seen` are readable.
+    unsafe fn first_changed_of(self, seen: usize, at: usize, len: usize) -> Option<usize> {
         let mut i = 0;
         while i < len {
-            // SAFETY: the caller promises that the bytes are readable. Others may write them meanwhile.
+            // SAFETY: the caller promises that the bytes are readable. Volatile, since others may write them meanwhile.
             unsafe {
-                if (at + i).is_multiple_of(WORD) && len - i >= WORD {
-                    if ptr::read_volatile((seen + i) as *const [u8; WORD]) != self.word(at + i) {
-                        return false;
-                    }
+                if (at + i).is_multiple_of(WORD)
+                    && len - i >= WORD
+                    && ptr::read_volatile((seen + i) as *const [u8; WORD]) == self.word(at + i)
+                {
                     i += WORD;
                     continue;
                 }
                 if ptr::read_volatile((seen + i) as *const u8) != self.byte(at + i) {
-                    return false;
+                    return Some(i);
                 }
             }
             i += 1;
         }
-        true
+        None
     }
 }
 
@@ -117,7 +104,7 @@ mod tests {
         unsafe {
             Pattern::New.fill(at, 150);
             assert!(Pattern::New.is_in(at, at, 150));
-            assert!(!Pattern::Zone.is_in(at, at, 150));
+            assert!(!Pattern::RedZone.is_in(at, at, 150));
             assert!(!Pattern::New.is_in(at, at, 2));
             assert_eq!(Pattern::New.first_changed(at, 150), None);
             *((at + 77) as *mut u8) ^= 1;

@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
+use super::own_memory::OwnMemory;
 use crate::shared::mixed;
 
 /// A put that may not be complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Put {
     /// Its source.
-    pub at: usize,
+    at: usize,
     pub len: usize,
-    hash: u64,
-    /// What tells its call.
+    digest: Digest,
+    /// The call.
     pub site: u32,
     pub target: usize,
 }
@@ -20,14 +21,13 @@ pub(super) struct Put {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     Changed,
-    Gone,
+    Unmapped,
 }
 
-/// Bytes of each source that are compared, puts of each context that are remembered.
+/// Bytes of each source that are compared.
 const COMPARED: usize = 1 << 20;
+/// Puts of a context that are remembered: 3 MiB.
 const REMEMBERED: usize = 1 << 16;
-
-const PAGE: usize = 4096;
 
 /// The puts, by context.
 #[derive(Debug, Default)]
@@ -35,42 +35,75 @@ pub(super) struct Pending {
     puts: HashMap<usize, Vec<Put>>,
 }
 
-fn hash(at: usize, len: usize) -> u64 {
-    let mut sum = len as u64;
-    let words = len / 8;
-    for i in 0..words {
-        // SAFETY: the caller's bytes are readable.
-        let word = unsafe { ((at + 8 * i) as *const u64).read_unaligned() };
-        sum = (sum ^ word)
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-            .rotate_left(23);
+/// A number for the contents of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Digest(u64);
+
+impl Digest {
+    fn of_words(words: impl Iterator<Item = [u8; 8]>) -> Self {
+        let mut digest = Self(0);
+        words.for_each(|word| digest.add(word));
+        digest
     }
-    for i in 8 * words..len {
-        // SAFETY: as above.
-        let byte = unsafe { ((at + i) as *const u8).read_volatile() };
-        sum = mixed(sum, u64::from(byte));
+
+    fn add(&mut self, word: [u8; 8]) {
+        self.0 = mixed(self.0, u64::from_le_bytes(word));
     }
-    sum
+
+    /// Adds bytes; what is less than a word ends the contents.
+    fn add_bytes(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.add(word);
+        }
+    }
+
+    /// # Safety
+    /// The bytes are readable.
+    unsafe fn of_memory(at: usize, len: usize) -> Self {
+        Self::of_words((0..len).step_by(8).map(|i| {
+            let mut word = [0; 8];
+            if len - i >= 8 {
+                // SAFETY: the caller promises that the bytes are readable. Volatile, since others may write them meanwhile.
+                word = unsafe { ((at + i) as *const [u8; 8]).read_volatile() };
+            } else {
+                for (n, byte) in word[..len - i].iter_mut().enumerate() {
+                    // SAFETY: as above.
+                    *byte = unsafe { ((at + i + n) as *const u8).read_volatile() };
+                }
+            }
+            word
+        }))
+    }
 }
 
-/// Whether memory is mapped.
-fn is_mapped(at: usize, len: usize) -> bool {
-    let start = at / PAGE * PAGE;
-    let pages = (at + len).div_ceil(PAGE) - start / PAGE;
-    let mut states = vec![0_u8; pages];
-    // SAFETY: the vector has a byte for each page; the call fails where pages are not mapped.
-    unsafe {
-        libc::mincore(
-            start as *mut libc::c_void,
-            pages * PAGE,
-            states.as_mut_ptr(),
-        ) == 0
+impl Put {
+    /// What became of its source.
+    fn change(&self, memory: &mut OwnMemory) -> Option<Change> {
+        let mut now = Digest(0);
+        let is_mapped = memory.each_piece(self.at..self.at + self.len, |piece| {
+            now.add_bytes(piece);
+        });
+        if !is_mapped {
+            return Some(Change::Unmapped);
+        }
+        (now != self.digest).then_some(Change::Changed)
     }
 }
 
 impl Pending {
-    /// Remembers a put from `len` readable bytes at `at`.
-    pub(super) fn add(&mut self, context: usize, at: usize, len: usize, site: u32, target: usize) {
+    /// Remembers a put from `len` bytes at `at`.
+    ///
+    /// # Safety
+    /// The bytes are readable.
+    pub(super) unsafe fn add(
+        &mut self,
+        context: usize,
+        (at, len): (usize, usize),
+        site: u32,
+        target: usize,
+    ) {
         let puts = self.puts.entry(context).or_default();
         if len == 0 || puts.len() >= REMEMBERED {
             return;
@@ -79,7 +112,8 @@ impl Pending {
         puts.push(Put {
             at,
             len,
-            hash: hash(at, len),
+            // SAFETY: the caller promises that the bytes are readable.
+            digest: unsafe { Digest::of_memory(at, len) },
             site,
             target,
         });
@@ -88,18 +122,18 @@ impl Pending {
     /// The puts of a context, or of all, are complete: those whose source has changed.
     pub(super) fn complete(&mut self, context: Option<usize>) -> Vec<(Put, Change)> {
         let puts: Vec<Put> = match context {
-            Some(context) => self
-                .puts
-                .get_mut(&context)
-                .map(std::mem::take)
-                .unwrap_or_default(),
+            Some(context) => self.puts.remove(&context).unwrap_or_default(),
             None => self.puts.drain().flat_map(|(_, puts)| puts).collect(),
         };
-        let change = |put: &Put| match is_mapped(put.at, put.len) {
-            false => Some(Change::Gone),
-            true => (hash(put.at, put.len) != put.hash).then_some(Change::Changed),
+        if puts.is_empty() {
+            return Vec::new();
+        }
+        let Ok(mut memory) = OwnMemory::open() else {
+            return Vec::new();
         };
-        let changed = puts.iter().filter_map(|put| Some((*put, change(put)?)));
+        let changed = puts
+            .into_iter()
+            .filter_map(|put| Some((put, put.change(&mut memory)?)));
         changed.collect()
     }
 }
@@ -111,12 +145,16 @@ mod tests {
     #[test]
     fn a_source_that_changes_before_the_quiet_is_found() {
         let mut source = [1_u8; 100];
-        let at = source.as_mut_ptr().expose_provenance();
+        let bytes = (source.as_mut_ptr().expose_provenance(), 100);
         let mut pending = Pending::default();
-        pending.add(0, at, 100, 5, 1);
+        // SAFETY: the bytes are the array's.
+        let add = |pending: &mut Pending, context, site, target| unsafe {
+            pending.add(context, bytes, site, target);
+        };
+        add(&mut pending, 0, 5, 1);
         assert!(pending.complete(Some(0)).is_empty());
-        pending.add(0, at, 100, 6, 1);
-        pending.add(9, at, 100, 7, 2);
+        add(&mut pending, 0, 6, 1);
+        add(&mut pending, 9, 7, 2);
         source[99] = 2;
         std::hint::black_box(&mut source);
         let found = pending.complete(Some(0));
@@ -125,12 +163,32 @@ mod tests {
         assert!(pending.complete(Some(0)).is_empty());
         let found = pending.complete(None);
         assert_eq!((found[0].0.site, found[0].0.target), (7, 2));
+        assert!(pending.puts.is_empty());
     }
 
     #[test]
-    fn memory_that_is_gone_is_not_read() {
-        assert!(!is_mapped(4096, 8192));
-        let here = [0_u8; 10000];
-        assert!(is_mapped(here.as_ptr().addr(), here.len()));
+    fn a_source_that_may_no_longer_be_read_is_not_touched() {
+        const PAGE: usize = 4096;
+        // SAFETY: a new mapping, which is of this test alone.
+        let at = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                PAGE,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        assert_ne!(at, libc::MAP_FAILED);
+        let mut pending = Pending::default();
+        // SAFETY: the bytes are those of the mapping.
+        unsafe {
+            pending.add(0, (at.addr(), PAGE), 5, 1);
+            assert_eq!(libc::mprotect(at, PAGE, libc::PROT_NONE), 0);
+        }
+        // Where the kernel refuses to read it, it is as good as unmapped.
+        let found = pending.complete(Some(0));
+        assert!(found.iter().all(|(_, change)| *change == Change::Unmapped));
     }
 }

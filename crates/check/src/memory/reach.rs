@@ -1,119 +1,93 @@
 //! Which blocks a pointer leads to that the program still has: words of its variables, its heap, its stack and its blocks.
 
-use std::collections::HashSet;
-use std::fs::File;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
-/// Bytes of a mapping, and of all, that are looked at.
-const MAPPING: usize = 1 << 30;
-const ALL: usize = 4 << 30;
-/// Bytes that are read at once, and those of a page: none of them or all can be read.
-const CHUNK: usize = 64 << 10;
-const PAGE: usize = 4096;
+use ferroshmem_core::platform::maps::Mapping;
 
-/// A number that stands for an address where these checks keep it, so that they are not taken for the program.
-pub(super) fn hidden(at: usize) -> usize {
-    at + 1
-}
+use super::own_memory::OwnMemory;
+use crate::hidden::Hidden;
+
+/// Bytes that are searched at most: a second for about 4 GiB.
+const SEARCHED: usize = 4 << 30;
 
 /// The program's private memory that can be written: heaps, stacks, and variables of libraries. `stack` is in the frame of the
 /// function that it has called; what is below is no longer in use.
 fn private(stack: usize) -> Vec<Range<usize>> {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let range = |line: &str| {
-        let (range, rest) = line.split_once(' ')?;
-        let (start, end) = range.split_once('-')?;
-        let number = |text| usize::from_str_radix(text, 16).ok();
-        let (start, end) = (number(start)?, number(end)?);
-        let start = if (start..end).contains(&stack) {
-            stack
-        } else {
-            start
-        };
-        (rest.starts_with("rw-p") && end - start <= MAPPING).then_some(start..end)
-    };
-    maps.lines().filter_map(range).collect()
+    let mut all = Vec::new();
+    Mapping::each(|mapping| {
+        if mapping.is_private_data() {
+            let mut range = mapping.range;
+            if range.contains(&stack) {
+                range.start = stack;
+            }
+            all.push(range);
+        }
+    });
+    all
 }
 
-/// Those of the blocks, given by [`hidden`] numbers, that no word of the program's memory leads to. `others` is memory beside the
-/// private one. None, where the process may not read its memory by the kernel.
+/// Those of the blocks, given with their sizes, that no word of the program's memory leads to: to their first byte or another.
+/// `others` is memory beside the private one, made as it is asked for: kept, its addresses would be pointers. None are, where not all of it can be searched.
 pub(super) fn unreachable(
-    blocks: &[usize],
-    others: impl Iterator<Item = Range<usize>>,
+    blocks: &[(Hidden, usize)],
+    others: impl Iterator<Item = Range<usize>> + Clone,
     stack: usize,
-) -> HashSet<usize> {
-    let mut left: HashSet<usize> = blocks.iter().copied().collect();
-    let (Some(low), Some(high)) = (blocks.iter().min(), blocks.iter().max()) else {
-        return left;
-    };
-    let wanted = *low..=*high;
-    // By the kernel, since other threads may unmap memory meanwhile.
-    let Ok(memory) = File::open("/proc/self/mem") else {
+) -> HashSet<Hidden> {
+    let mut left: BTreeMap<Hidden, usize> = blocks.iter().copied().collect();
+    let first = left.first_key_value().map(|(start, _)| *start);
+    let last = left.last_key_value();
+    let end = last.map(|(start, size)| start.plus(*size));
+    let (Some(first), Some(end), Ok(mut memory)) = (first, end, OwnMemory::open()) else {
         return HashSet::new();
     };
-    let mut budget = ALL;
-    for range in private(stack).into_iter().chain(others) {
-        budget = budget.saturating_sub(range.len());
-        if budget == 0 {
-            break;
-        }
-        each_word(&memory, range, |word| {
-            let hidden = hidden(word & (usize::MAX >> 1));
-            if wanted.contains(&hidden) {
-                left.remove(&hidden);
+    let private = private(stack);
+    let ranges = || private.iter().cloned().chain(others.clone());
+    let bytes = ranges().fold(0, |all: usize, range| all.saturating_add(range.len()));
+    if bytes > SEARCHED {
+        return HashSet::new();
+    }
+    for range in ranges() {
+        memory.each_word(range, |word| {
+            let word = Hidden::of_word(word).filter(|word| (first..end).contains(word));
+            let Some(word) = word else { return };
+            if let Some((&start, &size)) = left.range(..=word).next_back()
+                && word.offset_from(start) < size
+            {
+                left.remove(&start);
             }
         });
     }
-    left
-}
-
-/// Passes the aligned words of a range, but those of pages that are not mapped any more.
-fn each_word(memory: &File, range: Range<usize>, mut found: impl FnMut(usize)) {
-    const WORD: usize = size_of::<usize>();
-
-    let mut buffer = vec![0; CHUNK];
-    let mut at = range.start.next_multiple_of(WORD);
-    while at + WORD <= range.end {
-        let wanted = &mut buffer[..CHUNK.min(range.end - at)];
-        let read = memory.read_at(wanted, at as u64).unwrap_or(0);
-        let (words, _) = wanted[..read].as_chunks::<WORD>();
-        for word in words {
-            found(usize::from_ne_bytes(*word));
-        }
-        at = match words.len() {
-            0 => (at + 1).next_multiple_of(PAGE),
-            words => at + words * WORD,
-        };
-    }
+    left.into_keys().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_block_is_reached_by_a_word_of_memory() {
-        let kept = Box::new([0x7000_1234_5000_usize]);
-        std::hint::black_box(&kept);
-        let blocks = [hidden(kept[0])];
+    /// The blocks, of 64 bytes, that no word leads to.
+    fn left(blocks: &[Hidden]) -> HashSet<Hidden> {
+        let blocks: Vec<_> = blocks.iter().map(|start| (*start, 64)).collect();
         let here = 0_u8;
-        let left = unreachable(&blocks, std::iter::empty(), (&raw const here).addr());
-        assert!(left.is_empty());
+        unreachable(&blocks, std::iter::empty(), (&raw const here).addr())
     }
 
     #[test]
-    fn memory_that_is_gone_has_no_words() {
-        let memory = File::open("/proc/self/mem").unwrap();
-        let mut words = 0;
-        each_word(&memory, PAGE..3 * PAGE, |_| words += 1);
-        assert_eq!(words, 0);
-        let here = [7_usize; 3];
-        let start = here.as_ptr().addr();
-        let mut sum = 0;
-        each_word(&memory, start..start + size_of_val(&here), |word| {
-            sum += word;
-        });
-        assert_eq!(sum, 21);
+    fn a_block_is_reached_by_a_pointer_to_any_of_its_bytes() {
+        const BLOCK: usize = 0x7000_1234_5000;
+        // Constants, so that the stack has no such address but those of `kept`.
+        const BLOCKS: [Hidden; 4] = [
+            Hidden::of(BLOCK),
+            Hidden::of(BLOCK + 0x1000),
+            Hidden::of(BLOCK + 0x2000),
+            Hidden::of(BLOCK + 0x3000),
+        ];
+        let [first, second, third, fourth] = BLOCKS;
+        let kept = Box::new([BLOCK, BLOCK + 0x1000 + 63, BLOCK + 0x2000 + 64]);
+        std::hint::black_box(&kept);
+        assert!(left(&[first]).is_empty());
+        assert!(left(&[second]).is_empty());
+        assert_eq!(left(&[third, fourth]), [third, fourth].into());
+        std::hint::black_box(&kept);
     }
 }

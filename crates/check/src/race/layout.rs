@@ -1,10 +1,10 @@
 //! The part of the shared file that the checks for races have.
 //!
 //! ```text
-//! vectors   what each PE knows now of all
-//! history   the same at its last times
-//! meetings  the same as PEs entered collectives, by team
-//! objects   what those knew that updated a variable atomically, or had a lock
+//! clocks    the vector clock of each PE
+//! history   the same at the ends of its last epochs
+//! arrivals  the same as it entered collectives, by team
+//! objects   the clocks of those that updated a variable atomically, or had a lock
 //! index     pages of symmetric memory that were accessed, by PE
 //! shadow    who accessed their words last
 //! ```
@@ -20,22 +20,26 @@ pub(super) const GRANULES: usize = PAGE / GRANULE;
 
 /// Pages that there is shadow for.
 pub(super) const PAGES: usize = 1 << 16;
-/// Variables that are updated atomically, and locks.
+/// Variables that are updated atomically, and locks, which there is room for.
 pub(super) const OBJECTS: usize = 8192;
-/// Collectives of a team whose entries are kept.
+/// Words of an object before the clock: its key, and 1 while a PE changes it.
+pub(super) const OBJECT_HEAD: usize = 2;
+/// Words of an arrival before the clock: the team, and the number of the collective plus 1.
+pub(super) const ARRIVAL_HEAD: usize = 2;
+/// Collectives of a team whose arrivals are kept.
 pub(super) const KEPT: usize = 4;
 
 /// Where the parts are, for a number of PEs.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub n_pes: usize,
-    /// Times that each PE's history has.
-    pub times: usize,
-    /// Teams that each PE's meetings have.
+    /// Epochs that each PE's history has.
+    pub epochs: usize,
+    /// Teams that each PE's arrivals have.
     pub teams: usize,
-    pub vectors: Range<usize>,
+    pub clocks: Range<usize>,
     pub history: Range<usize>,
-    pub meetings: Range<usize>,
+    pub arrivals: Range<usize>,
     pub objects: Range<usize>,
     pub index: Range<usize>,
     pub shadow: Range<usize>,
@@ -43,7 +47,7 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn new(n_pes: usize) -> Self {
-        let times = ((1 << 22) / (n_pes * n_pes).max(1)).clamp(4, 1024);
+        let epochs = ((1 << 22) / (n_pes * n_pes).max(1)).clamp(4, 1024);
         let teams = if n_pes <= 256 { 64 } else { 4 };
         let mut end = 0;
         let mut part = |words: usize| {
@@ -53,12 +57,12 @@ impl Layout {
         };
         Self {
             n_pes,
-            times,
+            epochs,
             teams,
-            vectors: part(n_pes * n_pes),
-            history: part(n_pes * times * n_pes),
-            meetings: part(n_pes * teams * KEPT * (2 + n_pes)),
-            objects: part(OBJECTS * (2 + n_pes)),
+            clocks: part(n_pes * n_pes),
+            history: part(n_pes * epochs * n_pes),
+            arrivals: part(n_pes * teams * KEPT * (ARRIVAL_HEAD + n_pes)),
+            objects: part(OBJECTS * (OBJECT_HEAD + n_pes)),
             index: part(PAGES * 2),
             shadow: part(PAGES * GRANULES * GRANULE_WORDS),
         }

@@ -1,56 +1,91 @@
 //! `--check=race`: conflicting accesses of two PEs that nothing orders.
 //!
-//! Each PE has a clock of all PEs ([`clock`]), which barriers, collectives, locks, waits and atomics hand on; the shadow memory
+//! Each PE has a vector clock ([`clock`]), which barriers, collectives, locks, waits and atomics hand on; the shadow memory
 //! ([`shadow`]) has who accessed what last. An access that conflicts with one that did not happen before is a race, whatever
 //! came first in this run. Puts happened before what follows a quiet or fence alone.
 
+mod arrivals;
 mod clock;
 mod layout;
+mod published;
 mod shadow;
+mod sync_objects;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use self::arrivals::Arrivals;
 use self::clock::Clock;
-use self::layout::{KEPT, Layout, OBJECTS};
+use self::layout::Layout;
+use self::published::Published;
 use self::shadow::{Access, Cell, Shadow};
-use crate::call::{Call, Members, Role, Span};
+use self::sync_objects::{Lookup, SyncObjects};
+use crate::call::{Call, Role};
 use crate::finding::{Finding, Kind, Place};
+use crate::hidden::Hidden;
 use crate::job::Job;
 use crate::layout::{RACE, header};
+use crate::members::Members;
 use crate::operation::Operation;
-use crate::shared::mixed;
+use crate::span::Span;
 
 /// Words of the shared file that these checks need.
 pub(crate) fn words(n_pes: usize) -> usize {
     Layout::new(n_pes).words()
 }
 
+/// In [`Finding::detail`]: the access in which the race was found writes.
+pub const WRITES: u64 = 1;
+/// The other access writes.
+pub const OTHER_WRITES: u64 = 2;
+
 /// In an address: it is in a variable of the program, which each PE has at another address.
 const GLOBAL: u64 = 1 << 47;
 
-/// What of a PE's threads one has at a time.
+/// What one thread of a PE has at a time.
 #[derive(Debug)]
 struct State {
     clock: Clock,
     /// Number of the next collective of each team.
     collectives: HashMap<Members, u64>,
-    /// Blocks of the heap, by the addresses of their second bytes, which lead to no block: bytes and call.
-    blocks: BTreeMap<usize, (usize, u32)>,
-    /// Calls that were reported.
+    /// Blocks of the heap: bytes and call.
+    blocks: BTreeMap<Hidden, (usize, u32)>,
+    /// Pairs of calls that were reported.
     reported: HashSet<(u32, u32)>,
+}
+
+/// The addresses between the lowest and the highest that a block has had, hidden.
+#[derive(Debug)]
+struct HeapRange {
+    low: AtomicUsize,
+    high: AtomicUsize,
+}
+
+impl HeapRange {
+    fn add(&self, at: usize, bytes: usize) {
+        let start = Hidden::of(at);
+        self.low.fetch_min(start.word(), Ordering::Relaxed);
+        self.high
+            .fetch_max(start.plus(bytes).word(), Ordering::Relaxed);
+    }
+
+    fn contains(&self, at: usize) -> bool {
+        let at = Hidden::of(at).word();
+        self.low.load(Ordering::Relaxed) <= at && at < self.high.load(Ordering::Relaxed)
+    }
 }
 
 /// The state of these checks.
 #[derive(Debug)]
 pub(crate) struct Race {
     me: usize,
-    layout: Layout,
-    words: &'static [AtomicU64],
+    n_pes: usize,
+    published: Published,
+    arrivals: Arrivals,
+    objects: SyncObjects,
     shadow: Shadow,
-    /// The lowest and the highest address that a block had.
-    heap: [AtomicUsize; 2],
+    heap: HeapRange,
     state: Mutex<State>,
 }
 
@@ -66,19 +101,23 @@ impl Race {
     pub(crate) fn new(job: &Job) -> Self {
         let layout = Layout::new(job.n_pes);
         let words = job.shared.from(RACE);
-        let shadow = Shadow::new(&words[layout.index.clone()], &words[layout.shadow.clone()]);
         Self {
             me: job.me,
-            words,
-            shadow,
-            heap: [AtomicUsize::new(usize::MAX), AtomicUsize::new(0)],
+            n_pes: job.n_pes,
+            published: Published::new(&layout, words),
+            arrivals: Arrivals::new(&layout, words),
+            objects: SyncObjects::new(&layout, words),
+            shadow: Shadow::new(&words[layout.index.clone()], &words[layout.shadow.clone()]),
+            heap: HeapRange {
+                low: AtomicUsize::new(usize::MAX),
+                high: AtomicUsize::new(0),
+            },
             state: Mutex::new(State {
                 clock: Clock::new(job.me, job.n_pes),
                 collectives: HashMap::new(),
                 blocks: BTreeMap::new(),
                 reported: HashSet::new(),
             }),
-            layout,
         }
     }
 
@@ -86,127 +125,75 @@ impl Race {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn vector(&self, pe: usize) -> &[AtomicU64] {
-        let n = self.layout.n_pes;
-        &self.words[self.layout.vectors.start + pe * n..][..n]
-    }
-
-    fn history(&self, pe: usize, time: u32) -> &[AtomicU64] {
-        let n = self.layout.n_pes;
-        let at = (pe * self.layout.times + time as usize % self.layout.times) * n;
-        &self.words[self.layout.history.start + at..][..n]
-    }
-
-    fn meeting(&self, pe: usize, team: &Members, number: u64) -> &[AtomicU64] {
-        let words = 2 + self.layout.n_pes;
-        let team = key_of(team) as usize % self.layout.teams;
-        let at = ((pe * self.layout.teams + team) * KEPT + number as usize % KEPT) * words;
-        &self.words[self.layout.meetings.start + at..][..words]
-    }
-
-    /// The lock and what is known of an object; None if there is no room.
-    fn object(&self, pe: usize, at: u64) -> Option<&[AtomicU64]> {
-        let words = 2 + self.layout.n_pes;
-        let key = mixed(pe as u64 + 1, at) | 1;
-        (0..64).find_map(|i| {
-            let number = (key as usize).wrapping_add(i) % OBJECTS;
-            let object = &self.words[self.layout.objects.start + number * words..][..words];
-            let taken = object[0].compare_exchange(0, key, Ordering::AcqRel, Ordering::Acquire);
-            (taken.is_ok() || taken == Err(key)).then_some(object)
-        })
-    }
-
     /// Lets others learn what this PE knows who see what it does now.
-    fn release(&self, state: &mut State) -> u32 {
-        let now = state.clock.now();
-        let history = self.history(self.me, now);
-        let (known, _) = state.clock.release();
-        clock::store(self.vector(self.me), known);
-        clock::store(history, known);
-        now
+    fn release(&self, state: &mut State) {
+        let epoch = state.clock.epoch();
+        self.published
+            .publish(self.me, epoch, state.clock.release());
     }
 
-    /// Lets others learn it who see an object.
-    fn release_to(&self, state: &mut State, pe: usize, at: u64) {
+    /// Lets others learn it who see the variable at `at` of PE `pe`.
+    fn release_to(&self, job: &Job, state: &mut State, (pe, at): (usize, u64)) {
         self.release(state);
-        if let Some(object) = self.object(pe, at) {
-            let mut tries = 0_u32;
-            while object[1].swap(1, Ordering::Acquire) != 0 && tries < 1_000_000 {
-                tries += 1;
-                std::thread::yield_now();
-            }
-            let known: Vec<u64> = self.vector(self.me).iter().map(load).collect();
-            clock::join(&object[2..], &known);
-            object[1].store(0, Ordering::Release);
+        if !self.objects.release(pe, at, state.clock.components()) {
+            job.shared.set(header::FULL, 1);
         }
     }
 
-    /// Learns what those knew who wrote at an address.
-    fn acquire_from(&self, state: &mut State, (pe, at, len): (usize, u64, usize)) {
-        if let Some(object) = self.object(pe, at) {
-            state.clock.acquire(&object[2..]);
+    /// Learns what those knew who released the variable at `at` of PE `pe`; what all know, if that is lost.
+    fn acquire_object(&self, state: &mut State, (pe, at): (usize, u64)) {
+        match self.objects.lookup(pe, at) {
+            Lookup::Released(known) => state.clock.acquire(known),
+            Lookup::Never => {}
+            Lookup::NoRoom => self.acquire_all(state),
         }
+    }
+
+    /// Learns what those knew who wrote or released the bytes at an address.
+    fn acquire_from(&self, state: &mut State, (pe, at, len): (usize, u64, usize)) {
+        self.acquire_object(state, (pe, at));
         for cell in self.shadow.seen((pe, at, len), self.me) {
-            let history = self.history(cell.pe, cell.time);
-            let is_of_time = clock::others(load(&history[cell.pe])) == cell.time;
-            // What is no longer kept was known later, too.
-            let known = if is_of_time {
-                history
-            } else {
-                self.vector(cell.pe)
-            };
-            state.clock.acquire(known);
+            state.clock.acquire(self.published.at(cell.pe, cell.epoch));
         }
     }
 
     fn acquire_all(&self, state: &mut State) {
-        for pe in (0..self.layout.n_pes).filter(|pe| *pe != self.me) {
-            state.clock.acquire(self.vector(pe));
+        for pe in (0..self.n_pes).filter(|pe| *pe != self.me) {
+            state.clock.acquire(self.published.now(pe));
         }
     }
 
     /// This PE enters a collective.
     fn enter_team(&self, state: &mut State, call: &mut Call, team: Option<Members>) {
-        let Some(team) = team.filter(|team| team.size <= self.layout.n_pes) else {
+        let Some(team) = team else {
             return;
         };
         let next = state.collectives.entry(team).or_default();
         let number = *next;
         *next += 1;
         self.release(state);
-        let meeting = self.meeting(self.me, &team, number);
-        let known: Vec<u64> = self.vector(self.me).iter().map(load).collect();
-        meeting[0].store(key_of(&team), Ordering::Relaxed);
-        clock::store(&meeting[2..], &known);
-        meeting[1].store(number + 1, Ordering::Release);
-        call.scratch[1] = number as usize + 1;
+        let known = state.clock.components();
+        self.arrivals.enter(self.me, &team, number, known);
+        call.scratch.collective = number as usize + 1;
     }
 
     /// This PE leaves it.
     fn leave_team(&self, state: &mut State, call: &Call, team: Option<Members>, from: From) {
-        let (Some(team), Some(number)) = (team, (call.scratch[1] as u64).checked_sub(1)) else {
+        let number = (call.scratch.collective as u64).checked_sub(1);
+        let (Some(team), Some(number)) = (team, number) else {
             return;
         };
-        for pe in team.pes() {
-            if pe == self.me && from == From::Before {
-                break;
-            }
-            let is_meant = match from {
-                From::Root(root) => pe == root,
-                _ => true,
-            };
-            if pe == self.me || pe >= self.layout.n_pes || !is_meant {
-                continue;
-            }
-            let meeting = self.meeting(pe, &team, number);
-            let entered = meeting[1].load(Ordering::Acquire);
-            let is_this = load(&meeting[0]) == key_of(&team) && entered == number + 1;
-            let known = if is_this {
-                &meeting[2..]
-            } else {
-                self.vector(pe)
-            };
-            state.clock.acquire(known);
+        let before = team.pes().take_while(|pe| *pe != self.me).count();
+        let learned_from = team.pes().enumerate().filter(|(index, pe)| match from {
+            From::All => *pe != self.me,
+            From::Root(root) => *pe == root && *pe != self.me,
+            From::Before => *index < before,
+        });
+        for (_, pe) in learned_from {
+            let arrival = self.arrivals.of(pe, &team, number);
+            state
+                .clock
+                .acquire(arrival.unwrap_or_else(|| self.published.now(pe)));
         }
         // What follows is later than what was done meanwhile.
         self.release(state);
@@ -218,26 +205,11 @@ impl Race {
             return Some(at.wrapping_sub(job.globals.bias) as u64 | GLOBAL);
         }
         // Most other addresses are of this PE's stack.
-        let heap = self.heap.each_ref().map(|end| end.load(Ordering::Relaxed));
-        let is_symmetric =
-            (heap[0]..heap[1]).contains(&at) || job.library.is_symmetric(at, self.me);
+        let is_symmetric = self.heap.contains(at) || job.library.is_symmetric(at, self.me);
         is_symmetric.then_some(at as u64)
     }
 
-    fn place(state: &State, job: &Job, at: u64) -> Place {
-        if at & GLOBAL != 0 {
-            return Place::Global(job.object, at & !GLOBAL);
-        }
-        let block = state.blocks.range(..=at as usize + 1).next_back();
-        let block = block.filter(|(second, (size, _))| at as usize + 1 - **second < *size);
-        block.map_or(Place::Heap(at), |(second, (size, site))| Place::Block {
-            offset: (at as usize + 1 - second) as i64,
-            size: *size as u64,
-            site: *site,
-        })
-    }
-
-    /// Adds an access of memory of PE `pe`.
+    /// Adds an access of memory of PE `pe` by a call.
     fn access(
         &self,
         job: &Job,
@@ -249,7 +221,11 @@ impl Race {
         let Some(first) = self.symmetric(job, span.at) else {
             return;
         };
-        self.add(job, state, job.site(call), (pe, first, span), access);
+        // What leaves symmetric memory the library refuses, or it ends by a signal.
+        let (low, len) = span.bounds();
+        if len > 0 && self.symmetric(job, low.saturating_add(len - 1)).is_some() {
+            self.add(job, state, job.site(call), (pe, first, span), access);
+        }
     }
 
     /// Adds accesses of memory of PE `pe`; `first` is the address that all PEs have.
@@ -262,34 +238,39 @@ impl Race {
         access: Access,
     ) {
         let new = Cell {
-            time: state.clock.now(),
+            epoch: state.clock.epoch(),
             pe: self.me,
             access,
             bytes: 0,
             site,
         };
         let mut found: Vec<(Cell, u64)> = Vec::new();
-        for (at, len) in span.blocks() {
-            let at = first.wrapping_add_signed(at.wrapping_sub(span.at) as i64);
-            let mut conflicts = |cell: Cell, at: u64| {
-                if !found.iter().any(|(other, _)| other.site == cell.site) {
-                    found.push((cell, at));
-                }
-            };
-            let had_room = self
-                .shadow
-                .access((pe, at, len), new, &state.clock, &mut conflicts);
-            if !had_room {
-                job.shared.set(header::FULL, 1);
+        let mut conflict = |cell: Cell, at: u64| {
+            if !found.iter().any(|(other, _)| other.site == cell.site) {
+                found.push((cell, at));
             }
+        };
+        let had_room = span.blocks().all(|(at, len)| {
+            let at = first.wrapping_add_signed(at.wrapping_sub(span.at) as i64);
+            self.shadow
+                .access((pe, at, len), new, &state.clock, &mut conflict)
+        });
+        if !had_room {
+            job.shared.set(header::FULL, 1);
         }
         for (cell, at) in found {
             if state.reported.insert((site, cell.site)) {
+                let other_writes = if cell.access.writes() {
+                    OTHER_WRITES
+                } else {
+                    0
+                };
+                let writes = if access.writes() { WRITES } else { 0 };
                 job.shared.report(&Finding {
                     target: pe,
                     other: Some((cell.pe, cell.site)),
-                    place: Self::place(state, job, at),
-                    detail: u64::from(access.writes()) | u64::from(cell.access.writes()) << 1,
+                    place: state.place(job, at),
+                    detail: writes | other_writes,
                     ..job.finding(Kind::Race, site)
                 });
             }
@@ -305,9 +286,7 @@ impl Race {
         address: usize,
     ) {
         // Mostly it is of other memory.
-        let is_global = job.globals.range.contains(&at);
-        let heap = self.heap.each_ref().map(|end| end.load(Ordering::Relaxed));
-        if !is_global && !(heap[0]..heap[1]).contains(&at) {
+        if !job.globals.range.contains(&at) && !self.heap.contains(at) {
             return;
         }
         let Some(first) = self.symmetric(job, at) else {
@@ -326,6 +305,8 @@ impl Race {
         let state = &mut *guard;
         match operation {
             Operation::Other | Operation::Init | Operation::GlobalExit => {}
+            Operation::SignalFetch | Operation::Wait | Operation::Test => {}
+            Operation::SetLock | Operation::TestLock => {}
             Operation::Put
             | Operation::PutNbi
             | Operation::Get
@@ -338,38 +319,30 @@ impl Race {
             Operation::Quiet | Operation::Fence | Operation::DestroyContext => {
                 state.clock.quiet();
             }
-            Operation::SignalFetch | Operation::Wait | Operation::Test => {}
-            Operation::SetLock | Operation::TestLock => {}
             Operation::ClearLock => {
                 state.clock.quiet();
                 if let Some(lock) = self.lock(job, call) {
-                    self.release_to(state, 0, lock);
+                    self.release_to(job, state, (0, lock));
                 }
             }
-            Operation::Send | Operation::Receive => {
-                self.release(state);
-            }
+            Operation::Send | Operation::Receive => self.release(state),
             Operation::SpaceMalloc | Operation::SpaceFree | Operation::SpaceDestroy => {
                 state.clock.quiet();
                 self.release(state);
-            }
-            Operation::Free => {
-                let at = call.value(0);
-                if let Some((size, _)) = state.blocks.remove(&(at + 1)) {
-                    self.shadow.clear((self.me, at as u64, size));
-                }
-                if at != 0 {
-                    state.clock.quiet();
-                    self.enter_team(state, call, job.members(call));
-                }
             }
             Operation::Malloc
             | Operation::Calloc
             | Operation::Align
             | Operation::MallocWithHints
             | Operation::Realloc
-            | Operation::Barrier
-            | Operation::Finalize => {
+            | Operation::Free => {
+                if call.synchronizes() {
+                    self.free(state, call);
+                    state.clock.quiet();
+                    self.enter_team(state, call, job.members(call));
+                }
+            }
+            Operation::Barrier | Operation::Finalize => {
                 state.clock.quiet();
                 self.enter_team(state, call, job.members(call));
             }
@@ -389,19 +362,11 @@ impl Race {
         let state = &mut *guard;
         match call.operation() {
             Operation::AtomicFetch | Operation::AtomicFetchUpdate => {
-                let at = call.parameters().find(|(_, p)| is_remote(p.role));
-                let target = job.target(call);
-                if let (Some((number, parameter)), Some(pe)) = (at, target) {
-                    let span = call.span(number, parameter, 1);
-                    if let Some(at) = self.symmetric(job, span.at) {
-                        self.acquire_from(state, (pe, at, span.len));
-                    }
-                }
+                self.fetched(job, state, call);
             }
             Operation::SignalFetch | Operation::Wait => self.seen(job, state, call),
             Operation::Test => {
-                let name = call.name();
-                let is_true = match name.contains("_any") {
+                let is_true = match call.name().contains("_any") {
                     true => result != usize::MAX,
                     false => result != 0,
                 };
@@ -411,10 +376,8 @@ impl Race {
             }
             Operation::SetLock | Operation::TestLock => {
                 let is_taken = call.operation() == Operation::SetLock || result == 0;
-                if let Some(lock) = self.lock(job, call).filter(|_| is_taken)
-                    && let Some(object) = self.object(0, lock)
-                {
-                    state.clock.acquire(&object[2..]);
+                if let Some(lock) = self.lock(job, call).filter(|_| is_taken) {
+                    self.acquire_object(state, (0, lock));
                 }
             }
             Operation::Receive
@@ -430,32 +393,21 @@ impl Race {
             | Operation::MallocWithHints
             | Operation::Realloc => {
                 self.leave_team(state, call, job.members(call), From::All);
-                let size = match call.operation() {
-                    Operation::Malloc | Operation::MallocWithHints => call.value(0),
-                    Operation::Calloc => call.value(0).saturating_mul(call.value(1)),
-                    _ => call.value(1),
-                };
-                if call.operation() == Operation::Realloc {
-                    state.blocks.remove(&(call.value(0) + 1));
-                }
-                if result != 0 {
-                    state.blocks.insert(result + 1, (size, job.site(call)));
-                    self.heap[0].fetch_min(result - 1, Ordering::Relaxed);
-                    self.heap[1].fetch_max(result + size, Ordering::Relaxed);
-                }
+                self.allocated(job, state, call, result);
             }
             Operation::Broadcast => {
-                let root = call.argument(Role::Root).unwrap_or(0);
                 let team = job.members(call);
                 // Roots of active sets are numbers in the set, too.
-                let root = team.map_or(root, |team| team.pe(root));
-                self.leave_team(state, call, team, From::Root(root));
+                let root = call.argument(Role::Root).unwrap_or(0);
+                if let Some(root) = team.and_then(|team| team.pe(root)) {
+                    self.leave_team(state, call, team, From::Root(root));
+                }
             }
             Operation::Scan => self.leave_team(state, call, job.members(call), From::Before),
             Operation::Finalize => {
                 self.leave_team(state, call, job.members(call), From::All);
-                for (second, (size, _)) in std::mem::take(&mut state.blocks) {
-                    self.shadow.clear((self.me, second as u64 - 1, size));
+                for (start, (size, _)) in std::mem::take(&mut state.blocks) {
+                    self.shadow.clear((self.me, start.address() as u64, size));
                 }
             }
             Operation::Free
@@ -465,6 +417,30 @@ impl Race {
             | Operation::Exchange
             | Operation::Reduce => self.leave_team(state, call, job.members(call), From::All),
             _ => {}
+        }
+    }
+
+    /// A call that may free a block forgets who accessed it.
+    fn free(&self, state: &mut State, call: &Call) {
+        let at = call.value(0);
+        if call.operation() == Operation::Free
+            && let Some((size, _)) = state.blocks.remove(&Hidden::of(at))
+        {
+            self.shadow.clear((self.me, at as u64, size));
+        }
+    }
+
+    /// A call that allocates has returned `at`.
+    fn allocated(&self, job: &Job, state: &mut State, call: &Call, at: usize) {
+        let size = call.scratch.requested;
+        let old = call.value(0);
+        if call.operation() == Operation::Realloc && (at != 0 || size == 0) {
+            state.blocks.remove(&Hidden::of(old));
+        }
+        if at != 0 {
+            let block = (size, job.site(call));
+            state.blocks.insert(Hidden::of(at), block);
+            self.heap.add(at, size);
         }
     }
 
@@ -497,11 +473,24 @@ impl Race {
         if let Some(span) = signal {
             self.access(job, state, call, (pe, span), Access::AtomicUpdate);
             if let Some(at) = self.symmetric(job, span.at) {
-                self.release_to(state, pe, at);
+                self.release_to(job, state, (pe, at));
             }
         } else if matches!(operation, Operation::Put | Operation::PutNbi) {
             // Another PE may wait for what is put.
             self.release(state);
+        }
+    }
+
+    /// The variable of another PE that an atomic has read.
+    fn fetched(&self, job: &Job, state: &mut State, call: &Call) {
+        let variable = call
+            .parameters()
+            .find(|(_, p)| matches!(p.role, Role::Dest | Role::Source));
+        if let (Some((number, parameter)), Some(pe)) = (variable, job.target(call)) {
+            let span = call.span(number, parameter, 1);
+            if let Some(at) = self.symmetric(job, span.at) {
+                self.acquire_from(state, (pe, at, span.len));
+            }
         }
     }
 
@@ -510,7 +499,14 @@ impl Race {
         let Some(team) = job.members(call) else {
             return;
         };
-        let root = call.argument(Role::Root).map(|root| team.pe(root));
+        let root = match call.argument(Role::Root) {
+            None => None,
+            Some(root) => match team.pe(root) {
+                // The library ends the job.
+                None => return,
+                root => root,
+            },
+        };
         for (number, parameter) in call.parameters() {
             let access = match parameter.role {
                 Role::Source if root.is_none_or(|root| root == self.me) => Access::Read,
@@ -547,15 +543,19 @@ impl Race {
     }
 }
 
-fn is_remote(role: Role) -> bool {
-    matches!(role, Role::Dest | Role::Source)
-}
-
-fn load(word: &AtomicU64) -> u64 {
-    word.load(Ordering::Relaxed)
-}
-
-fn key_of(team: &Members) -> u64 {
-    let ends = u64::from(team.start as u32) << 32 | u64::from(team.stride as u32);
-    mixed(ends, team.size as u64) | 1
+impl State {
+    /// Where an address is that all PEs have.
+    fn place(&self, job: &Job, at: u64) -> Place {
+        if at & GLOBAL != 0 {
+            return Place::Global(job.object, at & !GLOBAL);
+        }
+        let here = Hidden::of(at as usize);
+        let block = self.blocks.range(..=here).next_back();
+        let block = block.filter(|(start, (size, _))| here.offset_from(**start) < *size);
+        block.map_or(Place::Heap(at), |(start, (size, site))| Place::Block {
+            offset: here.offset_from(*start) as i64,
+            size: *size as u64,
+            site: *site,
+        })
+    }
 }

@@ -1,10 +1,11 @@
-//! Who accessed what last. Pages that one access covers have one entry for all of their words.
+//! The shadow memory: who accessed what last. A page whose accesses all covered it has one granule's cells for all of its words.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::clock::Clock;
-use super::layout::{CELLS, GRANULE, GRANULE_WORDS, GRANULES, PAGE, PAGES};
-use crate::shared::mixed;
+use super::layout::{CELLS, GRANULE, GRANULE_WORDS, GRANULES, PAGE};
+use crate::shared::{mixed, patiently};
 
 /// How memory is accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,48 +44,76 @@ impl Access {
     }
 }
 
-/// One access of some of eight bytes.
+/// A shadow cell: one access of some bytes of a granule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cell {
-    pub time: u32,
+    pub epoch: u32,
     pub pe: usize,
     pub access: Access,
-    /// A bit for each byte.
+    /// A bit for each byte of the granule.
     pub bytes: u8,
     pub site: u32,
 }
 
-const THERE: u64 = 1 << 63;
+/// In a cell's first word, and a page's key: it is in use.
+const USED: u64 = 1 << 63;
 
 impl Cell {
     fn words(self) -> [u64; 2] {
-        let first = u64::from(self.time)
+        let first = u64::from(self.epoch)
             | (self.pe as u64) << 32
             | (self.access as u64) << 48
             | u64::from(self.bytes) << 52
-            | THERE;
+            | USED;
         [first, self.site.into()]
     }
 
     fn from_words([first, second]: [u64; 2]) -> Option<Self> {
-        (first & THERE != 0).then_some(Self {
-            time: first as u32,
+        (first & USED != 0).then_some(Self {
+            epoch: first as u32,
             pe: (first >> 32) as usize & 0xffff,
             access: Access::numbered(first >> 48 & 0xf),
             bytes: (first >> 52) as u8,
             site: second as u32,
         })
     }
+
+    fn conflicts(self, new: Self) -> bool {
+        self.bytes & new.bytes != 0 && self.access.conflicts(new.access)
+    }
+
+    fn is_covered_by(self, new: Self) -> bool {
+        self.bytes & !new.bytes == 0
+    }
+
+    /// Whether a new access stands for it, too: what follows a write that follows another access follows that, too. A put of
+    /// the same PE that is not complete stays.
+    fn is_replaced_by(self, new: Self, is_before: bool) -> bool {
+        let is_over = match self.pe == new.pe {
+            true => self.access != Access::Put && new.access != Access::Put,
+            false => is_before,
+        };
+        is_over && self.is_covered_by(new) && new.access.writes()
+    }
+
+    /// The first byte that both access.
+    fn first_common(self, other: Self) -> u64 {
+        (self.bytes & other.bytes).trailing_zeros().into()
+    }
 }
 
 /// Flags of a page.
 const LOCKED: u64 = 1;
-/// Its words differ.
-const PARTED: u64 = 2;
+/// Each of its granules has cells of its own.
+const SPLIT: u64 = 2;
+
+/// Places where a page may be: what is not in one of them has no room.
+const PROBES: usize = 256;
 
 /// The shadow memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shadow {
+    /// The key and the flags of each page.
     index: &'static [AtomicU64],
     words: &'static [AtomicU64],
 }
@@ -95,6 +124,13 @@ struct Page {
     words: &'static [AtomicU64],
 }
 
+/// Whether a page is made that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Make {
+    Yes,
+    No,
+}
+
 impl Drop for Page {
     fn drop(&mut self) {
         self.flags.fetch_and(!LOCKED, Ordering::Release);
@@ -102,6 +138,12 @@ impl Drop for Page {
 }
 
 impl Page {
+    /// Locks a page.
+    fn lock(flags: &'static AtomicU64, words: &'static [AtomicU64]) -> Self {
+        patiently(|| flags.fetch_or(LOCKED, Ordering::Acquire) & LOCKED == 0);
+        Self { flags, words }
+    }
+
     fn cells(&self, granule: usize) -> [Option<Cell>; CELLS] {
         let at = granule * GRANULE_WORDS;
         std::array::from_fn(|i| {
@@ -118,13 +160,13 @@ impl Page {
         }
     }
 
-    fn is_parted(&self) -> bool {
-        self.flags.load(Ordering::Relaxed) & PARTED != 0
+    fn is_split(&self) -> bool {
+        self.flags.load(Ordering::Relaxed) & SPLIT != 0
     }
 
-    /// Gives each word cells of its own.
-    fn part(&self) {
-        if self.is_parted() {
+    /// Gives each granule cells of its own.
+    fn split(&self) {
+        if self.is_split() {
             return;
         }
         let of_all = self.cells(0);
@@ -135,78 +177,127 @@ impl Page {
                 }
             }
         }
-        self.flags.fetch_or(PARTED, Ordering::Relaxed);
+        self.flags.fetch_or(SPLIT, Ordering::Relaxed);
     }
 
-    fn clear(&self, granules: std::ops::Range<usize>) {
-        if granules.len() == GRANULES {
-            if self.is_parted() {
-                // All words, as they are read when the page is parted again.
-                for word in self.words {
-                    if word.load(Ordering::Relaxed) != 0 {
-                        word.store(0, Ordering::Relaxed);
-                    }
-                }
+    /// Forgets who accessed some granules.
+    fn clear(&self, granules: Range<usize>) {
+        if granules.len() < GRANULES {
+            self.split();
+            for granule in granules {
+                (0..CELLS).for_each(|i| self.set(granule, i, None));
             }
-            self.flags.fetch_and(!PARTED, Ordering::Relaxed);
-            (0..CELLS).for_each(|i| self.set(0, i, None));
             return;
         }
-        self.part();
-        for granule in granules {
-            (0..CELLS).for_each(|i| self.set(granule, i, None));
-        }
-    }
-}
-
-/// Adds an access to the cells of eight bytes, and hands those that conflict to `found`. The cells afterwards are this one
-/// alone: true.
-fn add(page: &Page, granule: usize, new: Cell, clock: &Clock, found: &mut dyn FnMut(Cell)) -> bool {
-    let cells = page.cells(granule);
-    let (mut place, mut is_alone, mut is_there) = (None, true, false);
-    for (i, cell) in cells.iter().enumerate() {
-        let Some(old) = cell else {
-            place = place.or(Some(i));
-            continue;
-        };
-        let is_put = old.access == Access::Put;
-        let is_before = clock.is_before(old.pe, old.time, is_put);
-        let is_covered = old.bytes & !new.bytes == 0;
-        if old.pe == new.pe && old.access == new.access && is_covered {
-            if is_there {
-                page.set(granule, i, None);
-            } else {
-                page.set(granule, i, Some(new));
-                is_there = true;
+        if self.is_split() {
+            // All words, since a split leaves them as they are where the first granule has none.
+            for word in self.words {
+                if word.load(Ordering::Relaxed) != 0 {
+                    word.store(0, Ordering::Relaxed);
+                }
             }
-            continue;
         }
-        if !is_before && old.bytes & new.bytes != 0 && old.access.conflicts(new.access) {
-            found(*old);
-        }
-        // What follows a write that follows another access follows that, too. A put of this PE that is not complete stays.
-        let is_over = match old.pe == new.pe {
-            true => !is_put && new.access != Access::Put,
-            false => is_before,
-        };
-        if is_over && is_covered && new.access.writes() {
-            page.set(granule, i, None);
-            place = place.or(Some(i));
-            continue;
-        }
-        is_alone = false;
+        self.flags.fetch_and(!SPLIT, Ordering::Relaxed);
+        (0..CELLS).for_each(|i| self.set(0, i, None));
     }
-    if !is_there {
-        // Any other one is lost, which may hide a race.
-        let place = place.unwrap_or(new.time as usize % CELLS);
-        page.set(granule, place, Some(new));
+
+    /// Adds an access to the cells of a granule, and hands those that conflict to `found`. True: of the cells, it alone is left.
+    fn add(&self, granule: usize, new: Cell, clock: &Clock, found: &mut dyn FnMut(Cell)) -> bool {
+        let (mut place, mut is_alone, mut is_there) = (None, true, false);
+        for (i, cell) in self.cells(granule).iter().enumerate() {
+            let Some(old) = cell else {
+                place = place.or(Some(i));
+                continue;
+            };
+            if old.pe == new.pe && old.access == new.access && old.is_covered_by(new) {
+                self.set(granule, i, (!is_there).then_some(new));
+                is_there = true;
+                continue;
+            }
+            let is_before = clock.is_before(old.pe, old.epoch, old.access == Access::Put);
+            if !is_before && old.conflicts(new) {
+                found(*old);
+            }
+            if old.is_replaced_by(new, is_before) {
+                self.set(granule, i, None);
+                place = place.or(Some(i));
+                continue;
+            }
+            is_alone = false;
+        }
+        if !is_there {
+            // Any other one is lost, which may hide a race.
+            let place = place.unwrap_or(new.epoch as usize % CELLS);
+            self.set(granule, place, Some(new));
+        }
+        is_alone
     }
-    is_alone
+
+    /// Adds an access that covers the page, which begins at `start`; hands accesses that conflict to `found`.
+    fn add_to_all(&self, start: u64, new: Cell, clock: &Clock, found: &mut dyn FnMut(Cell, u64)) {
+        let whole = Cell { bytes: 0xff, ..new };
+        let granules = if self.is_split() { GRANULES } else { 1 };
+        let mut is_alone = true;
+        for granule in 0..granules {
+            let of = start + (granule * GRANULE) as u64;
+            is_alone &= self.add(granule, whole, clock, &mut |cell| {
+                found(cell, of + cell.first_common(whole));
+            });
+        }
+        if is_alone && self.is_split() {
+            self.clear(0..GRANULES);
+            self.set(0, 0, Some(whole));
+        }
+    }
+
+    /// Adds an access of `range`, which lies in the page that begins at `start`.
+    fn add_to_some(
+        &self,
+        start: u64,
+        range: Range<u64>,
+        new: Cell,
+        clock: &Clock,
+        found: &mut dyn FnMut(Cell, u64),
+    ) {
+        self.split();
+        for granule in granules(&range) {
+            let of = start + (granule * GRANULE) as u64;
+            let cell = Cell {
+                bytes: mask(of, &range),
+                ..new
+            };
+            self.add(granule, cell, clock, &mut |old| {
+                found(old, of + old.first_common(cell));
+            });
+        }
+    }
 }
 
-/// The first byte that both access.
-fn common(a: Cell, b: Cell) -> u64 {
-    (a.bytes & b.bytes).trailing_zeros().into()
+/// The parts of a range of addresses that lie in one page each.
+fn pages((at, len): (u64, usize)) -> impl Iterator<Item = Range<u64>> {
+    let end = at.saturating_add(len as u64);
+    let first = at / PAGE as u64;
+    let last = match len {
+        0 => first,
+        _ => end.div_ceil(PAGE as u64),
+    };
+    (first..last).map(move |page| {
+        let start = page * PAGE as u64;
+        at.max(start)..end.min(start + PAGE as u64)
+    })
+}
+
+/// The granules of its page that a range touches, which is not empty.
+fn granules(range: &Range<u64>) -> Range<usize> {
+    let within = |at: u64| (at % PAGE as u64) as usize / GRANULE;
+    within(range.start)..within(range.end - 1) + 1
+}
+
+/// A bit for each byte of the granule at `of` that is in a range, which touches it.
+fn mask(of: u64, range: &Range<u64>) -> u8 {
+    let low = range.start.saturating_sub(of).min(GRANULE as u64) as u32;
+    let high = (range.end - of).min(GRANULE as u64) as u32;
+    ((0xff_u32 << low) & (0xff >> (GRANULE as u32 - high))) as u8
 }
 
 impl Shadow {
@@ -214,45 +305,33 @@ impl Shadow {
         Self { index, words }
     }
 
-    /// The page of PE `pe` that has this address, locked; None if there is no room, or, unless it is made, none.
-    fn page(&self, pe: usize, at: u64, make: bool) -> Option<Page> {
-        const PROBES: usize = 256;
-        let key = THERE | (pe as u64) << 44 | (at / PAGE as u64);
-        let start = mixed(key, 0) as usize;
-        for i in 0..PROBES {
-            let number = start.wrapping_add(i) % PAGES;
+    /// The page of PE `pe` that has this address, locked; None if it is not there, or there is no room for it.
+    fn page(&self, pe: usize, at: u64, make: Make) -> Option<Page> {
+        const WORDS: usize = GRANULES * GRANULE_WORDS;
+        let key = USED | (pe as u64) << 44 | (at / PAGE as u64);
+        let first = mixed(key, 0) as usize;
+        let pages = self.index.len() / 2;
+        for i in 0..PROBES.min(pages) {
+            let number = first.wrapping_add(i) % pages;
             let word = &self.index[2 * number];
             let mut there = word.load(Ordering::Acquire);
             if there == 0 {
-                if !make {
+                if make == Make::No {
                     return None;
                 }
                 let taken = word.compare_exchange(0, key, Ordering::AcqRel, Ordering::Acquire);
                 there = taken.map_or_else(|there| there, |_| key);
             }
             if there == key {
-                let flags = &self.index[2 * number + 1];
-                let mut tries = 0_u32;
-                while flags.fetch_or(LOCKED, Ordering::Acquire) & LOCKED != 0 {
-                    tries += 1;
-                    // A PE that died may have it.
-                    if tries > 1_000_000 {
-                        break;
-                    }
-                    std::thread::yield_now();
-                }
-                let words = GRANULES * GRANULE_WORDS;
-                return Some(Page {
-                    flags,
-                    words: &self.words[number * words..(number + 1) * words],
-                });
+                let words = &self.words[number * WORDS..][..WORDS];
+                return Some(Page::lock(&self.index[2 * number + 1], words));
             }
         }
         None
     }
 
-    /// Adds an access of memory of PE `pe`, whose bytes `new` has not; hands accesses that conflict to `found`, with their
-    /// address. False: there was no room.
+    /// Adds an access of `len` bytes at `at` of PE `pe`; `new` has everything but the bytes. Hands accesses that conflict to
+    /// `found`, with their address. False: there was no room.
     pub(super) fn access(
         &self,
         (pe, at, len): (usize, u64, usize),
@@ -260,83 +339,44 @@ impl Shadow {
         clock: &Clock,
         found: &mut dyn FnMut(Cell, u64),
     ) -> bool {
-        let end = at + len as u64;
-        let mut here = at;
-        while here < end {
-            let start = here / PAGE as u64 * PAGE as u64;
-            let to = end.min(start + PAGE as u64);
-            let Some(page) = self.page(pe, here, true) else {
+        for range in pages((at, len)) {
+            let Some(page) = self.page(pe, range.start, Make::Yes) else {
                 return false;
             };
-            let whole = Cell { bytes: 0xff, ..new };
-            if here == start && to == start + PAGE as u64 {
-                if page.is_parted() {
-                    let mut is_alone = true;
-                    for granule in 0..GRANULES {
-                        let of = start + (granule * GRANULE) as u64;
-                        is_alone &= add(&page, granule, whole, clock, &mut |c| {
-                            found(c, of + common(c, whole));
-                        });
-                    }
-                    if is_alone {
-                        page.clear(0..GRANULES);
-                        page.set(0, 0, Some(whole));
-                    }
-                } else {
-                    add(&page, 0, whole, clock, &mut |c| {
-                        found(c, start + common(c, whole));
-                    });
-                }
+            let start = range.start / PAGE as u64 * PAGE as u64;
+            if range.end - range.start == PAGE as u64 {
+                page.add_to_all(start, new, clock, found);
             } else {
-                page.part();
-                let first = (here - start) as usize / GRANULE;
-                let last = (to - start - 1) as usize / GRANULE;
-                for granule in first..=last {
-                    let of = start + (granule * GRANULE) as u64;
-                    let low = here.saturating_sub(of).min(8) as u32;
-                    let high = (to - of).min(8) as u32;
-                    let bytes = (0xff_u32 << low) & (0xff >> (8 - high));
-                    let cell = Cell {
-                        bytes: bytes as u8,
-                        ..new
-                    };
-                    add(&page, granule, cell, clock, &mut |c| {
-                        found(c, of + common(c, cell));
-                    });
-                }
+                page.add_to_some(start, range, new, clock, found);
             }
-            here = to;
         }
         true
     }
 
     /// Forgets who accessed memory of PE `pe`.
     pub(super) fn clear(&self, (pe, at, len): (usize, u64, usize)) {
-        let end = at + len as u64;
-        let mut here = at;
-        while here < end {
-            let start = here / PAGE as u64 * PAGE as u64;
-            let to = end.min(start + PAGE as u64);
-            if let Some(page) = self.page(pe, here, false) {
-                let first = (here - start) as usize / GRANULE;
-                let last = (to - start - 1) as usize / GRANULE;
-                page.clear(first..last + 1);
+        for range in pages((at, len)) {
+            if let Some(page) = self.page(pe, range.start, Make::No) {
+                page.clear(granules(&range));
             }
-            here = to;
         }
     }
 
     /// The writes of other PEs than `me` to bytes of PE `pe` that a wait has seen: they are complete.
     pub(super) fn seen(&self, (pe, at, len): (usize, u64, usize), me: usize) -> Vec<Cell> {
         let mut all = Vec::new();
-        let end = at + len as u64;
-        let mut here = at / GRANULE as u64 * GRANULE as u64;
-        while here < end {
-            if let Some(page) = self.page(pe, here, false) {
-                page.part();
-                let granule = (here % PAGE as u64) as usize / GRANULE;
+        for range in pages((at, len)) {
+            let Some(page) = self.page(pe, range.start, Make::No) else {
+                continue;
+            };
+            let start = range.start / PAGE as u64 * PAGE as u64;
+            page.split();
+            for granule in granules(&range) {
+                let bytes = mask(start + (granule * GRANULE) as u64, &range);
                 for (i, cell) in page.cells(granule).into_iter().enumerate() {
-                    let Some(cell) = cell.filter(|c| c.pe != me && c.access.writes()) else {
+                    let is_seen =
+                        |c: &Cell| c.pe != me && c.access.writes() && c.bytes & bytes != 0;
+                    let Some(cell) = cell.filter(is_seen) else {
                         continue;
                     };
                     if cell.access == Access::Put {
@@ -349,7 +389,6 @@ impl Shadow {
                     all.push(cell);
                 }
             }
-            here += GRANULE as u64;
         }
         all
     }
@@ -362,7 +401,7 @@ mod tests {
     #[test]
     fn a_cell_is_two_words() {
         let cell = Cell {
-            time: u32::MAX,
+            epoch: u32::MAX,
             pe: 4095,
             access: Access::AtomicUpdate,
             bytes: 0x81,
@@ -379,5 +418,94 @@ mod tests {
         assert!(AtomicUpdate.conflicts(Read) && Put.conflicts(AtomicRead));
         assert!(!Read.conflicts(Read) && !AtomicUpdate.conflicts(AtomicRead));
         assert!(!AtomicRead.conflicts(Read));
+    }
+
+    /// Shadow memory with room for the pages that a test touches: those whose keys fall on the first places.
+    fn shadow() -> Shadow {
+        let zeros = |words: usize| -> &'static [AtomicU64] {
+            let all: Vec<_> = (0..words).map(|_| AtomicU64::new(0)).collect();
+            all.leak()
+        };
+        Shadow::new(
+            zeros(2 * PAGES_OF_TESTS),
+            zeros(PAGES_OF_TESTS * GRANULES * GRANULE_WORDS),
+        )
+    }
+
+    const PAGES_OF_TESTS: usize = 4;
+
+    fn cell(pe: usize, epoch: u32, access: Access) -> Cell {
+        Cell {
+            epoch,
+            pe,
+            access,
+            bytes: 0,
+            site: 10 * pe as u32 + epoch,
+        }
+    }
+
+    /// The sites and addresses of those that an access of PE 0's memory conflicts with.
+    fn conflicts(shadow: &Shadow, bytes: (u64, usize), new: Cell) -> Vec<(u32, u64)> {
+        let mut found = Vec::new();
+        let clock = Clock::new(new.pe, 4);
+        let had_room = shadow.access((0, bytes.0, bytes.1), new, &clock, &mut |cell, at| {
+            found.push((cell.site, at));
+        });
+        assert!(had_room);
+        found
+    }
+
+    #[test]
+    fn accesses_of_the_same_bytes_conflict() {
+        let shadow = shadow();
+        let at = 0x10_0000;
+        assert!(conflicts(&shadow, (at, 12), cell(1, 1, Access::Write)).is_empty());
+        assert!(conflicts(&shadow, (at + 12, 4), cell(2, 1, Access::Write)).is_empty());
+        let found = conflicts(&shadow, (at + 10, 4), cell(3, 1, Access::Read));
+        assert_eq!(found, [(11, at + 10), (21, at + 12)]);
+        shadow.clear((0, at, 16));
+        assert!(conflicts(&shadow, (at, 16), cell(3, 2, Access::Write)).is_empty());
+    }
+
+    #[test]
+    fn a_page_that_is_covered_has_its_cells_once_and_is_split_by_less() {
+        let shadow = shadow();
+        let at = 16 * PAGE as u64;
+        assert!(conflicts(&shadow, (at, PAGE), cell(1, 1, Access::Put)).is_empty());
+        let page = shadow.page(0, at, Make::No).unwrap();
+        assert!(!page.is_split());
+        drop(page);
+        let found = conflicts(&shadow, (at + 804, 2), cell(2, 1, Access::Read));
+        assert_eq!(found, [(11, at + 804)]);
+        let page = shadow.page(0, at, Make::No).unwrap();
+        assert!(page.is_split());
+        drop(page);
+        let found = conflicts(&shadow, (at, PAGE), cell(3, 1, Access::Read));
+        assert!(found.iter().all(|(site, _)| *site == 11) && found.len() == GRANULES);
+    }
+
+    #[test]
+    fn a_wait_sees_who_wrote_its_bytes_not_others_of_the_granule() {
+        let shadow = shadow();
+        let at = 0x20_0000;
+        conflicts(&shadow, (at, 4), cell(1, 1, Access::Put));
+        conflicts(&shadow, (at + 4, 4), cell(2, 1, Access::Put));
+        let seen = shadow.seen((0, at, 4), 0);
+        assert_eq!(seen.iter().map(|c| c.pe).collect::<Vec<_>>(), [1]);
+        // What was seen is complete, the other put is not.
+        let page = shadow.page(0, at, Make::No).unwrap();
+        let mut left: Vec<_> = page.cells(0).into_iter().flatten().collect();
+        left.sort_by_key(|cell| cell.pe);
+        let left: Vec<_> = left.iter().map(|cell| cell.access).collect();
+        assert_eq!(left, [Access::Write, Access::Put]);
+    }
+
+    #[test]
+    fn without_room_for_a_page_an_access_is_refused() {
+        let shadow = shadow();
+        let clock = Clock::new(1, 4);
+        let pages = (PAGES_OF_TESTS + 1) * PAGE;
+        let new = cell(1, 1, Access::Write);
+        assert!(!shadow.access((0, 0, pages), new, &clock, &mut |_, _| {}));
     }
 }

@@ -6,13 +6,13 @@
 //! end of the address space; then it is computed from the instruction (`operand.rs`).
 
 use std::fmt::{self, Write};
-use std::ops::Range;
 use std::sync::Once;
 
 use super::operand;
 use super::{debugger, fatal};
 use crate::memory::{MemoryKind, Origins};
 use crate::platform::mapping::JOB_MEMORY;
+use crate::platform::maps::Mapping;
 use crate::runtime::{self, Runtime};
 
 /// Installs the handlers, for signals that the program has not taken itself.
@@ -262,7 +262,10 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
 fn mapped_origin<'n>(origins: &Origins, name: &'n mut [u8; 64]) -> Option<(usize, usize, &'n str)> {
     let mut best = None;
     let mut len = 0;
-    each_mapping(|mapping| {
+    Mapping::each(|mapping| {
+        if !mapping.is_readable() {
+            return;
+        }
         let Some((pe, own)) = origins.first_in(&mapping.range) else {
             return;
         };
@@ -283,67 +286,6 @@ fn mapped_origin<'n>(origins: &Origins, name: &'n mut [u8; 64]) -> Option<(usize
         file => file,
     };
     Some((pe, own, kind))
-}
-
-/// A line of the kernel's list of mappings.
-#[derive(Debug, PartialEq, Eq)]
-struct Mapping<'a> {
-    range: Range<usize>,
-    name: &'a [u8],
-}
-
-/// Passes all mappings that can be read, from the kernel's list; without allocating.
-fn each_mapping(mut found: impl FnMut(Mapping<'_>)) {
-    // SAFETY: open, read and close are async-signal-safe; the buffer is live.
-    let fd = unsafe {
-        libc::open(
-            c"/proc/self/maps".as_ptr(),
-            libc::O_RDONLY | libc::O_CLOEXEC,
-        )
-    };
-    if fd < 0 {
-        return;
-    }
-    let mut buffer = [0u8; 4096];
-    let mut line = [0u8; 256];
-    let mut len = 0;
-    loop {
-        // SAFETY: as above.
-        let n = unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) };
-        let Ok(n) = usize::try_from(n) else { break };
-        if n == 0 {
-            break;
-        }
-        for &b in &buffer[..n] {
-            if b == b'\n' {
-                if let Some(mapping) = Mapping::of_line(&line[..len]) {
-                    found(mapping);
-                }
-                len = 0;
-            } else if len < line.len() {
-                line[len] = b;
-                len += 1;
-            }
-        }
-    }
-    // SAFETY: opened above.
-    unsafe { libc::close(fd) };
-}
-
-impl<'a> Mapping<'a> {
-    /// From a line of the list, unless nothing may be read there: such is what the C library keeps free.
-    fn of_line(line: &'a [u8]) -> Option<Self> {
-        let mut fields = line.split(|b| *b == b' ').filter(|f| !f.is_empty());
-        let range = std::str::from_utf8(fields.next()?).ok()?;
-        let (from, to) = range.split_once('-')?;
-        let from = usize::from_str_radix(from, 16).ok()?;
-        let to = usize::from_str_radix(to, 16).ok()?;
-        let is_readable = fields.next()?.starts_with(b"r");
-        is_readable.then(|| Self {
-            range: from..to,
-            name: fields.nth(3).unwrap_or(b""),
-        })
-    }
 }
 
 #[cfg(test)]
@@ -380,20 +322,6 @@ mod tests {
         // A page of lines for each read: other tests' threads map memory meanwhile.
         let (few, many) = (of(8), of(4096));
         assert!(many <= few + 4, "{few} reads for 8 PEs, {many} for 4096");
-    }
-
-    #[test]
-    fn lines_of_maps_are_read() {
-        let line = b"7ffd1000-7ffd3000 rw-p 00000000 00:00 0                  [stack]";
-        let stack = Mapping {
-            range: 0x7ffd_1000..0x7ffd_3000,
-            name: b"[stack]",
-        };
-        assert_eq!(Mapping::of_line(line), Some(stack));
-        let anonymous = b"1000-2000 rw-p 00000000 00:00 0 ";
-        assert_eq!(Mapping::of_line(anonymous).unwrap().name, b"");
-        let reserved = b"1000-2000 ---p 00000000 00:00 0 ";
-        assert_eq!(Mapping::of_line(reserved), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod line;
 pub mod loaded;
 pub mod machine;
 pub mod mapping;
+pub mod maps;
 pub mod memory_policy;
 pub mod numa;
 pub mod number_list;

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use ferroshmem_check::finding::{Finding, Kind, Place};
 use ferroshmem_check::layout::{header, mode};
 use ferroshmem_check::memory::READS;
+use ferroshmem_check::race::{OTHER_WRITES, WRITES};
 use ferroshmem_check::shared::Shared;
 use ferroshmem_core::config::{CHECK, CHECK_FILE, inherited};
 use ferroshmem_core::platform::mapping::memory_file;
@@ -127,6 +128,11 @@ impl Session {
                 "--check=memory and --check=race have seen no PE in shmem_init: they are for programs in C and C++ that are linked with libshmem.so, without -DSHMEM_NATIVE_ONLY",
             );
         }
+        if shared.get(header::FULL) != 0 {
+            say(
+                "--check=race has had no room for all memory that was accessed, and may have missed races: check with smaller arrays",
+            );
+        }
         let all = shared.findings();
         let is_race = |(found, _): &(Finding, u64)| found.kind == Kind::Race;
         if shared.get(header::MODE) & mode::RACE != 0
@@ -145,7 +151,7 @@ impl Session {
                     && found.detail & READS == 0
                     && block(found.place) == block(zone.place)
             };
-            zone.kind == Kind::ZoneDamaged && all.iter().any(|(found, _)| is_cause(found))
+            zone.kind == Kind::RedZoneOverwritten && all.iter().any(|(found, _)| is_cause(found))
         };
         // Of a call that is known.
         let mut all: Vec<_> = all.iter().filter(|(found, _)| !past_end(found)).collect();
@@ -212,7 +218,9 @@ impl<'a> Names<'a> {
 
     /// `shmem_putmem at solve.c:12 (main)`.
     fn call(&mut self, site: u32) -> String {
-        let (routine, object, address) = self.shared.site_of(site);
+        let Some((routine, object, address)) = self.shared.site_of(site) else {
+            return "a call that there was no room to note".to_owned();
+        };
         let object = object.map(|number| Object {
             path: self.shared.object_path(number),
             is_source: false,
@@ -301,20 +309,20 @@ impl<'a> Names<'a> {
                 "PE {pe}: {call} {does} {bytes} bytes on PE {target} of {whole}, after {other_call}"
             ),
             Kind::DoubleFree => format!("PE {pe}: {call} frees {whole} again, after {other_call}"),
-            Kind::NeverWritten => format!(
+            Kind::Uninitialized => format!(
                 "PE {pe}: {call} reads {bytes} bytes on PE {target} that nobody has written: {}",
                 self.memory(found.place)
             ),
-            Kind::ZoneDamaged => format!(
+            Kind::RedZoneOverwritten => format!(
                 "PE {target}: past the end of {whole}, memory was overwritten before {call}"
             ),
-            Kind::FreedDamaged => {
+            Kind::FreedOverwritten => {
                 format!("PE {target}: {whole} was written after {other_call}")
             }
             Kind::SourceChanged => format!(
                 "PE {pe}: the source of {call} to PE {target} was changed before {other_call} completed it"
             ),
-            Kind::SourceGone => format!(
+            Kind::SourceUnmapped => format!(
                 "PE {pe}: the source of {call} to PE {target} was unmapped before {other_call} completed it"
             ),
             Kind::Leak => format!(
@@ -323,7 +331,10 @@ impl<'a> Names<'a> {
             ),
             Kind::Race => {
                 let (by, other) = other.unwrap_or_default();
-                let mut both = [(by, other, found.detail & 2), (pe, call, found.detail & 1)];
+                let mut both = [
+                    (by, other, found.detail & OTHER_WRITES),
+                    (pe, call, found.detail & WRITES),
+                ];
                 // Which came first says nothing.
                 both.sort_by_key(|(pe, ..)| *pe);
                 let [(first, call, writes), (second, other, also_writes)] = both;
@@ -344,18 +355,18 @@ impl<'a> Names<'a> {
     fn details(&mut self, found: &Finding, count: u64) -> Vec<String> {
         let remedy = match found.kind {
             Kind::PastEnd | Kind::BeforeStart => Some(format!("it begins at {}", self.memory(found.place))),
-            Kind::ZoneDamaged => Some(format!(
+            Kind::RedZoneOverwritten => Some(format!(
                 "the first byte that changed is {}: a store of this PE, or of another by shmem_ptr",
                 self.memory(found.place)
             )),
-            Kind::UseAfterFree | Kind::FreedDamaged => {
+            Kind::UseAfterFree | Kind::FreedOverwritten => {
                 Some("a pointer is used that was valid before".to_owned())
             }
             Kind::Race => Some(
                 "nothing orders them: a barrier, or shmem_fence and a signal that the other waits for, or a lock around both, would"
                     .to_owned(),
             ),
-            Kind::SourceChanged | Kind::SourceGone => {
+            Kind::SourceChanged | Kind::SourceUnmapped => {
                 Some("leave the source as it is until shmem_quiet, or use a blocking put".to_owned())
             }
             _ => None,

@@ -1,0 +1,108 @@
+//! The functions of the library that the checks call.
+
+use std::ffi::{c_int, c_long, c_void};
+
+use crate::members::Members;
+
+/// What the checks call of the library: `struct shmemi_library` of `libshmem-check/c/check.h`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+#[allow(missing_docs, reason = "their names are those of the routines")]
+pub struct Library {
+    my_pe: Option<unsafe extern "C" fn() -> c_int>,
+    n_pes: Option<unsafe extern "C" fn() -> c_int>,
+    ptr: Option<unsafe extern "C" fn(*const c_void, c_int) -> *mut c_void>,
+    addr_accessible: Option<unsafe extern "C" fn(*const c_void, c_int) -> c_int>,
+    team_n_pes: Option<unsafe extern "C" fn(usize) -> c_int>,
+    team_translate_pe: Option<unsafe extern "C" fn(usize, c_int, usize) -> c_int>,
+    ctx_get_team: Option<unsafe extern "C" fn(usize, *mut usize) -> c_int>,
+    barrier_all: Option<unsafe extern "C" fn()>,
+    malloc: Option<unsafe extern "C" fn(usize) -> *mut c_void>,
+    align: Option<unsafe extern "C" fn(usize, usize) -> *mut c_void>,
+    malloc_with_hints: Option<unsafe extern "C" fn(usize, c_long) -> *mut c_void>,
+    realloc: Option<unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void>,
+    free: Option<unsafe extern "C" fn(*mut c_void)>,
+    pub world: usize,
+    pub default_context: usize,
+}
+
+/// Calls a function of the library: with the library initialised, all are there.
+macro_rules! call {
+    ($function:expr, $($argument:expr),*) => {
+        // SAFETY: the library is initialised, and checks what it is given.
+        $function.map(|function| unsafe { function($($argument),*) })
+    };
+}
+
+impl Library {
+    /// This PE and the number of PEs.
+    pub fn numbers(&self) -> (usize, usize) {
+        let number = |n: Option<c_int>| usize::try_from(n.unwrap_or(0)).unwrap_or(0);
+        (number(call!(self.my_pe,)), number(call!(self.n_pes,)))
+    }
+
+    /// Where this PE can read what another has at a symmetric address.
+    pub fn ptr(&self, at: usize, pe: usize) -> Option<usize> {
+        let found = call!(self.ptr, at as *const c_void, pe as c_int)?;
+        (!found.is_null()).then_some(found.addr())
+    }
+
+    /// Whether an address is symmetric.
+    pub fn is_symmetric(&self, at: usize, pe: usize) -> bool {
+        call!(self.addr_accessible, at as *const c_void, pe as c_int) == Some(1)
+    }
+
+    /// The members of a team; None unless all are among the `n_pes` PEs of the job.
+    pub fn members(&self, team: usize, n_pes: usize) -> Option<Members> {
+        let size = call!(self.team_n_pes, team).and_then(|n| usize::try_from(n).ok())?;
+        let world = |pe| call!(self.team_translate_pe, team, pe, self.world);
+        let start = world(0)?;
+        let second = if size > 1 { world(1)? } else { start };
+        Members::of(start, second.checked_sub(start)?, size, n_pes)
+    }
+
+    /// The PE of the world that a context's number means.
+    pub fn pe(&self, context: usize, pe: usize) -> Option<usize> {
+        if context == 0 || context == self.default_context {
+            return Some(pe);
+        }
+        let mut team = 0;
+        let found = call!(self.ctx_get_team, context, &raw mut team)?;
+        if found != 0 {
+            return None;
+        }
+        let pe = c_int::try_from(pe).ok()?;
+        let world = call!(self.team_translate_pe, team, pe, self.world)?;
+        usize::try_from(world).ok()
+    }
+
+    /// Synchronises all PEs.
+    pub fn barrier_all(&self) {
+        call!(self.barrier_all,);
+    }
+
+    /// Allocates.
+    pub fn malloc(&self, size: usize) -> usize {
+        call!(self.malloc, size).map_or(0, |at| at.addr())
+    }
+
+    /// Allocates.
+    pub fn align(&self, alignment: usize, size: usize) -> usize {
+        call!(self.align, alignment, size).map_or(0, |at| at.addr())
+    }
+
+    /// Allocates.
+    pub fn malloc_with_hints(&self, size: usize, hints: usize) -> usize {
+        call!(self.malloc_with_hints, size, hints as c_long).map_or(0, |at| at.addr())
+    }
+
+    /// Changes the size of a block.
+    pub fn realloc(&self, at: usize, size: usize) -> usize {
+        call!(self.realloc, at as *mut c_void, size).map_or(0, |at| at.addr())
+    }
+
+    /// Gives a block back.
+    pub fn free(&self, at: usize) {
+        call!(self.free, at as *mut c_void);
+    }
+}
