@@ -123,7 +123,7 @@ pub use member::{AsMember, Member, Members};
 pub use memory::{
     Atomics, Lend, Memory, RawSymmetric, Shared, Space, SpaceConfig, Symmetric, Window,
 };
-pub use message::{Arrival, Receiving, Sending};
+pub use message::{Arrival, AsSource, Receiving, Sending};
 pub use pe::{Pe, Pes};
 pub use pending::{Fetches, Pending, Transfers};
 pub use plain::Plain;

@@ -9,6 +9,7 @@ use ferroshmem_core::api::message::{self, Status};
 
 use crate::error::{Error, TeamError, Truncated};
 use crate::member::{AsMember, Member};
+use crate::pe::Pe;
 use crate::plain::Plain;
 use crate::team::Team;
 
@@ -38,8 +39,67 @@ impl Arrival {
     }
 }
 
+/// Whose message is received: that of a [`Pe`] or a [`Member`], or of any with `None`.
+///
+/// ```
+/// # use ferroshmem::World;
+/// # fn main() -> Result<(), ferroshmem::Error> {
+/// # let world = World::init()?;
+/// let (me, mut number) = (world.my_pe(), [0]);
+/// let sending = world.begin_send(me.next(), 7, vec![me.number()])?;
+/// world.receive(me.previous(), Some(7), &mut number)?;
+/// assert_eq!(number[0], me.previous().number());
+/// # drop(sending);
+/// # Ok(())
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` names no sender of a message",
+    note = "give a `Pe` without `Some`, a `Member`, or `None` for any sender"
+)]
+pub trait AsSource: sealed::AsSource {}
+
+impl AsSource for Pe {}
+impl AsSource for Member {}
+impl AsSource for Option<Member> {}
+
+mod sealed {
+    use super::{AsMember, Member, Pe, Team, TeamError};
+
+    /// Any sender, as the C interface has it.
+    const ANY: i32 = -1;
+
+    pub trait AsSource {
+        /// Its number in the team as the C interface has it.
+        #[doc(hidden)]
+        fn source_in(self, team: &Team<'_>) -> Result<i32, TeamError>;
+    }
+
+    fn number(team: &Team<'_>, member: impl AsMember) -> Result<i32, TeamError> {
+        team.number_of(member).map(|number| number as i32)
+    }
+
+    impl AsSource for Pe {
+        fn source_in(self, team: &Team<'_>) -> Result<i32, TeamError> {
+            number(team, self)
+        }
+    }
+
+    impl AsSource for Member {
+        fn source_in(self, team: &Team<'_>) -> Result<i32, TeamError> {
+            number(team, self)
+        }
+    }
+
+    impl AsSource for Option<Member> {
+        fn source_in(self, team: &Team<'_>) -> Result<i32, TeamError> {
+            self.map_or(Ok(ANY), |member| number(team, member))
+        }
+    }
+}
+
 /// Messages (extension). A message goes to a member of the team with a tag, which is below 2<sup>31</sup>. A receive takes the first
-/// message of a member, or of any with `None`, that has a tag, or any with `None`. The messages of a sender that
+/// message of a PE or a member, or of any with `None`, that has a tag, or any with `None`. The messages of a sender that
 /// a receive takes are received in the order in which they were sent.
 ///
 /// All members are in one job. A tag of 2<sup>31</sup> or more is a panic.
@@ -75,10 +135,10 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If the buffer is shorter than the message, of which it then has the first bytes; or if `from` is a member of
-    /// another team.
+    /// another team, or a PE that is not in this one.
     pub fn receive<T: Plain>(
         &self,
-        from: Option<Member>,
+        from: impl AsSource,
         tag: Option<u32>,
         buffer: &mut [T],
     ) -> Result<Arrival, Error> {
@@ -96,8 +156,8 @@ impl Team<'_> {
     /// Waits for a message, and leaves it.
     ///
     /// # Errors
-    /// If `from` is a member of another team.
-    pub fn probe(&self, from: Option<Member>, tag: Option<u32>) -> Result<Arrival, TeamError> {
+    /// If `from` is a member of another team, or a PE that is not in this one.
+    pub fn probe(&self, from: impl AsSource, tag: Option<u32>) -> Result<Arrival, TeamError> {
         let (from, tag) = self.pattern(from, tag)?;
         let mut status = Status::default();
         // SAFETY: the status is a variable.
@@ -108,10 +168,10 @@ impl Team<'_> {
     /// The first message that such a receive would take, if it is there.
     ///
     /// # Errors
-    /// If `from` is a member of another team.
+    /// If `from` is a member of another team, or a PE that is not in this one.
     pub fn try_probe(
         &self,
-        from: Option<Member>,
+        from: impl AsSource,
         tag: Option<u32>,
     ) -> Result<Option<Arrival>, TeamError> {
         let (from, tag) = self.pattern(from, tag)?;
@@ -144,10 +204,10 @@ impl Team<'_> {
     /// Begins a receive of at most as many elements as `buffer` has, which [`Receiving::wait`] returns.
     ///
     /// # Errors
-    /// If `from` is a member of another team.
+    /// If `from` is a member of another team, or a PE that is not in this one.
     pub fn begin_receive<T: Plain>(
         &self,
-        from: Option<Member>,
+        from: impl AsSource,
         tag: Option<u32>,
         buffer: Vec<T>,
     ) -> Result<Receiving<'_, T>, TeamError> {
@@ -160,9 +220,8 @@ impl Team<'_> {
         Ok(Receiving(request))
     }
 
-    fn pattern(&self, from: Option<Member>, tag: Option<u32>) -> Result<(i32, i32), TeamError> {
-        let from = from.map_or(Ok(-1), |member| self.number_of(member).map(|n| n as i32))?;
-        Ok((from, tag.map_or(-1, number)))
+    fn pattern(&self, from: impl AsSource, tag: Option<u32>) -> Result<(i32, i32), TeamError> {
+        Ok((from.source_in(self)?, tag.map_or(-1, number)))
     }
 }
 

@@ -4,6 +4,7 @@ use std::cell::Cell;
 #[cfg(feature = "rayon")]
 use std::cell::OnceCell;
 use std::fmt;
+use std::io::Write;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -236,6 +237,12 @@ impl Deref for World {
 impl Drop for World {
     fn drop(&mut self) {
         if std::thread::panicking() {
+            if self.n_pes() > 1 {
+                // The message of the panic names a thread. In one write, so that lines of several PEs do not mix.
+                let pe = self.my_pe().number();
+                let line = format!("ferroshmem: PE {pe} has panicked; ends the job\n");
+                let _ = std::io::stderr().write_all(line.as_bytes());
+            }
             // The other PEs would wait for this one for ever.
             setup::global_exit("World", PANICKED);
         }

@@ -69,7 +69,7 @@ fn matching() -> Result<(), Error> {
     for tag in [3, 1, 2] {
         world.send(me, tag, &[tag, tag])?;
     }
-    let first = world.probe(Some(me), None)?;
+    let first = world.probe(world.my_pe(), None)?;
     assert_eq!((first.tag, first.elements::<u32>()), (3, 2));
     for (asked, tag) in [(Some(2), 2), (None, 3), (None, 1)] {
         let mut buffer = [0_u32; 2];
