@@ -151,7 +151,7 @@ impl Control {
         }
         if version != VERSION || offsets.file_size() > len {
             return Err(wrong(
-                "oshrun and libshmem come from different FerroSHMEM builds",
+                "oshrun and the program's library come from different FerroSHMEM builds: use the oshrun of the library's installation, or, for Rust, install crates/tools from the sources of the crate",
             ));
         }
         Self::map(file, offsets)
