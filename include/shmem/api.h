@@ -1115,7 +1115,7 @@ int shmem_alltoallsmem(shmem_team_t team, void *dest, const void *source, ptrdif
  * `source` of the root is copied to `dest` on all PEs of the team. The deprecated forms work on an active
  * set, and leave `dest` of the root as it is.
  * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address that gets the elements; the same object on all PEs
+ * @param dest symmetric address that gets the elements; the same object on all PEs, and no part of `source`
  * @param source symmetric address of the elements, which count on the root; the same object on all PEs
  * @param nelems number of elements (bytes in the mem form), the same on all PEs
  * @param PE_root number of the root in the team, or in the active set of the deprecated forms; the same on
@@ -1176,7 +1176,7 @@ int shmem_ptrdiff_broadcast(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t 
  * `source` of the root is copied to `dest` on all PEs of the team. The deprecated forms work on an active
  * set, and leave `dest` of the root as it is.
  * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address that gets the elements; the same object on all PEs
+ * @param dest symmetric address that gets the elements; the same object on all PEs, and no part of `source`
  * @param source symmetric address of the elements, which count on the root; the same object on all PEs
  * @param nelems number of elements (bytes in the mem form), the same on all PEs
  * @param PE_root number of the root in the team, or in the active set of the deprecated forms; the same on
@@ -1880,7 +1880,7 @@ void shmem_alltoalls64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t 
  *
  * `source` of the root is copied to `dest` on all PEs of the team. The deprecated forms work on an active
  * set, and leave `dest` of the root as it is.
- * @param dest symmetric address that gets the elements; the same object on all PEs
+ * @param dest symmetric address that gets the elements; the same object on all PEs, and no part of `source`
  * @param source symmetric address of the elements, which count on the root; the same object on all PEs
  * @param nelems number of elements (bytes in the mem form), the same on all PEs
  * @param PE_root number of the root in the team, or in the active set of the deprecated forms; the same on
