@@ -33,7 +33,7 @@ enum Meaning {
 }
 
 /// As `-x`, for the programs of all sections.
-const GLOBAL: &str = "--global-variable";
+pub(super) const GLOBAL: &str = "--global-variable";
 const NO_PARAMETERS: &str = "this library has no MCA parameters: set its variables by -x (oshmem_info lists them), libfabric's likewise";
 const ASK_SLURM: &str = "ask Slurm for it: give it to salloc or sbatch, and start oshrun inside";
 const INHERITED: &str =

@@ -11,7 +11,7 @@ use clap::{Args, CommandFactory, Parser, ValueEnum};
 use ferroshmem_core::config::{self, HANG_HINT, HANG_TIMEOUT};
 
 use super::check::{CheckArgs, Checks};
-use super::compatibility::{self, Foreign};
+use super::compatibility::{self, Foreign, GLOBAL};
 use super::debugging::{Debugger, DebuggingArgs};
 use super::failure::Failure;
 use super::hosts::launch::HostLaunch;
@@ -82,7 +82,15 @@ impl Completions {
         };
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut FirstArgs::command(), "oshrun", &mut script);
-        String::from_utf8_lossy(&script).into_owned()
+        let script = String::from_utf8_lossy(&script);
+        // What is hidden in the summary is listed there nevertheless.
+        match self {
+            Self::Bash => script.replace(&format!("{GLOBAL} --"), "--"),
+            Self::Zsh | Self::Fish => script
+                .split_inclusive('\n')
+                .filter(|line| !line.contains(&GLOBAL[2..]))
+                .collect(),
+        }
     }
 }
 
