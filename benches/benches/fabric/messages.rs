@@ -8,7 +8,14 @@ use crate::testbed::{Program, Testbed, numbers};
 use crate::transfers::PLACE;
 
 /// Bytes of a message, and round trips of a turn.
-const SIZES: [(usize, u32); 4] = [(8, 1000), (4 << 10, 1000), (64 << 10, 300), (1 << 20, 50)];
+const SIZES: [(usize, u32); 6] = [
+    (8, 1000),
+    (4 << 10, 1000),
+    (8 << 10, 1000),
+    (32 << 10, 300),
+    (64 << 10, 300),
+    (1 << 20, 50),
+];
 /// The longest time, in times of libfabric's.
 const BAR: f64 = 1.2;
 /// What libfabric calls TCP.

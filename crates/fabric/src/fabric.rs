@@ -14,7 +14,7 @@ use crate::issue::{Direction, Issuer, SmallWrite, WriteCoalescer};
 use crate::memory::Segments;
 use crate::progress::{Progress, ProgressThread};
 use crate::rma::{AtomicTransfer, BlockTransfer, Rma, Transfer};
-use crate::{AtomicOp, Blocks, Config, Context, Error, Events, Remote};
+use crate::{AtomicOp, Blocks, Config, Context, Error, Events, Exposed, Exposure, Remote};
 
 /// The way to PEs of other nodes. All of it may be used by any number of threads.
 pub struct Fabric {
@@ -342,6 +342,7 @@ impl Fabric {
         let transfer = Transfer {
             direction: Direction::Write,
             remote: to,
+            exposed: None,
             local: from.cast_mut(),
             len,
         };
@@ -384,6 +385,7 @@ impl Fabric {
         let transfer = Transfer {
             direction: Direction::WriteLocal,
             remote: to,
+            exposed: None,
             local: from.cast_mut(),
             len,
         };
@@ -487,6 +489,7 @@ impl Fabric {
         let transfer = Transfer {
             direction: Direction::Read,
             remote: from,
+            exposed: None,
             local: to,
             len,
         };
@@ -499,6 +502,58 @@ impl Fabric {
                 self.rma.transfer_direct(transfer, counter);
             }
         }
+    }
+
+    /// Lets peers [read](Self::get_exposed) memory that is in no segment. None: it must go by another way, since too much is
+    /// exposed, or registering pins memory, which takes longer than to copy it.
+    ///
+    /// # Safety
+    /// The memory is readable until it is [withdrawn](Self::withdraw).
+    pub unsafe fn expose(&self, base: *const u8, len: usize) -> Option<(Exposure, Exposed)> {
+        let Shared {
+            exposures,
+            endpoint,
+            ..
+        } = self.shared();
+        if endpoint.registers {
+            return None;
+        }
+        // SAFETY: the caller promises that the memory is readable until it is withdrawn.
+        unsafe { exposures.add(endpoint, base, len) }
+    }
+
+    /// No peer reads this any more.
+    pub fn withdraw(&self, exposure: Exposure) {
+        self.shared().exposures.withdraw(exposure);
+    }
+
+    /// Reads the first `len` bytes of what a PE [exposes](Self::expose); they are there after quiet.
+    ///
+    /// # Safety
+    /// The destination is writable until quiet.
+    pub unsafe fn get_exposed(
+        &self,
+        context: &Context,
+        to: *mut u8,
+        (pe, from): (usize, Exposed),
+        len: usize,
+    ) {
+        let context = context.counters();
+        let peer = self.rma.peer_counters(context, pe);
+        let counter = CompletionCounter::context(context, peer, false);
+        let transfer = Transfer {
+            direction: Direction::Read,
+            remote: Remote {
+                pe,
+                segment: 0,
+                offset: 0,
+            },
+            exposed: Some(from.into()),
+            local: to,
+            len,
+        };
+        // SAFETY: the caller promises that the destination is writable until quiet.
+        unsafe { self.rma.transfer_direct(transfer, counter) };
     }
 
     /// Writes blocks from `from` on to `to` on. The source may be changed on return; complete at

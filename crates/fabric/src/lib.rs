@@ -43,5 +43,6 @@ pub use config::{Aggregate, Config};
 pub use error::Error;
 pub use events::Events;
 pub use fabric::Fabric;
+pub use memory::{Exposed, Exposure};
 pub use operation::{AtomicOp, Blocks, Op, Remote, Width};
 pub use tagged::TaggedMessage;

@@ -56,7 +56,7 @@ impl Messages {
     ) {
         let (envelope, data) = (&record.envelope, record.data);
         let len = envelope.len as usize;
-        let is_message = matches!(envelope.kind, Kind::Eager | Kind::Ready);
+        let is_message = matches!(envelope.kind, Kind::Eager | Kind::Ready | Kind::Exposed);
         let matched = is_message.then(|| {
             state.matching.take(envelope).or_else(|| {
                 let receive = receive?;
@@ -106,7 +106,7 @@ impl Messages {
             Kind::Eager => {}
             Kind::More => self.send_more(node, state, &control, envelope.bytes),
             Kind::Credit => state.remotes.credit(control.from as usize, envelope.bytes),
-            Kind::Ready => {
+            Kind::Ready | Kind::Exposed => {
                 let data = Data::There(control);
                 match matched {
                     Some(handle) => self.deliver(node, state, handle, envelope, &data),
@@ -130,7 +130,14 @@ impl Messages {
                     }
                 }
             }
-            Kind::Written | Kind::Read => self.complete(state, control.request),
+            Kind::Read => {
+                let request = state.requests.get(control.request);
+                if let Some(exposure) = request.and_then(|request| request.exposure.take()) {
+                    remote::withdraw(node, exposure);
+                }
+                self.complete(state, control.request);
+            }
+            Kind::Written => self.complete(state, control.request),
         }
     }
 
@@ -159,6 +166,9 @@ impl Messages {
         };
         let from = control.from as usize;
         (request.peer, request.reply) = (from as i32, control.reply);
+        if envelope.kind == Kind::Exposed && n > 0 {
+            return self.read_exposed(node, state, handle, envelope, control);
+        }
         let here = match state.requests.get(control.reply) {
             Some(send) if from == node.me => Some(send.buffer.cast_const()),
             _ => place::address(node, control.place, n, from).map(<*mut u8>::cast_const),

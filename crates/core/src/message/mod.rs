@@ -50,8 +50,8 @@ use crate::wait::{WaitReason, signals};
 pub(crate) use self::arrivals::ARRIVALS;
 pub(crate) use self::request::{Dead, Party, SENT, take};
 
-/// Most bytes of a message whose data are sent without being asked for. From there on, the data are copied in less time
-/// than a receiver's answer takes.
+/// Most bytes of a message on a node whose data are sent without being asked for. From there on, the data are copied in less
+/// time than a receiver's answer takes. Between nodes, all that a record of the fabric has room for goes so.
 const EAGER: u64 = 8 << 10;
 /// Bytes of a fragment: an inbox has room for eight.
 const FRAGMENT: u64 = 30 << 10;

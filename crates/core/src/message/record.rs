@@ -220,6 +220,9 @@ pub enum Kind {
     Eager,
     /// A message whose data the sender keeps, at `place` if that is symmetric.
     Ready,
+    /// A message whose data the sender, of another node, keeps, and lets this PE read: `place` and `request` are the address and
+    /// the key of them.
+    Exposed,
     /// To a sender: a receive has matched. `bytes` of the data go to `place`, if that is symmetric, else into records.
     Clear,
     /// To a receiver: data of its message, from byte `place` on.
@@ -236,9 +239,10 @@ pub enum Kind {
 
 impl Kind {
     /// All, by number.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Eager,
         Self::Ready,
+        Self::Exposed,
         Self::Clear,
         Self::Fragment,
         Self::Written,

@@ -14,12 +14,13 @@
 //!
 //! # Long messages
 //!
-//! Their data go by one read or write of the fabric, where either buffer is symmetric, else in fragments, at most a window of
-//! which the receiver has not taken.
+//! Where the sender's buffer is symmetric, or where the fabric exposes memory of any kind, the receiver reads the data straight into
+//! its buffer. Else the sender writes them where the receiver's is symmetric, and else they go in fragments, at most a window of
+//! which the receiver has not taken. What a send exposes is withdrawn when the receiver has answered.
 
 use std::slice;
 
-use ferroshmem_fabric::{Context, Fabric, Remote};
+use ferroshmem_fabric::{Context, Exposed, Exposure, Fabric, Remote};
 
 use super::arrivals::Taken;
 use super::credit::{Credit, Window};
@@ -79,6 +80,15 @@ impl Transfer {
         // SAFETY: the caller promises that `to` is writable for `bytes` bytes until the transfer
         // has ended.
         unsafe { fabric(node).get_nbi(&self.context, to, from, bytes as usize) };
+    }
+
+    /// Begins to read what a PE exposes.
+    ///
+    /// # Safety
+    /// As for [`read`](Self::read).
+    unsafe fn read_exposed(&self, node: &Node, to: *mut u8, from: Exposed, bytes: u64) {
+        // SAFETY: the caller promises that `to` is writable until the transfer has ended.
+        unsafe { fabric(node).get_exposed(&self.context, to, (self.to, from), bytes as usize) };
     }
 
     /// Begins to write.
@@ -155,7 +165,7 @@ impl Messages {
         }
         let longest = (fabric(node).longest_record() - wire::HEAD) as u64;
         let peer = state.remotes.peer(node, to);
-        let is_eager = bytes <= EAGER.min(longest) && peer.take(bytes + BESIDE, credit(node));
+        let is_eager = bytes <= longest && peer.take(bytes + BESIDE, credit(node));
         let envelope = party.envelope(is_eager, tag, bytes);
         let is_next = is_eager && state.outgoing.is_empty();
         // SAFETY: the caller of `send` promises that the buffer is readable.
@@ -307,6 +317,41 @@ impl Messages {
         }
     }
 
+    /// Reads a message that its sender exposes, for the receive that it has matched.
+    pub(super) fn read_exposed(
+        &self,
+        node: &Node,
+        state: &mut State,
+        handle: u64,
+        envelope: &Envelope,
+        control: &Control,
+    ) {
+        let Some(request) = state.requests.get(handle) else {
+            return;
+        };
+        let (buffer, n) = (request.buffer, envelope.bytes.min(request.bytes));
+        let from = Exposed {
+            address: control.place,
+            key: control.request,
+        };
+        let answer = Control {
+            request: control.reply,
+            reply: handle,
+            place: NOWHERE,
+            from: node.me as u64,
+        };
+        let envelope = Envelope {
+            kind: Kind::Read,
+            len: 0,
+            bytes: n,
+            ..*envelope
+        };
+        let transfer = state.transfer(handle, control.from as usize, envelope, answer);
+        // SAFETY: the receive's buffer stays until it is complete, which is after the transfer.
+        unsafe { transfer.read_exposed(node, buffer, from, n) };
+        self.begin_transfer(state, transfer);
+    }
+
     /// A transfer has begun.
     pub(super) fn begin_transfer(&self, state: &mut State, transfer: Transfer) {
         state.remotes.transfers.push(transfer);
@@ -340,6 +385,8 @@ impl State {
             || control.place == NOWHERE || place(node, control.place, bytes, pe).is_some();
         match envelope.kind {
             Kind::Eager | Kind::Credit => return true,
+            // The fabric finds whether its sender may be read there.
+            Kind::Exposed => return true,
             Kind::Ready => return is_placed(),
             _ => {}
         }
@@ -349,7 +396,12 @@ impl State {
         };
         let is_of = |is_send, phase| request.is_send == is_send && request.phase == phase;
         match envelope.kind {
-            Kind::Clear => is_of(true, Phase::Sent) && bytes <= request.bytes && is_placed(),
+            Kind::Clear => {
+                is_of(true, Phase::Sent)
+                    && request.exposure.is_none()
+                    && bytes <= request.bytes
+                    && is_placed()
+            }
             Kind::Read => is_of(true, Phase::Sent),
             Kind::More => {
                 is_of(true, Phase::Sending) && request.allowed < bytes && bytes <= request.all
@@ -360,7 +412,7 @@ impl State {
                     && len <= request.allowed - request.done
             }
             Kind::Written => is_of(false, Phase::Receiving) && request.all > 0,
-            Kind::Eager | Kind::Credit | Kind::Ready => true,
+            Kind::Eager | Kind::Credit | Kind::Ready | Kind::Exposed => true,
         }
     }
 }
@@ -387,6 +439,27 @@ pub(super) fn poll(node: &Node) {
     {
         internode.fabric().progress();
     }
+}
+
+/// Lets a PE of another node read a message that is long enough for that, which stays readable until it is
+/// [withdrawn](withdraw).
+pub(super) fn expose(
+    node: &Node,
+    buffer: *const u8,
+    bytes: u64,
+    pe: usize,
+) -> Option<(Exposure, Exposed)> {
+    if bytes <= EAGER || node.job.placement.local_index(pe).is_some() {
+        return None;
+    }
+    // SAFETY: the caller of `send` promises that the buffer is readable until the request is complete, before which
+    // the answer to it withdraws this.
+    unsafe { fabric(node).expose(buffer, bytes as usize) }
+}
+
+/// The receiver has read the message.
+pub(super) fn withdraw(node: &Node, exposure: Exposure) {
+    fabric(node).withdraw(exposure);
 }
 
 /// The longest fragment that goes to a PE, if it is of another node.

@@ -1,5 +1,7 @@
 //! Requests: sends and receives that are under way, or complete and not yet waited for.
 
+use ferroshmem_fabric::Exposure;
+
 use super::record::{Envelope, Kind};
 
 /// The handle of a send that is complete at once.
@@ -95,6 +97,8 @@ pub struct Request {
     pub allowed: u64,
     /// The other PE's request.
     pub reply: u64,
+    /// Lets the receiver, of another node, read what is sent.
+    pub exposure: Option<Exposure>,
     /// Of the message; of a receive that none has matched, the tag that it takes.
     pub status: Status,
 }

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use ferroshmem_fabric::Exposed;
+
 use super::lock::Guard;
 use super::neighbour::{local_inbox, push_to};
 use super::place;
@@ -10,6 +12,7 @@ use super::remote;
 use super::request::{Party, Phase, Request, SENT, Status};
 use super::state::{Outgoing, State};
 use super::{EAGER, FRAGMENT, KEPT, Messages};
+use crate::memory::NOWHERE;
 use crate::node::Node;
 
 impl Messages {
@@ -81,6 +84,13 @@ impl Messages {
     ) -> u64 {
         let (to, bytes) = (party.peer as usize, envelope.bytes);
         let is_eager = envelope.kind == Kind::Eager;
+        let place = match is_eager {
+            true => NOWHERE,
+            false => place::of(node, buffer, bytes, to),
+        };
+        let exposed = (!is_eager && place == NOWHERE)
+            .then(|| remote::expose(node, buffer, bytes, to))
+            .flatten();
         let handle = state.add(Request {
             phase: Phase::Sent,
             is_send: true,
@@ -92,16 +102,23 @@ impl Messages {
             all: bytes,
             allowed: bytes,
             reply: 0,
+            exposure: exposed.map(|(exposure, _)| exposure),
             status: Status::of(envelope, u64::MAX),
         });
-        let control = (!is_eager).then(|| Control {
+        let mut envelope = *envelope;
+        let mut control = Control {
             request: 0,
             reply: handle,
-            place: place::of(node, buffer, bytes, to),
+            place,
             from: node.me as u64,
-        });
+        };
+        if let Some((_, Exposed { address, key })) = exposed {
+            envelope.kind = Kind::Exposed;
+            (control.place, control.request) = (address, key);
+        }
+        let control = (!is_eager).then_some(control);
         let request = if is_eager { handle } else { 0 };
-        self.post(node, &mut state, to, *envelope, control, request);
+        self.post(node, &mut state, to, envelope, control, request);
         self.progress(node, state, None);
         handle
     }

@@ -110,6 +110,7 @@ impl State {
             all: 0,
             allowed: 0,
             reply: 0,
+            exposure: None,
             status: Status {
                 tag: pattern.tag,
                 ..Status::default()

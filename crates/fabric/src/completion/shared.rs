@@ -10,7 +10,7 @@ use crate::address::{Peer, Peers};
 use crate::endpoint::Endpoint;
 use crate::event_count::EventCount;
 use crate::events::Events;
-use crate::memory::{Buffers, LocalBuffer, Segments};
+use crate::memory::{Buffers, Exposures, LocalBuffer, Segments};
 use crate::{Config, Error};
 
 /// The endpoint and what belongs to it: memory of this PE, addresses of the others, the owner.
@@ -18,6 +18,7 @@ pub(crate) struct Shared {
     // Dropped in this order: what is registered goes before the domain.
     pub buffers: Buffers,
     pub segments: Segments,
+    pub exposures: Exposures,
     pub peers: Peers,
     pub event_count: EventCount,
     pub shutdown: Shutdown,
@@ -35,6 +36,7 @@ impl Shared {
         Ok(Shared {
             buffers: Buffers::new(&endpoint, config.local_pes)?,
             segments: Segments::new(&endpoint)?,
+            exposures: Exposures::default(),
             peers: Peers::default(),
             event_count: EventCount::new()?,
             shutdown: Shutdown::new(config.survives),

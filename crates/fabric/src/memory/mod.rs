@@ -1,10 +1,13 @@
-//! Memory of this process: what peers reach ([`Segments`]), and what operations write from and
+//! Memory of this process: what peers reach ([`Segments`], [`Exposures`]), and what operations write from and
 //! read into ([`Buffers`]).
 
 mod buffers;
+mod exposures;
 mod region;
 mod segments;
 
 pub(crate) use buffers::{BufferGuard, Buffers, LocalBuffer};
+pub(crate) use exposures::Exposures;
+pub use exposures::{Exposed, Exposure};
 pub(crate) use region::{Location, Region};
 pub(crate) use segments::{CHUNKS, Division, SEGMENTS, SegmentKeys, Segments};

@@ -93,6 +93,7 @@ impl BlockTransfer<'_> {
         Transfer {
             direction,
             remote: self.remote(i),
+            exposed: None,
             // SAFETY: callers ask for blocks that are there.
             local: unsafe { self.local(i) },
             len: self.blocks.bytes,

@@ -18,7 +18,7 @@ use crate::completion::{
 };
 use crate::issue::{Direction, IovList};
 use crate::libfabric;
-use crate::memory::Segments;
+use crate::memory::{Location, Segments};
 use crate::progress::Progress;
 
 /// One-sided operations on memory of other PEs.
@@ -40,8 +40,26 @@ const NOWHERE: RmaIov = RmaIov {
 pub(crate) struct Transfer {
     pub direction: Direction,
     pub remote: Remote,
+    /// Memory that is not part of a segment, in which the remote offset counts.
+    pub exposed: Option<Location>,
     pub local: *mut u8,
     pub len: usize,
+}
+
+impl Transfer {
+    /// The part from `done` bytes on.
+    fn part(self, done: usize, len: usize) -> Transfer {
+        let offset = self.remote.offset + done;
+        Transfer {
+            remote: Remote {
+                offset,
+                ..self.remote
+            },
+            local: self.local.wrapping_add(done),
+            len,
+            ..self
+        }
+    }
 }
 
 impl Rma {
@@ -171,21 +189,23 @@ impl Rma {
         }
     }
 
-    /// Calls `f` for each part of `len` remote bytes that one operation of at most `limit` bytes may be
-    /// about: with its address, how many bytes precede it, and its length.
+    /// Calls `f` for each part of a transfer that one operation of at most `limit` bytes may be about: with its
+    /// address, how many bytes precede it, and its length.
     #[inline]
-    fn each_part(
-        &self,
-        at: Remote,
-        len: usize,
-        limit: usize,
-        mut f: impl FnMut(RmaIov, usize, usize),
-    ) {
+    fn each_part(&self, transfer: Transfer, limit: usize, mut f: impl FnMut(RmaIov, usize, usize)) {
         let limit = limit.min(self.progress.issuer.max_bytes);
+        let (at, len) = (transfer.remote, transfer.len);
         let mut done = 0;
         while done < len && !self.progress.shared().shutdown.is_done() {
             let offset = at.offset + done;
-            let iov = self.resolve(Remote { offset, ..at });
+            let iov = match transfer.exposed {
+                None => self.resolve(Remote { offset, ..at }),
+                Some(Location { address, key }) => RmaIov {
+                    address: address.wrapping_add(offset as u64),
+                    key,
+                    usable: len - done,
+                },
+            };
             let part = (len - done).min(iov.usable).min(limit);
             f(iov, done, part);
             done += part;
@@ -198,31 +218,21 @@ impl Rma {
     /// # Safety
     /// The local memory is readable, for reads writable, until the operations are complete.
     pub(crate) unsafe fn transfer_direct(&self, transfer: Transfer, counter: CompletionCounter) {
-        let Transfer {
-            direction,
-            remote,
-            local,
-            len,
-        } = transfer;
-        let (issuer, pe) = (&self.progress.issuer, remote.pe);
-        self.each_part(remote, len, usize::MAX, |iov, done, part| {
-            // SAFETY: part of the local memory, which the caller promises to be there.
-            let base = unsafe { local.add(done) };
-            let Some(buffer) = self.progress.shared().direct(base, part) else {
-                let offset = remote.offset + done;
-                let transfer = Transfer {
-                    direction,
-                    remote: Remote { offset, ..remote },
-                    local: base,
-                    len: part,
-                };
+        let (issuer, pe, direction) = (
+            &self.progress.issuer,
+            transfer.remote.pe,
+            transfer.direction,
+        );
+        self.each_part(transfer, usize::MAX, |iov, done, part| {
+            let transfer = transfer.part(done, part);
+            let Some(buffer) = self.progress.shared().direct(transfer.local, part) else {
                 // SAFETY: part of the memory that the caller promises to be there until the
                 // operations are complete.
                 unsafe { self.transfer_copied(transfer, counter) };
                 return;
             };
             let request = issuer.completions.request(pe, counter);
-            // SAFETY: as above; `iov` is as long as the part.
+            // SAFETY: a part of the local memory, which the caller promises to be there; `iov` is as long.
             unsafe { issuer.issue(request, pe, direction, buffer, &IovList::new(iov, part)) };
         });
     }
@@ -236,11 +246,11 @@ impl Rma {
             direction,
             remote,
             local,
-            len,
+            ..
         } = transfer;
         let (issuer, pe) = (&self.progress.issuer, remote.pe);
         let limit = self.progress.shared().buffers.bounce_len();
-        self.each_part(remote, len, limit, |iov, done, part| {
+        self.each_part(transfer, limit, |iov, done, part| {
             // SAFETY: part of the local memory, which the caller promises to be there.
             let to = unsafe { local.add(done) };
             let bounce = (part > INLINE).then(|| self.progress.bounce(pe));

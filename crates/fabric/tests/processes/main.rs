@@ -8,6 +8,7 @@ mod aggregation;
 mod atomics;
 mod buffers;
 mod exposure;
+mod exposures;
 mod failures;
 mod job;
 mod order;
@@ -29,6 +30,7 @@ fn cases() -> Vec<Case> {
         aggregation::cases(),
         failures::cases(),
         exposure::cases(),
+        exposures::cases(),
     ]
     .concat()
 }
