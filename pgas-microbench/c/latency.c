@@ -54,6 +54,26 @@ static void get_ptr(const struct transfer *transfer, long repetitions)
     }
 }
 
+/* Within the memory of a PE: what every transfer on a node costs at least. */
+static void copy(const struct transfer *transfer, long repetitions)
+{
+    const struct transfer t = *transfer;
+    for (long r = 0; r < repetitions; r++) {
+        shmem_putmem(t.dest, t.source, t.bytes, t.me);
+        shmem_quiet();
+        keep_memory();
+    }
+}
+
+static void copy_ptr(const struct transfer *transfer, long repetitions)
+{
+    const struct transfer t = *transfer;
+    for (long r = 0; r < repetitions; r++) {
+        memcpy(t.dest, t.source, t.bytes);
+        keep_memory();
+    }
+}
+
 static void iput(const struct transfer *transfer, long repetitions)
 {
     const struct transfer t = *transfer;
@@ -231,6 +251,7 @@ static void sendrecv_deep(const struct transfer *transfer, long repetitions)
 static const struct operation operations[] = {
     FORMS(put, BYTE_SIZES, put_data),
     FORMS(get, BYTE_SIZES, get_data),
+    FORMS(copy, BYTE_SIZES, copy_data),
     FORMS(p, SCALAR_SIZES, put_data),
     FORMS(g, SCALAR_SIZES, ring_data),
     FORMS(iput, WORD_SIZES, iput_data),

@@ -51,16 +51,21 @@ static void fill_iget(const struct transfer *t)
     fill_bytes(t, STRIDE * t->bytes, t->bytes);
 }
 
-/* Byte i of `dest`, in elements of long `to` apart, is that of the peer's source, `from` apart. */
-static bool arrived(const struct transfer *t, size_t to, size_t from)
+/* Byte i of `dest`, in elements of long `to` apart, is that of a PE's source, `from` apart. */
+static bool arrived_from(const struct transfer *t, int pe, size_t to, size_t from)
 {
     enum { ELEMENT = sizeof(long) };
     for (size_t i = 0; i < t->bytes; i++) {
         size_t element = i / ELEMENT * ELEMENT, at = i % ELEMENT;
-        if ((unsigned char)t->dest[element * to + at] != pattern(t->peer, element * from + at))
+        if ((unsigned char)t->dest[element * to + at] != pattern(pe, element * from + at))
             return false;
     }
     return true;
+}
+
+static bool arrived(const struct transfer *t, size_t to, size_t from)
+{
+    return arrived_from(t, t->peer, to, from);
 }
 
 /* Whether the gaps between the elements are unchanged. */
@@ -77,6 +82,12 @@ static bool check_put(const struct transfer *t, long repetitions)
 {
     (void)repetitions;
     return t->origin || arrived(t, 1, 1);
+}
+
+static bool check_copy(const struct transfer *t, long repetitions)
+{
+    (void)repetitions;
+    return !t->origin || arrived_from(t, t->me, 1, 1);
 }
 
 static bool check_get(const struct transfer *t, long repetitions)
@@ -166,6 +177,7 @@ static bool check_ring(const struct transfer *t, long repetitions)
 
 const struct data put_data = {as_many, as_many, fill, check_put};
 const struct data get_data = {as_many, as_many, fill, check_get};
+const struct data copy_data = {as_many, as_many, fill, check_copy};
 const struct data window_data = {window_bytes, window_bytes, fill_window, check_window};
 const struct data exchange_data = {as_many, two_places, fill_exchange, check_exchange};
 const struct data iput_data = {as_many, spread_out, fill_iput, check_iput};

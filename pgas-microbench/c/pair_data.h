@@ -5,6 +5,7 @@
 #include "operation.h"
 
 extern const struct data put_data, get_data;   /* contiguous */
+extern const struct data copy_data;            /* within the origin */
 extern const struct data window_data;          /* put, a window of neighbours */
 extern const struct data exchange_data;        /* both PEs, in two places by turns */
 extern const struct data iput_data, iget_data; /* longs, two apart on the remote side */

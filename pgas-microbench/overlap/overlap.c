@@ -9,6 +9,7 @@
  *   put, get   share of the time of a non-blocking operation and what completes it, in per cent, that computing in between hides:
  *              (operation + computing - both together) / operation, where computing takes FACTOR times as long as the operation,
  *              or as memcpy of as many bytes, if that is longer
+ *   put_added, get_added   both together - computing, in microseconds: what the transfer adds to the computing
  *   target     time of the target's computing in registers while puts arrive, by its time alone
  *   caches     time of the target's reads of half of its second-level cache while puts arrive, by their time alone
  *
@@ -124,6 +125,7 @@ static void overlap(const char *name, bool is_get, size_t bytes, int pe)
             plain = time;
     }
     long steps = steps_for(factor * (operation > plain ? operation : plain));
+    double added[SAMPLES];
     for (int i = 0; i < SAMPLES; i++) {
         double times[3] = {0, 0, 0}; /* the operation, computing, both */
         for (int r = 0; r < repetitions; r++) {
@@ -139,8 +141,10 @@ static void overlap(const char *name, bool is_get, size_t bytes, int pe)
             times[0] += b - a, times[1] += c - b, times[2] += now() - c;
         }
         samples[i] = 100 * (times[0] + times[1] - times[2]) / times[0];
+        added[i] = 1e6 * (times[2] - times[1]) / repetitions;
     }
     print(name, bytes, samples);
+    print(is_get ? "get_added" : "put_added", bytes, added);
 }
 
 /* On the origin, whether the target is still at work; on the target, whether puts arrive. */

@@ -141,7 +141,7 @@ fn overlap(suite: &mut Suite) {
             let outcome = job.expect_success(&s.prefix, &s.scratch)?;
             let lines = outcome.stdout.lines();
             let names = Vec::from_iter(lines.filter_map(|line| line.split(',').next()));
-            let size = ["put", "get", "target"];
+            let size = ["put", "put_added", "get", "get_added", "target"];
             let want = [&["quantity"][..], &size, &size, &["caches"]].concat();
             ensure!(names == want, "{outcome}");
             Ok(())
@@ -149,10 +149,22 @@ fn overlap(suite: &mut Suite) {
     }
 }
 
+/// The model, where copies of some chunks are too short to be shared by themselves.
+fn in_pieces(suite: &mut Suite) {
+    suite.add("in-pieces".to_owned(), |s| {
+        let program = Build::new("offload.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+        let job = Job::new(2, &program)
+            .env("SHMEM_WORKERS", "1")
+            .env("SHMEM_SHARE_THRESHOLD", "1m");
+        job.expect_success(&s.prefix, &s.scratch).map(drop)
+    });
+}
+
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     ends(&mut suite);
     overlap(&mut suite);
+    in_pieces(&mut suite);
     if has_openmp(Compiler::Clang) {
         helps(&mut suite);
         refused(&mut suite, Compiler::Clang, &["-DOWN_TOOL"]);

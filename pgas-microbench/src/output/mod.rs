@@ -3,6 +3,7 @@
 mod graph500;
 pub mod microbench;
 mod npb;
+mod overlap;
 mod stream;
 
 use anyhow::Result;
@@ -21,6 +22,7 @@ pub fn read(run: &Run, implementation: &Implementation, text: &str) -> Result<Ve
         Suite::Stream => stream::read(text)?,
         Suite::Nas => vec![npb::read(text)?],
         Suite::Graph500 => vec![graph500::read(text)?],
+        Suite::Overlap => overlap::read(text)?,
     };
     let program = run.program.trim_start_matches("mpi-");
     let program = program.split('-').next().unwrap_or(program);

@@ -121,7 +121,7 @@ fn point(request: &Request<'_>, program: &str, index: usize, pes: u32) -> Run {
     };
     let steps = 23.0 / f64::from(factor).log2();
     let operations = match program {
-        "latency" => 10.0,
+        "latency" => 12.0,
         "bandwidth" => 10.0,
         "atomics" => 14.0 / steps,
         "updates" => 8.0 / steps,

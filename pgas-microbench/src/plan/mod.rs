@@ -3,6 +3,7 @@
 mod graph500;
 mod microbench;
 mod nas;
+mod overlap;
 mod run;
 mod stream;
 
@@ -55,6 +56,7 @@ impl Request<'_> {
 /// state.
 pub fn plan(request: &Request<'_>) -> Vec<Run> {
     let mut runs = microbench::plan(request);
+    runs.extend(overlap::plan(request));
     runs.extend(stream::plan(request));
     runs.extend(nas::plan(request));
     runs.extend(graph500::plan(request));

@@ -16,6 +16,8 @@ pub enum Suite {
     Nas,
     /// `pgas-microbench/graph500/`: the statistics of Graph500.
     Graph500,
+    /// `pgas-microbench/overlap/`: a table of what transfers add to computing.
+    Overlap,
 }
 
 impl Suite {
@@ -26,6 +28,7 @@ impl Suite {
             Self::Stream => "pgas-microbench/stream",
             Self::Nas => "nas",
             Self::Graph500 => "pgas-microbench/graph500",
+            Self::Overlap => "pgas-microbench/overlap",
         }
     }
 
@@ -35,7 +38,9 @@ impl Suite {
         match (self, family) {
             (Self::Stream, Family::OpenMp) => Some(build.join("stream-openmp")),
             (_, Family::OpenMp) => None,
-            (Self::Microbench, family) if family.is_mpi() => Some(PathBuf::from("mpi")),
+            (Self::Microbench | Self::Overlap, family) if family.is_mpi() => {
+                Some(PathBuf::from("mpi"))
+            }
             (_, family) if family.is_mpi() => None,
             _ => Some(PathBuf::from("all")),
         }

@@ -19,6 +19,7 @@ pub(crate) fn full() -> Vec<Measurement> {
     updates(&mut rows);
     packing(&mut rows);
     puts(&mut rows);
+    overlap(&mut rows);
     graph500(&mut rows);
     two_sided(&mut rows);
     stencil(&mut rows);
@@ -140,7 +141,7 @@ fn latency(rows: &mut Vec<Measurement>) {
     for pairs in PAIRS {
         for (who, form) in makers() {
             let (factor, more) = overhead(who, form);
-            for operation in ["put", "get", "p", "g", "iput", "iget"] {
+            for operation in ["put", "get", "copy", "p", "g", "iput", "iget"] {
                 let strided = operation.starts_with('i');
                 if form == "rma" && operation != "put" && operation != "get" {
                     continue;
@@ -322,6 +323,28 @@ fn puts(rows: &mut Vec<Measurement>) {
                 ..row("puts", who, operation, "call")
             };
             rows.push(measured(row, rate));
+        }
+    }
+}
+
+fn overlap(rows: &mut Vec<Measurement>) {
+    let makers = [
+        (OURS, "call", "", 200.0),
+        (OURS, "call", "workers", 4.0),
+        (SHMEM_PEER, "call", "", 210.0),
+        (MPI[0], "rma", "", 230.0),
+    ];
+    for operation in ["put", "get"] {
+        for (who, form, algorithm, time) in makers {
+            for bytes in [4 << 20, 16 << 20] {
+                let row = Measurement {
+                    pes: 1,
+                    bytes,
+                    algorithm: algorithm.to_owned(),
+                    ..row("overlap", who, operation, form)
+                };
+                rows.push(measured(row, time * bytes as f64 / f64::from(4 << 20)));
+            }
         }
     }
 }

@@ -33,6 +33,7 @@ const COLLECTIVE: &[&str] = &["collective"];
 const LATENCY: &[Series] = &[
     ("put", BOTH, "latency", BYTES),
     ("get", BOTH, "latency", BYTES),
+    ("copy", BOTH, "latency", BYTES),
     ("p", BOTH, "latency", SCALARS),
     ("g", BOTH, "latency", SCALARS),
     ("iput", BOTH, "latency", WORDS),

@@ -182,5 +182,7 @@ fn specs() -> Vec<FigureSpec> {
         spec(37, "stencil", "five-point stencil", "stencil: latency", programs::stencil),
         spec(38, "packing", "packing of blocks", "packing: latency", offload::packing),
         spec(39, "puts", "many puts to many PEs", "puts: rate", offload::puts),
+        spec(40, "overlap", "overlap with computing", "overlap: put, get", offload::overlap),
+        spec(41, "copy", "copies within a PE", "latency: copy, 1 pair", offload::copies),
     ]
 }

@@ -1,8 +1,11 @@
-//! Work that threads of a PE share, and many puts to many PEs.
+//! Work that threads of a PE share or make beside computing, and many puts to many PEs.
 
 use super::super::axis::Scale;
 use super::super::comparison::{self, Beside, Pair};
-use super::panels::{beside_best, count_text, matches, size_text};
+use super::super::rows::{Rows, is_our_name};
+use super::panels::{
+    beside_best, calls_and_peers, count_text, findings_by_size, matches, size_text,
+};
 use super::{Content, Data, FASTEST, HIGHEST, MARKS, SAMPLED};
 use crate::measurement::Quantity::{Latency, Rate};
 use crate::plan::WORKERS;
@@ -92,5 +95,68 @@ pub(super) fn puts(data: &Data<'_>) -> Content {
     }));
     let object = format!("{HIGHEST}'s");
     content.compare(&pairs, "One of many puts", Beside::Others, &object);
+    content
+}
+
+/// Time that a transfer adds to computing, over bytes.
+pub(super) fn overlap(data: &Data<'_>) -> Content {
+    let caption = format!(
+        "A PE alone begins a non-blocking put or get to itself, computes in registers for twice as long as the transfer, or one \
+         thread's copy, takes, and completes it: how much longer that takes than computing. A transfer that is \
+         hidden adds what its call and its completion take. With workers, threads of the library on the cores \
+         that idle make it; the other libraries have none. {SAMPLED}"
+    );
+    let mut content = Content::new("a transfer beside computing", Latency, caption);
+    let rows = data.rows.filter(|m| m.program == "overlap");
+    let alone = rows.filter(|m| m.algorithm.is_empty());
+    let helped = rows.filter(|m| m.algorithm == WORKERS);
+    let beside = rows.filter(|m| m.algorithm == WORKERS || !is_our_name(&m.implementation));
+    let label = "Time added to computing (log scale)";
+    for operation in ["put", "get"] {
+        let of = |rows: &Rows<'_>, title: &str| {
+            let rows = rows.filter(|m| m.operation == operation);
+            data.by_bytes(&rows, &format!("{operation}, {title}"), label)
+        };
+        let panels = [of(&beside, "with workers"), of(&alone, "without workers")];
+        content.panels.extend(panels.into_iter().flatten());
+    }
+    let others = beside_best(&beside);
+    let gains = matches(&helped, &alone.ours());
+    let large = |bytes: u64| bytes >= 1 << 20;
+    let mut add = |pair: &Pair<'_>, object: &str| {
+        let at = format!("{}, {}", pair.ours.operation, size_text(pair.ours.bytes));
+        let subject = "FerroSHMEM with workers";
+        content.findings.push(pair.finding(at, subject, object));
+    };
+    for pair in others.iter().filter(|pair| large(pair.ours.bytes)) {
+        add(pair, &comparison::maker(pair.other));
+    }
+    for pair in gains.iter().filter(|pair| large(pair.ours.bytes)) {
+        add(pair, "FerroSHMEM without them");
+    }
+    let subject = "A transfer beside computing";
+    content.compare(&others, subject, Beside::Others, FASTEST);
+    content.compare(&gains, subject, Beside::Itself, "one without workers");
+    content
+}
+
+/// Time of a copy within a PE, over bytes.
+pub(super) fn copies(data: &Data<'_>) -> Content {
+    let caption = format!(
+        "The time of one copy within the memory of a PE by its bytes: a put of the PE to itself and shmem_quiet, or \
+         memcpy in the program (dashed). Every transfer within a node takes as long at least. {SAMPLED}"
+    );
+    let mut content = Content::new("a copy within a PE", Latency, caption);
+    let rows = data.rows.of("latency", "copy", Latency).pairs(1);
+    let panel = data.by_bytes(&rows, "One copy", "Time of a copy (log scale)");
+    content.panels.extend(panel);
+    let (subject, direct) = ("a put to itself", "memcpy");
+    content.findings = findings_by_size(&rows, "within a PE", subject, direct);
+    let subject = "A put of a PE to itself";
+    let others = beside_best(&calls_and_peers(&rows));
+    content.compare(&others, subject, Beside::Others, FASTEST);
+    let ours = rows.ours();
+    let alone = matches(&ours.forms(&["call"]), &ours.forms(&["ptr"]));
+    content.compare(&alone, subject, Beside::Itself, direct);
     content
 }
