@@ -190,6 +190,29 @@ static void check_packing(int me, int to)
     shmem_barrier_all();
 }
 
+/* Blocks longer than a chunk, which threads share in pieces where they are too short to be shared by themselves. The
+ * call is the library's, not the one that the header expands. */
+static void check_long_blocks(int me, int to)
+{
+    enum { COUNT = 8, LONG = 300001, APART = 300100, BACK = 300010 };
+    static void (*volatile get)(void *, const void *, ptrdiff_t, ptrdiff_t, size_t, size_t, int) = shmem_ibget8;
+    static unsigned char source[COUNT * APART], dest[COUNT * BACK];
+    for (int i = 0; i < COUNT * APART; i++)
+        source[i] = (unsigned char)(me * 31 + i * 7 + i / 1021);
+    memset(dest, 0, sizeof dest);
+    shmem_barrier_all();
+    get(dest, source, BACK, APART, LONG, COUNT, to);
+    int wrong = 0;
+    for (int b = 0; b < COUNT; b++)
+        for (int i = 0; i < BACK; i++) {
+            const int from = b * APART + i;
+            const unsigned char want = (unsigned char)(to * 31 + from * 7 + from / 1021);
+            wrong += dest[b * BACK + i] != (i < LONG ? want : 0);
+        }
+    CHECK(wrong == 0);
+    shmem_barrier_all();
+}
+
 /* Copies are under way while the process forks; child and parent go on, and so does a program that is executed. */
 static void check_fork(int to)
 {
@@ -284,6 +307,7 @@ int main(void)
         check_model(me, to);
         shmem_barrier_all();
         check_packing(me, to);
+        check_long_blocks(me, to);
         if (round == 0) {
             memset(signals, 0, sizeof signals);
             shmem_barrier_all();

@@ -244,9 +244,24 @@ impl Drop for Lent<'_> {
 
 /// What a worker does until the process ends.
 fn work() {
+    let mut polls = POLL;
     loop {
-        help_while(|| true, POLL);
+        help_while(|| true, polls);
+        let begin = Instant::now();
         events::wait(&ENGINE.events, None, || ENGINE.has_chunks());
+        polls = next_polls(polls, polls + begin.elapsed());
+    }
+}
+
+/// How long a worker polls, after it has polled in vain and slept, and the next transfer came `gap` after the last one: as long as it
+/// takes to be awake for transfers that come at such intervals, if these are short.
+fn next_polls(polls: Duration, gap: Duration) -> Duration {
+    /// A thread polls for many times what waking it takes at most.
+    const LONGEST: Duration = Duration::from_millis(1);
+
+    match gap < LONGEST {
+        true => (2 * gap).min(LONGEST),
+        false => (polls / 2).max(POLL),
     }
 }
 
@@ -350,4 +365,21 @@ fn keep_from_children() {
         // SAFETY: the handler is a plain function of this library, which stays loaded.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_polls_for_transfers_that_come_often_alone() {
+        let us = Duration::from_micros;
+        assert_eq!(next_polls(POLL, us(200)), us(400));
+        assert_eq!(next_polls(POLL, us(900)), us(1_000));
+        let mut polls = us(1_000);
+        for expected in [500, 250, 125, 62, 50, 50] {
+            polls = next_polls(polls, Duration::from_secs(1));
+            assert_eq!(polls.as_micros(), expected);
+        }
+    }
 }

@@ -390,7 +390,6 @@ impl Engine {
 
     /// Waits for chunks that helpers have taken.
     fn wait(&self, is_done: impl Fn() -> bool) {
-        /// Some chunks' time. Then a helper may need the core.
         const SPINS: u32 = 1_000;
 
         for _ in 0..SPINS {
@@ -401,7 +400,7 @@ impl Engine {
         }
         let begin = Instant::now();
         while !is_done() {
-            std::thread::yield_now();
+            pause(begin);
         }
         self.trust.waited(begin.elapsed());
     }
@@ -417,16 +416,25 @@ impl Engine {
                 begin = None;
                 continue;
             }
-            let begin: &mut Instant = begin.get_or_insert_with(Instant::now);
-            if begin.elapsed() > Duration::from_micros(50) {
-                std::thread::yield_now();
-            } else {
-                std::hint::spin_loop();
-            }
+            pause(*begin.get_or_insert_with(Instant::now));
         }
         if let Some(begin) = begin {
             self.trust.waited(begin.elapsed());
         }
+    }
+}
+
+/// Lets some time pass for a thread that waits for a helper's chunk since `begin`.
+fn pause(begin: Instant) {
+    /// Some chunks' time: the helper does not run, because another thread has its core.
+    const LATE: Duration = Duration::from_micros(50);
+    const SLEEP: Duration = Duration::from_micros(20);
+
+    if begin.elapsed() < LATE {
+        std::hint::spin_loop();
+    } else {
+        // The kernel moves a thread that waits to a core that idles, not to one whose thread yields.
+        std::thread::sleep(SLEEP);
     }
 }
 

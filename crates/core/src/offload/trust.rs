@@ -16,7 +16,7 @@ pub(super) struct Trust {
 }
 
 /// The shortest time without helpers, in milliseconds.
-const SHORTEST: u32 = 8;
+const SHORTEST: u32 = 2;
 const LONGEST: u32 = 1_000;
 
 impl Trust {
@@ -71,17 +71,17 @@ mod tests {
     fn helpers_without_a_core_are_asked_for_less_and_less() {
         let trust = Trust::new();
         let (long, short) = (Duration::from_millis(3), Duration::from_micros(20));
-        let rests: Vec<u64> = (0..5)
+        let rests: Vec<u64> = (0..6)
             .map(|_| {
                 trust.judge(long, || 100);
                 trust.lost_until.load(Ordering::Relaxed) - 100
             })
             .collect();
-        assert_eq!(rests, [8, 32, 128, 512, 1_000]);
+        assert_eq!(rests, [2, 8, 32, 128, 512, 1_000]);
         for _ in 0..10 {
             trust.judge(short, || 100);
         }
         trust.judge(long, || 5_000);
-        assert_eq!(trust.lost_until.load(Ordering::Relaxed), 5_008);
+        assert_eq!(trust.lost_until.load(Ordering::Relaxed), 5_002);
     }
 }

@@ -7,6 +7,7 @@ use ferroshmem_fabric::{Blocks, Remote};
 
 use super::atomic::Operation;
 use super::{Call, Location, Transport};
+use crate::kernel;
 use crate::offload::{self, Signal};
 
 /// Where the lowest byte of blocks `stride` bytes apart is, seen from the first, and how many bytes
@@ -48,8 +49,8 @@ unsafe fn copy_blocks(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u
 
     let each = blocks.bytes.max(LEAST);
     let is_large = offload::helpers_for(each.saturating_mul(blocks.count)) > 0;
-    // Blocks of a chunk and more are shared by themselves.
-    if !is_large || each >= offload::CHUNK || !are_apart(blocks, dest, source) {
+    // Blocks that are large enough are shared one after the other.
+    if !is_large || offload::helpers_for(each) > 0 || !are_apart(blocks, dest, source) {
         // SAFETY: the caller promises that all blocks are writable at `dest` and readable at `source`.
         return unsafe { copy_blocks_alone(blocks, dest, source) };
     }
@@ -58,6 +59,19 @@ unsafe fn copy_blocks(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u
         (to, source.0.wrapping_offset(source.1 * i as isize))
     };
     let parts = Shared(from);
+    if each > offload::CHUNK {
+        let chunks = each.div_ceil(offload::CHUNK);
+        return offload::share_units(blocks.count * chunks, offload::CHUNK, &|range| {
+            for unit in range {
+                let (to, from) = parts.get()(unit / chunks);
+                let start = unit % chunks * offload::CHUNK;
+                let bytes = offload::CHUNK.min(each - start);
+                let (to, from) = (to.wrapping_add(start), from.wrapping_add(start));
+                // SAFETY: a part of one of the caller's blocks, which do not overlap.
+                unsafe { kernel::copy_part(to, from, bytes, each) };
+            }
+        });
+    }
     offload::share_units(blocks.count, each, &|range| {
         let count = range.len();
         let (to, from) = parts.get()(range.start);
