@@ -4,6 +4,7 @@
  * changes, whole and cut off.
  * `credit`: more short messages than a receiver keeps for a sender, received in another order, with receives begun before and after.
  * `busy`: PEs that compute without calls, or wait in other routines, while messages come.
+ * `many`: more long sends at a time than a PE exposes, received in another order.
  * `teams`: teams that end while messages to them are on their way. */
 #include <shmemx.h>
 #include <unistd.h>
@@ -106,6 +107,32 @@ static void credit(void)
     free(there);
 }
 
+static void many(void)
+{
+    enum { COUNT = 1100, BYTES = 20000 };
+    unsigned char *there = malloc((size_t)COUNT * BYTES), *here = malloc(BYTES);
+    shmemx_msg_request_t *sent = malloc(COUNT * sizeof *sent);
+    for (int round = 0; round < 2; round++) {
+        for (int k = 0; k < COUNT; k++) {
+            unsigned char *source = there + (size_t)k * BYTES;
+            memset(source, k + round, BYTES);
+            source[BYTES - 1] = (unsigned char)(k / 256 + me);
+            shmemx_msg_isend(WORLD, source, BYTES, right_of(me), k, &sent[k]);
+        }
+        for (int i = 0; i < COUNT; i++) {
+            int k = round == 0 ? COUNT - 1 - i : i;
+            shmemx_msg_status_t s;
+            CHECK(shmemx_msg_recv(WORLD, here, BYTES, SHMEMX_ANY_SOURCE, k, &s) == 0 && s.nbytes == BYTES);
+            CHECK(here[0] == (unsigned char)(k + round) && here[BYTES - 2] == here[0]);
+            CHECK(here[BYTES - 1] == (unsigned char)(k / 256 + left_of(me)));
+        }
+        CHECK(shmemx_msg_waitall(COUNT, sent, NULL) == 0);
+    }
+    free(sent);
+    free(here);
+    free(there);
+}
+
 static long flag;
 
 static void busy(void)
@@ -183,6 +210,8 @@ int main(int argc, char **argv)
         ways();
     else if (strcmp(way, "credit") == 0)
         credit();
+    else if (strcmp(way, "many") == 0)
+        many();
     else if (strcmp(way, "busy") == 0)
         busy();
     else if (strcmp(way, "teams") == 0)

@@ -9,7 +9,7 @@ use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 use crate::settings;
 
 /// Programs, what they are asked for, and whether a short run has them by Hydra.
-const PROGRAMS: [(&str, &str, bool); 13] = [
+const PROGRAMS: [(&str, &str, bool); 14] = [
     ("exchange", "all", true),
     ("exchange", "late", true),
     ("exchange", "64m", false),
@@ -23,6 +23,7 @@ const PROGRAMS: [(&str, &str, bool); 13] = [
     ("nodes", "credit", true),
     ("nodes", "busy", true),
     ("nodes", "teams", true),
+    ("nodes", "many", true),
 ];
 
 /// Settings under which records travel or are matched in another way.
