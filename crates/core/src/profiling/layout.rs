@@ -8,13 +8,14 @@
 //! peers        what this PE sent to and fetched from each PE
 //! sizes        how many operations of which size, by powers of two
 //! collectives  when this PE entered and left a sample of them, the same on all members
-//! events       with a trace: the newest calls, in a ring
+//! newest       with a trace: the calls of the chunk that is being filled
+//! events       the calls before, in a ring of chunks
 //! ```
 
 use std::ops::Range;
 
 /// First word of a file, changed with its layout.
-pub const MAGIC: u64 = 0x3130_464f_5250_5346;
+pub const MAGIC: u64 = 0x3230_464f_5250_5346;
 
 /// Words of the header.
 #[allow(missing_docs, reason = "their names say what they hold")]
@@ -23,7 +24,7 @@ pub mod header {
     pub const PE: usize = 1;
     pub const N_PES: usize = 2;
     pub const PID: usize = 3;
-    /// Number of sites, teams, collectives and events that there is room for.
+    /// Number of sites, collectives and events that there is room for.
     pub const SITES: usize = 4;
     pub const COLLECTIVES: usize = 5;
     pub const EVENTS: usize = 6;
@@ -187,6 +188,8 @@ pub mod event {
     /// The signal's place, a root, a tag, a comparison's value.
     pub const EXTRA: usize = 6;
     pub const WORDS: usize = 7;
+    /// Most events of a chunk: 63 pages, that they begin with a page.
+    pub const CHUNK: usize = 4608;
 }
 
 /// Bytes of a word.
@@ -285,12 +288,14 @@ impl Layout {
     /// A file for a PE of a job of so many, with a trace of so many bytes.
     pub fn new(n_pes: usize, trace_bytes: u64) -> Self {
         let events = trace_bytes / (event::WORDS * WORD) as u64;
+        let events = usize::try_from(events).unwrap_or(0);
         Self {
             n_pes,
             sites: SITES + 1,
             // The files of many PEs are to stay small together.
             collectives: (1 << 20) / n_pes.clamp(16, 256),
-            events: usize::try_from(events).unwrap_or(0),
+            // Whole chunks.
+            events: events - events % events.clamp(1, event::CHUNK),
         }
     }
 
@@ -346,9 +351,24 @@ impl Layout {
         start..start + self.collectives * collective::WORDS
     }
 
+    /// Events of a chunk, as many as there are at least.
+    pub const fn chunk(&self) -> usize {
+        if self.events < event::CHUNK {
+            self.events
+        } else {
+            event::CHUNK
+        }
+    }
+
+    /// Words of the chunk that is being filled, at the start of a page.
+    pub const fn newest(&self) -> Range<usize> {
+        let start = self.collectives().end.next_multiple_of(header::WORDS);
+        start..start + self.chunk() * event::WORDS
+    }
+
     /// Words of the events, at the start of a page.
     pub const fn events(&self) -> Range<usize> {
-        let start = self.collectives().end.next_multiple_of(header::WORDS);
+        let start = self.newest().end.next_multiple_of(header::WORDS);
         start..start + self.events * event::WORDS
     }
 }
@@ -367,10 +387,13 @@ mod tests {
             layout.peers(),
             layout.sizes(),
             layout.collectives(),
+            layout.newest(),
             layout.events(),
         ];
         assert!(parts.windows(2).all(|two| two[0].end <= two[1].start));
         assert!(parts.iter().all(|part| !part.is_empty()));
+        assert_eq!(layout.events % layout.chunk(), 0);
+        assert_eq!(Layout::new(4, 560).events, 10);
         // A thousand PEs together take less than a gigabyte of disk.
         assert!(Layout::new(1024, 0).events().start * WORD < 1 << 19);
     }

@@ -6,6 +6,7 @@
 //! when the members of a collective entered it. [`counters`] are kept by the same calls, with or without a record.
 
 mod call_site;
+mod clock;
 pub(crate) mod counters;
 pub mod layout;
 mod recorder;
@@ -22,7 +23,6 @@ use crate::config::ProfilingSettings;
 use crate::failure::fatal::warn;
 use crate::node::Node;
 use crate::team::Members;
-use crate::wait::record::now_ns;
 
 static ON: AtomicBool = AtomicBool::new(false);
 /// The recorder; it stays for a second initialisation.
@@ -98,6 +98,9 @@ pub(crate) fn start(
     inline: fn() -> bool,
 ) -> bool {
     let _ = INLINE.set(inline);
+    if settings.counters || settings.directory.is_some() {
+        clock::start();
+    }
     if settings.counters {
         counters::start(&node.job.control.pe_block(node.job.index).counters);
         ON.store(true, Ordering::Release);
@@ -167,13 +170,13 @@ fn begin_counted(operation: &Operation) {
     UNDER_WAY.set(Some(UnderWay {
         operation: *operation,
         site: 0,
-        begin: now_ns(),
+        begin: clock::now(),
     }));
 }
 
 fn begin_at(recorder: &Recorder, operation: &Operation, place: Place) {
     let site = recorder.site(operation, place);
-    let begin = now_ns();
+    let begin = clock::now();
     UNDER_WAY.set(Some(UnderWay {
         operation: *operation,
         site,
@@ -193,7 +196,7 @@ pub fn end() {
     else {
         return;
     };
-    let end = now_ns();
+    let end = clock::now();
     counters::add(operation.kind, operation.bytes, end.saturating_sub(begin));
     if let Some(recorder) = recorder() {
         recorder.add(&operation, site, begin, end);
@@ -231,7 +234,7 @@ pub(crate) fn enter_region(name: &str, place: Option<&'static Location<'static>>
     };
     let site = recorder.region(name, place);
     let mut regions = REGIONS.take();
-    regions.push((site, now_ns()));
+    regions.push((site, clock::now()));
     REGIONS.set(regions);
 }
 
@@ -242,7 +245,7 @@ pub(crate) fn leave_region() {
     };
     let mut regions = REGIONS.take();
     if let Some((site, begin)) = regions.pop() {
-        recorder.add_region(site, begin, now_ns());
+        recorder.add_region(site, begin, clock::now());
     }
     REGIONS.set(regions);
 }

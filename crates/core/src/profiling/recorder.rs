@@ -3,15 +3,17 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::panic::Location;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::Errno;
 
 use super::call_site::CallSites;
+use super::clock;
 use super::layout::{
     Kind, Layout, MAGIC, SITES, WORD, collective, event, header, object, peer, site, sizes, team,
 };
@@ -20,7 +22,6 @@ use crate::node::Node;
 use crate::platform::mapping::{MapAddress, map_shared};
 use crate::platform::object::{self as code, Object};
 use crate::runtime;
-use crate::wait::record::now_ns;
 
 /// Nanoseconds that an operation takes longer which is a call instead of inlined, and recorded.
 const CALL_NS: u64 = 150;
@@ -29,9 +30,6 @@ const ALLOWED_NS: u64 = 500_000;
 const ALLOWED_SHARE: u64 = 50;
 /// So often that is looked at, in operations.
 const LOOKED_AT: u64 = 1024;
-
-/// Bytes that the ring of events grows by.
-const CHUNK: usize = 1 << 20;
 
 /// Where a call came from.
 #[derive(Debug, Clone, Copy)]
@@ -62,9 +60,6 @@ pub(super) struct Recorder {
     /// The thread that initialised the library.
     main_thread: AtomicU32,
     threads: AtomicU32,
-    /// Events that disk space is taken for, and the place of the next one.
-    events_reserved: AtomicUsize,
-    next_event: AtomicUsize,
 }
 
 /// This thread's number, from 1 on.
@@ -111,12 +106,12 @@ impl Recorder {
         file.set_len(bytes)?;
         // A store to a page that the disk has no room for would end the process.
         reserve(&file, 0, layout.events().start * WORD)?;
-        let len = layout.events().end * WORD;
-        // SAFETY: a new mapping, of the file's length; the kernel chooses its address.
+        let len = layout.newest().end * WORD;
+        // SAFETY: a new mapping, of the file's first part; the kernel chooses its address.
         let at = unsafe { map_shared(file.as_fd(), 0, len, MapAddress::Anywhere)? };
         // SAFETY: the mapping is page-aligned, has so many words, and stays until the process ends.
         let words = unsafe {
-            std::slice::from_raw_parts(at.cast::<AtomicU64>().cast_const(), layout.events().end)
+            std::slice::from_raw_parts(at.cast::<AtomicU64>().cast_const(), layout.newest().end)
         };
         let placement = &node.job.placement;
         let local = (0..node.n_pes).map(|pe| placement.local_index(pe).is_some());
@@ -133,8 +128,6 @@ impl Recorder {
             in_routines: AtomicU64::new(0),
             main_thread: AtomicU32::new(0),
             threads: AtomicU32::new(0),
-            events_reserved: AtomicUsize::new(0),
-            next_event: AtomicUsize::new(0),
         };
         let numbers = [
             (header::PE, node.me),
@@ -164,7 +157,7 @@ impl Recorder {
 
     /// The time in the program begins.
     pub(super) fn begin(&self, inlined: bool) {
-        let now = now_ns();
+        let now = clock::now();
         let realtime = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         self.main_thread
             .store(thread_number(&self.threads), Ordering::Relaxed);
@@ -180,7 +173,7 @@ impl Recorder {
     /// It ends.
     pub(super) fn end(&self, entered: u64) {
         self.set(header::END_ENTERED, entered);
-        self.set(header::END, now_ns());
+        self.set(header::END, clock::now());
         self.set(header::THREADS, self.threads.load(Ordering::Relaxed).into());
     }
 
@@ -368,7 +361,8 @@ impl Recorder {
             _ => {}
         }
         if !operation.kind.is_collective() && is_main {
-            self.in_routines.fetch_add(ns, Ordering::Relaxed);
+            let before = self.in_routines.load(Ordering::Relaxed);
+            self.in_routines.store(before + ns, Ordering::Relaxed);
         }
         if operation.kind == Kind::Allocate {
             self.look_at_heap(end);
@@ -446,7 +440,8 @@ impl Recorder {
             self.add_to(peer + peer::UPDATES, 1);
         }
         if self.local[pe] && matches!(operation.kind, Kind::Put | Kind::Get | Kind::Atomic) {
-            self.inlinable.fetch_add(1, Ordering::Relaxed);
+            let before = self.inlinable.load(Ordering::Relaxed);
+            self.inlinable.store(before + 1, Ordering::Relaxed);
         }
         if !self.local[pe] {
             self.add_to(site + site::INTERNODE, 1);
@@ -547,45 +542,43 @@ impl Recorder {
         }
     }
 
-    /// Adds an event to the ring. Where the disk is full, the ring stays as long as it is.
+    /// Adds an event to the newest chunk, which goes to the file when it is full: a page of the file that is mapped is
+    /// filled with zeros first, and faults, which takes longer than all else of an event.
     fn add_event(&self, record: [u64; event::WORDS]) {
-        let mut next = self.next_event.load(Ordering::Relaxed);
-        let reserved = self.events_reserved.load(Ordering::Relaxed);
-        if next >= reserved {
-            let room = self.get(header::EVENTS_ROOM);
-            let room = if (reserved as u64) < room {
-                self.reserve_events(reserved)
-            } else {
-                room
-            };
-            if next as u64 >= room {
-                next = 0;
-            }
-        }
-        self.add_to(header::EVENTS_TOTAL, 1);
-        if self.get(header::EVENTS_ROOM) == 0 {
-            return;
-        }
-        self.next_event.store(next + 1, Ordering::Relaxed);
-        let at = self.layout.events().start + next * event::WORDS;
+        let total = self.get(header::EVENTS_TOTAL);
+        let chunk = self.layout.chunk() as u64;
+        let place = total % chunk;
+        let at = self.layout.newest().start + place as usize * event::WORDS;
         for (word, value) in self.words[at..at + event::WORDS].iter().zip(record) {
             word.store(value, Ordering::Relaxed);
         }
+        if place + 1 == chunk {
+            self.write_chunk(total / chunk);
+        }
+        self.set(header::EVENTS_TOTAL, total + 1);
     }
 
-    /// Takes disk space for more events; how many there is room for in all.
+    /// Writes the newest chunk, with this number, to the ring. Where the disk is full, the ring stays as long as it is.
     #[cold]
-    fn reserve_events(&self, reserved: usize) -> u64 {
-        const EVENT: usize = event::WORDS * WORD;
-        let start = self.layout.events().start * WORD;
-        let more = (CHUNK / EVENT).min(self.layout.events - reserved);
-        if reserve(&self.file, start + reserved * EVENT, more * EVENT).is_err() {
-            self.set(header::EVENTS_ROOM, reserved as u64);
-            return reserved as u64;
+    fn write_chunk(&self, number: u64) {
+        let chunk = self.layout.chunk() as u64;
+        let newest = &self.words[self.layout.newest()];
+        // SAFETY: the words are initialised, and change under the lock alone, which this thread holds.
+        let bytes = unsafe {
+            std::slice::from_raw_parts(newest.as_ptr().cast::<u8>(), size_of_val(newest))
+        };
+        loop {
+            let chunks = self.get(header::EVENTS_ROOM) / chunk;
+            if chunks == 0 {
+                return;
+            }
+            let place = number % chunks;
+            let at = self.layout.events().start as u64 * WORD as u64 + place * bytes.len() as u64;
+            if self.file.write_all_at(bytes, at).is_ok() {
+                return;
+            }
+            self.set(header::EVENTS_ROOM, place * chunk);
         }
-        self.events_reserved
-            .store(reserved + more, Ordering::Relaxed);
-        self.layout.events as u64
     }
 
     /// The site of a region.
@@ -600,10 +593,11 @@ impl Recorder {
     pub(super) fn add_region(&self, index: u32, begin: u64, end: u64) {
         let thread = thread_number(&self.threads);
         let _busy = self.lock();
+        let ns = end.saturating_sub(begin);
         let at = self.layout.sites().start + index as usize * site::WORDS;
         self.add_to(at + site::CALLS, 1);
-        self.add_to(at + site::NS, end - begin);
-        self.raise_to(at + site::LONGEST, end - begin);
+        self.add_to(at + site::NS, ns);
+        self.raise_to(at + site::LONGEST, ns);
         if self.layout.events > 0 {
             let site = u64::from(index) | u64::from(thread) << 32;
             self.add_event([begin, end, site, self.me as u64 + 1, 0, 0, 0]);

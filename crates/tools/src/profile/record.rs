@@ -301,27 +301,32 @@ impl PeRecord {
     /// # Errors
     /// If the file cannot be read any more.
     pub fn events(&self) -> io::Result<(Vec<Event>, u64)> {
-        let (total, room) = (
-            self.words[header::EVENTS_TOTAL],
-            self.words[header::EVENTS_ROOM].min(self.layout.events as u64),
-        );
-        let kept = total.min(room) as usize;
-        let first = if total > room && room > 0 {
-            (total % room) as usize
+        let total = self.words[header::EVENTS_TOTAL];
+        let room = self.words[header::EVENTS_ROOM].min(self.layout.events as u64);
+        let newest = (total % self.layout.chunk().max(1) as u64) as usize;
+        let written = total - newest as u64;
+        let in_ring = written.min(room) as usize;
+        let first = if written > room && room > 0 {
+            (written % room) as usize
         } else {
             0
         };
-        let read = match &self.file {
+        let kept = (in_ring + newest).min(self.layout.events);
+        let ring = self.layout.events().start;
+        let ring = match &self.file {
             Some(path) => {
                 let mut file = File::open(path)?;
-                file.seek(SeekFrom::Start((self.layout.events().start * WORD) as u64))?;
-                words(&mut file, kept * event::WORDS)?
+                file.seek(SeekFrom::Start((ring * WORD) as u64))?;
+                words(&mut file, in_ring * event::WORDS)?
             }
-            None => self.words[self.layout.events().start..].to_vec(),
+            None => self.words[ring..].to_vec(),
         };
         let event = |i: usize| {
-            let at = (first + i) % kept.max(1) * event::WORDS;
-            let w = read.get(at..at + event::WORDS)?;
+            let (words, place) = match i.checked_sub(in_ring) {
+                Some(place) => (&self.words[self.layout.newest()], place),
+                None => (&ring[..], (first + i) % in_ring),
+            };
+            let w = words.get(place * event::WORDS..(place + 1) * event::WORDS)?;
             Some(Event {
                 begin: w[event::BEGIN],
                 // A clock may jump.
@@ -334,7 +339,10 @@ impl PeRecord {
                 extra: w[event::EXTRA],
             })
         };
-        let events: Vec<_> = (0..kept).filter_map(event).filter(|e| e.end > 0).collect();
+        let events: Vec<_> = (in_ring + newest - kept..in_ring + newest)
+            .filter_map(event)
+            .filter(|e| e.end > 0)
+            .collect();
         Ok((events, total - kept as u64))
     }
 }

@@ -87,7 +87,7 @@ impl Job {
     fn event(&mut self, pe: usize, begin: u64, end: u64, subject: u64) {
         let words = &mut self.words[pe];
         let number = words[header::EVENTS_TOTAL];
-        let at = self.layout.events().start + number as usize * event::WORDS;
+        let at = self.layout.newest().start + number as usize * event::WORDS;
         words[at + event::BEGIN] = begin;
         words[at + event::END] = end;
         words[at + event::SITE] = 1 << 32;
