@@ -54,6 +54,7 @@ pub(crate) fn all() -> Vec<Program> {
     programs.extend([blocks(), exchange(), messages(), atomics(), latency()]);
     programs.extend([4, 16, 64, 512].map(crowd));
     programs.extend([spawn(), groups(), calls()]);
+    programs.push(traced());
     programs.push(offload());
     programs.extend(with_workers());
     programs
@@ -246,6 +247,19 @@ fn calls() -> Program {
     .measures(pairs(&["batch"], &numbers[..2]), None)
     .measures(pairs(&["batch"], &numbers[2..]), Some(Bar::Time(0.3)))
     .measures(pairs(&["stream", "one-batch"], &numbers), None)
+}
+
+/// Recorded calls, beside 100 ns each.
+fn traced() -> Program {
+    const RECORDS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/records");
+    // Without it, PEs say that they cannot record.
+    let _ = std::fs::create_dir_all(RECORDS);
+    let calls = ["p", "g", "put/64B", "atomic_add", "fence"].map(str::to_owned);
+    Program {
+        variables: &[("SHMEM_PROFILE_DIR", RECORDS), ("SHMEM_TRACE_SIZE", "64m")],
+        ..Program::new("traced.c")
+    }
+    .measures(calls, Some(Bar::Time(1.0)))
 }
 
 /// More PEs than cores.
