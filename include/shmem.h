@@ -4,7 +4,8 @@
  * where they are called (see shmem/native.h):
  *   -DSHMEM_NO_INLINE     calls the library for all of them, as other compilers do;
  *   -DSHMEM_NATIVE_ONLY   leaves out the test whether a PE is on this node: the program
- *                         promises to run on one node, and shmem_init ends it otherwise.
+ *                         promises to run on one node, and shmem_init ends it otherwise;
+ *   -DSHMEM_COUNT         has them count themselves, for profiles and counters.
  */
 #ifndef SHMEM_H
 #define SHMEM_H

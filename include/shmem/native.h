@@ -66,6 +66,37 @@ typedef void shmemi_function(void);
 #define SHMEMI_BARRIER() __asm__ __volatile__("" : : : "memory")
 #define SHMEMI_LIKELY(x) (__builtin_expect(!!(x), 1) != 0)
 
+#ifdef SHMEM_COUNT
+
+/* What the operations on a PE that are expanded here have been, by the kinds below. Those of PE r are element
+ * r % SHMEMI_PES. Of threads that count at the same time, some operations may be lost. */
+struct shmemi_count {
+    unsigned long long operations[4], bytes[4];
+};
+extern struct shmemi_count shmemi_counts[SHMEMI_PES];
+
+/* Has the library leave them to the program, and look at what it counts. */
+void shmemi_count_inline(void);
+
+__attribute__((__constructor__, __unused__)) static void shmemi_counts_inline(void) {
+    shmemi_count_inline();
+}
+
+/* Puts of at most 8 bytes, which a PE may wait for, are a kind of their own. */
+#define SHMEMI_KIND_PUT(bytes) ((bytes) <= 8 ? 1 : 0)
+#define SHMEMI_KIND_GET(bytes) 2
+#define SHMEMI_KIND_ATOMIC(bytes) 3
+SHMEMI_INLINE void shmemi_count(int kind, size_t bytes, int pe) {
+    struct shmemi_count *const count = &shmemi_counts[(unsigned)pe % SHMEMI_PES];
+    count->operations[kind]++;
+    count->bytes[kind] += bytes;
+}
+#define SHMEMI_COUNTED(kind, bytes, pe) shmemi_count(SHMEMI_KIND_##kind(bytes), bytes, pe)
+
+#else
+#define SHMEMI_COUNTED(kind, bytes, pe) (void)0
+#endif
+
 #ifdef SHMEM_NATIVE_ONLY
 
 /* In every translation unit, since any of them may be the one that calls shmem_init. */
@@ -360,6 +391,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
                                        void (*with_ctx)(shmem_ctx_t, type *, type, int)) {      \
         SHMEMI_BEFORE(1, pe);                                                                   \
         if (SHMEMI_IS_FAST()) {                                                                 \
+            SHMEMI_COUNTED(PUT, sizeof(type), pe);                                              \
             SHMEMI_STORE(type, shmemi_at(dest, pe), value);                                     \
         } else {                                                                                \
             SHMEMI_LIBRARY((dest, value, pe))                                                   \
@@ -372,13 +404,14 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
 
 #define SHMEMI_DEFINE_G(name, type)                                                             \
     SHMEMI_TYPED_VALUE(shmemi_g_##name, type, (const type *source, int pe), (const type *, int), \
-                       (source, pe), return SHMEMI_LOAD(type, shmemi_at(source, pe)))
+                       (source, pe), SHMEMI_COUNTED(GET, sizeof(type), pe);                     \
+                       return SHMEMI_LOAD(type, shmemi_at(source, pe)))
 #define SHMEMI_G(routine, name, type) { return shmemi_g_##name(0, source, pe, routine, 0); }
 #define SHMEMI_CTX_G(routine, name, type) { return shmemi_g_##name(ctx, source, pe, 0, routine); }
 
 /* put and get of elements of a type; one element is an access of that type */
 
-#define SHMEMI_DEFINE_COPY(operation, type, single, several)                                    \
+#define SHMEMI_DEFINE_COPY(operation, kind, type, single, several)                              \
     SHMEMI_INLINE void operation(shmem_ctx_t ctx, type *dest, const type *source, size_t nelems, \
                                  int pe, void (*plain)(type *, const type *, size_t, int),      \
                                  void (*with_ctx)(shmem_ctx_t, type *, const type *, size_t, int), \
@@ -386,6 +419,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
         const int one = __builtin_constant_p(nelems) && nelems == 1;                            \
         SHMEMI_BEFORE(one, pe);                                                                 \
         if (SHMEMI_IS_FAST()) {                                                                 \
+            SHMEMI_COUNTED(kind, nelems * sizeof(type), pe);                                    \
             if (one)                                                                            \
                 single;                                                                         \
             else                                                                                \
@@ -398,7 +432,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
     }
 
 #define SHMEMI_DEFINE_PUT(name, type)                                                           \
-    SHMEMI_DEFINE_COPY(shmemi_put_##name, type, SHMEMI_STORE(type, shmemi_at(dest, pe), *source),\
+    SHMEMI_DEFINE_COPY(shmemi_put_##name, PUT, type, SHMEMI_STORE(type, shmemi_at(dest, pe), *source),\
                        shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type), pe, nbi))
 #define SHMEMI_PUT(routine, name, type) \
     { shmemi_put_##name(0, dest, source, nelems, pe, routine, 0, 0); }
@@ -410,7 +444,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
     { shmemi_put_##name(ctx, dest, source, nelems, pe, 0, routine, 1); }
 
 #define SHMEMI_DEFINE_GET(name, type)                                                           \
-    SHMEMI_DEFINE_COPY(shmemi_get_##name, type, SHMEMI_FETCH(type, dest, shmemi_at(source, pe)),\
+    SHMEMI_DEFINE_COPY(shmemi_get_##name, GET, type, SHMEMI_FETCH(type, dest, shmemi_at(source, pe)),\
                        shmemi_load(dest, source, nelems * sizeof(type), pe, nbi))
 #define SHMEMI_GET(routine, name, type) \
     { shmemi_get_##name(0, dest, source, nelems, pe, routine, 0, 0); }
@@ -423,21 +457,22 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
 
 /* put and get of elements of a size */
 
-#define SHMEMI_DEFINE_COPY_SIZE(operation, fast)                                                \
+#define SHMEMI_DEFINE_COPY_SIZE(operation, kind, fast)                                          \
     SHMEMI_INLINE void operation(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, \
                                  int pe, void (*plain)(void *, const void *, size_t, int),      \
                                  void (*with_ctx)(shmem_ctx_t, void *, const void *, size_t, int), \
                                  size_t size, int nbi) {                                        \
         SHMEMI_BEFORE_COPY(pe);                                                                 \
         if (SHMEMI_IS_FAST()) {                                                                 \
+            SHMEMI_COUNTED(kind, nelems * size, pe);                                            \
             fast;                                                                               \
         } else {                                                                                \
             SHMEMI_LIBRARY((dest, source, nelems, pe))                                          \
             SHMEMI_CALLED(pe);                                                                  \
         }                                                                                       \
     }
-SHMEMI_DEFINE_COPY_SIZE(shmemi_put_size, shmemi_store(shmemi_at(dest, pe), source, nelems * size, pe, nbi))
-SHMEMI_DEFINE_COPY_SIZE(shmemi_get_size, shmemi_load(dest, source, nelems * size, pe, nbi))
+SHMEMI_DEFINE_COPY_SIZE(shmemi_put_size, PUT, shmemi_store(shmemi_at(dest, pe), source, nelems * size, pe, nbi))
+SHMEMI_DEFINE_COPY_SIZE(shmemi_get_size, GET, shmemi_load(dest, source, nelems * size, pe, nbi))
 #define SHMEMI_PUT_SIZE(routine, size) \
     { shmemi_put_size(0, dest, source, nelems, pe, routine, 0, size, 0); }
 #define SHMEMI_PUT_SIZE_NBI(routine, size) \
@@ -483,9 +518,11 @@ SHMEMI_INLINE void shmemi_blocks(void *dest, const void *source, ptrdiff_t dst, 
 }
 
 #define SHMEMI_STRIDED_PUT(type)                                         \
+    SHMEMI_COUNTED(PUT, nelems * sizeof(type), pe);                      \
     SHMEMI_STRIDED(type, shmemi_at(dest, pe), source, dst, sst, nelems); \
     SHMEMI_BARRIER()
 #define SHMEMI_STRIDED_GET(type)                                         \
+    SHMEMI_COUNTED(GET, nelems * sizeof(type), pe);                      \
     SHMEMI_BARRIER();                                                    \
     SHMEMI_STRIDED(type, dest, shmemi_at(source, pe), dst, sst, nelems); \
     SHMEMI_BARRIER()
@@ -570,8 +607,9 @@ SHMEMI_DEFINE_IGET_SIZE(16)
     SHMEMI_DEFINE_BLOCKS(shmemi_ctx_##name, before, to, from,                                       \
                          SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
-SHMEMI_DEFINE_BOTH(ibput, (void)0, shmemi_at(dest, pe), source)
-SHMEMI_DEFINE_BOTH(ibget, SHMEMI_BARRIER(), dest, shmemi_at(source, pe))
+SHMEMI_DEFINE_BOTH(ibput, SHMEMI_COUNTED(PUT, bsize * nblocks * size, pe), shmemi_at(dest, pe), source)
+SHMEMI_DEFINE_BOTH(ibget, SHMEMI_COUNTED(GET, bsize * nblocks * size, pe); SHMEMI_BARRIER(), dest,
+                   shmemi_at(source, pe))
 
 #define SHMEMI_BLOCKS(operation, routine, size) \
     { operation(dest, source, dst, sst, bsize, nblocks, pe, size, (shmemi_function *)routine); }

@@ -5,11 +5,19 @@
  * SHMEMI_DEFINE_ATOMIC_ADD(long, long) defines the typed operation shmemi_add_long;
  * SHMEMI_ATOMIC_ADD and SHMEMI_CTX_ATOMIC_ADD define routines that call it. */
 
+/* Typed operations that count as atomic ones. */
+#define SHMEMI_ATOMIC_VOID(type, operation, params, types, args, fast)                          \
+    SHMEMI_TYPED_VOID(operation, params, types, args,                                           \
+                      SHMEMI_COUNTED(ATOMIC, sizeof(type), pe); fast)
+#define SHMEMI_ATOMIC_VALUE(operation, type, params, types, args, fast)                         \
+    SHMEMI_TYPED_VALUE(operation, type, params, types, args,                                    \
+                       SHMEMI_COUNTED(ATOMIC, sizeof(type), pe); { fast; })
+
 /* Loads, stores and swaps, of floating-point types too. A set orders the accesses before it
  * and a fetch those after it; both cost a plain store and load on most CPUs. */
 
 #define SHMEMI_DEFINE_ATOMIC_SET(name, type)                                                    \
-    SHMEMI_TYPED_VOID(shmemi_set_##name, (type *dest, type value, int pe),                      \
+    SHMEMI_ATOMIC_VOID(type, shmemi_set_##name, (type *dest, type value, int pe),                      \
         (type *, type, int), (dest, value, pe),                                                 \
         __atomic_store((type *)shmemi_at(dest, pe), &value, __ATOMIC_RELEASE))
 #define SHMEMI_ATOMIC_SET(routine, name, type) \
@@ -18,7 +26,7 @@
     { shmemi_set_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH(name, type)                                                  \
-    SHMEMI_TYPED_VALUE(shmemi_fetch_##name, type, (const type *source, int pe),                 \
+    SHMEMI_ATOMIC_VALUE(shmemi_fetch_##name, type, (const type *source, int pe),                 \
         (const type *, int), (source, pe),                                                      \
         type old;                                                                               \
         __atomic_load((type *)shmemi_at(source, pe), &old, __ATOMIC_ACQUIRE);                   \
@@ -29,7 +37,7 @@
     { return shmemi_fetch_##name(ctx, source, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_NBI(name, type)                                              \
-    SHMEMI_TYPED_VOID(shmemi_fetch_nbi_##name, (type *fetch, const type *source, int pe),       \
+    SHMEMI_ATOMIC_VOID(type, shmemi_fetch_nbi_##name, (type *fetch, const type *source, int pe),       \
         (type *, const type *, int), (fetch, source, pe),                                       \
         __atomic_load((type *)shmemi_at(source, pe), fetch, __ATOMIC_ACQUIRE))
 #define SHMEMI_ATOMIC_FETCH_NBI(routine, name, type) \
@@ -38,7 +46,7 @@
     { shmemi_fetch_nbi_##name(ctx, fetch, source, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_SWAP(name, type)                                                   \
-    SHMEMI_TYPED_VALUE(shmemi_swap_##name, type, (type *dest, type value, int pe),              \
+    SHMEMI_ATOMIC_VALUE(shmemi_swap_##name, type, (type *dest, type value, int pe),              \
         (type *, type, int), (dest, value, pe),                                                 \
         type old;                                                                               \
         __atomic_exchange((type *)shmemi_at(dest, pe), &value, &old, __ATOMIC_SEQ_CST);         \
@@ -49,7 +57,7 @@
     { return shmemi_swap_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_SWAP_NBI(name, type)                                               \
-    SHMEMI_TYPED_VOID(shmemi_swap_nbi_##name, (type *fetch, type *dest, type value, int pe),    \
+    SHMEMI_ATOMIC_VOID(type, shmemi_swap_nbi_##name, (type *fetch, type *dest, type value, int pe),    \
         (type *, type *, type, int), (fetch, dest, value, pe),                                  \
         __atomic_exchange((type *)shmemi_at(dest, pe), &value, fetch, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_SWAP_NBI(routine, name, type) \
@@ -58,7 +66,7 @@
     { shmemi_swap_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_COMPARE_SWAP(name, type)                                           \
-    SHMEMI_TYPED_VALUE(shmemi_compare_swap_##name, type, (type *dest, type cond, type value, int pe),\
+    SHMEMI_ATOMIC_VALUE(shmemi_compare_swap_##name, type, (type *dest, type cond, type value, int pe),\
         (type *, type, type, int), (dest, cond, value, pe),                                     \
         __atomic_compare_exchange_n((type *)shmemi_at(dest, pe), &cond, value, 0,               \
                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                        \
@@ -69,7 +77,7 @@
     { return shmemi_compare_swap_##name(ctx, dest, cond, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_COMPARE_SWAP_NBI(name, type)                                       \
-    SHMEMI_TYPED_VOID(shmemi_compare_swap_nbi_##name, (type *fetch, type *dest, type cond, type value, int pe),\
+    SHMEMI_ATOMIC_VOID(type, shmemi_compare_swap_nbi_##name, (type *fetch, type *dest, type cond, type value, int pe),\
         (type *, type *, type, type, int), (fetch, dest, cond, value, pe),                      \
         __atomic_compare_exchange_n((type *)shmemi_at(dest, pe), &cond, value, 0,               \
                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                        \
@@ -82,14 +90,14 @@
 /* Arithmetic and bits: the builtins return the old value. */
 
 #define SHMEMI_DEFINE_ATOMIC_INC(name, type)                                                    \
-    SHMEMI_TYPED_VOID(shmemi_inc_##name, (type *dest, int pe),                                  \
+    SHMEMI_ATOMIC_VOID(type, shmemi_inc_##name, (type *dest, int pe),                                  \
         (type *, int), (dest, pe),                                                              \
         __atomic_fetch_add((type *)shmemi_at(dest, pe), 1, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_INC(routine, name, type) { shmemi_inc_##name(0, dest, pe, routine, 0); }
 #define SHMEMI_CTX_ATOMIC_INC(routine, name, type) { shmemi_inc_##name(ctx, dest, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_INC(name, type)                                              \
-    SHMEMI_TYPED_VALUE(shmemi_fetch_inc_##name, type, (type *dest, int pe),                     \
+    SHMEMI_ATOMIC_VALUE(shmemi_fetch_inc_##name, type, (type *dest, int pe),                     \
         (type *, int), (dest, pe),                                                              \
         return __atomic_fetch_add((type *)shmemi_at(dest, pe), 1, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_FETCH_INC(routine, name, type) \
@@ -98,7 +106,7 @@
     { return shmemi_fetch_inc_##name(ctx, dest, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_INC_NBI(name, type)                                          \
-    SHMEMI_TYPED_VOID(shmemi_fetch_inc_nbi_##name, (type *fetch, type *dest, int pe),           \
+    SHMEMI_ATOMIC_VOID(type, shmemi_fetch_inc_nbi_##name, (type *fetch, type *dest, int pe),           \
         (type *, type *, int), (fetch, dest, pe),                                               \
         *fetch = __atomic_fetch_add((type *)shmemi_at(dest, pe), 1, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_FETCH_INC_NBI(routine, name, type) \
@@ -107,7 +115,7 @@
     { shmemi_fetch_inc_nbi_##name(ctx, fetch, dest, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_ADD(name, type)                                                    \
-    SHMEMI_TYPED_VOID(shmemi_add_##name, (type *dest, type value, int pe),                      \
+    SHMEMI_ATOMIC_VOID(type, shmemi_add_##name, (type *dest, type value, int pe),                      \
         (type *, type, int), (dest, value, pe),                                                 \
         __atomic_fetch_add((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_ADD(routine, name, type) \
@@ -116,7 +124,7 @@
     { shmemi_add_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_ADD(name, type)                                              \
-    SHMEMI_TYPED_VALUE(shmemi_fetch_add_##name, type, (type *dest, type value, int pe),         \
+    SHMEMI_ATOMIC_VALUE(shmemi_fetch_add_##name, type, (type *dest, type value, int pe),         \
         (type *, type, int), (dest, value, pe),                                                 \
         return __atomic_fetch_add((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_FETCH_ADD(routine, name, type) \
@@ -125,7 +133,7 @@
     { return shmemi_fetch_add_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_ADD_NBI(name, type)                                          \
-    SHMEMI_TYPED_VOID(shmemi_fetch_add_nbi_##name, (type *fetch, type *dest, type value, int pe),\
+    SHMEMI_ATOMIC_VOID(type, shmemi_fetch_add_nbi_##name, (type *fetch, type *dest, type value, int pe),\
         (type *, type *, type, int), (fetch, dest, value, pe),                                  \
         *fetch = __atomic_fetch_add((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_FETCH_ADD_NBI(routine, name, type) \
@@ -134,7 +142,7 @@
     { shmemi_fetch_add_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_AND(name, type)                                                    \
-    SHMEMI_TYPED_VOID(shmemi_and_##name, (type *dest, type value, int pe),                      \
+    SHMEMI_ATOMIC_VOID(type, shmemi_and_##name, (type *dest, type value, int pe),                      \
         (type *, type, int), (dest, value, pe),                                                 \
         __atomic_fetch_and((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_AND(routine, name, type) \
@@ -143,7 +151,7 @@
     { shmemi_and_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_AND(name, type)                                              \
-    SHMEMI_TYPED_VALUE(shmemi_fetch_and_##name, type, (type *dest, type value, int pe),         \
+    SHMEMI_ATOMIC_VALUE(shmemi_fetch_and_##name, type, (type *dest, type value, int pe),         \
         (type *, type, int), (dest, value, pe),                                                 \
         return __atomic_fetch_and((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_FETCH_AND(routine, name, type) \
@@ -152,7 +160,7 @@
     { return shmemi_fetch_and_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_AND_NBI(name, type)                                          \
-    SHMEMI_TYPED_VOID(shmemi_fetch_and_nbi_##name, (type *fetch, type *dest, type value, int pe),\
+    SHMEMI_ATOMIC_VOID(type, shmemi_fetch_and_nbi_##name, (type *fetch, type *dest, type value, int pe),\
         (type *, type *, type, int), (fetch, dest, value, pe),                                  \
         *fetch = __atomic_fetch_and((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_FETCH_AND_NBI(routine, name, type) \
@@ -161,7 +169,7 @@
     { shmemi_fetch_and_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_OR(name, type)                                                     \
-    SHMEMI_TYPED_VOID(shmemi_or_##name, (type *dest, type value, int pe),                       \
+    SHMEMI_ATOMIC_VOID(type, shmemi_or_##name, (type *dest, type value, int pe),                       \
         (type *, type, int), (dest, value, pe),                                                 \
         __atomic_fetch_or((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_OR(routine, name, type) { shmemi_or_##name(0, dest, value, pe, routine, 0); }
@@ -169,7 +177,7 @@
     { shmemi_or_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_OR(name, type)                                               \
-    SHMEMI_TYPED_VALUE(shmemi_fetch_or_##name, type, (type *dest, type value, int pe),          \
+    SHMEMI_ATOMIC_VALUE(shmemi_fetch_or_##name, type, (type *dest, type value, int pe),          \
         (type *, type, int), (dest, value, pe),                                                 \
         return __atomic_fetch_or((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_FETCH_OR(routine, name, type) \
@@ -178,7 +186,7 @@
     { return shmemi_fetch_or_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_OR_NBI(name, type)                                           \
-    SHMEMI_TYPED_VOID(shmemi_fetch_or_nbi_##name, (type *fetch, type *dest, type value, int pe),\
+    SHMEMI_ATOMIC_VOID(type, shmemi_fetch_or_nbi_##name, (type *fetch, type *dest, type value, int pe),\
         (type *, type *, type, int), (fetch, dest, value, pe),                                  \
         *fetch = __atomic_fetch_or((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_FETCH_OR_NBI(routine, name, type) \
@@ -187,7 +195,7 @@
     { shmemi_fetch_or_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_XOR(name, type)                                                    \
-    SHMEMI_TYPED_VOID(shmemi_xor_##name, (type *dest, type value, int pe),                      \
+    SHMEMI_ATOMIC_VOID(type, shmemi_xor_##name, (type *dest, type value, int pe),                      \
         (type *, type, int), (dest, value, pe),                                                 \
         __atomic_fetch_xor((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_XOR(routine, name, type) \
@@ -196,7 +204,7 @@
     { shmemi_xor_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_XOR(name, type)                                              \
-    SHMEMI_TYPED_VALUE(shmemi_fetch_xor_##name, type, (type *dest, type value, int pe),         \
+    SHMEMI_ATOMIC_VALUE(shmemi_fetch_xor_##name, type, (type *dest, type value, int pe),         \
         (type *, type, int), (dest, value, pe),                                                 \
         return __atomic_fetch_xor((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_FETCH_XOR(routine, name, type) \
@@ -205,7 +213,7 @@
     { return shmemi_fetch_xor_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_XOR_NBI(name, type)                                          \
-    SHMEMI_TYPED_VOID(shmemi_fetch_xor_nbi_##name, (type *fetch, type *dest, type value, int pe),\
+    SHMEMI_ATOMIC_VOID(type, shmemi_fetch_xor_nbi_##name, (type *fetch, type *dest, type value, int pe),\
         (type *, type *, type, int), (fetch, dest, value, pe),                                  \
         *fetch = __atomic_fetch_xor((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
 #define SHMEMI_ATOMIC_FETCH_XOR_NBI(routine, name, type) \

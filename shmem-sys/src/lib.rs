@@ -11,6 +11,7 @@
 #[macro_use]
 mod entry;
 mod generated;
+mod inline_counts;
 mod interposition;
 mod long_double;
 mod native;

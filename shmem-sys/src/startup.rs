@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ferroshmem_core::api::hooks::{self, Hooks};
 use ferroshmem_core::api::setup;
 
-use crate::{interposition, native, objects};
+use crate::{inline_counts, interposition, native, objects};
 
 unsafe extern "C" {
     fn shmemi_line_buffer_stdout();
@@ -32,6 +32,7 @@ pub(crate) extern "C" fn prepare() {
         native_ordered: native::ordered,
         native_pending: native::pending,
         native_required,
+        inline_counts: inline_counts::counts,
         line_buffer_stdout,
         misfit: objects::misfit,
         interposed: interposition::interposed,

@@ -1,6 +1,7 @@
 //! What the C library around this crate lends to it.
 
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
 
 /// The facts behind the inlined fast path: address on PE `pes[i]` = address on `pes[me]` +
 /// (i - me) << log2_stride.
@@ -19,6 +20,17 @@ pub struct Native {
     pub own_by_calls: bool,
 }
 
+/// What a program has counted of the operations on a PE that are inlined into it, by kind: puts, puts of at most 8 bytes,
+/// gets, atomics. The program adds without atomic instructions.
+#[derive(Debug)]
+#[repr(C)]
+pub struct InlineCount {
+    /// Operations.
+    pub operations: [AtomicU64; 4],
+    /// Their bytes.
+    pub bytes: [AtomicU64; 4],
+}
+
 /// Functions of the C library.
 #[derive(Debug, Clone, Copy)]
 pub struct Hooks {
@@ -35,6 +47,8 @@ pub struct Hooks {
     pub native_pending: fn(bool),
     /// Whether the program cannot run without the fast path.
     pub native_required: fn() -> bool,
+    /// What the program counts of its inlined operations, of PE r in element r modulo the length; None if it does not.
+    pub inline_counts: fn() -> Option<&'static [InlineCount]>,
     /// Makes C's `stdout` line buffered if the program has not used it yet.
     pub line_buffer_stdout: fn(),
     /// Why the program, as it is linked, cannot run with this library.

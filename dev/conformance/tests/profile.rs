@@ -44,8 +44,13 @@ fn main() {
     suite.add("profile::deleted".to_owned(), deleted);
     suite.add("profile::static".to_owned(), in_static_program);
     suite.add("profile::off".to_owned(), nothing_is_recorded);
-    suite.add("counters::on".to_owned(), |s| counts(s, "on"));
-    suite.add("counters::off".to_owned(), |s| counts(s, "off"));
+    suite.add("profile::counted_inline".to_owned(), counted_inline);
+    for how in ["on", "off"] {
+        suite.add(format!("counters::{how}"), move |s| counts(s, how, &[]));
+        suite.add(format!("counters::{how}-inline"), move |s| {
+            counts(s, how, &["-DSHMEM_COUNT"])
+        });
+    }
     suite.add("counters::live".to_owned(), counts_live);
     suite.add("counters::unwritable".to_owned(), counters_unwritable);
     suite.add("trace::formats".to_owned(), formats);
@@ -160,6 +165,27 @@ fn many_short(s: &Setting) -> Result<()> {
     job.expect_success(&s.prefix, &s.scratch)?;
     let text = fs::read_to_string(page)?;
     ensure!(text.contains("they were inlined again"), "not said");
+    Ok(())
+}
+
+/// Operations that the program counts itself stay inlined, and all are in the page.
+fn counted_inline(s: &Setting) -> Result<()> {
+    let page = file(s, "counted.html");
+    let option = format!("--profile={page}");
+    let all = ["-n", "2", option.as_str()];
+    let job = Job::new(2, &program(s, &["-DSHMEM_COUNT"])?)
+        .options(&all)
+        .args(&["short"]);
+    job.expect_success(&s.prefix, &s.scratch)?;
+    let text = fs::read_to_string(page)?;
+    ensure!(
+        text.contains("compiled with -DSHMEM_COUNT") && !text.contains("inlined again"),
+        "not said"
+    );
+    ensure!(
+        text.contains("puts, inlined") && text.contains("3000000"),
+        "not counted: {text}"
+    );
     Ok(())
 }
 
@@ -333,14 +359,16 @@ fn full_disk(s: &Setting) -> Result<()> {
     Ok(())
 }
 
-fn counter_program(s: &Setting) -> Result<PathBuf> {
-    let build = Build::new("diagnosis/counters.c", Compiler::Gcc).flags(&["-O2"]);
+fn counter_program(s: &Setting, flags: &[&str]) -> Result<PathBuf> {
+    let build = Build::new("diagnosis/counters.c", Compiler::Gcc)
+        .flags(&["-O2"])
+        .flags(flags);
     build.run(&s.prefix, &s.cache)
 }
 
-fn counts(s: &Setting, how: &str) -> Result<()> {
+fn counts(s: &Setting, how: &str, flags: &[&str]) -> Result<()> {
     let value = if how == "on" { "1" } else { "0" };
-    let job = Job::new(3, &counter_program(s)?).args(&[how]);
+    let job = Job::new(3, &counter_program(s, flags)?).args(&[how]);
     let job = job.env("SHMEM_COUNTERS", value);
     job.expect_success(&s.prefix, &s.scratch).map(|_| ())
 }
@@ -352,7 +380,7 @@ fn counts_live(s: &Setting) -> Result<()> {
     let _ = fs::remove_file(&end);
     // Free a moment ago.
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let job = Job::new(2, &counter_program(s)?)
+    let job = Job::new(2, &counter_program(s, &[])?)
         .options(&[
             "-n",
             "2",

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use crate::failure::fatal::fatal;
 use crate::job::counters::Count;
-use crate::profiling::Kind;
-use crate::profiling::counters;
 use crate::profiling::totals::{GROUPS, sum};
+use crate::profiling::{self, Kind};
 use crate::runtime;
 
 /// What is read of a counter: `SHMEMX_COUNTER_OPERATIONS`, `_BYTES`, `_NANOSECONDS`.
@@ -42,24 +41,24 @@ pub fn read(routine: &'static str, kind: c_int, quantity: c_int) -> u64 {
         operations,
         bytes,
         ns,
-    } = sum(kinds, counters::count);
+    } = sum(kinds, profiling::count);
     [operations, bytes, ns][quantity as usize]
 }
 
 /// Begins again at zero.
 pub fn reset(routine: &'static str) {
     runtime::get(routine);
-    counters::reset();
+    profiling::reset_counters();
 }
 
 /// The same, where the library need not be initialised.
 pub fn reset_all() {
-    counters::reset();
+    profiling::reset_counters();
 }
 
 /// Calls, bytes and time of a kind of `SHMEMX_COUNTER_*`.
 pub fn totals(kind: usize) -> (u64, u64, Duration) {
-    let count = sum(kinds(kind).unwrap_or_default(), counters::count);
+    let count = sum(kinds(kind).unwrap_or_default(), profiling::count);
     (
         count.operations,
         count.bytes,

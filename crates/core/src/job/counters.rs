@@ -38,10 +38,10 @@ pub struct Count {
 }
 
 impl Counters {
-    /// Adds a call that has ended.
-    pub fn add(&self, kind: Kind, bytes: u64, ns: u64) {
+    /// Adds calls that have ended.
+    pub fn add(&self, kind: Kind, operations: u64, bytes: u64, ns: u64) {
         let counter = &self.kinds[kind as usize];
-        counter.operations.fetch_add(1, Ordering::Relaxed);
+        counter.operations.fetch_add(operations, Ordering::Relaxed);
         counter.bytes.fetch_add(bytes, Ordering::Relaxed);
         counter.ns.fetch_add(ns, Ordering::Relaxed);
     }

@@ -12,7 +12,8 @@ use crate::wait::POLICY;
 
 /// The facts for the inlined fast path, None if every call is to go through the library.
 pub(super) fn native(node: &Node, hooks: &hooks::Hooks) -> Option<Native> {
-    if profiling::is_on() && !(hooks.native_required)() {
+    let is_seen = profiling::is_on() && !profiling::are_inlined_counted();
+    if is_seen && !(hooks.native_required)() {
         debug(|| "fast path off: calls are recorded".to_owned());
         return None;
     }

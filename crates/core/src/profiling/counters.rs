@@ -25,20 +25,20 @@ pub(super) fn start(counters: &'static Counters) {
     COUNTERS.store(ptr::from_ref(counters).cast_mut(), Ordering::Release);
 }
 
-/// Adds a call that has ended.
-pub(super) fn add(kind: Kind, bytes: usize, ns: u64) {
+/// Adds calls that have ended.
+pub(super) fn add(kind: Kind, operations: u64, bytes: u64, ns: u64) {
     if let Some(counters) = counters() {
-        counters.add(kind, bytes as u64, ns);
+        counters.add(kind, operations, bytes, ns);
     }
 }
 
 /// What was counted of `kind`; zeros while calls are not counted.
-pub(crate) fn count(kind: Kind) -> Count {
+pub(super) fn count(kind: Kind) -> Count {
     counters().map_or_else(Count::default, |counters| counters.of(kind))
 }
 
 /// Begins again at zero.
-pub(crate) fn reset() {
+pub(super) fn reset() {
     if let Some(counters) = counters() {
         counters.reset();
     }

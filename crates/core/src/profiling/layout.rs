@@ -57,10 +57,11 @@ pub mod header {
     /// Calls from more places than there is room for.
     pub const SITES_LOST: usize = 24;
     /// Whether operations that are inlined into the program are missing: none, all ([`ALWAYS_INLINED`]), or those after
-    /// there had been too many ([`INLINED_AGAIN`]).
+    /// there had been too many ([`INLINED_AGAIN`]); or counted by the program itself ([`COUNTED_INLINE`]).
     pub const INLINED: usize = 25;
     pub const ALWAYS_INLINED: u64 = 1;
     pub const INLINED_AGAIN: u64 = 2;
+    pub const COUNTED_INLINE: u64 = 3;
     /// When that was.
     pub const INLINED_AT: usize = 26;
     /// Host name and boot id: text of so many words.

@@ -8,6 +8,7 @@
 mod call_site;
 mod clock;
 pub(crate) mod counters;
+mod inlined;
 pub mod layout;
 mod recorder;
 pub mod totals;
@@ -18,9 +19,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use self::layout::Kind;
+use self::layout::header;
 use self::recorder::{Place, Recorder};
 use crate::config::ProfilingSettings;
 use crate::failure::fatal::warn;
+use crate::job::counters::Count;
 use crate::node::Node;
 use crate::team::Members;
 
@@ -94,10 +97,14 @@ fn recorder() -> Option<&'static Recorder> {
 pub(crate) fn start(
     node: &Node,
     settings: &ProfilingSettings,
-    inlined: bool,
+    is_inlined: bool,
     inline: fn() -> bool,
 ) -> bool {
     let _ = INLINE.set(inline);
+    let has_trace = settings.directory.is_some() && settings.trace.is_some();
+    if (settings.counters || settings.directory.is_some()) && (!has_trace || is_inlined) {
+        inlined::start(node);
+    }
     if settings.counters || settings.directory.is_some() {
         clock::start();
     }
@@ -105,10 +112,10 @@ pub(crate) fn start(
         counters::start(&node.job.control.pe_block(node.job.index).counters);
         ON.store(true, Ordering::Release);
     }
-    start_record(node, settings, inlined) || settings.counters
+    start_record(node, settings, is_inlined) || settings.counters
 }
 
-fn start_record(node: &Node, settings: &ProfilingSettings, inlined: bool) -> bool {
+fn start_record(node: &Node, settings: &ProfilingSettings, is_inlined: bool) -> bool {
     let Some(folder) = &settings.directory else {
         return false;
     };
@@ -125,14 +132,47 @@ fn start_record(node: &Node, settings: &ProfilingSettings, inlined: bool) -> boo
         }
     });
     if let Some(recorder) = recorder {
-        recorder.begin(inlined);
+        recorder.begin(match (inlined::are_counted(), is_inlined) {
+            (true, _) => header::COUNTED_INLINE,
+            (false, true) => header::ALWAYS_INLINED,
+            (false, false) => 0,
+        });
         ON.store(true, Ordering::Release);
     }
     recorder.is_some()
 }
 
+/// Whether the program counts its inlined operations, so that they need not be calls.
+pub(crate) fn are_inlined_counted() -> bool {
+    inlined::are_counted()
+}
+
+/// Adds what the program has counted of its inlined operations.
+#[cold]
+fn collect_inlined(now: u64) {
+    inlined::collect(now, |added| {
+        counters::add(added.kind, added.operations, added.bytes, 0);
+        if let Some(recorder) = recorder() {
+            recorder.add_inlined(&added);
+        }
+    });
+}
+
+/// What was counted of `kind`, inlined operations included.
+pub(crate) fn count(kind: Kind) -> Count {
+    collect_inlined(clock::now());
+    counters::count(kind)
+}
+
+/// The counters begin again at zero.
+pub(crate) fn reset_counters() {
+    collect_inlined(clock::now());
+    counters::reset();
+}
+
 /// All PEs have entered `shmem_finalize` at `entered`, and left its synchronisation now.
 pub(crate) fn stop(entered: u64) {
+    collect_inlined(clock::now());
     if let Some(recorder) = recorder() {
         recorder.end(entered);
     }
@@ -197,12 +237,16 @@ pub fn end() {
         return;
     };
     let end = clock::now();
-    counters::add(operation.kind, operation.bytes, end.saturating_sub(begin));
+    let ns = end.saturating_sub(begin);
+    counters::add(operation.kind, 1, operation.bytes as u64, ns);
     if let Some(recorder) = recorder() {
         recorder.add(&operation, site, begin, end);
         if recorder.is_costly(end) {
             inline_again(recorder, end);
         }
+    }
+    if inlined::are_due(end) {
+        collect_inlined(end);
     }
 }
 

@@ -14,6 +14,7 @@ use rustix::io::Errno;
 
 use super::call_site::CallSites;
 use super::clock;
+use super::inlined::Added;
 use super::layout::{
     Kind, Layout, MAGIC, SITES, WORD, collective, event, header, object, peer, site, sizes, team,
 };
@@ -156,7 +157,7 @@ impl Recorder {
     }
 
     /// The time in the program begins.
-    pub(super) fn begin(&self, inlined: bool) {
+    pub(super) fn begin(&self, inlined: u64) {
         let now = clock::now();
         let realtime = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         self.main_thread
@@ -167,7 +168,7 @@ impl Recorder {
             let realtime = realtime.map_or(0, |time| time.as_nanos() as u64);
             self.set(header::REALTIME, realtime);
         }
-        self.set(header::INLINED, inlined.into());
+        self.set(header::INLINED, inlined);
     }
 
     /// It ends.
@@ -460,6 +461,28 @@ impl Recorder {
             return;
         }
         self.add_to(site + site::OTHER_TARGETS, 1);
+    }
+
+    /// Adds operations that the program has counted itself.
+    pub(super) fn add_inlined(&self, added: &Added) {
+        let (name, count, sum) = match added.kind {
+            Kind::Put => ("puts, inlined", peer::PUTS, Some(peer::PUT_BYTES)),
+            Kind::Get => ("gets, inlined", peer::GETS, Some(peer::GET_BYTES)),
+            _ => ("atomics, inlined", peer::ATOMICS, None),
+        };
+        let index = self.find_site((name.as_ptr().addr() as u64, 2), name, added.kind, None);
+        let _busy = self.lock();
+        let at = self.layout.sites().start + index as usize * site::WORDS;
+        self.add_to(at + site::CALLS, added.operations);
+        self.add_to(at + site::BYTES, added.bytes);
+        let peer = self.layout.peers().start + added.pe * peer::WORDS;
+        self.add_to(peer + count, added.operations);
+        if let Some(sum) = sum {
+            self.add_to(peer + sum, added.bytes);
+        }
+        if added.are_updates {
+            self.add_to(peer + peer::UPDATES, added.operations);
+        }
     }
 
     /// The place of the team, and the number of its collective that has just ended.

@@ -97,6 +97,8 @@ pub struct Analysis {
     pub heap_size: u64,
     /// Whether operations that are inlined are missing.
     pub inlined: bool,
+    /// Whether the program has counted them itself.
+    pub counted_inline: bool,
     /// PEs of which those are missing that they made after too many, and after how long the first did.
     pub inlined_again: Option<(usize, u64)>,
 }
@@ -180,9 +182,8 @@ impl Analysis {
                 .map(|r| r.header(header::HEAP_SIZE))
                 .max()
                 .unwrap_or(0),
-            inlined: records
-                .iter()
-                .any(|r| r.header(header::INLINED) == header::ALWAYS_INLINED),
+            inlined: any_inlined(records, header::ALWAYS_INLINED),
+            counted_inline: any_inlined(records, header::COUNTED_INLINE),
             inlined_again: inlined_again(records),
         }
     }
@@ -209,6 +210,10 @@ fn times(record: &PeRecord, waiting: u64) -> PeTimes {
         died: !record.is_complete(),
         heap: record.header(header::HEAP_MOST),
     }
+}
+
+fn any_inlined(records: &[PeRecord], how: u64) -> bool {
+    records.iter().any(|r| r.header(header::INLINED) == how)
 }
 
 fn inlined_again(records: &[PeRecord]) -> Option<(usize, u64)> {

@@ -127,6 +127,7 @@ fn every_linker_links_library_and_programs() {
         "W shmemx_space_malloc",
         "W shfree",
         "B shmemi_native",
+        "B shmemi_counts",
     ] {
         assert!(want.contains(symbol), "no {symbol}");
     }

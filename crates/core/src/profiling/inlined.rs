@@ -1,0 +1,98 @@
+//! Operations that are inlined into the program, and that it counts itself (`-DSHMEM_COUNT`): what it has added since the
+//! last look, which is taken at most ten times a second.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::layout::Kind;
+use crate::hooks::{self, InlineCount};
+use crate::node::Node;
+
+/// Nanoseconds between two looks.
+const INTERVAL: u64 = 100_000_000;
+
+/// Kinds in the order of [`InlineCount`].
+pub(super) const KINDS: [Kind; 4] = [Kind::Put, Kind::Put, Kind::Get, Kind::Atomic];
+
+/// The kind of puts that a PE may wait for.
+const SHORT_PUTS: usize = 1;
+
+/// What was added on a PE.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Added {
+    pub pe: usize,
+    pub kind: Kind,
+    pub operations: u64,
+    pub bytes: u64,
+    /// Whether PEs may wait for them.
+    pub are_updates: bool,
+}
+
+/// The program's counts, and what was seen of them.
+struct Inlined {
+    counts: &'static [InlineCount],
+    /// PEs of this node, whose operations are inlined.
+    pes: &'static [u32],
+    seen: Mutex<Vec<[[u64; 2]; 4]>>,
+    /// When to look again.
+    next: AtomicU64,
+}
+
+static INLINED: OnceLock<Option<Inlined>> = OnceLock::new();
+
+fn inlined() -> Option<&'static Inlined> {
+    INLINED.get()?.as_ref()
+}
+
+/// Looks at the program's counts from now on, if it has any.
+pub(super) fn start(node: &Node) {
+    INLINED.get_or_init(|| {
+        let counts = hooks::get().and_then(|hooks| (hooks.inline_counts)())?;
+        let pes = node.job.placement.local_pes();
+        Some(Inlined {
+            counts,
+            pes,
+            seen: Mutex::new(vec![[[0; 2]; 4]; pes.len()]),
+            next: AtomicU64::new(0),
+        })
+    });
+}
+
+/// Whether the program counts them.
+pub(super) fn are_counted() -> bool {
+    inlined().is_some()
+}
+
+/// Whether it is time for another look.
+#[inline]
+pub(super) fn are_due(now: u64) -> bool {
+    inlined().is_some_and(|inlined| now >= inlined.next.load(Ordering::Relaxed))
+}
+
+/// Hands to `add` what was added since the last look.
+pub(super) fn collect(now: u64, mut add: impl FnMut(Added)) {
+    let Some(inlined) = inlined() else {
+        return;
+    };
+    inlined.next.store(now + INTERVAL, Ordering::Relaxed);
+    let mut seen = inlined.seen.lock().unwrap_or_else(PoisonError::into_inner);
+    for (pe, seen) in inlined.pes.iter().zip(seen.iter_mut()) {
+        let pe = *pe as usize;
+        let count = &inlined.counts[pe % inlined.counts.len()];
+        for (at, kind) in KINDS.into_iter().enumerate() {
+            let now = [&count.operations[at], &count.bytes[at]];
+            let now = now.map(|word| word.load(Ordering::Relaxed));
+            let [operations, bytes] = [0, 1].map(|word| now[word].wrapping_sub(seen[at][word]));
+            seen[at] = now;
+            if operations > 0 {
+                add(Added {
+                    pe,
+                    kind,
+                    operations,
+                    bytes,
+                    are_updates: at == SHORT_PUTS || kind == Kind::Atomic,
+                });
+            }
+        }
+    }
+}
