@@ -10,6 +10,8 @@
 //! ```
 
 mod analysis;
+#[cfg(test)]
+mod browser;
 mod clock;
 mod findings;
 mod page;

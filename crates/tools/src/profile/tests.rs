@@ -18,7 +18,12 @@ const SECOND: u64 = 1_000_000_000;
 impl Job {
     /// PE i is on host `host_of[i]`, whose clocks are a second apart.
     pub(crate) fn new(host_of: &[u64]) -> Self {
-        let layout = Layout::new(host_of.len(), 1 << 16);
+        Self::with_trace(host_of, 1 << 16)
+    }
+
+    /// The same with so many bytes for events of each PE.
+    pub(crate) fn with_trace(host_of: &[u64], bytes: u64) -> Self {
+        let layout = Layout::new(host_of.len(), bytes);
         let of_pe = |(pe, host): (usize, &u64)| {
             let mut words = vec![0; layout.events().end];
             for (at, value) in [
@@ -84,19 +89,28 @@ impl Job {
         words[header::COLLECTIVES_KEPT] = number + 1;
     }
 
-    fn event(&mut self, pe: usize, begin: u64, end: u64, subject: u64) {
-        let words = &mut self.words[pe];
-        let number = words[header::EVENTS_TOTAL];
-        let at = self.layout.newest().start + number as usize * event::WORDS;
-        words[at + event::BEGIN] = begin;
-        words[at + event::END] = end;
-        words[at + event::SITE] = 1 << 32;
-        words[at + event::PE] = subject;
-        words[at + event::BYTES] = 64;
-        words[header::EVENTS_TOTAL] = number + 1;
+    /// When a PE's time begins.
+    pub(crate) fn begin(&self, pe: usize) -> u64 {
+        self.words[pe][header::BEGIN]
     }
 
-    fn records(self) -> Vec<PeRecord> {
+    pub(crate) fn event(&mut self, pe: usize, begin: u64, end: u64, subject: u64) {
+        let words = &mut self.words[pe];
+        let number = words[header::EVENTS_TOTAL] as usize;
+        // A chunk that is full has been written to the ring.
+        let newest = self.layout.newest().start + number % self.layout.chunk() * event::WORDS;
+        let in_ring = self.layout.events().start + number % self.layout.events * event::WORDS;
+        for at in [newest, in_ring] {
+            words[at + event::BEGIN] = begin;
+            words[at + event::END] = end;
+            words[at + event::SITE] = 1 << 32;
+            words[at + event::PE] = subject;
+            words[at + event::BYTES] = 64;
+        }
+        words[header::EVENTS_TOTAL] = number as u64 + 1;
+    }
+
+    pub(crate) fn records(self) -> Vec<PeRecord> {
         let records = self.words.into_iter().map(PeRecord::new);
         records.map(|r| r.expect("a whole record")).collect()
     }
@@ -252,4 +266,16 @@ fn a_trace_in_perfettos_format_is_decoded() {
     let of = |pe: u64, begin, end| (pe, "barrier".to_owned(), begin, end);
     assert_eq!(slices, [of(0, 20, 90), of(1, 80, 90)]);
     assert!(trace.describe().starts_with("a trace of 2 calls"));
+    let mut fields = std::collections::BTreeSet::new();
+    trace::schema::decode("Trace", &bytes, &mut fields);
+    for field in [
+        "TracePacket.timestamp",
+        "TrackEvent.flow_ids",
+        "TrackEvent.terminating_flow_ids",
+        "EventName.name",
+        "ProcessDescriptor.process_name",
+        "ThreadDescriptor.tid",
+    ] {
+        assert!(fields.contains(field), "no {field}: {fields:?}");
+    }
 }

@@ -11,6 +11,8 @@ mod chrome;
 mod flow;
 mod page;
 mod perfetto;
+#[cfg(test)]
+pub(crate) mod schema;
 
 use std::ffi::OsStr;
 use std::io;

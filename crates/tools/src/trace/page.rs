@@ -92,10 +92,15 @@ fn divide(calls: &mut Vec<Call>, most: usize, length: u64) -> Option<Vec<u8>> {
     let at = lengths.len() - most;
     let (_, shortest, _) = lengths.select_nth_unstable(at);
     let shortest = *shortest;
+    let longer = calls.iter().filter(|c| c.end - c.begin > shortest).count();
+    // Of as long ones, the first.
+    let mut room = most - longer;
     let part = (length / PARTS as u64).max(1);
     let mut busy = vec![0_u64; PARTS + 1];
     calls.retain(|c| {
-        let is_kept = c.end - c.begin > shortest;
+        let is_as_long = c.end - c.begin == shortest && room > 0;
+        room -= usize::from(is_as_long);
+        let is_kept = c.end - c.begin > shortest || is_as_long;
         if !is_kept {
             busy[((c.begin / part) as usize).min(PARTS)] += c.end - c.begin;
         }

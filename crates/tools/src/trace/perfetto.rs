@@ -107,8 +107,8 @@ pub(super) struct ProcessDescriptor {
 pub(super) struct ThreadDescriptor {
     #[prost(int32, optional, tag = "1")]
     pub pid: Option<i32>,
-    #[prost(int32, optional, tag = "2")]
-    pub tid: Option<i32>,
+    #[prost(int64, optional, tag = "2")]
+    pub tid: Option<i64>,
     #[prost(string, optional, tag = "5")]
     pub thread_name: Option<String>,
 }
@@ -184,7 +184,7 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
                 parent_uuid: Some(process),
                 thread: Some(ThreadDescriptor {
                     pid: Some(pe as i32 + 1),
-                    tid: Some(((pe as i32 + 1) << 8) + thread as i32),
+                    tid: Some(((pe as i64 + 1) << 8) + i64::from(thread)),
                     thread_name: Some(format!("thread {thread}")),
                 }),
                 ..TrackDescriptor::default()
