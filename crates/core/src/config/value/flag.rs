@@ -1,0 +1,118 @@
+//! Values that switch something on or off.
+
+use std::ffi::OsString;
+
+use super::{ConfigError, ValueType, text};
+use crate::config::environment::Environment;
+
+/// Set, to any value, or unset.
+#[derive(Debug)]
+pub struct Switch;
+
+impl ValueType for Switch {
+    type Value = bool;
+
+    fn accepts(&self) -> String {
+        "any value".to_owned()
+    }
+
+    fn default(&self) -> String {
+        "unset".to_owned()
+    }
+
+    fn read(
+        &self,
+        _: &'static str,
+        given: Option<OsString>,
+        _: &Environment<'_>,
+    ) -> Result<bool, ConfigError> {
+        Ok(given.is_some())
+    }
+}
+
+/// 0 or 1.
+#[derive(Debug)]
+pub struct Flag {
+    /// Where the variable is unset or empty.
+    pub default: bool,
+}
+
+impl ValueType for Flag {
+    type Value = bool;
+
+    fn accepts(&self) -> String {
+        "0 or 1".to_owned()
+    }
+
+    fn default(&self) -> String {
+        u8::from(self.default).to_string()
+    }
+
+    fn read(
+        &self,
+        variable: &'static str,
+        given: Option<OsString>,
+        _: &Environment<'_>,
+    ) -> Result<bool, ConfigError> {
+        let Some(value) = text(given) else {
+            return Ok(self.default);
+        };
+        match value.trim() {
+            "" => Ok(self.default),
+            "0" | "no" | "off" | "false" => Ok(false),
+            "1" | "yes" | "on" | "true" => Ok(true),
+            _ => Err(ConfigError::Flag { variable, value }),
+        }
+    }
+}
+
+/// 0 or 1, or neither.
+#[derive(Debug)]
+pub struct OptionalFlag {
+    /// What holds where the variable is unset or empty.
+    pub unset: &'static str,
+}
+
+impl ValueType for OptionalFlag {
+    /// None where the variable is unset or empty.
+    type Value = Option<bool>;
+
+    fn accepts(&self) -> String {
+        Flag { default: false }.accepts()
+    }
+
+    fn default(&self) -> String {
+        self.unset.to_owned()
+    }
+
+    fn read(
+        &self,
+        variable: &'static str,
+        given: Option<OsString>,
+        environment: &Environment<'_>,
+    ) -> Result<Option<bool>, ConfigError> {
+        let given = given.filter(|value| !value.to_string_lossy().trim().is_empty());
+        let flag = Flag { default: false };
+        let read = |value| flag.read(variable, Some(value), environment);
+        given.map(read).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::table::HUGE_PAGES;
+    use crate::config::value::tests::read;
+
+    #[test]
+    fn optional_flags_know_three_states() {
+        for (value, expected) in [
+            ("", None),
+            (" ", None),
+            ("0", Some(false)),
+            ("on", Some(true)),
+        ] {
+            assert_eq!(read(&HUGE_PAGES, value), Ok(expected));
+        }
+        assert!(read(&HUGE_PAGES, "2").is_err());
+    }
+}

@@ -1,0 +1,151 @@
+//! The types of values: how each is read, what it accepts, what holds by default.
+
+mod aggregation;
+mod algorithm;
+mod flag;
+mod number;
+mod sockets;
+mod tuning_path;
+mod words;
+
+use std::ffi::OsString;
+
+use super::environment::Environment;
+use crate::choice::Collective;
+
+pub use self::sockets::SocketMap;
+pub use self::tuning_path::TuningFilePath;
+pub use self::words::Command;
+
+pub(super) use self::aggregation::Aggregation;
+pub(super) use self::algorithm::AlgorithmChoice;
+pub(super) use self::flag::{Flag, OptionalFlag, Switch};
+pub(super) use self::number::{Count, Polls, Seconds, Size};
+pub(super) use self::sockets::SocketList;
+pub(super) use self::tuning_path::TuningPath;
+pub(super) use self::words::Text;
+
+/// A value that cannot be read: one line that names variable and value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// Neither 0 nor 1.
+    #[error("{variable}: cannot read \"{value}\": give 0 or 1")]
+    Flag {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// No whole number.
+    #[error("{variable}: cannot read \"{value}\" as a number")]
+    Number {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// No size.
+    #[error(
+        "{variable}: cannot read \"{value}\" as a size: give bytes, or a number with k, m, g or t (512m, 1.5g)"
+    )]
+    Size {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// Neither a length nor one with a time.
+    #[error(
+        "{variable}: cannot read \"{value}\": give 0, auto, the bytes of the longest put, or bytes,microseconds (256,500)"
+    )]
+    Aggregate {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// No list of sockets.
+    #[error(
+        "{variable}: cannot read \"{value}\" as sockets: give auto, off, or the socket of each PE, as in 0*2,1*2"
+    )]
+    Sockets {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// No algorithm of this collective.
+    #[error("{variable}: \"{value}\" is no algorithm of {}: give auto, {}", .collective.name(), choices(*.collective))]
+    Algorithm {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+        /// The collective.
+        collective: Collective,
+    },
+}
+
+impl ConfigError {
+    /// The variable whose value cannot be read.
+    pub fn variable(&self) -> &'static str {
+        match self {
+            Self::Flag { variable, .. }
+            | Self::Number { variable, .. }
+            | Self::Size { variable, .. }
+            | Self::Aggregate { variable, .. }
+            | Self::Sockets { variable, .. }
+            | Self::Algorithm { variable, .. } => variable,
+        }
+    }
+}
+
+/// All choices of a collective, in a list.
+fn choices(collective: Collective) -> String {
+    let names = collective.choices().iter().map(ToString::to_string);
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// A type of values.
+pub trait ValueType: Sync {
+    /// What a value is read as.
+    type Value: PartialEq;
+
+    /// What a value looks like, for the table's users.
+    fn accepts(&self) -> String;
+
+    /// What holds where the variable is unset, for the table's users.
+    fn default(&self) -> String;
+
+    /// Reads what is `given` for variable `name`, or returns the default, which may depend on
+    /// the rest of the `environment`.
+    ///
+    /// # Errors
+    /// What is given is no value of this type.
+    fn read(
+        &self,
+        name: &'static str,
+        given: Option<OsString>,
+        environment: &Environment<'_>,
+    ) -> Result<Self::Value, ConfigError>;
+}
+
+/// Text of a value; what is not UTF-8 is read lossily.
+fn text(given: Option<OsString>) -> Option<String> {
+    given.map(|value| value.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+pub(in crate::config) mod tests {
+    use super::super::variable::Variable;
+    use super::*;
+
+    /// What a variable is read as where it has this value, and no other is set.
+    pub(in crate::config) fn read<T: ValueType>(
+        variable: &Variable<T>,
+        value: &str,
+    ) -> Result<T::Value, ConfigError> {
+        let lookup = |name: &str| (name == variable.name).then(|| OsString::from(value));
+        variable.read(&Environment::only(&lookup))
+    }
+}
