@@ -21,12 +21,12 @@ everywhere=(arrays/every_type arrays/transitions arrays/of_nothing arrays/churn 
     teams/rows_and_columns teams/of_others reductions/integers reductions/parts scans/every_type
     exchanges/collect exchanges/alltoalls values/gather values/broadcast worlds/what_is_forgotten)
 threaded=(atomics/threads locks/threads waits/conditions windows/threads windows/nonblocking
-    windows/signals worlds/one_after_another worlds/on_any_thread)
+    windows/signals worlds/one_after_another worlds/on_any_thread threads/lend)
 bad=0
 
 # Runs programs built with a sanitizer and more words for its linker, as so many PEs.
 check() {
-    local sanitizer=$1 pes=$2 link=$3 program name
+    local sanitizer=$1 pes=$2 link=$3 program name variables
     shift 3
     # The precompiled standard library is not instrumented. What is known is found by the names of
     # functions and files of this workspace, which need all debug information. What starts jobs is not
@@ -37,7 +37,10 @@ check() {
         --target "$host" --target-dir "${CARGO_TARGET_DIR:-target}/sanitizers" \
         --message-format=json | sed -n 's/.*"executable":"\([^"]*\/pes-[^"]*\)".*/\1/p')
     for name in "$@"; do
-        if without_aslr "${bin}oshrun" -n "$pes" --timeout 200 "$program" --as-pe "$name" >"$work/output" 2>&1; then
+        variables=()
+        # A worker and a thread of the program share all that is copied.
+        [[ $name != threads/* ]] || variables=(SHMEM_WORKERS=1 SHMEM_SHARE_THRESHOLD=1)
+        if without_aslr env "${variables[@]}" "${bin}oshrun" -n "$pes" --timeout 200 "$program" --as-pe "$name" >"$work/output" 2>&1; then
             echo "clean $sanitizer $name"
         else
             echo "FINDING $sanitizer $name"
