@@ -15,7 +15,8 @@ fn main() -> Result<(), Error> {
         None => {}
         Some("c-first") => return c_first(),
         Some("threads") => return beside_threads(),
-        Some(other) => panic!("\"{other}\" is no mode: there are c-first and threads"),
+        Some("spans") => return spans(),
+        Some(other) => panic!("\"{other}\" is no mode: there are c-first, threads and spans"),
     }
     let world = World::init()?;
     println!("C's puts are {}", inlined());
@@ -28,6 +29,22 @@ fn main() -> Result<(), Error> {
     // The job's next world finds C's part as it was.
     let world = World::init()?;
     memory_of_rust(&world)?;
+    Ok(())
+}
+
+/// Spans of the crate `tracing`, around calls of both languages.
+fn spans() -> Result<(), Error> {
+    use tracing_subscriber::prelude::*;
+    tracing_subscriber::registry()
+        .with(ferroshmem::RegionLayer)
+        .init();
+    let world = World::init()?;
+    for _ in 0..3 {
+        let _outer = tracing::info_span!("span_of_a_step").entered();
+        world.barrier();
+        let _inner = tracing::info_span!("span_of_c").entered();
+        barriers(&world)?;
+    }
     Ok(())
 }
 

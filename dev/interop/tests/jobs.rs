@@ -26,7 +26,32 @@ fn main() {
             run(s, job(4).env(variable, value), "calls")
         });
     }
+    suite.add("spans".to_owned(), spans);
     suite.run();
+}
+
+/// Spans of the crate `tracing` are in the trace of each PE, each time that they were entered.
+fn spans(s: &Setting) -> Result<()> {
+    std::fs::create_dir_all(&s.scratch)?;
+    let file = s.scratch.join("spans.json");
+    let traced = format!("--trace={}", file.display());
+    let job = job(2).args(&["spans"]).options(&["-n", "2", &traced]);
+    job.expect_success(&s.prefix, &s.scratch)?;
+    let trace = std::fs::read_to_string(file)?;
+    for (name, pe) in [
+        ("span_of_a_step", 0),
+        ("span_of_a_step", 1),
+        ("span_of_c", 0),
+        ("span_of_c", 1),
+    ] {
+        let of = |line: &&str| {
+            line.contains(&format!("\"name\":\"{name}\""))
+                && line.contains(&format!("\"pid\":{pe},"))
+        };
+        let found = trace.lines().filter(of).count();
+        ensure!(found == 3, "{name} of PE {pe}: {found}, not 3\n{trace}");
+    }
+    Ok(())
 }
 
 fn job(pes: usize) -> Job {
