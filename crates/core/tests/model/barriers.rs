@@ -1,0 +1,203 @@
+//! Barriers, and tasks that their members share.
+
+use ferroshmem_core::barrier::{self, SocketTree, TaskBarrier};
+use ferroshmem_core::wait::flag;
+use loom::sync::Arc;
+use loom::thread;
+
+use super::common::{AlwaysSleep, Cells, ModelWord, model};
+
+/// Members, and how often threads are preempted: more of both takes minutes.
+const SIZES: [(usize, usize); 2] = [(2, 2), (3, 1)];
+
+/// Two barriers in a row: `size` members write their cell, synchronise, read all cells,
+/// synchronise, and write again.
+fn barrier_model<B>(
+    size: usize,
+    preemptions: usize,
+    barrier: impl Fn() -> B + Sync + Send + 'static,
+) where
+    B: Fn(usize, u32) + Send + Sync + 'static,
+{
+    model(preemptions, move || {
+        let barrier = Arc::new(barrier());
+        let cells = Arc::new(Cells::new());
+        let member = move |me: usize, barrier: &B, cells: &Cells| {
+            cells.write(me, me as u32 + 1);
+            barrier(me, 1);
+            for i in 0..size {
+                assert_eq!(cells.read(i), i as u32 + 1);
+            }
+            barrier(me, 2);
+            cells.write(me, 0);
+        };
+        let others: Vec<_> = (1..size)
+            .map(|me| {
+                let (barrier, cells) = (barrier.clone(), cells.clone());
+                thread::spawn(move || member(me, &barrier, &cells))
+            })
+            .collect();
+        member(0, &barrier, &cells);
+        for o in others {
+            o.join().unwrap();
+        }
+    });
+}
+
+fn central_barrier(size: usize, preemptions: usize) {
+    barrier_model(size, preemptions, move || {
+        let (arrivals, release) = (ModelWord::new(), ModelWord::new());
+        move |_, epoch| {
+            let all = size as u32;
+            let nothing = || ();
+            barrier::central(&arrivals, &release, all, epoch, || AlwaysSleep, nothing);
+        }
+    });
+}
+
+#[test]
+fn the_central_barrier_holds_all_members() {
+    for (size, preemptions) in SIZES {
+        central_barrier(size, preemptions);
+    }
+}
+
+/// Three flags of each member, for even and odd epochs, as the slots of a team have them.
+fn lanes(size: usize) -> Vec<[[ModelWord; 3]; 2]> {
+    let three = || [ModelWord::new(), ModelWord::new(), ModelWord::new()];
+    (0..size).map(|_| [three(), three()]).collect()
+}
+
+fn dissemination_barrier(size: usize, preemptions: usize) {
+    barrier_model(size, preemptions, move || {
+        let lanes = lanes(size);
+        move |me, epoch| {
+            let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k];
+            let post = |m, k| flag::post(lane(m, k), epoch);
+            let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
+            barrier::dissemination(me, size, post, wait);
+        }
+    });
+}
+
+#[test]
+fn the_dissemination_barrier_holds_all_members() {
+    for (size, preemptions) in SIZES {
+        dissemination_barrier(size, preemptions);
+    }
+}
+
+fn tree_barrier(size: usize, preemptions: usize) {
+    barrier_model(size, preemptions, move || {
+        let lanes = lanes(size);
+        move |me, epoch| {
+            // Of three members none is the third child: lane 2 can be the release.
+            let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k.min(2)];
+            let post = |m, k| flag::post(lane(m, k), epoch);
+            let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
+            barrier::tree(me, size, post, wait);
+        }
+    });
+}
+
+#[test]
+fn the_tree_barrier_holds_all_members() {
+    for (size, preemptions) in SIZES {
+        tree_barrier(size, preemptions);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn barriers_hold_three_members_that_are_preempted_twice() {
+    for barrier in [central_barrier, dissemination_barrier, tree_barrier] {
+        barrier(3, 2);
+    }
+}
+
+/// Two members on a socket and one on another, whose leaders exchange flags; then each member on its own.
+#[test]
+fn the_barrier_of_sockets_holds_all_members() {
+    const MAPS: [&[&[u32]]; 3] = [&[&[0, 1], &[2]], &[&[0], &[1]], &[&[0], &[1], &[2]]];
+
+    for sockets in MAPS {
+        let size = sockets.iter().map(|members| members.len()).sum();
+        let preemptions = if size == 2 { 2 } else { 1 };
+        barrier_model(size, preemptions, move || {
+            let lanes = lanes(size);
+            move |me, epoch| {
+                let own = sockets.iter().position(|s| s.contains(&(me as u32)));
+                let own = own.expect("each member is on a socket");
+                let position = sockets[own].iter().position(|m| *m as usize == me);
+                let tree = SocketTree {
+                    mine: sockets[own],
+                    position: position.expect("it is there"),
+                    own,
+                    count: sockets.len(),
+                    exchanges: sockets.len() == 2,
+                };
+                // Of the flags of the tree, no member uses more than three.
+                let lane = |m: usize, k: usize| {
+                    let k = [0, 0, 0, 0, 2, 0, 1, 0, 0, 1][k];
+                    &lanes[m][epoch as usize % 2][k]
+                };
+                let leader = |socket: usize| sockets[socket][0] as usize;
+                let post = |m, k| flag::post(lane(m, k), epoch);
+                let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
+                barrier::by_sockets(&tree, leader, post, wait);
+            }
+        });
+    }
+}
+
+/// The last member to arrive works alone, and all members see its result.
+#[test]
+fn the_last_to_arrive_works_for_all() {
+    model(2, || {
+        let words = Arc::new((ModelWord::new(), ModelWord::new()));
+        let cells = Arc::new(Cells::new());
+        let member = |me: usize, words: &(ModelWord, ModelWord), cells: &Cells| {
+            cells.write(me, me as u32 + 1);
+            let work = || cells.write(2, cells.read(0) + cells.read(1));
+            barrier::central(&words.0, &words.1, 2, 1, || AlwaysSleep, work);
+            assert_eq!(cells.read(2), 3);
+        };
+        let other = {
+            let (words, cells) = (words.clone(), cells.clone());
+            thread::spawn(move || member(1, &words, &cells))
+        };
+        member(0, &words, &cells);
+        other.join().unwrap();
+    });
+}
+
+/// Two tasks, two members, two epochs: each task is done once, after all members have arrived,
+/// and all members see the results of both.
+#[test]
+fn shared_tasks_are_done_once_before_any_member_leaves() {
+    model(2, || {
+        let words: Arc<[ModelWord; 5]> = Arc::new(std::array::from_fn(|_| ModelWord::new()));
+        let cells = Arc::new(Cells::new());
+        let member = |me: usize, w: &[ModelWord; 5], cells: &Cells| {
+            let barrier = TaskBarrier {
+                arrivals: &w[0],
+                next: &w[1],
+                done: &w[2],
+                arrived: &w[3],
+                finished: &w[4],
+            };
+            cells.write(me, 1);
+            let task = |i: u32| cells.write(i as usize, cells.read(i as usize) + 1);
+            for (epoch, expected) in [(1, 2), (2, 3)] {
+                barrier.arrive(2, epoch, 2, || AlwaysSleep, task);
+                assert_eq!((cells.read(0), cells.read(1)), (expected, expected));
+            }
+        };
+        let other = {
+            let (words, cells) = (words.clone(), cells.clone());
+            thread::spawn(move || member(1, &words, &cells))
+        };
+        member(0, &words, &cells);
+        other.join().unwrap();
+    });
+}

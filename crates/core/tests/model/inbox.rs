@@ -1,0 +1,138 @@
+//! The ring of an inbox.
+
+use std::sync::atomic::Ordering;
+
+use ferroshmem_core::message::inbox::{self, Reader};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::AtomicU64;
+use loom::thread;
+
+use super::common::model;
+
+/// An inbox of eight cells, whose data are beside it.
+struct ModelInbox {
+    tail: AtomicU64,
+    head: AtomicU64,
+    words: [AtomicU64; 8],
+    data: [UnsafeCell<u32>; 8],
+}
+
+// SAFETY: the accesses are ordered by what is tested; loom checks that they are.
+unsafe impl Sync for ModelInbox {}
+// SAFETY: as above.
+unsafe impl Send for ModelInbox {}
+
+impl ModelInbox {
+    /// Whose position is `at`.
+    fn at(at: u64) -> Self {
+        Self {
+            tail: AtomicU64::new(at),
+            head: AtomicU64::new(at),
+            words: std::array::from_fn(|_| AtomicU64::new(0)),
+            data: std::array::from_fn(|_| UnsafeCell::new(0)),
+        }
+    }
+
+    fn send(&self, value: u32) {
+        let position = loop {
+            if let Some(position) = inbox::reserve(self, 1) {
+                break position;
+            }
+            thread::yield_now();
+        };
+        // SAFETY: see the type; loom tracks the access.
+        self.data[position as usize % 8].with_mut(|p| unsafe { *p = value });
+        inbox::commit(self, position, 1);
+    }
+
+    fn receive(&self, reader: &mut Reader) -> u32 {
+        let cell = loop {
+            if let Some(cell) = reader.next(self) {
+                break cell;
+            }
+            thread::yield_now();
+        };
+        // SAFETY: see the type; loom tracks the access.
+        let value = self.data[cell].with(|p| unsafe { *p });
+        reader.release(self);
+        value
+    }
+}
+
+impl inbox::Cells for ModelInbox {
+    fn count(&self) -> usize {
+        8
+    }
+
+    fn tail(&self) -> u64 {
+        self.tail.load(Ordering::Relaxed)
+    }
+
+    fn move_tail(&self, from: u64, to: u64) -> bool {
+        let order = Ordering::Relaxed;
+        self.tail.compare_exchange(from, to, order, order).is_ok()
+    }
+
+    fn head(&self) -> u64 {
+        self.head.load(Ordering::Acquire)
+    }
+
+    fn move_head(&self, to: u64) {
+        self.head.store(to, Ordering::Release);
+    }
+
+    fn first_word(&self, cell: usize) -> u64 {
+        self.words[cell].load(Ordering::Acquire)
+    }
+
+    fn set_first_word(&self, cell: usize, word: u64) {
+        self.words[cell].store(word, Ordering::Release);
+    }
+
+    fn clear(&self, cell: usize) {
+        self.words[cell].store(0, Ordering::Relaxed);
+    }
+}
+
+/// Two PEs write, the owner reads: each one's records come whole and in its order.
+#[test]
+fn an_inbox_keeps_each_writers_order() {
+    model(3, || {
+        let inbox = Arc::new(ModelInbox::at(6));
+        let writers: Vec<_> = [10, 20]
+            .map(|first| {
+                let inbox = inbox.clone();
+                thread::spawn(move || (first..first + 2).for_each(|value| inbox.send(value)))
+            })
+            .into();
+        let mut reader = Reader::new(&*inbox);
+        let mut values: Vec<u32> = (0..4).map(|_| inbox.receive(&mut reader)).collect();
+        let first: Vec<u32> = values.iter().copied().filter(|v| *v < 20).collect();
+        assert_eq!(first, [10, 11]);
+        values.sort_unstable();
+        assert_eq!(values, [10, 11, 20, 21]);
+        for writer in writers {
+            writer.join().unwrap();
+        }
+    });
+}
+
+/// A writer that finds the ring full writes over what was read, and over nothing else.
+#[test]
+fn an_inbox_that_is_full_gives_room_when_it_was_read() {
+    model(3, || {
+        let inbox = Arc::new(ModelInbox::at(0));
+        (0..8).for_each(|value| inbox.send(value));
+        assert!(inbox::reserve(&*inbox, 1).is_none());
+        let writer = {
+            let inbox = inbox.clone();
+            thread::spawn(move || inbox.send(8))
+        };
+        let mut reader = Reader::new(&*inbox);
+        for value in 0..9 {
+            assert_eq!(inbox.receive(&mut reader), value);
+        }
+        writer.join().unwrap();
+    });
+}

@@ -1,0 +1,98 @@
+//! Flags, counters and meetings.
+
+use ferroshmem_core::job::region::ConnectionState;
+use ferroshmem_core::wait::{Word, counter, flag, rendezvous};
+use loom::sync::Arc;
+use loom::thread;
+
+use super::common::{AlwaysSleep, Cells, ModelWord, model};
+
+#[test]
+fn a_posted_flag_wakes_all_waiters() {
+    model(3, || {
+        let word = Arc::new(ModelWord::new());
+        let cells = Arc::new(Cells::new());
+        let waiters: Vec<_> = (0..2)
+            .map(|_| {
+                let (word, cells) = (word.clone(), cells.clone());
+                thread::spawn(move || {
+                    flag::wait(&*word, 1, || AlwaysSleep);
+                    assert_eq!(cells.read(0), 7);
+                })
+            })
+            .collect();
+        cells.write(0, 7);
+        flag::post(&*word, 1);
+        for w in waiters {
+            w.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_flag_posted_twice_is_not_missed() {
+    model(4, || {
+        let word = Arc::new(ModelWord::new());
+        let waiter = {
+            let word = word.clone();
+            thread::spawn(move || {
+                flag::wait_until_changed(&*word, 0, || AlwaysSleep);
+                flag::wait(&*word, 2, || AlwaysSleep);
+            })
+        };
+        flag::post(&*word, 1);
+        flag::post(&*word, 2);
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn a_counter_gives_each_post_once_and_returns_to_zero() {
+    model(4, || {
+        let word = Arc::new(ModelWord::new());
+        let poster = {
+            let word = word.clone();
+            thread::spawn(move || {
+                counter::post(&*word);
+                counter::post(&*word);
+            })
+        };
+        counter::take(&*word, &mut AlwaysSleep);
+        counter::take(&*word, &mut AlwaysSleep);
+        poster.join().unwrap();
+        assert_eq!(word.load(), 0);
+    });
+}
+
+/// A side of a connection ends while its members come: all of them are connected, or none.
+#[test]
+fn members_agree_whether_they_are_connected() {
+    model(3, || {
+        let words = || Arc::new(ModelWord::new());
+        let (arrived, epoch, state) = (words(), words(), words());
+        let member = || {
+            let (arrived, epoch, state) = (arrived.clone(), epoch.clone(), state.clone());
+            thread::spawn(move || {
+                if arrived.fetch_add(1) == 1 {
+                    rendezvous::connect(&*state);
+                    epoch.swap(1);
+                }
+                // As `Rendezvous::wait` does.
+                loop {
+                    let is_over = ConnectionState::is_over(state.load());
+                    if epoch.load() == 1 || is_over {
+                        return state.load() != ConnectionState::Abandoned as u32;
+                    }
+                    thread::yield_now();
+                }
+            })
+        };
+        let members = [member(), member()];
+        rendezvous::end(&*state);
+        let [one, other] = members.map(|member| member.join().unwrap());
+        assert_eq!(one, other);
+        let at_last = state.load();
+        assert!(ConnectionState::is_over(at_last));
+        assert_eq!(at_last == ConnectionState::Failed as u32, one);
+    });
+}
