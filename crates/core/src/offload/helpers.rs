@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ferroshmem_platform::thread;
 
 use super::pools::Pools;
-use super::{Config, ENGINE, events, openmp, set_thresholds};
+use super::{Config, ENGINE, events, openmp, set_thresholds, set_thresholds_for};
 use crate::failure::fatal::debug;
 use crate::platform::{Cores, threads_of_program};
 
@@ -119,6 +119,14 @@ impl Helpers {
         *known = Some(config);
     }
 
+    /// The configuration is one that queues nothing from now on.
+    pub(super) fn queue_nothing(&self) {
+        let mut known = self.config.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(config) = known.as_mut() {
+            config.may_queue = false;
+        }
+    }
+
     fn config(&self) -> Option<Config> {
         *self.config.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -179,7 +187,7 @@ impl Helpers {
         }
         self.why.store(why as u32, Ordering::Relaxed);
         if !self.may_help() {
-            set_thresholds(usize::MAX, usize::MAX);
+            set_thresholds_for(&config, false);
         }
         keep_from_children();
         debug(|| format!("large copies: {}", self.report()));
@@ -206,7 +214,7 @@ impl Helpers {
     /// Sets the sizes from which helpers are asked for.
     pub(super) fn ask_from_now_on(&self) {
         if let Some(config) = self.config() {
-            set_thresholds(config.shared_from(), config.queued_from());
+            set_thresholds_for(&config, true);
         }
         keep_from_children();
     }
@@ -352,11 +360,12 @@ pub fn lend(flag: Option<&AtomicI32>, time: Option<Duration>) -> u32 {
 }
 
 /// A child of `fork` has none of the threads, and chunks that they have taken are never finished there.
-fn keep_from_children() {
+pub(super) fn keep_from_children() {
     static ONCE: Once = Once::new();
     extern "C" fn in_child() {
         set_thresholds(usize::MAX, usize::MAX);
         ENGINE.pending.forget_in_child();
+        ENGINE.device.forget_in_child();
         ENGINE.helpers.workers.store(0, Ordering::Relaxed);
         ENGINE.helpers.lent.store(0, Ordering::Relaxed);
         ENGINE.helpers.pools.forget_in_child();

@@ -11,6 +11,7 @@
 //! openmp     threads of OpenMP, which help when they wait
 //! overview   what of all this a PE would use, and from which sizes on
 //! pools      pools of the program's threads, which are asked for when there are chunks
+//! dsa        a device that copies instead of threads
 //! ```
 //!
 //! A *transfer* is cut into *chunks* of some ten microseconds. The thread that needs it offers them, posts an event, and takes
@@ -25,6 +26,7 @@
 //! done by its call.
 
 pub mod chunks;
+pub mod dsa;
 pub mod events;
 mod helpers;
 pub mod openmp;
@@ -38,6 +40,7 @@ mod watch;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use self::dsa::{Device, DeviceCopy};
 use self::helpers::Helpers;
 pub use self::helpers::{Report, lend, lend_until};
 pub use self::overview::overview;
@@ -48,6 +51,7 @@ pub(crate) use self::transfer::CHUNK;
 pub use self::transfer::Signal;
 use self::transfer::{Cut, QueuedCopy, Slot};
 use self::trust::Trust;
+use crate::config::DsaQueue;
 use crate::kernel;
 use crate::platform::NodeCores;
 
@@ -76,6 +80,8 @@ pub struct Config {
     pub offload: Option<u64>,
     /// `SHMEM_OPENMP`.
     pub openmp: bool,
+    /// `SHMEM_DSA`.
+    pub dsa: DsaQueue,
     /// What the node's PEs may use together.
     pub cores: NodeCores,
     /// Number of PEs of the node.
@@ -109,6 +115,8 @@ impl Config {
         const USUAL: usize = 1 << 20;
 
         match self.may_queue {
+            // It was measured with threads, which may never pay where a device does.
+            true if self.dsa != DsaQueue::Off && self.offload == Some(u64::MAX) => USUAL,
             true => self.offload.map_or(USUAL, as_usize),
             false => usize::MAX,
         }
@@ -123,12 +131,21 @@ fn as_usize(bytes: u64) -> usize {
 pub fn configure(config: Config) {
     watch::set(config.check);
     ENGINE.helpers.configure(config);
+    // Its copies are not watched.
+    ENGINE.device.configure(match config.check {
+        true => DsaQueue::Off,
+        false => config.dsa,
+    });
     let may_help = ENGINE.helpers.lent() > 0 || ENGINE.helpers.pools.any();
-    let thresholds = match config.may_have_workers() || may_help {
-        true => (config.shared_from(), config.queued_from()),
-        false => (usize::MAX, usize::MAX),
-    };
-    set_thresholds(thresholds.0, thresholds.1);
+    set_thresholds_for(&config, config.may_have_workers() || may_help);
+}
+
+/// Sets the thresholds of a configuration, where threads may help or none does.
+fn set_thresholds_for(config: &Config, may_help: bool) {
+    let from = |is_used, bytes| if is_used { bytes } else { usize::MAX };
+    let shared = from(may_help, config.shared_from());
+    let queued = from(may_help || ENGINE.device.is_on(), config.queued_from());
+    set_thresholds(shared, queued);
 }
 
 fn set_thresholds(shared: usize, queued: usize) {
@@ -141,6 +158,7 @@ fn set_thresholds(shared: usize, queued: usize) {
 
 /// Makes non-blocking copies blocking from now on, as code whose quiets cannot call the library needs it.
 pub fn queue_nothing() {
+    ENGINE.helpers.queue_nothing();
     set_thresholds(SHARED_FROM.load(Ordering::Relaxed), usize::MAX);
     complete(&Owner::UNKNOWN);
 }
@@ -243,6 +261,17 @@ pub unsafe fn queue(
     if !may_queue(bytes) || dest.addr().abs_diff(source.addr()) < bytes {
         return false;
     }
+    // A signal may have a sleeper, whom a device does not wake.
+    if signal.is_none()
+        && let Some(device) = ENGINE.device.queue()
+    {
+        // SAFETY: the caller promises the arrays until the copy is complete; they do not overlap.
+        let begin = || unsafe { DeviceCopy::begin(device, dest, source, bytes) };
+        if ENGINE.pending.begin_on_device(owner, begin) {
+            helpers::keep_from_children();
+            return true;
+        }
+    }
     let helpers = ENGINE.helpers();
     if helpers == 0 {
         return false;
@@ -328,6 +357,7 @@ struct Engine {
     events: AtomicU32,
     helpers: Helpers,
     trust: Trust,
+    device: Device,
 }
 
 impl Engine {
@@ -338,6 +368,7 @@ impl Engine {
             events: AtomicU32::new(0),
             helpers: Helpers::none(),
             trust: Trust::new(),
+            device: Device::none(),
         }
     }
 
@@ -418,7 +449,8 @@ impl Engine {
             }
             pause(*begin.get_or_insert_with(Instant::now));
         }
-        if let Some(begin) = begin {
+        // A device needs no core.
+        if let Some(begin) = begin.filter(|_| !self.device.is_on()) {
             self.trust.waited(begin.elapsed());
         }
     }

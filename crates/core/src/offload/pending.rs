@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::dsa::{DeviceCopy, Progress};
 use super::transfer::{QueuedCopy, Slot};
 use super::watch::Source;
 use crate::failure::fatal::fatal;
@@ -40,13 +41,22 @@ impl Owner {
 }
 
 /// A copy under way.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Entry {
     owner: Owner,
-    /// Steps after which it is complete.
-    steps: u32,
+    by: By,
     /// Under `SHMEM_CHECK`, the source of a put.
     source: Option<Source>,
+}
+
+/// Who makes a copy.
+#[derive(Debug)]
+enum By {
+    /// Threads, by the slot. It is complete after so many steps.
+    Threads {
+        steps: u32,
+    },
+    Device(DeviceCopy),
 }
 
 /// The copies under way.
@@ -63,7 +73,7 @@ impl Pending {
     pub(super) const fn none() -> Self {
         Self {
             slots: [const { Slot::empty() }; SLOTS],
-            entries: Mutex::new([None; SLOTS]),
+            entries: Mutex::new([const { None }; SLOTS]),
             any: AtomicBool::new(false),
         }
     }
@@ -82,37 +92,72 @@ impl Pending {
         let begun = owner.putting;
         let source = begun.and_then(|name| Source::of(name, copy.source, copy.bytes()));
         copy.is_watched = source.is_some();
+        let steps = copy.steps();
+        self.enter(|at| {
+            // SAFETY: the slot has no entry, so this thread has it; the caller promises the arrays.
+            unsafe { self.slots[at].offer_copy(copy) };
+            Some(Entry {
+                owner,
+                by: By::Threads { steps },
+                source,
+            })
+        })
+    }
+
+    /// Begins a copy by a device, as `begin` does that; false: there is no room, or the device takes none.
+    pub(super) fn begin_on_device(
+        &self,
+        owner: Owner,
+        begin: impl FnOnce() -> Option<DeviceCopy>,
+    ) -> bool {
+        self.enter(|_| {
+            Some(Entry {
+                owner,
+                by: By::Device(begin()?),
+                source: None,
+            })
+        })
+    }
+
+    /// Enters what `entry` makes for a slot; false: nothing, or there is no room.
+    fn enter(&self, entry: impl FnOnce(usize) -> Option<Entry>) -> bool {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        self.drop_complete(&mut entries);
+        self.drop_complete(&mut entries, false);
         let Some(at) = entries.iter().position(Option::is_none) else {
             return false;
         };
-        entries[at] = Some(Entry {
-            owner,
-            steps: copy.steps(),
-            source,
-        });
-        if !self.any() {
+        entries[at] = entry(at);
+        if entries[at].is_some() && !self.any() {
             self.set_any(true);
         }
-        // SAFETY: the slot had no entry, so this thread has it; the caller promises the arrays.
-        unsafe { self.slots[at].offer_copy(copy) };
-        true
+        entries[at].is_some()
     }
 
     /// Whether copies of an owner are under way.
     pub(super) fn has(&self, wanted: &Owner) -> bool {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        self.drop_complete(&mut entries);
+        self.drop_complete(&mut entries, true);
         if self.any() && entries.iter().all(Option::is_none) {
             self.set_any(false);
         }
         entries.iter().flatten().any(|e| e.owner.is_of(wanted))
     }
 
-    fn drop_complete(&self, entries: &mut [Option<Entry>; SLOTS]) {
+    /// `may_copy`: the calling thread waits for copies, and does what a device leaves.
+    fn drop_complete(&self, entries: &mut [Option<Entry>; SLOTS], may_copy: bool) {
         for (entry, slot) in entries.iter_mut().zip(&self.slots) {
-            if entry.is_some_and(|e| e.steps == slot.finished()) {
+            let is_complete = entry.as_mut().is_some_and(|entry| match &mut entry.by {
+                By::Threads { steps } => *steps == slot.finished(),
+                By::Device(copy) => match copy.poll(may_copy) {
+                    Progress::Complete => true,
+                    Progress::Running => false,
+                    Progress::Silent => fatal(
+                        entry.owner.putting.unwrap_or("shmem_quiet"),
+                        "the copy engine has not answered for 10 seconds: run without SHMEM_DSA",
+                    ),
+                },
+            });
+            if is_complete {
                 let source = entry.take().and_then(|entry| entry.source);
                 if let Some(damage) = source.and_then(|source| source.damage()) {
                     fatal(damage.routine(), damage);

@@ -42,6 +42,15 @@ impl Cut {
         }
     }
 
+    /// `bytes` bytes at `dest` in chunks of `chunk` bytes, some lines.
+    pub(super) fn of_chunks(dest: usize, bytes: usize, chunk: usize) -> Self {
+        Self {
+            bytes,
+            chunk,
+            skew: dest % LINE,
+        }
+    }
+
     pub(super) fn count(&self) -> usize {
         (self.bytes + self.skew).div_ceil(self.chunk)
     }
