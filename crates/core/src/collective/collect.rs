@@ -37,20 +37,20 @@ pub unsafe fn fcollect(
                 group.sync();
                 let block = dest.from(me * bytes);
                 for member in from_on(me, group.size) {
-                    copy_part(group, block.of(member), source.of(me), bytes, 2 * all);
+                    copy_part(group, block.of(member), source.of(me), bytes, all);
                 }
                 group.leave();
             }
             Algorithm::Sockets => {
                 group.sync();
                 let block = |member: usize| (member, member * bytes, bytes);
-                copy_for_socket(group, (0..group.size).map(block), (&dest, &source), 2 * all);
+                copy_for_socket(group, (0..group.size).map(block), (&dest, &source), all);
                 group.leave();
             }
-            _ => group.share_by_member(2 * all, |reader| {
+            _ => group.share_by_member(all, |reader| {
                 for member in from_on(reader, group.size) {
                     let to = dest.from(member * bytes).of(reader);
-                    copy_part(group, to, source.of(member), bytes, 2 * all);
+                    copy_part(group, to, source.of(member), bytes, all);
                 }
             }),
         }
@@ -165,30 +165,18 @@ pub unsafe fn collect<'p>(
             }
             Algorithm::Pull if all_have_sources => {
                 for (member, at, bytes) in all.blocks() {
-                    copy_part(
-                        group,
-                        dest.from(at).of(me),
-                        source.of(member),
-                        bytes,
-                        2 * total,
-                    );
+                    copy_part(group, dest.from(at).of(me), source.of(member), bytes, total);
                 }
                 group.leave();
             }
             Algorithm::Sockets if all_have_sources => {
-                copy_for_socket(group, all.blocks(), (&dest, &source), 2 * total);
+                copy_for_socket(group, all.blocks(), (&dest, &source), total);
                 group.leave();
             }
             _ => {
                 if let Some((_, at, bytes)) = all.blocks().nth(me) {
                     for member in from_on(me, group.size) {
-                        copy_part(
-                            group,
-                            dest.from(at).of(member),
-                            source.of(me),
-                            bytes,
-                            2 * total,
-                        );
+                        copy_part(group, dest.from(at).of(member), source.of(me), bytes, total);
                     }
                 }
                 group.leave();

@@ -108,9 +108,8 @@ unsafe fn copy_to_socket(
     }
 }
 
-/// Copies as [`copy`] does, as a part of a call for which `whole` bytes decide whether its copies go past the caches: where all
-/// members read one source, which stays there, its bytes; where each brings its own, twice those that a member copies, as all
-/// copy at the same time, where of PEs that put half are assumed to.
+/// Copies as [`copy`] does, as a part of a call for which `whole` bytes decide whether its copies go past the caches: those that
+/// a member copies where all read the same sources, which stay there, and twice as many where each byte is read by one.
 ///
 /// # Safety
 /// As [`copy`].

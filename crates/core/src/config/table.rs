@@ -94,7 +94,7 @@ pub static NON_TEMPORAL_THRESHOLD: Variable<Size> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "Puts and gets of so many bytes and more are written past the caches, by non-temporal stores; in collectives in which each PE brings its own bytes to all, half as many.",
+    help: "Puts and gets of so many bytes and more are written past the caches, by non-temporal stores; in an all-to-all exchange, half as many.",
     value: Size {
         unset: "5/16 of the last-level cache, divided by half the number of PEs that share it",
     },
