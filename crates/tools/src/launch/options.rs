@@ -662,7 +662,7 @@ mod tests {
         assert_eq!(counts("--ppn 3 a"), [3]);
         assert_eq!(counts("--hosts localhost -ppn 5 a"), [5]);
         assert_eq!(counts("-n 2 --ppn 3 a"), [2]);
-        assert!(read("-n 4 --ppn 3 a").unwrap_err().contains("3 slots"));
+        assert!(read("-n 4 --ppn 3 a").unwrap_err().contains("slots for 3"));
         assert_eq!(counts("--hosts node1:7,node2 --ppn 3 a"), [6]);
     }
 
