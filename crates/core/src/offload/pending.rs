@@ -53,10 +53,9 @@ struct Entry {
 #[derive(Debug)]
 enum By {
     /// Threads, by the slot. It is complete after so many steps.
-    Threads {
-        steps: u32,
-    },
-    Device(DeviceCopy),
+    Threads { steps: u32 },
+    /// Apart: there is room for many copies, and a device makes few.
+    Device(Box<DeviceCopy>),
 }
 
 /// The copies under way.
@@ -113,7 +112,7 @@ impl Pending {
         self.enter(|_| {
             Some(Entry {
                 owner,
-                by: By::Device(begin()?),
+                by: By::Device(Box::new(begin()?)),
                 source: None,
             })
         })

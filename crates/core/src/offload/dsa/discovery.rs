@@ -111,19 +111,22 @@ impl Files<'_> {
     /// Opens the first queue that may be used. Processes of different numbers begin with different ones.
     pub(crate) fn open_any(&self, number: u32) -> Result<Queue, Refusal> {
         let mut names = names(self.queues, "wq");
-        names.sort();
         if names.is_empty() {
             return Err(self.why_none());
         }
         let begin = number as usize % names.len();
         names.rotate_left(begin);
-        // Those that PEs share are for all of them.
-        names.sort_by_key(|name| !self.facts_of(name).is_some_and(|facts| facts.is_shared));
         let mut first = None;
-        for name in names {
-            match self.open(&self.queues.join(name)) {
-                Ok(queue) => return Ok(queue),
-                Err(refusal) => first = first.or(Some(refusal)),
+        // Those that PEs share are for all of them.
+        for shared in [true, false] {
+            for name in &names {
+                if self.facts_of(name).is_some_and(|facts| facts.is_shared) != shared {
+                    continue;
+                }
+                match self.open(&self.queues.join(name)) {
+                    Ok(queue) => return Ok(queue),
+                    Err(refusal) => first = first.or(Some(refusal)),
+                }
             }
         }
         Err(first.unwrap_or(Refusal::NoQueue))

@@ -12,7 +12,6 @@ use super::portal::{Portal, Submitted};
 const PAGE: usize = 4096;
 
 /// A queue's portal.
-#[derive(Debug)]
 pub(super) struct Mapped {
     page: *mut u8,
     is_shared: bool,

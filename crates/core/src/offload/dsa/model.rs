@@ -1,7 +1,6 @@
 //! A model of the device in software: a thread that executes descriptors as the specification says, and meets what a device meets.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
@@ -51,12 +50,6 @@ struct Shared {
 struct Line {
     waiting: VecDeque<Descriptor>,
     is_closed: bool,
-}
-
-impl fmt::Debug for Model {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Model")
-    }
 }
 
 /// What a model has done.

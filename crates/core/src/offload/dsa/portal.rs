@@ -18,13 +18,18 @@ pub(super) enum Submitted {
 }
 
 /// Takes descriptors to a device.
-pub(super) trait Portal: fmt::Debug + Send + Sync {
+pub(super) trait Portal: Send + Sync {
     /// Submits a descriptor. What this thread stored before is visible to the device.
     fn submit(&self, descriptor: &Descriptor) -> Submitted;
 }
 
+impl fmt::Debug for dyn Portal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Portal")
+    }
+}
+
 /// By the driver's `write`: where a program may not reach the queue itself (Intel's advisory SA-01084), the driver looks at each descriptor.
-#[derive(Debug)]
 pub(super) struct Written(pub File);
 
 impl Portal for Written {
