@@ -252,7 +252,7 @@ fn this_host_alone_is_oshruns_own() {
     let mut in_a_task = machine.oshrun_in_slurm("-n 1 /bin/true");
     assert_eq!(run(in_a_task.env("SLURM_STEP_ID", "0")).code, Some(0));
     let line = refused(&mut machine.oshrun("-n 3 --hosts localhost:2 /bin/true"));
-    assert!(line.contains("have 2 slots"), "{line}");
+    assert!(line.contains("have slots for 2;"), "{line}");
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn what_cannot_be_is_one_line() {
         ("--hosts=-v:1", "an option"),
         ("--hosts a:1,a:2", "twice"),
         ("--hosts a:1 --hostfile x", "--hostfile"),
-        ("-n 9 --hosts a:4,b:4", "have 8 slots"),
+        ("-n 9 --hosts a:4,b:4", "have slots for 8;"),
         ("--hostfile no-such-file", "No such file"),
         (&format!("--hostfile {file}"), "line 2"),
         ("--launcher hydra", "--hosts"),

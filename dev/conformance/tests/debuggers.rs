@@ -147,7 +147,8 @@ fn non_stop(s: &Setting) -> Result<()> {
     )?;
     let program = program(s)?;
     let job = Job::new(2, &PathBuf::from("gdb"))
-        .options(&["-n", "2", "--stdin", "none"])
+        // By --label lines come whole: gdb writes them in many pieces.
+        .options(&["-n", "2", "--stdin", "none", "--label"])
         .args(&["-nx", "-batch", "-x"])
         .args(&[
             &script.display().to_string(),
