@@ -377,7 +377,7 @@ fn name_of_a_killed_job(s: &Setting) -> Result<()> {
 /// Another user learns no text, and one that has taken an address gives none.
 fn name_of_another_user(s: &Setting) -> Result<()> {
     if !Uid::effective().is_root() {
-        // Nobody else can change the user.
+        // No other user can change the user.
         return Ok(());
     }
     let named = Named::new(s)?;
@@ -508,7 +508,7 @@ fn stranger(text: &str) -> Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Silence, garbage, wrong secrets and other versions delay nobody, and print nothing on the side of the port.
+/// Silence, garbage, wrong secrets and other versions delay no caller, and print nothing on the side of the port.
 fn strangers(s: &Setting) -> Result<()> {
     const HELLO: u32 = 0x7368_6d31;
 
@@ -553,7 +553,7 @@ fn as_another_user<T: Send>(call: impl FnOnce() -> Result<T> + Send) -> Result<T
 
 fn another_user(s: &Setting) -> Result<()> {
     if !Uid::effective().is_root() {
-        // Nobody else can change the user.
+        // No other user can change the user.
         return Ok(());
     }
     let meeting = Meeting::new(s)?;

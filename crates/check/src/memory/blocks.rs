@@ -10,7 +10,7 @@ use crate::hidden::Hidden;
 pub(super) struct Block {
     /// Bytes that the program has asked for.
     pub size: usize,
-    /// Bytes behind them that nobody may write.
+    /// Bytes behind them that no PE may write.
     pub red_zone: usize,
     /// Bytes from its start that were filled when it was allocated.
     pub filled: usize,
@@ -48,7 +48,7 @@ const BEFORE: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     all: BTreeMap<Hidden, Block>,
-    /// Those that were freed and that the library has not got back, so that nobody else gets their memory: the oldest first.
+    /// Those that were freed and that the library has not got back, so that no other block gets their memory: the oldest first.
     quarantine: VecDeque<Hidden>,
     quarantined_bytes: usize,
 }

@@ -1,7 +1,7 @@
 //! `--check=memory`: what calls do to memory that they should not.
 //!
-//! Blocks of the symmetric heap get a red zone behind them that nobody may write, and freed ones are in quarantine for a while.
-//! What a block holds before it is written depends on the address ([`pattern`]), so memory that nobody has written is known
+//! Blocks of the symmetric heap get a red zone behind them that no PE may write, and freed ones are in quarantine for a while.
+//! What a block holds before it is written depends on the address ([`pattern`]), so memory that no PE has written is known
 //! whoever writes it, by calls or stores.
 
 mod access;
@@ -26,7 +26,7 @@ use crate::job::Job;
 use crate::operation::Operation;
 use crate::shared::mixed;
 
-/// Bytes behind a block that nobody may write.
+/// Bytes behind a block that no PE may write.
 const RED_ZONE: usize = 64;
 /// Bytes of a block that are filled: more would take the program's time and memory.
 const FILLED: usize = 1 << 20;
@@ -333,7 +333,7 @@ fn check_red_zone(job: &Job, at: usize, block: &Block, site: u32) {
             place: place(zone + changed, at, block),
             ..job.finding(Kind::RedZoneOverwritten, site)
         });
-        // SAFETY: nobody else may write there.
+        // SAFETY: no PE may write there.
         unsafe { Pattern::RedZone.fill(zone, block.red_zone) };
     }
 }

@@ -1,4 +1,4 @@
-//! What memory holds that nobody has written: words that depend on their address, as no program writes them.
+//! What memory holds that no PE has written: words that depend on their address, as no program writes them.
 
 use std::ptr;
 

@@ -21,7 +21,7 @@ pub(super) struct SyncObjects {
 pub(super) enum Lookup {
     /// The joined clocks of those that released it.
     Released(&'static [AtomicU64]),
-    /// Nobody did.
+    /// No PE did.
     Never,
     /// There was no room for it, so who did is not known.
     NoRoom,

@@ -493,7 +493,7 @@ mod tests {
                 }
             });
         };
-        // Nobody runs its jobs: the call has done all itself.
+        // No thread runs its jobs: the call has done all itself.
         share();
         assert!(!helped.load(Ordering::Relaxed));
         share();

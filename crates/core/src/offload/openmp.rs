@@ -39,7 +39,7 @@ pub struct Tool {
 /// The run-time only reads it.
 struct Shared(Tool);
 
-// SAFETY: functions, and a word that nobody uses.
+// SAFETY: functions, and a word that the library does not use.
 unsafe impl Sync for Shared {}
 
 static TOOL: Shared = Shared(Tool {

@@ -93,7 +93,7 @@ pub(crate) struct SendBuffers {
 
 impl SendBuffers {
     pub(super) fn new(endpoint: &Endpoint, inject: usize) -> Result<SendBuffers, Error> {
-        let nobody = Injected {
+        let empty = Injected {
             pe: 0,
             awaited: false,
         };
@@ -102,7 +102,7 @@ impl SendBuffers {
             region: register(endpoint, &buffers, libfabric::FI_SEND)?,
             buffers,
             free: Mutex::new((0..BUFFERS).collect()),
-            sending: Mutex::new([nobody; BUFFERS]),
+            sending: Mutex::new([empty; BUFFERS]),
             inject,
         })
     }

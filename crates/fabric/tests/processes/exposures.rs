@@ -65,7 +65,7 @@ fn read(job: &Job) {
 
 fn bounded(job: &Job) {
     let own = [0u8; 64];
-    // SAFETY: nobody reads it.
+    // SAFETY: no other thread reads it.
     let expose = || unsafe { job.fabric.expose(own.as_ptr(), own.len()) };
     let Some(first) = expose() else {
         return;
@@ -89,7 +89,7 @@ fn bounded(job: &Job) {
 
 fn refused(job: &Job) {
     let own = [0u8; 64];
-    // SAFETY: nobody reads it.
+    // SAFETY: no other thread reads it.
     let exposed = unsafe { job.fabric.expose(own.as_ptr(), own.len()) };
     assert!(exposed.is_none());
 }

@@ -27,7 +27,7 @@ fn from<'a>(points: impl Iterator<Item = &'a CopyPoint>) -> u64 {
     let first = points.iter().rev().take_while(pays).last();
     match first {
         Some(point) => point.bytes,
-        // It may pay beyond what was measured, but nobody knows.
+        // It may pay beyond what was measured; that is not known.
         None => u64::MAX,
     }
 }

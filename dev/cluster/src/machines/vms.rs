@@ -226,7 +226,7 @@ fn listen(machine: usize, port: UnixStream, to: Sender<Event>) {
                 }),
             };
             let last = report.is_none();
-            // Nobody listens any more when the machines are dropped.
+            // No thread listens any more when the machines are dropped.
             if to.send((machine, report)).is_err() || last {
                 return;
             }

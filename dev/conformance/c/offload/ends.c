@@ -94,7 +94,7 @@ int main(int count, char **arguments)
     REQUIRE(source != MAP_FAILED);
     pthread_t thread;
     if (strcmp(what, "lent") == 0) {
-        /* Nobody lets it go: the program ends. */
+        /* No thread lets it go: the program ends. */
         REQUIRE(pthread_create(&thread, NULL, lend, &never) == 0);
         begin(to, 3);
         complete(3);

@@ -142,7 +142,7 @@ static void use_all_ways(int to)
     }
 }
 
-/* The master copies to pages that nobody has touched, while the others wait in a barrier: those that they map are theirs. In
+/* The master copies to pages that no thread has touched, while the others wait in a barrier: those that they map are theirs. In
  * a barrier threads help for a second at most, hence the rounds. */
 static void see_help(int to)
 {

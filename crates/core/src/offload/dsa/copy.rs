@@ -310,7 +310,7 @@ impl DeviceCopy {
     }
 }
 
-/// For how long a device has not answered, while somebody looked.
+/// For how long a device has not answered, while a thread looked.
 #[derive(Debug)]
 struct Silence {
     last: Instant,
@@ -325,7 +325,7 @@ impl Silence {
         }
     }
 
-    /// Whether it is too long, after a look at what `has_moved`. Time in which nobody looked, because the program computed or
+    /// Whether it is too long, after a look at what `has_moved`. Time in which no thread looked, because the program computed or
     /// the process was stopped, counts little.
     fn is_long(&mut self, has_moved: bool) -> bool {
         const LONGEST_STEP: Duration = Duration::from_millis(100);

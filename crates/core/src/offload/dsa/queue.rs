@@ -14,7 +14,7 @@ pub(super) struct Limits {
     pub transfer: u32,
     /// Descriptors of a batch; below 2: it takes none.
     pub batch: u32,
-    /// Descriptors that may be there at once, where nobody else says that there is no room.
+    /// Descriptors that may be there at once, where the device does not say that there is no room.
     pub entries: Option<u32>,
     /// Whether data can go to the cache.
     pub to_cache: bool,
@@ -140,7 +140,7 @@ impl Queue {
         let begin = Instant::now();
         while record.status() == status::NONE {
             if begin.elapsed() > LONGEST {
-                // The device may yet write to the memory, so nobody else gets it.
+                // The device may yet write to the memory, so no other copy gets it.
                 return Err("it does not answer".to_owned());
             }
             std::thread::yield_now();

@@ -351,7 +351,7 @@ fn pages_that_were_never_touched_are_made_present_for_the_device() {
     // SAFETY: both arrays are of so many bytes and stay.
     let copy = unsafe { DeviceCopy::begin(queue, fresh.cast(), source.as_ptr(), BYTES) };
     complete(&mut copy.expect("there is room"), false);
-    // SAFETY: mapped above, and nobody writes it any more.
+    // SAFETY: mapped above, and no thread writes it any more.
     let copied = unsafe { std::slice::from_raw_parts(fresh.cast::<u8>(), BYTES) };
     assert!(copied == source);
     // Once for each chunk, not for each page.
@@ -445,7 +445,7 @@ fn a_queue_that_does_not_answer_is_not_used() {
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&write));
     let refused = Files::here()
         .open(Path::new(&path))
-        .expect_err("nobody reads");
+        .expect_err("no process reads");
     assert!(
         refused.to_string().ends_with("it does not answer"),
         "{refused}"

@@ -71,7 +71,7 @@ impl Copies {
         let shared = || unsafe { offload::copy(dest, source, bytes) };
         let work = Work::of(2.0 * time(&plain));
         let beside = || {
-            // SAFETY: as above; nobody uses them until the copy is complete.
+            // SAFETY: as above; no other thread uses them until the copy is complete.
             unsafe { offload::copy_nbi(Owner::UNKNOWN, dest, source, bytes) };
             work.run();
             offload::complete(&Owner::UNKNOWN);
