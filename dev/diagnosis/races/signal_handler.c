@@ -2,13 +2,14 @@
  * check: race
  * instrumented: -fsanitize=thread
  * expect: PE 0's store at @store (main) and PE 1's shmem_int_g at @get (main) race
- * expect: the first writes, and the second reads the variable "ticks" on PE 0 */
+ * expect: the first writes, and the second reads the variable "word" on PE 0 */
 #include "../seeded.h"
 
 #include <signal.h>
 #include <sys/time.h>
 
 static volatile int ticks;
+static volatile int word;
 static volatile long data[64];
 
 static void on_signal(int number)
@@ -32,10 +33,10 @@ int main(int argc, char **argv)
             for (int i = 0; i < 64; i++) data[i] += i;
         memset(&every, 0, sizeof every);
         setitimer(ITIMER_REAL, &every, NULL);
-        ticks = 0; /* @store */
+        word = 1; /* @store */
     }
     if (!fault) shmem_barrier_all();
-    if (me == 1) shmem_int_g((const int *)&ticks, 0); /* @get */
+    if (me == 1) shmem_int_g((const int *)&word, 0); /* @get */
     shmem_barrier_all();
     shmem_finalize();
     return 0;
