@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use ferroshmem_fabric::Exposed;
+
 use super::place;
 use super::record::{Control, Envelope, Kind, Record, copy_eager};
 use super::remote;
@@ -166,18 +168,31 @@ impl Messages {
         };
         let from = control.from as usize;
         (request.peer, request.reply) = (from as i32, control.reply);
-        if envelope.kind == Kind::Exposed && n > 0 {
-            return self.read_exposed(node, state, handle, envelope, control);
-        }
-        let here = match state.requests.get(control.reply) {
-            Some(send) if from == node.me => Some(send.buffer.cast_const()),
-            _ => place::address(node, control.place, n, from).map(<*mut u8>::cast_const),
-        };
         let mut answer = Control {
             request: control.reply,
             reply: handle,
             place: NOWHERE,
             from: node.me as u64,
+        };
+        let reply = |kind| Envelope {
+            kind,
+            len: 0,
+            bytes: n,
+            ..*envelope
+        };
+        if envelope.kind == Kind::Exposed && n > 0 {
+            let there = Exposed {
+                address: control.place,
+                key: control.request,
+            };
+            let transfer = state.transfer(handle, from, reply(Kind::Read), answer);
+            // SAFETY: the receive's buffer stays until it is complete, which is after the transfer.
+            unsafe { transfer.read_exposed(node, buffer, there, n) };
+            return self.begin_transfer(state, transfer);
+        }
+        let here = match state.requests.get(control.reply) {
+            Some(send) if from == node.me => Some(send.buffer.cast_const()),
+            _ => place::address(node, control.place, n, from).map(<*mut u8>::cast_const),
         };
         let there = remote::place(node, control.place, n, from);
         let kind = if here.is_some() || there.is_some() || n == 0 {
@@ -185,12 +200,7 @@ impl Messages {
         } else {
             Kind::Clear
         };
-        let envelope = Envelope {
-            kind,
-            len: 0,
-            bytes: n,
-            ..*envelope
-        };
+        let envelope = reply(kind);
         if let Some(source) = here.filter(|_| n > 0) {
             if let Some(request) = state.requests.get(handle) {
                 request.phase = Phase::Receiving;

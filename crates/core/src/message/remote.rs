@@ -86,7 +86,7 @@ impl Transfer {
     ///
     /// # Safety
     /// As for [`read`](Self::read).
-    unsafe fn read_exposed(&self, node: &Node, to: *mut u8, from: Exposed, bytes: u64) {
+    pub(super) unsafe fn read_exposed(&self, node: &Node, to: *mut u8, from: Exposed, bytes: u64) {
         // SAFETY: the caller promises that `to` is writable until the transfer has ended.
         unsafe { fabric(node).get_exposed(&self.context, to, (self.to, from), bytes as usize) };
     }
@@ -315,41 +315,6 @@ impl Messages {
             state.sending.push(handle);
             self.count_queued(state);
         }
-    }
-
-    /// Reads a message that its sender exposes, for the receive that it has matched.
-    pub(super) fn read_exposed(
-        &self,
-        node: &Node,
-        state: &mut State,
-        handle: u64,
-        envelope: &Envelope,
-        control: &Control,
-    ) {
-        let Some(request) = state.requests.get(handle) else {
-            return;
-        };
-        let (buffer, n) = (request.buffer, envelope.bytes.min(request.bytes));
-        let from = Exposed {
-            address: control.place,
-            key: control.request,
-        };
-        let answer = Control {
-            request: control.reply,
-            reply: handle,
-            place: NOWHERE,
-            from: node.me as u64,
-        };
-        let envelope = Envelope {
-            kind: Kind::Read,
-            len: 0,
-            bytes: n,
-            ..*envelope
-        };
-        let transfer = state.transfer(handle, control.from as usize, envelope, answer);
-        // SAFETY: the receive's buffer stays until it is complete, which is after the transfer.
-        unsafe { transfer.read_exposed(node, buffer, from, n) };
-        self.begin_transfer(state, transfer);
     }
 
     /// A transfer has begun.
