@@ -101,11 +101,12 @@ pub(crate) fn start(
     inline: fn() -> bool,
 ) -> bool {
     let _ = INLINE.set(inline);
-    let has_trace = settings.directory.is_some() && settings.trace.is_some();
-    if (settings.counters || settings.directory.is_some()) && (!has_trace || is_inlined) {
-        inlined::start(node);
-    }
-    if settings.counters || settings.directory.is_some() {
+    let has_record = settings.directory.is_some();
+    if settings.counters || has_record {
+        let has_trace = has_record && settings.trace.is_some();
+        if !has_trace || is_inlined {
+            inlined::start(node);
+        }
         clock::start();
     }
     if settings.counters {
