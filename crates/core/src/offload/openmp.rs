@@ -6,6 +6,9 @@
 //! - in a barrier, until all threads of the team have begun to wait in it. The team's data counts them;
 //! - after a region, until the next one begins.
 //!
+//! Regions within regions have none of these waits: LLVM's run-time frees such a team when its region ends, and for this its master waits
+//! until all threads of the team have returned from here.
+//!
 //! Explicit tasks are run by threads that wait in barriers, and a cancelled region is left past its barriers: both end all waits here, and a
 //! region in which either happens has no more of them. What ends a wait posts an event, so that threads that sleep go on.
 
@@ -54,6 +57,8 @@ static IS_ASKED_FOR: AtomicBool = AtomicBool::new(false);
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 /// Counts what ends waits: regions, tasks and cancellations that begin, and the end of the program.
 static REGIONS: AtomicU32 = AtomicU32::new(0);
+/// Parallel regions that have begun and not ended, also those of one thread.
+static OPEN: AtomicU32 = AtomicU32::new(0);
 /// Whether the region has tasks or has been cancelled.
 static HAS_TASKS: AtomicBool = AtomicBool::new(false);
 static HAS_ENDED: AtomicBool = AtomicBool::new(false);
@@ -106,6 +111,7 @@ type Callback = unsafe extern "C" fn();
 /// Called by the run-time with a function that finds its functions; 0: it is to have no tool.
 unsafe extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: *mut Data) -> c_int {
     const PARALLEL_BEGIN: c_int = 3;
+    const PARALLEL_END: c_int = 4;
     const TASK_CREATE: c_int = 5;
     const IMPLICIT_TASK: c_int = 7;
     const SYNC_REGION_WAIT: c_int = 16;
@@ -122,8 +128,9 @@ unsafe extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: *mut Data
     // SAFETY: each function has the type of its callback, which `ompt_set_callback` takes without it.
     let is_set = unsafe {
         let any = |f: *const c_void| std::mem::transmute::<*const c_void, Callback>(f);
-        let callbacks: [(c_int, Callback); 5] = [
+        let callbacks: [(c_int, Callback); 6] = [
             (PARALLEL_BEGIN, any(parallel_begin as *const c_void)),
+            (PARALLEL_END, any(parallel_end as *const c_void)),
             (TASK_CREATE, any(task_create as *const c_void)),
             (IMPLICIT_TASK, any(implicit_task as *const c_void)),
             (SYNC_REGION_WAIT, any(sync_region_wait as *const c_void)),
@@ -177,8 +184,18 @@ unsafe extern "C" fn parallel_begin(
     _flags: c_int,
     _code: *const c_void,
 ) {
+    OPEN.fetch_add(1, Ordering::AcqRel);
     HAS_TASKS.store(false, Ordering::Relaxed);
     end_waits();
+}
+
+unsafe extern "C" fn parallel_end(
+    _parallel: *mut Data,
+    _task: *mut Data,
+    _flags: c_int,
+    _code: *const c_void,
+) {
+    OPEN.fetch_sub(1, Ordering::AcqRel);
 }
 
 unsafe extern "C" fn task_create(
@@ -283,9 +300,12 @@ unsafe extern "C" fn sync_region_wait(
     });
 }
 
-/// Takes chunks as long as the thread `waits`, if copies are shared.
+/// Takes chunks as long as the thread `waits`, if copies are shared and no region is within another.
 fn wait_while(waits: impl Fn() -> bool) {
-    if SHARED_FROM.load(Ordering::Relaxed) == usize::MAX || HAS_ENDED.load(Ordering::Relaxed) {
+    let is_shared = SHARED_FROM.load(Ordering::Relaxed) != usize::MAX;
+    // A region that begins later ends the wait.
+    let is_nested = OPEN.load(Ordering::Acquire) > 1;
+    if !is_shared || is_nested || HAS_ENDED.load(Ordering::Relaxed) {
         return;
     }
     lend_with(&waits, &IdleTimes::POSTED);

@@ -78,6 +78,29 @@ static void copy(int to, int value)
         CHECK(source[i] == (unsigned char)value, "%d, not %d", source[i], value);
 }
 
+/* The run-time frees a nested team once its threads wait in the run-time, not in a tool. */
+static void nest_tasks(int to)
+{
+    for (int round = 0; round < REPEAT(20, 5); round++) {
+        int done = 0;
+#pragma omp parallel num_threads(2) shared(done)
+        {
+#pragma omp parallel num_threads(2) shared(done)
+#pragma omp single nowait
+            for (int i = 0; i < 80; i++) {
+#pragma omp task shared(done)
+                {
+#pragma omp atomic
+                    done++;
+                }
+            }
+#pragma omp master
+            copy(to, round);
+        }
+        CHECK(done == 160, "%d", done);
+    }
+}
+
 static void use_all_ways(int to)
 {
     int value = 0;
@@ -140,6 +163,7 @@ static void use_all_ways(int to)
         }
         CHECK(inner >= 2 && inner <= 4, "%d", inner);
     }
+    nest_tasks(to);
 }
 
 /* The master copies to pages that no thread has touched, while the others wait in a barrier: those that they map are theirs. In
