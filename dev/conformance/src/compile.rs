@@ -228,9 +228,19 @@ fn stem(source: &str) -> Result<String> {
     Ok(name.context("a source has a name")?.display().to_string())
 }
 
+/// The file `name` with this text, in a folder of `folder` that no other text has. So trials may write the same source at the same
+/// time, and a later run does not find an older text.
+pub fn source(folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
+    let mut hash = DefaultHasher::new();
+    text.hash(&mut hash);
+    let file = folder.join(format!("{:016x}", hash.finish())).join(name);
+    once(&file, |temporary| Ok(fs::write(temporary, text)?))?;
+    Ok(file)
+}
+
 /// Has `make` write the file, if it is not there. Trials that need the same file at the same time, of this
 /// test program and of others, make it once.
-pub(crate) fn once(file: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+pub fn once(file: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let lock = lock_of(file);
     let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
     if file.exists() {

@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
+use crate::compile::{self, Build, Compiler};
 use crate::prefix::crate_folder;
 use crate::suite::Setting;
 
@@ -19,13 +19,7 @@ pub fn page(name: &str) -> Result<String> {
 pub fn compile(s: &Setting, text: &str, name: &str) -> Result<PathBuf> {
     let (_, program) = text.split_once("```c\n").context("no program")?;
     let (program, _) = program.split_once("```").context("no end")?;
-    fs::create_dir_all(&s.scratch)?;
-    let source = s.scratch.join(name).with_extension("c");
-    fs::write(&source, program)?;
-    let compiled = source.with_extension("");
-    let mut compiler = Command::new(s.prefix.bin("oshcc"));
-    compiler.args(["-O2", "-Wall", "-Werror", "-o"]);
-    let status = compiler.arg(&compiled).arg(&source).status()?;
-    ensure!(status.success(), "the program is not compiled");
-    Ok(compiled)
+    let source = compile::source(&s.scratch, &format!("{name}.c"), program)?;
+    let source = source.to_str().context("a path in UTF-8")?;
+    Build::new(source, Compiler::Gcc).run(&s.prefix, &s.cache)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use ferroshmem_conformance::compile::Language;
+use ferroshmem_conformance::compile::{self, Language};
 use ferroshmem_conformance::job::Outcome;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
@@ -90,9 +90,7 @@ fn program(
     language: Language,
     flags: &[&str],
 ) -> Result<PathBuf> {
-    fs::create_dir_all(&s.scratch)?;
-    let source = s.scratch.join(format!("{name}.c"));
-    fs::write(&source, code)?;
+    let source = compile::source(&s.scratch, &format!("{name}.c"), code)?;
     let source = source.to_str().context("a path in UTF-8")?;
     let mut build = Build::new(source, Compiler::Gcc).flags(flags);
     build.language = language;
@@ -102,14 +100,15 @@ fn program(
 /// A library with this soname, in a folder of its own.
 fn library(s: &Setting, soname: &str) -> Result<PathBuf> {
     let folder = s.scratch.join(format!("of-{soname}"));
-    fs::create_dir_all(&folder)?;
-    let source = folder.join("other.c");
-    fs::write(&source, OTHER_LIBRARY)?;
-    let file = folder.join(soname);
-    let mut compile = Command::new("gcc");
-    compile.args(["-shared", "-fPIC", &format!("-Wl,-soname,{soname}"), "-o"]);
-    let output = compile.arg(&file).arg(&source).output()?;
-    ensure!(output.status.success(), "{output:?}");
+    let source = compile::source(&folder, "other.c", OTHER_LIBRARY)?;
+    let file = source.with_file_name(soname);
+    compile::once(&file, |temporary| {
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-shared", "-fPIC", &format!("-Wl,-soname,{soname}"), "-o"]);
+        let output = gcc.arg(temporary).arg(&source).output()?;
+        ensure!(output.status.success(), "{output:?}");
+        Ok(())
+    })?;
     Ok(file)
 }
 
@@ -155,7 +154,7 @@ fn header(s: &Setting, pes: usize) -> Result<()> {
 fn two_copies(s: &Setting, pes: usize) -> Result<()> {
     let program = program(s, "two-copies", TWO_COPIES, Language::PlainC, &["-ldl"])?;
     let first = s.prefix.library("libshmem.so");
-    let second = s.scratch.join("libshmem-copy.so");
+    let second = s.scratch.join(format!("libshmem-copy-{pes}.so"));
     fs::copy(&first, &second)?;
     let [first, second] = [&first, &second].map(|file| file.display().to_string());
     let once = Job::new(pes, &program).args(&[&first, &first]);
@@ -168,7 +167,7 @@ fn two_copies(s: &Setting, pes: usize) -> Result<()> {
     let first = twice.stderr.lines().next().unwrap_or_default();
     for word in [
         "two FerroSHMEM runtimes",
-        "libshmem-copy.so",
+        "libshmem-copy-",
         "link one alone",
     ] {
         ensure!(first.contains(word), "no \"{word}\"\n{twice}");

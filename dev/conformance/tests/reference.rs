@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use ferroshmem_abi::reference::{Entry, Reference};
 use ferroshmem_abi::table;
-use ferroshmem_conformance::compile::on_path;
+use ferroshmem_conformance::compile::{self, on_path};
 use ferroshmem_conformance::prefix::workspace;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
@@ -75,9 +75,7 @@ fn book_programs() -> Result<Vec<(String, String)>> {
 
 /// Compiles a program as its reader would; the ending of its name says in which language it is.
 fn compiled(s: &Setting, name: &str, code: &str, library: &str) -> Result<PathBuf> {
-    fs::create_dir_all(&s.scratch)?;
-    let source = s.scratch.join(format!("example-{name}"));
-    fs::write(&source, code)?;
+    let source = compile::source(&s.scratch, name, code)?;
     let source = source.to_str().context("a path in UTF-8")?;
     let standard = match source.ends_with(".cpp") {
         true => "-std=c++17",

@@ -1,14 +1,12 @@
 //! Jobs that grow: PEs started while a job runs, groups, what jobs lend each other, and what may go wrong.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use ferroshmem_conformance::compile::on_path;
+use ferroshmem_conformance::guide;
 use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::leftovers::Machine;
-use ferroshmem_conformance::prefix::crate_folder;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
@@ -522,17 +520,12 @@ fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
 
 /// The `number`th program in `docs/spawn.md` prints what is said there.
 fn guide(s: &Setting, number: usize, pes: usize) -> Result<()> {
-    let guide = fs::read_to_string(crate_folder().join("../../docs/spawn.md"))?;
-    let program = guide.split("```c\n").nth(number).context("no program")?;
-    let program = program.split("```").next().context("no end")?;
-    fs::create_dir_all(&s.scratch)?;
-    let compiled = s.scratch.join(format!("guide-{number}"));
-    let source = compiled.with_extension("c");
-    fs::write(&source, program)?;
-    let mut compiler = Command::new(s.prefix.bin("oshcc"));
-    compiler.args(["-O2", "-Wall", "-Werror", "-o"]);
-    let status = compiler.arg(&compiled).arg(&source).status()?;
-    ensure!(status.success(), "the program is not compiled");
+    let guide = guide::page("spawn.md")?;
+    let (before, _) = guide
+        .match_indices("```c\n")
+        .nth(number - 1)
+        .context("no program")?;
+    let compiled = guide::compile(s, &guide[before..], &format!("guide-{number}"))?;
     let outcome = Job::new(pes, &compiled).expect_success(&s.prefix, &s.scratch)?;
     let mut lines = outcome.stdout.trim().lines();
     ensure!(
