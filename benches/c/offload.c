@@ -203,21 +203,16 @@ static void alone_iget(long count)
 static void both_iput(long count) { repeat_both(spread_half, count); }
 static void both_iget(long count) { repeat_both(gather_half, count); }
 
-/* By the library: what a program has inlined is not shared. */
-typedef void strided(long *, const long *, ptrdiff_t, ptrdiff_t, size_t, int);
-static strided *volatile const iput = shmem_long_iput;
-static strided *volatile const iget = shmem_long_iget;
-
 static void ours_iput(long count)
 {
     for (long i = 0; i < count; i++)
-        iput((long *)heap, (const long *)local, STRIDE, 1, LONGS, 0);
+        shmem_long_iput((long *)heap, (const long *)local, STRIDE, 1, LONGS, 0);
 }
 
 static void ours_iget(long count)
 {
     for (long i = 0; i < count; i++)
-        iget((long *)local, (const long *)heap, 1, STRIDE, LONGS, 0);
+        shmem_long_iget((long *)local, (const long *)heap, 1, STRIDE, LONGS, 0);
 }
 
 /* The first byte that the other thread writes. */

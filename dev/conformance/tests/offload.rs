@@ -127,6 +127,35 @@ fn ends(suite: &mut Suite) {
     }
 }
 
+/// Strided copies that `shmem.h` expands in the program are shared if they are large.
+fn strided(suite: &mut Suite) {
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        for (pes, flags) in [
+            (1, &[][..]),
+            (2, &[]),
+            (5, &[]),
+            (2, &["-DSHMEM_NATIVE_ONLY"]),
+            (2, &["-DSHMEM_COUNT"]),
+            (2, &["-DSHMEM_NO_INLINE"]),
+        ] {
+            let name = flags.concat();
+            suite.add(
+                format!("strided/{}/{pes}{name}", compiler.name()),
+                move |s| {
+                    let build = Build::new("offload/strided.c", compiler).flags(flags);
+                    let program = build.run(&s.prefix, &s.cache)?;
+                    // Where PEs fill the cores, a thread that lends itself may never get one in time.
+                    let arguments: &[&str] = if pes == 1 { &["helped"] } else { &[] };
+                    let job = Job::new(pes, &program)
+                        .args(arguments)
+                        .env("SHMEM_SHARE_THRESHOLD", "64k");
+                    job.expect_success(&s.prefix, &s.scratch).map(drop)
+                },
+            );
+        }
+    }
+}
+
 /// A model of a copy engine, beside the program in its processes, makes the copies.
 fn engine(suite: &mut Suite) {
     for (pes, workers) in [(1, "0"), (2, "1"), (5, "0")] {
@@ -186,6 +215,7 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     ends(&mut suite);
     engine(&mut suite);
+    strided(&mut suite);
     overlap(&mut suite);
     in_pieces(&mut suite);
     if has_openmp(Compiler::Clang) {
