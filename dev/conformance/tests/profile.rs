@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -54,6 +55,7 @@ fn main() {
     suite.add("counters::live".to_owned(), counts_live);
     suite.add("counters::unwritable".to_owned(), counters_unwritable);
     suite.add("trace::formats".to_owned(), formats);
+    suite.add("trace::part".to_owned(), part);
     suite.add("trace::killed".to_owned(), killed);
     suite.add("trace::ring".to_owned(), ring);
     suite.add("trace::unwritable".to_owned(), unwritable);
@@ -271,6 +273,89 @@ fn formats(s: &Setting) -> Result<()> {
         perfetto.windows(12).any(|w| w == b"shmem_long_p"),
         "no names"
     );
+    Ok(())
+}
+
+/// What the PEs have recorded is shown later, in parts.
+fn part(s: &Setting) -> Result<()> {
+    let kept = file(s, "kept");
+    let outcome = run(s, "many", &["--profile-dir", &kept])?;
+    ensure!(outcome.status.success(), "{outcome}");
+    let show = |options: &[&str]| {
+        let mut oshrun = Command::new(s.prefix.bin("oshrun"));
+        oshrun.args(["--profile-from", &kept]).args(options);
+        oshrun.output().context("oshrun does not run")
+    };
+    let json = file(s, "part.json");
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let output = show(&["--trace", &json])?;
+    ensure!(
+        output.status.code() == Some(1) && said(&output).contains("no single calls"),
+        "{}",
+        said(&output)
+    );
+    let outcome = run(
+        s,
+        "many",
+        &[
+            "--profile-dir",
+            &kept,
+            "-x",
+            "SHMEM_TRACE_SIZE=1m",
+            "--trace",
+            &json,
+        ],
+    )?;
+    ensure!(outcome.stderr.contains("a trace of 176 calls"), "{outcome}");
+    let output = show(&["--trace", &json, "--trace-pes", "1,3"])?;
+    ensure!(
+        output.status.success() && said(&output).contains("a trace of 88 calls"),
+        "{}",
+        said(&output)
+    );
+    let text = fs::read_to_string(&json)?;
+    ensure!(
+        text.contains("\"pid\":3,") && !text.contains("\"pid\":2,"),
+        "other PEs: {text}"
+    );
+    // After the end there is nothing, and before it all.
+    let output = show(&["--trace", &json, "--trace-window", "9000:"])?;
+    ensure!(
+        said(&output).contains("a trace of 0 calls"),
+        "{}",
+        said(&output)
+    );
+    let page = file(s, "later.html");
+    let output = show(&[
+        "--trace",
+        &json,
+        "--trace-window",
+        ":9000",
+        &format!("--profile={page}"),
+    ])?;
+    ensure!(
+        said(&output).contains("a trace of 176 calls")
+            && fs::read_to_string(page)?.contains("</html>"),
+        "{}",
+        said(&output)
+    );
+    for (options, status, words) in [
+        (
+            &["--trace", &json, "--trace-pes", "9"][..],
+            1,
+            "no record of any PE",
+        ),
+        (&["--trace", &json, "--trace-pes", "x"], 2, "0-7,12"),
+        (&["--trace", &json, "./program"], 2, "give no program"),
+        (&[], 2, "--trace FILE"),
+    ] {
+        let output = show(options)?;
+        ensure!(
+            output.status.code() == Some(status) && said(&output).contains(words),
+            "{options:?}: {}",
+            said(&output)
+        );
+    }
     Ok(())
 }
 

@@ -32,6 +32,7 @@ mod linkage;
 mod look;
 mod options;
 mod output;
+mod pages;
 mod placement;
 mod profiling;
 mod program;
@@ -69,7 +70,10 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
         return result;
     }
     let machine = Machine::here();
-    let mut options = options::parse(arguments, machine.cores)?;
+    let mut options = match options::read(arguments, machine.cores)? {
+        options::Request::Job(options) => *options,
+        options::Request::Kept(kept) => return kept.write(),
+    };
     let given = options.sections.iter().flat_map(|s| &s.variables);
     let is_given = |name: &OsStr| given.clone().any(|(n, _)| n == name);
     let is_set = |name: &OsStr| config::inherited(name).is_some() || is_given(name);

@@ -17,7 +17,7 @@ use super::failure::Failure;
 use super::hosts::launch::HostLaunch;
 use super::hosts::list::check_room;
 use super::hosts::options::{Destination, HostOptions};
-use super::profiling::{Profiling, ProfilingArgs};
+use super::profiling::{Asked, Kept, Profiling, ProfilingArgs};
 use super::status_options::{StatusArgs, StatusPlan};
 use super::values::{HintTime, cores, count, microseconds, seconds, seconds_or_none};
 
@@ -257,6 +257,15 @@ pub(super) struct CommandLine {
     pub hosts: Option<HostLaunch>,
 }
 
+/// What the command line asks for.
+#[derive(Debug)]
+pub(super) enum Request {
+    /// To run a job.
+    Job(Box<CommandLine>),
+    /// To show what an earlier one recorded.
+    Kept(Kept),
+}
+
 fn input(text: &str) -> Result<Input, String> {
     match text.parse() {
         Ok(pe) => Ok(Input::Pe(pe)),
@@ -265,9 +274,17 @@ fn input(text: &str) -> Result<Input, String> {
     }
 }
 
-/// Reads the command line, without the name of `oshrun` itself. `cores` is the number of
+/// Reads the command line of a job, without the name of `oshrun` itself. `cores` is the number of
 /// PEs where none is given.
 pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLine, Failure> {
+    match read(arguments, cores)? {
+        Request::Job(options) => Ok(*options),
+        Request::Kept(_) => Err(Failure::usage("--profile-from runs no job")),
+    }
+}
+
+/// Reads any command line.
+pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Failure> {
     let mut groups = arguments.split(|a| a == ":");
     let (options, command) = divide::<FirstArgs>(groups.next().unwrap_or_default())?;
     let mut first = FirstArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
@@ -275,6 +292,16 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         return Err(Failure::Answer(shell.script()));
     }
     let rest: Vec<_> = groups.collect();
+    let profiling = match first.profiling.read()? {
+        Asked::Job(profiling) => profiling,
+        Asked::Kept(kept) if rest.is_empty() && command.is_empty() => {
+            return Ok(Request::Kept(kept));
+        }
+        Asked::Kept(_) => {
+            let line = "--profile-from shows what an earlier job recorded: give no program";
+            return Err(Failure::usage(line));
+        }
+    };
     if rest.is_empty() && command.is_empty() {
         return Err(Failure::usage("no program given: see oshrun --help"));
     }
@@ -353,7 +380,7 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         let line = format!("--stdin {pe}: there are PEs 0 to {}", n_pes - 1);
         return Err(Failure::usage(line));
     }
-    Ok(CommandLine {
+    let options = CommandLine {
         sections,
         label: first.label,
         output: first.output,
@@ -369,7 +396,7 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         report_bindings: first.report_bindings,
         stdin: first.stdin,
         verbose: first.verbose,
-        profiling: first.profiling.read()?,
+        profiling,
         checks: first.check.read(),
         debugger,
         status,
@@ -377,7 +404,8 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
             Destination::Hosts(launch) => Some(launch),
             Destination::ThisHost(_) => None,
         },
-    })
+    };
+    Ok(Request::Job(Box::new(options)))
 }
 
 fn section(
@@ -531,6 +559,27 @@ mod tests {
     fn read(line: &str) -> Result<CommandLine, String> {
         let arguments = line.split_whitespace().map(OsString::from).collect();
         parse(arguments, 6).map_err(|f| f.to_string())
+    }
+
+    #[test]
+    fn records_of_an_earlier_job_are_shown_without_a_program() {
+        for line in [
+            "--profile-from d --trace a.html",
+            "--profile-from d --profile=a.html --trace=a.json --trace-window 1:2 --trace-pes 0-3",
+        ] {
+            assert_eq!(read(line).unwrap_err(), "--profile-from runs no job");
+        }
+        for (line, words) in [
+            ("--profile-from d", "--trace FILE"),
+            ("--profile-from d --trace a.html b", "give no program"),
+            ("--trace a.html --trace-window 2:1 b", "FROM:TO"),
+            ("--trace-window 1:2 b", "--trace"),
+            ("--trace a.html", "no program given"),
+        ] {
+            let line = read(line).unwrap_err();
+            assert!(line.contains(words), "{line}");
+        }
+        assert!(read("--trace a.html --trace-window 1:2 b").is_ok());
     }
 
     fn counts(line: &str) -> Vec<usize> {

@@ -1,7 +1,7 @@
 //! `--profile` and `--trace`: where the PEs record, and what is made of it when the job has ended.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::exit;
@@ -14,8 +14,9 @@ use nix::unistd::{ForkResult, Pid, fork};
 
 use super::failure::{Failure, say};
 use super::options::CommandLine;
-use crate::profile::{self, Analysis, Clock, Symbols};
-use crate::trace::{self, Format};
+use super::pages::Pages;
+use super::values::{PeList, Window, pe_list, window};
+use crate::trace::{Format, Part};
 
 /// The page that `--profile` writes without a name.
 const PAGE: &str = "oshrun-profile.html";
@@ -35,19 +36,43 @@ pub(super) struct ProfilingArgs {
     /// Where the PEs record for --profile and --trace, kept afterwards: a directory that all hosts share
     #[arg(long, value_name = "DIR")]
     profile_dir: Option<PathBuf>,
+    /// Runs nothing: --profile and --trace are of what the PEs of an earlier job recorded in its --profile-dir
+    #[arg(long, value_name = "DIR", conflicts_with = "profile_dir")]
+    profile_from: Option<PathBuf>,
+    /// Traces have this part of the time, in seconds from the start of the trace
+    #[arg(long, value_name = "FROM:TO", requires = "trace", value_parser = window)]
+    trace_window: Option<Window>,
+    /// Traces have these PEs: 0-7,12
+    #[arg(long, value_name = "LIST", requires = "trace", value_parser = pe_list)]
+    trace_pes: Option<PeList>,
 }
 
-/// What is asked for.
+/// What is asked for of a job that runs now.
 #[derive(Debug)]
 pub(super) struct Profiling {
-    profile: Option<PathBuf>,
-    traces: Vec<(PathBuf, Format)>,
+    pages: Pages,
     directory: Option<PathBuf>,
 }
 
+/// What is asked for of a job that has ended.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pages: Pages,
+    directory: PathBuf,
+}
+
+/// What the options ask for.
+#[derive(Debug)]
+pub(super) enum Asked {
+    /// Of the job, if anything.
+    Job(Option<Profiling>),
+    /// Of one that has ended.
+    Kept(Kept),
+}
+
 impl ProfilingArgs {
-    /// What they ask for, None if for nothing.
-    pub(super) fn read(self) -> Result<Option<Profiling>, Failure> {
+    /// What they ask for.
+    pub(super) fn read(self) -> Result<Asked, Failure> {
         let format = |file: PathBuf| match Format::of(&file) {
             Some(format) => Ok((file, format)),
             None => Err(Failure::usage(format!(
@@ -61,13 +86,38 @@ impl ProfilingArgs {
             .map(format)
             .collect::<Result<Vec<_>, _>>()?;
         let is_asked = self.profile.is_some() || !traces.is_empty();
-        Ok(
-            (is_asked || self.profile_dir.is_some()).then_some(Profiling {
-                profile: self.profile,
-                traces,
-                directory: self.profile_dir,
-            }),
-        )
+        let Window(from, to) = self.trace_window.unwrap_or_default();
+        let pages = Pages {
+            profile: self.profile,
+            traces,
+            part: Part {
+                from,
+                to,
+                pes: self.trace_pes.unwrap_or_default().0,
+            },
+        };
+        if let Some(directory) = self.profile_from {
+            if !is_asked {
+                return Err(Failure::usage(
+                    "--profile-from DIR: say what is to be made of the records, by --profile or --trace FILE",
+                ));
+            }
+            return Ok(Asked::Kept(Kept { pages, directory }));
+        }
+        let directory = self.profile_dir;
+        let profiling = Profiling { pages, directory };
+        Ok(Asked::Job(
+            (is_asked || profiling.directory.is_some()).then_some(profiling),
+        ))
+    }
+}
+
+impl Kept {
+    /// Writes it. The status to exit with.
+    pub(super) fn write(&self) -> Result<u8, Failure> {
+        self.pages.create()?;
+        let written = self.pages.write(&self.directory);
+        written.map(|()| 0).map_err(Failure::system)
     }
 }
 
@@ -81,26 +131,14 @@ pub(super) struct Session {
 impl Session {
     /// Makes the directory, and has the PEs of `options` record there.
     pub(super) fn begin(profiling: Profiling, options: &mut CommandLine) -> Result<Self, Failure> {
-        let targets = profiling
-            .profile
-            .iter()
-            .chain(profiling.traces.iter().map(|t| &t.0));
-        for file in targets {
-            // Before the job, which may take hours.
-            File::create(file).map_err(|e| {
-                Failure::usage(format!(
-                    "cannot write \"{}\": {e}: give a file in a directory that you may write to",
-                    file.display()
-                ))
-            })?;
-        }
+        profiling.pages.create()?;
         let directory = directory(&profiling, options.hosts.is_some()).map_err(|(path, e)| {
             Failure::usage(format!(
                 "cannot make the directory \"{}\" that PEs record in: {e}: name another by --profile-dir",
                 path.display()
             ))
         })?;
-        let is_traced = !profiling.traces.is_empty();
+        let is_traced = !profiling.pages.traces.is_empty();
         for section in &mut options.sections {
             let is_set = |name: &str| section.variables.iter().any(|(n, _)| n == name);
             let size = is_set(TRACE_SIZE.name) || inherited(TRACE_SIZE.name.as_ref()).is_some();
@@ -122,60 +160,18 @@ impl Session {
 
     /// The job has ended: writes what is asked for. A failure is printed, and leaves the job's status as it is.
     pub(super) fn finish(&self) {
-        if let Err(line) = self.write() {
-            say(&line);
+        match self.profiling.pages.write(&self.directory) {
+            Ok(()) if self.profiling.directory.is_some() => say(&format!(
+                "the PEs' records are in {}",
+                self.directory.display()
+            )),
+            Ok(()) => {}
+            Err(line) => say(&line),
         }
         if self.profiling.directory.is_none() {
             // What remains costs disk space alone.
             let _ = fs::remove_dir_all(&self.directory);
         }
-    }
-
-    fn write(&self) -> Result<(), String> {
-        let unreadable = |e: io::Error| {
-            format!(
-                "cannot read \"{}\", where the PEs recorded: {e}",
-                self.directory.display()
-            )
-        };
-        let (records, others) = profile::read_all(&self.directory).map_err(unreadable)?;
-        if let Some((file, e)) = others.first() {
-            let file = file.display();
-            say(&format!(
-                "{} records were left out: \"{file}\": {e}",
-                others.len()
-            ));
-        }
-        if records.is_empty() {
-            return Err(
-                "no PE has recorded anything: the programs must be linked with this FerroSHMEM, call shmem_init, and reach the directory (--profile-dir)".to_owned(),
-            );
-        }
-        let clock = Clock::new(&records);
-        let mut symbols = Symbols::default();
-        let analysis = Analysis::new(&records, &clock, &mut symbols);
-        if let Some(file) = &self.profiling.profile {
-            let findings = analysis.findings();
-            for line in analysis.summary(&findings) {
-                say(&line);
-            }
-            save(file, |to| {
-                io::Write::write_all(to, analysis.page(&findings).as_bytes())
-            })?;
-            say(&format!("the profile is in {}", file.display()));
-        }
-        for (file, format) in &self.profiling.traces {
-            let trace = trace::Trace::new(&records, &clock, &mut symbols);
-            save(file, |to| trace.write(*format, to))?;
-            say(&format!("{} in {}", trace.describe(), file.display()));
-        }
-        if self.profiling.directory.is_some() {
-            say(&format!(
-                "the PEs' records are in {}",
-                self.directory.display()
-            ));
-        }
-        Ok(())
     }
 
     /// Runs `body` in a process of its own, which may become another program, and waits for it; signals to this process are
@@ -260,22 +256,4 @@ fn clear(directory: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Writes a file, through a buffer.
-fn save(
-    path: &Path,
-    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
-) -> Result<(), String> {
-    let written = File::create(path).and_then(|file| {
-        let mut to = io::BufWriter::with_capacity(1 << 16, file);
-        write(&mut to)?;
-        io::Write::flush(&mut to)
-    });
-    written.map_err(|e| {
-        format!(
-            "cannot write \"{}\": {e}: make room there, or name a file on another disk",
-            path.display()
-        )
-    })
 }

@@ -1,8 +1,10 @@
 //! Values of options, as users write them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ferroshmem_core::job::region::MAX_PES;
+use ferroshmem_core::platform::number_list;
 
 /// A number of PEs.
 pub(super) fn count(text: &str) -> Result<usize, String> {
@@ -50,5 +52,70 @@ pub(super) fn microseconds(text: &str) -> Result<Duration, String> {
     match text.parse() {
         Ok(us) if us >= LEAST => Ok(Duration::from_micros(us)),
         _ => Err(format!("give a number of microseconds, {LEAST} or more")),
+    }
+}
+
+/// From when to when, in nanoseconds from the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Window(pub(super) Option<u64>, pub(super) Option<u64>);
+
+/// `FROM:TO` in seconds; one of them may be left out.
+pub(super) fn window(text: &str) -> Result<Window, String> {
+    let wrong = || "give FROM:TO in seconds, such as 1.5:2, 1.5: or :2".to_owned();
+    let time = |text: &str| {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let seconds = text.parse::<f64>().ok();
+        let time = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
+        let ns = time.and_then(|t| u64::try_from(t.as_nanos()).ok());
+        ns.map(Some).ok_or_else(wrong)
+    };
+    let (from, to) = text.split_once(':').ok_or_else(wrong)?;
+    match (time(from)?, time(to)?) {
+        (Some(from), Some(to)) if from >= to => Err(wrong()),
+        (None, None) => Err(wrong()),
+        (from, to) => Ok(Window(from, to)),
+    }
+}
+
+/// Numbers of PEs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct PeList(pub(super) BTreeSet<usize>);
+
+/// A list such as `0-7,12`.
+pub(super) fn pe_list(text: &str) -> Result<PeList, String> {
+    let is_run = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let both = first.parse::<usize>().ok().zip(last.parse::<usize>().ok());
+        both.is_some_and(|(first, last)| first <= last)
+    };
+    if text.split(',').all(is_run) {
+        return Ok(PeList(number_list::numbers(text).into_iter().collect()));
+    }
+    Err("give numbers of PEs, such as 0-7,12".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_and_lists_of_pes_are_read() {
+        assert_eq!(
+            window("1.5:2"),
+            Ok(Window(Some(1_500_000_000), Some(2_000_000_000)))
+        );
+        assert_eq!(window(":0.001"), Ok(Window(None, Some(1_000_000))));
+        assert_eq!(window("3:"), Ok(Window(Some(3_000_000_000), None)));
+        for wrong in [
+            "", ":", "1", "2:1", "1:1", "-1:2", "x:2", "1:nan", "1:inf", "1:2:3",
+        ] {
+            assert!(window(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(pe_list("0-2,7"), Ok(PeList([0, 1, 2, 7].into())));
+        for wrong in ["", "x", "3-1", "1,", "-1", "1-"] {
+            assert!(pe_list(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! record     the PEs' files
+//! events     the calls of a trace in them
 //! clock      one time for all hosts
 //! symbols    source lines of calls
 //! analysis   who waited, for whom, at which call
@@ -13,7 +14,10 @@ mod analysis;
 #[cfg(test)]
 mod browser;
 mod clock;
+mod events;
 mod findings;
+#[cfg(test)]
+mod large;
 mod page;
 mod record;
 mod symbols;
@@ -24,9 +28,10 @@ use std::path::{Path, PathBuf};
 
 pub use self::analysis::{Analysis, PeTimes, SiteSum};
 pub use self::clock::Clock;
+pub use self::events::{Event, Events};
 pub use self::findings::{Finding, count, time};
 pub use self::page::assemble;
-pub use self::record::{Event, Kind, Object, PeRecord, RecordError, Site, Team};
+pub use self::record::{Kind, Object, PeRecord, RecordError, Site, Team};
 pub use self::symbols::{Position, Symbols};
 
 /// Records, and files that are none.

@@ -1,12 +1,12 @@
 //! What the PEs of a job have recorded, read from their files.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 pub use ferroshmem_core::profiling::Kind;
 use ferroshmem_core::profiling::layout::{
-    Layout, WORD, collective, event, header, object, peer, site, sizes, team,
+    Layout, WORD, collective, header, object, peer, site, sizes, team,
 };
 
 /// A file of calls: code, or Rust source.
@@ -79,27 +79,6 @@ pub struct Team {
     pub size: usize,
     /// Its id.
     pub id: u64,
-}
-
-/// One call of a trace.
-#[derive(Debug, Clone, Copy)]
-pub struct Event {
-    /// When it began.
-    pub begin: u64,
-    /// When it ended.
-    pub end: u64,
-    /// The site, by its place in the file.
-    pub site: usize,
-    /// The thread, from 1 on.
-    pub thread: u32,
-    /// For operations on a PE, its number plus 1; for collectives, team and number: as of the file.
-    pub subject: u64,
-    /// Bytes.
-    pub bytes: u64,
-    /// Where in the symmetric memory.
-    pub address: u64,
-    /// The signal of a put.
-    pub extra: u64,
 }
 
 /// The record of one PE.
@@ -269,6 +248,11 @@ impl PeRecord {
         text(&self.words[header::COMMAND..header::COMMAND + header::COMMAND_WORDS])
     }
 
+    /// Whether there is room for calls one by one.
+    pub fn is_traced(&self) -> bool {
+        self.layout.events > 0
+    }
+
     /// Whether the PE came to the end of `shmem_finalize`.
     pub fn is_complete(&self) -> bool {
         self.words[header::END] != 0
@@ -296,54 +280,19 @@ impl PeRecord {
         self.words[at..at + sizes::BUCKETS * 2].as_chunks::<2>().0
     }
 
-    /// Events, oldest first, and how many were lost.
-    ///
-    /// # Errors
-    /// If the file cannot be read any more.
-    pub fn events(&self) -> io::Result<(Vec<Event>, u64)> {
-        let total = self.words[header::EVENTS_TOTAL];
-        let room = self.words[header::EVENTS_ROOM].min(self.layout.events as u64);
-        let newest = (total % self.layout.chunk().max(1) as u64) as usize;
-        let written = total - newest as u64;
-        let in_ring = written.min(room) as usize;
-        let first = if written > room && room > 0 {
-            (written % room) as usize
-        } else {
-            0
-        };
-        let kept = (in_ring + newest).min(self.layout.events);
-        let ring = self.layout.events().start;
-        let ring = match &self.file {
-            Some(path) => {
-                let mut file = File::open(path)?;
-                file.seek(SeekFrom::Start((ring * WORD) as u64))?;
-                words(&mut file, in_ring * event::WORDS)?
-            }
-            None => self.words[ring..].to_vec(),
-        };
-        let event = |i: usize| {
-            let (words, place) = match i.checked_sub(in_ring) {
-                Some(place) => (&self.words[self.layout.newest()], place),
-                None => (&ring[..], (first + i) % in_ring),
-            };
-            let w = words.get(place * event::WORDS..(place + 1) * event::WORDS)?;
-            Some(Event {
-                begin: w[event::BEGIN],
-                // A clock may jump.
-                end: w[event::END].max(w[event::BEGIN]),
-                site: w[event::SITE] as u32 as usize,
-                thread: (w[event::SITE] >> 32) as u32,
-                subject: w[event::PE],
-                bytes: w[event::BYTES],
-                address: w[event::ADDRESS],
-                extra: w[event::EXTRA],
-            })
-        };
-        let events: Vec<_> = (in_ring + newest - kept..in_ring + newest)
-            .filter_map(event)
-            .filter(|e| e.end > 0)
-            .collect();
-        Ok((events, total - kept as u64))
+    /// How long the parts of the file are.
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The file, None for a record that is in memory as a whole.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// Some words that are in memory.
+    pub(super) fn part(&self, start: usize, count: usize) -> &[u64] {
+        self.words.get(start..start + count).unwrap_or_default()
     }
 }
 

@@ -5,7 +5,7 @@ use ferroshmem_core::profiling::layout::{
 };
 
 use super::{Analysis, Clock, Kind, PeRecord, Symbols};
-use crate::trace::{self, Trace};
+use crate::trace::{self, Part, Trace};
 
 /// A job of PEs whose records are filled in.
 pub(crate) struct Job {
@@ -24,8 +24,17 @@ impl Job {
     /// The same with so many bytes for events of each PE.
     pub(crate) fn with_trace(host_of: &[u64], bytes: u64) -> Self {
         let layout = Layout::new(host_of.len(), bytes);
+        let mut job = Self::without_ring(host_of, layout);
+        for words in &mut job.words {
+            words.resize(layout.events().end, 0);
+        }
+        job
+    }
+
+    /// The same, with the ring of events left to the caller.
+    pub(crate) fn without_ring(host_of: &[u64], layout: Layout) -> Self {
         let of_pe = |(pe, host): (usize, &u64)| {
-            let mut words = vec![0; layout.events().end];
+            let mut words = vec![0; layout.events().start];
             for (at, value) in [
                 (header::MAGIC, MAGIC),
                 (header::PE, pe as u64),
@@ -64,9 +73,22 @@ impl Job {
         calls: u64,
         ns: u64,
     ) -> &mut [u64] {
-        let at = self.layout.sites().start;
+        self.words[pe][header::MAIN_NS] = ns;
+        self.site_at(0, pe, name, kind, calls, ns)
+    }
+
+    /// Another site.
+    pub(crate) fn site_at(
+        &mut self,
+        index: usize,
+        pe: usize,
+        name: [u8; 8],
+        kind: Kind,
+        calls: u64,
+        ns: u64,
+    ) -> &mut [u64] {
+        let at = self.layout.sites().start + index * site::WORDS;
         let words = &mut self.words[pe];
-        words[header::MAIN_NS] = ns;
         let site = &mut words[at..at + site::WORDS];
         site[site::KIND] = kind as u64 + 1;
         site[site::OBJECT] = 1;
@@ -92,6 +114,11 @@ impl Job {
     /// When a PE's time begins.
     pub(crate) fn begin(&self, pe: usize) -> u64 {
         self.words[pe][header::BEGIN]
+    }
+
+    /// The words of a PE's record.
+    pub(crate) fn words(&mut self, pe: usize) -> &mut [u64] {
+        &mut self.words[pe]
     }
 
     pub(crate) fn event(&mut self, pe: usize, begin: u64, end: u64, subject: u64) {
@@ -201,7 +228,7 @@ fn clocks_that_jump_end_no_analysis() {
     let findings = analysis.findings();
     assert!(analysis.page(&findings).contains("</html>"));
     assert!(analysis.summary(&findings).len() <= 10);
-    let trace = Trace::new(&records, &clock, &mut Symbols::default());
+    let trace = Trace::new(&records, &clock, &mut Symbols::default(), Part::default());
     for format in [
         trace::Format::Perfetto,
         trace::Format::Chrome,
@@ -259,7 +286,7 @@ fn a_trace_in_perfettos_format_is_decoded() {
     }
     let records = job.records();
     let clock = Clock::new(&records);
-    let trace = Trace::new(&records, &clock, &mut Symbols::default());
+    let trace = Trace::new(&records, &clock, &mut Symbols::default(), Part::default());
     let mut bytes = Vec::new();
     trace.write(trace::Format::Perfetto, &mut bytes).unwrap();
     let slices = trace::slices(&bytes);
@@ -278,4 +305,38 @@ fn a_trace_in_perfettos_format_is_decoded() {
     ] {
         assert!(fields.contains(field), "no {field}: {fields:?}");
     }
+}
+
+#[test]
+fn a_part_of_a_trace_has_the_calls_that_are_in_it() {
+    let mut job = Job::new(&[0, 0, 0]);
+    for pe in 0..3 {
+        job.site(pe, *b"shmem_p\0", Kind::Put, 100, SECOND / 4);
+        for call in 0..100 {
+            let begin = SECOND + call * 1000;
+            job.event(pe, begin, begin + 100, (pe as u64 + 1) % 3 + 1);
+        }
+    }
+    let records = job.records();
+    let clock = Clock::new(&records);
+    let part = Part {
+        from: Some(10_050),
+        to: Some(20_000),
+        pes: [0, 2].into(),
+    };
+    let trace = Trace::new(&records, &clock, &mut Symbols::default(), part);
+    let mut bytes = Vec::new();
+    assert_eq!(trace.write(trace::Format::Perfetto, &mut bytes).unwrap(), 0);
+    let slices = trace::slices(&bytes);
+    // Call 10 began before, call 20 begins as the part ends.
+    let expected = [0, 2].into_iter().flat_map(|pe| {
+        (10..=20).map(move |c| (pe, "shmem_p".to_owned(), c * 1000, c * 1000 + 100))
+    });
+    assert_eq!(slices, expected.collect::<Vec<_>>());
+    assert!(trace.describe().starts_with("a trace of 22 calls from 10"));
+    let mut page = Vec::new();
+    assert_eq!(trace.write(trace::Format::Page, &mut page).unwrap(), 0);
+    let page = String::from_utf8(page).expect("text");
+    assert!(page.contains("22 calls of 2 PEs") && page.contains("a part of the trace"));
+    assert!(page.contains("\"from\":10050,\"to\":20000"));
 }

@@ -17,13 +17,13 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
         "{{\"displayTimeUnit\":\"ns\",\"otherData\":{},\"traceEvents\":[",
         json!({
             "command": trace.records[0].command(),
-            "calls": trace.kept,
-            "lost": trace.lost,
+            "calls": trace.number(),
+            "lost": trace.lost(),
             "clock error in ns": trace.clock.error,
         })
     )?;
     let mut separator = "\n";
-    for (index, record) in trace.records.iter().enumerate() {
+    for (index, record, _) in trace.shown() {
         let pe = record.pe;
         for (what, args) in [
             (
@@ -39,7 +39,8 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
             )?;
             separator = ",\n";
         }
-        for call in trace.calls(index)? {
+        for call in trace.calls(index) {
+            let call = call?;
             let label = &trace.labels[call.site];
             let mut args = json!({"at": label.position.line});
             if let Some(pe) = call.pe {

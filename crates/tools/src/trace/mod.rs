@@ -5,6 +5,7 @@
 //! chrome    JSON for Chrome's viewer
 //! perfetto  Perfetto's protobuf
 //! page      a timeline that needs nothing else
+//! shares    what a row of it does in each part of the time
 //! ```
 
 mod chrome;
@@ -13,14 +14,20 @@ mod page;
 mod perfetto;
 #[cfg(test)]
 pub(crate) mod schema;
+mod shares;
 
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-use crate::profile::{Clock, Event, Kind, PeRecord, Position, Symbols};
+use crate::profile::{Clock, Event, Events, Kind, PeRecord, Position, Symbols};
 
 pub use self::flow::Flow;
+#[cfg(test)]
+pub(crate) use self::page::grouped;
 #[cfg(test)]
 pub(crate) use self::perfetto::slices;
 
@@ -53,10 +60,12 @@ pub(crate) struct Label {
     pub kind: Kind,
     pub name: String,
     pub position: Position,
+    /// Calls that are shown.
+    pub calls: u64,
 }
 
 /// A call on the common clock, in nanoseconds from the start of the trace.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Call {
     pub begin: u64,
     pub end: u64,
@@ -68,24 +77,67 @@ pub(crate) struct Call {
     pub address: u64,
 }
 
-/// The trace of a job.
+/// The part of a trace that is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part {
+    /// From this time on, in nanoseconds from the start of the trace.
+    pub from: Option<u64>,
+    /// Until this time.
+    pub to: Option<u64>,
+    /// These PEs; all, if it is empty.
+    pub pes: BTreeSet<usize>,
+}
+
+impl Part {
+    fn has(&self, pe: usize) -> bool {
+        self.pes.is_empty() || self.pes.contains(&pe)
+    }
+
+    /// Whether something that begins and ends at these times is shown, in part at least.
+    fn overlaps(&self, begin: u64, end: u64) -> bool {
+        self.from.is_none_or(|from| end >= from) && self.to.is_none_or(|to| begin <= to)
+    }
+}
+
+/// What a PE's record has of the trace.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// Threads that made calls.
+    pub threads: BTreeSet<u32>,
+    /// Calls of the part that is shown.
+    pub calls: u64,
+    /// Older calls, which the record has no more.
+    pub lost: u64,
+    /// When the first call begins that it has.
+    pub first: u64,
+}
+
+/// The trace of a job. Its calls are read anew each time, as they may be more than the memory holds.
 #[derive(Debug)]
 pub struct Trace<'a> {
     records: &'a [PeRecord],
     clock: &'a Clock,
+    part: Part,
     /// By record and place in the file: the number of the label.
     labels_of: Vec<Vec<usize>>,
     labels: Vec<Label>,
     flows: Vec<Flow>,
+    /// Arrows in all.
+    all_flows: u64,
     begin: u64,
     end: u64,
-    kept: u64,
-    lost: u64,
+    /// By record.
+    kept: Vec<Kept>,
 }
 
 impl<'a> Trace<'a> {
-    /// Of these records, at least one.
-    pub fn new(records: &'a [PeRecord], clock: &'a Clock, symbols: &mut Symbols) -> Self {
+    /// Of this part of these records, at least one.
+    pub fn new(
+        records: &'a [PeRecord],
+        clock: &'a Clock,
+        symbols: &mut Symbols,
+        part: Part,
+    ) -> Self {
         let mut labels: Vec<Label> = Vec::new();
         let mut known = std::collections::HashMap::new();
         let mut labels_of = Vec::new();
@@ -100,6 +152,7 @@ impl<'a> Trace<'a> {
                         kind: site.kind,
                         name: site.name.clone(),
                         position: symbols.position(site.object.as_ref(), site.place),
+                        calls: 0,
                     });
                     labels.len() - 1
                 })
@@ -114,27 +167,78 @@ impl<'a> Trace<'a> {
         let mut trace = Self {
             records,
             clock,
+            part,
             labels_of,
             labels,
             flows: Vec::new(),
+            all_flows: 0,
             begin: spans.iter().map(|s| s.0).min().unwrap_or(0),
             end: spans.iter().map(|s| s.1).max().unwrap_or(0),
-            kept: 0,
-            lost: 0,
+            kept: Vec::new(),
         };
-        let mut finder = flow::Finder::default();
-        for (index, record) in records.iter().enumerate() {
+        let waited = trace.count();
+        trace.find_flows(waited);
+        trace
+    }
+
+    /// Counts the calls, and finds the places that PEs wait for.
+    fn count(&mut self) -> flow::Waited {
+        let mut waited = flow::Waited::default();
+        for (index, record) in self.records.iter().enumerate() {
+            let mut kept = Kept {
+                first: u64::MAX,
+                ..Kept::default()
+            };
+            let events = Events::new(record);
+            kept.lost = events.lost();
             // One that has become unreadable has no events.
-            let (events, lost) = record.events().unwrap_or_default();
-            trace.kept += events.len() as u64;
-            trace.lost += lost;
-            for event in &events {
-                let call = trace.call(index, event);
-                finder.add(record, event, &call, trace.kind(index, event));
+            for event in events.map_while(Result::ok) {
+                let call = self.call(index, &event);
+                waited.add(record.pe, &event, self.kind(index, &event));
+                kept.first = kept.first.min(call.begin);
+                if self.shows(record.pe, &call) {
+                    kept.threads.insert(event.thread);
+                    kept.calls += 1;
+                    if let Some(label) = self.labels.get_mut(call.site) {
+                        label.calls += 1;
+                    }
+                }
+            }
+            self.kept.push(kept);
+        }
+        waited
+    }
+
+    /// Takes all calls in the order of their beginnings, and joins them by arrows.
+    fn find_flows(&mut self, waited: flow::Waited) {
+        let lossy = self.records.iter().zip(&self.kept);
+        let lossy = lossy.filter(|(_, kept)| kept.lost > 0);
+        let lossy = lossy.map(|(record, _)| record.pe).collect();
+        let mut finder = flow::Finder::new(self.part.clone(), waited, lossy);
+        let mut streams: Vec<_> = self.records.iter().map(Events::new).collect();
+        let mut next: Vec<Option<Event>> = Vec::new();
+        let mut queue = BinaryHeap::new();
+        for (index, stream) in streams.iter_mut().enumerate() {
+            let event = stream.next().and_then(Result::ok);
+            queue.extend(event.map(|e| Reverse((self.call(index, &e).begin, index))));
+            next.push(event);
+        }
+        while let Some(mut first) = queue.peek_mut() {
+            let index = first.0.1;
+            if let Some(event) = next[index].take() {
+                let call = self.call(index, &event);
+                let kind = self.kind(index, &event);
+                finder.add(&self.records[index], &event, &call, kind);
+            }
+            next[index] = streams[index].next().and_then(Result::ok);
+            match &next[index] {
+                Some(event) => *first = Reverse((self.call(index, event).begin, index)),
+                None => {
+                    PeekMut::pop(first);
+                }
             }
         }
-        trace.flows = finder.find();
-        trace
+        (self.flows, self.all_flows) = finder.finish();
     }
 
     fn kind(&self, index: usize, event: &Event) -> Kind {
@@ -160,37 +264,74 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// The calls of a record, by their beginnings.
-    pub(crate) fn calls(&self, index: usize) -> io::Result<Vec<Call>> {
-        let (events, _) = self.records[index].events()?;
-        let mut calls: Vec<_> = events.iter().map(|e| self.call(index, e)).collect();
-        calls.sort_by_key(|c| (c.begin, std::cmp::Reverse(c.end)));
-        Ok(calls)
+    fn shows(&self, pe: usize, call: &Call) -> bool {
+        self.part.has(pe) && self.part.overlaps(call.begin, call.end)
+    }
+
+    /// The records of the PEs that are shown, by their places, and what they have.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = (usize, &'a PeRecord, &Kept)> {
+        let records = self.records.iter().zip(&self.kept).enumerate();
+        records
+            .map(|(index, (record, kept))| (index, record, kept))
+            .filter(|(_, record, _)| self.part.has(record.pe))
+    }
+
+    /// The calls of a record that are shown, in the order of their ends.
+    pub(crate) fn calls(&self, index: usize) -> impl Iterator<Item = io::Result<Call>> {
+        let record = &self.records[index];
+        let calls = Events::new(record).map(move |event| Ok(self.call(index, &event?)));
+        calls.filter(|call| match call {
+            Ok(call) => self.shows(record.pe, call),
+            Err(_) => true,
+        })
+    }
+
+    /// When the part that is shown begins and ends.
+    pub(crate) fn span(&self) -> (u64, u64) {
+        let end = self.end.saturating_sub(self.begin).max(1);
+        let from = self.part.from.unwrap_or(0).min(end - 1);
+        (from, self.part.to.unwrap_or(end).clamp(from + 1, end))
+    }
+
+    /// Calls that are shown.
+    pub(crate) fn number(&self) -> u64 {
+        self.shown().map(|(_, _, kept)| kept.calls).sum()
+    }
+
+    /// Older calls that the records have no more.
+    pub(crate) fn lost(&self) -> u64 {
+        self.shown().map(|(_, _, kept)| kept.lost).sum()
     }
 
     /// How much it is, for the terminal.
     pub fn describe(&self) -> String {
-        let mut line = format!("a trace of {} calls", crate::profile::count(self.kept));
-        if self.lost > 0 {
+        let (number, lost) = (self.number(), self.lost());
+        let mut line = format!("a trace of {} calls", crate::profile::count(number));
+        if self.part.from.is_some() || self.part.to.is_some() {
+            let (from, to) = self.span();
+            let (from, to) = (crate::profile::time(from), crate::profile::time(to));
+            line += &format!(" from {from} to {to}");
+        }
+        if lost > 0 {
             line += &format!(
                 " ({:.0}% of all: {} older ones are lost; a larger SHMEM_TRACE_SIZE keeps more)",
-                self.kept as f64 * 100.0 / (self.kept + self.lost) as f64,
-                crate::profile::count(self.lost)
+                number as f64 * 100.0 / (number + lost) as f64,
+                crate::profile::count(lost)
             );
         }
         line += " is";
         line
     }
 
-    /// Writes it.
+    /// Writes it. The number of calls that the file has in sums only, not one by one.
     ///
     /// # Errors
     /// If `to` cannot be written, or a PE's record not be read.
-    pub fn write(&self, format: Format, to: &mut dyn io::Write) -> io::Result<()> {
+    pub fn write(&self, format: Format, to: &mut dyn io::Write) -> io::Result<u64> {
         match format {
             Format::Page => page::write(self, to),
-            Format::Chrome => chrome::write(self, to),
-            Format::Perfetto => perfetto::write(self, to),
+            Format::Chrome => chrome::write(self, to).map(|()| 0),
+            Format::Perfetto => perfetto::write(self, to).map(|()| 0),
         }
     }
 }

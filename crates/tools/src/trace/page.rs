@@ -1,24 +1,26 @@
-//! The trace as a page: a timeline that holds the longest calls one by one, and the others as grey.
+//! The trace as a page: a timeline that holds as many calls one by one as a browser opens in a moment, the longest, and
+//! for rows with more of them what share of each part of the time each kind of call takes.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::io::{self, Write};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-use super::{Call, Trace, place};
-use crate::profile::{Kind, assemble, time};
+use super::shares::{self, Shares};
+use super::{Call, Kept, Trace, flow, place};
+use crate::profile::{Kind, PeRecord, assemble, time};
 
 const TEMPLATE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Calls on a page: browsers take a second or two for them.
-const MOST_CALLS: usize = 1 << 19;
+/// Calls on a page that has all of them; one by one on a page that has not.
+const ALL_CALLS: u64 = 1 << 19;
+const LONGEST_CALLS: u64 = 1 << 18;
 /// Arrows on a page.
 const MOST_FLOWS: usize = 20_000;
-/// Parts of the time that the grey is drawn in.
-const PARTS: usize = 2000;
 
 #[derive(Serialize)]
 struct Row {
@@ -27,7 +29,10 @@ struct Row {
     name: String,
     first: usize,
     count: usize,
-    density: Option<Vec<u8>>,
+    /// Its place among the rows that have shares.
+    shares: Option<usize>,
+    /// When the first call begins that is not lost.
+    lost_until: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -36,13 +41,19 @@ struct SiteData<'a> {
     kind: &'static str,
     path: &'a str,
     function: Option<&'a str>,
+    calls: u64,
 }
 
 #[derive(Serialize)]
 struct PageData<'a> {
     title: &'a str,
     about: String,
-    length: u64,
+    from: u64,
+    to: u64,
+    /// How all calls of a part are had, where the page has not all of them.
+    is_partial: bool,
+    parts: usize,
+    kinds: &'a [&'a str],
     rows: Vec<Row>,
     sites: Vec<SiteData<'a>>,
     flows: Vec<(usize, u32, u64, usize, u32, u64)>,
@@ -51,14 +62,8 @@ struct PageData<'a> {
 /// The colour's name.
 fn colour(kind: Kind) -> &'static str {
     match kind {
-        Kind::Put | Kind::PutSignal | Kind::Send => "put",
-        Kind::Get => "get",
-        Kind::Atomic | Kind::Signal => "atomic",
-        Kind::Wait | Kind::Test | Kind::Lock | Kind::Receive => "wait",
-        Kind::Barrier | Kind::Broadcast | Kind::Scan | Kind::Exchange => "collective",
-        Kind::Allocate | Kind::Free => "memory",
         Kind::Region => "region",
-        Kind::Quiet | Kind::Fence | Kind::Unlock | Kind::Other => "other",
+        _ => shares::NAMES[shares::kind(kind)],
     }
 }
 
@@ -83,85 +88,142 @@ fn encode(call: &Call, to: &mut Vec<u8>) {
     to.extend(words.iter().flat_map(|w| w.to_le_bytes()));
 }
 
-/// Takes the longest `most` calls out, and returns how much of each part of the time the others take.
-fn divide(calls: &mut Vec<Call>, most: usize, length: u64) -> Option<Vec<u8>> {
-    if calls.len() <= most {
-        return None;
-    }
-    let mut lengths: Vec<_> = calls.iter().map(|c| c.end - c.begin).collect();
-    let at = lengths.len() - most;
-    let (_, shortest, _) = lengths.select_nth_unstable(at);
-    let shortest = *shortest;
-    let longer = calls.iter().filter(|c| c.end - c.begin > shortest).count();
-    // Of as long ones, the first.
-    let mut room = most - longer;
-    let part = (length / PARTS as u64).max(1);
-    let mut busy = vec![0_u64; PARTS + 1];
-    calls.retain(|c| {
-        let is_as_long = c.end - c.begin == shortest && room > 0;
-        room -= usize::from(is_as_long);
-        let is_kept = c.end - c.begin > shortest || is_as_long;
-        if !is_kept {
-            busy[((c.begin / part) as usize).min(PARTS)] += c.end - c.begin;
-        }
-        is_kept
-    });
-    // A short call is seen all the same.
-    let share = |ns: &u64| {
-        if *ns == 0 {
-            0
-        } else {
-            (ns * 255 / part).clamp(1, 255) as u8
-        }
-    };
-    Some(busy[..PARTS].iter().map(share).collect())
+/// The longest calls of a row: of as long ones, the first that come.
+#[derive(Default)]
+struct Longest(BinaryHeap<Reverse<ByLength>>);
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct ByLength {
+    length: u64,
+    call: Call,
 }
 
-pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
-    let length = trace.end.saturating_sub(trace.begin).max(1);
-    let most = MOST_CALLS / trace.records.len();
-    let (mut rows, mut bytes, mut first, mut hidden) = (Vec::new(), Vec::new(), 0, 0);
-    for (index, record) in trace.records.iter().enumerate() {
-        let mut threads: BTreeMap<u32, Vec<Call>> = BTreeMap::new();
-        threads.insert(1, Vec::new());
-        for call in trace.calls(index)? {
-            threads.entry(call.thread).or_default().push(call);
-        }
-        let each = most / threads.len();
-        for (thread, mut calls) in threads {
-            let before = calls.len();
-            let density = divide(&mut calls, each.max(1), length);
-            hidden += before - calls.len();
-            for call in &calls {
-                encode(call, &mut bytes);
-            }
-            let name = match thread {
-                1 => format!("PE {}", record.pe),
-                thread => format!("PE {}.{thread}", record.pe),
-            };
-            rows.push(Row {
-                pe: record.pe,
-                thread,
-                name,
-                first,
-                count: calls.len(),
-                density,
-            });
-            first += calls.len();
+impl Longest {
+    fn add(&mut self, call: Call, most: usize) {
+        let length = call.end - call.begin;
+        if self.0.len() < most {
+            self.0.push(Reverse(ByLength { length, call }));
+        } else if let Some(mut shortest) = self.0.peek_mut()
+            && length > shortest.0.length
+        {
+            *shortest = Reverse(ByLength { length, call });
         }
     }
+
+    /// Those calls by their beginnings.
+    fn sorted(self) -> Vec<Call> {
+        let mut calls: Vec<_> = self.0.into_iter().map(|c| c.0.call).collect();
+        calls.sort_unstable_by_key(|c| (c.begin, Reverse(c.end)));
+        calls
+    }
+}
+
+/// What the rows of one PE have.
+struct PeRows {
+    rows: Vec<Row>,
+    calls: Vec<Call>,
+    shares: Vec<Shares>,
+}
+
+/// Reads the calls of one PE. Each row has `most` calls, or all, and then no shares.
+fn read(
+    trace: &Trace<'_>,
+    (index, record, kept): (usize, &PeRecord, &Kept),
+    most: Option<usize>,
+    parts: usize,
+) -> io::Result<PeRows> {
+    let span = trace.span();
+    let mut threads: BTreeMap<u32, (Longest, Shares, usize)> = BTreeMap::new();
+    let new = || {
+        let parts = if most.is_some() { parts } else { 0 };
+        (Longest::default(), Shares::new(span, parts), 0)
+    };
+    for thread in kept.threads.iter().copied().chain([1]) {
+        threads.entry(thread).or_insert_with(new);
+    }
+    for call in trace.calls(index) {
+        let call = call?;
+        let (longest, shares, count) = threads.entry(call.thread).or_insert_with(new);
+        let kind = trace.labels.get(call.site).map_or(Kind::Other, |l| l.kind);
+        shares.add(kind, call.begin, call.end);
+        longest.add(call, most.unwrap_or(usize::MAX));
+        *count += 1;
+    }
+    let mut of_pe = PeRows {
+        rows: Vec::new(),
+        calls: Vec::new(),
+        shares: Vec::new(),
+    };
+    for (thread, (longest, shares, count)) in threads {
+        let calls = longest.sorted();
+        let name = match thread {
+            1 => format!("PE {}", record.pe),
+            thread => format!("PE {}.{thread}", record.pe),
+        };
+        let is_partial = calls.len() < count;
+        of_pe.rows.push(Row {
+            pe: record.pe,
+            thread,
+            name,
+            first: of_pe.calls.len(),
+            count: calls.len(),
+            shares: is_partial.then_some(of_pe.shares.len()),
+            lost_until: (kept.lost > 0).then_some(kept.first),
+        });
+        of_pe.calls.extend(calls);
+        if is_partial {
+            of_pe.shares.push(shares);
+        }
+    }
+    Ok(of_pe)
+}
+
+pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<u64> {
+    let (number, lost) = (trace.number(), trace.lost());
+    let count: usize = trace.shown().map(|(_, _, k)| k.threads.len().max(1)).sum();
+    let most = (number > ALL_CALLS).then(|| (LONGEST_CALLS as usize / count.max(1)).max(1));
+    let parts = shares::parts(count);
+    let (mut rows, mut bytes, mut shares) = (Vec::new(), Vec::new(), shares::Encoder::default());
+    let mut singles = 0;
+    for pe in trace.shown() {
+        let of_pe = read(trace, pe, most, parts)?;
+        for call in &of_pe.calls {
+            encode(call, &mut bytes);
+        }
+        let with_shares = shares.rows();
+        rows.extend(of_pe.rows.into_iter().map(|row| Row {
+            first: row.first + singles,
+            shares: row.shares.map(|place| place + with_shares),
+            ..row
+        }));
+        singles += of_pe.calls.len();
+        for row in &of_pe.shares {
+            shares.add(row);
+        }
+    }
+    let hidden = number - singles as u64;
+    let (from, end) = trace.span();
     let mut about = format!(
-        "{} calls of {} PEs in {}.",
-        trace.kept,
-        trace.records.len(),
-        time(length)
+        "{} calls of {} PEs in {}",
+        grouped(number),
+        trace.shown().count(),
+        time(end - from)
     );
-    if trace.lost > 0 {
-        about += &format!(" {} older calls were lost.", trace.lost);
+    if (from, end) != (0, trace.end.saturating_sub(trace.begin).max(1)) {
+        about += &format!(
+            ", a part of the trace: from {} to {}",
+            time(from),
+            time(end)
+        );
+    }
+    about.push('.');
+    if lost > 0 {
+        about += &format!(" {} older calls were lost.", grouped(lost));
     }
     if hidden > 0 {
         about += &format!(
-            " The {hidden} shortest are not on this page one by one but as grey; --trace FILE.pftrace has all."
+            " The {} longest are on this page one by one; the columns of colours are the share of the time that calls of each kind take, short ones too.",
+            grouped(singles as u64)
         );
     }
     if trace.clock.error > 0 {
@@ -171,17 +233,23 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
         );
     }
     // The longest waits say most.
-    let mut flows: Vec<_> = trace.flows.iter().collect();
-    if flows.len() > MOST_FLOWS {
-        flows.sort_unstable_by_key(|f| std::cmp::Reverse(f.to.2.saturating_sub(f.from.2)));
-        about += &format!(" {MOST_FLOWS} of {} arrows are on this page.", flows.len());
-        flows.truncate(MOST_FLOWS);
+    let flows = flow::longest(&trace.flows, MOST_FLOWS);
+    if trace.all_flows > flows.len() as u64 {
+        about += &format!(
+            " The {} longest of {} arrows are on this page.",
+            grouped(flows.len() as u64),
+            grouped(trace.all_flows)
+        );
     }
     let title = format!("Trace of {}", trace.records[0].command());
     let data = PageData {
         title: &title,
         about,
-        length,
+        from,
+        to: end,
+        is_partial: hidden > 0,
+        parts,
+        kinds: &shares::NAMES,
         rows,
         sites: trace
             .labels
@@ -191,6 +259,7 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
                 kind: colour(l.kind),
                 path: &l.position.path,
                 function: l.position.function.as_deref(),
+                calls: l.calls,
             })
             .collect(),
         flows: flows
@@ -199,8 +268,26 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
             .collect(),
     };
     let data = serde_json::to_string(&data).map_err(io::Error::other)?;
-    let (before, after) = TEMPLATE.split_once("@CALLS@").unwrap_or((TEMPLATE, ""));
-    to.write_all(assemble(before, &title, &data, SCRIPT).as_bytes())?;
-    to.write_all(STANDARD.encode(&bytes).as_bytes())?;
-    to.write_all(assemble(after, &title, &data, SCRIPT).as_bytes())
+    let mut rest = TEMPLATE;
+    for (mark, words) in [("@CALLS@", bytes), ("@SHARES@", shares.finish())] {
+        let (before, after) = rest.split_once(mark).unwrap_or((rest, ""));
+        to.write_all(assemble(before, &title, &data, SCRIPT).as_bytes())?;
+        to.write_all(STANDARD.encode(&words).as_bytes())?;
+        rest = after;
+    }
+    to.write_all(assemble(rest, &title, &data, SCRIPT).as_bytes())?;
+    Ok(hidden)
+}
+
+/// A number with its digits in groups of three.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }

@@ -1,12 +1,15 @@
 //! The trace in Perfetto's protobuf: the messages and fields of its published schema that are needed here
 //! (`protos/perfetto/trace/trace_packet.proto` and those that it names).
 
+#[cfg(test)]
 use std::collections::HashMap;
 use std::io::{self, Write};
 
 use prost::{Message, Oneof};
 
-use super::{Trace, place};
+use super::flow::{ByPe, Ends};
+use super::{Call, Label, Trace, place};
+use crate::profile::Kind;
 
 /// `perfetto.protos.Trace`.
 #[derive(Clone, PartialEq, Message)]
@@ -121,9 +124,9 @@ const ENDS: i32 = 2;
 const FIRST: u32 = 1;
 const LATER: u32 = 2;
 
-fn put(packet: &TracePacket, to: &mut dyn Write) -> io::Result<()> {
+fn put(packet: TracePacket, to: &mut dyn Write) -> io::Result<()> {
     let file = TraceFile {
-        packet: vec![packet.clone()],
+        packet: vec![packet],
     };
     to.write_all(&file.encode_to_vec())
 }
@@ -146,15 +149,9 @@ fn names(trace: &Trace<'_>) -> InternedData {
 }
 
 pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
-    // Arrows by the call that they begin or end at: PE, thread, time.
-    let mut starts: HashMap<_, Vec<u64>> = HashMap::new();
-    let mut ends: HashMap<_, Vec<u64>> = HashMap::new();
-    for (id, flow) in trace.flows.iter().enumerate() {
-        starts.entry(flow.from).or_default().push(id as u64 + 1);
-        ends.entry(flow.to).or_default().push(id as u64 + 1);
-    }
+    let arrows = ByPe::new(&trace.flows);
     let interned = names(trace);
-    for (index, record) in trace.records.iter().enumerate() {
+    for (index, record, kept) in trace.shown() {
         let pe = record.pe;
         let process = process_track(pe);
         let track = |descriptor| TracePacket {
@@ -175,10 +172,8 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
             sequence_flags: Some(FIRST),
             ..track(descriptor)
         };
-        put(&first, to)?;
-        let calls = trace.calls(index)?;
-        let threads: std::collections::BTreeSet<u32> = calls.iter().map(|c| c.thread).collect();
-        for thread in threads {
+        put(first, to)?;
+        for thread in kept.threads.iter().copied() {
             let descriptor = TrackDescriptor {
                 uuid: Some(process + u64::from(thread)),
                 parent_uuid: Some(process),
@@ -189,49 +184,67 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
                 }),
                 ..TrackDescriptor::default()
             };
-            put(&track(descriptor), to)?;
+            put(track(descriptor), to)?;
         }
-        for call in calls {
-            let label = &trace.labels[call.site];
-            let annotation = |name: usize, uint_value, string_value| DebugAnnotation {
-                name_iid: Some(name as u64 + 1),
-                uint_value,
-                string_value,
-            };
-            let mut annotations = vec![annotation(0, None, Some(label.position.line.clone()))];
-            annotations.extend(call.pe.map(|pe| annotation(1, Some(pe as u64), None)));
-            annotations.extend((call.bytes > 0).then(|| annotation(2, Some(call.bytes), None)));
-            annotations.extend(place(call.address).map(|p| annotation(3, None, Some(p))));
-            let packet = |time, event| TracePacket {
-                timestamp: Some(time),
-                data: Some(Data::TrackEvent(event)),
-                trusted_packet_sequence_id: Some(pe as u32 + 1),
-                sequence_flags: Some(LATER),
-                ..TracePacket::default()
-            };
-            let arrows = |of: &HashMap<_, Vec<u64>>, time| {
-                of.get(&(pe, call.thread, time))
-                    .cloned()
-                    .unwrap_or_default()
-            };
-            let begin = TrackEvent {
-                r#type: Some(BEGINS),
-                name_iid: Some(call.site as u64 + 1),
-                track_uuid: Some(process + u64::from(call.thread)),
-                debug_annotations: annotations,
-                flow_ids: arrows(&starts, call.begin),
-                terminating_flow_ids: arrows(&ends, call.end),
-            };
-            put(&packet(call.begin, begin), to)?;
-            let end = TrackEvent {
-                r#type: Some(ENDS),
-                track_uuid: Some(process + u64::from(call.thread)),
-                ..TrackEvent::default()
-            };
-            put(&packet(call.end, end), to)?;
+        let (starts, ends) = arrows.of(pe);
+        // A viewer opens what begins at the same time in the order of the file: first the regions, that calls be in them.
+        for are_regions in [true, false] {
+            let is_so = |label: &Label| (label.kind == Kind::Region) == are_regions;
+            if !trace.labels.iter().any(is_so) {
+                continue;
+            }
+            for call in trace.calls(index) {
+                let call = call?;
+                let label = &trace.labels[call.site];
+                if is_so(label) {
+                    put_call(&call, label, pe, (&starts, &ends), to)?;
+                }
+            }
         }
     }
     Ok(())
+}
+
+/// A slice, as two packets.
+fn put_call(
+    call: &Call,
+    label: &Label,
+    pe: usize,
+    (starts, ends): (&Ends, &Ends),
+    to: &mut dyn Write,
+) -> io::Result<()> {
+    let annotation = |name: usize, uint_value, string_value| DebugAnnotation {
+        name_iid: Some(name as u64 + 1),
+        uint_value,
+        string_value,
+    };
+    let mut annotations = vec![annotation(0, None, Some(label.position.line.clone()))];
+    annotations.extend(call.pe.map(|pe| annotation(1, Some(pe as u64), None)));
+    annotations.extend((call.bytes > 0).then(|| annotation(2, Some(call.bytes), None)));
+    annotations.extend(place(call.address).map(|p| annotation(3, None, Some(p))));
+    let packet = |time, event| TracePacket {
+        timestamp: Some(time),
+        data: Some(Data::TrackEvent(event)),
+        trusted_packet_sequence_id: Some(pe as u32 + 1),
+        sequence_flags: Some(LATER),
+        ..TracePacket::default()
+    };
+    let track = process_track(pe) + u64::from(call.thread);
+    let begin = TrackEvent {
+        r#type: Some(BEGINS),
+        name_iid: Some(call.site as u64 + 1),
+        track_uuid: Some(track),
+        debug_annotations: annotations,
+        flow_ids: starts.at(call.thread, call.begin),
+        terminating_flow_ids: ends.at(call.thread, call.end),
+    };
+    put(packet(call.begin, begin), to)?;
+    let end = TrackEvent {
+        r#type: Some(ENDS),
+        track_uuid: Some(track),
+        ..TrackEvent::default()
+    };
+    put(packet(call.end, end), to)
 }
 
 /// The slices of a file, as a viewer reads it: PE, name, begin and end.
