@@ -13,6 +13,9 @@ use super::network::Network;
 use super::request::{LastPut, Place, Request, Short, append_put, append_record, put_bytes};
 use crate::completion::{CompletionCounter, PeerCounters};
 
+/// Contexts whose items take turns in a message, each counted once: as many as threads that have one, usually.
+const CONTEXTS: usize = 8;
+
 /// Both directions of the way to a PE, made when the first message goes or comes.
 #[derive(Default)]
 pub(super) struct Channel {
@@ -82,8 +85,8 @@ pub(super) struct Outgoing {
     open: Vec<u8>,
     last_put: LastPut,
     expected: Vec<Expected>,
-    /// What counts the last of `expected`, if that has no result; null: none.
-    counted: *const PeerCounters,
+    /// What counts items without a result of this message, each once: those of the last contexts that had any; null: none.
+    counted: [*const PeerCounters; CONTEXTS],
     results: usize,
     /// Results of request messages, by number, behind room for a header.
     replies: VecDeque<(u32, Vec<u8>)>,
@@ -148,7 +151,7 @@ impl Default for Outgoing {
             open: Vec::new(),
             last_put: LastPut::NONE,
             expected: Vec::new(),
-            counted: ptr::null(),
+            counted: [ptr::null(); CONTEXTS],
             results: 0,
             replies: VecDeque::new(),
             owes: false,
@@ -232,18 +235,26 @@ impl Outgoing {
         }
         self.results += len;
         self.has_requests |= !matches!(outgo, Outgo::Record(_));
-        let is_counted = self.expected.last().is_some_and(|last| {
-            len == 0 && last.len == 0 && last.awaited.counter == awaited.counter
-        });
-        if !is_counted {
+        let peer = match awaited.counter {
+            CompletionCounter::Context { peer, .. } if len == 0 => peer.as_ptr(),
+            _ => ptr::null_mut(),
+        };
+        if peer.is_null() || !self.counts(peer) {
             awaited.counter.begin();
             self.expected.push(Expected { awaited, len });
-            self.counted = match awaited.counter {
-                CompletionCounter::Context { peer, .. } if len == 0 => peer.as_ptr(),
-                _ => ptr::null(),
-            };
+            if !peer.is_null() {
+                self.counted.rotate_right(1);
+                self.counted[0] = peer;
+            }
         }
         true
+    }
+
+    /// Whether the message that is being filled has items without a result that these counters count.
+    #[inline]
+    fn counts(&self, peer: *const PeerCounters) -> bool {
+        let [last, others @ ..] = &self.counted;
+        ptr::eq(*last, peer) || others.contains(&peer)
     }
 
     /// Adds an item without a result behind others that the same counters count, and that wait for the next
@@ -255,7 +266,7 @@ impl Outgoing {
         item: Short,
         peer: &PeerCounters,
     ) -> bool {
-        ptr::eq(self.counted, peer)
+        self.counts(peer)
             && self.listed
             && !self.is_idle(lull)
             && item.append(&mut self.open, &mut self.last_put, capacity)
@@ -290,7 +301,7 @@ impl Outgoing {
                 false => self.records.saturating_add(1),
             };
             self.open.clear();
-            self.counted = ptr::null();
+            self.counted = [ptr::null(); CONTEXTS];
             self.sent.push_back(Sent {
                 sequence: self.next,
                 results: std::mem::take(&mut self.results),
