@@ -1,5 +1,6 @@
 //! PEs on two hosts made of namespaces: one-sided operations compared with Open MPI's OpenSHMEM over
-//! UCX, messages with libfabric's own, updates of random words with bale's conveyors, the part of a put that overlaps with
+//! UCX, messages with libfabric's own, updates of random words with bale's conveyors, puts by
+//! threads with contexts of their own, the part of a put that overlaps with
 //! computation, and IS. docs/benchmarks.md describes the
 //! comparisons.
 
@@ -7,6 +8,7 @@ mod keys;
 mod messages;
 mod overlap;
 mod testbed;
+mod threads;
 mod transfers;
 mod updates;
 
@@ -23,7 +25,7 @@ const USAGE: &str = "\
 usage: cargo bench -p ferroshmem-benches --bench fabric [-- [--full] [FILTER...]]
 
 Measures the items with one of FILTER in their names, such as put/8B, reduce/64KiB, message/8B,
-updates/add, overlap/1MiB or IS, with PEs on two hosts made of namespaces (which takes root). --full takes more turns, and longer.";
+updates/add, threads/put, overlap/1MiB or IS, with PEs on two hosts made of namespaces (which takes root). --full takes more turns, and longer.";
 
 fn run(options: &Options) -> Result<bool> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -32,6 +34,7 @@ fn run(options: &Options) -> Result<bool> {
     transfers::run(&mut testbed, options)?;
     messages::run(&mut testbed, options)?;
     updates::run(&mut testbed, options)?;
+    threads::run(&mut testbed, options)?;
     overlap::run(&mut testbed, options)?;
     keys::run(&mut testbed, options)?;
     Ok(testbed.report())

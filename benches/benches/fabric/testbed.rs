@@ -50,6 +50,8 @@ pub(crate) enum Program {
     Tagged,
     /// `c/conveyors.c`.
     Conveyors,
+    /// `c/threads.c`.
+    Threads,
     /// IS of `nas/`, the variant that calls the library.
     Keys,
 }
@@ -61,6 +63,7 @@ impl fmt::Display for Program {
             Self::Overlap => "overlap",
             Self::Tagged => "tagged",
             Self::Conveyors => "conveyors",
+            Self::Threads => "threads",
             Self::Keys => "is-putget",
         })
     }
@@ -165,6 +168,7 @@ impl Variant {
             Program::Micro(name) => Ok(make("pgas-microbench", &[], "")?.join(name)),
             Program::Keys => Ok(make("nas", &["is"], "-march=native")?.join("is-putget")),
             Program::Overlap => self.compile("overlap", &[]),
+            Program::Threads => self.compile("threads", &["-pthread".to_owned()]),
             // The name of what is installed without headers, too.
             Program::Tagged => self
                 .compile("tagged", &["-l:libfabric.so.1".to_owned()])

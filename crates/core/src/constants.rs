@@ -39,10 +39,14 @@ pub const SIGNAL_ADD: c_int = 1;
 
 /// `SHMEM_CTX_SESSION_BATCH`.
 pub const CTX_SESSION_BATCH: c_long = 1;
+/// `SHMEM_CTX_SERIALIZED`.
+pub const CTX_SERIALIZED: c_long = 1;
+/// `SHMEM_CTX_PRIVATE`.
+pub const CTX_PRIVATE: c_long = 2;
 /// `SHMEM_CTX_NOSTORE`.
 pub const CTX_NOSTORE: c_long = 4;
 /// All `SHMEM_CTX_*` creation options: serialized, private, nostore.
-pub const CTX_OPTIONS: c_long = 1 | 2 | CTX_NOSTORE;
+pub const CTX_OPTIONS: c_long = CTX_SERIALIZED | CTX_PRIVATE | CTX_NOSTORE;
 
 /// `SHMEM_TEAM_NUM_CONTEXTS`.
 pub const TEAM_NUM_CONTEXTS: c_long = 1;

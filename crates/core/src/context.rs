@@ -38,6 +38,8 @@ impl Context {
 pub(crate) struct Contexts {
     table: Table<Context>,
     generation: AtomicUsize,
+    /// Contexts so far that use endpoints of their own, which they get in turn.
+    own_endpoints: AtomicUsize,
 }
 
 /// Bits of a handle: 0 numbering, 1 to 31 place in the table, above a count of creations.
@@ -61,14 +63,25 @@ impl Contexts {
         context.unwrap_or_else(|| invalid(routine, handle))
     }
 
-    /// Creates a context of the team with handle `team`, or of the group that it belongs to; None if there is no room.
-    pub(crate) fn create(&self, team: usize, options: i64, of_group: bool) -> Option<usize> {
+    /// Creates a context of the team with handle `team`, or of the group that it belongs to; None if there is no room. `is_of_thread`: one
+    /// thread at a time uses it, while others use other contexts.
+    pub(crate) fn create(
+        &self,
+        team: usize,
+        options: i64,
+        of_group: bool,
+        is_of_thread: bool,
+    ) -> Option<usize> {
+        let stream = fabric::Context::aggregating();
+        if is_of_thread {
+            stream.use_own_endpoint(self.own_endpoints.fetch_add(1, Ordering::Relaxed));
+        }
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) & 0xffff_ffff;
         let index = self.table.insert(|_| Context {
             team,
             of_group,
             options,
-            stream: fabric::Context::aggregating(),
+            stream,
             generation,
         })?;
         self.table.get(index).map(|c| handle_of(index, c))

@@ -27,6 +27,9 @@ pub struct Config {
     pub peer_timeout: Duration,
     /// What goes together.
     pub aggregate: Aggregate,
+    /// Endpoints beside the first, for contexts that [use their own](crate::Context::use_own_endpoint): at most 16, each
+    /// opened when one of these first needs it, if the provider is tcp.
+    pub endpoints: usize,
     /// Whether the owner goes on when a PE has failed, without the fabric.
     pub survives: bool,
     /// Whether the environment may be changed: while the program has no other threads.
@@ -65,6 +68,7 @@ impl Default for Config {
             tick: Duration::from_millis(500),
             peer_timeout: Duration::from_secs(10),
             aggregate: Aggregate::default(),
+            endpoints: 0,
             survives: false,
             sets_environment: true,
         }

@@ -255,6 +255,19 @@ impl Endpoint {
         (n == 1 && address != libfabric::ADDR_NOTAVAIL).then_some(address)
     }
 
+    /// The name by which a peer was made known. None: the provider does not keep it.
+    pub(crate) fn lookup(&self, address: libfabric::fi_addr_t) -> Option<Vec<u8>> {
+        let mut name = vec![0u8; 256];
+        let mut len = name.len();
+        // SAFETY: an open address vector and room for the name.
+        let result = unsafe {
+            libfabric::fi_av_lookup(self.av, address, name.as_mut_ptr().cast(), &raw mut len)
+        };
+        let is_whole = result == 0 && len <= name.len();
+        name.truncate(len);
+        is_whole.then_some(name)
+    }
+
     /// Writes bytes that may be changed on return; returns libfabric's result. The write is not complete
     /// at any time, but [`Injected::of`] may find it among what has failed.
     ///

@@ -28,6 +28,9 @@ pub(crate) struct EventCount {
 }
 
 impl EventCount {
+    /// Descriptors that the progress thread blocks on at most: of the first endpoint and of all others.
+    pub(crate) const MOST_READY: usize = 17;
+
     pub(crate) fn new() -> Result<EventCount, Error> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let wake_up = eventfd(0, flags).map_err(|error| Error::Eventfd {
@@ -95,28 +98,31 @@ impl EventCount {
     /// yielded progress to it.
     pub(crate) fn sleep(&self, limit: Duration) -> bool {
         self.sleeping.store(true, Relaxed);
-        self.block(None, limit);
+        self.block(&[], limit);
         !self.sleeping.swap(false, Relaxed)
     }
 
-    /// The progress thread blocks until it is notified or `ready` is readable; returns whether
-    /// `ready` is.
-    pub(crate) fn block(&self, ready: Option<BorrowedFd<'_>>, limit: Duration) -> bool {
+    /// The progress thread blocks until it is notified or one of `ready`, at most [`MOST_READY`](Self::MOST_READY), is readable;
+    /// returns whether one is.
+    pub(crate) fn block(&self, ready: &[BorrowedFd<'_>], limit: Duration) -> bool {
         let own = self.wake_up.as_fd();
-        let mut list =
-            [own, ready.unwrap_or(own)].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
-        let n = if ready.is_some() { 2 } else { 1 };
+        let mut list = [own; 1 + EventCount::MOST_READY];
+        for (place, fd) in list[1..].iter_mut().zip(ready) {
+            *place = *fd;
+        }
+        let mut list = list.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let list = &mut list[..(1 + ready.len()).min(1 + EventCount::MOST_READY)];
         let limit = Timespec {
             tv_sec: limit.as_secs() as i64,
             tv_nsec: limit.subsec_nanos().into(),
         };
         // Interrupted: as if the time had passed.
-        let _ = poll(&mut list[..n], Some(&limit));
-        let readable = list.map(|fd| !fd.revents().is_empty());
-        if readable[0] {
+        let _ = poll(list, Some(&limit));
+        let is_readable = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        if is_readable(&list[0]) {
             self.drain();
         }
-        ready.is_some() && readable[1]
+        list[1..].iter().any(is_readable)
     }
 
     fn drain(&self) {

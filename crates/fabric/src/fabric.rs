@@ -54,10 +54,10 @@ impl Fabric {
         // SAFETY: infos have all their parts.
         let inject_bytes = unsafe { (*endpoint.info.tx_attr()).inject_size };
         let messenger = Messenger::open(&endpoint, config, inject_bytes)?;
-        let shared = Arc::new(Shared::new(endpoint, events, config)?);
-        let completions = CompletionQueue::new(shared, messenger);
+        let shared = Arc::new(Shared::new(endpoint.clone(), events, config)?);
+        let completions = CompletionQueue::new(endpoint, shared, messenger);
         let issuer = Issuer::new(completions, inject_bytes, pinned);
-        let progress = Arc::new(Progress::new(issuer));
+        let progress = Arc::new(Progress::new(issuer, config.endpoints));
         Ok(Fabric {
             _thread: ProgressThread::start(progress.clone())?,
             rma: Rma { progress, ordered },
@@ -66,6 +66,11 @@ impl Fabric {
 
     fn shared(&self) -> &Shared {
         self.rma.progress.shared()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn progress_of_tests(&self) -> &Progress {
+        &self.rma.progress
     }
 
     /// Provider and version: "tcp;ofi_rxm (libfabric 1.17)".
@@ -293,8 +298,7 @@ impl Fabric {
         if unsafe { put.begin(from, len) } {
             return;
         }
-        let Rma { progress, .. } = &self.rma;
-        let (issuer, pe) = (&progress.issuer, to.pe);
+        let (issuer, pe) = (self.rma.issuer(context), to.pe);
         let peer = self.rma.order(context, pe, true);
         if len <= WriteCoalescer::LONGEST {
             let iov = self.rma.resolve(to);
@@ -308,7 +312,7 @@ impl Fabric {
                     len,
                 };
                 // SAFETY: the caller promises that the source is readable for `len` bytes.
-                unsafe { progress.coalescer.write(issuer, write) };
+                unsafe { issuer.coalescer.write(issuer, write) };
                 return;
             }
         }
@@ -338,6 +342,7 @@ impl Fabric {
     ) {
         let buffers = &self.shared().buffers;
         let peer = self.rma.peer_counters(context, to.pe);
+        let issuer = self.rma.issuer(context);
         let counter = CompletionCounter::context(context, peer, true);
         let transfer = Transfer {
             direction: Direction::Write,
@@ -349,17 +354,21 @@ impl Fabric {
         let is_copied = !keep || buffers.must_register();
         if len <= crate::completion::INLINE || is_copied && len <= buffers.bounce_len() {
             // SAFETY: the caller promises that the source is readable.
-            unsafe { self.rma.transfer_copied(transfer, counter) };
+            unsafe { self.rma.transfer_copied(issuer, transfer, counter) };
         } else if keep {
             // SAFETY: the caller promises that the source is readable until the write is complete.
-            unsafe { self.rma.transfer_direct(transfer, counter) };
+            unsafe { self.rma.transfer_direct(issuer, transfer, counter) };
         } else {
             // The source is free once the target has it all.
             let pending = Pending::default();
             // SAFETY: the caller promises that the source is readable; the operations are complete
             // on return.
-            unsafe { self.rma.transfer_direct(transfer, pending.counter()) };
-            self.rma.progress.wait(|| pending.is_complete());
+            unsafe {
+                self.rma
+                    .transfer_direct(issuer, transfer, pending.counter());
+            }
+            let progress = &self.rma.progress;
+            progress.wait_at(issuer, || pending.is_complete());
         }
     }
 
@@ -389,8 +398,9 @@ impl Fabric {
             local: from.cast_mut(),
             len,
         };
+        let issuer = self.rma.issuer(context);
         // SAFETY: the caller promises that the source is readable for `len` bytes until quiet.
-        unsafe { self.rma.transfer_direct(transfer, counter) };
+        unsafe { self.rma.transfer_direct(issuer, transfer, counter) };
     }
 
     /// Writes `len` bytes after all that the context has put to that PE before. Quiet does
@@ -404,17 +414,20 @@ impl Fabric {
             return;
         }
         let context = context.counters();
-        let Progress { issuer, coalescer } = &*self.rma.progress;
-        coalescer.drain(issuer);
+        let issuer = self.rma.issuer(context);
+        issuer.coalescer.drain(issuer);
         let iov = self.rma.resolve(to);
-        if len > iov.usable.min(issuer.inject_bytes) {
+        // That a write was injected is not counted: the progress thread would leave it where it is.
+        let is_first = issuer.completions.is_first();
+        if !is_first || len > iov.usable.min(issuer.inject_bytes) {
             context.fence();
             // SAFETY: the caller promises that the source is readable for `len` bytes.
             return unsafe { self.write(context, to, from, len, false) };
         }
         let peer = self.rma.peer_counters(context, to.pe);
         if !(self.rma.ordered && peer.only_writes()) {
-            self.rma.progress.wait(|| peer.in_flight() == 0);
+            let progress = &self.rma.progress;
+            progress.wait_at(issuer, || peer.in_flight() == 0);
         }
         // SAFETY: the caller promises that the source is readable for `len` bytes.
         unsafe { issuer.inject(to.pe, iov, from, len) };
@@ -429,7 +442,16 @@ impl Fabric {
             // SAFETY: the caller promises that the destination is writable for `len` bytes.
             return unsafe { to.write_bytes(0, len) };
         }
+        let counters = context.counters();
         if let Some(requester) = Requester::new(&self.rma, from, Request::Read(len)) {
+            let issuer = self.rma.opened_issuer(counters);
+            if !issuer.completions.is_first()
+                && let Some(peer) = counters.existing(from.pe)
+                && !peer.no_writes()
+            {
+                // These are on another connection than the request.
+                self.rma.progress.wait_at(issuer, || peer.no_writes());
+            }
             let reply = requester.call();
             // SAFETY: the caller promises that the destination is writable for `len` bytes, which a
             // reply has at least.
@@ -437,12 +459,14 @@ impl Fabric {
             return;
         }
         self.complete_messages(context, from.pe);
+        let issuer = self.rma.issuer(counters);
         let pending = Pending::default();
         // SAFETY: the caller promises that the destination is writable for `len` bytes; the
         // operations are complete on return, or never are.
         unsafe {
-            self.read(pending.counter(), to, from, len);
-            self.rma.progress.wait(|| pending.is_complete());
+            self.read(issuer, pending.counter(), to, from, len);
+            let progress = &self.rma.progress;
+            progress.wait_at(issuer, || pending.is_complete());
             if self.is_shut_down() {
                 to.write_bytes(0, len);
             }
@@ -459,7 +483,9 @@ impl Fabric {
         if let Some(peer) = context.existing(pe)
             && !peer.only_writes()
         {
-            self.rma.progress.wait(|| peer.only_writes());
+            let issuer = self.rma.opened_issuer(context);
+            let progress = &self.rma.progress;
+            progress.wait_at(issuer, || peer.only_writes());
         }
     }
 
@@ -479,12 +505,19 @@ impl Fabric {
             return unsafe { requester.begin(counter, to) };
         }
         // SAFETY: as above.
-        unsafe { self.read(counter, to, from, len) };
+        unsafe { self.read(self.rma.issuer(context), counter, to, from, len) };
     }
 
     /// # Safety
     /// The destination is writable for `len` bytes until the operations are complete.
-    unsafe fn read(&self, counter: CompletionCounter, to: *mut u8, from: Remote, len: usize) {
+    unsafe fn read(
+        &self,
+        issuer: &Issuer,
+        counter: CompletionCounter,
+        to: *mut u8,
+        from: Remote,
+        len: usize,
+    ) {
         let buffers = &self.shared().buffers;
         let transfer = Transfer {
             direction: Direction::Read,
@@ -497,9 +530,9 @@ impl Fabric {
         // complete.
         unsafe {
             if buffers.must_register() && len <= buffers.bounce_len() {
-                self.rma.transfer_copied(transfer, counter);
+                self.rma.transfer_copied(issuer, transfer, counter);
             } else {
-                self.rma.transfer_direct(transfer, counter);
+                self.rma.transfer_direct(issuer, transfer, counter);
             }
         }
     }
@@ -552,8 +585,9 @@ impl Fabric {
             local: to,
             len,
         };
+        let issuer = self.rma.issuer(context);
         // SAFETY: the caller promises that the destination is writable until quiet.
-        unsafe { self.rma.transfer_direct(transfer, counter) };
+        unsafe { self.rma.transfer_direct(issuer, transfer, counter) };
     }
 
     /// Writes blocks from `from` on to `to` on. The source may be changed on return; complete at
@@ -590,6 +624,7 @@ impl Fabric {
         }
         let transfer = BlockTransfer {
             rma: &self.rma,
+            issuer: self.rma.issuer(context),
             remote: to,
             local: from.cast_mut(),
             blocks,
@@ -614,6 +649,7 @@ impl Fabric {
         self.complete_messages(context, from.pe);
         let transfer = BlockTransfer {
             rma: &self.rma,
+            issuer: self.rma.issuer(context.counters()),
             remote: from,
             local: to,
             blocks,
@@ -658,7 +694,7 @@ impl Fabric {
             return u64::from_ne_bytes(*reply.first_chunk().expect("more than a word"));
         }
         self.rma.order(context, at.pe, false);
-        self.atomic(at, atomic).fetch()
+        self.atomic(at, atomic).fetch(context)
     }
 
     /// As [`fetch`](Self::fetch); what the word was is at `result`, 4 or 8 bytes by its width,
@@ -686,7 +722,10 @@ impl Fabric {
         let peer = self.rma.order(context, at.pe, false);
         let counter = CompletionCounter::context(context, peer, false);
         // SAFETY: as above.
-        unsafe { self.atomic(at, atomic).begin(counter, result) };
+        unsafe {
+            self.atomic(at, atomic)
+                .begin(self.rma.issuer(context), counter, result);
+        }
     }
 
     /// The longest record in bytes.
@@ -721,29 +760,35 @@ impl Fabric {
 
     /// What was put and posted before is delivered, on each PE, before what comes after.
     pub fn fence(&self, context: &Context) {
-        let Progress { issuer, coalescer } = &*self.rma.progress;
-        coalescer.drain(issuer);
-        context.counters().fence();
+        let context = context.counters();
+        let issuer = self.rma.opened_issuer(context);
+        issuer.coalescer.drain(issuer);
+        context.fence();
     }
 
     /// Returns when all operations of the context are complete.
     pub fn quiet(&self, context: &Context) {
         let context = context.counters();
-        self.rma.progress.wait(|| context.in_flight() == 0);
+        let issuer = self.rma.opened_issuer(context);
+        let progress = &self.rma.progress;
+        progress.wait_at(issuer, || context.in_flight() == 0);
     }
 
     /// Returns when all operations of the context are complete, or once `given_up` says so.
     pub fn quiet_unless(&self, context: &Context, given_up: impl Fn() -> bool) {
         let context = context.counters();
-        self.rma
-            .progress
-            .wait(|| context.in_flight() == 0 || given_up());
+        let issuer = self.rma.opened_issuer(context);
+        let progress = &self.rma.progress;
+        progress.wait_at(issuer, || context.in_flight() == 0 || given_up());
     }
 
     /// Returns when all operations of the context to this PE are complete.
     pub fn quiet_pe(&self, context: &Context, pe: usize) {
-        if let Some(peer) = context.counters().existing(pe) {
-            self.rma.progress.wait(|| peer.in_flight() == 0);
+        let context = context.counters();
+        if let Some(peer) = context.existing(pe) {
+            let issuer = self.rma.opened_issuer(context);
+            let progress = &self.rma.progress;
+            progress.wait_at(issuer, || peer.in_flight() == 0);
         }
     }
 

@@ -45,6 +45,7 @@ const SHARING: &[&str] = &[
     "rma_sizes",
     "signal",
     "teams",
+    "thread_contexts",
     "threads",
 ];
 

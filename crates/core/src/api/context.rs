@@ -4,7 +4,10 @@
 use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::{Ordering, fence as order};
 
-use crate::constants::{CTX_DEFAULT, CTX_INVALID, CTX_OPTIONS, CTX_SESSION_BATCH, TEAM_INVALID};
+use crate::constants::{
+    CTX_DEFAULT, CTX_INVALID, CTX_OPTIONS, CTX_PRIVATE, CTX_SERIALIZED, CTX_SESSION_BATCH,
+    TEAM_INVALID, THREAD_MULTIPLE,
+};
 use crate::offload;
 use crate::runtime::{self, Runtime};
 use crate::team::Team;
@@ -16,7 +19,11 @@ pub(super) fn make(rt: &Runtime, team: &Team, options: c_long, of_group: bool) -
     if options & !CTX_OPTIONS != 0 {
         return None;
     }
-    rt.contexts.create(team.handle(), options, of_group)
+    // Below this level, threads do not contend for an endpoint.
+    let has_threads = rt.thread_level().load(Ordering::Relaxed) == THREAD_MULTIPLE;
+    let is_of_thread = has_threads && options & (CTX_PRIVATE | CTX_SERIALIZED) != 0;
+    rt.contexts
+        .create(team.handle(), options, of_group, is_of_thread)
 }
 
 /// Makes a context that numbers PEs as the world does.

@@ -78,7 +78,7 @@ pub struct Settings {
     pub fabric_timeout: Option<Duration>,
     /// `SHMEM_SPAWN_TIMEOUT`; None: never.
     pub spawn_timeout: Option<Duration>,
-    /// `SHMEM_FABRIC`, `SHMEM_FABRIC_INTERFACE`, `SHMEM_LIBFABRIC` and `SHMEM_AGGREGATE`.
+    /// `SHMEM_FABRIC`, `SHMEM_FABRIC_INTERFACE`, `SHMEM_LIBFABRIC`, `SHMEM_AGGREGATE` and `SHMEM_ENDPOINTS`.
     pub fabric: FabricSettings,
     /// `SHMEM_PROFILE_DIR`, `SHMEM_TRACE_SIZE` and `SHMEM_COUNTERS`.
     pub profiling: ProfilingSettings,
@@ -187,6 +187,8 @@ pub struct FabricSettings {
     pub library: Option<String>,
     /// What goes together.
     pub aggregate: Aggregate,
+    /// Endpoints for contexts of threads, beside the first.
+    pub endpoints: usize,
 }
 
 impl FabricSettings {
@@ -204,6 +206,7 @@ impl FabricSettings {
             interface: FABRIC_INTERFACE.read(environment)?,
             library: LIBFABRIC.read(environment)?,
             aggregate: AGGREGATE.read(environment)?,
+            endpoints: ENDPOINTS.read(environment)?.unwrap_or(4) as usize,
         })
     }
 }

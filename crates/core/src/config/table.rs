@@ -305,6 +305,18 @@ pub static AGGREGATE: Variable<Aggregation> = Variable {
     help: "How long puts are at most that go to a PE of another node together, where the provider has messages, and how many microseconds they wait for more; 0: each goes by itself.",
     value: Aggregation,
 };
+/// Endpoints for contexts of threads.
+pub static ENDPOINTS: Variable<Count> = Variable {
+    name: "SHMEM_ENDPOINTS",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "Between nodes, private and serialised contexts take turns at so many endpoints beside the first under SHMEM_THREAD_MULTIPLE, over tcp. Each takes some 90 MB from its first use on; at most 16, 0: all contexts use the first.",
+    value: Count {
+        unset: 0,
+        auto: "4",
+    },
+};
 /// The library that moves data between nodes.
 pub static LIBFABRIC: Variable<Text> = Variable {
     name: "SHMEM_LIBFABRIC",
@@ -479,6 +491,7 @@ pub static TABLE: &[&dyn Entry] = &[
     &FABRIC_TIMEOUT,
     &SPAWN_TIMEOUT,
     &AGGREGATE,
+    &ENDPOINTS,
     &LIBFABRIC,
     &PROFILE_DIR,
     &TRACE_SIZE,

@@ -274,6 +274,7 @@ impl RemoteJob {
                 bytes: 0,
                 ..Aggregate::default()
             },
+            endpoints: 0,
             ..fabric_config(this_pe.settings)
         };
         let events = Reporter {

@@ -246,6 +246,7 @@ pub(crate) fn fabric_config(settings: &FabricSettings) -> Config {
         interface: settings.interface.clone(),
         library: settings.library.clone(),
         aggregate: settings.aggregate,
+        endpoints: settings.endpoints,
         ..Config::default()
     }
 }

@@ -146,7 +146,8 @@ impl Put<'_> {
             if peer.may_write_on() {
                 return false;
             }
-            progress.wait(|| peer.no_writes());
+            let issuer = self.rma.opened_issuer(context);
+            progress.wait_at(issuer, || peer.no_writes());
         }
         let awaited = Awaited {
             counter: CompletionCounter::context(context, peer, false),

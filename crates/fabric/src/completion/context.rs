@@ -35,6 +35,8 @@ pub(crate) struct ContextCounters {
     fences: AtomicU32,
     /// An [`Aggregation`].
     aggregation: AtomicU8,
+    /// The number of its own endpoint; 0: it has none.
+    endpoint: AtomicU32,
     peers: OnceLock<Box<[PeerCounters]>>,
 }
 
@@ -95,6 +97,16 @@ impl Context {
         to.store(aggregation as u8, Relaxed);
     }
 
+    /// Has its operations issued and completed by an endpoint of its own, where [`Config::endpoints`] and the provider
+    /// have any: contexts with other numbers have others, as far as there are as many. Active messages stay
+    /// on the first endpoint. To be called before the first operation.
+    ///
+    /// [`Config::endpoints`]: crate::Config::endpoints
+    pub fn use_own_endpoint(&self, number: usize) {
+        let to = &self.counters().endpoint;
+        to.store((number as u32).wrapping_add(1).max(1), Relaxed);
+    }
+
     pub(crate) fn counters(&self) -> &ContextCounters {
         // SAFETY: lives until drop.
         unsafe { self.0.as_ref() }
@@ -125,6 +137,13 @@ impl ContextCounters {
             1 => Aggregation::On,
             _ => Aggregation::Batch,
         }
+    }
+
+    /// The number that it was given for its own endpoint.
+    #[inline]
+    pub(crate) fn endpoint(&self) -> Option<usize> {
+        let number = self.endpoint.load(Relaxed);
+        number.checked_sub(1).map(|number| number as usize)
     }
 
     pub(crate) fn fence(&self) {

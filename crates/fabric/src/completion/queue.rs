@@ -3,27 +3,74 @@
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::*;
+use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 use super::request::{CompletionCounter, WorkRequest, WorkRequests};
 use super::shared::Shared;
 use crate::am::{Flush, Messenger};
-use crate::endpoint::{BATCH, Completed, Failure, Injected, Received, Sent};
+use crate::endpoint::{BATCH, Completed, Endpoint, Failure, Injected, Received, Sent};
 
-/// Completes operations, and serves the active messages of peers, whenever a thread polls it.
+/// Completes the operations of an endpoint whenever a thread polls it; that of the first endpoint also serves the active messages
+/// of peers.
 pub(crate) struct CompletionQueue {
     requests: WorkRequests,
+    /// None: the first endpoint has it, or none of the fabric's.
     pub messenger: Option<Messenger>,
+    pub endpoint: Arc<Endpoint>,
     pub shared: Arc<Shared>,
+    /// Counts polls of the program's threads, about; the first endpoint's are counted by [`EventCount`](crate::event_count::EventCount).
+    polls: AtomicUsize,
+    /// Work requests that are in use.
+    in_use: AtomicUsize,
 }
 
 impl CompletionQueue {
-    pub(crate) fn new(shared: Arc<Shared>, messenger: Option<Messenger>) -> CompletionQueue {
+    pub(crate) fn new(
+        endpoint: Arc<Endpoint>,
+        shared: Arc<Shared>,
+        messenger: Option<Messenger>,
+    ) -> CompletionQueue {
         CompletionQueue {
             requests: WorkRequests::default(),
             messenger,
+            endpoint,
             shared,
+            polls: AtomicUsize::new(0),
+            in_use: AtomicUsize::new(0),
         }
+    }
+
+    /// Takes the locks of the work requests.
+    #[cfg(test)]
+    pub(crate) fn hold(&self) -> impl Sized + '_ {
+        self.requests.hold()
+    }
+
+    #[inline]
+    pub(crate) fn is_first(&self) -> bool {
+        Arc::ptr_eq(&self.endpoint, &self.shared.endpoint)
+    }
+
+    /// A thread of the program polls: the progress thread is to leave the endpoint to it.
+    #[inline]
+    pub(crate) fn count_poll(&self) {
+        if self.is_first() {
+            self.shared.event_count.count_poll();
+        } else {
+            // Two threads may count as one, as there.
+            let polls = self.polls.load(Relaxed).wrapping_add(1);
+            self.polls.store(polls, Relaxed);
+        }
+    }
+
+    /// Polls of this endpoint, which is not the first, about.
+    pub(crate) fn polls(&self) -> usize {
+        self.polls.load(Relaxed)
+    }
+
+    /// Whether operations are under way, or kept.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.in_use.load(Relaxed) != 0
     }
 
     /// A work request for an operation that is about to begin, which its counter counts.
@@ -33,6 +80,7 @@ impl CompletionQueue {
             Ok(request) => request,
             Err(error) => self.shared.give_up(pe, &error.to_string()),
         };
+        self.in_use.fetch_add(1, Relaxed);
         if let Some(peer) = self.shared.peers.get(pe) {
             peer.issued.fetch_add(1, Relaxed);
         }
@@ -42,20 +90,20 @@ impl CompletionQueue {
     /// Lets the provider progress, completes the operations that are complete and serves active
     /// messages; returns how many operations and messages. For a thread of the program that may have answers to send.
     pub(crate) fn poll(&self) -> usize {
-        self.shared.event_count.count_poll();
+        self.count_poll();
         self.poll_uncounted(Flush::Prompt)
     }
 
     /// As [`poll`](Self::poll), for one that waits and sends no answer before.
     pub(crate) fn poll_waiting(&self) -> usize {
-        self.shared.event_count.count_poll();
+        self.count_poll();
         self.poll_uncounted(Flush::All)
     }
 
     /// As [`poll`](Self::poll), for a thread that has filled a message: those to other PEs are filled
     /// further.
     pub(crate) fn poll_for_room(&self) -> usize {
-        self.shared.event_count.count_poll();
+        self.count_poll();
         self.poll_uncounted(Flush::Replies)
     }
 
@@ -68,7 +116,7 @@ impl CompletionQueue {
         let mut contexts = [ptr::null_mut(); BATCH];
         let mut total = 0;
         loop {
-            match self.shared.endpoint.read(&mut contexts) {
+            match self.endpoint.read(&mut contexts) {
                 Completed::Some(n) => {
                     for &context in &contexts[..n] {
                         self.complete(context);
@@ -136,6 +184,7 @@ impl CompletionQueue {
             ((*request.as_ptr()).counter, (*request.as_ptr()).pe)
         };
         self.requests.give_back(request);
+        self.in_use.fetch_sub(1, Relaxed);
         if let Some(peer) = self.shared.peers.get(pe as usize) {
             peer.completed.fetch_add(1, Relaxed);
         }

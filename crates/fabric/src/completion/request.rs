@@ -200,6 +200,12 @@ unsafe impl Send for WorkRequests {}
 unsafe impl Sync for WorkRequests {}
 
 impl WorkRequests {
+    /// Takes the locks.
+    #[cfg(test)]
+    pub(super) fn hold(&self) -> impl Sized + '_ {
+        (lock(&self.free), lock(&self.slabs))
+    }
+
     /// A work request for an operation that is about to begin, which its counter counts.
     ///
     /// # Errors

@@ -33,6 +33,12 @@ impl Info {
         })
     }
 
+    /// A copy, for another endpoint. None: there is no memory.
+    pub(crate) fn duplicate(&self) -> Option<Info> {
+        // SAFETY: an info of this library.
+        unsafe { Info::copy(&self.library, self.raw.as_ptr()) }
+    }
+
     /// For libfabric.
     pub fn as_ptr(&self) -> *mut fi_info {
         self.raw.as_ptr()

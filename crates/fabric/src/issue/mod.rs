@@ -3,8 +3,8 @@
 mod iov;
 
 use std::ptr::{self, NonNull};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::{Mutex, OnceLock};
 
 use crate::address::RmaIov;
 use crate::completion::{
@@ -35,9 +35,13 @@ pub(crate) enum Direction {
     Read,
 }
 
-/// Hands operations to libfabric.
+/// Hands operations to libfabric, by one endpoint.
 pub(crate) struct Issuer {
     pub completions: CompletionQueue,
+    pub coalescer: WriteCoalescer,
+    /// The peers' addresses in the endpoint's address vector, each when it is first needed. None: it is the first endpoint, and
+    /// the peers have them.
+    addresses: Option<Box<[OnceLock<libfabric::fi_addr_t>]>>,
     /// Pieces of remote memory that one operation may be about.
     pub max_iovs: usize,
     /// Bytes of an operation at most.
@@ -51,7 +55,9 @@ pub(crate) struct Issuer {
 impl Issuer {
     /// `pinned`: operations are short, for tests.
     pub(crate) fn new(completions: CompletionQueue, inject_bytes: usize, pinned: bool) -> Issuer {
-        let info = &completions.shared.endpoint.info;
+        let info = &completions.endpoint.info;
+        let n_pes = completions.shared.peers.n();
+        let addresses = || (0..n_pes).map(|_| OnceLock::new()).collect();
         // SAFETY: infos have all their parts.
         let (iovs, bytes) = unsafe {
             let bytes = (*info.ep_attr()).max_msg_size;
@@ -62,6 +68,8 @@ impl Issuer {
             max_bytes: bytes.clamp(1, if pinned { 1 << 20 } else { 1 << 30 }),
             inject_bytes,
             issued: AtomicUsize::new(0),
+            coalescer: WriteCoalescer::default(),
+            addresses: (!completions.is_first()).then(addresses),
             completions,
         }
     }
@@ -70,12 +78,44 @@ impl Issuer {
         &self.completions.shared
     }
 
+    /// Issues what is kept.
+    #[inline]
+    pub(crate) fn flush(&self) {
+        self.coalescer.flush(self);
+    }
+
+    /// Takes all locks that issuing and completing take.
+    #[cfg(test)]
+    pub(crate) fn hold(&self) -> impl Sized + '_ {
+        let kept: Vec<_> = self.coalescer.slots.iter().map(lock).collect();
+        (kept, self.completions.hold())
+    }
+
+    /// A peer's address for operations of this endpoint.
+    #[inline]
+    pub(crate) fn address(&self, pe: usize) -> libfabric::fi_addr_t {
+        match &self.addresses {
+            None => self.shared().peer(pe).address,
+            Some(addresses) => self.own_address(&addresses[pe], pe),
+        }
+    }
+
+    #[inline(never)] // once for all routines
+    fn own_address(&self, place: &OnceLock<u64>, pe: usize) -> libfabric::fi_addr_t {
+        *place.get_or_init(|| {
+            let shared = self.shared();
+            let name = shared.endpoint.lookup(shared.peer(pe).address);
+            let address = name.and_then(|name| self.completions.endpoint.insert(&name));
+            address.unwrap_or_else(|| shared.give_up(pe, "an endpoint refuses its address"))
+        })
+    }
+
     /// Issues an operation by calling libfabric, again and again where it has no room.
     #[inline]
     pub(crate) fn submit(&self, pe: usize, call: impl Fn() -> isize) {
         let shared = self.shared();
         // The progress thread is to leave the provider's lock, which is not a fair one.
-        shared.event_count.count_poll();
+        self.completions.count_poll();
         let call = || shared.shutdown.while_open(&call);
         let mut result = NO_ROOM;
         if shared.peer(pe).queue.is_empty() {
@@ -127,8 +167,7 @@ impl Issuer {
     /// # Safety
     /// `from` is readable for `len` bytes, `inject_bytes` and the iov's length at most.
     pub(crate) unsafe fn inject(&self, pe: usize, iov: RmaIov, from: *const u8, len: usize) {
-        let shared = self.shared();
-        let (endpoint, peer) = (&shared.endpoint, shared.peer(pe).address);
+        let (endpoint, peer) = (&self.completions.endpoint, self.address(pe));
         let injected = Injected { pe, awaited: false };
         let to = libfabric::fi_rma_iov {
             addr: iov.address,
@@ -155,8 +194,7 @@ impl Issuer {
         local: LocalBuffer,
         iovs: &IovList,
     ) {
-        let shared = self.shared();
-        let (ep, peer) = (shared.endpoint.ep, shared.peer(pe).address);
+        let (ep, peer) = (self.completions.endpoint.ep, self.address(pe));
         let context = WorkRequest::context(request);
         let LocalBuffer {
             base,

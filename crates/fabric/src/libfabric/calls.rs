@@ -127,6 +127,15 @@ pub unsafe fn fi_av_insert(
     )
 }
 
+pub unsafe fn fi_av_lookup(
+    av: *mut fid_av,
+    address: fi_addr_t,
+    name: *mut c_void,
+    len: *mut usize,
+) -> c_int {
+    through!((*av).ops, lookup(av, address, name, len))
+}
+
 pub unsafe fn fi_cq_read(cq: *mut fid_cq, entries: *mut c_void, n: usize) -> isize {
     through!((*cq).ops, read(cq, entries, n))
 }

@@ -1,77 +1,124 @@
 //! What makes progress: threads of the program that wait ([`Progress::wait`]), and the
 //! [`ProgressThread`] while they compute.
 
+mod others;
 mod thread;
 
-use crate::completion::{CompletionQueue, Retry, Shared};
-use crate::issue::{Issuer, WriteCoalescer};
+use std::sync::Mutex;
+
+use crate::completion::{CompletionQueue, ContextCounters, Retry, Shared};
+use crate::endpoint::Endpoint;
+use crate::issue::Issuer;
 use crate::libfabric;
 use crate::memory::LocalBuffer;
 
+use others::Others;
 pub(crate) use thread::ProgressThread;
 
 /// Issues what is kept, completes what is complete, and waits for it.
 pub(crate) struct Progress {
-    pub issuer: Issuer,
-    pub coalescer: WriteCoalescer,
+    /// Of the first endpoint, which all operations use whose context has none of its own, and which peers send messages to.
+    pub first: Issuer,
+    others: Others,
+    /// Held by the thread that polls the first endpoint while it waits for another one.
+    polling_first: Mutex<()>,
+}
+
+/// What a thread polls while it waits.
+#[derive(Clone, Copy)]
+enum Polled<'i> {
+    /// The first endpoint.
+    First,
+    /// The first endpoint, without sending requests that are gathered.
+    ForRoom,
+    /// The endpoint of this issuer and the first.
+    Of(&'i Issuer),
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        let endpoint = &self.shared().endpoint;
-        if endpoint.info.mr_mode() & libfabric::FI_MR_ENDPOINT == 0 {
-            // Operations that no thread waited for must not go on in work requests that are freed.
-            // SAFETY: the progress thread has ended, and no thread of the program uses the fabric.
-            unsafe { endpoint.stop() };
+        // Operations that no thread waited for must not go on in work requests that are freed.
+        let stop = |endpoint: &Endpoint| {
+            if endpoint.info.mr_mode() & libfabric::FI_MR_ENDPOINT == 0 {
+                // SAFETY: the progress thread has ended, and no thread of the program uses the fabric.
+                unsafe { endpoint.stop() };
+            }
+        };
+        for issuer in self.others.opened() {
+            stop(&issuer.completions.endpoint);
         }
+        stop(&self.shared().endpoint);
     }
 }
 
 impl Progress {
-    pub(crate) fn new(issuer: Issuer) -> Progress {
+    /// `endpoints` may be opened beside the first.
+    pub(crate) fn new(first: Issuer, endpoints: usize) -> Progress {
         Progress {
-            issuer,
-            coalescer: WriteCoalescer::default(),
+            others: Others::new(&first, endpoints),
+            first,
+            polling_first: Mutex::new(()),
+        }
+    }
+
+    /// What issues the operations of a context.
+    #[inline]
+    pub(crate) fn issuer_of(&self, context: &ContextCounters) -> &Issuer {
+        match context.endpoint() {
+            None => &self.first,
+            Some(number) => self.others.get(&self.first, number),
+        }
+    }
+
+    /// As [`issuer_of`](Self::issuer_of), for operations that were issued before: opens no endpoint.
+    #[inline]
+    pub(crate) fn opened_issuer_of(&self, context: &ContextCounters) -> &Issuer {
+        match context.endpoint() {
+            None => &self.first,
+            Some(number) => self.others.get_opened(&self.first, number),
         }
     }
 
     #[inline]
     pub(crate) fn completions(&self) -> &CompletionQueue {
-        &self.issuer.completions
+        &self.first.completions
     }
 
     #[inline]
     pub(crate) fn shared(&self) -> &Shared {
-        &self.issuer.completions.shared
+        &self.first.completions.shared
     }
 
     /// Makes progress once, for a thread that waits; returns how many operations were completed and
     /// active messages served.
     pub(crate) fn poll(&self) -> usize {
-        self.coalescer.flush(&self.issuer);
+        self.first.flush();
         self.completions().poll()
     }
 
     /// Returns when `done`, or when the fabric is shut down.
     #[inline]
     pub(crate) fn wait(&self, mut done: impl FnMut() -> bool) {
-        self.wait_polling(&mut done, |this| {
-            this.coalescer.flush(&this.issuer);
-            this.completions().poll_waiting()
-        });
+        self.wait_polling(&mut done, Polled::First);
+    }
+
+    /// As [`wait`](Self::wait), for what this issuer has issued.
+    #[inline]
+    pub(crate) fn wait_at(&self, issuer: &Issuer, mut done: impl FnMut() -> bool) {
+        self.wait_polling(&mut done, Polled::Of(issuer));
     }
 
     /// As [`wait`](Self::wait), for room in a message.
     #[inline]
     pub(crate) fn wait_for_room(&self, mut done: impl FnMut() -> bool) {
-        self.wait_polling(&mut done, |this| this.completions().poll_for_room());
+        self.wait_polling(&mut done, Polled::ForRoom);
     }
 
-    fn wait_polling(&self, done: &mut dyn FnMut() -> bool, poll: fn(&Self) -> usize) {
+    fn wait_polling(&self, done: &mut dyn FnMut() -> bool, polled: Polled<'_>) {
         let shared = self.shared();
         let mut backoff = shared.backoff();
         while !done() && !shared.shutdown.is_done() {
-            if poll(self) > 0 {
+            if self.poll_waiting(polled) > 0 {
                 backoff.reset();
             } else {
                 shared.pause(&mut backoff, done);
@@ -79,11 +126,34 @@ impl Progress {
         }
     }
 
-    /// A bounce buffer for an operation to `pe`.
-    pub(crate) fn bounce(&self, pe: usize) -> LocalBuffer {
+    /// Threads that wait for another endpoint than the first poll that in turn: acknowledgements of messages come there, and requests of
+    /// peers.
+    fn poll_waiting(&self, polled: Polled<'_>) -> usize {
+        let mut n = 0;
+        let mut polling = None;
+        match polled {
+            Polled::ForRoom => return self.completions().poll_for_room(),
+            Polled::Of(issuer) if !issuer.completions.is_first() => {
+                issuer.flush();
+                n = issuer.completions.poll();
+                polling = self.polling_first.try_lock().ok();
+                if polling.is_none() {
+                    return n;
+                }
+            }
+            Polled::Of(_) | Polled::First => {}
+        }
+        self.first.flush();
+        n += self.completions().poll_waiting();
+        drop(polling);
+        n
+    }
+
+    /// A bounce buffer for an operation of this issuer to `pe`.
+    pub(crate) fn bounce(&self, issuer: &Issuer, pe: usize) -> LocalBuffer {
         match self.shared().buffers.bounce() {
             Some(buffer) => buffer,
-            None => self.wait_for_bounce(pe),
+            None => self.wait_for_bounce(issuer, pe),
         }
     }
 
@@ -94,13 +164,13 @@ impl Progress {
     }
 
     #[cold]
-    fn wait_for_bounce(&self, pe: usize) -> LocalBuffer {
+    fn wait_for_bounce(&self, issuer: &Issuer, pe: usize) -> LocalBuffer {
         const REASON: &str = "no operation completes, and all buffers are in use";
 
         let shared = self.shared();
         let mut retry = Retry::new(shared, pe, REASON);
         loop {
-            let completed = self.poll() > 0;
+            let completed = self.poll_waiting(Polled::Of(issuer)) > 0;
             if let Some(buffer) = shared.buffers.bounce() {
                 return buffer;
             }

@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 use ferroshmem_platform::thread;
 
 use super::Progress;
+use super::others::Attended;
 use crate::Error;
 use crate::am::Flush;
+use crate::event_count::EventCount;
 
 /// The shortest and the longest sleep while the program polls.
 const SLEEPS: (Duration, Duration) = (Duration::from_micros(250), Duration::from_millis(2));
@@ -72,6 +74,7 @@ fn run(progress: &Progress) {
     let mut idle = SLEEPS.0;
     let mut woken = false;
     let mut yielded: Option<Instant> = None;
+    let mut attended = Attended::default();
     while !event_count.stopped() && !shared.shutdown.is_done() {
         if ticked.elapsed() >= tick {
             ticked = Instant::now();
@@ -86,16 +89,18 @@ fn run(progress: &Progress) {
                 polls = event_count.polls();
             }
             completions.flush();
+            progress.others.attend(&mut attended, false);
             continue;
         }
         polls = now;
         sleeps = Sleeps::new();
-        progress.coalescer.flush(&progress.issuer);
+        progress.first.flush();
         if !notified && event_count.take_yielded() {
             yielded = Some(Instant::now());
         }
         let owner_sleeps = yielded.is_some_and(|since| since.elapsed() < ASLEEP);
-        let mut seen = usize::from(woken);
+        let has_waiters = event_count.has_waiters();
+        let mut seen = usize::from(woken) + progress.others.attend(&mut attended, has_waiters);
         let limit = if woken { POLLS_WOKEN } else { POLLS_IDLE };
         let mut in_vain = 0;
         // Not for ever, whatever comes: the tick shows other nodes that this one is alive.
@@ -115,7 +120,7 @@ fn run(progress: &Progress) {
         }
         woken = false;
         let Some(ready) = endpoint.ready() else {
-            event_count.block(None, idle);
+            event_count.block(&[], idle);
             idle = if seen > 0 {
                 SLEEPS.0
             } else {
@@ -123,17 +128,20 @@ fn run(progress: &Progress) {
             };
             continue;
         };
-        if endpoint.may_sleep() {
+        let mut list = [ready; EventCount::MOST_READY];
+        let others = progress.others.ready(&attended, &mut list);
+        if endpoint.may_sleep() && others.may_sleep {
             // Writes kept in the meantime must not wait for long.
-            let limit = if progress.coalescer.has_kept() || !completions.may_rest() {
+            let limit = if progress.first.coalescer.has_kept() || !completions.may_rest() {
                 SLEEPS.0.min(shared.config.aggregate.delay)
-            } else if owner_sleeps {
+            } else if owner_sleeps || others.is_soon {
                 UNNOTIFIED
             } else {
                 BLOCK.min(tick)
             };
             // Asking whether it may sleep lets the provider progress, too.
-            woken = completions.serve(Flush::All) > 0 || event_count.block(Some(ready), limit);
+            woken =
+                completions.serve(Flush::All) > 0 || event_count.block(&list[..others.n], limit);
         } else {
             std::thread::yield_now();
         }

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use super::Rma;
 use crate::address::RmaIov;
 use crate::completion::{CompletionCounter, ContextCounters, CopyOut, Pending, WorkRequest};
+use crate::issue::Issuer;
 use crate::memory::LocalBuffer;
 use crate::{AtomicOp, Op, Remote, Width, libfabric};
 
@@ -54,15 +55,14 @@ impl AtomicTransfer<'_> {
         let pe = self.at.pe;
         let peer = self.rma.order(context, pe, false);
         let counter = CompletionCounter::context(context, peer, false);
-        let (request, local) = self.request(counter);
+        let issuer = self.rma.issuer(context);
+        let (request, local) = self.request(issuer, counter);
         let iov = self.rma.resolve(self.at);
-        let issuer = &self.rma.progress.issuer;
-        let shared = self.rma.progress.shared();
-        let peer = shared.peer(pe).address;
+        let (ep, peer) = (issuer.completions.endpoint.ep, issuer.address(pe));
         // SAFETY: the operand lies in the request, which lives until the operation is complete.
         issuer.submit(pe, || unsafe {
             libfabric::fi_atomic(
-                shared.endpoint.ep,
+                ep,
                 local.base.add(OPERAND).cast(),
                 local.desc,
                 peer,
@@ -76,12 +76,13 @@ impl AtomicTransfer<'_> {
     }
 
     /// Performs the operation and returns what the word was before.
-    pub(crate) fn fetch(&self) -> u64 {
+    pub(crate) fn fetch(&self, context: &ContextCounters) -> u64 {
+        let issuer = self.rma.issuer(context);
         let pending = Pending::default();
         let mut word = 0u64;
         // SAFETY: the word lives until the operation is complete, which the next line waits for.
-        unsafe { self.begin(pending.counter(), (&raw mut word).cast()) };
-        self.rma.progress.wait(|| pending.is_complete());
+        unsafe { self.begin(issuer, pending.counter(), (&raw mut word).cast()) };
+        self.rma.progress.wait_at(issuer, || pending.is_complete());
         // A 32-bit result is the lower half on the little-endian machines that this runs on.
         // SAFETY: the word was written through a pointer.
         unsafe { (&raw const word).read_volatile() }
@@ -91,13 +92,17 @@ impl AtomicTransfer<'_> {
     ///
     /// # Safety
     /// The result is writable, for as many bytes as the word has, until the operation is complete.
-    pub(crate) unsafe fn begin(&self, counter: CompletionCounter, result: *mut u8) {
+    pub(crate) unsafe fn begin(
+        &self,
+        issuer: &Issuer,
+        counter: CompletionCounter,
+        result: *mut u8,
+    ) {
         let (Remote { pe, .. }, AtomicOp { op, width, .. }) = (self.at, self.atomic);
-        let (request, local) = self.request(counter);
+        let (request, local) = self.request(issuer, counter);
         let RmaIov { address, key, .. } = self.rma.resolve(self.at);
-        let issuer = &self.rma.progress.issuer;
-        let shared = self.rma.progress.shared();
-        let (ep, peer, desc) = (shared.endpoint.ep, shared.peer(pe).address, local.desc);
+        let ep = issuer.completions.endpoint.ep;
+        let (peer, desc) = (issuer.address(pe), local.desc);
         let (datatype, number) = (width.datatype(), op.number());
         let context = WorkRequest::context(request);
         // SAFETY: the words lie in the request, which lives until the operation is complete. This
@@ -122,8 +127,12 @@ impl AtomicTransfer<'_> {
     }
 
     /// A work request with operand and compare value in its data.
-    fn request(&self, counter: CompletionCounter) -> (NonNull<WorkRequest>, LocalBuffer) {
-        let request = self.rma.progress.completions().request(self.at.pe, counter);
+    fn request(
+        &self,
+        issuer: &Issuer,
+        counter: CompletionCounter,
+    ) -> (NonNull<WorkRequest>, LocalBuffer) {
+        let request = issuer.completions.request(self.at.pe, counter);
         let local = WorkRequest::inline(request);
         // SAFETY: there is room for all three words; the data is aligned to 64 bytes. The lower half
         // comes first, so this is right for both widths.

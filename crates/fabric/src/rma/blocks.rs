@@ -11,13 +11,15 @@ use crate::address::RmaIov;
 use crate::completion::{
     CompletionCounter, ContextCounters, CopyOut, INLINE, Pending, WorkRequest,
 };
-use crate::issue::{Direction, IovList};
+use crate::issue::{Direction, IovList, Issuer};
 use crate::memory::LocalBuffer;
 use crate::{Blocks, Remote};
 
 /// A transfer of blocks that are not contiguous.
 pub(crate) struct BlockTransfer<'a> {
     pub rma: &'a Rma,
+    /// That of the transfer's context.
+    pub issuer: &'a Issuer,
     /// The first block in remote and in local memory.
     pub remote: Remote,
     pub local: *mut u8,
@@ -65,13 +67,18 @@ impl BlockTransfer<'_> {
             let pending = Pending::default();
             // SAFETY: as above; the operations are complete on return.
             unsafe { self.batched(Direction::Read, pending.counter()) };
-            self.rma.progress.wait(|| pending.is_complete());
+            self.wait(&pending);
         }
+    }
+
+    fn wait(&self, pending: &Pending) {
+        let progress = &self.rma.progress;
+        progress.wait_at(self.issuer, || pending.is_complete());
     }
 
     fn are_long(&self) -> bool {
         let bounce_len = self.rma.progress.shared().buffers.bounce_len();
-        self.blocks.bytes > bounce_len.min(self.rma.progress.issuer.max_bytes)
+        self.blocks.bytes > bounce_len.min(self.issuer.max_bytes)
     }
 
     /// # Safety
@@ -110,9 +117,12 @@ impl BlockTransfer<'_> {
             let transfer = self.transfer(direction, i);
             // SAFETY: the caller promises that the blocks are there; the operations are complete on
             // return.
-            unsafe { self.rma.transfer_direct(transfer, pending.counter()) };
+            unsafe {
+                let counter = pending.counter();
+                self.rma.transfer_direct(self.issuer, transfer, counter);
+            }
         }
-        self.rma.progress.wait(|| pending.is_complete());
+        self.wait(&pending);
     }
 
     /// Begins operations with as many blocks each as fit.
@@ -134,11 +144,11 @@ impl BlockTransfer<'_> {
                 // complete.
                 unsafe { self.issue(direction, batch.take()) };
             }
-            if iov.usable < self.blocks.bytes.min(self.rma.progress.issuer.max_bytes) {
+            if iov.usable < self.blocks.bytes.min(self.issuer.max_bytes) {
                 // It crosses the end of what a key is good for.
                 let transfer = self.transfer(direction, i);
                 // SAFETY: as above.
-                unsafe { self.rma.transfer_copied(transfer, counter) };
+                unsafe { self.rma.transfer_copied(self.issuer, transfer, counter) };
                 i += 1;
             } else {
                 batch = Some(self.batch(i, counter));
@@ -156,19 +166,19 @@ impl BlockTransfer<'_> {
         let useful = if adjacent {
             bytes * (count - first)
         } else {
-            bytes * progress.issuer.max_iovs.min(count - first)
+            bytes * self.issuer.max_iovs.min(count - first)
         };
-        let bounce = (useful > INLINE).then(|| progress.bounce(pe));
+        let bounce = (useful > INLINE).then(|| progress.bounce(self.issuer, pe));
         let capacity = if bounce.is_some() {
             progress.shared().buffers.bounce_len()
         } else {
             INLINE
         };
-        let request = progress.completions().request(pe, counter);
+        let request = self.issuer.completions.request(pe, counter);
         Batch {
             request,
             buffer: bounce.unwrap_or_else(|| WorkRequest::inline(request)),
-            capacity: capacity.min(progress.issuer.max_bytes),
+            capacity: capacity.min(self.issuer.max_bytes),
             iovs: IovList::EMPTY,
             first,
             n: 0,
@@ -189,7 +199,7 @@ impl BlockTransfer<'_> {
         let bytes = self.blocks.bytes;
         let at = batch.iovs.bytes();
         let fits = at + bytes <= batch.capacity && bytes <= iov.usable;
-        let max_iovs = self.rma.progress.issuer.max_iovs;
+        let max_iovs = self.issuer.max_iovs;
         if !fits || !batch.iovs.append(iov, bytes, max_iovs) {
             return false;
         }
@@ -220,8 +230,14 @@ impl BlockTransfer<'_> {
                     n: batch.n,
                 });
             }
-            let (issuer, pe) = (&self.rma.progress.issuer, self.remote.pe);
-            issuer.issue(batch.request, pe, direction, batch.buffer, &batch.iovs);
+            let pe = self.remote.pe;
+            let Batch {
+                request,
+                buffer,
+                iovs,
+                ..
+            } = batch;
+            self.issuer.issue(request, pe, direction, buffer, &iovs);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::address::{Missing, Peer, RmaIov};
 use crate::completion::{
     CompletionCounter, ContextCounters, CopyOut, INLINE, PeerCounters, Pending, WorkRequest,
 };
-use crate::issue::{Direction, IovList};
+use crate::issue::{Direction, IovList, Issuer};
 use crate::libfabric;
 use crate::memory::{Location, Segments};
 use crate::progress::Progress;
@@ -88,9 +88,22 @@ impl Rma {
     ) -> &'c PeerCounters {
         let peer = self.peer_counters(context, pe);
         if !peer.no_writes() && context.behind(peer) {
-            self.progress.wait(|| peer.no_writes());
+            let issuer = self.opened_issuer(context);
+            self.progress.wait_at(issuer, || peer.no_writes());
         }
         peer
+    }
+
+    /// What issues the operations of a context.
+    #[inline]
+    pub(crate) fn issuer(&self, context: &ContextCounters) -> &Issuer {
+        self.progress.issuer_of(context)
+    }
+
+    /// What has issued the operations of a context so far.
+    #[inline]
+    pub(crate) fn opened_issuer(&self, context: &ContextCounters) -> &Issuer {
+        self.progress.opened_issuer_of(context)
     }
 
     /// The counters of a context for `pe`.
@@ -109,7 +122,8 @@ impl Rma {
         if write && self.ordered && peer.only_writes() {
             return; // the provider keeps the order: what was before the fence has begun
         }
-        self.progress.wait(|| peer.in_flight() == 0);
+        let issuer = self.opened_issuer(context);
+        self.progress.wait_at(issuer, || peer.in_flight() == 0);
         context.caught_up(peer, fences);
     }
 
@@ -179,7 +193,7 @@ impl Rma {
         len: usize,
         counter: CompletionCounter,
     ) {
-        let issuer = &self.progress.issuer;
+        let issuer = &self.progress.first;
         let request = issuer.completions.request(pe, counter);
         let local = WorkRequest::inline(request);
         // SAFETY: the request has not begun and has room; the caller promises that `to` is writable.
@@ -193,7 +207,7 @@ impl Rma {
     /// address, how many bytes precede it, and its length.
     #[inline]
     fn each_part(&self, transfer: Transfer, limit: usize, mut f: impl FnMut(RmaIov, usize, usize)) {
-        let limit = limit.min(self.progress.issuer.max_bytes);
+        let limit = limit.min(self.progress.first.max_bytes);
         let (at, len) = (transfer.remote, transfer.len);
         let mut done = 0;
         while done < len && !self.progress.shared().shutdown.is_done() {
@@ -217,18 +231,19 @@ impl Rma {
     ///
     /// # Safety
     /// The local memory is readable, for reads writable, until the operations are complete.
-    pub(crate) unsafe fn transfer_direct(&self, transfer: Transfer, counter: CompletionCounter) {
-        let (issuer, pe, direction) = (
-            &self.progress.issuer,
-            transfer.remote.pe,
-            transfer.direction,
-        );
+    pub(crate) unsafe fn transfer_direct(
+        &self,
+        issuer: &Issuer,
+        transfer: Transfer,
+        counter: CompletionCounter,
+    ) {
+        let (pe, direction) = (transfer.remote.pe, transfer.direction);
         self.each_part(transfer, usize::MAX, |iov, done, part| {
             let transfer = transfer.part(done, part);
             let Some(buffer) = self.progress.shared().direct(transfer.local, part) else {
                 // SAFETY: part of the memory that the caller promises to be there until the
                 // operations are complete.
-                unsafe { self.transfer_copied(transfer, counter) };
+                unsafe { self.transfer_copied(issuer, transfer, counter) };
                 return;
             };
             let request = issuer.completions.request(pe, counter);
@@ -241,19 +256,24 @@ impl Rma {
     ///
     /// # Safety
     /// The local memory is readable; for reads it is writable until the operations are complete.
-    pub(crate) unsafe fn transfer_copied(&self, transfer: Transfer, counter: CompletionCounter) {
+    pub(crate) unsafe fn transfer_copied(
+        &self,
+        issuer: &Issuer,
+        transfer: Transfer,
+        counter: CompletionCounter,
+    ) {
         let Transfer {
             direction,
             remote,
             local,
             ..
         } = transfer;
-        let (issuer, pe) = (&self.progress.issuer, remote.pe);
+        let pe = remote.pe;
         let limit = self.progress.shared().buffers.bounce_len();
         self.each_part(transfer, limit, |iov, done, part| {
             // SAFETY: part of the local memory, which the caller promises to be there.
             let to = unsafe { local.add(done) };
-            let bounce = (part > INLINE).then(|| self.progress.bounce(pe));
+            let bounce = (part > INLINE).then(|| self.progress.bounce(issuer, pe));
             let request = issuer.completions.request(pe, counter);
             let buffer = bounce.unwrap_or_else(|| WorkRequest::inline(request));
             match direction {

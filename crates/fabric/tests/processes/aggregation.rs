@@ -18,6 +18,16 @@ pub(crate) fn cases() -> Vec<Case> {
             .aggregating(forced(usize::MAX, 100)),
         Case::new("random_programs_of_words", 2, random_programs).aggregating(forced(8, 1_000_000)),
         Case::new("random_programs_not_aggregated", 2, random_programs).aggregating(forced(0, 1)),
+        Case::new("random_programs_own_endpoints", 3, random_programs)
+            .aggregating(Aggregate::default())
+            .own_endpoints(2),
+        Case::new(
+            "random_programs_own_endpoint_of_two_contexts",
+            2,
+            random_programs,
+        )
+        .aggregating(forced(64, 100))
+        .own_endpoints(1),
         Case::new("all_put_to_one", 4, all_put_to_one).aggregating(Aggregate::default()),
         Case::new("puts_go_while_others_are_made", 3, one_among_many)
             .aggregating(Aggregate::default()),
@@ -87,7 +97,7 @@ fn post(job: &Job, context: &Context, at: Remote, atomic: AtomicOp) {
 /// Each PE does random operations on its region of each other PE's memory. What a context reads after them, and what
 /// is there in the end, is what a model says; what a signal follows is there before it.
 fn random_programs(job: &Job) {
-    let contexts = [Context::aggregating(), Context::aggregating()];
+    let contexts = [job.new_context(0), job.new_context(1)];
     contexts[1].expect_batch(true);
     // A context has a half of the region.
     let half = REGION / 2;

@@ -27,6 +27,8 @@ pub(crate) struct Case {
     pub pinned: bool,
     /// Short puts go together so.
     pub aggregate: Option<Aggregate>,
+    /// Contexts use endpoints of their own, so many beside the first.
+    pub endpoints: usize,
     /// PEs go on when another has failed.
     pub survives: bool,
     pub run: fn(&Job),
@@ -43,6 +45,7 @@ impl Case {
             ready: usize::MAX,
             pinned: false,
             aggregate: None,
+            endpoints: 0,
             survives: false,
             run,
             ends: |_| Some(0),
@@ -54,6 +57,10 @@ impl Case {
             aggregate: Some(aggregate),
             ..self
         }
+    }
+
+    pub(crate) const fn own_endpoints(self, endpoints: usize) -> Case {
+        Case { endpoints, ..self }
     }
 
     pub(crate) const fn pinned(self) -> Case {
@@ -68,6 +75,8 @@ impl Case {
 pub(crate) struct Job {
     pub pe: usize,
     pub n: usize,
+    endpoints: usize,
+    is_aggregating: bool,
     pub fabric: Fabric,
     pub context: Context,
     pub heap: *mut u8,
@@ -116,6 +125,18 @@ impl Job {
         }
     }
 
+    /// A context as the case has them, which has the endpoint of this number, if there are any.
+    pub(crate) fn new_context(&self, number: usize) -> Context {
+        let context = match self.is_aggregating {
+            true => Context::aggregating(),
+            false => Context::default(),
+        };
+        if self.endpoints > 0 {
+            context.use_own_endpoint(number);
+        }
+        context
+    }
+
     /// A word of the own heap.
     pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: within the heap, which is aligned to pages; peers write words.
@@ -161,6 +182,7 @@ fn config(case: &Case, pe: usize) -> Config {
         pe,
         n_pes: case.n,
         aggregate: case.aggregate.unwrap_or_default(),
+        endpoints: case.endpoints,
         tick: Duration::from_millis(100),
         survives: case.survives,
         // Many processes on few cores take long to connect.
@@ -192,18 +214,18 @@ pub(crate) fn take_part(case: &Case) {
     };
     let address = fabric.address();
     assert!(address.len() < 1024);
-    let job = Job {
+    let mut job = Job {
         pe,
         n,
+        endpoints: case.endpoints,
+        is_aggregating: case.aggregate.is_some(),
         fabric,
-        context: match case.aggregate {
-            Some(_) => Context::aggregating(),
-            None => Context::default(),
-        },
+        context: Context::default(),
         heap,
         counts,
         lines: RefCell::new(std::io::stdin().lines()),
     };
+    job.context = job.new_context(0);
     let hex: String = address.iter().map(|b| format!("{b:02x}")).collect();
     let addresses: Vec<Vec<u8>> = job.exchange(&hex).iter().map(|line| unhex(line)).collect();
     let mut numbered = addresses.iter().map(Vec::as_slice).enumerate();

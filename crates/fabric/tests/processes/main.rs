@@ -7,6 +7,7 @@ mod active_messages;
 mod aggregation;
 mod atomics;
 mod buffers;
+mod endpoints;
 mod exposure;
 mod exposures;
 mod failures;
@@ -25,6 +26,7 @@ fn cases() -> Vec<Case> {
         buffers::cases(),
         atomics::cases(),
         order::cases(),
+        endpoints::cases(),
         progress::cases(),
         active_messages::cases(),
         aggregation::cases(),

@@ -48,6 +48,40 @@ pub(crate) fn cases() -> Vec<Case> {
             order(job, Kind::LocalCompletion, Kind::Injected);
         })
         .pinned(),
+        Case::new("own_endpoint_fence_then_post", 2, |job| {
+            order(job, Kind::Put, Kind::Post);
+        })
+        .own_endpoints(1),
+        Case::new("own_endpoint_fence_then_put", 2, |job| {
+            order(job, Kind::Put, Kind::Put);
+        })
+        .own_endpoints(1),
+        Case::new("own_endpoint_aggregated_fence_then_post", 2, |job| {
+            order(job, Kind::Put, Kind::Post);
+        })
+        .aggregating(Aggregate::default())
+        .own_endpoints(1),
+        Case::new("own_endpoint_long_put_then_aggregated_put", 2, |job| {
+            order(job, Kind::Long, Kind::Put);
+        })
+        .aggregating(Aggregate::default())
+        .own_endpoints(1),
+        Case::new("own_endpoint_post_fence_put", 2, |job| {
+            order(job, Kind::Post, Kind::Put);
+        })
+        .own_endpoints(1),
+        Case::new("own_endpoint_post_then_injected", 2, |job| {
+            order(job, Kind::Post, Kind::Injected);
+        })
+        .own_endpoints(1),
+        Case::new("own_endpoint_local_completion_then_injected", 2, |job| {
+            order(job, Kind::LocalCompletion, Kind::Injected);
+        })
+        .own_endpoints(1),
+        Case::new("own_endpoint_aggregated_put_then_get", 2, put_then_get)
+            .aggregating(Aggregate::default())
+            .own_endpoints(1),
+        Case::new("own_endpoint_dropped_context_completes", 2, dropped).own_endpoints(1),
         Case::new("aggregated_put_then_get", 2, put_then_get).aggregating(Aggregate::default()),
         Case::new("dropped_context_completes", 2, dropped),
     ]

@@ -22,6 +22,9 @@ const ON_ONE_HOST: &[(&str, &str)] = &[];
 /// Arguments of programs that would take long: making a team is a message to each member.
 const ARGUMENTS: &[(&str, &[&str])] = &[("teams_many", &["64"])];
 
+/// Programs whose threads have contexts of their own: they run with endpoints of these, too.
+const THREADED: &[&str] = &["contexts", "thread_contexts", "threads"];
+
 /// Examples in C with arguments that make them small.
 const EXAMPLES: &[(&str, &[&str])] = &[
     ("hello", &[]),
@@ -122,6 +125,13 @@ fn main() {
                     .fold(job, |job, (name, value)| job.env(name, value)))
             });
         }
+    }
+    for (number, program) in THREADED.iter().enumerate() {
+        let trial = format!("{program}::own-endpoints");
+        suite.add_one_on_cluster(&trial, number, true, move |s, pes| {
+            let job = job(s, pes, &format!("{program}.c"), &["-DBRIEF"])?;
+            Ok(job.env("SHMEM_ENDPOINTS", "4"))
+        });
     }
     for (number, choices) in Choices::all().enumerate() {
         for (p, program) in ["every", "at_once", "exact"].into_iter().enumerate() {
