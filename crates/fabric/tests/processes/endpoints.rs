@@ -18,10 +18,10 @@ pub(crate) fn cases() -> Vec<Case> {
             .aggregating(Aggregate::default())
             .own_endpoints(2),
         Case::new("one_thread_own_endpoint", 2, |job| threads(job, 1)).own_endpoints(16),
-        // As many processes as a large job has on a node, with the connections of two more endpoints each.
-        Case::new("64_pes_own_endpoints", 64, |job| threads(job, 2))
+        // More PEs than cores; endpoints of 64 would take 12 GB.
+        Case::new("24_pes_own_endpoints", 24, |job| threads(job, 2))
             .aggregating(Aggregate::default())
-            .own_endpoints(2),
+            .own_endpoints(1),
         Case::new("own_endpoint_progresses_while_computing", 2, computing).own_endpoints(2),
         Case::new("own_endpoints_of_many_contexts", 2, many_contexts).own_endpoints(4),
     ]

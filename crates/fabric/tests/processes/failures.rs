@@ -13,6 +13,13 @@ pub(crate) fn cases() -> Vec<Case> {
         },
         Case {
             ends,
+            ..Case::new("killed_while_own_endpoint_writes", 2, |job| {
+                killed(job, false);
+            })
+            .own_endpoints(1)
+        },
+        Case {
+            ends,
             ..Case::new("killed_while_idle", 2, |job| killed(job, true))
         },
         Case {
@@ -29,6 +36,14 @@ pub(crate) fn cases() -> Vec<Case> {
             ends: |pe| (pe == 0).then_some(0),
             survives: true,
             ..Case::new("killed_and_outlived", 2, |job| outlive(job, true))
+        },
+        Case {
+            ends: |pe| (pe == 0).then_some(0),
+            survives: true,
+            ..Case::new("killed_and_outlived_own_endpoint", 2, |job| {
+                outlive(job, true);
+            })
+            .own_endpoints(1)
         },
         Case {
             survives: true,
