@@ -12,7 +12,7 @@ use super::message::{HEADER, LONGEST};
 use super::messages::{ActiveMessages, Flush, Urgency};
 use super::network::Network;
 use super::request::{Place, Request};
-use crate::completion::{CompletionCounter, Pending};
+use crate::completion::{CompletionCounter, ContextCounters, Pending};
 use crate::{AtomicOp, Op, TaggedMessage, Width};
 
 const WORDS: usize = 16;
@@ -483,6 +483,27 @@ fn requests_go_together() {
         n <= 800,
         "{n} messages for 1000 requests, a third of them urgent"
     );
+}
+
+#[test]
+fn contexts_that_take_turns_are_counted_once_each() {
+    let world = World::new(2, 1, usize::MAX);
+    let job = Job::new(&world, limits(16, 200));
+    let contexts: [ContextCounters; 3] = Default::default();
+    let in_flight = || contexts.each_ref().map(ContextCounters::in_flight);
+    for i in 0..30 {
+        let context = &contexts[i % 3];
+        let awaited = Awaited {
+            counter: CompletionCounter::context(context, context.peer(1, 2), false),
+            result: std::ptr::null_mut(),
+        };
+        let outgo = (Outgo::Request(Request::Post(add(1))), (0, 0));
+        let appended = job.pes[0].append(&job.side(0), 1, outgo, awaited, Urgency::Gathered);
+        assert!(appended.unwrap());
+    }
+    assert_eq!(in_flight(), [1; 3]);
+    job.bounded(|| in_flight() == [0; 3]);
+    assert_eq!(world.memory[1][0].get(), 30);
 }
 
 #[test]
