@@ -502,17 +502,21 @@ SHMEMI_DEFINE_COPY_SIZE(shmemi_get_size, GET, shmemi_load(dest, source, nelems *
 /* Strided copies of more elements, or of blocks of more bytes, call the library, where idle threads may share them: its call
  * takes some 10 ns, and these 500 at least. No element counts as many, so that this comparison takes the place of the one
  * before the first element, and costs one instruction; where the number is a constant, it costs none. */
-#define SHMEMI_MOST_ELEMENTS 2048u
-#define SHMEMI_MOST_BYTES 65536u
 #if defined(SHMEM_NATIVE_ONLY) || defined(SHMEMI_ASAN)
-#define SHMEMI_AT_MOST(most, count) 1
+#define SHMEMI_IS_SHORT(count, most) 1
 #else
-#define SHMEMI_AT_MOST(most, count) SHMEMI_LIKELY((size_t)(count) - 1u < (size_t)(most))
+#define SHMEMI_IS_SHORT(count, most) SHMEMI_LIKELY((count) - 1u < (most))
 #endif
-/* Blocks whose size is a constant are counted, to save the product; for others, each is a call of memcpy. */
-#define SHMEMI_FEW_BLOCKS(bytes, nblocks)                                                             \
-    (__builtin_constant_p(bytes) ? SHMEMI_AT_MOST(SHMEMI_MOST_BYTES / ((bytes) + ((bytes) == 0)), nblocks) \
-                                 : SHMEMI_AT_MOST(SHMEMI_MOST_BYTES, (bytes) * (nblocks)))
+SHMEMI_INLINE int shmemi_few(size_t nelems) {
+    (void)nelems;
+    return SHMEMI_IS_SHORT(nelems, 2048u);
+}
+/* Blocks whose size is a constant are counted, to save the product; of others, each is a call of memcpy. */
+SHMEMI_INLINE int shmemi_few_blocks(size_t bytes, size_t nblocks) {
+    (void)bytes, (void)nblocks;
+    return __builtin_constant_p(bytes) ? SHMEMI_IS_SHORT(nblocks, 65536u / (bytes + (bytes == 0)))
+                                       : SHMEMI_IS_SHORT(bytes * nblocks, 65536u);
+}
 
 #define SHMEMI_STRIDED(type, to, from, dst, sst, nelems)                        \
     do {                                                                        \
@@ -550,7 +554,7 @@ SHMEMI_INLINE void shmemi_blocks(void *dest, const void *source, ptrdiff_t dst, 
                                  void (*call)(C type *, const type *, ptrdiff_t, ptrdiff_t, size_t, \
                                               int)) {                                           \
         SHMEMI_BEFORE_COPY(pe);                                                                 \
-        if (SHMEMI_AT_MOST(SHMEMI_MOST_ELEMENTS, nelems) && T shmemi_is_native(pe)) {           \
+        if (shmemi_few(nelems) && T shmemi_is_native(pe)) {                                     \
             fast;                                                                               \
         } else {                                                                                \
             __asm__("" : "+r"(call));                                                           \
@@ -603,7 +607,7 @@ SHMEMI_DEFINE_IGET_SIZE(16)
                             size_t bsize, size_t nblocks, int pe, size_t size,                      \
                             shmemi_function *function) {                                            \
         SHMEMI_BEFORE_COPY(pe);                                                                     \
-        if (SHMEMI_FEW_BLOCKS(bsize * size, nblocks) && T shmemi_is_native(pe)) {                   \
+        if (shmemi_few_blocks(bsize * size, nblocks) && T shmemi_is_native(pe)) {                   \
             before;                                                                                 \
             shmemi_blocks(to, from, dst * (ptrdiff_t)size, sst * (ptrdiff_t)size, bsize * size,     \
                           nblocks);                                                                 \
