@@ -9,17 +9,6 @@
 
 #define HAS_BLOCKS (SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 6)
 
-/* Called by a pointer: libraries that expand strided copies in the program do not share them among threads. */
-#if HAS_BLOCKS
-typedef void blocks_function(void *, const void *, ptrdiff_t, ptrdiff_t, size_t, size_t, int);
-static blocks_function *volatile const put_blocks = shmem_ibput64;
-static blocks_function *volatile const get_blocks = shmem_ibget64;
-#else
-typedef void words_function(void *, const void *, ptrdiff_t, ptrdiff_t, size_t, int);
-static words_function *volatile const put_words = shmem_iput64;
-static words_function *volatile const get_words = shmem_iget64;
-#endif
-
 static void pack(const struct transfer *transfer, long repetitions)
 {
     const struct transfer t = *transfer;
@@ -28,10 +17,10 @@ static void pack(const struct transfer *transfer, long repetitions)
     for (long r = 0; r < repetitions; r++) {
 #if HAS_BLOCKS
         const ptrdiff_t words = (ptrdiff_t)(t.bytes / sizeof(uint64_t));
-        put_blocks(t.dest, t.source, words, 2 * words, (size_t)words, blocks, peer);
+        shmem_ibput64(t.dest, t.source, words, 2 * words, (size_t)words, blocks, peer);
 #else
         if (t.bytes == sizeof(uint64_t))
-            put_words(t.dest, t.source, 1, 2, blocks, peer);
+            shmem_iput64(t.dest, t.source, 1, 2, blocks, peer);
         else
             for (size_t i = 0; i < blocks; i++)
                 shmem_putmem_nbi(t.dest + i * t.bytes, t.source + 2 * i * t.bytes, t.bytes, peer);
@@ -49,10 +38,10 @@ static void unpack(const struct transfer *transfer, long repetitions)
     for (long r = 0; r < repetitions; r++) {
 #if HAS_BLOCKS
         const ptrdiff_t words = (ptrdiff_t)(t.bytes / sizeof(uint64_t));
-        get_blocks(t.dest, t.source, words, 2 * words, (size_t)words, blocks, peer);
+        shmem_ibget64(t.dest, t.source, words, 2 * words, (size_t)words, blocks, peer);
 #else
         if (t.bytes == sizeof(uint64_t))
-            get_words(t.dest, t.source, 1, 2, blocks, peer);
+            shmem_iget64(t.dest, t.source, 1, 2, blocks, peer);
         else
             for (size_t i = 0; i < blocks; i++)
                 shmem_getmem_nbi(t.dest + i * t.bytes, t.source + 2 * i * t.bytes, t.bytes, peer);

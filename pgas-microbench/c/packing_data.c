@@ -35,7 +35,7 @@ static bool check(const struct transfer *t, long repetitions)
     (void)repetitions;
     const uint64_t *dest = (const uint64_t *)t->dest;
     const size_t block = t->bytes / sizeof *dest;
-    const int back = (t->me + t->pes - t->pes / 2) % t->pes, forth = partner(t);
+    const int back = partner_back(t), forth = partner(t);
     const int pe = dest[0] == pattern(back, 0) ? back : forth;
     for (size_t i = 0; i < AREA / t->bytes * block; i++)
         if (dest[i] != pattern(pe, i / block * 2 * block + i % block))

@@ -17,4 +17,10 @@ static inline int partner(const struct transfer *t)
     return (t->me + t->pes / 2) % t->pes;
 }
 
+/* The PE whose partner this one is. */
+static inline int partner_back(const struct transfer *t)
+{
+    return (t->me + t->pes - t->pes / 2) % t->pes;
+}
+
 #endif

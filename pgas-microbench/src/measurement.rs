@@ -32,7 +32,7 @@ impl Display for Quantity {
 /// One measured point, a row of `results.csv`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// `latency`, `bandwidth`, `atomics`, `collectives`, `updates`, `stencil`, `packing`, `puts`, `overlap`, `stream`, `is`, `sp` or `graph500`.
+    /// `latency`, `bandwidth`, `atomics`, `collectives`, `updates`, `stencil`, `packing`, `puts`, `halo`, `overlap`, `stream`, `is`, `sp` or `graph500`.
     pub program: String,
     /// Name of the library, such as "FerroSHMEM" or "Open MPI".
     pub implementation: String,

@@ -1,4 +1,4 @@
-//! Latency, bandwidth, atomics, collectives, updates, the stencil, packing and many puts.
+//! Latency, bandwidth, atomics, collectives, updates, the stencil, packing, many puts and the halo exchange.
 
 use std::time::Duration;
 
@@ -31,9 +31,10 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
             }
         }
     }
-    runs.extend(stencil(request));
+    runs.extend(by_threads(request, "stencil"));
     runs.extend(packing(request));
     runs.extend(puts(request));
+    runs.extend(by_threads(request, "halo"));
     let (pes, of_algorithms): (&[u32], &[u32]) = if request.quick() {
         (&[2, 4, 16], &[4])
     } else {
@@ -62,7 +63,7 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
 }
 
 /// PEs alone, and as many threads as cores on fewer PEs.
-fn stencil(request: &Request<'_>) -> Vec<Run> {
+fn by_threads(request: &Request<'_>, program: &str) -> Vec<Run> {
     let cores = request.cores.max(2);
     let mut numbers = vec![(1, 1), (2, 1), (cores, 1), (1, cores), (2, cores / 2)];
     numbers.retain(|(_, threads)| *threads > 0);
@@ -71,7 +72,7 @@ fn stencil(request: &Request<'_>) -> Vec<Run> {
     let mut runs = Vec::new();
     for (pes, threads) in numbers {
         for index in request.indices(|family| family != Family::OpenMp) {
-            let mut run = point(request, "stencil", index, pes);
+            let mut run = point(request, program, index, pes);
             run.threads = threads;
             let threads = threads.to_string();
             run.variables.push(("OMP_NUM_THREADS".to_owned(), threads));
@@ -85,7 +86,7 @@ fn stencil(request: &Request<'_>) -> Vec<Run> {
 fn packing(request: &Request<'_>) -> Vec<Run> {
     let mut runs = Vec::new();
     for (pes, has_workers) in [(1, false), (1, true), (2, false)] {
-        for index in request.indices(Family::is_shmem) {
+        for index in request.indices(|family| family != Family::OpenMp) {
             if has_workers && request.family(index) != Family::FerroShmem {
                 continue;
             }
@@ -107,7 +108,7 @@ fn packing(request: &Request<'_>) -> Vec<Run> {
 /// Nine PEs, as in Si et al.
 fn puts(request: &Request<'_>) -> Vec<Run> {
     request
-        .indices(Family::is_shmem)
+        .indices(|family| family != Family::OpenMp)
         .into_iter()
         .map(|index| point(request, "puts", index, 9))
         .collect()
@@ -127,7 +128,7 @@ fn point(request: &Request<'_>, program: &str, index: usize, pes: u32) -> Run {
         "updates" => 8.0 / steps,
         "stencil" | "puts" => 2.0 / steps,
         // A point takes some runs of milliseconds, whatever the time for it.
-        "packing" => 8.0,
+        "packing" | "halo" => 8.0,
         _ => 9.0,
     };
     let expected = 0.3 + operations * steps * f64::from(time) * 2e-3;

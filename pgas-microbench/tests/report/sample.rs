@@ -19,6 +19,7 @@ pub(crate) fn full() -> Vec<Measurement> {
     updates(&mut rows);
     packing(&mut rows);
     puts(&mut rows);
+    halo(&mut rows);
     overlap(&mut rows);
     graph500(&mut rows);
     two_sided(&mut rows);
@@ -293,6 +294,7 @@ fn packing(rows: &mut Vec<Measurement>) {
         (OURS, "ptr", "", 0.98),
         (OURS, "call", "workers", 0.6),
         (SHMEM_PEER, "call", "", 3.0),
+        (MPI[0], "rma", "", 4.0),
     ];
     for operation in ["pack", "unpack"] {
         for (who, form, algorithm, factor) in makers {
@@ -313,16 +315,47 @@ fn packing(rows: &mut Vec<Measurement>) {
 }
 
 fn puts(rows: &mut Vec<Measurement>) {
-    for (who, rate) in [(OURS, 300.0), (SHMEM_PEER, 20.0)] {
+    for (who, form, rate) in [
+        (OURS, "call", 300.0),
+        (SHMEM_PEER, "call", 20.0),
+        (MPI[0], "rma", 15.0),
+    ] {
         for operation in ["one_to_all", "all_to_all"] {
             let row = Measurement {
                 pes: 9,
                 bytes: 8,
                 quantity: Quantity::Rate,
                 unit: "Mop/s".to_owned(),
-                ..row("puts", who, operation, "call")
+                ..row("puts", who, operation, form)
             };
             rows.push(measured(row, rate));
+        }
+    }
+}
+
+fn halo(rows: &mut Vec<Measurement>) {
+    let makers = [
+        (OURS, "call", 1.0),
+        (OURS, "ptr", 0.98),
+        (SHMEM_PEER, "call", 3.0),
+        (MPI[0], "sendrecv", 2.0),
+        (MPI[0], "rma", 2.5),
+    ];
+    for (operation, gain) in [("halo", 1.0), ("halo_threads", 0.7)] {
+        for (who, form, factor) in makers {
+            for (pes, bytes) in [(1, 8), (1, 1 << 20), (2, 8), (2, 1 << 20)] {
+                let helped = if (who, form) == (OURS, "call") {
+                    gain
+                } else {
+                    1.0
+                };
+                let row = Measurement {
+                    pes,
+                    bytes,
+                    ..row("halo", who, operation, form)
+                };
+                rows.push(measured(row, 700.0 * factor * helped));
+            }
         }
     }
 }

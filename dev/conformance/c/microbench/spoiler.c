@@ -27,6 +27,11 @@ void shmem_long_put_nbi(long *dest, const long *source, size_t count, int pe)
     pshmem_long_put_nbi(dest, source, count - 1, pe);
 }
 
+void shmem_double_iput(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)
+{
+    pshmem_double_iput(dest, source, dst, sst, nelems - 1, pe);
+}
+
 void shmem_ibput64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)
 {
     pshmem_ibput64(dest, source, dst, sst, bsize, nblocks - 1, pe);

@@ -16,7 +16,7 @@ use peers::Peer;
 use points::{HEADER, QUICK, holds, series};
 use programs::{program, spoiled_program};
 
-const PROGRAMS: [&str; 8] = [
+const PROGRAMS: [&str; 9] = [
     "latency",
     "bandwidth",
     "atomics",
@@ -25,10 +25,11 @@ const PROGRAMS: [&str; 8] = [
     "stencil",
     "packing",
     "puts",
+    "halo",
 ];
 
 /// Those whose operations are not in pairs, so that any number of PEs will do.
-const ANY_PES: [&str; 4] = ["collectives", "stencil", "packing", "puts"];
+const ANY_PES: [&str; 5] = ["collectives", "stencil", "packing", "puts", "halo"];
 
 fn job(pes: usize, program: &Path) -> Job {
     // Not as many threads as cores.
@@ -110,8 +111,8 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for name in PROGRAMS {
         for pes in [2, 4, 16] {
-            // A point of packing moves 8 MiB on each PE.
-            if name == "packing" && pes > 2 {
+            // A point of these has 8 MiB or more on each PE.
+            if (name == "packing" && pes > 2) || (name == "halo" && pes > 4) {
                 continue;
             }
             suite.add(format!("{name}::{pes}pe"), move |s| {
@@ -140,20 +141,28 @@ fn main() {
             });
         }
     }
-    suite.add("stencil::threads".into(), |s| {
-        let job = job(2, &program(s, "stencil")?).args(QUICK);
-        let job = job.env("OMP_NUM_THREADS", "2");
-        let outcome = job.expect_success(&s.prefix, &s.scratch)?;
-        let named = |form: &str| {
-            outcome
-                .stdout
-                .contains(&format!("five_point_threads,{form},"))
-        };
-        // A compiler without OpenMP makes PEs of one thread.
-        let is_alone = outcome.stdout.contains("five_point,call,");
-        ensure!((named("call") && named("ptr")) || is_alone, "{outcome}");
-        Ok(())
-    });
+    for (name, operation) in [("stencil", "five_point"), ("halo", "halo")] {
+        for check in ["0", "1"] {
+            suite.add(format!("{name}::threads::check-{check}"), move |s| {
+                let job = job(2, &program(s, name)?).args(QUICK);
+                // Where threads share cores, those that wait in OpenMP's barriers leave them to others.
+                let job = job
+                    .env("OMP_NUM_THREADS", "2")
+                    .env("OMP_WAIT_POLICY", "passive")
+                    .env("SHMEM_CHECK", check);
+                let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+                let named = |form: &str| {
+                    outcome
+                        .stdout
+                        .contains(&format!("{operation}_threads,{form},"))
+                };
+                // A compiler without OpenMP makes PEs of one thread.
+                let is_alone = outcome.stdout.contains(&format!("{operation},call,"));
+                ensure!((named("call") && named("ptr")) || is_alone, "{outcome}");
+                Ok(())
+            });
+        }
+    }
     suite.add("latency::small-heap".into(), |s| {
         let job = job(2, &program(s, "latency")?).env("SHMEM_SYMMETRIC_SIZE", "1m");
         refuses(s, &job, &["latency", "16777216 bytes", "-M"])
@@ -169,6 +178,7 @@ fn main() {
         ("stencil", "five_point"),
         ("puts", "all_to_all"),
         ("packing", "pack"),
+        ("halo", "halo"),
     ] {
         suite.add(format!("{name}::wrong-data::{operation}"), move |s| {
             notices_wrong_data(s, name, operation)

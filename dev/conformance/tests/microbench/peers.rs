@@ -74,7 +74,7 @@ impl Peer {
 
     /// Whether there is such a program for it.
     pub(crate) fn has(&self, program: &str) -> bool {
-        matches!(self, Self::OpenShmem(_)) || !["updates", "packing", "puts"].contains(&program)
+        matches!(self, Self::OpenShmem(_)) || program != "updates"
     }
 
     fn job(&self, s: &Setting, program: &str) -> Result<Job> {

@@ -127,10 +127,23 @@ const PACKING: &[Series] = &[
     ("unpack", BOTH, "latency", WORDS),
 ];
 
+const MPI_PACKING: &[Series] = &[
+    ("pack", &["rma", "sendrecv"], "latency", WORDS),
+    ("unpack", RMA, "latency", WORDS),
+];
+
 const PUTS: &[Series] = &[
     ("one_to_all", CALL, "rate", LONG),
     ("all_to_all", CALL, "rate", LONG),
 ];
+const MPI_PUTS: &[Series] = &[
+    ("one_to_all", RMA, "rate", LONG),
+    ("all_to_all", RMA, "rate", LONG),
+];
+
+/// By PEs of one thread.
+const HALO: &[Series] = &[("halo", BOTH, "latency", WORDS)];
+const MPI_HALO: &[Series] = &[("halo", &["sendrecv", "rma"], "latency", WORDS)];
 
 /// Each on a counter of its own and on one for all.
 const ATOMICS: [[&str; 2]; 7] = [
@@ -159,6 +172,10 @@ pub(crate) fn series(program: &str, is_recent: bool) -> Vec<Series> {
         "stencil" => STENCIL.to_vec(),
         "packing" => PACKING.to_vec(),
         "puts" => PUTS.to_vec(),
+        "halo" => HALO.to_vec(),
+        "mpi-packing" => MPI_PACKING.to_vec(),
+        "mpi-puts" => MPI_PUTS.to_vec(),
+        "mpi-halo" => MPI_HALO.to_vec(),
         "mpi-stencil" => MPI_STENCIL.to_vec(),
         "mpi-latency" => MPI_LATENCY.to_vec(),
         "mpi-bandwidth" => MPI_BANDWIDTH.to_vec(),
@@ -181,7 +198,7 @@ fn points(series: &[Series], pes: usize) -> Vec<(String, &'static str)> {
     for &(operation, forms, quantity, sizes) in series {
         let together = operation.ends_with("_contended")
             || operation.starts_with("random_")
-            || ["five_point", "pack", "unpack"].contains(&operation)
+            || ["five_point", "pack", "unpack", "halo"].contains(&operation)
             || operation.ends_with("_to_all")
             || COLLECTIVES.iter().any(|(name, ..)| *name == operation);
         let pairs = if together { 0 } else { pes / 2 };

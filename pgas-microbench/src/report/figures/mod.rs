@@ -184,5 +184,6 @@ fn specs() -> Vec<FigureSpec> {
         spec(39, "puts", "many puts to many PEs", "puts: rate", offload::puts),
         spec(40, "overlap", "overlap with computing", "overlap: put, get", offload::overlap),
         spec(41, "copy", "copies within a PE", "latency: copy, 1 pair", offload::copies),
+        spec(42, "halo", "exchange of a halo", "halo: latency", offload::halo),
     ]
 }

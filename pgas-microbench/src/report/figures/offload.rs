@@ -1,12 +1,13 @@
-//! Work that threads of a PE share or make beside computing, and many puts to many PEs.
+//! Work that threads of a PE share or make beside computing, many puts to many PEs, and the halo exchange.
 
 use super::super::axis::Scale;
 use super::super::comparison::{self, Beside, Pair};
 use super::super::rows::{Rows, is_our_name};
 use super::panels::{
-    beside_best, calls_and_peers, count_text, findings_by_size, matches, size_text,
+    beside_best, calls_and_peers, count_text, findings_by_size, main_forms, matches, size_text,
 };
 use super::{Content, Data, FASTEST, HIGHEST, MARKS, SAMPLED};
+use crate::measurement::Measurement;
 use crate::measurement::Quantity::{Latency, Rate};
 use crate::plan::WORKERS;
 
@@ -14,7 +15,7 @@ use crate::plan::WORKERS;
 pub(super) fn packing(data: &Data<'_>) -> Content {
     let caption = format!(
         "8 MiB in blocks of some bytes, which lie as far apart as they are long, go to one place of the partner (pack: a \
-         strided or block put) or come from it (unpack). With workers, threads of the library on the \
+         strided or block put, by MPI a one-sided put of a vector datatype) or come from it (unpack). With workers, threads of the library on the \
          cores that idle take part in the calls. {SAMPLED}"
     );
     let mut content = Content::new("packing", Latency, caption);
@@ -26,14 +27,14 @@ pub(super) fn packing(data: &Data<'_>) -> Content {
         let label = "Time of 8 MiB (log scale)";
         let shared = helped.pes(1).filter(|m| m.operation == operation);
         let panels = [
-            data.by_bytes(&of(1), &format!("{operation}, 1 PE"), label),
+            data.by_bytes(&main_forms(&of(1)), &format!("{operation}, 1 PE"), label),
             data.by_bytes(&shared, &format!("{operation}, 1 PE with workers"), label),
-            data.by_bytes(&of(2), &format!("{operation}, 2 PEs"), label),
+            data.by_bytes(&main_forms(&of(2)), &format!("{operation}, 2 PEs"), label),
         ];
         content.panels.extend(panels.into_iter().flatten());
     }
     let calls = alone.forms(&["call"]);
-    let others = beside_best(&calls);
+    let others = beside_best(&calls_and_peers(&alone));
     let with_workers = helped.ours().forms(&["call"]);
     let gains = matches(&with_workers, &calls.ours());
     let mut add = |pair: &Pair<'_>, subject: &str, object: &str| {
@@ -95,6 +96,67 @@ pub(super) fn puts(data: &Data<'_>) -> Content {
     }));
     let object = format!("{HIGHEST}'s");
     content.compare(&pairs, "One of many puts", Beside::Others, &object);
+    content
+}
+
+/// Time of a halo exchange over the length of a row: one panel for each number of PEs, without threads and with them.
+pub(super) fn halo(data: &Data<'_>) -> Content {
+    let caption = format!(
+        "PEs in rows and columns, each with a tile of 8 MiB of double, put its first and last row and column to their four \
+         neighbours, a PE alone to itself; MPI by messages, the columns by a vector datatype. The tile is one column at the \
+         left, one row at the right. The first thread of a PE communicates, and its others wait: as many as fill the cores. \
+         {SAMPLED}"
+    );
+    let mut content = Content::new("a halo exchange", Latency, caption);
+    let rows = data.rows.filter(|m| m.program == "halo");
+    let drawn = rows.filter(|m| match m.form.as_str() {
+        "ptr" => is_our_name(&m.implementation),
+        form => form != "rma",
+    });
+    let name = |operation: &str, pes: u32| match operation.ends_with("threads") {
+        true => format!("{}, threads", count_text(pes, "PE")),
+        false => count_text(pes, "PE"),
+    };
+    for (pes, operation) in drawn.values(|m| (m.pes, m.operation.clone())) {
+        let panel = drawn.pes(pes).filter(|m| m.operation == operation);
+        let title = name(&operation, pes);
+        content
+            .panels
+            .extend(data.by_bytes(&panel, &title, "Time of an exchange (log scale)"));
+    }
+    let calls = rows.ours().forms(&["call"]);
+    let others = beside_best(&calls_and_peers(&rows));
+    let direct = matches(&calls, &rows.ours().forms(&["ptr"]));
+    let threads = calls.filter(|m| m.operation.ends_with("threads"));
+    let mut gains = Vec::new();
+    for ours in threads.iter() {
+        let same = |m: &Measurement| m.pes == ours.pes && m.bytes == ours.bytes;
+        let alone = calls.filter(|m| same(m) && m.operation == "halo").last();
+        gains.extend(alone.map(|other| Pair { ours, other }));
+    }
+    let mut add = |pair: &Pair<'_>, subject: &str, object: &str| {
+        let bytes = size_text(pair.ours.bytes);
+        let at = format!("{bytes}, {}", name(&pair.ours.operation, pair.ours.pes));
+        content.findings.push(pair.finding(at, subject, object));
+    };
+    let ends = |bytes: u64| bytes <= 8 || bytes >= 1 << 20;
+    for pair in others.iter().filter(|pair| ends(pair.ours.bytes)) {
+        add(pair, "FerroSHMEM", &comparison::maker(pair.other));
+    }
+    for pair in gains.iter().filter(|pair| ends(pair.ours.bytes)) {
+        add(pair, "with threads", "without them");
+    }
+    for pair in direct.iter().filter(|pair| ends(pair.ours.bytes)) {
+        add(pair, "a call", "a loop of the program");
+    }
+    let subject = "A halo exchange";
+    content.compare(&others, subject, Beside::Others, FASTEST);
+    content.compare(
+        &gains,
+        "One with threads",
+        Beside::Itself,
+        "one without them",
+    );
     content
 }
 
