@@ -79,16 +79,24 @@ impl ReceiveBuffers {
     }
 }
 
-/// Buffers that libfabric sends from.
+/// Memory that libfabric sends from: that of the messages themselves, or buffers where that has to be registered.
 pub(crate) struct SendBuffers {
     /// Dropped before the buffers.
     region: Region,
+    /// Empty where no memory has to be registered.
     buffers: Box<[Buffer]>,
-    free: Mutex<Vec<usize>>,
-    /// Whom each message goes to.
-    sending: Mutex<[Injected; BUFFERS]>,
+    slots: Mutex<Slots>,
     /// Bytes of a message at most that needs no buffer, as libfabric copies it.
     pub inject: usize,
+}
+
+/// Messages that libfabric sends.
+struct Slots {
+    free: Vec<usize>,
+    /// Whom each goes to.
+    targets: [Injected; BUFFERS],
+    /// Each message, or what was left of one that has been sent. Not used with `buffers`.
+    messages: [Vec<u8>; BUFFERS],
 }
 
 impl SendBuffers {
@@ -97,12 +105,18 @@ impl SendBuffers {
             pe: 0,
             awaited: false,
         };
-        let buffers = buffers();
+        let buffers = match endpoint.registers {
+            true => buffers(),
+            false => Box::default(),
+        };
         Ok(SendBuffers {
             region: register(endpoint, &buffers, libfabric::FI_SEND)?,
             buffers,
-            free: Mutex::new((0..BUFFERS).collect()),
-            sending: Mutex::new([empty; BUFFERS]),
+            slots: Mutex::new(Slots {
+                free: (0..BUFFERS).collect(),
+                targets: [empty; BUFFERS],
+                messages: [const { Vec::new() }; BUFFERS],
+            }),
             inject,
         })
     }
@@ -112,31 +126,47 @@ impl SendBuffers {
         self.region.desc()
     }
 
-    /// A buffer with this message. None: all are in use.
-    pub(super) fn take(&self, to: Injected, message: &[u8]) -> Option<(Sent, &[u8])> {
-        let index = lock(&self.free).pop()?;
-        lock(&self.sending)[index] = to;
-        let buffer = self.buffers[index].0.get().cast::<u8>();
-        // SAFETY: this thread alone has the buffer, which has room for any message.
-        let buffer = unsafe {
-            assert!(
-                message.len() <= LONGEST,
-                "a message of {} bytes",
-                message.len()
-            );
-            buffer.copy_from_nonoverlapping(message.as_ptr(), message.len());
-            std::slice::from_raw_parts(buffer, message.len())
+    /// Takes a message, for which the vector gets another content, or copies it to a buffer. None: as many as may be are being
+    /// sent.
+    pub(super) fn take(&self, to: Injected, message: &mut Vec<u8>) -> Option<(Sent, &[u8])> {
+        let mut slots = lock(&self.slots);
+        let index = slots.free.pop()?;
+        slots.targets[index] = to;
+        let len = message.len();
+        let from = match self.buffers.get(index) {
+            None => {
+                std::mem::swap(&mut slots.messages[index], message);
+                slots.messages[index].as_ptr()
+            }
+            Some(buffer) => {
+                assert!(len <= LONGEST, "a message of {len} bytes");
+                let to = buffer.0.get().cast::<u8>();
+                // SAFETY: this thread alone has the buffer, which has room for any message.
+                unsafe { to.copy_from_nonoverlapping(message.as_ptr(), len) };
+                to.cast_const()
+            }
         };
-        Some((Sent(index), buffer))
+        // SAFETY: no thread changes the message, or the buffer, until it is given back.
+        let message = unsafe { std::slice::from_raw_parts(from, len) };
+        Some((Sent(index), message))
+    }
+
+    /// libfabric has not taken the message, which the vector gets back.
+    pub(super) fn take_back(&self, Sent(index): Sent, message: &mut Vec<u8>) {
+        let mut slots = lock(&self.slots);
+        if self.buffers.is_empty() {
+            std::mem::swap(&mut slots.messages[index], message);
+        }
+        slots.free.push(index);
     }
 
     /// Whom the message goes to.
     pub(crate) fn target(&self, Sent(index): Sent) -> Injected {
-        lock(&self.sending)[index]
+        lock(&self.slots).targets[index]
     }
 
     /// The message has been sent.
     pub(crate) fn give_back(&self, Sent(index): Sent) {
-        lock(&self.free).push(index);
+        lock(&self.slots).free.push(index);
     }
 }

@@ -112,6 +112,8 @@ pub(super) struct Outgoing {
     records: u32,
     /// See [`Limits::together`].
     together: u32,
+    /// See [`Limits::capacity`].
+    capacity: usize,
     /// Since when there is no room to send, and what had come from the PE until then.
     refused: Option<(Instant, u32)>,
     /// Something is to be sent at the next flush.
@@ -164,6 +166,7 @@ impl Default for Outgoing {
             has_requests: false,
             records: 0,
             together: 1,
+            capacity: 0,
             refused: None,
             listed: false,
             listed_late: false,
@@ -219,6 +222,7 @@ impl Outgoing {
             self.last_put = LastPut::NONE;
             self.has_requests = false;
             self.together = limits.together();
+            self.capacity = limits.capacity;
         } else if self.open.len() + bytes > limits.capacity || self.results + len > room {
             return false;
         }
@@ -288,12 +292,12 @@ impl Outgoing {
         }
         if !self.open.is_empty() && self.outstanding() < window {
             let mut open = std::mem::take(&mut self.open);
+            let is_half_full = 2 * open.len() >= self.capacity;
             let sent = self.send_one(network, (me, pe), Kind::Requests, self.next, &mut open);
             self.open = open;
             if !sent? {
                 return Ok(false);
             }
-            let is_half_full = 2 * self.open.len() >= self.open.capacity();
             self.stream = if is_half_full { lull } else { 0 };
             network.count_sent(pe);
             self.records = match self.has_requests {
@@ -310,7 +314,7 @@ impl Outgoing {
             self.next = self.next.wrapping_add(1);
         }
         if self.owes {
-            let mut message = [0; HEADER];
+            let mut message = vec![0; HEADER];
             return self.send_one(network, (me, pe), Kind::Acknowledgement, 0, &mut message);
         }
         Ok(true)
@@ -322,7 +326,7 @@ impl Outgoing {
         (me, pe): (usize, usize),
         kind: Kind,
         sequence: u32,
-        message: &mut [u8],
+        message: &mut Vec<u8>,
     ) -> Result<bool, Reason> {
         let header = Header {
             slot: self.granted,

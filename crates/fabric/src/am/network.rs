@@ -13,10 +13,10 @@ use crate::libfabric;
 
 /// The way to the peers, and the memory that their requests are about.
 pub(crate) trait Network {
-    /// Sends a message, which may be changed on return; messages to a peer arrive in the order in which
-    /// they were sent. `awaited`: a thread waits for what the peer does next. False: there is no room
-    /// at present.
-    fn send(&self, pe: usize, message: &[u8], awaited: bool) -> Result<bool, Reason>;
+    /// Sends a message; messages to a peer arrive in the order in which they were sent. `awaited`: a thread waits for what the
+    /// peer does next. True: the vector has any content and capacity then, as the message is sent from its memory. False: there
+    /// is no room at present, and the message is as it was.
+    fn send(&self, pe: usize, message: &mut Vec<u8>, awaited: bool) -> Result<bool, Reason>;
     /// Writes a message into a slot of the peer; otherwise as `send`.
     fn write(
         &self,
@@ -58,14 +58,19 @@ impl Port<'_> {
 }
 
 impl Network for Port<'_> {
-    fn send(&self, pe: usize, message: &[u8], awaited: bool) -> Result<bool, Reason> {
+    fn send(&self, pe: usize, message: &mut Vec<u8>, awaited: bool) -> Result<bool, Reason> {
         let (endpoint, peer) = (&self.shared.endpoint, self.shared.peer(pe).address);
         let injected = Injected { pe, awaited };
         if message.len() <= self.sends.inject {
             let flags = libfabric::FI_INJECT;
             // SAFETY: the message may be changed once the call has returned.
             let result = unsafe {
-                endpoint.send(peer, injected.context(), (message, ptr::null_mut()), flags)
+                endpoint.send(
+                    peer,
+                    injected.context(),
+                    (message.as_slice(), ptr::null_mut()),
+                    flags,
+                )
             };
             return self.outcome(result);
         }
@@ -75,7 +80,7 @@ impl Network for Port<'_> {
         // SAFETY: no thread changes the buffer until libfabric has sent it.
         let result = unsafe { endpoint.send(peer, sent.context(), (buffer, self.sends.desc()), 0) };
         if result != 0 {
-            self.sends.give_back(sent);
+            self.sends.take_back(sent, message);
         }
         self.outcome(result)
     }
