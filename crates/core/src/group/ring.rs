@@ -13,10 +13,11 @@
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use ferroshmem_platform::prefetch_for_write;
+
 use super::Group;
 use super::channel::{Channel, Slots};
 use crate::job::region::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot};
-use crate::platform::prefetch::prefetch_for_write;
 use crate::team::Sockets;
 use crate::wait::{Waiter, flag};
 

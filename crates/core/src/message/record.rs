@@ -3,8 +3,9 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ferroshmem_platform::prefetch_for_write;
+
 use super::inbox::{self, CELL, CELLS, Cells};
-use crate::platform::prefetch::prefetch_for_write;
 
 /// A PE's inbox, in the memory of the node's PEs.
 #[repr(C, align(4096))]

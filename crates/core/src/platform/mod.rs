@@ -16,7 +16,6 @@ pub mod numa;
 pub mod number_list;
 pub mod object;
 pub mod output;
-pub mod prefetch;
 pub mod process;
 pub mod processor;
 pub mod socket;

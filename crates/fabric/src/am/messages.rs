@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*, fence};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
+use ferroshmem_platform::prefetch_for_write;
+
 use super::channel::{Awaited, Channel, Incoming, Limits, Outgo, Outgoing};
 use super::fault::{Fault, Reason};
 use super::message::{HEADER, Header, Kind, LONGEST};
@@ -364,6 +366,12 @@ impl ActiveMessages {
         let mut results = vec![0; HEADER];
         let mut records = true;
         while !body.is_empty() {
+            // An atomic operation waits for its line, and the next one for it.
+            if let Some((segment, offset)) = Item::ahead(body)
+                && let Some(at) = network.address(segment, offset, 1)
+            {
+                prefetch_for_write(at);
+            }
             let (item, place) = Item::take(&mut body).ok_or(Reason::Malformed)?;
             if let Item::Record(record) = item {
                 if !network.deliver(pe, record) {

@@ -55,6 +55,8 @@ const OFFSET: u32 = 20;
 const READ: u64 = OPS.len() as u64;
 const PUT: u64 = READ + 1;
 const RECORD: u64 = PUT + 1;
+/// An addition of a [`Small`] number, without a result: most of what histograms send.
+const COUNT: u64 = RECORD + 1;
 
 impl Head {
     fn new(op: u64, (segment, offset): Place, len: usize) -> Head {
@@ -72,6 +74,29 @@ impl Head {
     fn place(self) -> Place {
         let segment = (self.0 >> SEGMENT) as usize & MOST_SEGMENTS;
         (segment, (self.0 >> OFFSET) as usize)
+    }
+}
+
+/// A number that an item has in its first word, in place of the memory's length: of 12 bits, with a sign. The bit that says
+/// elsewhere that there is no result says that the memory has 8 bytes, not 4.
+struct Small;
+
+impl Small {
+    /// The operand as the length of an item. None: it is too large.
+    #[inline]
+    fn encode(width: Width, operand: u64) -> Option<usize> {
+        let len = operand as usize & MOST_BYTES;
+        (Small::decode(width, len) == operand).then_some(len)
+    }
+
+    #[inline]
+    fn decode(width: Width, len: usize) -> u64 {
+        let unused = u64::BITS - (OFFSET - LENGTH);
+        let number = ((len as i64) << unused) >> unused;
+        match width {
+            Width::W64 => number as u64,
+            Width::W32 => (number as u32).into(),
+        }
     }
 }
 
@@ -134,11 +159,13 @@ pub(crate) fn append_record(message: &mut Vec<u8>, parts: [&[u8]; 2]) {
     append_padded(message, parts[1], len);
 }
 
-/// An item of two words: a put of up to a word, or an operation with one operand.
+/// An item of one or two words: a put of up to a word, or an operation with one operand.
 #[derive(Clone, Copy)]
 pub(crate) struct Short {
     head: Head,
     word: u64,
+    /// Bytes of both.
+    bytes: usize,
 }
 
 impl Short {
@@ -163,16 +190,22 @@ impl Short {
                 }
             }
         };
-        let head = Head::new(PUT, place, len);
-        Short { head, word }
+        Short {
+            head: Head::new(PUT, place, len),
+            word,
+            bytes: 2 * WORD,
+        }
     }
 
     /// An operation, if it has one operand.
     #[inline]
     pub(crate) fn request(request: Request, place: Place) -> Option<Short> {
         let ([head, word, _], n) = request.words(place);
-        let head = Head(head);
-        (n == 2).then_some(Short { head, word })
+        (n <= 2).then_some(Short {
+            head: Head(head),
+            word,
+            bytes: n * WORD,
+        })
     }
 
     /// Appends it to a message's items, as [`append_put`] does, if it takes no more than this many bytes.
@@ -193,7 +226,7 @@ impl Short {
         unsafe {
             let to = message.as_mut_ptr().add(at).cast::<[u64; 2]>();
             to.write_unaligned([self.head.0, self.word]);
-            message.set_len(at + 2 * WORD);
+            message.set_len(at + self.bytes);
         }
         true
     }
@@ -294,6 +327,14 @@ impl<'m> Item<'m> {
                     Request::Fetch(atomic)
                 })
             }
+            None if head.op() == COUNT => {
+                let width = if posted { Width::W64 } else { Width::W32 };
+                if !place.1.is_multiple_of(width.bytes()) {
+                    return None;
+                }
+                let operand = Small::decode(width, len);
+                Item::Request(Request::Post(AtomicOp::new(Op::Add, width, operand)))
+            }
             None if posted => return None,
             None if head.op() == READ && len <= Request::LONGEST => {
                 Item::Request(Request::Read(len))
@@ -312,6 +353,15 @@ impl<'m> Item<'m> {
             None => return None,
         };
         Some((item, place))
+    }
+
+    /// A place that one of the next items may be about, so that its memory can be prefetched: what is in the message at a distance
+    /// may be no head.
+    #[inline]
+    pub(crate) fn ahead(message: &[u8]) -> Option<Place> {
+        const DISTANCE: usize = 8 * WORD;
+        let word = message.get(DISTANCE..)?.first_chunk()?;
+        Some(Head(u64::from_ne_bytes(*word)).place())
     }
 
     /// Appends it to a message's items.
@@ -388,6 +438,17 @@ impl Request {
     /// The request as an item: its words, and how many there are.
     #[inline]
     fn words(self, place: Place) -> ([u64; 3], usize) {
+        if let Request::Post(AtomicOp {
+            op: Op::Add,
+            width,
+            operand,
+            ..
+        }) = self
+            && let Some(len) = Small::encode(width, operand)
+        {
+            let wide = if width == Width::W64 { POSTED } else { 0 };
+            return ([Head::new(COUNT | wide, place, len).0, 0, 0], 1);
+        }
         let number = |op| OPS.iter().position(|other| *other == op).unwrap_or(0) as u64;
         let (op, atomic) = match self {
             Request::Post(atomic) => (number(atomic.op) | POSTED, atomic),
@@ -548,6 +609,40 @@ mod tests {
     }
 
     #[test]
+    fn small_numbers_are_added_by_one_word() {
+        for (width, operand, words) in [
+            (Width::W64, 0, 1),
+            (Width::W64, 1, 1),
+            (Width::W64, 2047, 1),
+            (Width::W64, 2048, 2),
+            (Width::W64, -2048i64 as u64, 1),
+            (Width::W64, -2049i64 as u64, 2),
+            (Width::W64, u64::from(-1i32 as u32), 2),
+            (Width::W32, u64::from(-1i32 as u32), 1),
+            (Width::W32, u64::from(-2048i32 as u32), 1),
+            (Width::W32, u64::from(-2049i32 as u32), 2),
+            (Width::W32, 2047, 1),
+            (Width::W32, 2048, 2),
+            (Width::W32, 1 << 32, 2),
+        ] {
+            let add = AtomicOp::new(Op::Add, width, operand);
+            let (posted, place) = (Request::Post(add), (2, 1 << 43));
+            let (mut message, mut short) = (Vec::new(), Vec::with_capacity(2 * WORD));
+            posted.append(&mut message, place);
+            assert_eq!(message.len(), words * WORD, "{add:?}");
+            let item = Short::request(posted, place).unwrap();
+            assert!(item.append(&mut short, &mut { LastPut::NONE }, 2 * WORD));
+            assert_eq!(short, message);
+            let mut rest = &message[..];
+            assert_eq!(Item::take(&mut rest), Some((Item::Request(posted), place)));
+            assert!(rest.is_empty());
+            message.clear();
+            Request::Fetch(add).append(&mut message, place);
+            assert_eq!(message.len(), 2 * WORD, "a result is asked for");
+        }
+    }
+
+    #[test]
     fn puts_one_after_the_other_are_one_item() {
         for piece in 1..=9 {
             let (mut message, mut last) = (Vec::new(), LastPut::NONE);
@@ -622,7 +717,14 @@ mod tests {
         assert!(!take(4, 3, 1), "3 bytes added");
         assert!(!take(4, 8, 0), "no operand");
         assert!(!take(3, 8, 1), "nothing to compare with");
-        assert!(!take(RECORD + 1, 8, 2), "no operation");
+        assert!(!take(COUNT + 1, 8, 2), "no operation");
+        assert!(take(COUNT, 8, 0));
+        let across = |op: u64, offset: usize| {
+            let message = Head::new(op, (0, offset), 1).0.to_ne_bytes();
+            Item::take(&mut &message[..]).is_none()
+        };
+        assert!(!across(COUNT, 4) && across(COUNT, 2));
+        assert!(!across(POSTED | COUNT, 8) && across(POSTED | COUNT, 4));
         assert!(!take(POSTED | READ, 8, 0), "a posted read");
         assert!(take(PUT, 9, 2));
         assert!(!take(PUT, 9, 1), "a put of which a part is missing");
