@@ -56,7 +56,7 @@ pub struct Group<'t> {
     n_pes: usize,
     /// The number among the members of the team that PE 0 has.
     first: usize,
-    /// Whether its PEs are reached as those of other nodes, of which there is no team.
+    /// Whether members may be on several nodes, so that there is no team of both sides.
     is_remote: bool,
 }
 
@@ -251,13 +251,13 @@ impl<'t> Group<'t> {
     pub fn team(&self) -> &Team<'t> {
         assert!(
             !self.is_remote,
-            "the group's PEs are on other nodes, or started by another launcher than oshrun: there is no team of both sides; call Group::barrier"
+            "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no team of both sides; call Group::barrier"
         );
         &self.team
     }
 
-    /// Whether its PEs are reached as those of other nodes are, since they are on others, or another launcher than `oshrun` has
-    /// started one of the jobs. Then there is no [`team`](Self::team), and no array of the group is read in place.
+    /// Whether members of both sides are on several nodes, or another launcher than `oshrun` has started one of the jobs: PEs of this
+    /// node are put to by stores, and others by the fabric. Then there is no [`team`](Self::team), and no array of the group is read in place.
     pub fn is_remote(&self) -> bool {
         self.is_remote
     }

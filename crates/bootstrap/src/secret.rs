@@ -47,6 +47,11 @@ impl Secret {
         Ok(Self(bytes))
     }
 
+    /// That of processes which a token has come to, and no other process.
+    pub fn from_token(token: [u8; 16]) -> Self {
+        Self(std::array::from_fn(|i| token[i % token.len()]))
+    }
+
     /// A token of 64 bits for a purpose and a number within it.
     pub fn token(&self, purpose: &str, number: u64) -> u64 {
         let mut hasher = SipHasher24::new_with_key(self.key());
@@ -100,6 +105,13 @@ mod tests {
         assert_ne!(token, secret.token("kezs", 3));
         assert_ne!(token, other.token("keys", 3));
         assert_ne!(secret.long_token("keys", 3), other.long_token("keys", 3));
+    }
+
+    #[test]
+    fn processes_with_one_token_have_one_secret() {
+        let of = |last: u8| Secret::from_token(std::array::from_fn(|i| i as u8 | last));
+        assert_eq!(of(0).token("keys", 3), of(0).token("keys", 3));
+        assert_ne!(of(0).token("keys", 3), of(16).token("keys", 3));
     }
 
     #[test]

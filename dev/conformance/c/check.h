@@ -146,4 +146,10 @@ __attribute__((unused)) static void *checked_malloc(size_t size)
     X(uint32_t, uint32)                                                                            \
     X(uint64_t, uint64)
 
+/* Whether another launcher than oshrun has started this job. */
+static inline int is_launched_by_other(void)
+{
+    return getenv("PMI_RANK") != NULL || getenv("PMI_FD") != NULL || getenv("PMIX_RANK") != NULL;
+}
+
 #endif

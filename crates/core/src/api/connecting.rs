@@ -141,12 +141,17 @@ fn connected(
         return Err(refused.map_or(GroupError::OnRoot(group.pe(root)), GroupError::Refused));
     }
     let (number, place) = ((word >> 32) as u32, word as u32);
+    let is_local = |member| {
+        let placement = &rt.node.job.placement;
+        placement.local_index(group.pe(member)).is_some()
+    };
     let role = Role {
         side: (place >> SIDE) as usize,
         index: group.me,
         first: (place & !(1 << SIDE)) as usize,
         reproducible: rt.node.settings.reproducible,
         is_started,
+        is_leader: !(0..group.me).any(is_local),
     };
     let refusal = |why: ConnectionError| match group.me == root {
         true => GroupError::Refused(why.to_string()),

@@ -64,7 +64,7 @@ pub fn pe(name: &'static str, group: usize, pe: c_int) -> c_int {
     }
 }
 
-/// Whether a group's PEs are reached as those of other nodes are.
+/// Whether members of a group may be on several nodes: there is no team of both sides.
 pub fn is_remote(name: &'static str, group: usize) -> bool {
     let found = find(name, runtime::get(name), group);
     found.is_some_and(|(_, connection)| connection.remote().is_some())
@@ -83,7 +83,7 @@ pub fn team(name: &'static str, group: usize) -> usize {
         Some((_, connection)) if connection.remote().is_some() => {
             warn(
                 name,
-                "the group's PEs are on other nodes: there is no team of both sides; use the routines for groups",
+                "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no team of both sides; use the routines for groups",
             );
             TEAM_INVALID
         }

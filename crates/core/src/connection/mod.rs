@@ -9,19 +9,22 @@
 //! `address on member m = address on me + offset(m)`, with one offset for each member, as within a job. Flags
 //! and buffers for collectives of all members are in a memory of the connection's own.
 //!
-//! A job on other nodes is a [`RemoteJob`], reached by a fabric of the connection's own. Then PEs of this side are reached
-//! as in their job, and the memory of the connection is this PE's alone.
+//! Where members are on several nodes, they are reached by a fabric of the connection's own ([`RemoteJob`]), but for the other
+//! side's local ones, whose memory is mapped in the same way. Then PEs of this side are reached as in their job, and the memory
+//! of the connection is this PE's alone.
 
 pub(crate) mod calls;
 pub(crate) mod exports;
 mod life;
 pub(crate) mod link;
 mod lobby;
+mod local_members;
 pub(crate) mod names;
 mod other_job;
 pub(crate) mod port;
 pub(crate) mod remote_job;
 pub(crate) mod remote_port;
+pub(crate) mod said;
 mod sides;
 pub(crate) mod started;
 
@@ -45,8 +48,8 @@ use crate::wait::record::Recorder;
 use crate::wait::{Rendezvous, WaitReason, rendezvous};
 use life::Life;
 use link::{Invitation, Watch};
-use other_job::OtherJob;
-use remote_job::{Joining, RemoteError, RemoteJob, ThisPe};
+use other_job::{OtherJob, Programs};
+use remote_job::{Joined, Joining, RemoteError, RemoteJob, ThisPe};
 
 use calls::caller::Caller;
 use calls::server::Served;
@@ -68,6 +71,8 @@ pub(crate) struct Role {
     pub reproducible: bool,
     /// Whether the other side has started its own: that may call its kernels.
     pub is_started: bool,
+    /// Whether it is the first of its group on its node.
+    pub is_leader: bool,
 }
 
 /// Why two groups cannot be connected.
@@ -115,21 +120,17 @@ pub(crate) struct Connection {
     file: File,
     /// Whether some member asks for sums that do not depend on the order of their operands.
     pub reproducible: bool,
-    /// Number of this PE's job on the node, and bytes from one PE's memory to the next.
+    /// This PE's number among those of its job on the node, and bytes from one PE's memory to the next.
     job_index: usize,
     stride: u64,
     /// The number in its job of each member.
     job_pes: Box<[u32]>,
-    other: Other,
-}
-
-/// The other side's job.
-#[derive(Debug)]
-enum Other {
-    /// It is on this node.
-    Local(OtherJob),
-    /// It is on others.
-    Remote(RemoteJob),
+    /// The number among the PEs of its job on this node of each member whose memory is mapped.
+    indices: Box<[Option<u32>]>,
+    /// The other job's memory on this node, if it has members here.
+    local: Option<OtherJob>,
+    /// How the others are reached, if there are members on several nodes.
+    remote: Option<RemoteJob>,
 }
 
 impl Connection {
@@ -185,7 +186,12 @@ impl Connection {
         let job_pes: Box<[u32]> = (0..all).map(job_pe).collect();
         let sides = Sides::new(sizes, role.side);
         let others = sides.others().map(|member| control.pe_block(member));
-        let other = OtherJob::map(job, space, &started.memory, other, others)?;
+        let others = others.map(|block| {
+            let image = block.image.load(Ordering::Relaxed);
+            (image, block.globals_len.load(Ordering::Relaxed))
+        });
+        let programs = Programs::of(space, others);
+        let other = OtherJob::map(job, space, &started.memory, other, &programs)?;
         let mut this = Self {
             id: next_id(),
             first: role.first,
@@ -198,28 +204,30 @@ impl Connection {
             reproducible: header.reproducible.load(Ordering::Relaxed) != 0,
             job_index: job.index,
             stride: 1 << space.log2_stride(),
+            // All are on this node.
+            indices: job_pes.iter().copied().map(Some).collect(),
             job_pes,
-            other: Other::Local(other),
+            local: Some(other),
+            remote: None,
         };
-        let at = |base: usize| {
-            let copies = (0..all).map(|m| base.wrapping_add(this.offset(m)));
-            copies.collect::<Box<[usize]>>()
-        };
-        let heaps = at(space.heap_base());
         let own_globals = globals.map_or(0, |g| g.start);
-        let their_globals = this.local().and_then(OtherJob::globals);
-        let their_globals = their_globals.unwrap_or(own_globals);
-        let globals = (0..all).map(|m| {
-            let is_own = this.own().contains(&m);
-            let base = if is_own { own_globals } else { their_globals };
-            base.wrapping_add(this.offset(m))
-        });
-        let globals = globals.collect();
+        let their_globals = this.local.as_ref().and_then(OtherJob::globals);
+        let their_globals = their_globals.map_or(own_globals, |(start, _)| start);
+        let at = |own: usize, theirs: usize| {
+            let copy = |member| {
+                let is_own = this.own().contains(&member);
+                let base = if is_own { own } else { theirs };
+                base.wrapping_add(this.offset(member).unwrap_or(0))
+            };
+            (0..all).map(copy).collect::<Box<[usize]>>()
+        };
+        let heaps = at(space.heap_base(), space.heap_base());
+        let globals = at(own_globals, their_globals);
         (this.sides.heaps, this.sides.globals) = (heaps, globals);
         Ok(this)
     }
 
-    /// Connects this PE, in `role`, with a job on other nodes, to which it is invited. `hub` is the thread of the hub, at
+    /// Connects this PE, in `role`, with a job to which it is invited, where members are on several nodes. `hub` is the thread of the hub, at
     /// the PE that has it. Returns once all members are here.
     ///
     /// # Errors
@@ -246,22 +254,26 @@ impl Connection {
             invitation,
             sides: &sides,
             me,
-            first: role.first,
-            reproducible: role.reproducible,
-            is_started: role.is_started,
+            role,
             watch,
             life: life.as_ref(),
         };
         let shown = Recorder::start(&wait_reason(&control, role.first, watch.routine));
         let joined = RemoteJob::join(&joining, hub);
         drop(shown);
-        let (other, said) = joined.inspect_err(|_| {
+        let joined = joined.inspect_err(|_| {
             if let Some(life) = life {
                 life.close();
                 // SAFETY: that was the last that referred to it.
                 unsafe { control.unmap() };
             }
         })?;
+        let Joined {
+            other,
+            local,
+            indices,
+            said,
+        } = joined;
         if me == 0 {
             // Where it looks for those of a job on its node.
             for member in sides.others() {
@@ -279,31 +291,27 @@ impl Connection {
             served: Served::default(),
             file,
             reproducible: said.iter().any(|said| said.reproducible),
-            job_index: job.pe,
+            job_index: job.index,
             stride: 1 << space.log2_stride(),
             job_pes: said.iter().map(|said| said.job_pe).collect(),
-            other: Other::Remote(other),
+            indices,
+            local,
+            remote: Some(other),
         })
     }
 
-    /// The other job, if it is on this node.
-    fn local(&self) -> Option<&OtherJob> {
-        match &self.other {
-            Other::Local(other) => Some(other),
-            Other::Remote(_) => None,
-        }
-    }
-
-    /// The other job, if it is on other nodes.
+    /// How members of other nodes are reached, if there are such.
     #[inline]
     pub(crate) fn remote(&self) -> Option<&RemoteJob> {
-        match &self.other {
-            Other::Local(_) => None,
-            Other::Remote(other) => Some(other),
-        }
+        self.remote.as_ref()
     }
 
-    /// Where the `len` bytes at `addr` are in a member of the other side, which is on another node.
+    /// Whether a member's memory is mapped.
+    pub(crate) fn is_mapped(&self, member: usize) -> bool {
+        self.indices[member].is_some()
+    }
+
+    /// Where the `len` bytes at `addr` are in a member of the other side, which the fabric reaches.
     pub(crate) fn locate_remote(
         &self,
         space: &Space,
@@ -321,9 +329,9 @@ impl Connection {
 
     /// The object that the other side has exported by a name.
     pub(crate) fn exported(&self, name: &[u8]) -> Option<Exported> {
-        match &self.other {
-            Other::Local(other) => other.control().exports().find(name),
-            Other::Remote(other) => other.exported(self.others().start, name),
+        match (&self.remote, &self.local) {
+            (Some(remote), _) => remote.exported(self.others().start, name),
+            (None, local) => local.as_ref()?.control().exports().find(name),
         }
     }
 
@@ -441,19 +449,18 @@ impl Connection {
         is_own.then(|| self.job_pes[member] as usize)
     }
 
-    /// Bytes from this PE's memory to a member's.
-    pub(crate) fn offset(&self, member: usize) -> usize {
-        let pe = self.job_pes[member] as usize;
+    /// Bytes from this PE's memory to a member's, if that is mapped.
+    pub(crate) fn offset(&self, member: usize) -> Option<usize> {
+        let index = self.indices[member]? as usize;
         if self.own().contains(&member) {
-            let distance = (pe as i64 - self.job_index as i64).wrapping_mul(self.stride as i64);
-            distance as usize
-        } else {
-            self.local().map_or(0, |other| other.offset(pe))
+            let distance = index as i64 - self.job_index as i64;
+            return Some(distance.wrapping_mul(self.stride as i64) as usize);
         }
+        Some(self.local.as_ref()?.offset(index))
     }
 
     /// Where a member's copy of the `len` bytes at `addr` is: of a symmetric object of this PE, or of one that
-    /// is imported.
+    /// is imported. None if it has none, or its memory is not mapped.
     pub(crate) fn translate(
         &self,
         space: &Space,
@@ -461,11 +468,11 @@ impl Connection {
         len: usize,
         member: usize,
     ) -> Option<*mut u8> {
-        if let Some(pe) = self.pe_of_job(member) {
-            return space.translate(addr, len, pe);
+        if self.own().contains(&member) {
+            return space.translate(addr, len, self.indices[member]? as usize);
         }
-        let reaches = self.local()?.holds(space.heap_base(), addr, len);
-        let there = addr.wrapping_add(self.offset(member));
+        let reaches = self.local.as_ref()?.holds(space.heap_base(), addr, len);
+        let there = addr.wrapping_add(self.offset(member)?);
         reaches.then(|| std::ptr::with_exposed_provenance_mut(there))
     }
 
@@ -486,9 +493,9 @@ impl Connection {
     /// ([`Space::place`]); None if its memory is not there.
     pub(crate) fn address_of(&self, space: &Space, place: u64, len: u64) -> Option<usize> {
         let base = space.heap_base();
-        let addr = match &self.other {
-            Other::Local(other) => other.address_of(base, place)?,
-            Other::Remote(other) => other.address_of(base, place),
+        let addr = match (&self.remote, &self.local) {
+            (Some(remote), _) => remote.address_of(base, place),
+            (None, local) => local.as_ref()?.address_of(base, place)?,
         };
         self.other_holds(space, addr, len as usize).then_some(addr)
     }
@@ -496,7 +503,7 @@ impl Connection {
     /// The number of the PE of the other job, and the own address in the heap, that `addr` stands for if it is behind
     /// that PE's heap, which is smaller.
     pub(crate) fn behind_heap(&self, space: &Space, addr: usize) -> Option<(usize, usize)> {
-        let other = self.local()?;
+        let other = self.local.as_ref()?;
         let origins = other.origins(addr);
         (0..other.control().n_pes()).find_map(|pe| {
             let own = origins.of(pe);
@@ -508,48 +515,50 @@ impl Connection {
 
     /// Bytes of the heap of each PE of the other job.
     pub(crate) fn other_heap_size(&self) -> u64 {
-        match &self.other {
-            Other::Local(other) => other.heap_size(),
-            Other::Remote(other) => other.heap_size(),
+        match (&self.remote, &self.local) {
+            (Some(remote), _) => remote.heap_size(),
+            (None, local) => local.as_ref().map_or(0, OtherJob::heap_size),
         }
     }
 
     /// What `addr` stands for in the windows of the other job's PEs, if this PE has such.
     pub(crate) fn origins(&self, addr: usize) -> Option<Origins> {
-        self.local().map(|other| other.origins(addr))
+        self.local.as_ref().map(|other| other.origins(addr))
     }
 
     /// The number of the PE of the other side, on this node, in whose symmetric memory `addr` is.
     pub(crate) fn owner(&self, space: &Space, addr: usize) -> Option<usize> {
-        self.local()?;
+        let other = self.local.as_ref()?;
         let is_in = |member: &usize| {
-            let own = addr.wrapping_sub(self.offset(*member));
-            self.other_holds(space, own, 1)
+            let offset = self.offset(*member);
+            offset.is_some_and(|by| other.holds(space.heap_base(), addr.wrapping_sub(by), 1))
         };
         self.others().find(is_in).map(|member| self.first + member)
     }
 
-    /// The number by which this PE's job reaches PE `pe` of the other one, if that is a member.
-    pub(crate) fn number_of_other(&self, pe: usize) -> Option<usize> {
-        let member = self.others().find(|m| self.job_pes[*m] as usize == pe)?;
-        Some(self.first + member)
+    /// The number by which this PE's job reaches the PE of the other one that has this number on this node, if that is a member.
+    pub(crate) fn number_of_other(&self, index: usize) -> Option<usize> {
+        let is_it = |member: &usize| self.indices[*member] == Some(index as u32);
+        Some(self.first + self.others().find(is_it)?)
     }
 
     /// Whether the other side has a copy of the `len` bytes at `addr`.
     pub(crate) fn other_holds(&self, space: &Space, addr: usize, len: usize) -> bool {
-        match &self.other {
-            Other::Local(other) => other.holds(space.heap_base(), addr, len),
-            Other::Remote(other) => other.position(space.heap_base(), addr, len).is_some(),
+        let base = space.heap_base();
+        match (&self.remote, &self.local) {
+            (Some(remote), _) => remote.position(base, addr, len).is_some(),
+            (None, local) => local.as_ref().is_some_and(|l| l.holds(base, addr, len)),
         }
     }
 
-    /// Where a member of this node sleeps until a signal of its own changes.
+    /// Where a member whose memory is mapped sleeps until a signal of its own changes.
     pub(crate) fn signals(&self, own: &Control, member: usize) -> Option<&'static SignalLine> {
-        let pe = self.job_pes[member] as usize;
-        let other = self.local()?.control();
-        let is_own = self.pe_of_job(member).is_some();
-        let control = if is_own { own } else { other };
-        Some(&control.pe_block(pe).signals)
+        let index = self.indices[member]? as usize;
+        let control = match self.own().contains(&member) {
+            true => own,
+            false => self.local.as_ref()?.control(),
+        };
+        Some(&control.pe_block(index).signals)
     }
 
     /// Whether the PEs of both jobs outnumber the cores.

@@ -3,12 +3,10 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::sync::atomic::Ordering;
 
 use crate::job::Attachment;
 use crate::job::control::Control;
 use crate::job::plan::MIN_STRIDE;
-use crate::job::region::PeBlock;
 use crate::memory::{IN_GLOBALS, MOST_APART, Origins, Space};
 use crate::platform::machine::page_size;
 use crate::platform::mapping::{self, Advice, MapAddress};
@@ -32,7 +30,31 @@ pub(crate) enum MapError {
     Io(#[from] io::Error),
 }
 
-/// The memory of another job of this node.
+/// What the members of the other side run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Programs {
+    /// Most bytes of their globals.
+    pub globals_len: usize,
+    /// Whether all run this PE's program.
+    pub are_own: bool,
+}
+
+impl Programs {
+    /// Of members with these digests of the layouts of their globals, and bytes of these.
+    pub(super) fn of(space: &Space, members: impl Iterator<Item = (u64, u64)>) -> Self {
+        let own = space.globals().map_or(0, |g| g.image);
+        let none = Self {
+            globals_len: 0,
+            are_own: own != 0,
+        };
+        members.fold(none, |all, (image, len)| Self {
+            globals_len: all.globals_len.max(len as usize),
+            are_own: all.are_own && image == own,
+        })
+    }
+}
+
+/// The memory that another job has on this node.
 #[derive(Debug)]
 pub(super) struct OtherJob {
     control: Control,
@@ -49,21 +71,16 @@ pub(super) struct OtherJob {
 }
 
 impl OtherJob {
-    /// Maps the job with this memory, of which `members` are what its PEs say of themselves.
-    pub(super) fn map<'a>(
+    /// Maps this memory of a job, whose PEs run these programs.
+    pub(super) fn map(
         job: &Attachment,
         space: &Space,
         file: &File,
         control: Control,
-        members: impl Iterator<Item = &'a PeBlock>,
+        programs: &Programs,
     ) -> Result<Self, MapError> {
         let header = control.header();
-        let image = space.globals().map_or(0, |g| g.image);
-        let (mut len, mut same_program) = (0, image != 0);
-        for block in members {
-            len = len.max(block.globals_len.load(Ordering::Relaxed) as usize);
-            same_program &= block.image.load(Ordering::Relaxed) == image;
-        }
+        let len = programs.globals_len;
         // An address in the largest heap must not be one of the next PE.
         let stride = match control.n_pes() {
             2..=MOST_APART => header.slot_size.max(1 << space.log2_stride()),
@@ -77,7 +94,10 @@ impl OtherJob {
             globals: None,
             mapped: Vec::new(),
         };
-        let own = space.globals().filter(|_| same_program).map(|g| g.start);
+        let own = space
+            .globals()
+            .filter(|_| programs.are_own)
+            .map(|g| g.start);
         this.map_at_distance(job, space, file, own.map(|start| (start, len)))?;
         if this.globals.is_none() && len > 0 {
             let offsets = |pe: usize| control.offsets().globals(pe);
@@ -233,9 +253,9 @@ impl OtherJob {
                 .is_some_and(|(start, size)| within(start, size))
     }
 
-    /// Where this PE would have the other job's globals.
-    pub(super) fn globals(&self) -> Option<usize> {
-        self.globals.map(|(start, _)| start)
+    /// Where this PE would have the other job's globals, and their bytes.
+    pub(super) fn globals(&self) -> Option<(usize, usize)> {
+        self.globals
     }
 
     /// The address by which this PE names what is at `place` in the other job.

@@ -1,4 +1,4 @@
-//! The other job of a connection whose sides are on different nodes, reached by a fabric of the connection's own.
+//! The other job of a connection whose sides have PEs on different nodes, reached by a fabric of the connection's own.
 //!
 //! The fabric's peers are the connection's members. Each shares its heap, its globals, what its node's PEs export, and
 //! *lanes*: for each member a place where that writes a tagged message to say that it has come to a synchronisation.
@@ -15,12 +15,15 @@ use std::{fmt, io, ptr};
 
 use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote, TaggedMessage};
 
-use super::Sides;
 use super::calls::remote::{Records, RemoteCalls, UNSERVED};
-use super::calls::{self, PublishError, TABLE};
+use super::calls::{self, PublishError};
 use super::exports::Exported;
 use super::life::Life;
 use super::link::{Invitation, Link, Watch};
+use super::local_members::Passing;
+use super::other_job::{OtherJob, Programs};
+use super::said::Said;
+use super::{Role, Sides};
 use crate::config::FabricSettings;
 use crate::failure::fatal::fatal_in_background;
 use crate::job::Attachment;
@@ -45,6 +48,9 @@ pub(crate) enum RemoteError {
     /// The other side cannot learn which kernels this PE has.
     #[error(transparent)]
     Kernels(#[from] PublishError),
+    /// It is not known which node this is.
+    #[error(transparent)]
+    Node(#[from] ferroshmem_bootstrap::Error),
     /// Atomics of the fabric are not atomic with stores of this node.
     #[error(
         "the atomics of {0} are not atomic with a CPU's: set SHMEM_FABRIC to \"tcp;ofi_rxm\" in both jobs"
@@ -53,60 +59,6 @@ pub(crate) enum RemoteError {
     /// A member is gone, and the sides are independent.
     #[error("the connected job has ended before all PEs of both were connected")]
     Abandoned,
-}
-
-/// What a member says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Said {
-    /// The digest of its globals' layout, and their bytes.
-    pub image: u64,
-    pub globals_len: u64,
-    /// Bytes of its heap.
-    pub heap_size: u64,
-    /// Its number in its job.
-    pub job_pe: u32,
-    /// Whether floating-point sums must not depend on the order of their operands.
-    pub reproducible: bool,
-    /// Its kernels, if the other side may call them ([`calls::described`]).
-    pub kernels: Vec<u8>,
-    /// Its address blob.
-    pub address: Vec<u8>,
-}
-
-impl Said {
-    const HEAD: usize = 3 * size_of::<u64>() + 2 * size_of::<u32>() + 1;
-
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(Self::HEAD + self.kernels.len() + self.address.len());
-        for word in [self.image, self.globals_len, self.heap_size] {
-            bytes.extend(word.to_le_bytes());
-        }
-        bytes.extend(self.job_pe.to_le_bytes());
-        bytes.push(self.reproducible.into());
-        bytes.extend((self.kernels.len() as u32).to_le_bytes());
-        bytes.extend(&self.kernels);
-        bytes.extend(&self.address);
-        bytes
-    }
-
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (head, rest) = bytes.split_at_checked(Self::HEAD)?;
-        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|b| head[at + b]));
-        let (kernels, address) = rest.split_at_checked(word(29) as usize)?;
-        let long = |i: usize| u64::from_le_bytes(std::array::from_fn(|b| head[8 * i + b]));
-        if kernels.len() as u64 > TABLE {
-            return None;
-        }
-        Some(Self {
-            image: long(0),
-            globals_len: long(1),
-            heap_size: long(2),
-            job_pe: word(24),
-            reproducible: head[28] != 0,
-            kernels: kernels.to_vec(),
-            address: address.to_vec(),
-        })
-    }
 }
 
 /// What the fabric of a connection calls.
@@ -234,25 +186,36 @@ pub(super) struct Joining<'a> {
     pub invitation: &'a Invitation,
     pub sides: &'a Sides,
     pub me: usize,
-    pub first: usize,
-    pub reproducible: bool,
-    /// Whether the other side has started this one.
-    pub is_started: bool,
+    pub role: Role,
     pub watch: Watch,
     /// If the sides are independent.
     pub life: Option<&'a Arc<Life>>,
 }
 
+/// What a PE has that has joined.
+pub(super) struct Joined {
+    /// How members are reached.
+    pub other: RemoteJob,
+    /// The memory of the other job on this node, if it has members here.
+    pub local: Option<OtherJob>,
+    /// The numbers among the PEs of their jobs on this node of the members whose memory is mapped.
+    pub indices: Box<[Option<u32>]>,
+    /// What each has said of itself.
+    pub said: Vec<Said>,
+}
+
 impl RemoteJob {
-    /// Joins the other members, who are all reached on return; what each has said of itself.
+    /// Joins the other members, which are all reached on return.
     pub(super) fn join(
         joining: &Joining<'_>,
         hub: Option<JoinHandle<()>>,
-    ) -> Result<(Self, Vec<Said>), RemoteError> {
+    ) -> Result<Joined, RemoteError> {
         let Joining {
             this_pe,
+            invitation,
             sides,
             me,
+            role,
             watch,
             life,
             ..
@@ -282,7 +245,7 @@ impl RemoteJob {
             watch,
             sides: sides.sizes,
             own: sides.own,
-            first: joining.first,
+            first: role.first,
             calls: calls.clone(),
             left: left.clone(),
             life: life.cloned(),
@@ -305,42 +268,52 @@ impl RemoteJob {
             fabric.extend(HEAP, this_pe.heap_mark as usize)?;
         }
         let globals = space.globals();
+        let mut passing = Passing::new(invitation, role.is_leader)?;
         let mine = Said {
             image: globals.map_or(0, |g| g.image),
             globals_len: globals.map_or(0, |g| g.len as u64),
             heap_size: space.heap_size(),
             job_pe: job.pe as u32,
-            reproducible: joining.reproducible,
-            kernels: match joining.is_started {
+            index: job.index as u32,
+            reproducible: role.reproducible,
+            kernels: match role.is_started {
                 true => calls::described()?,
                 false => Vec::new(),
             },
+            node: passing.node().to_vec(),
+            socket: passing.socket().to_vec(),
             address: fabric.address(),
         };
-        let bytes = mine.to_bytes();
-        let (link, said) = Link::join(joining.invitation, me, &bytes, watch, hub)?;
+        let (link, said) = Link::join(invitation, me, &mine.to_bytes(), watch, hub)?;
         let said = said.iter().map(|bytes| Said::from_bytes(bytes)).collect();
         let said: Option<Vec<Said>> = said;
         let said = said.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
         let others = said.iter().enumerate().filter(|(member, _)| *member != me);
         let mut addresses = others.map(|(member, said)| (member, &said.address[..]));
+        let giving = passing.give(job, &said, sides)?;
         fabric.connect(n, &mut addresses)?;
+        let other = &said[sides.others()];
+        let heap_size = other.iter().map(|said| said.heap_size).min().unwrap_or(0);
+        let other = other.iter().map(|said| (said.image, said.globals_len));
+        let programs = Programs::of(space, other);
+        let local = passing.take(job, space, &said, (sides, me), &programs);
         link.wait_for_all()?;
+        // All that are ready have what they wait for.
+        let _ = giving.map(JoinHandle::join);
         match life {
             Some(life) => link.outlive(life.clone())?,
             None => link.look_after(sides, me)?,
         }
-        let other = &said[sides.others()];
-        let len = other.iter().map(|said| said.globals_len).max();
-        let len = len.unwrap_or(0) as usize;
-        let same_program = mine.image != 0 && other.iter().all(|said| said.image == mine.image);
-        let reserved = !same_program && len > 0;
-        let start = match (reserved, globals) {
-            (true, _) => mapping::reserve(len)?,
-            (false, Some(globals)) if same_program => globals.start,
-            _ => 0,
+        let len = programs.globals_len;
+        let own = globals.filter(|_| programs.are_own);
+        let reserved = local.is_none() && !programs.are_own && len > 0;
+        let globals = match (&local, own) {
+            // One address for all members, whether they are local or not.
+            (Some(local), _) => local.globals().unwrap_or((0, 0)),
+            (None, _) if reserved => (mapping::reserve(len)?, len),
+            (None, own) => own.map_or((0, 0), |globals| (globals.start, len)),
         };
-        let this = Self {
+        let other = Self {
             fabric,
             context: Context::default(),
             records: Context::default(),
@@ -350,13 +323,18 @@ impl RemoteJob {
             left,
             epoch: AtomicU32::new(0),
             me,
-            heap_size: other.iter().map(|said| said.heap_size).min().unwrap_or(0),
-            globals: (start, if start == 0 { 0 } else { len }),
+            heap_size,
+            globals,
             reserved,
             life: life.cloned(),
         };
-        match life.is_none_or(|life| life.begin(&this.fabric)) {
-            true => Ok((this, said)),
+        match life.is_none_or(|life| life.begin(&other.fabric)) {
+            true => Ok(Joined {
+                other,
+                indices: passing.indices(job, &said, sides, local.is_some()),
+                local,
+                said,
+            }),
             false => Err(RemoteError::Abandoned),
         }
     }
@@ -551,26 +529,5 @@ impl Drop for RemoteJob {
             // SAFETY: reserved by `join`, and no memory.
             unsafe { mapping::unmap(self.globals.0, self.globals.1) };
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_members_say_comes_back() {
-        let said = Said {
-            image: 1 << 63 | 5,
-            globals_len: 4096,
-            heap_size: 1 << 40,
-            job_pe: 4095,
-            reproducible: true,
-            kernels: (0..100).rev().collect(),
-            address: (0..200).collect(),
-        };
-        let bytes = said.to_bytes();
-        assert_eq!(Said::from_bytes(&bytes), Some(said));
-        assert_eq!(Said::from_bytes(&bytes[..Said::HEAD - 1]), None);
     }
 }

@@ -15,7 +15,7 @@ use crate::job::region::VERSION;
 
 /// Digits of a secret.
 pub(super) const SECRET: usize = 32;
-/// Room for the digest of the library's sources.
+/// Room for the digests of the library's sources.
 const SOURCES: usize = 64;
 /// Bytes of a `HELLO`: three numbers, the secret, the digest.
 pub(super) const HELLO_BYTES: usize = 3 * size_of::<u32>() + SECRET + SOURCES;
@@ -24,10 +24,11 @@ const MOST_BYTES: usize = 4096;
 /// Time for the other side to read or write a message, once it has begun.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
-/// The digest of the sources by which PEs of this library reach those of other nodes.
+/// The digests of the sources by which PEs of this library reach those of other nodes.
 fn sources() -> [u8; SOURCES] {
-    let digest = ferroshmem_fabric::SOURCES.as_bytes();
-    std::array::from_fn(|i| digest.get(i).copied().unwrap_or(0))
+    let digests = [env!("FERROSHMEM_SOURCES"), ferroshmem_fabric::SOURCES].map(str::bytes);
+    let mut bytes = digests.into_iter().flatten();
+    std::array::from_fn(|_| bytes.next().unwrap_or(0))
 }
 
 /// What a job that connects says first.

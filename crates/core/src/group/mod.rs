@@ -131,7 +131,7 @@ impl<'a> Group<'a> {
             if connection.remote().is_some() {
                 fatal(
                     name,
-                    "the group's PEs are on other nodes: there is no team of both sides; use the routines for groups",
+                    "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no team of both sides; use the routines for groups",
                 );
             }
             // What all members know alike.

@@ -26,20 +26,14 @@ pub(crate) fn connect(
 ) -> Result<usize, ConnectionError> {
     let (node, space) = (&rt.node, rt.node.transport.memory.space);
     let connection = Connection::establish(name, node.job, space, started, role);
-    let connection = match connection {
-        Ok(connection) => connection,
-        Err(why @ ConnectionError::Abandoned) => return Err(why),
+    match connection {
+        Ok(connection) => Ok(insert(name, rt, connection)),
+        Err(why @ ConnectionError::Abandoned) => Err(why),
         Err(why) => fatal(name, why),
-    };
-    if let Some(hooks) = hooks::get() {
-        let offset = |m: usize| ((connection.first + m) as u32, connection.offset(m) as u64);
-        let members: Vec<_> = (0..connection.len()).map(offset).collect();
-        (hooks.native_added)(&members);
     }
-    Ok(insert(name, rt, connection))
 }
 
-/// Connects this PE with a job on other nodes, to which it is invited; the handle of the group. `hub` is the thread of
+/// Connects this PE with a job to which it is invited, where members are on several nodes; the handle of the group. `hub` is the thread of
 /// the hub, at the PE that has it; `all` says whether all members of this side have connected, to each of which it is given
 /// whether it has.
 ///
@@ -79,6 +73,12 @@ pub(crate) fn join(
 
 /// Adds a connection; the handle of the group.
 fn insert(name: &str, rt: &Runtime, connection: Connection) -> usize {
+    if let Some(hooks) = hooks::get() {
+        let number = |member: usize| (connection.first + member) as u32;
+        let members = 0..connection.len();
+        let mapped = members.filter_map(|m| Some((number(m), connection.offset(m)? as u64)));
+        (hooks.native_added)(&mapped.collect::<Vec<_>>());
+    }
     let connection = Arc::new(connection);
     let place = rt.node.transport.connections.insert(connection.clone());
     let Some(place) = place.filter(|place| *place < MAX_CONNECTIONS) else {
@@ -109,6 +109,7 @@ pub(super) fn connect_with_parents(name: &str, rt: &Runtime) {
         first,
         reproducible: rt.node.settings.reproducible,
         is_started: true,
+        is_leader: job.index == 0,
     };
     let handle = connect(name, rt, &parents, role).unwrap_or_else(|why| fatal(name, why));
     if let Some(connection) = rt.teams.get(handle).and_then(|t| t.connection.as_ref()) {

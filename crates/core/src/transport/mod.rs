@@ -281,17 +281,15 @@ impl Transport {
         let (pe, space) = (call.pe, self.memory.space);
         let address = addr.expose_provenance();
         let found = self.connections.find(pe).and_then(|(c, member)| {
-            if c.remote().is_none() {
-                return c
-                    .translate(space, address, len, member)
-                    .map(Location::Local);
+            if let (Some(pe), Some(_)) = (c.pe_of_job(member), c.remote()) {
+                let call = Call { pe, ..*call };
+                return Some(self.locate_anywhere(&call, argument.name, addr, len));
             }
-            match c.pe_of_job(member) {
-                Some(pe) => {
-                    let call = Call { pe, ..*call };
-                    Some(self.locate_anywhere(&call, argument.name, addr, len))
-                }
-                None => c
+            match c.is_mapped(member) {
+                true => c
+                    .translate(space, address, len, member)
+                    .map(Location::Local),
+                false => c
                     .locate_remote(space, address, len, member)
                     .map(Location::Remote),
             }
@@ -378,9 +376,8 @@ impl Transport {
     /// PE is on another node.
     pub fn pointer(&self, addr: *const c_void, pe: usize) -> *mut c_void {
         if let Some((connection, member)) = self.connections.find(pe) {
-            if connection.remote().is_some() {
-                let own = connection.pe_of_job(member);
-                return own.map_or(ptr::null_mut(), |pe| self.pointer(addr, pe));
+            if let (Some(pe), Some(_)) = (connection.pe_of_job(member), connection.remote()) {
+                return self.pointer(addr, pe);
             }
             let addr = addr.expose_provenance();
             let copy = connection.translate(self.memory.space, addr, 1, member);

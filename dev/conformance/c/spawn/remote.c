@@ -20,6 +20,7 @@ static long cells[PES], counter, swapped, word, big[LONG];
 static int stepped[2 * PES], blocks[4 * PES];
 static double halves[PES];
 static uint64_t signals[2];
+static unsigned host;
 static long from[PES * 512], to[PES * 512];
 static const char *way;
 
@@ -29,6 +30,7 @@ static struct {
     int *stepped, *blocks;
     double *halves;
     uint64_t *signals;
+    unsigned *host;
 } there;
 
 static int has(const char *words)
@@ -62,13 +64,24 @@ static void lend(void)
     LEND(blocks);
     LEND(halves);
     LEND(signals);
+    LEND(host);
 }
 
 static void find(shmemx_group_t group)
 {
     FIND(cells), FIND(counter), FIND(swapped), FIND(word), FIND(big), FIND(stepped), FIND(blocks);
-    FIND(halves), FIND(signals);
+    FIND(halves), FIND(signals), FIND(host);
     CHECK(shmemx_import(group, "none", 8) == NULL);
+}
+
+static unsigned this_host(void)
+{
+    char name[256] = "";
+    unsigned sum = 2166136261u;
+    REQUIRE(gethostname(name, sizeof name - 1) == 0);
+    for (const char *c = name; *c != 0; c++)
+        sum = (sum ^ (unsigned char)*c) * 16777619u;
+    return sum;
 }
 
 /* Each PE of the other side gets what this one puts, at the place of this one's number among all members. */
@@ -88,7 +101,10 @@ static void put_and_get(shmemx_group_t group, int me, int first, int n, long *he
         CHECK(shmem_pe_accessible(pe) == 1, "PE %d", pe);
         CHECK(shmem_addr_accessible(there.counter, pe) == 1);
         CHECK(shmem_addr_accessible(heap, pe) == 1 && shmem_addr_accessible(two, pe) == 0);
-        CHECK(shmem_ptr(there.counter, pe) == NULL);
+        /* The other side's PEs on this host are reached by loads and stores, and no others. */
+        unsigned other, *at = shmem_ptr(there.host, pe);
+        shmem_uint_get(&other, there.host, 1, pe);
+        CHECK((at != NULL) == (other == host) && (at == NULL || *at == host), "PE %d", pe);
     }
     shmem_quiet();
     shmemx_group_sync(group);
@@ -480,6 +496,7 @@ int main(int argc, char **argv)
         write_text(argv[2], port);
     else if (is_at_port)
         read_text(argv[2], port);
+    host = this_host();
     lend();
     shmem_barrier_all();
     if (has("rounds")) {

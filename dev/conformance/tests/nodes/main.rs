@@ -3,6 +3,7 @@
 
 mod faults;
 mod hang;
+mod local_members;
 mod meet;
 mod messages;
 mod settings;
@@ -165,6 +166,7 @@ fn main() {
     }
     faults::add(&mut suite);
     hang::add(&mut suite);
+    local_members::add(&mut suite);
     meet::add(&mut suite);
     messages::add(&mut suite);
     settings::add(&mut suite);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use ferroshmem_cluster::hosts::{Cluster, Distribution, Launcher, Placement, Process};
+use ferroshmem_cluster::hosts::{AGENT, Cluster, Distribution, Launcher, Placement, Process};
 use ferroshmem_conformance::cluster::{Launch, TestCluster};
 use ferroshmem_conformance::job::{Outcome, shell_status};
 use ferroshmem_conformance::suite::Setting;
@@ -22,8 +22,10 @@ const TIMEOUT: &str = "4";
 
 /// What starts a job, and where.
 #[derive(Debug, Clone, Copy)]
-enum By {
+pub(crate) enum By {
     Oshrun(&'static str),
+    /// `oshrun`, which becomes Hydra, over these hosts with so many PEs each.
+    Hosts(&'static str),
     /// Without a launcher.
     Itself(&'static str),
     /// Over the first hosts.
@@ -31,12 +33,12 @@ enum By {
 }
 
 /// What starts a job, its number of PEs, and how it behaves.
-type Side = (By, usize, &'static str);
+pub(crate) type Side = (By, usize, &'static str);
 
 const A: By = By::Oshrun("a");
 const B: By = By::Oshrun("b");
 
-const fn over_two(launcher: Launcher) -> By {
+pub(crate) const fn over_two(launcher: Launcher) -> By {
     let place = Placement {
         pes: 4,
         hosts: 2,
@@ -45,8 +47,8 @@ const fn over_two(launcher: Launcher) -> By {
     By::Launcher(launcher, place)
 }
 
-const HYDRA: By = over_two(Launcher::Hydra);
-const OPENMPI: By = over_two(Launcher::OpenMpi);
+pub(crate) const HYDRA: By = over_two(Launcher::Hydra);
+pub(crate) const OPENMPI: By = over_two(Launcher::OpenMpi);
 const SLURM: By = over_two(Launcher::SlurmPmi2);
 
 /// Jobs that meet.
@@ -128,7 +130,8 @@ const OUTLIVED: [(&str, &str, bool); 8] = [
     ("end-all", "fcollect", true),
 ];
 
-const LOST: &str = "the connected job has failed, or has ended without shmemx_group_disconnect";
+pub(crate) const LOST: &str =
+    "the connected job has failed, or has ended without shmemx_group_disconnect";
 
 /// Adds the trials.
 pub(crate) fn add(suite: &mut Suite) {
@@ -140,6 +143,7 @@ pub(crate) fn add(suite: &mut Suite) {
     for (name, first, second) in PAIRS {
         let is_there = |(by, ..): Side| match by {
             By::Launcher(launcher, _) => launchers.contains(&launcher),
+            By::Hosts(_) => launchers.contains(&Launcher::Hydra),
             By::Oshrun(_) | By::Itself(_) => true,
         };
         if is_there(first) && is_there(second) {
@@ -236,7 +240,7 @@ pub(crate) fn add(suite: &mut Suite) {
 }
 
 /// Two jobs with a file for the text of the port.
-struct Meeting<'s> {
+pub(crate) struct Meeting<'s> {
     setting: &'s Setting,
     programs: [PathBuf; 2],
     file: PathBuf,
@@ -248,7 +252,7 @@ impl<'s> Meeting<'s> {
         Self::of(setting, "spawn/remote.c", flags)
     }
 
-    fn of(setting: &'s Setting, program: &str, flags: [&[&str]; 2]) -> Result<Self> {
+    pub(crate) fn of(setting: &'s Setting, program: &str, flags: [&[&str]; 2]) -> Result<Self> {
         let compile = |flags: &[&str]| {
             let build = Build::new(program, Compiler::Gcc).flags(flags);
             build.run(&setting.prefix, &setting.cache)
@@ -298,12 +302,25 @@ impl<'s> Meeting<'s> {
                 cluster.command(Launch { launcher, place }, &job)?.spawn()
             }
             By::Oshrun(host) => cluster.command_on(host, &oshrun, &job).spawn(),
+            By::Hosts(hosts) => {
+                let over = [
+                    "--launcher",
+                    "hydra",
+                    "--hosts",
+                    hosts,
+                    "--launch-agent",
+                    AGENT,
+                ];
+                let over = over.map(str::to_owned);
+                let words = [&oshrun[..1], &over].concat();
+                cluster.command_on("a", &words, &job).spawn()
+            }
             By::Itself(host) => cluster.command_on(host, &[], &job).spawn(),
         }
     }
 
     /// Runs both jobs to their ends.
-    fn run(&self, sides: [Side; 2], env: &[(&str, &str)]) -> Result<Vec<Outcome>> {
+    pub(crate) fn run(&self, sides: [Side; 2], env: &[(&str, &str)]) -> Result<Vec<Outcome>> {
         let mut cluster = self.setting.stations.take()?;
         let jobs = (0..2).map(|i| self.start(&mut cluster, i, sides[i], env));
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
@@ -325,7 +342,7 @@ impl<'s> Meeting<'s> {
 }
 
 /// Both jobs end well, and print no line.
-fn all_well(outcomes: &[Outcome]) -> Result<()> {
+pub(crate) fn all_well(outcomes: &[Outcome]) -> Result<()> {
     outcomes.iter().try_for_each(|outcome| {
         ensure!(shell_status(outcome.status) == 0, "{outcome}");
         ensure!(outcome.stderr.is_empty(), "{outcome}");
@@ -334,7 +351,7 @@ fn all_well(outcomes: &[Outcome]) -> Result<()> {
 }
 
 /// The job ends with this status, and says in one line that it has lost the other one.
-fn lost(outcome: &Outcome, status: i32, words: &str) -> Result<()> {
+pub(crate) fn lost(outcome: &Outcome, status: i32, words: &str) -> Result<()> {
     let got = shell_status(outcome.status);
     ensure!(got == status, "status {got}, not {status}\n{outcome}");
     let lines = outcome.stderr.lines().count();
