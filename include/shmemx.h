@@ -177,6 +177,12 @@
  *     compiled with -DSHMEM_NATIVE_ONLY.
  *     value: 0 or 1; default: 0; scope: PE.
  *
+ * SHMEM_STATUS
+ *     Where another launcher than oshrun starts the PEs: each node shows every so many seconds
+ *     what its PEs do, if they count calls (SHMEM_COUNTERS). oshrun --hosts sets both by
+ *     --status.
+ *     value: seconds; 0: never; default: 0; scope: PE.
+ *
  * SHMEM_HANG_HINT
  *     Where another launcher than oshrun starts the PEs: after so many seconds in which a PE
  *     waits and none makes progress, each node shows what its PEs do. For jobs of several nodes.

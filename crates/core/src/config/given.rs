@@ -204,6 +204,7 @@ mod tests {
                 PROFILE_DIR.name,
                 TRACE_SIZE.name,
                 COUNTERS.name,
+                STATUS.name,
                 WAIT_FOR_DEBUGGER.name,
                 GDB.name,
             ]

@@ -80,7 +80,7 @@ pub struct Settings {
     pub spawn_timeout: Option<Duration>,
     /// `SHMEM_FABRIC`, `SHMEM_FABRIC_INTERFACE`, `SHMEM_LIBFABRIC`, `SHMEM_AGGREGATE` and `SHMEM_ENDPOINTS`.
     pub fabric: FabricSettings,
-    /// `SHMEM_PROFILE_DIR`, `SHMEM_TRACE_SIZE` and `SHMEM_COUNTERS`.
+    /// `SHMEM_PROFILE_DIR`, `SHMEM_TRACE_SIZE`, `SHMEM_COUNTERS` and `SHMEM_STATUS`.
     pub profiling: ProfilingSettings,
     /// `SHMEM_WAIT_FOR_DEBUGGER` and `SHMEM_GDB`.
     pub debugger: DebuggerSettings,
@@ -115,6 +115,8 @@ pub struct ProfilingSettings {
     pub trace: Option<u64>,
     /// Whether calls are counted.
     pub counters: bool,
+    /// Time between two lines that show what the PEs of a node count; None: none is shown.
+    pub status: Option<Duration>,
 }
 
 impl Settings {
@@ -149,6 +151,7 @@ impl Settings {
                 directory: PROFILE_DIR.read(&environment)?,
                 trace: TRACE_SIZE.read(&environment)?,
                 counters: COUNTERS.read(&environment)?,
+                status: STATUS.read(&environment)?,
             },
             hang: HangSettings {
                 hint_after: HANG_HINT.read(&environment)?,

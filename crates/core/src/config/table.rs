@@ -414,6 +414,15 @@ pub static COUNTERS: Variable<Flag> = Variable {
     help: "1 counts calls, bytes and time by kind of routine, for shmemx_counter_read and for oshrun --status and --metrics, which set it; turns the fast path off, but not that of programs compiled with -DSHMEM_NATIVE_ONLY.",
     value: Flag { default: false },
 };
+/// How often each node shows what its PEs count.
+pub static STATUS: Variable<Seconds> = Variable {
+    name: "SHMEM_STATUS",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "Where another launcher than oshrun starts the PEs: each node shows every so many seconds what its PEs do, if they count calls (SHMEM_COUNTERS). oshrun --hosts sets both by --status.",
+    value: Seconds { default: 0 },
+};
 /// After which time without progress the user is told.
 pub static HANG_HINT: Variable<Seconds> = Variable {
     name: "SHMEM_HANG_HINT",
@@ -496,6 +505,7 @@ pub static TABLE: &[&dyn Entry] = &[
     &PROFILE_DIR,
     &TRACE_SIZE,
     &COUNTERS,
+    &STATUS,
     &HANG_HINT,
     &HANG_TIMEOUT,
     &WAIT_FOR_DEBUGGER,

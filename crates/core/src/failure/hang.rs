@@ -4,15 +4,11 @@
 //! on to the next node in a ring for how long neither its own node nor those before have made any. A leader that learns
 //! so that no node makes progress starts an `oshrun` for a moment, which says what the PEs of the node do.
 
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::os::fd::AsRawFd;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
-
-use rustix::io::FdFlags;
 
 use super::fatal;
 use crate::config::HangSettings;
@@ -211,31 +207,15 @@ impl HangWatch {
 
 /// Starts the `oshrun` that prints what the PEs of this node do, and waits for it.
 fn look(job: &Attachment) -> Result<(), adoption::AdoptionError> {
-    let oshrun = adoption::find()?;
-    let memory = job.file.as_raw_fd();
-    let pes: Vec<usize> = job
-        .placement
-        .local_pes()
-        .iter()
-        .map(|pe| *pe as usize)
-        .collect();
-    let mut command = Command::new(oshrun);
-    command
-        .arg(format!(
-            "{}{memory}:{}",
-            adoption::LOOK,
-            number_list::list(&pes)
-        ))
-        .stdin(Stdio::null());
-    let inherit = move || {
-        // SAFETY: open as long as this process.
-        let memory = unsafe { BorrowedFd::borrow_raw(memory) };
-        rustix::io::fcntl_setfd(memory, FdFlags::empty())?;
-        Ok(())
-    };
-    // SAFETY: between fork and exec, the closure calls fcntl and allocates nothing.
-    unsafe { command.pre_exec(inherit) };
-    let mut child = command.spawn()?;
+    let pes = job.placement.local_pes().iter();
+    let pes: Vec<usize> = pes.map(|pe| *pe as usize).collect();
+    let argument = format!(
+        "{}{}:{}",
+        adoption::LOOK,
+        job.file.as_raw_fd(),
+        number_list::list(&pes)
+    );
+    let mut child = adoption::start_beside(&argument, &job.file)?;
     // Where the program ignores the ends of children, nothing can be waited for.
     let _ = child.wait();
     Ok(())

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::{env, ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use rustix::io::FdFlags;
@@ -16,6 +16,7 @@ use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 use super::service;
 use crate::config;
+use crate::platform::child::end_with_parent;
 
 /// What the first argument of such an `oshrun` begins with. Behind it are the descriptors of the job's memory, of the
 /// service's end and of the process, and the number of the process.
@@ -24,6 +25,10 @@ pub const ARGUMENT: &str = "--adopt=";
 /// What the only argument of an `oshrun` begins with that says what the PEs of a node do. Behind it are the descriptor of the
 /// job's memory, and the numbers of the node's PEs in the job.
 pub const LOOK: &str = "--look=";
+
+/// What the only argument of an `oshrun` begins with that shows again and again what the PEs of a node count. Behind it are the
+/// descriptor of the job's memory, and the seconds from one time to the next.
+pub const STATUS: &str = "--status-of=";
 
 /// The name of the command.
 const OSHRUN: &str = "oshrun";
@@ -75,6 +80,23 @@ pub(super) fn start(memory: &File) -> Result<OwnedFd, AdoptionError> {
     // It leaves a process of its own behind. Where the program ignores the ends of children, nothing can be waited for.
     let _ = child.wait();
     Ok(mine)
+}
+
+/// Starts an `oshrun` with this only argument, which inherits a job's memory, and ends with the thread that starts it.
+pub(crate) fn start_beside(argument: &str, memory: &File) -> Result<Child, AdoptionError> {
+    let memory = memory.as_raw_fd();
+    let mut command = Command::new(find()?);
+    command.arg(argument).stdin(Stdio::null());
+    let inherit = move || {
+        // SAFETY: open as long as this process.
+        let memory = unsafe { BorrowedFd::borrow_raw(memory) };
+        rustix::io::fcntl_setfd(memory, FdFlags::empty())?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec, the closure calls fcntl and allocates nothing.
+    unsafe { command.pre_exec(inherit) };
+    end_with_parent(&mut command);
+    Ok(command.spawn()?)
 }
 
 /// The `oshrun` that is installed with the library, else the first one in `PATH`, if that is of this library.

@@ -133,6 +133,9 @@ pub(crate) fn initialise(name: &str, level: i32) {
     {
         ALONE.call_once(|| hang::watch_alone(watch));
     }
+    if let Some(period) = settings.profiling.status {
+        profiling::status::show(job, period);
+    }
     let internode = connected.map(|(internode, _)| internode);
     let teams = Teams::new(job, internode, &localities, &selection);
     let check = settings.check;

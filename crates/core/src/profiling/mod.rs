@@ -11,6 +11,7 @@ pub(crate) mod counters;
 mod inlined;
 pub mod layout;
 mod recorder;
+pub(crate) mod status;
 pub mod totals;
 
 use std::cell::Cell;

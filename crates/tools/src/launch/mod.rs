@@ -66,7 +66,10 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     if let Some(status) = hosts::agent::run(&arguments) {
         return Ok(status);
     }
-    if let Some(result) = adopted::run(&arguments).or_else(|| look::run(&arguments)) {
+    if let Some(result) = adopted::run(&arguments)
+        .or_else(|| look::run(&arguments))
+        .or_else(|| look::run_status(&arguments))
+    {
         return result;
     }
     let machine = Machine::here();

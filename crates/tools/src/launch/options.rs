@@ -356,11 +356,7 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
     let n_pes: usize = sections.iter().map(|s| s.n_pes).sum();
     let status = first.status.read(on_hosts)?;
     let (debugger, mut variables) = first.debugging.read(n_pes, on_hosts)?;
-    variables.extend(
-        status
-            .variable()
-            .map(|(name, value)| (name, value.to_owned())),
-    );
+    variables.extend(status.variables(on_hosts));
     for (name, value) in variables {
         for section in &mut sections {
             let pair = (name.into(), value.clone().into());

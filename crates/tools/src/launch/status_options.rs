@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use ferroshmem_core::config::COUNTERS;
+use ferroshmem_core::config::{COUNTERS, STATUS};
 
 use super::failure::Failure;
 use super::values::seconds;
@@ -33,9 +33,17 @@ pub(super) struct StatusPlan {
 }
 
 impl StatusPlan {
-    /// The variable that the PEs need for it.
-    pub(super) fn variable(&self) -> Option<(&'static str, &'static str)> {
-        (*self != Self::default()).then_some((COUNTERS.name, "1"))
+    /// The variables that the PEs need for it. Those of other hosts show it themselves, in whole seconds.
+    pub(super) fn variables(&self, on_hosts: bool) -> Vec<(&'static str, String)> {
+        let mut variables = Vec::new();
+        if *self != Self::default() {
+            variables.push((COUNTERS.name, "1".to_owned()));
+        }
+        if let Some(period) = self.period.filter(|_| on_hosts) {
+            let seconds = period.as_secs_f64().ceil();
+            variables.push((STATUS.name, seconds.to_string()));
+        }
+        variables
     }
 }
 
@@ -52,12 +60,9 @@ impl StatusArgs {
                 None => plan.files.push(place.into()),
             }
         }
-        if plan == StatusPlan::default() {
-            return Ok(plan);
-        }
-        if on_hosts {
+        if on_hosts && !(plan.files.is_empty() && plan.address.is_none()) {
             return Err(Failure::usage(
-                "--status and --metrics show PEs of this host alone: on others, read shmemx_counter_read there, with SHMEM_COUNTERS=1",
+                "--metrics is for the PEs of one host: with --hosts, --status shows a line of each host, and shmemx_counter_read is for programs",
             ));
         }
         Ok(plan)
@@ -88,6 +93,28 @@ fn address(place: &str) -> Result<Option<SocketAddr>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hosts_show_lines_themselves_in_whole_seconds() {
+        let args = |metrics: &[&str]| StatusArgs {
+            status: Some(Duration::from_millis(1500)),
+            metrics: metrics.iter().map(|m| (*m).to_owned()).collect(),
+        };
+        let plan = args(&[]).read(true).unwrap_or_default();
+        let counters = (COUNTERS.name, "1".to_owned());
+        let status = (STATUS.name, "2".to_owned());
+        assert_eq!(plan.variables(true), [counters.clone(), status]);
+        assert_eq!(plan.variables(false), [counters]);
+        assert!(StatusPlan::default().variables(true).is_empty());
+        let refused = args(&["metrics.prom"])
+            .read(true)
+            .map_err(|f| f.to_string());
+        assert!(
+            refused
+                .unwrap_err()
+                .contains("--metrics is for the PEs of one host")
+        );
+    }
 
     #[test]
     fn places_are_files_or_addresses() {

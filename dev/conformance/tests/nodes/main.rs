@@ -8,6 +8,7 @@ mod meet;
 mod messages;
 mod settings;
 mod spawn;
+mod status;
 
 use anyhow::Result;
 use ferroshmem_cluster::hosts::{Distribution, Launcher, Placement};
@@ -167,6 +168,7 @@ fn main() {
     faults::add(&mut suite);
     hang::add(&mut suite);
     local_members::add(&mut suite);
+    status::add(&mut suite);
     meet::add(&mut suite);
     messages::add(&mut suite);
     settings::add(&mut suite);
