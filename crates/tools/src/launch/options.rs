@@ -291,6 +291,8 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
     if let Some(shell) = first.generate {
         return Err(Failure::Answer(shell.script()));
     }
+    let binding = first.binding()?;
+    let hang = first.hang_variables();
     let rest: Vec<_> = groups.collect();
     let profiling = match first.profiling.read()? {
         Asked::Job(profiling) => profiling,
@@ -306,17 +308,6 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
         return Err(Failure::usage("no program given: see oshrun --help"));
     }
     let destination = first.hosts.destination()?;
-    if first.cores.is_some() {
-        first.bind_to = match first.bind_to {
-            Binding::Auto | Binding::Core => Binding::Auto,
-            _ => {
-                let line = "--cores N is for --bind-to auto or core: other bindings say how many cores there are";
-                return Err(Failure::usage(line));
-            }
-        };
-    }
-    let global = first.global_variable.iter().map(|v| variable(v));
-    let global = global.collect::<Result<Vec<_>, _>>()?;
     let default = match &destination {
         Destination::ThisHost(slots) => Some(slots.unwrap_or(cores)),
         Destination::Hosts(launch) => launch.default_pes(),
@@ -328,29 +319,16 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
         let later = LaterArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
         sections.push(section(later.section, command, None)?);
     }
+    let global = first.global_variable.iter().map(|v| variable(v));
+    let global = global.collect::<Result<Vec<_>, _>>()?;
     for section in &mut sections {
         // What a section sets itself comes last, which counts.
         section.variables.splice(0..0, global.iter().cloned());
     }
     let on_hosts = matches!(destination, Destination::Hosts(_));
     if on_hosts {
-        let whole = |limit: Option<Duration>| limit.map_or(0, |l| l.as_secs_f64().ceil() as u64);
-        // No oshrun watches those PEs: they do so themselves, in whole seconds.
-        let hang = [
-            (HANG_HINT.name, whole(first.hang_hint.0), 60),
-            (HANG_TIMEOUT.name, whole(first.hang_timeout), 0),
-        ];
-        for (name, seconds, default) in hang {
-            if seconds == default {
-                continue;
-            }
-            for section in &mut sections {
-                let is_set = section.variables.iter().any(|(n, _)| n == name);
-                if !is_set && config::inherited(name.as_ref()).is_none() {
-                    let pair = (name.into(), seconds.to_string().into());
-                    section.variables.push(pair);
-                }
-            }
+        for section in &mut sections {
+            section.add_unset(&hang);
         }
     }
     let n_pes: usize = sections.iter().map(|s| s.n_pes).sum();
@@ -385,7 +363,7 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
         hang_hint: first.hang_hint.0,
         spawn_timeout: first.spawn_timeout,
         time_slice: first.time_slice,
-        bind_to: first.bind_to,
+        bind_to: binding,
         map_by: first.map_by,
         cores: first.cores,
         cpus: None,
@@ -402,6 +380,45 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
         },
     };
     Ok(Request::Job(Box::new(options)))
+}
+
+impl FirstArgs {
+    /// What PEs are bound to, where the number of their cores may be given.
+    fn binding(&self) -> Result<Binding, Failure> {
+        match (self.cores, self.bind_to) {
+            (None, binding) => Ok(binding),
+            (Some(_), Binding::Auto | Binding::Core) => Ok(Binding::Auto),
+            (Some(_), _) => Err(Failure::usage(
+                "--cores N is for --bind-to auto or core: other bindings say how many cores there are",
+            )),
+        }
+    }
+
+    /// Variables by which PEs of other hosts watch for hangs themselves, in whole seconds: no oshrun watches them.
+    fn hang_variables(&self) -> Vec<(&'static str, u64)> {
+        let whole = |limit: Option<Duration>| limit.map_or(0, |l| l.as_secs_f64().ceil() as u64);
+        let limits = [
+            (HANG_HINT.name, whole(self.hang_hint.0), 60),
+            (HANG_TIMEOUT.name, whole(self.hang_timeout), 0),
+        ];
+        let given = limits
+            .iter()
+            .filter(|(_, seconds, default)| seconds != default);
+        given.map(|(name, seconds, _)| (*name, *seconds)).collect()
+    }
+}
+
+impl Section {
+    /// Sets the variables that neither the section nor the environment sets.
+    fn add_unset(&mut self, variables: &[(&str, u64)]) {
+        for (name, value) in variables {
+            let is_set = self.variables.iter().any(|(n, _)| n == name);
+            if !is_set && config::inherited(name.as_ref()).is_none() {
+                let pair = (name.into(), value.to_string().into());
+                self.variables.push(pair);
+            }
+        }
+    }
 }
 
 fn section(
