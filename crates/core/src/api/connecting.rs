@@ -83,7 +83,7 @@ pub(super) fn group_of(
     root: c_int,
     ask: impl FnOnce(usize) -> Result<Found, String>,
 ) -> Result<usize, GroupError> {
-    connected(name, rt, (team, root), false, ask)
+    connected(name, rt, (team, root), false, Box::new(ask))
 }
 
 /// The group of the PEs that have started this job, which it gets collectively.
@@ -92,15 +92,20 @@ pub(super) fn group_of_parents(
     rt: &'static Runtime,
     ask: impl FnOnce(usize) -> Result<Found, String>,
 ) -> Result<usize, GroupError> {
-    connected(name, rt, (TEAM_WORLD, 0), true, ask)
+    connected(name, rt, (TEAM_WORLD, 0), true, Box::new(ask))
 }
 
+/// How a root finds a job, for so many members.
+type Ask<'a> = Box<dyn FnOnce(usize) -> Result<Found, String> + 'a>;
+
+/// Once in the library, not for each way to find a job: it has kilobytes.
+#[inline(never)]
 fn connected(
     name: &'static str,
     rt: &'static Runtime,
     (team, root): (usize, c_int),
     is_started: bool,
-    ask: impl FnOnce(usize) -> Result<Found, String>,
+    ask: Ask<'_>,
 ) -> Result<usize, GroupError> {
     /// Where the side is in the word that the root publishes: numbers of PEs have 31 bits.
     const SIDE: u32 = 31;

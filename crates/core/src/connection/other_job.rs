@@ -101,7 +101,7 @@ impl OtherJob {
         this.map_at_distance(job, space, file, own.map(|start| (start, len)))?;
         if this.globals.is_none() && len > 0 {
             let offsets = |pe: usize| control.offsets().globals(pe);
-            let at = this.map_part(file, offsets, len, MapAddress::Anywhere)?;
+            let at = this.map_part(file, &offsets, len, MapAddress::Anywhere)?;
             this.globals = Some((at.wrapping_sub(this.distance), len));
         }
         Ok(this)
@@ -132,7 +132,7 @@ impl OtherJob {
             let exactly = |at: usize| MapAddress::Exactly(at.wrapping_add(distance));
             let mapped_before = self.mapped.len();
             if heap_size > 0 {
-                match self.map_part(file, |pe| offsets.heap(pe), heap_size, exactly(base)) {
+                match self.map_part(file, &|pe| offsets.heap(pe), heap_size, exactly(base)) {
                     Ok(_) => {}
                     Err(e) if is_taken(&e) => continue,
                     Err(e) => return Err(e.into()),
@@ -142,7 +142,7 @@ impl OtherJob {
             let Some((start, len)) = globals else {
                 return Ok(());
             };
-            match self.map_part(file, |pe| offsets.globals(pe), len, exactly(start)) {
+            match self.map_part(file, &|pe| offsets.globals(pe), len, exactly(start)) {
                 Ok(_) => {
                     self.globals = Some((start, len));
                     return Ok(());
@@ -161,16 +161,17 @@ impl OtherJob {
         };
         self.distance = heaps_alone.ok_or(no_room)?;
         let exactly = MapAddress::Exactly(base.wrapping_add(self.distance));
-        self.map_part(file, |pe| offsets.heap(pe), heap_size, exactly)?;
+        self.map_part(file, &|pe| offsets.heap(pe), heap_size, exactly)?;
         Ok(())
     }
 
     /// Maps `len` bytes of each PE's window, of which that of PE i is at `offset(i)` in the file; the address of that of
     /// PE 0. Windows are apart or one mapping as those of a job's own PEs: see [`MOST_APART`].
+    #[inline(never)]
     fn map_part(
         &mut self,
         file: &File,
-        offset: impl Fn(usize) -> u64,
+        offset: &dyn Fn(usize) -> u64,
         len: usize,
         place: MapAddress,
     ) -> io::Result<usize> {

@@ -35,15 +35,15 @@ impl Said {
         let [kernels, node, socket, address] = parts.map(Vec::len);
         let mut bytes = Vec::with_capacity(Self::HEAD + kernels + node + socket + address);
         for long in [self.image, self.globals_len, self.heap_size] {
-            bytes.extend(long.to_le_bytes());
+            bytes.extend_from_slice(&long.to_le_bytes());
         }
         let lengths = [kernels, node, socket].map(|len| len as u32);
         for word in [self.job_pe, self.index].into_iter().chain(lengths) {
-            bytes.extend(word.to_le_bytes());
+            bytes.extend_from_slice(&word.to_le_bytes());
         }
         bytes.push(self.reproducible.into());
         for part in parts {
-            bytes.extend(part);
+            bytes.extend_from_slice(part);
         }
         bytes
     }
