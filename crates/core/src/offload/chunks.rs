@@ -8,7 +8,7 @@ pub trait Counter {
     fn load(&self) -> u64;
     /// Writes with release order.
     fn store(&self, value: u64);
-    /// Reslots `old` by `new`, acquire and release, if it is still there; whether it was.
+    /// Replaces `old` by `new`, acquire and release, if it is still there; whether it was.
     fn replace(&self, old: u64, new: u64) -> bool;
     /// Adds, acquire and release; the value before.
     fn add(&self, value: u64) -> u64;

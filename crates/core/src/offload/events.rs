@@ -9,7 +9,7 @@ use ferroshmem_platform::futex;
 pub trait EventWord {
     /// Reads with acquire order.
     fn load(&self) -> u32;
-    /// Reslots `old` by `new`, acquire and release, if it is still there; whether it was.
+    /// Replaces `old` by `new`, acquire and release, if it is still there; whether it was.
     fn replace(&self, old: u32, new: u32) -> bool;
     /// Adds, acquire and release, wrapping; the value before.
     fn add(&self, value: u32) -> u32;
@@ -56,7 +56,7 @@ pub fn post(events: &impl EventWord, wanted: u32) {
     }
 }
 
-/// How often the events has been rung, for threads that poll.
+/// How many events have been posted, for threads that poll.
 #[inline]
 pub fn posts(events: &impl EventWord) -> u32 {
     events.load() / POST
@@ -74,7 +74,7 @@ pub fn come(events: &impl EventWord, posts: u32, times: u32) -> bool {
     })
 }
 
-/// Sleeps until the events rings, at most `longest`, unless there `is_work`. May return early.
+/// Sleeps until an event is posted, at most `longest`, unless there `is_work`. May return early.
 ///
 /// A post is one addition to the word, which all changes of the word are ordered with. If it comes before the load, this thread
 /// has acquired the offer before it, and sees the chunks. If it comes between load and replacement, this one fails. If it comes
