@@ -193,6 +193,10 @@ impl HangWatch {
                     job.name_of_pe()
                 ));
             }
+            if ends {
+                // PEs that see others end have nothing to add.
+                fatal::is_first(job);
+            }
             if ends && leads {
                 thread::sleep(OTHERS);
                 job.abort(ENDED, &line);

@@ -64,5 +64,9 @@ fn says_what_pes_do(s: &Setting, launch: Launch) -> Result<()> {
             && has(&["PE 3 computes", &looped]),
         "not said\n{outcome}"
     );
+    ensure!(
+        !has(&["has ended without"]),
+        "an end is said, too\n{outcome}"
+    );
     Ok(())
 }
