@@ -56,24 +56,7 @@ use calls::server::Served;
 use exports::Exported;
 
 pub(crate) use other_job::MapError;
-pub(crate) use sides::Sides;
-
-/// What a PE brings into a connection.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Role {
-    /// 0: its group was there first; 1: it was started for that one, or connected with it.
-    pub side: usize,
-    /// Its number in its group.
-    pub index: usize,
-    /// The number of its side's first member.
-    pub first: usize,
-    /// Whether floating-point sums must not depend on the order of their operands.
-    pub reproducible: bool,
-    /// Whether the other side has started its own: that may call its kernels.
-    pub is_started: bool,
-    /// Whether it is the first of its group on its node.
-    pub is_leader: bool,
-}
+pub(crate) use sides::{Role, Sides};
 
 /// Why two groups cannot be connected.
 #[derive(Debug, thiserror::Error)]

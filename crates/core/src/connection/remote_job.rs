@@ -23,7 +23,7 @@ use super::link::{Invitation, Link, Watch};
 use super::local_members::Passing;
 use super::other_job::{OtherJob, Programs};
 use super::said::Said;
-use super::{Role, Sides};
+use super::sides::{Role, Sides};
 use crate::config::FabricSettings;
 use crate::failure::fatal::fatal_in_background;
 use crate::job::Attachment;

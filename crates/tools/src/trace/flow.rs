@@ -26,14 +26,14 @@ impl Flow {
 
 /// Arrows of a trace: of more, the longest.
 const MOST: usize = 1 << 19;
-/// Places in the symmetric memory that PEs wait for.
-const MOST_PLACES: usize = 1 << 20;
-/// Updates of a place that are kept: of those before a wait's end, the last one counts.
+/// Addresses that PEs wait for.
+const MOST_ADDRESSES: usize = 1 << 20;
+/// Updates of an address that are kept: of those before a wait's end, the last one counts.
 const UPDATES: usize = 64;
 /// Collectives that not all members have entered; sends without a receive from a PE to another.
 const OPEN: usize = 1 << 16;
 
-/// Where in a PE's memory.
+/// A PE, and an address in its memory.
 type Place = (usize, u64);
 /// When it began, by whom.
 type Update = (u64, usize, u32);
@@ -42,13 +42,13 @@ type Wait = (u64, usize, u32, u64, u64);
 /// PE, thread, begin, end.
 type Entry = (usize, u32, u64, u64);
 
-/// The places that PEs wait for.
+/// The addresses that PEs wait for.
 #[derive(Debug, Default)]
 pub(super) struct Waited(HashSet<Place>);
 
 impl Waited {
     pub(super) fn add(&mut self, pe: usize, event: &Event, kind: Kind) {
-        if kind == Kind::Wait && self.0.len() < MOST_PLACES {
+        if kind == Kind::Wait && self.0.len() < MOST_ADDRESSES {
             self.0.insert((pe, event.address));
         }
     }
