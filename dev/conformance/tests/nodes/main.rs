@@ -118,7 +118,7 @@ fn main() {
     for (v, variant) in VARIANTS.iter().enumerate() {
         for (number, source) in sources().enumerate() {
             let trial = format!("{}::{}", stem(&source), variant.name);
-            let short = variant.is_short(stem(&source), number % (2 * VARIANTS.len()) == v);
+            let short = variant.is_short(stem(&source), number % (4 * VARIANTS.len()) == v);
             suite.add_one_on_cluster(&trial, number + v, short, move |s, pes| {
                 let job = job(s, pes, &source, variant.flags)?;
                 Ok(variant
@@ -130,7 +130,9 @@ fn main() {
     }
     for (number, program) in THREADED.iter().enumerate() {
         let trial = format!("{program}::own-endpoints");
-        suite.add_one_on_cluster(&trial, number, true, move |s, pes| {
+        // Endpoints take long to open.
+        let short = *program == "thread_contexts";
+        suite.add_one_on_cluster(&trial, number, short, move |s, pes| {
             let job = job(s, pes, &format!("{program}.c"), &["-DBRIEF"])?;
             Ok(job.env("SHMEM_ENDPOINTS", "4"))
         });
