@@ -5,6 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A number of this host, from its name: jobs compare them to tell which PEs share a node. */
+static inline unsigned this_host(void)
+{
+    char name[256] = "";
+    unsigned sum = 2166136261u;
+    REQUIRE(gethostname(name, sizeof name - 1) == 0);
+    for (const char *c = name; *c != 0; c++)
+        sum = (sum ^ (unsigned char)*c) * 16777619u;
+    return sum;
+}
+
 /* Writes a text to a file, which appears with it. */
 static inline void write_text(const char *file, const char *text)
 {

@@ -74,16 +74,6 @@ static void find(shmemx_group_t group)
     CHECK(shmemx_import(group, "none", 8) == NULL);
 }
 
-static unsigned this_host(void)
-{
-    char name[256] = "";
-    unsigned sum = 2166136261u;
-    REQUIRE(gethostname(name, sizeof name - 1) == 0);
-    for (const char *c = name; *c != 0; c++)
-        sum = (sum ^ (unsigned char)*c) * 16777619u;
-    return sum;
-}
-
 /* Each PE of the other side gets what this one puts, at the place of this one's number among all members. */
 static void put_and_get(shmemx_group_t group, int me, int first, int n, long *heap)
 {

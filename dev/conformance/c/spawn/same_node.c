@@ -18,16 +18,6 @@ static int has(const char *words_of)
     return strstr(way, words_of) != NULL;
 }
 
-static unsigned this_host(void)
-{
-    char name[256] = "";
-    unsigned sum = 2166136261u;
-    REQUIRE(gethostname(name, sizeof name - 1) == 0);
-    for (const char *c = name; *c != 0; c++)
-        sum = (sum ^ (unsigned char)*c) * 16777619u;
-    return sum;
-}
-
 /* Whether an address of this process is mapped. */
 static int is_mapped(void *at)
 {
