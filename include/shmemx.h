@@ -157,6 +157,12 @@
  *     value: 0, auto, bytes of the longest put, or bytes,microseconds; default: auto, which is
  *     2048,2000; scope: job.
  *
+ * SHMEM_ENDPOINTS
+ *     Between nodes, private and serialised contexts take turns at so many endpoints beside the
+ *     first under SHMEM_THREAD_MULTIPLE, over tcp. Each takes some 90 MB from its first use on;
+ *     at most 16, 0: all contexts use the first.
+ *     value: number, or auto: 4; default: 0; scope: PE.
+ *
  * SHMEM_LIBFABRIC
  *     The libfabric to use between nodes.
  *     value: path; default: libfabric.so.1, where the system's loader finds it; scope: PE.

@@ -166,6 +166,7 @@ fn every_extension_has_a_manual_page() {
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
     let pages = manual::pages(&chapters, &reference).expect("the pages are in the repository");
     let is_extension = |(path, _): &&(String, String)| path.contains("/shmemx_");
+    let header = include_str!("../../../include/shmemx.h");
     let pages: Vec<_> = pages.iter().filter(is_extension).collect();
     let mut documented = BTreeSet::new();
     for (path, page) in pages {
@@ -175,6 +176,12 @@ fn every_extension_has_a_manual_page() {
                 "{path}: {name} has two pages"
             );
             let is_shown = |request: &str| page.contains(&format!("\n.{request} {name}"));
+            if name.ends_with("_t") {
+                assert!(is_shown("Vt"), "{path}: {name} is not described");
+                let is_declared = header.contains(&format!("\n}} {name};"));
+                assert!(is_declared, "{path}: shmemx.h declares no type {name}");
+                continue;
+            }
             assert!(
                 is_shown("Fo") || is_shown("Fn"),
                 "{path}: {name} has no synopsis"
