@@ -135,13 +135,13 @@ pub struct Running {
     stderr: PathBuf,
 }
 
-/// Has the command begin with SIGINT and SIGQUIT at their defaults: a shell that runs the suite in the
-/// background has them ignored, which processes inherit, and `oshrun` would then ignore them, too.
+/// Has the command begin with SIGINT, SIGQUIT and SIGHUP at their defaults: a shell that runs the suite in the
+/// background has the first two ignored, `nohup` the third, which processes inherit, and `oshrun` would ignore them, too.
 pub fn default_signals(command: &mut Command) {
     // SAFETY: between fork and exec, the closure only makes system calls.
     unsafe {
         command.pre_exec(|| {
-            for signal in [Signal::SIGINT, Signal::SIGQUIT] {
+            for signal in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP] {
                 nix::sys::signal::signal(signal, SigHandler::SigDfl)?;
             }
             Ok(())
