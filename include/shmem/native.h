@@ -74,6 +74,8 @@ struct shmemi_count {
     unsigned long long operations[4], bytes[4];
 };
 extern struct shmemi_count shmemi_counts[SHMEMI_PES];
+/* The same of quiets, fences, and locks that were set and cleared. */
+extern unsigned long long shmemi_sync_counts[4];
 
 /* Has the library leave them to the program, and look at what it counts. */
 void shmemi_count_inline(void);
@@ -92,9 +94,15 @@ SHMEMI_INLINE void shmemi_count(int kind, size_t bytes, int pe) {
     count->bytes[kind] += bytes;
 }
 #define SHMEMI_COUNTED(kind, bytes, pe) shmemi_count(SHMEMI_KIND_##kind(bytes), bytes, pe)
+#define SHMEMI_SYNC_QUIET 0
+#define SHMEMI_SYNC_FENCE 1
+#define SHMEMI_SYNC_LOCK 2
+#define SHMEMI_SYNC_UNLOCK 3
+#define SHMEMI_COUNTED_SYNC(kind) (void)shmemi_sync_counts[SHMEMI_SYNC_##kind]++
 
 #else
 #define SHMEMI_COUNTED(kind, bytes, pe) (void)0
+#define SHMEMI_COUNTED_SYNC(kind) (void)0
 #endif
 
 #ifdef SHMEM_NATIVE_ONLY
@@ -662,24 +670,27 @@ SHMEMI_INLINE void shmemi_full_fence(void) {
 #define SHMEMI_FENCE(routine)                        \
     {                                                \
         if (shmemi_is_ordered()) {                   \
+            SHMEMI_COUNTED_SYNC(FENCE);              \
             __atomic_thread_fence(__ATOMIC_RELEASE); \
         } else {                                     \
             SHMEMI_CALL(routine);                    \
             call();                                  \
         }                                            \
     }
-#define SHMEMI_QUIET(routine)      \
-    {                              \
-        if (shmemi_is_ordered()) { \
-            shmemi_full_fence();   \
-        } else {                   \
-            SHMEMI_CALL(routine);  \
-            call();                \
-        }                          \
+#define SHMEMI_QUIET(routine)           \
+    {                                   \
+        if (shmemi_is_ordered()) {      \
+            SHMEMI_COUNTED_SYNC(QUIET); \
+            shmemi_full_fence();        \
+        } else {                        \
+            SHMEMI_CALL(routine);       \
+            call();                     \
+        }                               \
     }
 #define SHMEMI_CTX_FENCE(routine)                          \
     {                                                      \
         if (shmemi_is_world(ctx) && shmemi_is_ordered()) { \
+            SHMEMI_COUNTED_SYNC(FENCE);                    \
             __atomic_thread_fence(__ATOMIC_RELEASE);       \
         } else {                                           \
             SHMEMI_CALL(routine);                          \
@@ -689,6 +700,7 @@ SHMEMI_INLINE void shmemi_full_fence(void) {
 #define SHMEMI_CTX_QUIET(routine)                          \
     {                                                      \
         if (shmemi_is_world(ctx) && shmemi_is_ordered()) { \
+            SHMEMI_COUNTED_SYNC(QUIET);                    \
             shmemi_full_fence();                           \
         } else {                                           \
             SHMEMI_CALL(routine);                          \
@@ -706,14 +718,18 @@ SHMEMI_INLINE int shmemi_lock_turns(long *lock, long from, long to) {
 }
 #define SHMEMI_SET_LOCK(routine)                             \
     {                                                        \
-        if (!shmemi_lock_turns(lock, 0, SHMEMI_LOCK_HELD)) { \
+        if (shmemi_lock_turns(lock, 0, SHMEMI_LOCK_HELD)) {  \
+            SHMEMI_COUNTED_SYNC(LOCK);                       \
+        } else {                                             \
             SHMEMI_CALL(routine);                            \
             call(lock);                                      \
         }                                                    \
     }
 #define SHMEMI_CLEAR_LOCK(routine)                           \
     {                                                        \
-        if (!shmemi_lock_turns(lock, SHMEMI_LOCK_HELD, 0)) { \
+        if (shmemi_lock_turns(lock, SHMEMI_LOCK_HELD, 0)) {  \
+            SHMEMI_COUNTED_SYNC(UNLOCK);                     \
+        } else {                                             \
             SHMEMI_CALL(routine);                            \
             call(lock);                                      \
         }                                                    \

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use ferroshmem_core::api::hooks::InlineCount;
+use ferroshmem_core::api::hooks::{InlineCount, InlineCounts};
 
 /// `SHMEMI_PES`.
 const PES: usize = 4096;
@@ -17,6 +17,10 @@ static COUNTS: [InlineCount; PES] = [const {
     }
 }; PES];
 
+/// Quiets, fences, locks set and cleared: likewise.
+#[unsafe(export_name = "shmemi_sync_counts")]
+static SYNC_COUNTS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+
 static ARE_USED: AtomicBool = AtomicBool::new(false);
 
 /// Called before `main`, or when it is loaded, by code compiled with `SHMEM_COUNT`.
@@ -26,6 +30,9 @@ extern "C" fn shmemi_count_inline() {
 }
 
 /// The counts, if the program has such code.
-pub(crate) fn counts() -> Option<&'static [InlineCount]> {
-    ARE_USED.load(Ordering::Relaxed).then_some(&COUNTS)
+pub(crate) fn counts() -> Option<InlineCounts> {
+    ARE_USED.load(Ordering::Relaxed).then_some(InlineCounts {
+        pes: &COUNTS,
+        syncs: &SYNC_COUNTS,
+    })
 }

@@ -31,6 +31,15 @@ pub struct InlineCount {
     pub bytes: [AtomicU64; 4],
 }
 
+/// All that a program counts of its inlined operations.
+#[derive(Debug, Clone, Copy)]
+pub struct InlineCounts {
+    /// Those on PE r, in element r modulo the length.
+    pub pes: &'static [InlineCount],
+    /// Quiets, fences, and locks that were set and cleared.
+    pub syncs: &'static [AtomicU64; 4],
+}
+
 /// Functions of the C library.
 #[derive(Debug, Clone, Copy)]
 pub struct Hooks {
@@ -47,8 +56,8 @@ pub struct Hooks {
     pub native_pending: fn(bool),
     /// Whether the program cannot run without the fast path.
     pub native_required: fn() -> bool,
-    /// What the program counts of its inlined operations, of PE r in element r modulo the length; None if it does not.
-    pub inline_counts: fn() -> Option<&'static [InlineCount]>,
+    /// What the program counts of its inlined operations; None if it does not.
+    pub inline_counts: fn() -> Option<InlineCounts>,
     /// Makes C's `stdout` line buffered if the program has not used it yet.
     pub line_buffer_stdout: fn(),
     /// Why the program, as it is linked, cannot run with this library.

@@ -185,7 +185,9 @@ fn counted_inline(s: &Setting) -> Result<()> {
         "not said"
     );
     ensure!(
-        text.contains("puts, inlined") && text.contains("3000000"),
+        text.contains("puts, inlined")
+            && text.contains("3000000")
+            && text.contains("fences, inlined"),
         "not counted: {text}"
     );
     Ok(())

@@ -5,22 +5,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::layout::Kind;
-use crate::hooks::{self, InlineCount};
+use crate::hooks::{self, InlineCounts};
 use crate::node::Node;
 
 /// Nanoseconds between two looks.
 const INTERVAL: u64 = 100_000_000;
 
-/// Kinds in the order of [`InlineCount`].
+/// Kinds in the order of [`InlineCount`](hooks::InlineCount).
 pub(super) const KINDS: [Kind; 4] = [Kind::Put, Kind::Put, Kind::Get, Kind::Atomic];
+
+/// Kinds in the order of [`InlineCounts::syncs`].
+const SYNC_KINDS: [Kind; 4] = [Kind::Quiet, Kind::Fence, Kind::Lock, Kind::Unlock];
 
 /// The kind of puts that a PE may wait for.
 const SHORT_PUTS: usize = 1;
 
-/// What was added on a PE.
+/// What was added.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Added {
-    pub pe: usize,
+    /// The PE that the operations are on; None of fences, quiets and locks.
+    pub pe: Option<usize>,
     pub kind: Kind,
     pub operations: u64,
     pub bytes: u64,
@@ -30,12 +34,19 @@ pub(super) struct Added {
 
 /// The program's counts, and what was seen of them.
 struct Inlined {
-    counts: &'static [InlineCount],
+    counts: InlineCounts,
     /// PEs of this node, whose operations are inlined.
     pes: &'static [u32],
-    seen: Mutex<Vec<[[u64; 2]; 4]>>,
+    seen: Mutex<Seen>,
     /// When to look again.
     next: AtomicU64,
+}
+
+/// The counts at the last look.
+struct Seen {
+    /// Of each PE of this node.
+    pes: Vec<[[u64; 2]; 4]>,
+    syncs: [u64; 4],
 }
 
 static INLINED: OnceLock<Option<Inlined>> = OnceLock::new();
@@ -52,7 +63,10 @@ pub(super) fn start(node: &Node) {
         Some(Inlined {
             counts,
             pes,
-            seen: Mutex::new(vec![[[0; 2]; 4]; pes.len()]),
+            seen: Mutex::new(Seen {
+                pes: vec![[[0; 2]; 4]; pes.len()],
+                syncs: [0; 4],
+            }),
             next: AtomicU64::new(0),
         })
     });
@@ -76,9 +90,25 @@ pub(super) fn collect(now: u64, mut add: impl FnMut(Added)) {
     };
     inlined.next.store(now + INTERVAL, Ordering::Relaxed);
     let mut seen = inlined.seen.lock().unwrap_or_else(PoisonError::into_inner);
-    for (pe, seen) in inlined.pes.iter().zip(seen.iter_mut()) {
+    let Seen { pes, syncs } = &mut *seen;
+    let counts = &inlined.counts;
+    for (at, kind) in SYNC_KINDS.into_iter().enumerate() {
+        let seen = &mut syncs[at];
+        let now = counts.syncs[at].load(Ordering::Relaxed);
+        let operations = now.wrapping_sub(std::mem::replace(seen, now));
+        if operations > 0 {
+            add(Added {
+                pe: None,
+                kind,
+                operations,
+                bytes: 0,
+                are_updates: false,
+            });
+        }
+    }
+    for (pe, seen) in inlined.pes.iter().zip(pes.iter_mut()) {
         let pe = *pe as usize;
-        let count = &inlined.counts[pe % inlined.counts.len()];
+        let count = &counts.pes[pe % counts.pes.len()];
         for (at, kind) in KINDS.into_iter().enumerate() {
             let now = [&count.operations[at], &count.bytes[at]];
             let now = now.map(|word| word.load(Ordering::Relaxed));
@@ -86,7 +116,7 @@ pub(super) fn collect(now: u64, mut add: impl FnMut(Added)) {
             seen[at] = now;
             if operations > 0 {
                 add(Added {
-                    pe,
+                    pe: Some(pe),
                     kind,
                     operations,
                     bytes,

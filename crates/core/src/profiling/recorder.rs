@@ -468,6 +468,10 @@ impl Recorder {
         let (name, count, sum) = match added.kind {
             Kind::Put => ("puts, inlined", peer::PUTS, Some(peer::PUT_BYTES)),
             Kind::Get => ("gets, inlined", peer::GETS, Some(peer::GET_BYTES)),
+            Kind::Quiet => ("quiets, inlined", 0, None),
+            Kind::Fence => ("fences, inlined", 0, None),
+            Kind::Lock => ("locks set, inlined", 0, None),
+            Kind::Unlock => ("locks cleared, inlined", 0, None),
             _ => ("atomics, inlined", peer::ATOMICS, None),
         };
         let index = self.find_site((name.as_ptr().addr() as u64, 2), name, added.kind, None);
@@ -475,7 +479,10 @@ impl Recorder {
         let at = self.layout.sites().start + index as usize * site::WORDS;
         self.add_to(at + site::CALLS, added.operations);
         self.add_to(at + site::BYTES, added.bytes);
-        let peer = self.layout.peers().start + added.pe * peer::WORDS;
+        let Some(pe) = added.pe else {
+            return;
+        };
+        let peer = self.layout.peers().start + pe * peer::WORDS;
         self.add_to(peer + count, added.operations);
         if let Some(sum) = sum {
             self.add_to(peer + sum, added.bytes);

@@ -176,7 +176,7 @@ impl Analysis {
             "Computing is the time outside of routines. Waiting is the time in a collective until the last member (for a broadcast, the root) has come, and all of the time in waits for variables, messages and locks; which PE those wait for is shared out by the number of updates or messages that each PE sends. Transfer is the rest of the time in routines.".to_owned(),
         ];
         notes.push(if self.counted_inline {
-            "The program was compiled with -DSHMEM_COUNT: puts, gets and atomics that are inlined into it were counted there. Their time counts as computing, and their lines and sizes are not known.".to_owned()
+            "The program was compiled with -DSHMEM_COUNT: operations that are inlined into it were counted there. Their time counts as computing, and their lines and sizes are not known.".to_owned()
         } else if self.inlined {
             "The program was compiled with -DSHMEM_NATIVE_ONLY: operations that are inlined into it are missing here, and count as computing.".to_owned()
         } else {

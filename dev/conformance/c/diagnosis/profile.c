@@ -104,6 +104,8 @@ static void many_short(void) {
     for (long i = 1; i <= 3000000; i++)
         shmem_long_p(&value, i, (me + 1) % n);
     shmem_long_atomic_inc(&counter, 0);
+    for (int i = 0; i < 1000; i++)
+        shmem_fence();
     shmem_barrier_all();
     if (value != 3000000 || (me == 0 && counter != n))
         shmem_global_exit(9);

@@ -128,6 +128,7 @@ fn every_linker_links_library_and_programs() {
         "W shfree",
         "B shmemi_native",
         "B shmemi_counts",
+        "B shmemi_sync_counts",
     ] {
         assert!(want.contains(symbol), "no {symbol}");
     }
