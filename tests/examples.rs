@@ -212,7 +212,7 @@ fn main() {
         if *name == GROWS {
             continue;
         }
-        suite.add_on_cluster(name, number, move |_, pes| {
+        suite.add_on_cluster(name, number, false, move |_, pes| {
             Ok(Job::new(pes, &program(name)?).args(runs[0]))
         });
     }

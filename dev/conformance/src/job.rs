@@ -77,6 +77,7 @@ impl Job {
 
     /// The same with a variable set.
     pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.retain(|(other, _)| other != name);
         self.env.push((name.to_owned(), value.to_owned()));
         self
     }

@@ -78,8 +78,7 @@ impl Suite {
     where
         F: FnOnce(&Setting) -> Result<()> + Send + 'static,
     {
-        let trial = self.trial(name, run);
-        self.trials.push(trial);
+        self.add_maybe_long(name, false, run);
     }
 
     /// Adds a trial that is ignored unless asked for (`--include-ignored`), as it takes long and
@@ -88,20 +87,28 @@ impl Suite {
     where
         F: FnOnce(&Setting) -> Result<()> + Send + 'static,
     {
+        self.add_maybe_long(name, true, run);
+    }
+
+    /// Adds a trial, which is ignored unless asked for if it is `long`.
+    pub fn add_maybe_long<F>(&mut self, name: String, long: bool, run: F)
+    where
+        F: FnOnce(&Setting) -> Result<()> + Send + 'static,
+    {
         let trial = self.trial(name, run);
-        self.trials.push(trial.with_ignored_flag(true));
+        self.trials.push(trial.with_ignored_flag(long));
     }
 
     /// Adds a program's trials on several hosts. `number` is the program's among others: the next one
     /// has other launches. `job` is made for a number of PEs. Most trials are ignored unless asked for
-    /// (`--include-ignored`).
-    pub fn add_on_cluster<F>(&mut self, name: &str, number: usize, job: F)
+    /// (`--include-ignored`), all of a program that takes `long`.
+    pub fn add_on_cluster<F>(&mut self, name: &str, number: usize, long: bool, job: F)
     where
         F: Fn(&Setting, usize) -> Result<Job> + Clone + Send + 'static,
     {
         for (launch, short) in cluster::launches(number) {
             let job = job.clone();
-            self.add_launch(name, launch, short, move |s, launch| {
+            self.add_launch(name, launch, short && !long, move |s, launch| {
                 succeed(s, launch, job)
             });
         }

@@ -8,9 +8,9 @@ use ferroshmem_conformance::cluster::{Clusters, launchers};
 use ferroshmem_conformance::fuzz::{Campaign, Sequence};
 use ferroshmem_conformance::suite::Setting;
 
-/// Trials on one node, and sequences of each: together less than a minute of processor time.
+/// Trials on one node, and sequences of each: together less than half a minute of processor time.
 const TRIALS: u64 = 8;
-const SEQUENCES: u64 = 12;
+const SEQUENCES: u64 = 8;
 const STEPS: usize = 60;
 
 /// Sequences on several hosts.

@@ -28,6 +28,20 @@ const CALLING: &[&str] = &[
     "wait",
 ];
 
+/// Programs about functions that are inlined.
+const INLINED: &[&str] = &[
+    "amo",
+    "contexts",
+    "every_generic",
+    "generics",
+    "lock",
+    "ordering",
+    "overloads",
+    "pointers",
+    "rma_sizes",
+    "rma_types",
+];
+
 /// Programs that copy many bytes, in all ways: they run with short copies past the caches, too.
 const COPYING: &[&str] = &["copies", "ordering", "rma_sizes", "signal"];
 
@@ -80,10 +94,17 @@ impl Variant {
         }
     }
 
-    /// Whether the program takes long to compile for what it may show: the plain one has the same functions
-    /// optimised by the other compiler, and a program for each kind of function is compiled in this way.
-    fn is_long(&self, program: &str) -> bool {
-        program == "every_prototype" && matches!(self.name, "clang" | "gcc-native")
+    /// Whether the program takes long for what it may show. The plain `every_prototype` has the same functions
+    /// optimised by the other compiler, and a program for each kind of function is compiled in this way. Programs
+    /// that are not about inlined functions take turns with the ways of inlining them: `number` is the program's.
+    fn is_long(&self, program: &str, number: usize) -> bool {
+        let turn = ["gcc-native", "gcc-no-inline", "gcc-o3", "clang-native"];
+        let turn = turn.iter().position(|name| *name == self.name);
+        match program {
+            "every_prototype" => matches!(self.name, "clang" | "gcc-native"),
+            inlined if INLINED.contains(&inlined) => false,
+            _ => turn.is_some_and(|turn| turn % 2 != number % 2),
+        }
     }
 }
 
@@ -196,15 +217,19 @@ const VARIANTS: &[Variant] = &[
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     let compilers = Compiler::installed();
-    for source in programs() {
+    for (number, source) in programs().into_iter().enumerate() {
         for pes in PE_COUNTS {
             let source = source.clone();
-            suite.add(format!("{}::{pes}pe", stem(&source)), move |s| {
+            let name = format!("{}::{pes}pe", stem(&source));
+            // Each of these odd numbers, and more PEs than cores, is tried with every other program.
+            let long = [3, 7].get(number % 2) == Some(&pes);
+            let run = move |s: &Setting| {
                 let program = Build::new(&source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
                 Job::new(pes, &program)
                     .expect_success(&s.prefix, &s.scratch)
                     .map(drop)
-            });
+            };
+            suite.add_maybe_long(name, long, run);
         }
         let alone = source.clone();
         suite.add(format!("{}::without-launcher", stem(&source)), move |s| {
@@ -217,7 +242,7 @@ fn main() {
         for variant in installed.filter(|variant| variant.tells(stem(&source))) {
             let source = source.clone();
             let name = format!("{}::{}", stem(&source), variant.name);
-            let long = variant.is_long(stem(&source));
+            let long = variant.is_long(stem(&source), number);
             let run = move |s: &Setting| {
                 let build = Build::new(&source, variant.compiler).flags(variant.flags);
                 let program = build.run(&s.prefix, &s.cache)?;
@@ -227,11 +252,7 @@ fn main() {
                 }
                 job.expect_success(&s.prefix, &s.scratch).map(drop)
             };
-            if long {
-                suite.add_long(name, run);
-            } else {
-                suite.add(name, run);
-            }
+            suite.add_maybe_long(name, long, run);
         }
     }
     suite.run();

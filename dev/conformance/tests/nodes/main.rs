@@ -106,12 +106,13 @@ fn main() {
     let stays = |source: &str| ON_ONE_HOST.iter().any(|(name, _)| *name == stem(source));
     let sources = || programs().into_iter().filter(|source| !stays(source));
     for (number, source) in sources().enumerate() {
-        suite.add_on_cluster(stem(&source.clone()), number, move |s, pes| {
-            job(s, pes, &source, &[])
-        });
+        let name = stem(&source).to_owned();
+        // Its job takes a minute, and between hosts its functions are those of every_generic.
+        let long = name == "every_prototype";
+        suite.add_on_cluster(&name, number, long, move |s, pes| job(s, pes, &source, &[]));
     }
     for (number, (name, arguments)) in EXAMPLES.iter().enumerate() {
-        suite.add_on_cluster(&format!("example::{name}"), number, move |s, pes| {
+        suite.add_on_cluster(&format!("example::{name}"), number, false, move |s, pes| {
             Ok(job(s, pes, &format!("../../../examples/{name}.c"), &["-lm"])?.args(arguments))
         });
     }

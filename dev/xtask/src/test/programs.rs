@@ -66,11 +66,15 @@ const HINTS: &[Hint] = &[
     hint("conformance/programs", 2, 2),
     hint("conformance/linkage", 2, 2),
     hint("ferroshmem/pes", 2, 2),
+    hint("interop/user", 2, 1),
+    hint("fabric/processes", 0, 1),
+    hint("conformance/spawn", 2, 1),
     hint("conformance/algorithms", 2, 2),
     hint("conformance/sp", 2, 2),
     hint("conformance/faults", 4, 1),
     hint("conformance/microbench", 2, 1),
     hint("cluster/hosts", 0, 1),
+    hint("tools/unit", 0, 1),
     // It has cargo document the public interface.
     Hint {
         resource: Some(UNSTABLE_FOLDER),
