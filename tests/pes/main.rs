@@ -137,8 +137,10 @@ fn failing() -> impl Iterator<Item = &'static Program> {
 #[cfg(not(sanitized))]
 fn suite() -> Suite {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
-    for program in PROGRAMS.iter().copied().flatten() {
+    for (number, program) in PROGRAMS.iter().copied().flatten().enumerate() {
         let Program { name, env, .. } = *program;
+        // Programs take turns with more PEs than cores, and with checks.
+        let turn = number % 2 == 0;
         let mut add = |pes: usize, suffix: &str, env: &'static [(&str, &str)]| {
             let trial = format!("{name}/{pes}{suffix}");
             let run = move |setting: &Setting| {
@@ -148,11 +150,13 @@ fn suite() -> Suite {
                 Ok(())
             };
             // It is about the number of teams: with many PEs, and checked, teams_many.c makes as many.
-            if name == "teams/many" && (pes > 2 || !suffix.is_empty()) {
-                suite.add_long(trial, run);
-            } else {
-                suite.add(trial, run);
-            }
+            let is_many = name == "teams/many" && (pes > 2 || !suffix.is_empty());
+            let has_turn = match (pes, suffix) {
+                (16, _) => turn,
+                (_, "/checked") => !turn,
+                _ => true,
+            };
+            suite.add_maybe_long(trial, is_many || !has_turn, run);
         };
         for pes in PE_COUNTS {
             add(pes, "", env);
