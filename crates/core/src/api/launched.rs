@@ -26,7 +26,8 @@ use rustix::time::{
 use super::connecting::{Found, GroupError, group_of_parents};
 use super::port::{Expected, accept_one, check_remote, connect_at, open_for};
 use crate::config;
-use crate::connection::port::{PortError, PortName};
+use crate::connection::port_error::PortError;
+use crate::connection::port_name::PortName;
 use crate::connection::started;
 use crate::failure::fatal::fatal;
 use crate::job::region::MAX_PES;

@@ -22,6 +22,8 @@ mod local_members;
 pub(crate) mod names;
 mod other_job;
 pub(crate) mod port;
+pub(crate) mod port_error;
+pub(crate) mod port_name;
 pub(crate) mod remote_job;
 pub(crate) mod remote_port;
 pub(crate) mod said;

@@ -20,7 +20,9 @@ use rustix::net::{
 };
 use rustix::process::geteuid;
 
-use super::port::{MOST_NAME, PortError, PortName, is_same_user, new_socket};
+use super::port::{is_same_user, new_socket};
+use super::port_error::{MOST_NAME, PortError};
+use super::port_name::PortName;
 use crate::job::message::{receive, send};
 
 /// The number of the one message.

@@ -1,7 +1,7 @@
 //! Ports, at which jobs that were started separately meet.
 //!
 //! A port is a listening socket of the PE that has opened it, with a random name without a path: nothing is left behind;
-//! for jobs on other nodes, it listens on TCP, too ([`super::remote_port`]). Its text has name, address and a secret. Either side asks the kernel for the other's user (`SO_PEERCRED`) before it
+//! for jobs on other nodes, it listens on TCP, too ([`super::remote_port`]). Its text ([`super::port_name`]) has name, address and a secret. Either side asks the kernel for the other's user (`SO_PEERCRED`) before it
 //! sends anything. The messages, of which the last two keep the end of one side until then from being the other's:
 //!
 //! | from | message | with |
@@ -11,28 +11,26 @@
 //! | who connects | `READY` | |
 //! | who accepts | `DONE` | |
 
-use std::fmt;
 use std::fs::File;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use ferroshmem_bootstrap::secret::Secret;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType,
-    accept_with, bind, connect, listen, recv, shutdown, socket_with,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
+    connect, listen, recv, shutdown, socket_with,
 };
 use rustix::process::geteuid;
-use rustix::system::uname;
 
 use super::lobby::{Lobby, MOST_SILENT};
+use super::port_error::PortError;
+use super::port_name::{PortName, host};
 use super::remote_port::{HELLO_BYTES, RemoteCaller};
 use crate::constants::MAX_PORT_NAME;
-use crate::job::NoService;
 use crate::job::control::Control;
 use crate::job::message::{Message, receive, send};
 use crate::job::region::VERSION;
@@ -47,189 +45,6 @@ pub(super) const DONE: u32 = 5;
 
 /// Callers that the kernel keeps while none is accepted.
 const BACKLOG: i32 = 4096;
-/// Most bytes of the name of a port: the address of a socket without a path has 107, with the name's user.
-pub(super) const MOST_NAME: usize = 64;
-/// What texts of ports begin with.
-const PREFIX: &str = "ferroshmem-port";
-
-/// Why jobs do not meet.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PortError {
-    /// The text is none of a port.
-    #[error(
-        "{0:?} is not the text of a port: give what shmemx_port_open or shmemx_port_lookup has written"
-    )]
-    Text(String),
-    /// No process listens.
-    #[error("the port is closed: is the job that opened it still running?")]
-    Closed,
-    /// No process of this host listens, and the port is another host's.
-    #[error(
-        "the port is on host {there}, and this is host {here}: the job there has no address that other hosts reach"
-    )]
-    OtherHost {
-        /// The port's.
-        there: String,
-        /// This one.
-        here: String,
-    },
-    /// The port's host does not answer.
-    #[error("the port's host cannot be reached at {0}: {1}")]
-    Unreachable(SocketAddr, io::Error),
-    /// Other nodes cannot be reached at all.
-    #[error("the other job is on another node, which cannot be reached: {0}")]
-    Fabric(#[from] ferroshmem_fabric::Error),
-    /// The program's operations do not reach other nodes.
-    #[error("the other job is on another node, which {0}")]
-    NotFromHere(&'static str),
-    /// The process that listens is of another user.
-    #[error("the port belongs to another user: start both jobs as one user")]
-    OtherUser,
-    /// The other side refuses, for this reason.
-    #[error("the other job refuses: {0}")]
-    Refused(String),
-    /// The other job's memory is not what it should be.
-    #[error("the other job's memory cannot be used: {0}")]
-    Memory(io::Error),
-    /// The port is none of this PE's.
-    #[error(
-        "this PE has not opened the port, or has closed it: give PE_root of the PE that has called shmemx_port_open"
-    )]
-    NotOpen,
-    /// The name is none that can be published.
-    #[error("a name has 1 to {MOST_NAME} bytes")]
-    Name,
-    /// A process of this user has the name.
-    #[error("the name is taken: {0}; unpublish it there, or take another name")]
-    NameTaken(String),
-    /// A process of another user has the address of the name.
-    #[error("the name is taken by a process of another user: take another name")]
-    NameOfOtherUser,
-    /// This PE has not published the name.
-    #[error("this PE has not published the name, or has closed its port")]
-    NotPublished,
-    /// The process that has published the name is stopped.
-    #[error("the process that has published the name does not answer: is it stopped?")]
-    NoAnswer,
-    /// The process at the other end of the socket joins no job, or no longer.
-    #[error("the other end of the socket is closed, or its shmemx_join has failed")]
-    SocketClosed,
-    /// The descriptor is none of a socket.
-    #[error("the descriptor is not that of a socket: give one end of a connected socket")]
-    NoSocket,
-    /// What came over the socket is not from `shmemx_join`.
-    #[error("the other end of the socket does not call shmemx_join")]
-    NoJoin,
-    /// No `oshrun` watches the job.
-    #[error(transparent)]
-    NoService(#[from] NoService),
-    /// `oshrun` does not watch the connection.
-    #[error("the connection cannot be watched: {0}")]
-    NotWatched(String),
-    /// There are no numbers for PEs of other jobs.
-    #[error("the numbers for PEs of other jobs are used up")]
-    NoNumbers,
-    /// The system has no random numbers.
-    #[error(transparent)]
-    Random(#[from] ferroshmem_bootstrap::Error),
-    /// Of the system.
-    #[error("the port cannot be used: {0}")]
-    Io(#[from] io::Error),
-}
-
-impl From<Errno> for PortError {
-    fn from(error: Errno) -> Self {
-        Self::Io(error.into())
-    }
-}
-
-/// What the text of a port says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PortName {
-    host: String,
-    address: String,
-    secret: String,
-    /// Where jobs on other nodes connect.
-    remote: Option<SocketAddr>,
-}
-
-impl fmt::Display for PortName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            host,
-            address,
-            secret,
-            remote,
-        } = self;
-        write!(f, "{PREFIX}:{host}:{address}:{secret}")?;
-        remote.map_or(Ok(()), |remote| write!(f, ":{remote}"))
-    }
-}
-
-impl PortName {
-    fn new() -> Result<Self, PortError> {
-        let random = Secret::random()?;
-        let digits = |number: u64| {
-            let bytes = random.long_token("port", number);
-            bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-        };
-        Ok(Self {
-            host: host(),
-            address: digits(0),
-            secret: digits(1),
-            remote: None,
-        })
-    }
-
-    /// Where jobs on other nodes connect, and the secret that they give.
-    pub(crate) fn remote(&self) -> Option<(SocketAddr, &str)> {
-        Some((self.remote?, &self.secret))
-    }
-
-    /// A random number of 30 bits.
-    pub(crate) fn random_number() -> Result<u32, PortError> {
-        Ok(Secret::random()?.token("connection", 0) as u32 >> 2)
-    }
-
-    /// From the text of a port.
-    pub(crate) fn parse(text: &str) -> Result<Self, PortError> {
-        /// As of 16 bytes.
-        const DIGITS: usize = 32;
-
-        let wrong = || PortError::Text(text.to_owned());
-        // The last one has colons of its own.
-        let fields: Vec<&str> = text.splitn(5, ':').collect();
-        let remote = fields.get(4).map(|remote| remote.parse());
-        let remote = remote.transpose().map_err(|_| wrong())?;
-        let is_token =
-            |t: &str| t.len() == DIGITS && t.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match fields[..] {
-            [PREFIX, host, address, secret] | [PREFIX, host, address, secret, _]
-                if is_token(address) && is_token(secret) && text.len() < MAX_PORT_NAME =>
-            {
-                Ok(Self {
-                    host: host.to_owned(),
-                    address: address.to_owned(),
-                    secret: secret.to_owned(),
-                    remote,
-                })
-            }
-            _ => Err(wrong()),
-        }
-    }
-
-    fn socket_address(&self) -> Result<SocketAddrUnix, Errno> {
-        let name = format!("{PREFIX}-{}", self.address);
-        SocketAddrUnix::new_abstract_name(name.as_bytes())
-    }
-}
-
-/// The name of this host, without what separates the fields of a text.
-fn host() -> String {
-    let name = uname().nodename().to_string_lossy().into_owned();
-    name.chars().filter(|c| *c != ':').take(64).collect()
-}
 
 pub(super) fn new_socket() -> Result<OwnedFd, Errno> {
     let (family, flags) = (AddressFamily::UNIX, SocketFlags::CLOEXEC);
@@ -651,6 +466,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::connection::port_name::PREFIX;
     use crate::job::message::pair;
     use crate::platform::mapping::memory_file;
 
@@ -670,21 +486,6 @@ mod tests {
     fn answer(socket: &OwnedFd) -> String {
         let answer = receive(socket.as_fd()).unwrap();
         answer.map_or_else(|| "nothing".to_owned(), |(_, text, _)| text)
-    }
-
-    #[test]
-    fn texts_come_back() {
-        let name = PortName::new().unwrap();
-        let text = name.to_string();
-        assert_eq!(PortName::parse(&text).unwrap(), name);
-        assert_ne!(PortName::new().unwrap(), name);
-        for end in 0..text.len() {
-            let cut = PortName::parse(&text[..end]).unwrap_err();
-            assert!(matches!(cut, PortError::Text(_)), "{cut}");
-        }
-        let long = text.replacen(&host(), &"x".repeat(MAX_PORT_NAME), 1);
-        assert!(PortName::parse(&long).is_err());
-        assert!(PortName::parse(&text.replace("ferro", "")).is_err());
     }
 
     #[test]

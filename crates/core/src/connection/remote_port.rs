@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use super::link::Invitation;
 use super::lobby::take_over;
-use super::port::{DONE, HELLO, INDEPENDENT, PortError, READY, REFUSED, WELCOME, same};
+use super::port::{DONE, HELLO, INDEPENDENT, READY, REFUSED, WELCOME, same};
+use super::port_error::PortError;
 use crate::job::region::VERSION;
 
 /// Digits of a secret.
