@@ -30,7 +30,7 @@ pub(crate) fn fatal_in_background(routine: &str, message: impl Display) -> ! {
 
 fn end_job(routine: &str, message: &dyn Display, caller: fn() -> Option<caller::Caller>) -> ! {
     let job = job::joined();
-    let first = job.is_none_or(is_first);
+    let first = job.map_or_else(job::reports_unjoined, is_first);
     output::flush();
     if first {
         let mut line = line_of(job, routine, message);

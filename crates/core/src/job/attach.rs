@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -88,6 +88,14 @@ impl fmt::Display for PeName {
 
 /// The launcher's side, from the first connection on: a PE that cannot join its job has it end the others.
 static LAUNCHER: OnceLock<Option<Arc<dyn Bootstrap>>> = OnceLock::new();
+
+/// Whether another PE has said already why this one cannot join its job.
+static IS_SILENT: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process, which has not joined its job, says why it ends.
+pub fn reports_unjoined() -> bool {
+    !IS_SILENT.load(Ordering::Relaxed)
+}
 
 /// Whether this process has a descriptor of this number.
 fn is_open(fd: RawFd) -> bool {
@@ -202,7 +210,10 @@ impl Attachment {
         // SAFETY: open (above). Not closed unless it is the job's memory: the variable may have been
         // set by hand, and name a descriptor of the program's.
         let file = ManuallyDrop::new(unsafe { File::from_raw_fd(*memory) });
-        let control = Control::open(&file).map_err(JoinError::Memory)?;
+        let control = Control::open(&file).map_err(|e| {
+            IS_SILENT.store(!Control::is_first_to_refuse(&file), Ordering::Relaxed);
+            JoinError::Memory(e)
+        })?;
         if pe >= control.n_pes() {
             return Err(bad());
         }

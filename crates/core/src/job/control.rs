@@ -9,7 +9,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::plan::{MIN_STRIDE, Plan};
-use super::region::{EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
+use super::region::{
+    EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, REFUSED, TeamSlot, VERSION,
+};
 use crate::choice::{CopySizes, Tuning};
 use crate::kernel;
 use crate::message::record::Inbox;
@@ -155,6 +157,35 @@ impl Control {
             ));
         }
         Self::map(file, offsets)
+    }
+
+    /// Whether this process, which cannot join the job of this memory, is the first to say so; `oshrun` adds no line of its own then.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn is_first_to_refuse(file: &File) -> bool {
+        let mut magic = [0; size_of::<u64>()];
+        let is_of_a_job = file
+            .read_exact_at(&mut magic, offset_of!(Header, magic) as u64)
+            .is_ok()
+            && u64::from_ne_bytes(magic) == MAGIC
+            && file
+                .metadata()
+                .is_ok_and(|info| info.len() >= EXPORTS as u64);
+        if !is_of_a_job {
+            return true;
+        }
+        // SAFETY: placed where there is room.
+        let mapped = unsafe { mapping::map_shared(file.as_fd(), 0, EXPORTS, MapAddress::Anywhere) };
+        mapped.is_ok_and(|base| {
+            // SAFETY: within the mapping, which is never removed; aligned, as `REFUSED` is.
+            let word = unsafe { &*base.add(REFUSED).cast::<AtomicU32>() };
+            word.swap(1, Ordering::AcqRel) == 0
+        })
+    }
+
+    /// Whether a process has said why it cannot join the job.
+    pub fn is_refused(&self) -> bool {
+        self.at::<AtomicU32>(REFUSED).load(Ordering::Acquire) != 0
     }
 
     fn map(file: &File, offsets: Offsets) -> io::Result<Self> {

@@ -61,6 +61,9 @@ pub const LANE_BYTES: usize = 56;
 pub const MESSAGE_BYTES: usize = TaggedMessage::BYTES;
 /// Bytes of the header, and offset of [`Exports`].
 pub const EXPORTS: usize = 4096;
+/// Offset of the word by which PEs that cannot join their job agree on which one says why. It is there in every version, behind
+/// the header: such a PE is mostly of another one, and knows no other part of the memory.
+pub const REFUSED: usize = EXPORTS - size_of::<AtomicU32>();
 /// Offset of the words that say where PEs run ([`Locality`](crate::platform::socket::Locality)).
 pub const LOCALITIES: usize = EXPORTS + size_of::<Exports>();
 /// Bytes of a PE's memory for streams, of which those exist that are used.
@@ -604,7 +607,7 @@ pub struct MailboxPage {
 const _: () = {
     assert!(size_of::<StatusArea>() == 4096);
     assert!(size_of::<TeamMailbox>() == 8192);
-    assert!(size_of::<Header>() <= EXPORTS);
+    assert!(size_of::<Header>() <= REFUSED);
     assert!(LOCALITIES.is_multiple_of(4096));
     assert!(size_of::<ExportedObject>() == 64);
     assert!(size_of::<PeBlock>() == 4096);

@@ -5,8 +5,8 @@
 #include <shmemx.h>
 #include <dirent.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static long cell;
@@ -61,24 +61,15 @@ static void child(shmemx_group_t group)
         shmem_long_p(&cell, 1, 1234);
 }
 
-/* What a PE finds that another version of oshrun has started: the memory of its job says so. Other processes see the right
- * one. */
-static void change_version(void)
+static int is_of_another_version;
+
+/* What a PE of another version finds at the beginning of its job's memory, which the library reads by this. */
+ssize_t pread64(int fd, void *buffer, size_t bytes, off64_t offset)
 {
-    DIR *all = opendir("/proc/self/fd");
-    REQUIRE(all != NULL);
-    for (struct dirent *file = readdir(all); file; file = readdir(all)) {
-        int fd = atoi(file->d_name), copy = memfd_create("copy", MFD_CLOEXEC);
-        char head[4096];
-        struct stat info;
-        if (pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, "\001hsorref", 8) == 0) {
-            head[8]++;
-            REQUIRE(fstat(fd, &info) == 0 && ftruncate(copy, info.st_size) == 0);
-            REQUIRE(pwrite(copy, head, sizeof head, 0) == sizeof head && dup2(copy, fd) == fd);
-        }
-        close(copy);
-    }
-    closedir(all);
+    ssize_t n = syscall(SYS_pread64, fd, buffer, bytes, offset);
+    if (is_of_another_version && offset == 0 && n > 8 && memcmp(buffer, "\001hsorref", 8) == 0)
+        ((char *)buffer)[8]++;
+    return n;
 }
 
 static void parent(shmemx_group_t group)
@@ -130,7 +121,7 @@ int main(int argc, char **argv)
     if (argc > 2 && is("fails-early"))
         return 3;
     if (argc > 2 && is("other-version"))
-        change_version();
+        is_of_another_version = 1;
     shmem_init();
     shmemx_group_t group = shmemx_group_parents();
     if (argc > 2) {
@@ -145,7 +136,7 @@ int main(int argc, char **argv)
     config.wdir = "/no/such/folder";
     long mask = SHMEMX_SPAWN_ARGV;
     const char *program = argv[0];
-    int n = is("no-memory") || is("other-version") ? 1 : 2, root = 0;
+    int n = is("no-memory") ? 1 : 2, root = 0;
     if (is("missing"))
         program = "./no-such-program";
     if (is("folder"))

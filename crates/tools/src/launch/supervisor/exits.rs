@@ -60,7 +60,11 @@ impl Supervisor {
         let how = status;
         let global_status = job.control.pe_block(pe).status.load(Acquire);
         let program = &job.job.program(pe).name;
-        match classify(pe, program, status, job.state(pe), global_status) {
+        let state = match job.state(pe) {
+            PeState::Started if job.control.is_refused() => PeState::Reported,
+            state => state,
+        };
+        match classify(pe, program, status, state, global_status) {
             // A PE that ends after the signal to end is not reported.
             _ if self.shutdown.as_ref().is_some_and(Shutdown::has_begun) => {}
             _ if job.shutdown.as_ref().is_some_and(Shutdown::has_begun) => {}
