@@ -114,6 +114,7 @@ unsafe fn on_group(
             dest,
             source,
             received,
+            space: memory.space,
         };
         // SAFETY: the caller promises that source and destination are valid for what the collective
         // reads and writes.

@@ -1,5 +1,5 @@
 //! Collectives between the two sides of a connection that are on different nodes: members say where their arrays are when
-//! they synchronise, get what is theirs from the other side, and synchronise again.
+//! they synchronise, get what is theirs from the other side, and synchronise again. From members of their own node they load it.
 
 use ferroshmem_fabric::Remote;
 
@@ -8,8 +8,8 @@ use crate::choice::Collective;
 use crate::connection::Connection;
 use crate::connection::remote_job::{Missing, RemoteJob, Words};
 use crate::failure::fatal::fatal;
-use crate::kernel::Operator;
-use crate::memory::IN_GLOBALS;
+use crate::kernel::{self, Operator};
+use crate::memory::{IN_GLOBALS, Space};
 use crate::transport::internode::{GLOBALS, HEAP};
 
 /// A call of a collective between groups on different nodes by this PE.
@@ -26,6 +26,8 @@ pub(crate) struct RemoteIntergroup<'a> {
     pub source: (*mut u8, u64),
     /// Bytes that the other side contributes, of each PE where these differ.
     pub received: usize,
+    /// This PE's symmetric memory.
+    pub space: &'a Space,
 }
 
 impl RemoteIntergroup<'_> {
@@ -56,11 +58,28 @@ impl RemoteIntergroup<'_> {
         );
     }
 
-    /// Gets `bytes` bytes from `at` on in the source of a member of the other side, with others if complete after a quiet.
+    /// Where the `bytes` bytes from `at` on in the source of a member of the other side are, if its memory is mapped.
+    #[inline(never)]
+    fn local(&self, member: usize, at: usize, bytes: usize) -> Option<*const u8> {
+        let place = self.remote.said(member)[0].checked_add(at as u64)?;
+        let address = self
+            .connection
+            .address_of(self.space, place, bytes as u64)?;
+        let copy = self
+            .connection
+            .translate(self.space, address, bytes, member)?;
+        Some(copy.cast_const())
+    }
+
+    /// Gets `bytes` bytes from `at` on in the source of a member of the other side, which are complete after a quiet.
     ///
     /// # Safety
     /// There are as many; as many fit at `to`, until a quiet.
     unsafe fn begin_get(&self, to: *mut u8, member: usize, at: usize, bytes: usize) {
+        if let Some(from) = self.local(member, at, bytes) {
+            // SAFETY: the caller promises that `to` is writable for `bytes` bytes; as many are mapped at the source.
+            return unsafe { kernel::copy(to, from, bytes) };
+        }
         let place = self.remote.said(member)[0];
         let (segment, start) = match place.checked_sub(IN_GLOBALS) {
             Some(offset) => (GLOBALS, offset),
@@ -136,14 +155,18 @@ impl BothSides for RemoteIntergroup<'_> {
         for start in (0..n).step_by(step) {
             let count = step.min(n - start);
             let (at, bytes) = (start * op.size, count * op.size);
+            let in_place = others.clone().map(|member| self.local(member, at, bytes));
+            let in_place: Vec<Option<*const u8>> = in_place.collect();
             // SAFETY: the caller promises `n` elements at the sources and at `dest`; there is room for `step` of each.
             unsafe {
                 for (i, member) in others.clone().enumerate() {
-                    self.begin_get(slot(i), member, at, bytes);
+                    if in_place[i].is_none() {
+                        self.begin_get(slot(i), member, at, bytes);
+                    }
                 }
                 self.remote.quiet();
                 let dest = self.dest.0.add(at);
-                let sources = |i: usize| slot(i).cast_const();
+                let sources = |i: usize| in_place[i].unwrap_or(slot(i).cast_const());
                 fold((&|_| dest, 1), (&sources, others.len()), count, false);
             }
         }
