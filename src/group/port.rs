@@ -54,11 +54,11 @@ impl Port<'_> {
         &self.text
     }
 
-    /// Gives the port a name of 1 to 64 bytes, by which other jobs of this user on the node
-    /// [look it up](World::look_up_port), until the port closes. (Extension: `shmemx_port_publish`)
+    /// Gives the port a name of 1 to 64 bytes, by which other jobs of this user on the node, or on all nodes that share the folder
+    /// `SHMEM_NAME_DIRECTORY`, [look it up](World::look_up_port), until the port closes. (Extension: `shmemx_port_publish`)
     ///
     /// # Errors
-    /// If it is no name, or another process has published it.
+    /// If it is no name, another process has published it, or the folder cannot be used.
     pub fn publish(&self, name: &str) -> Result<(), ConnectError> {
         port::publish_port("Port::publish", name.as_bytes(), &self.text).map_err(failed)
     }
@@ -92,12 +92,13 @@ impl World {
         })
     }
 
-    /// The text of the port that a process of this user on the node has published by a name. Waits for that up to `limit`, or
+    /// The text of the port that a process of this user has published by a name. Waits for that up to `limit`, or
     /// as long as it takes. None, if no process has published it then. Not collective.
     /// (Extension: `shmemx_port_lookup`)
     ///
     /// # Errors
-    /// If it is no name, or a process of another user has taken it.
+    /// If it is no name, a process of another user has taken it, the folder `SHMEM_NAME_DIRECTORY` cannot be used, or the host that has
+    /// published the name does not answer.
     pub fn look_up_port(
         &self,
         name: &str,

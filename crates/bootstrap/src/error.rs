@@ -1,9 +1,10 @@
 //! What can go wrong.
 
+use std::fmt;
 use std::io;
 
 /// One line with the cause and, where there is one, the remedy.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A launcher started several processes and left no way to talk to its server.
@@ -176,6 +177,13 @@ pub enum Error {
     /// The system gives no random numbers.
     #[error("the system has no random numbers: {0}")]
     NoRandomNumbers(getrandom::Error),
+}
+
+/// The line: a derived implementation takes 9 KiB of the library, and says the same.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// `PE 3`, or `PEs 2, 5`.

@@ -5,6 +5,7 @@
 //! gets every other's [`node::Identity`], from which [`Placement`] derives which processes share
 //! memory; a [`secret::Secret`] of the job, which keeps processes of other jobs out; and the name
 //! of the socket at which the first process of a node passes its memory to the others ([`fdpass`]).
+//! Jobs that were started separately find each other's ports by a file ([`name_file`]).
 
 mod detect;
 pub mod environment;
@@ -12,11 +13,13 @@ mod error;
 pub mod fdpass;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+pub mod name_file;
 pub mod node;
 mod placement;
 mod pmi;
 mod pmix;
 mod program;
+pub mod responder;
 pub mod secret;
 mod slurm;
 

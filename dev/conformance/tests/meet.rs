@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -72,6 +73,15 @@ const MISNAMED: [(&str, i32, &str); 4] = [
     ("wrong-name", 0, "a name has 1 to 64 bytes"),
     ("not-published", 0, "this PE has not published the name"),
     ("null", 1, "name is a null pointer"),
+];
+
+/// What is wrong with the folder of names or a file in it, and words of the one line.
+const MISPLACED: [(&str, &str); 5] = [
+    ("missing-folder", "No such file or directory"),
+    ("no-folder", "Not a directory"),
+    ("another-user-s-file", "it belongs to another user"),
+    ("loose-file", "other users may read or write it"),
+    ("garbage", "no FerroSHMEM has written it"),
 ];
 
 fn main() {
@@ -161,6 +171,12 @@ fn main() {
     suite.add("name::of-a-killed-job".into(), name_of_a_killed_job);
     suite.add("name::another-user".into(), name_of_another_user);
     suite.add("name::without-folders".into(), name_without_folders);
+    suite.add("name::folder".into(), name_in_a_folder);
+    for (way, words) in MISPLACED {
+        suite.add(format!("name::refused::{way}"), move |s| {
+            name_refused(s, way, words)
+        });
+    }
     suite.add("stranger::to-a-port".into(), strangers);
     suite.add("stranger::another-user".into(), another_user);
     suite.add("refused::texts".into(), refused_texts);
@@ -424,6 +440,64 @@ fn name_without_folders(s: &Setting) -> Result<()> {
     let publishing = start("publish")?;
     well(start("look-up")?)?;
     well(publishing)
+}
+
+/// Starts a job that has a folder of names.
+fn with_folder(named: &Named<'_>, way: &str, folder: &Path) -> Result<Running> {
+    let Named(meeting, name) = named;
+    let job = Job::new(1, &meeting.program).args(&[way, name]);
+    let job = job.env("SHMEM_NAME_DIRECTORY", &folder.to_string_lossy());
+    // Whether or not this machine has a network.
+    let job = job.env("SHMEM_FABRIC_INTERFACE", "lo");
+    Running::start(&job, &meeting.setting.prefix, &meeting.setting.scratch)
+}
+
+/// Jobs on one node that have a folder of names meet as others do, and those without one find the names of the node.
+fn name_in_a_folder(s: &Setting) -> Result<()> {
+    let named = Named::new(s)?;
+    let folder = named.0.file.with_extension("folder");
+    fs::create_dir_all(&folder)?;
+    well(with_folder(&named, "ends", &folder)?)?;
+    let publishing = with_folder(&named, "publish", &folder)?;
+    well(with_folder(&named, "look-up-near", &folder)?)?;
+    well(publishing)?;
+    let publishing = with_folder(&named, "publish", &folder)?;
+    well(named.start("look-up-near", 1, &[])?)?;
+    well(publishing)?;
+    ensure!(fs::read_dir(&folder)?.next().is_none(), "files are left");
+    Ok(())
+}
+
+/// A job neither looks a name up nor publishes it.
+fn name_refused(s: &Setting, way: &str, words: &str) -> Result<()> {
+    let named = Named::new(s)?;
+    let folder = named.0.file.with_extension("folder");
+    let encoded = |byte: u8| match byte {
+        b'-' | b'.' | b'_' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02x}"),
+    };
+    let name: String = named.1.bytes().map(encoded).collect();
+    let file = folder.join(format!("ferroshmem-name-{}-{name}", Uid::effective()));
+    let own = |mode| fs::Permissions::from_mode(mode);
+    match way {
+        "missing-folder" => {}
+        "no-folder" => fs::write(&folder, "")?,
+        _ => {
+            fs::create_dir_all(&folder)?;
+            fs::write(&file, "what")?;
+            fs::set_permissions(&file, own(if way == "loose-file" { 0o602 } else { 0o600 }))?;
+        }
+    }
+    if way == "another-user-s-file" {
+        if !Uid::effective().is_root() {
+            // It cannot give a file to another user.
+            return Ok(());
+        }
+        chown(&file, Some(65_534), None)?;
+    }
+    with_line(with_folder(&named, "look-up-taken", &folder)?, 0, words)?;
+    with_line(with_folder(&named, "taken", &folder)?, 0, words)
 }
 
 /// The `oshrun` of one job is killed with all of its processes.

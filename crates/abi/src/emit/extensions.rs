@@ -93,7 +93,8 @@ typedef struct {
  * shmemx_port_open opens a port of this PE and writes its text, of at most SHMEMX_MAX_PORT_NAME bytes. The text has a
  * secret: who has it, and on one node is of the same user, can connect. shmemx_port_close closes it, as does
  * shmem_finalize. Both are local; they return 0, or -1 and a line on standard error.
- * shmemx_port_publish gives a port a name of up to 64 bytes, by which all jobs of the user on the node find it, until
+ * shmemx_port_publish gives a port a name of up to 64 bytes, by which all jobs of the user on the node find it, and with
+ * SHMEM_NAME_DIRECTORY those on other nodes, until
  * shmemx_port_unpublish of the same PE, the end of the port, or that of the PE. shmemx_port_lookup writes the text of the
  * port that has a name; it waits for that up to timeout milliseconds, or as long as it takes if timeout is negative.
  * All are local: 0, or -1, with a line on standard error but where a name is not published in time.

@@ -5,7 +5,7 @@
 //! is one as [`spawn`](super::spawn) gives.
 
 use std::ffi::{CStr, OsString, c_char, c_int};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::Ordering;
@@ -108,9 +108,12 @@ pub fn open_port(name: &str) -> Result<String, PortError> {
 
 /// Opens a port, for jobs on other nodes as well.
 pub(super) fn open_for(rt: &Runtime) -> Result<Port, PortError> {
-    let node = &rt.node;
-    let interface = node.settings.fabric.interface.as_deref();
-    Port::open(node.job.may_have_service(), discovery::address(interface))
+    Port::open(rt.node.job.may_have_service(), address(rt))
+}
+
+/// Where jobs on other nodes reach this PE.
+fn address(rt: &Runtime) -> Option<IpAddr> {
+    discovery::address(rt.node.settings.fabric.interface.as_deref())
 }
 
 /// Closes a port of this PE: 0, or -1 and a line.
@@ -135,7 +138,7 @@ pub fn close_port(name: &str, text: &str) -> Result<(), PortError> {
     Ok(())
 }
 
-/// Publishes a port by a name for other jobs of this user on the node: 0, or -1 and a line.
+/// Publishes a port by a name for other jobs of this user: 0, or -1 and a line.
 ///
 /// # Safety
 /// `service` and `port` are strings.
@@ -151,7 +154,9 @@ pub unsafe fn publish(name: &'static str, service: *const c_char, port: *const c
 /// If it is no name, it is taken, or the text is none of a port.
 pub fn publish_port(name: &str, service: &[u8], text: &str) -> Result<(), PortError> {
     let rt = runtime::get(name);
-    rt.names.publish(service, PortName::parse(text)?)
+    let folder = rt.node.settings.name_directory.as_deref();
+    let shared = folder.zip(address(rt));
+    rt.names.publish(service, PortName::parse(text)?, shared)
 }
 
 /// Unpublishes a name that this PE has published: 0, or -1 and a line.
@@ -198,9 +203,9 @@ pub fn look_up_port(
     service: &[u8],
     limit: Option<Duration>,
 ) -> Result<Option<String>, PortError> {
-    runtime::get(name);
+    let rt = runtime::get(name);
     let _shown = Recorder::start(&WaitReason::at(WaitKind::Connection, name, 0));
-    let found = names::look_up(service, limit)?;
+    let found = names::look_up(service, limit, rt.node.settings.name_directory.as_deref())?;
     Ok(found.map(|port| port.to_string()))
 }
 

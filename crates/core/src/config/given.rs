@@ -199,6 +199,7 @@ mod tests {
                 OPENMP.name,
                 FABRIC_INTERFACE.name,
                 SPAWN_TIMEOUT.name,
+                NAME_DIRECTORY.name,
                 ENDPOINTS.name,
                 LIBFABRIC.name,
                 PROFILE_DIR.name,

@@ -78,6 +78,8 @@ pub struct Settings {
     pub fabric_timeout: Option<Duration>,
     /// `SHMEM_SPAWN_TIMEOUT`; None: never.
     pub spawn_timeout: Option<Duration>,
+    /// `SHMEM_NAME_DIRECTORY`.
+    pub name_directory: Option<String>,
     /// `SHMEM_FABRIC`, `SHMEM_FABRIC_INTERFACE`, `SHMEM_LIBFABRIC`, `SHMEM_AGGREGATE` and `SHMEM_ENDPOINTS`.
     pub fabric: FabricSettings,
     /// `SHMEM_PROFILE_DIR`, `SHMEM_TRACE_SIZE`, `SHMEM_COUNTERS` and `SHMEM_STATUS`.
@@ -146,6 +148,7 @@ impl Settings {
             forced: forced(&environment)?,
             fabric_timeout: FABRIC_TIMEOUT.read(&environment)?,
             spawn_timeout: SPAWN_TIMEOUT.read(&environment)?,
+            name_directory: NAME_DIRECTORY.read(&environment)?,
             fabric: FabricSettings::of(&environment)?,
             profiling: ProfilingSettings {
                 directory: PROFILE_DIR.read(&environment)?,

@@ -296,6 +296,19 @@ pub static SPAWN_TIMEOUT: Variable<Seconds> = Variable {
     help: "Where another launcher than oshrun starts PEs for shmemx_spawn: within this time all of them call shmem_init, or the job ends with a line that says so. The value of PE_root counts.",
     value: Seconds { default: 60 },
 };
+/// Where names of ports are that other nodes find.
+pub static NAME_DIRECTORY: Variable<Text> = Variable {
+    name: "SHMEM_NAME_DIRECTORY",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "Folder on a file system that nodes share: shmemx_port_publish names ports there for jobs of this user on all of them.",
+    value: Text {
+        accepts: "path of a folder that this user alone can write to",
+        default: None,
+        unset: "names are known on one node",
+    },
+};
 /// What goes to another node together.
 pub static AGGREGATE: Variable<Aggregation> = Variable {
     name: "SHMEM_AGGREGATE",
@@ -499,6 +512,7 @@ pub static TABLE: &[&dyn Entry] = &[
     &FABRIC_INTERFACE,
     &FABRIC_TIMEOUT,
     &SPAWN_TIMEOUT,
+    &NAME_DIRECTORY,
     &AGGREGATE,
     &ENDPOINTS,
     &LIBFABRIC,

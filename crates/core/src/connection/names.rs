@@ -1,23 +1,25 @@
-//! Names of ports, by which the jobs of a user on a node find them.
+//! Names of ports, by which the jobs of a user find them.
 //!
 //! A name is a listening socket whose address, without a path, has the user's number and the name. The kernel gives an
 //! address to one process alone, and frees it when that process ends, however it does: there are no stale names, and
 //! nothing is left behind. A thread of the PE that has published the name writes the port's text to each process of
 //! the same user that connects. Either side asks the kernel for the other's user, so that a process of another user
 //! that takes the address first gets no secret and gives no port.
+//!
+//! Where users name a folder that hosts share, the name is there as well ([`ferroshmem_bootstrap::name_file`]).
 
+use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::{JoinHandle, sleep};
+use std::sync::{Mutex, MutexGuard};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ferroshmem_platform::thread;
+use ferroshmem_bootstrap::name_file::{NameFile, Publication};
+use ferroshmem_bootstrap::responder::Responder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
-use rustix::net::{
-    Shutdown, SocketAddrUnix, SocketFlags, accept_with, bind, connect, listen, shutdown,
-};
+use rustix::net::{SocketAddrUnix, bind, connect, listen};
 use rustix::process::geteuid;
 
 use super::port::{is_same_user, new_socket};
@@ -31,8 +33,12 @@ const TEXT: u32 = 0x7368_6d32;
 const BACKLOG: i32 = 4096;
 /// A thread that has published a name answers within this time, unless its process is stopped.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
-/// The first and the longest time between two looks for a name that is not published.
-const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
+/// The first and the longest time between two looks for a name that is not published, and the longest where each asks a server of files.
+const PAUSES: [Duration; 3] = [
+    Duration::from_millis(1),
+    Duration::from_millis(20),
+    Duration::from_millis(100),
+];
 
 fn address_of(name: &[u8]) -> Result<SocketAddrUnix, PortError> {
     if !(1..=MOST_NAME).contains(&name.len()) {
@@ -48,57 +54,40 @@ fn address_of(name: &[u8]) -> Result<SocketAddrUnix, PortError> {
 struct Published {
     name: Box<[u8]>,
     port: PortName,
-    listener: Arc<OwnedFd>,
-    thread: Option<JoinHandle<()>>,
+    /// For jobs of other hosts, which ends first.
+    _shared: Option<Publication>,
+    /// For those of this one.
+    _own: Responder,
 }
 
 impl Published {
-    fn new(name: &[u8], port: PortName) -> Result<Self, PortError> {
+    fn new(name: &[u8], port: PortName, shared: Option<(&str, IpAddr)>) -> Result<Self, PortError> {
         let address = address_of(name)?;
         let listener = new_socket()?;
         bind(&listener, &address).map_err(|e| match e {
             Errno::ADDRINUSE => taken(&address),
             e => e.into(),
         })?;
+        // Either all jobs find the name or none does: before it listens, those of this host do not.
+        let shared = shared.filter(|_| port.remote().is_some());
+        let text = port.to_string();
+        let shared = shared.map(|(folder, address)| {
+            Publication::new(NameFile::new(folder, name), &text, &port.address, address)
+        });
+        let shared = shared.transpose()?;
         listen(&listener, BACKLOG)?;
-        let listener = Arc::new(listener);
-        let (socket, text) = (Arc::clone(&listener), port.to_string());
-        let answer = move || answer(&socket, &text);
-        let thread = thread::spawn("shmem-name", 64 << 10, answer)?;
+        let answer = move |socket: OwnedFd| {
+            if is_same_user(socket.as_fd()) {
+                // One that is gone needs no answer.
+                let _ = send(socket.as_fd(), [TEXT, 0, 0], &text, &[]);
+            }
+        };
         Ok(Self {
             name: name.into(),
             port,
-            listener,
-            thread: Some(thread),
+            _shared: shared,
+            _own: Responder::start(listener, Box::new(answer))?,
         })
-    }
-}
-
-impl Drop for Published {
-    fn drop(&mut self) {
-        // Ends the thread, too.
-        let _ = shutdown(&*self.listener, Shutdown::Both);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Writes the text to each process of this user that connects, until the socket is shut down.
-fn answer(listener: &OwnedFd, text: &str) {
-    loop {
-        // A process that does not read delays no other.
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        match accept_with(listener, flags) {
-            Ok(socket) if is_same_user(socket.as_fd()) => {
-                // One that is gone needs no answer.
-                let _ = send(socket.as_fd(), [TEXT, 0, 0], text, &[]);
-            }
-            Ok(_) | Err(Errno::INTR | Errno::CONNABORTED) => {}
-            Err(Errno::INVAL) => return,
-            // The process has too many open files for now.
-            Err(_) => sleep(PAUSES[1]),
-        }
     }
 }
 
@@ -151,22 +140,35 @@ fn ask(address: &SocketAddrUnix) -> Result<Option<PortName>, PortError> {
     }
 }
 
-/// The port that a process of this user has published by a name. Waits for that until `limit` is over, or as long
-/// as it takes; None if no process does so.
-pub(crate) fn look_up(name: &[u8], limit: Option<Duration>) -> Result<Option<PortName>, PortError> {
+/// The port that a process of this user has published by a name, on this host or in a `folder` that others share. Waits for
+/// that until `limit` is over, or as long as it takes; None if no process does so.
+pub(crate) fn look_up(
+    name: &[u8],
+    limit: Option<Duration>,
+    folder: Option<&str>,
+) -> Result<Option<PortName>, PortError> {
     let address = address_of(name)?;
+    let file = folder.map(|folder| NameFile::new(folder, name));
+    let longest = PAUSES[if file.is_some() { 2 } else { 1 }];
     let end = limit.map(|limit| Instant::now() + limit);
     let mut pause = PAUSES[0];
     loop {
-        if let Some(found) = ask(&address)? {
-            return Ok(Some(found));
+        let mut found = ask(&address)?;
+        if let (None, Some(file)) = (&found, &file) {
+            found = file
+                .look_up()?
+                .map(|text| PortName::parse(&text))
+                .transpose()?;
+        }
+        if found.is_some() {
+            return Ok(found);
         }
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {
             return Ok(None);
         }
         sleep(left.map_or(pause, |left| left.min(pause)));
-        pause = PAUSES[1].min(2 * pause);
+        pause = longest.min(2 * pause);
     }
 }
 
@@ -179,9 +181,14 @@ impl Names {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Publishes a port by a name.
-    pub(crate) fn publish(&self, name: &[u8], port: PortName) -> Result<(), PortError> {
-        let published = Published::new(name, port)?;
+    /// Publishes a port by a name; also in a folder that other hosts share, for whose jobs this PE answers at an address.
+    pub(crate) fn publish(
+        &self,
+        name: &[u8],
+        port: PortName,
+        shared: Option<(&str, IpAddr)>,
+    ) -> Result<(), PortError> {
+        let published = Published::new(name, port, shared)?;
         self.all().push(published);
         Ok(())
     }
@@ -224,35 +231,37 @@ mod tests {
     #[test]
     fn names_are_found_until_they_are_unpublished() {
         let (names, name) = (Names::default(), name_of("found"));
-        assert_eq!(look_up(&name, NONE).unwrap(), None);
+        assert_eq!(look_up(&name, NONE, None).unwrap(), None);
         for round in ["1", "2", "3"] {
-            names.publish(&name, port(round)).unwrap();
-            assert_eq!(look_up(&name, NONE).unwrap(), Some(port(round)));
+            names.publish(&name, port(round), None).unwrap();
+            assert_eq!(look_up(&name, NONE, None).unwrap(), Some(port(round)));
             names.unpublish(&name).unwrap();
-            assert_eq!(look_up(&name, NONE).unwrap(), None);
+            assert_eq!(look_up(&name, NONE, None).unwrap(), None);
         }
         assert!(matches!(
             names.unpublish(&name),
             Err(PortError::NotPublished)
         ));
         let other = name_of("other");
-        names.publish(&name, port("4")).unwrap();
-        names.publish(&other, port("5")).unwrap();
+        names.publish(&name, port("4"), None).unwrap();
+        names.publish(&other, port("5"), None).unwrap();
         names.forget(&port("4"));
-        assert_eq!(look_up(&name, NONE).unwrap(), None);
-        assert_eq!(look_up(&other, NONE).unwrap(), Some(port("5")));
+        assert_eq!(look_up(&name, NONE, None).unwrap(), None);
+        assert_eq!(look_up(&other, NONE, None).unwrap(), Some(port("5")));
         names.forget_all();
-        assert_eq!(look_up(&other, NONE).unwrap(), None);
+        assert_eq!(look_up(&other, NONE, None).unwrap(), None);
     }
 
     #[test]
     fn a_name_is_published_once() {
         let (names, name) = (Names::default(), name_of("once"));
-        names.publish(&name, port("1")).unwrap();
-        let again = Names::default().publish(&name, port("2")).unwrap_err();
+        names.publish(&name, port("1"), None).unwrap();
+        let again = Names::default()
+            .publish(&name, port("2"), None)
+            .unwrap_err();
         let mine = format!("process {}", std::process::id());
         assert!(again.to_string().contains(&mine), "{again}");
-        assert_eq!(look_up(&name, NONE).unwrap(), Some(port("1")));
+        assert_eq!(look_up(&name, NONE, None).unwrap(), Some(port("1")));
     }
 
     #[test]
@@ -260,10 +269,10 @@ mod tests {
         let (names, name) = (Names::default(), name_of("waits"));
         std::thread::scope(|scope| {
             let waits: Vec<_> = (0..20)
-                .map(|_| scope.spawn(|| look_up(&name, None).unwrap()))
+                .map(|_| scope.spawn(|| look_up(&name, None, None).unwrap()))
                 .collect();
-            assert_eq!(look_up(&name, Some(PAUSES[1])).unwrap(), None);
-            names.publish(&name, port("7")).unwrap();
+            assert_eq!(look_up(&name, Some(PAUSES[1]), None).unwrap(), None);
+            names.publish(&name, port("7"), None).unwrap();
             for wait in waits {
                 assert_eq!(wait.join().unwrap(), Some(port("7")));
             }
@@ -274,20 +283,20 @@ mod tests {
     fn names_have_any_bytes_but_not_any_number() {
         let names = Names::default();
         for wrong in [&b""[..], &[b'x'; MOST_NAME + 1]] {
-            assert!(matches!(look_up(wrong, NONE), Err(PortError::Name)));
-            let published = names.publish(wrong, port("1"));
+            assert!(matches!(look_up(wrong, NONE, None), Err(PortError::Name)));
+            let published = names.publish(wrong, port("1"), None);
             assert!(matches!(published, Err(PortError::Name)));
         }
         let mut long = name_of("/any: \u{e9}\n");
         long.resize(MOST_NAME, 0xff);
-        names.publish(&long, port("1")).unwrap();
-        assert_eq!(look_up(&long, NONE).unwrap(), Some(port("1")));
+        names.publish(&long, port("1"), None).unwrap();
+        assert_eq!(look_up(&long, NONE, None).unwrap(), Some(port("1")));
     }
 
     #[test]
     fn processes_that_do_not_read_delay_no_lookup() {
         let (names, name) = (Names::default(), name_of("silent"));
-        names.publish(&name, port("1")).unwrap();
+        names.publish(&name, port("1"), None).unwrap();
         let address = address_of(&name).unwrap();
         let silent = || {
             let socket = new_socket().unwrap();
@@ -295,7 +304,7 @@ mod tests {
             socket
         };
         let _silent: Vec<_> = (0..300).map(|_| silent()).collect();
-        assert_eq!(look_up(&name, NONE).unwrap(), Some(port("1")));
+        assert_eq!(look_up(&name, NONE, None).unwrap(), Some(port("1")));
     }
 
     #[test]
@@ -304,11 +313,11 @@ mod tests {
         let name = name_of("deaf");
         let deaf = new_socket().unwrap();
         bind(&deaf, &address_of(&name).unwrap()).unwrap();
-        assert_eq!(look_up(&name, NONE).unwrap(), None);
+        assert_eq!(look_up(&name, NONE, None).unwrap(), None);
         let names = Names::default();
-        let taken = names.publish(&name, port("1")).unwrap_err();
+        let taken = names.publish(&name, port("1"), None).unwrap_err();
         assert!(matches!(taken, PortError::NameTaken(_)), "{taken}");
         drop(deaf);
-        names.publish(&name, port("1")).unwrap();
+        names.publish(&name, port("1"), None).unwrap();
     }
 }

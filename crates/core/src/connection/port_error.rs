@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use ferroshmem_bootstrap::name_file::NameFileError;
 use rustix::io::Errno;
 
 use crate::job::NoService;
@@ -64,6 +65,9 @@ pub enum PortError {
     /// A process of another user has the address of the name.
     #[error("the name is taken by a process of another user: take another name")]
     NameOfOtherUser,
+    /// The file of a name is of no use.
+    #[error(transparent)]
+    NameFile(#[from] NameFileError),
     /// This PE has not published the name.
     #[error("this PE has not published the name, or has closed its port")]
     NotPublished,

@@ -16,7 +16,9 @@ static int is(const char *name)
 /* Each side adds to the other's memory. */
 static void use(shmemx_group_t group)
 {
-    int others = shmemx_group_n_pes(group);
+    int others = shmemx_group_n_pes(group), is_near = strstr(way, "-near") != NULL;
+    for (int i = 0; i < others && (is_near || strstr(way, "-far")); i++)
+        CHECK((shmem_ptr(&sum, shmemx_group_pe(group, i)) != NULL) == is_near, "PE %d", i);
     for (int i = 0; i < others; i++)
         shmem_long_atomic_inc(&sum, shmemx_group_pe(group, i));
     shmemx_group_barrier(group);
@@ -62,6 +64,17 @@ static void look_up(const char *name)
     }
 }
 
+/* Finds a name, whose port closes before it accepts. */
+static void look_up_refused(const char *name)
+{
+    char port[SHMEMX_MAX_PORT_NAME];
+    shmemx_group_t group;
+    REQUIRE(shmemx_port_lookup(name, -1, port) == 0);
+    say("connecting");
+    CHECK(shmemx_port_connect(SHMEM_TEAM_WORLD, 0, port, &group) == -1);
+    CHECK(shmemx_port_lookup(name, 0, port) == -1);
+}
+
 /* The end of a port, of either job, is that of its names. */
 static void ends(const char *name)
 {
@@ -92,10 +105,12 @@ int main(int argc, char **argv)
         if (is("publish-late"))
             sleep(1);
         publish(name, argc > 3 ? atoi(argv[3]) : 1);
-    } else if (is("look-up") || is("look-up-late")) {
+    } else if (is("look-up") || is("look-up-late") || is("look-up-near") || is("look-up-far")) {
         if (is("look-up-late"))
             sleep(1);
         look_up(name);
+    } else if (is("look-up-refused")) {
+        look_up_refused(name);
     } else if (is("ends")) {
         ends(name);
     } else if (is("absent")) {
@@ -103,6 +118,7 @@ int main(int argc, char **argv)
         CHECK(shmemx_port_lookup(name, 30, port) == -1);
     } else if (is("hold")) {
         REQUIRE(shmemx_port_open(port) == 0 && shmemx_port_publish(name, port) == 0);
+        printf("process %d has ", getpid());
         say("published");
         for (;;)
             pause();

@@ -6,6 +6,7 @@ mod hang;
 mod local_members;
 mod meet;
 mod messages;
+mod names;
 mod settings;
 mod spawn;
 mod status;
@@ -174,6 +175,7 @@ fn main() {
     status::add(&mut suite);
     meet::add(&mut suite);
     messages::add(&mut suite);
+    names::add(&mut suite);
     settings::add(&mut suite);
     spawn::add(&mut suite);
     suite.run();

@@ -13,9 +13,9 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 /// Jobs that do nothing for so long hang.
-const WATCHDOG: Duration = Duration::from_secs(120);
+pub(crate) const WATCHDOG: Duration = Duration::from_secs(120);
 /// Time for a job to start and to connect.
-const START: Duration = Duration::from_secs(60);
+pub(crate) const START: Duration = Duration::from_secs(60);
 
 /// Seconds within which the library shall notice that a host is gone.
 const TIMEOUT: &str = "4";
@@ -32,11 +32,45 @@ pub(crate) enum By {
     Launcher(Launcher, Placement),
 }
 
+impl By {
+    /// Starts a job of so many PEs.
+    pub(crate) fn start(
+        self,
+        setting: &Setting,
+        cluster: &mut TestCluster,
+        pes: usize,
+        job: &Job,
+    ) -> Result<Process> {
+        let oshrun = setting.prefix.bin("oshrun");
+        let oshrun = [&oshrun.to_string_lossy(), "-n", &pes.to_string()].map(str::to_owned);
+        match self {
+            Self::Launcher(launcher, place) => {
+                cluster.command(Launch { launcher, place }, job)?.spawn()
+            }
+            Self::Oshrun(host) => cluster.command_on(host, &oshrun, job).spawn(),
+            Self::Hosts(hosts) => {
+                let over = [
+                    "--launcher",
+                    "hydra",
+                    "--hosts",
+                    hosts,
+                    "--launch-agent",
+                    AGENT,
+                ];
+                let over = over.map(str::to_owned);
+                let words = [&oshrun[..1], &over].concat();
+                cluster.command_on("a", &words, job).spawn()
+            }
+            Self::Itself(host) => cluster.command_on(host, &[], job).spawn(),
+        }
+    }
+}
+
 /// What starts a job, its number of PEs, and how it behaves.
 pub(crate) type Side = (By, usize, &'static str);
 
-const A: By = By::Oshrun("a");
-const B: By = By::Oshrun("b");
+pub(crate) const A: By = By::Oshrun("a");
+pub(crate) const B: By = By::Oshrun("b");
 
 pub(crate) const fn over_two(launcher: Launcher) -> By {
     let place = Placement {
@@ -295,28 +329,7 @@ impl<'s> Meeting<'s> {
         let job = env
             .iter()
             .fold(job, |job, (name, value)| job.env(name, value));
-        let oshrun = self.setting.prefix.bin("oshrun");
-        let oshrun = [&oshrun.to_string_lossy(), "-n", &pes.to_string()].map(str::to_owned);
-        match by {
-            By::Launcher(launcher, place) => {
-                cluster.command(Launch { launcher, place }, &job)?.spawn()
-            }
-            By::Oshrun(host) => cluster.command_on(host, &oshrun, &job).spawn(),
-            By::Hosts(hosts) => {
-                let over = [
-                    "--launcher",
-                    "hydra",
-                    "--hosts",
-                    hosts,
-                    "--launch-agent",
-                    AGENT,
-                ];
-                let over = over.map(str::to_owned);
-                let words = [&oshrun[..1], &over].concat();
-                cluster.command_on("a", &words, &job).spawn()
-            }
-            By::Itself(host) => cluster.command_on(host, &[], &job).spawn(),
-        }
+        by.start(self.setting, cluster, pes, &job)
     }
 
     /// Runs both jobs to their ends.
