@@ -12,7 +12,8 @@ enum {
     LARGEST = 64 << 20, /* bytes */
     STRIDE = 2,         /* of packed elements */
     OFFERED = 4 << 20,  /* bytes of a non-blocking put */
-    ASLEEP = 3000,      /* microseconds after which the library's worker sleeps */
+    SETTLED = 2000,     /* nanoseconds after which the library's worker polls again */
+    ASLEEP = 3000,      /* microseconds after which it sleeps */
 };
 
 static char *heap, *local;
@@ -215,6 +216,30 @@ static void ours_iget(long count)
         shmem_long_iget((long *)local, (const long *)heap, 1, STRIDE, LONGS, 0);
 }
 
+/* Hand-overs are timed one by one, and their median counts: one interrupt takes longer than all of them. */
+enum { HAND_OVERS = 8, WARMING = 100 };
+static double times[HAND_OVERS];
+static double clock_ns; /* between two readings of the clock */
+
+static void find_clock_ns(void)
+{
+    clock_ns = 1e9;
+    for (int i = 0; i < 1000; i++) {
+        const double start = now_ns(), took = now_ns() - start;
+        clock_ns = took < clock_ns ? took : clock_ns;
+    }
+}
+
+static void hand_over(long count, void (*one)(long))
+{
+    const double begin = now_ns(), before = untimed;
+    for (long i = 0; i < count; i++)
+        one(i);
+    qsort(times, (size_t)count, sizeof *times, ascending);
+    const double median = (times[count / 2] + times[(count - 1) / 2]) / 2 - clock_ns;
+    untimed = before + (now_ns() - begin) - (double)count * median;
+}
+
 /* The first byte that the other thread writes. */
 static void await_first_byte(char value)
 {
@@ -230,19 +255,25 @@ static void write_mark(int part)
         __atomic_store_n(heap, mark, __ATOMIC_RELEASE);
 }
 
+static void spin_ns(double ns)
+{
+    const double begin = now_ns();
+    while (now_ns() - begin < ns)
+        ;
+}
+
 /* The library's worker polls for a while after its last chunk, and then sleeps. */
 static void prepare(int is_awake)
 {
-    const double start = now_ns();
     local[0] = ++mark;
     if (is_awake) {
         heap[0] = (char)(mark + 1);
         shmem_putmem_nbi(heap + OFFERED, local + OFFERED, OFFERED, 0);
         shmem_quiet();
+        spin_ns(SETTLED);
     } else {
         sleep_us(ASLEEP);
     }
-    untimed += now_ns() - start;
 }
 
 static void quiet_untimed(void)
@@ -253,63 +284,137 @@ static void quiet_untimed(void)
 }
 
 /* Until the worker has written the first byte. */
-static void start(int is_awake, long count)
+static void start(int is_awake, long i)
 {
-    for (long i = 0; i < count; i++) {
-        prepare(is_awake);
-        shmem_putmem_nbi(heap, local, OFFERED, 0);
-        await_first_byte(mark);
-        quiet_untimed();
-    }
+    prepare(is_awake);
+    const double begin = now_ns();
+    shmem_putmem_nbi(heap, local, OFFERED, 0);
+    await_first_byte(mark);
+    times[i] = now_ns() - begin;
+    shmem_quiet();
 }
 
 /* Until the call has returned. */
-static void call(int is_awake, long count)
+static void call(int is_awake, long i)
 {
-    for (long i = 0; i < count; i++) {
-        prepare(is_awake);
-        shmem_putmem_nbi(heap, local, OFFERED, 0);
-        quiet_untimed();
-    }
+    prepare(is_awake);
+    const double begin = now_ns();
+    shmem_putmem_nbi(heap, local, OFFERED, 0);
+    times[i] = now_ns() - begin;
+    shmem_quiet();
 }
 
-static void start_awake(long count) { start(1, count); }
-static void start_asleep(long count) { start(0, count); }
-static void call_awake(long count) { call(1, count); }
-static void call_asleep(long count) { call(0, count); }
+static void one_start_awake(long i) { start(1, i); }
+static void one_start_asleep(long i) { start(0, i); }
+static void one_call_awake(long i) { call(1, i); }
+static void one_call_asleep(long i) { call(0, i); }
+
+static void start_awake(long count) { hand_over(count, one_start_awake); }
+static void start_asleep(long count) { hand_over(count, one_start_asleep); }
+static void call_awake(long count) { hand_over(count, one_call_awake); }
+static void call_asleep(long count) { hand_over(count, one_call_asleep); }
 
 /* The same by a thread that polls a word, and by one that sleeps in a semaphore. */
+static void one_bare_awake(long i)
+{
+    mark++;
+    spin_ns(SETTLED);
+    const double begin = now_ns();
+    begin_both(write_mark);
+    await_first_byte(mark);
+    times[i] = now_ns() - begin;
+    end_both();
+}
+
 static void bare_awake(long count)
 {
     wake_helper();
-    for (long i = 0; i < count; i++) {
-        mark++;
-        begin_both(write_mark);
-        await_first_byte(mark);
-        const double start = now_ns();
-        end_both();
-        untimed += now_ns() - start;
-    }
+    hand_over(count, one_bare_awake);
     let_helper_sleep();
 }
 
-static void bare_asleep(long count)
+static void one_bare_asleep(long i)
 {
-    for (long i = 0; i < count; i++) {
-        double start = now_ns();
-        sleep_us(ASLEEP);
-        mark++;
-        atomic_store(&helper.ends, 0);
-        begin_both(write_mark);
-        untimed += now_ns() - start;
-        sem_post(&helper.order);
-        await_first_byte(mark);
-        start = now_ns();
-        end_both();
-        untimed += now_ns() - start;
-        let_helper_sleep();
+    sleep_us(ASLEEP);
+    mark++;
+    atomic_store(&helper.ends, 0);
+    begin_both(write_mark);
+    const double begin = now_ns();
+    sem_post(&helper.order);
+    await_first_byte(mark);
+    times[i] = now_ns() - begin;
+    end_both();
+    let_helper_sleep();
+}
+
+static void bare_asleep(long count) { hand_over(count, one_bare_asleep); }
+
+/* The least that a hand-over and its first byte take: a line that comes to the other core, and one that comes back. */
+static struct {
+    _Alignas(128) atomic_int there;
+    _Alignas(128) atomic_int back;
+} lines;
+
+static void answer(int part)
+{
+    int seen = 0;
+    while (part == 1 && seen >= 0) {
+        const int there = atomic_load_explicit(&lines.there, memory_order_acquire);
+        if (there != seen)
+            atomic_store_explicit(&lines.back, seen = there, memory_order_release);
     }
 }
+
+static void send(int number)
+{
+    atomic_store_explicit(&lines.there, number, memory_order_release);
+    while (atomic_load_explicit(&lines.back, memory_order_acquire) != number)
+        ;
+}
+
+static void one_ping(long i)
+{
+    spin_ns(SETTLED);
+    const double begin = now_ns();
+    send((int)i + 1);
+    times[i] = now_ns() - begin;
+}
+
+static void pings(long count)
+{
+    wake_helper();
+    lines.there = lines.back = 0;
+    begin_both(answer);
+    const double start = now_ns();
+    for (int i = 0; i < WARMING; i++)
+        send(HAND_OVERS + 1 + i);
+    untimed += now_ns() - start;
+    hand_over(count, one_ping);
+    send(-1);
+    end_both();
+    let_helper_sleep();
+}
+
+/* Short puts, which the calling thread makes, while the worker sleeps or polls. Both are of one process: those of two differ by what
+ * pages they have. */
+static void short_puts(int is_awake, long count)
+{
+    enum { WARM = 4 };
+    const double start = now_ns();
+    if (is_awake)
+        spin_ns(1e3 * ASLEEP);
+    shmem_putmem_nbi(heap + OFFERED, local + OFFERED, OFFERED, 0);
+    shmem_quiet();
+    spin_ns(is_awake ? SETTLED : 1e3 * ASLEEP);
+    for (int i = 0; i < WARM; i++)
+        shmem_putmem(heap, local, series->bytes, 0);
+    untimed += now_ns() - start;
+    for (long i = 0; i < count; i++)
+        shmem_putmem(heap, local, series->bytes, 0);
+}
+
+static void puts_asleep(long count) { short_puts(0, count); }
+static void puts_awake(long count) { short_puts(1, count); }
 
 /* A loop that lives in the second-level cache, for about as long as a put takes. */
 static void sweep(long times)
@@ -371,6 +476,9 @@ static void sweeps_after(long count)
     {"one/get/" #mib "MiB", alone_get, ours_get, count, 0, (size_t)mib << 20}, \
     {"two/put/" #mib "MiB", both_put, ours_put, count, 0, (size_t)mib << 20},  \
     {"two/get/" #mib "MiB", both_get, ours_get, count, 0, (size_t)mib << 20}
+/* So few that the worker polls until the last one. */
+#define SHORT_PUTS(kib, count)                                                  \
+    {"idle/put/" #kib "KiB", puts_asleep, puts_awake, count, 0, (size_t)kib << 10}
 #define PACKED(name)                                                             \
     {"one/" #name, alone_##name, ours_##name, 4, 0, 8 << 20},                    \
     {"two/" #name, both_##name, ours_##name, 4, 0, 8 << 20}
@@ -381,10 +489,14 @@ static const struct series all[] = {
     SIZES(64, 1),
     PACKED(iput),
     PACKED(iget),
-    {"call/awake", bare_awake, call_awake, 8, 0, 0},
-    {"call/asleep", bare_asleep, call_asleep, 8, 0, 0},
-    {"start/awake", bare_awake, start_awake, 8, 0, 0},
-    {"start/asleep", bare_asleep, start_asleep, 8, 0, 0},
+    {"call/awake", bare_awake, call_awake, HAND_OVERS, 0, 0},
+    {"call/asleep", bare_asleep, call_asleep, HAND_OVERS, 0, 0},
+    {"start/awake", bare_awake, start_awake, HAND_OVERS, 0, 0},
+    {"start/asleep", bare_asleep, start_asleep, HAND_OVERS, 0, 0},
+    {"line/awake", pings, start_awake, HAND_OVERS, 0, 0},
+    SHORT_PUTS(4, 64),
+    SHORT_PUTS(16, 32),
+    SHORT_PUTS(64, 8),
     {"caches/beside", sweeps_alone, sweeps_beside, 4, 0, 0},
     {"caches/after", sweeps_alone, sweeps_after, 4, 0, 0},
 };
@@ -392,6 +504,7 @@ static const struct series all[] = {
 int main(void)
 {
     shmem_init();
+    find_clock_ns();
     const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     cached_bytes = cache > 0 ? (size_t)cache / 2 : 128 << 10;
     cached = aligned_alloc(4096, (cached_bytes + 4095) / 4096 * 4096);

@@ -18,5 +18,5 @@ mod watch;
 pub use backoff::{Backoff, Limits, Spins, Step};
 pub use lifeline::{Lifeline, Wait};
 pub use offer::{Core, Scheduler};
-pub use prefetch::prefetch_for_write;
+pub use prefetch::{prefetch_for_read, prefetch_for_write};
 pub use watch::watch;

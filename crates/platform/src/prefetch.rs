@@ -18,3 +18,20 @@ pub fn prefetch_for_write(at: *const u8) {
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = at;
 }
+
+/// Fetches the cache line at an address, to be read soon. The address need not be valid.
+#[inline(always)]
+pub fn prefetch_for_read(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: changes no memory and no register, and faults at no address.
+    unsafe {
+        std::arch::asm!("prefetcht0 [{}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = at;
+}

@@ -70,11 +70,24 @@ impl<C: Counter> Chunks<C> {
         self.taken.store(u64::from(count) << 32);
     }
 
+    /// How many chunks there are. Called by a thread that has one.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        (self.taken.load() >> 32) as u32
+    }
+
     /// Whether there is a chunk to take.
     #[inline]
     pub fn remain(&self) -> bool {
+        self.next().is_some()
+    }
+
+    /// The number of the chunk that is taken next.
+    #[inline]
+    pub fn next(&self) -> Option<u32> {
         let taken = self.taken.load();
-        (taken as u32) < (taken >> 32) as u32
+        let next = taken as u32;
+        (next < (taken >> 32) as u32).then_some(next)
     }
 
     /// Takes a chunk; its number.

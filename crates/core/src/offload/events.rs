@@ -50,7 +50,19 @@ const POST: u32 = 1 << 12;
 /// Posts an event: `wanted` threads that sleep, or are about to, look for chunks. After the chunks were offered.
 #[inline]
 pub fn post(events: &impl EventWord, wanted: u32) {
-    let sleepers = events.add(POST) % POST;
+    let sleepers = count(events);
+    wake(events, wanted, sleepers);
+}
+
+/// The first half of [`post`], which threads that poll see; how many threads sleep or are about to.
+#[inline]
+pub fn count(events: &impl EventWord) -> u32 {
+    events.add(POST) % POST
+}
+
+/// The second half of [`post`], which calls the system if there are `sleepers`.
+#[inline]
+pub fn wake(events: &impl EventWord, wanted: u32, sleepers: u32) {
     if sleepers > 0 {
         events.wake(wanted.min(sleepers));
     }

@@ -256,7 +256,7 @@ fn work() {
     loop {
         help_while(|| true, polls);
         let begin = Instant::now();
-        events::wait(&ENGINE.events, None, || ENGINE.has_chunks());
+        events::wait(ENGINE.events(), None, || ENGINE.has_chunks());
         polls = next_polls(polls, polls + begin.elapsed());
     }
 }
@@ -302,7 +302,7 @@ fn help_while(free: impl Fn() -> bool, polls: Duration) -> u32 {
 
     let mut taken = 0;
     loop {
-        let posts = events::posts(&ENGINE.events);
+        let posts = events::posts(ENGINE.events());
         while ENGINE.help() {
             taken += 1;
             if !free() {
@@ -310,7 +310,7 @@ fn help_while(free: impl Fn() -> bool, polls: Duration) -> u32 {
             }
         }
         let since = Instant::now();
-        while !events::come(&ENGINE.events, posts, POLLS) {
+        while !events::come(ENGINE.events(), posts, POLLS) {
             let idle = since.elapsed();
             if !free() || idle > polls {
                 return taken;
@@ -346,7 +346,7 @@ pub(super) fn lend_with(free: &dyn Fn() -> bool, times: &IdleTimes) -> u32 {
         }
         if free() {
             let is_needed = || ENGINE.has_chunks() || !free();
-            events::wait(&ENGINE.events, Some(pause), is_needed);
+            events::wait(ENGINE.events(), Some(pause), is_needed);
         }
     }
     taken

@@ -261,6 +261,7 @@ pub unsafe fn queue(
     if !may_queue(bytes) || dest.addr().abs_diff(source.addr()) < bytes {
         return false;
     }
+    ENGINE.pending.prepare();
     // A signal may have a sleeper, whom a device does not wake.
     if signal.is_none()
         && let Some(device) = ENGINE.device.queue()
@@ -276,19 +277,15 @@ pub unsafe fn queue(
     if helpers == 0 {
         return false;
     }
-    let cut = Cut::new(dest.addr(), bytes, helpers);
-    let copy = QueuedCopy {
-        dest,
-        source,
-        cut,
-        signal,
-        is_watched: false,
-    };
-    // SAFETY: the caller promises the arrays until the copy is complete.
-    if u32::try_from(cut.count()).is_err() || !unsafe { ENGINE.pending.begin(owner, copy) } {
+    let copy = QueuedCopy::new(dest, source, bytes, helpers);
+    let Ok(chunks) = u32::try_from(copy.count()) else {
         return false;
-    }
-    ENGINE.post(cut.count() as u32);
+    };
+    // SAFETY: the caller promises the arrays until the copy is complete, and the signal.
+    let Some(sleepers) = (unsafe { ENGINE.pending.begin(owner, copy, chunks, signal) }) else {
+        return false;
+    };
+    ENGINE.wake(chunks, sleepers);
     // Its pages have been copied before if they are moved now.
     kernel::copied_in_chunks(dest, source, bytes);
     true
@@ -354,7 +351,6 @@ pub fn report() -> Report {
 struct Engine {
     calls: [Slot; CALLS],
     pending: Pending,
-    events: AtomicU32,
     helpers: Helpers,
     trust: Trust,
     device: Device,
@@ -365,11 +361,16 @@ impl Engine {
         Self {
             calls: [const { Slot::empty() }; CALLS],
             pending: Pending::none(),
-            events: AtomicU32::new(0),
             helpers: Helpers::none(),
             trust: Trust::new(),
             device: Device::none(),
         }
+    }
+
+    /// Where idle helpers wait for chunks.
+    #[inline]
+    fn events(&self) -> &AtomicU32 {
+        self.pending.events()
     }
 
     /// How many threads would help now.
@@ -383,7 +384,14 @@ impl Engine {
     /// Asks for as many helpers as there are chunks, which were offered before.
     #[inline]
     fn post(&'static self, chunks: u32) {
-        events::post(&self.events, chunks);
+        let sleepers = events::count(self.events());
+        self.wake(chunks, sleepers);
+    }
+
+    /// Wakes as many helpers as there are chunks; so many `sleepers` were there when these were posted.
+    #[inline]
+    fn wake(&'static self, chunks: u32, sleepers: u32) {
+        events::wake(self.events(), chunks, sleepers);
         if self.helpers.pools.any() {
             self.helpers.pools.ask(chunks, || ENGINE.help());
         }

@@ -173,7 +173,7 @@ fn end_all() {
 /// Lets all threads go on.
 fn end_waits() {
     REGIONS.fetch_add(1, Ordering::AcqRel);
-    events::post(&ENGINE.events, u32::MAX);
+    events::post(ENGINE.events(), u32::MAX);
 }
 
 unsafe extern "C" fn parallel_begin(
@@ -286,7 +286,7 @@ unsafe extern "C" fn sync_region_wait(
     // No thread comes to the next barrier before all have come to this one.
     let all = of(word).next_multiple_of(size);
     if of(word) == all {
-        events::post(&ENGINE.events, u32::MAX);
+        events::post(ENGINE.events(), u32::MAX);
         return;
     }
     if HAS_TASKS.load(Ordering::Acquire) {

@@ -1,10 +1,13 @@
 //! The copies that go on after their calls: which context's and which PE's they are.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use ferroshmem_platform::prefetch_for_write;
+
 use super::dsa::{DeviceCopy, Progress};
-use super::transfer::{QueuedCopy, Slot};
+use super::events;
+use super::transfer::{LINE, QueuedCopy, Signal, Slot};
 use super::watch::Source;
 use crate::failure::fatal::fatal;
 use crate::hooks;
@@ -83,23 +86,54 @@ impl Pending {
         self.any.load(Ordering::Relaxed)
     }
 
-    /// Begins a copy; false: there is no room.
+    /// The counter of events on which helpers wait for chunks.
+    #[inline]
+    pub(super) fn events(&self) -> &AtomicU32 {
+        &self.slots[0].events
+    }
+
+    /// Fetches the lines that the next copy writes, if it is the only one.
+    #[inline]
+    pub(super) fn prepare(&self) {
+        if self.any() {
+            return;
+        }
+        self.slots[0].fetch();
+        // All at once: the last transfer has driven them from the first cache.
+        let entries = std::ptr::from_ref(&self.entries).cast::<u8>();
+        for at in (0..size_of::<Entry>() + LINE).step_by(LINE) {
+            prefetch_for_write(entries.wrapping_add(at));
+        }
+    }
+
+    /// Begins a copy of `count` chunks, which `signal` follows, and counts the event; how many helpers sleep. None: there is no room.
     ///
     /// # Safety
-    /// The arrays stay as they are until the copy is complete.
-    pub(super) unsafe fn begin(&self, owner: Owner, mut copy: QueuedCopy) -> bool {
+    /// The arrays stay as they are until the copy is complete, and the signal.
+    pub(super) unsafe fn begin(
+        &self,
+        owner: Owner,
+        mut copy: QueuedCopy,
+        count: u32,
+        signal: Option<Signal>,
+    ) -> Option<u32> {
         let begun = owner.putting;
-        let source = begun.and_then(|name| Source::of(name, copy.source, copy.bytes()));
-        copy.is_watched = source.is_some();
-        let steps = copy.steps();
-        self.enter(|at| {
-            // SAFETY: the slot has no entry, so this thread has it; the caller promises the arrays.
-            unsafe { self.slots[at].offer_copy(copy) };
+        let source = begun.and_then(|name| Source::of(name, copy.source(), copy.bytes()));
+        if source.is_some() {
+            copy.watch();
+        }
+        let entry = || {
+            let steps = count + u32::from(signal.is_some());
             Some(Entry {
                 owner,
                 by: By::Threads { steps },
                 source,
             })
+        };
+        self.enter(entry, |slot| {
+            // SAFETY: the slot had no entry, so this thread has it; the caller promises the arrays.
+            unsafe { slot.offer_copy(copy, count, signal) };
+            events::count(self.events())
         })
     }
 
@@ -109,27 +143,36 @@ impl Pending {
         owner: Owner,
         begin: impl FnOnce() -> Option<DeviceCopy>,
     ) -> bool {
-        self.enter(|_| {
+        let entry = || {
             Some(Entry {
                 owner,
                 by: By::Device(Box::new(begin()?)),
                 source: None,
             })
-        })
+        };
+        self.enter(entry, |_| ()).is_some()
     }
 
-    /// Enters what `entry` makes for a slot; false: nothing, or there is no room.
-    fn enter(&self, entry: impl FnOnce(usize) -> Option<Entry>) -> bool {
+    /// Enters what `entry` makes, and does `offer` with its slot; None: it makes nothing, or there is no room.
+    #[inline]
+    fn enter<R>(
+        &self,
+        entry: impl FnOnce() -> Option<Entry>,
+        offer: impl FnOnce(&Slot) -> R,
+    ) -> Option<R> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        self.drop_complete(&mut entries, false);
-        let Some(at) = entries.iter().position(Option::is_none) else {
-            return false;
-        };
-        entries[at] = entry(at);
-        if entries[at].is_some() && !self.any() {
+        if self.any() {
+            self.drop_complete(&mut entries, false);
+        }
+        let at = entries.iter().position(Option::is_none)?;
+        let entry = entry()?;
+        // At first, and in one go: helpers begin sooner, and those that poll take the slot's line away.
+        let offered = offer(&self.slots[at]);
+        entries[at] = Some(entry);
+        if !self.any() {
             self.set_any(true);
         }
-        entries[at].is_some()
+        Some(offered)
     }
 
     /// Whether copies of an owner are under way.

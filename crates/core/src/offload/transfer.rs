@@ -3,7 +3,9 @@
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use ferroshmem_platform::{prefetch_for_read, prefetch_for_write};
 
 use super::chunks::Chunks;
 use super::watch;
@@ -12,7 +14,7 @@ use crate::kernel;
 use crate::wait::signals;
 
 /// Bytes of a cache line: a chunk's destination begins with one, so that no two threads write the same.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// Bytes of a chunk of a large copy: it takes about ten microseconds, which a thread that waits for another's chunk
 /// waits at most, and in which a thread comes back to the program.
@@ -65,13 +67,21 @@ impl Cut {
 /// A copy that goes on when its call has returned.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueuedCopy {
-    pub dest: *mut u8,
-    pub source: *const u8,
-    pub cut: Cut,
-    /// What the thread does that finishes the last chunk.
-    pub signal: Option<Signal>,
+    dest: *mut u8,
+    source: *const u8,
+    shape: Shape,
+}
+
+/// What a slot says of a copy beside the two addresses. It is short: a slot has one line for all of it.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    bytes: usize,
+    /// Bytes of a chunk.
+    chunk: u32,
     /// Whether the source may be gone ([`watch`]).
-    pub is_watched: bool,
+    is_watched: bool,
+    /// Whether the thread that finishes the last chunk updates a signal.
+    is_signalled: bool,
 }
 
 /// The update of a signal, after the data.
@@ -101,9 +111,51 @@ impl Signal {
 }
 
 impl QueuedCopy {
+    /// Copies `bytes` bytes, for `threads` threads.
+    pub(super) fn new(dest: *mut u8, source: *const u8, bytes: usize, threads: usize) -> Self {
+        let cut = Cut::new(dest.addr(), bytes, threads);
+        let shape = Shape {
+            bytes,
+            chunk: cut.chunk as u32,
+            is_watched: false,
+            is_signalled: false,
+        };
+        Self {
+            dest,
+            source,
+            shape,
+        }
+    }
+
+    /// The source may be gone.
+    pub(super) fn watch(&mut self) {
+        self.shape.is_watched = true;
+    }
+
+    pub(super) fn source(&self) -> *const u8 {
+        self.source
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.shape.bytes
+    }
+
+    /// Number of chunks.
+    pub(super) fn count(&self) -> usize {
+        self.cut().count()
+    }
+
+    fn cut(&self) -> Cut {
+        Cut::of_chunks(
+            self.dest.addr(),
+            self.shape.bytes,
+            self.shape.chunk as usize,
+        )
+    }
+
     fn do_chunk(&self, number: usize) {
-        let range = self.cut.range(number);
-        if self.is_watched {
+        let range = self.cut().range(number);
+        if self.shape.is_watched {
             let from = self.source.addr() + range.start;
             // SAFETY: `dest` is promised as below.
             unsafe { watch::read(self.dest.add(range.start), from, range.len()) };
@@ -114,17 +166,8 @@ impl QueuedCopy {
         // part of them; they do not overlap.
         unsafe {
             let (to, from) = (self.dest.add(range.start), self.source.add(range.start));
-            kernel::copy_chunk(to, from, range.len(), self.cut.bytes);
+            kernel::copy_chunk(to, from, range.len(), self.shape.bytes);
         }
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.cut.bytes
-    }
-
-    /// How many times `Chunks::finish` is called until all is done.
-    pub(super) fn steps(&self) -> u32 {
-        self.cut.count() as u32 + u32::from(self.signal.is_some())
     }
 }
 
@@ -133,18 +176,27 @@ enum What {
     Nothing,
     /// Each chunk is a call, in which other threads take part as long as the call lasts that offers it.
     Calls(*const (dyn Fn(usize) + Sync)),
-    Copy(QueuedCopy),
+    Copy(Shape),
 }
 
-/// Room for a transfer. It has cache lines of its own.
-#[repr(align(128))]
+/// Room for a transfer. It has cache lines of its own: a line that comes from another core takes as long as all else
+/// that a thread does to offer a copy, so all that a copy without signal needs is in the first.
+#[repr(C, align(128))]
 pub(super) struct Slot {
-    is_used: AtomicBool,
     chunks: Chunks,
+    /// Of a copy, dest and source. A thread also reads them before it takes a chunk, to fetch their lines meanwhile.
+    dest: AtomicPtr<u8>,
+    source: AtomicPtr<u8>,
     what: UnsafeCell<What>,
+    /// In one slot alone, the counter of the events: a thread that polls it gets with the same line what the copy in this slot is.
+    pub events: AtomicU32,
+    is_used: AtomicBool,
+    signal: UnsafeCell<Option<Signal>>,
 }
 
-// SAFETY: `what` is written by the thread that has the slot, and read by others, as `Chunks` allows it.
+const _: () = assert!(std::mem::offset_of!(Slot, signal) <= LINE);
+
+// SAFETY: `what` and `signal` are written by the thread that has the slot, and read by others, as `Chunks` allows it.
 unsafe impl Sync for Slot {}
 
 impl fmt::Debug for Slot {
@@ -156,9 +208,13 @@ impl fmt::Debug for Slot {
 impl Slot {
     pub(super) const fn empty() -> Self {
         Self {
-            is_used: AtomicBool::new(false),
             chunks: Chunks::none(),
+            dest: AtomicPtr::new(std::ptr::null_mut()),
+            source: AtomicPtr::new(std::ptr::null_mut()),
             what: UnsafeCell::new(What::Nothing),
+            events: AtomicU32::new(0),
+            is_used: AtomicBool::new(false),
+            signal: UnsafeCell::new(None),
         }
     }
 
@@ -185,14 +241,30 @@ impl Slot {
         self.chunks.offer(count);
     }
 
-    /// Offers a copy.
+    /// Asks for the slot's first line, which another core has written.
+    #[inline]
+    pub(super) fn fetch(&self) {
+        prefetch_for_write(std::ptr::from_ref(self).cast());
+    }
+
+    /// Offers a copy of `count` chunks, which `signal` follows.
     ///
     /// # Safety
-    /// The calling thread has the slot. The arrays stay until all chunks are finished.
-    pub(super) unsafe fn offer_copy(&self, copy: QueuedCopy) {
+    /// The calling thread has the slot. The arrays stay until all chunks are finished, and the signal's update.
+    #[inline]
+    pub(super) unsafe fn offer_copy(&self, copy: QueuedCopy, count: u32, signal: Option<Signal>) {
+        let mut shape = copy.shape;
+        shape.is_signalled = signal.is_some();
+        self.dest.store(copy.dest, Ordering::Relaxed);
+        self.source.store(copy.source.cast_mut(), Ordering::Relaxed);
         // SAFETY: the caller promises that it has the slot, so no chunk is taken or unfinished.
-        unsafe { *self.what.get() = What::Copy(copy) };
-        self.chunks.offer(copy.cut.count() as u32);
+        unsafe {
+            if shape.is_signalled {
+                *self.signal.get() = signal;
+            }
+            *self.what.get() = What::Copy(shape);
+        }
+        self.chunks.offer(count);
     }
 
     /// Whether there is a chunk to take.
@@ -204,6 +276,11 @@ impl Slot {
     /// Takes a chunk and does it; whether there was one.
     #[inline]
     pub(super) fn help(&self) -> bool {
+        match self.chunks.next() {
+            None => return false,
+            Some(0) => self.fetch_ends(),
+            Some(_) => {}
+        }
         let Some(number) = self.chunks.take() else {
             return false;
         };
@@ -212,14 +289,20 @@ impl Slot {
             What::Nothing => {}
             // SAFETY: who offers calls keeps them until all chunks are finished.
             What::Calls(work) => unsafe { (**work)(number as usize) },
-            What::Copy(copy) => {
+            What::Copy(shape) => {
+                let copy = QueuedCopy {
+                    dest: self.dest.load(Ordering::Relaxed),
+                    source: self.source.load(Ordering::Relaxed),
+                    shape: *shape,
+                };
                 copy.do_chunk(number as usize);
-                let (count, signal) = (copy.cut.count() as u32, copy.signal);
+                let (count, is_signalled) = (self.chunks.count(), shape.is_signalled);
                 // With a signal, there is one more step, so the copy stays until it is done.
-                if self.chunks.finish() == count
-                    && let Some(signal) = signal
-                {
-                    signal.update();
+                if self.chunks.finish() == count && is_signalled {
+                    // SAFETY: the step below is not done, so no thread has the slot.
+                    if let Some(signal) = unsafe { *self.signal.get() } {
+                        signal.update();
+                    }
                     self.chunks.finish();
                 }
                 return true;
@@ -227,6 +310,13 @@ impl Slot {
         }
         self.chunks.finish();
         true
+    }
+
+    /// Fetches the first lines of a copy, while a chunk of it is being taken: each comes from another core.
+    #[inline]
+    fn fetch_ends(&self) {
+        prefetch_for_write(self.dest.load(Ordering::Relaxed));
+        prefetch_for_read(self.source.load(Ordering::Relaxed));
     }
 
     /// How many steps are done.

@@ -63,6 +63,8 @@ impl EventWord for ModelEvents {
 
 /// Where it says what the chunks are.
 const WHAT: usize = 2;
+/// Where it says what the signal is.
+const SIGNAL: usize = 3;
 
 /// A place for transfers, whose chunks write to an array.
 struct ModelPlace {
@@ -70,16 +72,26 @@ struct ModelPlace {
     events: ModelEvents,
     /// The array that the chunks write, then what they write.
     cells: Cells,
+    /// Whether a signal follows the chunks: a further step, of the thread that finishes the last one.
+    is_signalled: bool,
+    /// The sum of what the signals added.
+    signals: AtomicU32,
     is_closed: AtomicU32,
 }
 
 impl ModelPlace {
     fn new() -> Self {
+        Self::with_signals(false)
+    }
+
+    fn with_signals(is_signalled: bool) -> Self {
         let counter = || ModelCounter(AtomicU64::new(0));
         Self {
             chunks: Chunks::over(counter(), counter()),
             events: ModelEvents(ModelWord::new()),
             cells: Cells::new(),
+            is_signalled,
+            signals: AtomicU32::new(0),
             is_closed: AtomicU32::new(0),
         }
     }
@@ -89,7 +101,12 @@ impl ModelPlace {
             return false;
         };
         self.cells.write(chunk as usize, self.cells.read(WHAT));
-        self.chunks.finish();
+        let count = self.chunks.count();
+        if self.chunks.finish() == count && self.is_signalled {
+            let value = self.cells.read(SIGNAL);
+            self.signals.fetch_add(value, Ordering::AcqRel);
+            self.chunks.finish();
+        }
         true
     }
 
@@ -107,6 +124,9 @@ impl ModelPlace {
 
     fn offer(&self, what: u32, chunks: u32) {
         self.cells.write(WHAT, what);
+        if self.is_signalled {
+            self.cells.write(SIGNAL, what);
+        }
         self.chunks.offer(chunks);
         events::post(&self.events, chunks);
     }
@@ -114,7 +134,7 @@ impl ModelPlace {
     /// Waits for what helpers have taken, and looks at the result.
     fn complete(&self, what: u32, chunks: u32) {
         while self.help() {}
-        while self.chunks.finished() != chunks {
+        while self.chunks.finished() != chunks + u32::from(self.is_signalled) {
             thread::yield_now();
         }
         for chunk in 0..chunks as usize {
@@ -138,6 +158,31 @@ fn chunks_are_done_once_and_before_their_transfer_is_complete() {
         }
         place.is_closed.store(1, Ordering::Release);
         events::post(&place.events, 1);
+        worker.join().unwrap();
+    });
+}
+
+/// The thread that finishes the last chunk, and no other, adds its transfer's signal, though the place is used again at once.
+#[test]
+fn a_signal_is_of_its_transfer_and_comes_once() {
+    model(2, || {
+        let place = Arc::new(ModelPlace::with_signals(true));
+        let worker = {
+            let place = place.clone();
+            thread::spawn(move || {
+                // As a worker that polls: it may take chunks of both transfers, or of none.
+                for _ in 0..2 {
+                    place.help();
+                }
+            })
+        };
+        let mut sum = 0;
+        for (what, chunks) in [(7, 2), (8, 1)] {
+            place.offer(what, chunks);
+            place.complete(what, chunks);
+            sum += what;
+            assert_eq!(place.signals.load(Ordering::Acquire), sum);
+        }
         worker.join().unwrap();
     });
 }

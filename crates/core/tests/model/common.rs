@@ -78,7 +78,7 @@ impl WaitStrategy for AlwaysSleep {
 
 /// Data written before a synchronisation and read after it: loom reports a race if the
 /// algorithm does not order the two.
-pub(crate) struct Cells([UnsafeCell<u32>; 3]);
+pub(crate) struct Cells([UnsafeCell<u32>; 4]);
 
 // SAFETY: the accesses are ordered by what is tested; loom checks that they are.
 unsafe impl Sync for Cells {}
@@ -87,7 +87,7 @@ unsafe impl Send for Cells {}
 
 impl Cells {
     pub(crate) fn new() -> Self {
-        Self([UnsafeCell::new(0), UnsafeCell::new(0), UnsafeCell::new(0)])
+        Self([(); 4].map(|()| UnsafeCell::new(0)))
     }
 
     pub(crate) fn write(&self, i: usize, value: u32) {
