@@ -154,8 +154,8 @@
  * SHMEM_NAME_DIRECTORY
  *     Folder on a file system that nodes share: shmemx_port_publish names ports there for jobs
  *     of this user on all of them.
- *     value: path of a folder that this user alone can write to; default: names are known on one
- *     node; scope: PE.
+ *     value: absolute path of a folder that this user alone can write to; default: names are
+ *     known on one node; scope: PE.
  *
  * SHMEM_AGGREGATE
  *     How long puts are at most that go to a PE of another node together, where the provider has

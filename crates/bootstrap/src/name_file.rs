@@ -3,8 +3,8 @@
 //! A name is a file of this user alone: the port's text, and the address at which the PE that has published it says a word that
 //! no other one says. The file is written under another name and linked, so that it is complete from the start and replaces no other one.
 //!
-//! A PE that is killed leaves its file. Who reads a file asks at the address; where no process answers, or one says something else, the
-//! file counts as none, and the next that publishes the name replaces it. It is moved away first, and back if it has become another
+//! A PE that is killed leaves its file. A process that reads a file asks at the address; where none answers, or one says something else, the
+//! file counts as none, and the next process that publishes the name replaces it. The file is moved away first, and back if it has become another
 //! one meanwhile. There are no locks: some network file systems have none, or such as other hosts do not see.
 
 use std::ffi::{CStr, CString};

@@ -304,7 +304,7 @@ pub static NAME_DIRECTORY: Variable<Text> = Variable {
     scope: Scope::Pe,
     help: "Folder on a file system that nodes share: shmemx_port_publish names ports there for jobs of this user on all of them.",
     value: Text {
-        accepts: "path of a folder that this user alone can write to",
+        accepts: "absolute path of a folder that this user alone can write to",
         default: None,
         unset: "names are known on one node",
     },
