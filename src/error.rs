@@ -372,9 +372,13 @@ impl Display for OutOfBounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         say_pe(f)?;
         let Self { start, len, array } = self;
+        let (elements, are) = match len {
+            1 => ("element", "is"),
+            _ => ("elements", "are"),
+        };
         write!(
             f,
-            "{len} elements from {start} on are not within an array of {array} elements"
+            "{len} {elements} at index {start} {are} not within an array of length {array}"
         )
     }
 }
@@ -495,7 +499,7 @@ mod tests {
             len: 2,
             array: 4,
         };
-        let said = "2 elements from 3 on are not within an array of 4 elements";
+        let said = "2 elements at index 3 are not within an array of length 4";
         assert_eq!(format!("{error:?}"), said);
         assert_eq!(format!("{:?}", Error::from(error)), said);
     }

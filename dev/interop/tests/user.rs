@@ -88,7 +88,7 @@ fn main(world: &ferroshmem::World) {
         "0 passed; 2 failed",
         "the job of 2 PEs has failed",
         "Team::barrier",
-        "1 elements from 3 on are not within an array of 1 elements",
+        "1 element at index 3 is not within an array of length 1",
     ] {
         ensure!(outcome.stdout.contains(said), "no \"{said}\"\n{outcome}");
     }

@@ -1,4 +1,4 @@
-//! What a PE is given for the variables that hold for the whole job, as PEs tell each other:
+//! What a PE is given for the variables that hold for the whole job, as PEs exchange it:
 //! launchers hand on some variables or none, so the PEs of a job may be given different values.
 
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use super::table::TABLE;
 use super::value::ConfigError;
 use super::variable::{Entry, Scope};
 
-/// Most bytes of a value that PEs tell each other. A longer one is cut, and then means nothing.
+/// Most bytes of a value that PEs exchange. A longer one is cut, and then means nothing.
 const LONGEST: usize = 64;
 
 /// The values of the variables of scope [`Scope::Job`], as they stand in a PE's environment.

@@ -436,7 +436,7 @@ pub static STATUS: Variable<Seconds> = Variable {
     help: "Where another launcher than oshrun starts the PEs: each node shows every so many seconds what its PEs do, if they count calls (SHMEM_COUNTERS). oshrun --hosts sets both by --status.",
     value: Seconds { default: 0 },
 };
-/// After which time without progress the user is told.
+/// The time without progress after which each node shows what its PEs do.
 pub static HANG_HINT: Variable<Seconds> = Variable {
     name: "SHMEM_HANG_HINT",
     alias: None,

@@ -99,7 +99,7 @@ impl HangWatch {
         })
     }
 
-    /// Looks, if that is due: what to tell the next node. `before`: what the node before has told.
+    /// Looks, if that is due: what to send to the next node. `before`: what the node before has sent.
     pub(super) fn look(&self, now: Instant, before: u64) -> Option<u64> {
         let mut state = self.state.lock().unwrap_or_else(|e| e.into_inner());
         if now.saturating_duration_since(state.looked) < PERIOD {
@@ -131,14 +131,13 @@ impl HangWatch {
         if let Some(all) = all {
             self.act(&mut state, all);
         }
-        let told = before.with(own);
-        let told = match before.nodes {
+        let sent = match before.nodes {
             0 => own,
             // Its own number has gone round, and begins anew.
             n if n >= nodes => own,
-            _ => told,
+            _ => before.with(own),
         };
-        Some(told.to_word())
+        Some(sent.to_word())
     }
 
     /// Seconds for which a PE of the node has waited.

@@ -92,7 +92,7 @@ pub(super) struct Outgoing {
     replies: VecDeque<(u32, Vec<u8>)>,
     /// The PE is to learn at once that `executed` has changed.
     owes: bool,
-    /// Request messages of records alone that have been executed since the PE was told last: it is told with an answer.
+    /// Request messages of records alone that have been executed since the last acknowledgement, which an answer carries.
     deferred: u32,
     /// Number of the PE's last request message that has been executed.
     executed: u32,

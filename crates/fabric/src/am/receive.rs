@@ -83,7 +83,7 @@ impl Messenger {
 
     /// A message has been received.
     pub(crate) fn received(&self, shared: &Shared, received: Received) {
-        // SAFETY: libfabric has written the buffer, and one thread alone is told so.
+        // SAFETY: libfabric has written the buffer, and one thread alone has the completion.
         let message = unsafe { self.receives.message(received) };
         let taken = self.messages.receive(&self.port(shared), message);
         // SAFETY: this thread has read the buffer, and does not any more; the buffers live until the endpoint

@@ -252,7 +252,7 @@ impl Connected {
     }
 
     /// Says to the `oshrun` of a job that was met that this one ends, with this status and line.
-    pub(super) fn tell_end(&self, status: u8, line: &str) {
+    pub(super) fn notify_end(&self, status: u8, line: &str) {
         if let Some(met) = self.met.as_ref().filter(|_| self.binds()) {
             // If it has ended, too, it need not know.
             let _ = send(met.peer.as_fd(), [0, status.into(), 0], line, &[]);
@@ -324,7 +324,7 @@ mod tests {
             .agreed
             .store(1, std::sync::atomic::Ordering::Release);
         assert_eq!(theirs.news(false), News::None);
-        mine.tell_end(9, "why");
+        mine.notify_end(9, "why");
         drop(mine);
         assert_eq!(theirs.news(true), ends("why"));
         assert_eq!(theirs.news(true), News::Gone);
@@ -336,12 +336,12 @@ mod tests {
 
         let (mine, theirs, control) = sides();
         let header = control.header();
-        mine.tell_end(9, "before");
+        mine.notify_end(9, "before");
         assert_eq!(theirs.news(false), News::None);
         header.agreed.store(1, Release);
-        mine.tell_end(9, "meanwhile");
+        mine.notify_end(9, "meanwhile");
         header.start_epoch.store(2, Release);
-        mine.tell_end(9, "after");
+        mine.notify_end(9, "after");
         assert_eq!(theirs.news(false), News::None);
         drop(mine);
         assert_eq!(theirs.news(true), News::Over);

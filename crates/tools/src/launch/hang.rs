@@ -1,8 +1,8 @@
 //! Whether a job makes progress.
 //!
 //! Progress is that some PE enters or leaves a collective, or a wait that lasts for more than a millisecond. A job in which
-//! a PE waits for long, and none makes progress meanwhile, is said to hang; a PE that computes for as long is not
-//! told from one that does so for ever, so the report says what each PE does.
+//! a PE waits for long, and none makes progress meanwhile, is said to hang. A PE that computes for as long cannot
+//! be distinguished from one that does so for ever, so the report says what each PE does.
 
 use std::time::{Duration, Instant};
 

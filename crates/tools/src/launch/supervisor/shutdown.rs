@@ -46,7 +46,7 @@ impl Supervisor {
             Some(begun) => begun.hasten(&shutdown),
             None => {
                 for connected in &self.connections {
-                    connected.tell_end(shutdown.status, why);
+                    connected.notify_end(shutdown.status, why);
                     self.jobs.iter().for_each(|job| connected.fail(job.number));
                 }
                 self.shutdown = Some(shutdown);
@@ -74,7 +74,7 @@ impl Supervisor {
         }
         for connected in &self.connections {
             if all.iter().any(|job| connected.is_of(*job)) {
-                connected.tell_end(shutdown.status, why);
+                connected.notify_end(shutdown.status, why);
                 for job in &all {
                     connected.fail(*job);
                 }
