@@ -364,7 +364,7 @@ impl FailureDetector {
     /// Prints why the job ends and what waits for it, once on each node; the line, if it was this PE. At
     /// once: the launcher may end the job in this moment.
     fn report(&self, failure: PeFailure) -> Option<String> {
-        if !fatal::is_first(self.job) {
+        if !fatal::claim_report(self.job) {
             return None;
         }
         let pes = self.job.placement.local_pes();

@@ -30,7 +30,7 @@ pub(crate) fn fatal_in_background(routine: &str, message: impl Display) -> ! {
 
 fn end_job(routine: &str, message: &dyn Display, caller: fn() -> Option<caller::Caller>) -> ! {
     let job = job::joined();
-    let first = job.map_or_else(job::reports_unjoined, is_first);
+    let first = job.map_or_else(job::reports_unjoined, claim_report);
     output::flush();
     if first {
         let mut line = line_of(job, routine, message);
@@ -84,9 +84,9 @@ pub(crate) fn unshare_reports(connection: u32) {
     all.retain(|(number, _)| *number != connection);
 }
 
-/// Whether this PE is the first of its job, and of those that are connected with it, to report a misuse; the
-/// launcher adds no line of its own for a PE that reported. Safe in a signal handler.
-pub(crate) fn is_first(job: &Attachment) -> bool {
+/// Makes this PE the one that reports why its job, and those that are connected with it, end; false if another
+/// has reported. The launcher adds no line of its own for a PE that has called this. Safe in a signal handler.
+pub(crate) fn claim_report(job: &Attachment) -> bool {
     let reported = PeState::Reported as u32;
     let block = job.control.pe_block(job.index);
     block.state.store(reported, Ordering::Release);

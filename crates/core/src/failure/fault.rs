@@ -76,7 +76,7 @@ unsafe fn say(signal: i32, (addr, code): (usize, i32), context: *mut libc::c_voi
     let Some(rt) = runtime::current() else { return };
     // Where all PEs crash at once, one explains.
     if fatal::is_reported(rt.node.job) {
-        fatal::is_first(rt.node.job);
+        let _ = fatal::claim_report(rt.node.job);
         return;
     }
     let mut line = Line {
@@ -96,7 +96,7 @@ unsafe fn say(signal: i32, (addr, code): (usize, i32), context: *mut libc::c_voi
             .and_then(|said| Ok(said || explain(rt, signal, addr, &mut line)?))
             .and_then(|said| Ok(said || explain_connected(rt, signal, addr, &mut line)?))
     };
-    if said.is_ok_and(|said| said) && fatal::is_first(rt.node.job) {
+    if said.is_ok_and(|said| said) && fatal::claim_report(rt.node.job) {
         // SAFETY: write is async-signal-safe; the buffer is live.
         unsafe { libc::write(2, line.bytes.as_ptr().cast(), line.len) };
     }

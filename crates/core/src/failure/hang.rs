@@ -193,8 +193,8 @@ impl HangWatch {
                 ));
             }
             if ends {
-                // PEs that see others end have nothing to add.
-                fatal::is_first(job);
+                // PEs that see others end have nothing to add. If another has reported, that is so already.
+                let _ = fatal::claim_report(job);
             }
             if ends && leads {
                 thread::sleep(OTHERS);
