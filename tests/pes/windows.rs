@@ -114,7 +114,7 @@ fn bounds() -> Result<(), Error> {
         assert_eq!(put, Err(error));
         let begun = window.nonblocking(|pending| pending.put(pe, start, &[1; 11][..len]));
         assert_eq!(begun, Err(error));
-        assert!(error.to_string().contains("10 elements"));
+        assert!(error.to_string().contains("length 10"));
     }
     for start in [10, usize::MAX] {
         let error = OutOfBounds {
