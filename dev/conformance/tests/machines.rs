@@ -26,7 +26,7 @@ const PROGRAMS: &[(&str, &[usize])] = &[
     ("rma_sizes.c", &[2]),
     // Two PEs on each machine do to each other what one on each does.
     ("amo.c", &[4]),
-    ("signal.c", &[2]),
+    ("signal.c", &[]),
     ("ordering.c", &[2]),
     ("reduce.c", &[]),
     ("rma_types.c", &[]),

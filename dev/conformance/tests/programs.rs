@@ -96,14 +96,22 @@ impl Variant {
 
     /// Whether the program takes long for what it may show. The plain `every_prototype` has the same functions
     /// optimised by the other compiler, and a program for each kind of function is compiled in this way. Programs
-    /// that are not about inlined functions take turns with the ways of inlining them: `number` is the program's.
+    /// that are not about inlined functions take turns with the ways of inlining them, and all with ways of running
+    /// that are alike: `number` is the program's.
     fn is_long(&self, program: &str, number: usize) -> bool {
-        let turn = ["gcc-native", "gcc-no-inline", "gcc-o3", "clang-native"];
-        let turn = turn.iter().position(|name| *name == self.name);
+        let is_out = |turns: &[&str]| {
+            let turn = turns.iter().position(|name| *name == self.name);
+            turn.is_some_and(|turn| turn != number % turns.len())
+        };
+        if is_out(&["gcc-slow-path", "gcc-small-heap"])
+            || is_out(&["gcc-workers", "gcc-checked-workers"])
+        {
+            return true;
+        }
         match program {
             "every_prototype" => matches!(self.name, "clang" | "gcc-native"),
             inlined if INLINED.contains(&inlined) => false,
-            _ => turn.is_some_and(|turn| turn % 2 != number % 2),
+            _ => is_out(&["gcc-native", "gcc-no-inline", "gcc-o3", "clang-native"]),
         }
     }
 }
@@ -221,8 +229,9 @@ fn main() {
         for pes in PE_COUNTS {
             let source = source.clone();
             let name = format!("{}::{pes}pe", stem(&source));
-            // Each of these odd numbers, and more PEs than cores, is tried with every other program.
-            let long = [3, 7].get(number % 2) == Some(&pes);
+            // An odd number of PEs, more than cores, and many more: one of these with each program.
+            let turn = [3, 7, 16].iter().position(|turn| *turn == pes);
+            let long = turn.is_some_and(|turn| turn != number % 3);
             let run = move |s: &Setting| {
                 let program = Build::new(&source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
                 Job::new(pes, &program)

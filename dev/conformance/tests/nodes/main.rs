@@ -108,8 +108,8 @@ fn main() {
     let sources = || programs().into_iter().filter(|source| !stays(source));
     for (number, source) in sources().enumerate() {
         let name = stem(&source).to_owned();
-        // Its job takes a minute, and between hosts its functions are those of every_generic.
-        let long = name == "every_prototype";
+        // Their jobs take a minute, and between hosts their functions do what those of programs for each kind do.
+        let long = matches!(name.as_str(), "every_prototype" | "every_generic");
         suite.add_on_cluster(&name, number, long, move |s, pes| job(s, pes, &source, &[]));
     }
     for (number, (name, arguments)) in EXAMPLES.iter().enumerate() {

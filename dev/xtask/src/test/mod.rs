@@ -127,9 +127,9 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     let folder = workspace::target()?.join("test-output");
     let mut ended = scheduler::run(Plan {
         steps,
-        // Twice the cores, as test programs wait for half of their time: of the whole, with one more than
-        // there are cores, a quarter of the processors' time was idle.
-        capacity: 2 * cores,
+        // One more than there are cores, as test programs wait now and then. With twice as many, PEs that poll take
+        // the time of others, and the whole takes longer.
+        capacity: cores + 1,
         folder: folder.clone(),
         wanted: &wanted,
         prefix,
