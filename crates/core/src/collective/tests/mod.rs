@@ -21,7 +21,7 @@ use crate::job::region::RING_BYTES;
 use crate::wait::POLICY;
 
 /// Numbers of members: all small ones, powers of two and their neighbours.
-const SIZES: [usize; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17];
+const SIZES: [usize; 9] = [1, 2, 3, 4, 5, 7, 8, 13, 16];
 /// Bytes around the limits of the algorithms.
 const BYTES: [usize; 10] = [
     0,
