@@ -19,16 +19,21 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 use step::{Outcome, Step, Work};
 
-/// The script that builds the Rust API with sanitizers.
-const RUST_SANITIZERS: &str = "rust-sanitizers";
+/// The script that builds the Rust API with a sanitizer: it compiles all crates for that.
+const RUST_SANITIZERS: &str = "rust-sanitizers.sh";
 
-/// Scripts that run programs under a tool, below `dev/conformance/scripts/`, with the threads that
-/// each uses.
-const SCRIPTS: &[(&str, &str, usize)] = &[
-    (RUST_SANITIZERS, "rust-sanitizers.sh", 1),
-    ("asan", "asan.sh", 2),
-    ("tsan", "tsan.sh", 1),
-    ("valgrind", "valgrind.sh", 1),
+/// The step that runs only if it is asked for by its name, as it takes two minutes of two cores. AddressSanitizer is tried
+/// with C programs in each run.
+const RUST_ASAN: &str = "rust-asan";
+
+/// Scripts that run programs under a tool, below `dev/conformance/scripts/`, with their arguments and the threads
+/// that each uses.
+const SCRIPTS: &[(&str, &str, &[&str], usize)] = &[
+    ("rust-tsan", RUST_SANITIZERS, &["thread"], 1),
+    (RUST_ASAN, RUST_SANITIZERS, &["address"], 1),
+    ("asan", "asan.sh", &[], 2),
+    ("tsan", "tsan.sh", &[], 1),
+    ("valgrind", "valgrind.sh", &[], 1),
 ];
 
 /// Tools whose tests skip themselves: command, and what is then not tested.
@@ -106,6 +111,11 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         choose(&mut steps, &chosen, !patterns.is_empty());
     }
     share(&mut steps)?;
+    if options.step.is_empty()
+        && let Some(step) = steps.iter_mut().find(|step| step.name == RUST_ASAN)
+    {
+        step.work = Work::Skip(format!("takes long; --step {RUST_ASAN} runs it"));
+    }
     if options.quick {
         for step in steps.iter_mut().filter(|s| is_script(&s.name)) {
             step.work = Work::Skip("--quick".to_owned());
@@ -201,14 +211,14 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
         Step::new(EXAMPLES, 2, Work::Run(examples)).resource(DEBUG_FOLDER),
         Step::new("book", 1, book()?).resource(DEBUG_FOLDER),
     ];
-    for (name, script, threads) in SCRIPTS {
+    for (name, script, arguments, threads) in SCRIPTS {
         let path = workspace::root()
             .join("dev/conformance/scripts")
             .join(script);
         let mut command = Command::new(path);
-        command.env(PREFIX_VARIABLE, prefix);
+        command.args(*arguments).env(PREFIX_VARIABLE, prefix);
         let step = Step::new(name, *threads, Work::Run(command)).needs(&[INSTALLATION]);
-        all.push(match *name {
+        all.push(match *script {
             RUST_SANITIZERS => step.resource(UNSTABLE_FOLDER),
             _ => step,
         });
