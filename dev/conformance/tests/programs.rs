@@ -63,6 +63,12 @@ const SHARING: &[&str] = &[
     "threads",
 ];
 
+/// Whether it is the turn of another one of `turns` than `one` with the program of this number.
+fn is_out<T: PartialEq>(turns: &[T], one: &T, number: usize) -> bool {
+    let turn = turns.iter().position(|turn| turn == one);
+    turn.is_some_and(|turn| turn != number % turns.len())
+}
+
 /// Ways of compiling and running beside the plain one.
 struct Variant {
     name: &'static str,
@@ -99,10 +105,7 @@ impl Variant {
     /// that are not about inlined functions take turns with the ways of inlining them, and all with ways of running
     /// that are alike: `number` is the program's.
     fn is_long(&self, program: &str, number: usize) -> bool {
-        let is_out = |turns: &[&str]| {
-            let turn = turns.iter().position(|name| *name == self.name);
-            turn.is_some_and(|turn| turn != number % turns.len())
-        };
+        let is_out = |turns: &[&str]| is_out(turns, &self.name, number);
         if is_out(&["gcc-slow-path", "gcc-small-heap"])
             || is_out(&["gcc-workers", "gcc-checked-workers"])
         {
@@ -230,8 +233,7 @@ fn main() {
             let source = source.clone();
             let name = format!("{}::{pes}pe", stem(&source));
             // An odd number of PEs, more than cores, and many more: one of these with each program.
-            let turn = [3, 7, 16].iter().position(|turn| *turn == pes);
-            let long = turn.is_some_and(|turn| turn != number % 3);
+            let long = is_out(&[3, 7, 16], &pes, number);
             let run = move |s: &Setting| {
                 let program = Build::new(&source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
                 Job::new(pes, &program)

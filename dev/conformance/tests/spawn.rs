@@ -462,11 +462,8 @@ impl Launcher {
             };
             let name = format!("{by}::{way}::{parents}+{children}");
             // Open MPI takes a second for each spawn.
-            if way.ends_with("rounds") && self.name != HYDRA.name {
-                suite.add_long(name, trial);
-            } else {
-                suite.add(name, trial);
-            }
+            let long = way.ends_with("rounds") && self.name != HYDRA.name;
+            suite.add_maybe_long(name, long, trial);
         }
         for (name, way, words) in REFUSED_BY_LAUNCHER {
             // PMIx has messages of any length.

@@ -155,7 +155,7 @@ pub unsafe fn publish(name: &'static str, service: *const c_char, port: *const c
 pub fn publish_port(name: &str, service: &[u8], text: &str) -> Result<(), PortError> {
     let rt = runtime::get(name);
     let folder = rt.node.settings.name_directory.as_deref();
-    let shared = folder.zip(address(rt));
+    let shared = folder.and_then(|folder| Some((folder, address(rt)?)));
     rt.names.publish(service, PortName::parse(text)?, shared)
 }
 

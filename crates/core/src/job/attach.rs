@@ -211,7 +211,7 @@ impl Attachment {
         // set by hand, and name a descriptor of the program's.
         let file = ManuallyDrop::new(unsafe { File::from_raw_fd(*memory) });
         let control = Control::open(&file).map_err(|e| {
-            IS_SILENT.store(!Control::is_first_to_refuse(&file), Ordering::Relaxed);
+            IS_SILENT.store(!Control::claim_refusal(&file), Ordering::Relaxed);
             JoinError::Memory(e)
         })?;
         if pe >= control.n_pes() {

@@ -159,10 +159,11 @@ impl Control {
         Self::map(file, offsets)
     }
 
-    /// Whether this process, which cannot join the job of this memory, is the first to say so; `oshrun` adds no line of its own then.
+    /// Makes this process, which cannot join the job of this memory, the one that says so; false if another has. `oshrun` adds no line
+    /// of its own then.
     #[cold]
     #[inline(never)]
-    pub(super) fn is_first_to_refuse(file: &File) -> bool {
+    pub(super) fn claim_refusal(file: &File) -> bool {
         let mut magic = [0; size_of::<u64>()];
         let is_of_a_job = file
             .read_exact_at(&mut magic, offset_of!(Header, magic) as u64)

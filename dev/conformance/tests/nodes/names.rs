@@ -36,10 +36,8 @@ pub(crate) fn add(suite: &mut Suite) {
     }
     for (name, first, second) in PAIRS {
         let run = move |s: &Setting| Named::new(s)?.meet(&[(first, second)]);
-        match name {
-            "late" | "on-one-host" => suite.add(format!("meet::names::{name}"), run),
-            _ => suite.add_long(format!("meet::names::{name}"), run),
-        }
+        let long = !matches!(name, "late" | "on-one-host");
+        suite.add_maybe_long(format!("meet::names::{name}"), long, run);
     }
     if [Launcher::Hydra, Launcher::OpenMpi]
         .iter()
@@ -192,12 +190,8 @@ fn of_a_host(s: &Setting) -> Result<()> {
     let mut holding = named.start(&mut cluster, (A, 1, "hold"), "name")?;
     holding.wait_for("published", START)?;
     cluster.cluster.kill_host("a")?;
-    named.run(
-        &mut cluster,
-        (B, 1, "look-up-taken"),
-        "which has published the name, does not answer",
-    )?;
     let words = "which has published the name, does not answer";
+    named.run(&mut cluster, (B, 1, "look-up-taken"), words)?;
     named.run(&mut cluster, (B, 1, "taken"), words)?;
     for file in fs::read_dir(&named.folder)? {
         fs::remove_file(file?.path())?;

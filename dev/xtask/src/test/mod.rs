@@ -22,7 +22,7 @@ use step::{Outcome, Step, Work};
 /// The script that builds the Rust API with a sanitizer: it compiles all crates for that.
 const RUST_SANITIZERS: &str = "rust-sanitizers.sh";
 
-/// The step that runs only if it is asked for by its name, as it takes two minutes of two cores. AddressSanitizer is tried
+/// The step that runs only if it is asked for by its name, as it compiles all crates once more. AddressSanitizer is tried
 /// with C programs in each run.
 const RUST_ASAN: &str = "rust-asan";
 
