@@ -27,10 +27,11 @@ pub(crate) fn one_each(list: &str, n: usize) -> Vec<String> {
         std::iter::repeat_n(name, many.parse().unwrap_or(1).clamp(1, n))
     });
     let slots: Vec<_> = slots.collect();
-    let mut hosts: Vec<_> = (0..n).map(|i| slots[i % slots.len()]).collect();
+    let first = |host| slots.iter().position(|slot| slot == host).unwrap_or(0);
+    let mut hosts: Vec<_> = (0..n).map(|i| first(&slots[i % slots.len()])).collect();
     // Neighbours on one host.
-    hosts.sort_by_key(|host| slots.iter().position(|slot| slot == host));
-    hosts.into_iter().map(str::to_owned).collect()
+    hosts.sort_unstable();
+    hosts.into_iter().map(|i| slots[i].to_owned()).collect()
 }
 
 #[cfg(test)]

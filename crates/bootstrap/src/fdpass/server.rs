@@ -1,6 +1,5 @@
 //! The side that has the descriptors.
 
-use std::collections::BTreeSet;
 use std::io::{self, IoSlice, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -82,14 +81,14 @@ impl Server {
             files.len()
         );
         let end = Instant::now() + deadline;
-        let mut awaited: BTreeSet<usize> = ranks.iter().copied().collect();
+        let mut awaited = ranks.to_vec();
         let limit = awaited.len() + SPARE_CONNECTIONS;
         let mut connections: Vec<Connection> = Vec::new();
         while !awaited.is_empty() {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(Error::Absent {
-                    ranks: awaited.into_iter().collect(),
+                    ranks: awaited,
                     seconds: deadline.as_secs_f32(),
                 });
             }
@@ -150,7 +149,7 @@ impl Connection {
     fn read(
         &mut self,
         secret: &Secret,
-        awaited: &mut BTreeSet<usize>,
+        awaited: &mut Vec<usize>,
         files: &[BorrowedFd<'_>],
     ) -> Progress {
         match self.stream.read(&mut self.request[self.len..]) {
@@ -165,7 +164,7 @@ impl Connection {
         if let Some(rank) = awaited.iter().copied().find(|rank| is_of(*rank))
             && self.give(&reply(secret, rank), files).is_ok()
         {
-            awaited.remove(&rank);
+            awaited.retain(|other| *other != rank);
         }
         Progress::Over
     }

@@ -109,8 +109,10 @@ pub fn address(interface: Option<&str>) -> Option<IpAddr> {
         Some(asked) => found.name == asked || found.address.to_string() == asked,
         None => found.up && !found.loopback && !is_link_local(found.address),
     });
-    all.sort_by_key(|found| (!found.routes, found.address.is_ipv6()));
-    all.first().map(|found| found.address)
+    let best = all
+        .iter()
+        .min_by_key(|found| (!found.routes, found.address.is_ipv6()))?;
+    Some(best.address)
 }
 
 /// Whether an address means something together with an interface alone.
@@ -160,11 +162,13 @@ pub fn enumerate(library: &Arc<Library>, config: &Config, all: bool) -> Vec<Cand
                 && known.provider.address == provider.address
         });
         if !known {
-            candidates.push(Candidate { provider, info });
+            // Behind its equals: libfabric names the fastest first.
+            let key = |provider: &Provider| (provider.usable.is_err(), provider.rank);
+            let new = key(&provider);
+            let at = candidates.partition_point(|known| key(&known.provider) <= new);
+            candidates.insert(at, Candidate { provider, info });
         }
     }
-    // Stable: otherwise libfabric's order, which has the fastest first.
-    candidates.sort_by_key(|c| (c.provider.usable.is_err(), c.provider.rank));
     candidates
 }
 

@@ -185,7 +185,7 @@ pub(super) fn find(name: &[u8]) -> Option<&'static Kernel> {
 /// The signatures of this program's kernels, in the order of their names.
 pub(super) fn own() -> Vec<Signature> {
     let mut all: Vec<_> = registered().map(Kernel::signature).collect();
-    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     all
 }
 
