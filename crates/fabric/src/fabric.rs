@@ -538,21 +538,14 @@ impl Fabric {
     }
 
     /// Lets peers [read](Self::get_exposed) memory that is in no segment. None: it must go by another way, since too much is
-    /// exposed, or registering pins memory, which takes longer than to copy it.
+    /// exposed, or the provider refuses to register it.
     ///
     /// # Safety
     /// The memory is readable until it is [withdrawn](Self::withdraw).
     pub unsafe fn expose(&self, base: *const u8, len: usize) -> Option<(Exposure, Exposed)> {
-        let Shared {
-            exposures,
-            endpoint,
-            ..
-        } = self.shared();
-        if endpoint.registers {
-            return None;
-        }
+        let shared = self.shared();
         // SAFETY: the caller promises that the memory is readable until it is withdrawn.
-        unsafe { exposures.add(endpoint, base, len) }
+        unsafe { shared.exposures.add(&shared.buffers, base, len) }
     }
 
     /// No peer reads this any more.

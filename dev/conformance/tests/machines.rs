@@ -28,6 +28,7 @@ const PROGRAMS: &[(&str, &[usize])] = &[
     ("amo.c", &[4]),
     ("signal.c", &[]),
     ("ordering.c", &[2]),
+    ("messages/reads.c", &[2]),
     ("reduce.c", &[]),
     ("rma_types.c", &[]),
     ("memory.c", &[]),
@@ -38,6 +39,7 @@ const PROGRAMS: &[(&str, &[usize])] = &[
     ("contexts.c", &[]),
     ("threads.c", &[]),
     ("teams.c", &[]),
+    ("messages/nodes.c", &[]),
     ("generated/every_prototype.c", &[]),
 ];
 

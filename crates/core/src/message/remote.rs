@@ -14,9 +14,9 @@
 //!
 //! # Long messages
 //!
-//! Where the sender's buffer is symmetric, or where the fabric exposes memory of any kind, the receiver reads the data straight into
-//! its buffer. Else the sender writes them where the receiver's is symmetric, and else they go in fragments, at most a window of
-//! which the receiver has not taken. What a send exposes is withdrawn when the receiver has answered.
+//! Where the sender's buffer is symmetric, or the fabric exposes it, the receiver reads the data straight into its buffer. Else the
+//! sender writes them where the receiver's is symmetric, and else they go in fragments, at most a window of which the receiver has
+//! not taken. What a send exposes is withdrawn when the receiver has answered.
 
 use std::slice;
 

@@ -5,37 +5,51 @@ use std::io;
 use std::ptr;
 use std::sync::Arc;
 
-use super::region::Region;
+use super::region::{Location, Region};
 use crate::Error;
 use crate::endpoint::Endpoint;
 use crate::libfabric;
 use crate::registration::{Cache, Limits, Monitor, Pool, RegionRef, Registrar, Shape, Slot};
 
+/// What this process's operations do with memory.
+const LOCAL: u32 = libfabric::FI_READ | libfabric::FI_WRITE;
+
 /// Registers local memory where the provider needs that.
 #[derive(Clone)]
-pub(crate) struct LocalRegistrar(Arc<Endpoint>);
+pub(crate) struct LocalRegistrar {
+    endpoint: Arc<Endpoint>,
+    /// Peers may read it, too: one registration of the program's memory serves its operations and [`Buffers::expose`].
+    is_readable: bool,
+}
 
 impl Registrar for LocalRegistrar {
     type Region = Region;
 
     fn register(&self, start: usize, len: usize) -> io::Result<Region> {
-        if !self.0.registers {
+        let endpoint = &self.endpoint;
+        if !endpoint.registers {
             return Ok(Region::NONE);
         }
-        let local = libfabric::FI_READ | libfabric::FI_WRITE;
         let base = ptr::with_exposed_provenance(start);
         // SAFETY: pool and work requests keep the memory that they register; the cache sees to it
         // that no operation uses a region whose memory was unmapped.
-        unsafe { Region::for_process(&self.0, base, len, local) }
-            .map_err(|error| io::Error::from_raw_os_error(-error))
+        let result = unsafe {
+            if self.is_readable {
+                Region::with_key(endpoint, base, len, LOCAL | libfabric::FI_REMOTE_READ)
+            } else {
+                Region::for_process(endpoint, base, len, LOCAL)
+            }
+        };
+        result.map_err(|error| io::Error::from_raw_os_error(-error))
     }
 }
 
-/// What keeps local memory registered until an operation is complete.
+/// What keeps local memory registered until operations are complete: this process's, or those of peers.
 #[derive(Default)]
 pub(crate) enum BufferGuard {
     #[default]
     Nothing,
+    Exposed(#[expect(dead_code, reason = "kept, not read")] Region),
     Bounce(#[expect(dead_code, reason = "kept, not read")] Slot<LocalRegistrar>),
     Registered(#[expect(dead_code, reason = "kept, not read")] RegionRef<Region>),
 }
@@ -67,7 +81,10 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     pub(crate) fn new(endpoint: &Arc<Endpoint>, local_pes: usize) -> Result<Buffers, Error> {
-        let registrar = LocalRegistrar(endpoint.clone());
+        let registrar = LocalRegistrar {
+            endpoint: endpoint.clone(),
+            is_readable: false,
+        };
         let shape = Shape {
             slot: 16 << 10,
             slots: 32,
@@ -80,7 +97,11 @@ impl Buffers {
             })?;
         let cache = endpoint.registers.then(|| {
             let limits = Limits::of_machine(local_pes);
-            Cache::new(registrar.clone(), limits, Monitor::of_process())
+            let registrar = LocalRegistrar {
+                is_readable: true,
+                ..registrar.clone()
+            };
+            Cache::new(registrar, limits, Monitor::of_process())
         });
         Ok(Buffers {
             registrar,
@@ -151,5 +172,32 @@ impl Buffers {
             desc: region.desc(),
             guard: BufferGuard::Registered(region),
         })
+    }
+
+    /// Registers the program's memory for peers, which read it, and says what they call it. None: it cannot be registered.
+    ///
+    /// # Safety
+    /// The `len` bytes at `base` are readable until the guard is dropped.
+    pub(crate) unsafe fn expose(
+        &self,
+        base: *const u8,
+        len: usize,
+    ) -> Option<(BufferGuard, Location)> {
+        let endpoint = &self.registrar.endpoint;
+        let Some(cache) = &self.cache else {
+            let access = LOCAL | libfabric::FI_REMOTE_READ;
+            // SAFETY: the caller promises that the memory is readable for as long as the region.
+            let region = unsafe { Region::with_key(endpoint, base, len, access) }.ok()?;
+            let address = endpoint.address_of(base);
+            let key = region.key();
+            return Some((BufferGuard::Exposed(region), Location { address, key }));
+        };
+        let region = cache.acquire(base.expose_provenance(), len).ok()?;
+        // The region begins with the page.
+        let start = ptr::with_exposed_provenance(region.start());
+        let before = base.addr() - region.start();
+        let address = endpoint.address_of(start) + before as u64;
+        let key = region.key();
+        Some((BufferGuard::Registered(region), Location { address, key }))
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use super::region::{Location, Region};
-use crate::endpoint::Endpoint;
+use super::buffers::{BufferGuard, Buffers};
+use super::region::Location;
 use crate::lock::lock;
 
 /// Regions at a time: a bound on what the provider keeps.
@@ -28,7 +28,7 @@ pub(crate) struct Exposures(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
-    regions: Vec<Option<Region>>,
+    regions: Vec<BufferGuard>,
     free: Vec<u32>,
 }
 
@@ -39,7 +39,7 @@ impl Exposures {
     /// The `len` bytes at `base` are readable until they are [withdrawn](Self::withdraw).
     pub(crate) unsafe fn add(
         &self,
-        endpoint: &Endpoint,
+        buffers: &Buffers,
         base: *const u8,
         len: usize,
     ) -> Option<(Exposure, Exposed)> {
@@ -50,34 +50,31 @@ impl Exposures {
             match at {
                 Some(at) => at,
                 None if next < MOST => {
-                    table.regions.push(None);
+                    table.regions.push(BufferGuard::Nothing);
                     next as u32
                 }
                 None => return None,
             }
         };
-        // SAFETY: the caller promises that the memory is readable until `withdraw` drops the region.
-        let region = unsafe { Region::for_peers(endpoint, base, len, false, &|_| false) }.ok();
+        // SAFETY: the caller promises that the memory is readable until `withdraw` drops the guard.
+        let registered = unsafe { buffers.expose(base, len) };
         let mut table = lock(&self.0);
-        let Some(region) = region else {
+        let Some((guard, Location { address, key })) = registered else {
             table.free.push(at);
             return None;
         };
-        let exposed = Exposed {
-            address: endpoint.address_of(base),
-            key: region.key(),
-        };
-        table.regions[at as usize] = Some(region);
+        let exposed = Exposed { address, key };
+        table.regions[at as usize] = guard;
         Some((Exposure(at), exposed))
     }
 
-    /// Deregisters what was added.
+    /// Deregisters what was added, or leaves that to the cache which keeps it.
     pub(crate) fn withdraw(&self, Exposure(at): Exposure) {
         // Dropped after the table is unlocked: deregistering may take long.
         let _region = {
             let mut table = lock(&self.0);
             table.free.push(at);
-            table.regions[at as usize].take()
+            std::mem::take(&mut table.regions[at as usize])
         };
     }
 }

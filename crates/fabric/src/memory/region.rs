@@ -80,29 +80,16 @@ impl Region {
         writable: bool,
         make_room: MakeRoom,
     ) -> Result<Region, Error> {
-        /// Chosen keys may collide; there are 2^64 of them (fewer where keys are shorter).
-        const TRIES: u32 = 10;
-
         let remote = if writable {
             libfabric::FI_REMOTE_READ | libfabric::FI_REMOTE_WRITE
         } else {
             libfabric::FI_REMOTE_READ
         };
         let access = remote | libfabric::FI_READ | libfabric::FI_WRITE;
-        // SAFETY: infos have all their parts.
-        let key_size = unsafe { (*endpoint.info.domain_attr()).mr_key_size };
-        let mut tries = 0;
         loop {
-            let mut key = random()?;
-            if key_size < 8 {
-                key &= (1 << (8 * key_size)) - 1;
-            }
             // SAFETY: the caller promises that the memory stays mapped for as long as the region.
-            match unsafe { Region::new(endpoint, base, len, access, key) } {
+            match unsafe { Region::with_key(endpoint, base, len, access) } {
                 Ok(region) => return Ok(region),
-                Err(error) if error == -(libfabric::FI_ENOKEY as i32) && tries < TRIES => {
-                    tries += 1;
-                }
                 Err(error) if error == -libc::ENOMEM && make_room(len) => {}
                 Err(error) => {
                     return Err(Error::SegmentRegistration {
@@ -111,6 +98,37 @@ impl Region {
                         reason: endpoint.library.strerror(error as isize),
                     });
                 }
+            }
+        }
+    }
+
+    /// Registers memory for `access` of peers, by a key that is not in use. The error is libfabric's.
+    ///
+    /// # Safety
+    /// The `len` bytes at `base` stay mapped for as long as the region.
+    pub(crate) unsafe fn with_key(
+        endpoint: &Endpoint,
+        base: *const u8,
+        len: usize,
+        access: u32,
+    ) -> Result<Region, i32> {
+        /// Chosen keys may collide; there are 2^64 of them (fewer where keys are shorter).
+        const TRIES: u32 = 10;
+
+        // SAFETY: infos have all their parts.
+        let key_size = unsafe { (*endpoint.info.domain_attr()).mr_key_size };
+        let mut tries = 0;
+        loop {
+            let mut key = random().map_err(|_| -libc::EIO)?;
+            if key_size < 8 {
+                key &= (1 << (8 * key_size)) - 1;
+            }
+            // SAFETY: the caller promises that the memory stays mapped for as long as the region.
+            match unsafe { Region::new(endpoint, base, len, access, key) } {
+                Err(error) if error == -(libfabric::FI_ENOKEY as i32) && tries < TRIES => {
+                    tries += 1;
+                }
+                result => return result,
             }
         }
     }

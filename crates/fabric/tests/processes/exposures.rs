@@ -1,5 +1,7 @@
 //! Memory that is in no segment, and that other PEs read while it is exposed.
 
+use std::collections::HashSet;
+
 use ferroshmem_fabric::Exposed;
 
 use crate::job::{Case, Job, PEER_FAILED};
@@ -11,7 +13,8 @@ pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("exposed_memory_is_read", 3, read),
         Case::new("exposures_are_bounded", 1, bounded),
-        Case::new("pinned_memory_is_not_exposed", 1, refused).pinned(),
+        Case::new("pinned_exposed_memory_is_read", 3, read).pinned(),
+        Case::new("pinned_exposures_are_bounded", 1, |job| drop(keys(job))).pinned(),
         Case {
             ends: |pe| (pe == 0).then_some(PEER_FAILED),
             ..Case::new("killed_while_exposed_memory_is_read", 2, killed)
@@ -40,9 +43,8 @@ fn read(job: &Job) {
     for len in [1, 4097, 1 << 20, 5_000_001] {
         let own: Vec<u8> = (0..len).map(|i| byte(job.pe, i)).collect();
         // SAFETY: withdrawn before it is dropped.
-        let Some((exposure, exposed)) = (unsafe { job.fabric.expose(own.as_ptr(), len) }) else {
-            return; // a provider that wants local memory registered
-        };
+        let exposed = unsafe { job.fabric.expose(own.as_ptr(), len) };
+        let (exposure, exposed) = exposed.expect("it is registered");
         let all = exchange(job, exposed);
         let pe = job.next();
         let (mut whole, mut part) = (vec![0; len], vec![0; len / 3]);
@@ -64,19 +66,20 @@ fn read(job: &Job) {
 }
 
 fn bounded(job: &Job) {
+    assert_eq!(keys(job).len(), MOST, "each has a key of its own");
+}
+
+/// The keys of as much memory as may be exposed at a time.
+fn keys(job: &Job) -> HashSet<u64> {
     let own = [0u8; 64];
     // SAFETY: no other thread reads it.
     let expose = || unsafe { job.fabric.expose(own.as_ptr(), own.len()) };
-    let Some(first) = expose() else {
-        return;
-    };
-    let mut all = vec![first];
+    let mut all = Vec::new();
     while let Some(one) = expose() {
         all.push(one);
     }
     assert_eq!(all.len(), MOST);
-    let keys: std::collections::HashSet<u64> = all.iter().map(|(_, e)| e.key).collect();
-    assert_eq!(keys.len(), MOST, "each has a key of its own");
+    let keys = all.iter().map(|(_, e)| e.key).collect();
     for (exposure, _) in all.drain(1..) {
         job.fabric.withdraw(exposure);
     }
@@ -85,13 +88,7 @@ fn bounded(job: &Job) {
         job.fabric.withdraw(exposure);
     }
     // The first is still exposed when the fabric is closed.
-}
-
-fn refused(job: &Job) {
-    let own = [0u8; 64];
-    // SAFETY: no other thread reads it.
-    let exposed = unsafe { job.fabric.expose(own.as_ptr(), own.len()) };
-    assert!(exposed.is_none());
+    keys
 }
 
 /// PE 1 dies while PE 0 reads what it exposes.
@@ -99,16 +96,13 @@ fn killed(job: &Job) {
     let mut own = vec![1u8; 64 << 20];
     // SAFETY: never dropped while others read it.
     let exposed = unsafe { job.fabric.expose(own.as_ptr(), own.len()) };
-    let all = exposed.map(|(_, exposed)| exchange(job, exposed));
+    let (_, exposed) = exposed.expect("it is registered");
+    let all = exchange(job, exposed);
     if job.pe == 1 {
         std::thread::sleep(std::time::Duration::from_millis(50));
         // SAFETY: ends this process.
         unsafe { libc::raise(libc::SIGKILL) };
     }
-    let Some(all) = all else {
-        // A provider that wants local memory registered: ends as is expected.
-        std::process::exit(PEER_FAILED);
-    };
     loop {
         let to = own.as_mut_ptr();
         // SAFETY: the vector has room, and stays until quiet.
