@@ -5,9 +5,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 source "$here/scripts/without_aslr.sh"
-source "$here/scripts/tsan_mutex.sh"
+source "$here/scripts/sanitized.sh"
 bin=${FERROSHMEM_PREFIX:+$FERROSHMEM_PREFIX/bin/}
-host=$(rustc -vV | sed -n 's/^host: //p')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Leaks are not looked for: the library keeps what it maps until the process ends.
@@ -28,14 +27,9 @@ bad=0
 check() {
     local sanitizer=$1 pes=$2 link=$3 program name variables
     shift 3
-    # The precompiled standard library is not instrumented. What is known is found by the names of
-    # functions and files of this workspace, which need all debug information. What starts jobs is not
-    # instrumented: with `sanitized`, the test has its programs alone.
-    program=$(cd "$here/../.." && CARGO_PROFILE_DEV_DEBUG=full RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$sanitizer
-        -Cunsafe-allow-abi-mismatch=sanitizer --cfg sanitized $link" cargo test --quiet --test pes --no-run \
-        --config 'profile.dev.package."*".debug=false' \
-        --target "$host" --target-dir "${CARGO_TARGET_DIR:-target}/sanitizers" \
-        --message-format=json | sed -n 's/.*"executable":"\([^"]*\/pes-[^"]*\)".*/\1/p')
+    # What starts jobs is not instrumented: with `sanitized`, the test has its programs alone.
+    program=$(sanitized_cargo "$sanitizer" "$link" test --test pes --no-run --message-format=json |
+        sed -n 's/.*"executable":"\([^"]*\/pes-[^"]*\)".*/\1/p')
     for name in "$@"; do
         variables=()
         # A worker and a thread of the program share all that is copied.
@@ -52,10 +46,7 @@ check() {
 
 [ "${1:-address}" != address ] || check address 3 "" "${everywhere[@]}" "${threaded[@]}"
 if [ "${1:-thread}" = thread ]; then
-    # At the same place each time, else cargo would build all again.
-    object=$(realpath "${CARGO_TARGET_DIR:-$here/../../target}")/sanitizers/mutex.o
-    mkdir -p "${object%/*}"
-    tsan_mutex "$object" rustc
-    check thread 1 "-Clink-arg=$mutex -Clink-arg=$object" "${threaded[@]}"
+    tsan_mutex
+    check thread 1 "${mutex[*]/#/-Clink-arg=}" "${threaded[@]}"
 fi
 exit $bad

@@ -219,7 +219,7 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
         command.args(*arguments).env(PREFIX_VARIABLE, prefix);
         let step = Step::new(name, *threads, Work::Run(command)).needs(&[INSTALLATION]);
         all.push(match *script {
-            RUST_SANITIZERS => step.resource(UNSTABLE_FOLDER),
+            RUST_SANITIZERS | "tsan.sh" => step.resource(UNSTABLE_FOLDER),
             _ => step,
         });
     }
