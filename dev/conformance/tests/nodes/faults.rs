@@ -83,6 +83,18 @@ impl Fault {
         matches!(self, Self::PeStopped | Self::LeaderStopped)
     }
 
+    /// Whether a short run has this fault with an activity.
+    fn is_short(self, activity: &str) -> bool {
+        match self {
+            Self::PeKilled => true,
+            // They are noticed by the same thread whatever the program does.
+            Self::PeStopped | Self::LeaderStopped => matches!(activity, "barrier" | "idle"),
+            // So is silence; what differs is who waits for an answer: the program, its thread of progress, or neither.
+            Self::HostKilled => matches!(activity, "put" | "barrier" | "message"),
+            Self::LinkCut => matches!(activity, "amo" | "wait" | "idle"),
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::PeKilled => "pe-killed",
@@ -101,9 +113,7 @@ pub(crate) fn add(suite: &mut Suite) {
     for (a, (activity, rounds)) in ACTIVITIES.into_iter().enumerate() {
         for (f, fault) in Fault::ALL.into_iter().enumerate() {
             for (l, launcher) in Launcher::ALL.into_iter().enumerate() {
-                // Stopped PEs are noticed by the same thread whatever the program does.
-                let many = fault.is_stop() && !matches!(activity, "barrier" | "idle");
-                let short = (a + f) % Launcher::ALL.len() == l && !many;
+                let short = (a + f) % Launcher::ALL.len() == l && fault.is_short(activity);
                 let name = format!("fault::{activity}::{}", fault.name());
                 let launch = Launch {
                     launcher,

@@ -57,10 +57,10 @@ const PAIRS: [Pair; 8] = [
     Pair {
         name: "many",
         sides: [
-            (By::Hosts("a:20,b:4"), 24, "accept"),
-            (By::Oshrun("a"), 18, "connect"),
+            (By::Hosts("a:10,b:2"), 12, "accept"),
+            (By::Oshrun("a"), 9, "connect"),
         ],
-        reaches: [&[(20, 18), (4, 0)], &[(18, 20)]],
+        reaches: [&[(10, 9), (2, 0)], &[(9, 10)]],
         env: &[],
     },
     Pair {
