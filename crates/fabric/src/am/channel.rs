@@ -12,6 +12,7 @@ use super::message::{HEADER, Header, Kind};
 use super::network::Network;
 use super::request::{LastPut, Place, Request, Short, append_put, append_record, put_bytes};
 use crate::completion::{CompletionCounter, PeerCounters};
+use crate::lock::ShortLock;
 
 /// Contexts whose items take turns in a message, each counted once: as many as threads that have one, usually.
 const CONTEXTS: usize = 8;
@@ -19,7 +20,7 @@ const CONTEXTS: usize = 8;
 /// Both directions of the way to a PE, made when the first message goes or comes.
 #[derive(Default)]
 pub(super) struct Channel {
-    pub outgoing: Mutex<Outgoing>,
+    pub outgoing: ShortLock<Outgoing>,
     /// Locked before `outgoing`, where a thread needs both.
     pub incoming: Mutex<Incoming>,
 }

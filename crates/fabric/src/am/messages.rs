@@ -105,7 +105,7 @@ impl ActiveMessages {
         awaited: Awaited,
         urgency: Urgency,
     ) -> Result<bool, Fault> {
-        let mut outgoing = lock(&self.channel(pe)?.outgoing);
+        let mut outgoing = self.channel(pe)?.outgoing.lock();
         let is_appended = outgoing.append(self.limits, outgo, place, awaited);
         let is_sent = match urgency {
             Urgency::Gathered => false,
@@ -138,7 +138,7 @@ impl ActiveMessages {
         let channel = self.channels.get(pe).and_then(OnceLock::get);
         channel.is_some_and(|channel| {
             let now = (self.limits.capacity, self.lulls.load(Relaxed));
-            lock(&channel.outgoing).append_behind(now, item, peer)
+            channel.outgoing.lock().append_behind(now, item, peer)
         })
     }
 
@@ -219,7 +219,7 @@ impl ActiveMessages {
         };
         for pe in all {
             if let Some(channel) = self.channels.get(pe).and_then(OnceLock::get) {
-                let mut outgoing = lock(&channel.outgoing);
+                let mut outgoing = channel.outgoing.lock();
                 outgoing.listed_late = false;
                 outgoing.acknowledge_deferred();
                 self.list(pe, &mut outgoing);
@@ -239,7 +239,7 @@ impl ActiveMessages {
             std::mem::take(&mut *unsent)
         };
         for pe in all {
-            let mut outgoing = lock(&self.channel(pe)?.outgoing);
+            let mut outgoing = self.channel(pe)?.outgoing.lock();
             outgoing.listed = false;
             // What waits for the window is listed again by the acknowledgement.
             if !self.send(network, pe, &mut outgoing, window)? || flush == Flush::Replies {
@@ -257,7 +257,7 @@ impl ActiveMessages {
         pe: usize,
         (request, place): (Request, Place),
     ) -> Result<Option<(u32, u32)>, Fault> {
-        let mut outgoing = lock(&self.channel(pe)?.outgoing);
+        let mut outgoing = self.channel(pe)?.outgoing.lock();
         let Some((slot, tag, sequence)) = outgoing.free_slot() else {
             return Ok(None);
         };
@@ -278,7 +278,7 @@ impl ActiveMessages {
         pe: usize,
         sequence: u32,
     ) -> Result<(), Fault> {
-        let mut outgoing = lock(&self.channel(pe)?.outgoing);
+        let mut outgoing = self.channel(pe)?.outgoing.lock();
         outgoing.free();
         let done = outgoing.acknowledge(network, pe, sequence);
         done.map_err(|reason| reason.of(pe))?;
@@ -295,7 +295,7 @@ impl ActiveMessages {
         let pe = header.source as usize;
         let channel = self.channel(pe)?;
         {
-            let mut outgoing = lock(&channel.outgoing);
+            let mut outgoing = channel.outgoing.lock();
             outgoing.grant(header.slot);
             let mut taken = outgoing.acknowledge(network, pe, header.executed);
             if kind == Kind::Results && taken.is_ok() {
@@ -310,7 +310,7 @@ impl ActiveMessages {
         let mut incoming = lock(&channel.incoming);
         if !incoming.is_known {
             incoming.is_known = true;
-            lock(&channel.outgoing).granted = self.slots.grant(pe);
+            channel.outgoing.lock().granted = self.slots.grant(pe);
         }
         let ahead = header.sequence.wrapping_sub(incoming.next);
         let executed = if ahead == 0 {
@@ -398,7 +398,7 @@ impl ActiveMessages {
         }
         let sequence = incoming.next;
         incoming.next = sequence.wrapping_add(1);
-        let mut outgoing = lock(&channel.outgoing);
+        let mut outgoing = channel.outgoing.lock();
         outgoing.reply(self.limits, sequence, results, records);
         self.list(pe, &mut outgoing);
         Ok(())
@@ -432,7 +432,7 @@ impl ActiveMessages {
         // SAFETY: as in `execute_one`.
         let reply = unsafe { request.execute(at) };
         incoming.next = sequence.wrapping_add(1);
-        lock(&channel.outgoing).replied_by_slot(sequence);
+        channel.outgoing.lock().replied_by_slot(sequence);
         self.execute_early(network, pe, channel, &mut incoming)?;
         Ok(reply)
     }
