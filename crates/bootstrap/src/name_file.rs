@@ -11,7 +11,7 @@ use std::ffi::{CStr, CString};
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, linkat, open, rename, unlink};
 use rustix::io::Errno;
@@ -74,8 +74,8 @@ impl Entry {
     }
 
     /// Whether the publisher is there; an error if its host or process does not answer.
-    fn is_published(&self) -> io::Result<bool> {
-        match self.ask() {
+    fn is_published(&self, within: Duration) -> io::Result<bool> {
+        match self.ask(within) {
             Err(e)
                 if matches!(
                     e.kind(),
@@ -90,9 +90,14 @@ impl Entry {
         }
     }
 
-    fn ask(&self) -> io::Result<bool> {
-        let mut socket = TcpStream::connect_timeout(&self.publisher, ANSWERS_WITHIN)?;
-        socket.set_read_timeout(Some(ANSWERS_WITHIN))?;
+    fn ask(&self, within: Duration) -> io::Result<bool> {
+        /// None at all would be no limit.
+        const LEAST: Duration = Duration::from_millis(1);
+
+        let end = Instant::now() + within;
+        let mut socket = TcpStream::connect_timeout(&self.publisher, within)?;
+        let left = end.saturating_duration_since(Instant::now()).max(LEAST);
+        socket.set_read_timeout(Some(left))?;
         let word = self.line(1).as_bytes();
         let mut room = [0; MOST_WORD];
         let said = &mut room[..word.len().min(MOST_WORD)];
@@ -128,16 +133,16 @@ impl NameFile {
         }
     }
 
-    /// The text of the port that a PE publishes by the name; None if none does.
+    /// The text of the port that a PE publishes by the name, which is to answer within a time; None if none does.
     ///
     /// # Errors
     /// If the folder or the file cannot be used, or the publisher does not answer.
     #[inline(never)]
-    pub fn look_up(&self) -> Result<Option<String>, NameFileError> {
+    pub fn look_up(&self, within: Duration) -> Result<Option<String>, NameFileError> {
         let Some(found) = self.read()? else {
             return Ok(None);
         };
-        match found.is_published() {
+        match found.is_published(within) {
             Ok(is_published) => Ok(is_published.then(|| found.line(0).to_owned())),
             Err(e) => Err(self.no_answer(&found, e)),
         }
@@ -206,7 +211,7 @@ impl NameFile {
     /// Removes the file if it has the entry of a PE that is gone.
     #[inline(never)]
     fn take_over(&self, found: &Entry, other: &CStr) -> Result<(), NameFileError> {
-        match found.is_published() {
+        match found.is_published(ANSWERS_WITHIN) {
             Ok(false) => {}
             Ok(true) => return Err(NameFileError::Taken(found.publisher, shown(&self.path))),
             Err(e) => return Err(self.no_answer(found, e)),
@@ -373,7 +378,7 @@ mod tests {
     }
 
     fn found(folder: &tempfile::TempDir, name: &[u8]) -> Option<String> {
-        of(folder, name).look_up().unwrap()
+        of(folder, name).look_up(ANSWERS_WITHIN).unwrap()
     }
 
     #[test]
@@ -447,7 +452,7 @@ mod tests {
         let file = || NameFile::new(folder, b"name");
         let address = Ipv4Addr::LOCALHOST.into();
         let published = Publication::new(file(), "text", "word", address).unwrap_err();
-        for why in [file().look_up().unwrap_err(), published] {
+        for why in [file().look_up(ANSWERS_WITHIN).unwrap_err(), published] {
             let why = why.to_string();
             assert!(why.contains(words) && why.contains(folder), "{why}");
         }
@@ -495,7 +500,22 @@ mod tests {
         let address = Ipv4Addr::LOCALHOST.into();
         let published = Publication::new(file(), "text", "word", address);
         assert!(matches!(published, Err(NameFileError::Unusable(..))));
-        assert_eq!(file().look_up().unwrap(), None);
+        assert_eq!(file().look_up(ANSWERS_WITHIN).unwrap(), None);
+    }
+
+    #[test]
+    fn a_process_that_is_stopped_is_waited_for_as_long_as_one_may() {
+        let folder = folder();
+        let (publication, _) = publish(&folder, b"name").unwrap();
+        // The kernel accepts for it.
+        let stopped = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let entry = Entry::new("text", "word", stopped.local_addr().unwrap());
+        fs::write(path(&publication.file), entry.content).unwrap();
+        for milliseconds in [1, 20] {
+            let within = Duration::from_millis(milliseconds);
+            let why = of(&folder, b"name").look_up(within).unwrap_err();
+            assert!(matches!(why, NameFileError::NoAnswer(..)), "{why}");
+        }
     }
 
     #[test]

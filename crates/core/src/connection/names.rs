@@ -33,6 +33,8 @@ const TEXT: u32 = 0x7368_6d32;
 const BACKLOG: i32 = 4096;
 /// A thread that has published a name answers within this time, unless its process is stopped.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+/// Time for that in a lookup whose limit is less.
+const ANSWERS_SOON: Duration = Duration::from_secs(1);
 /// The first and the longest time between two looks for a name that is not published, and the longest where each asks a server of files.
 const PAUSES: [Duration; 3] = [
     Duration::from_millis(1),
@@ -108,8 +110,8 @@ fn taken(address: &SocketAddrUnix) -> PortError {
     }
 }
 
-/// The port of a name; None if no process publishes it.
-fn ask(address: &SocketAddrUnix) -> Result<Option<PortName>, PortError> {
+/// The port of a name, whose process is to answer within a time; None if no process publishes it.
+fn ask(address: &SocketAddrUnix, within: Duration) -> Result<Option<PortName>, PortError> {
     let socket = new_socket()?;
     rustix::io::ioctl_fionbio(&socket, true)?;
     match connect(&socket, address) {
@@ -121,7 +123,7 @@ fn ask(address: &SocketAddrUnix) -> Result<Option<PortName>, PortError> {
     if !is_same_user(socket.as_fd()) {
         return Err(PortError::NameOfOtherUser);
     }
-    let end = Instant::now() + ANSWERS_WITHIN;
+    let end = Instant::now() + within;
     loop {
         let left = end.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).ok();
@@ -141,7 +143,8 @@ fn ask(address: &SocketAddrUnix) -> Result<Option<PortName>, PortError> {
 }
 
 /// The port that a process of this user has published by a name, on this host or in a `folder` that others share. Waits for
-/// that until `limit` is over, or as long as it takes; None if no process does so.
+/// that until `limit` is over, or as long as it takes; None if no process does so. A process that does is to answer within the limit, or
+/// [`ANSWERS_SOON`].
 pub(crate) fn look_up(
     name: &[u8],
     limit: Option<Duration>,
@@ -153,10 +156,14 @@ pub(crate) fn look_up(
     let end = limit.map(|limit| Instant::now() + limit);
     let mut pause = PAUSES[0];
     loop {
-        let mut found = ask(&address)?;
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        let within = left.map_or(ANSWERS_WITHIN, |left| {
+            left.clamp(ANSWERS_SOON, ANSWERS_WITHIN)
+        });
+        let mut found = ask(&address, within)?;
         if let (None, Some(file)) = (&found, &file) {
             found = file
-                .look_up()?
+                .look_up(within)?
                 .map(|text| PortName::parse(&text))
                 .transpose()?;
         }

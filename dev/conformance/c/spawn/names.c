@@ -125,6 +125,11 @@ int main(int argc, char **argv)
     } else if (is("taken")) {
         REQUIRE(shmemx_port_open(port) == 0);
         CHECK(shmemx_port_publish(name, port) == -1);
+    } else if (is("look-up-stopped")) {
+        /* Ends the job if the lookup takes much longer than its limit. */
+        alarm(8);
+        CHECK(shmemx_port_lookup(name, 1000, port) == -1);
+        alarm(0);
     } else if (is("look-up-taken")) {
         CHECK(shmemx_port_lookup(name, 0, port) == -1);
     } else if (is("wrong-text")) {

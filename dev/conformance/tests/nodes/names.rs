@@ -55,6 +55,7 @@ pub(crate) fn add(suite: &mut Suite) {
     });
     suite.add("meet::names::taken".into(), taken);
     suite.add("meet::names::of-a-killed-job".into(), of_a_killed_job);
+    suite.add("meet::names::of-a-stopped-job".into(), of_a_stopped_job);
     suite.add_long("meet::names::of-a-host-that-is-gone".into(), of_a_host);
 }
 
@@ -136,13 +137,18 @@ fn ends(mut job: Process, words: &str) -> Result<()> {
     Ok(())
 }
 
-/// Kills the PE of a job that holds a name.
-fn kill(cluster: &TestCluster, job: &mut Process) -> Result<()> {
+/// Sends a signal to the PE of a job that holds a name.
+fn signal(cluster: &TestCluster, job: &Process, signal: Signal) -> Result<()> {
     let said = job.stdout();
     let pid = said.strip_prefix("process ");
     let pid = pid.and_then(|words| words.split(' ').next());
     let pid = pid.context("the PE has printed its process id")?.parse()?;
-    cluster.cluster.kill("a", pid, Signal::SIGKILL)?;
+    cluster.cluster.kill("a", pid, signal)
+}
+
+/// Kills that PE.
+fn kill(cluster: &TestCluster, job: &mut Process) -> Result<()> {
+    signal(cluster, job, Signal::SIGKILL)?;
     let ended = job.wait(WATCHDOG)?;
     ensure!(ended.is_some(), "hangs\n{job}");
     Ok(())
@@ -180,6 +186,20 @@ fn of_a_killed_job(s: &Setting) -> Result<()> {
     all_well(&cluster.finish(vec![publishing, looking], WATCHDOG)?)?;
     s.stations.give(cluster);
     named.has_files(0)
+}
+
+/// A job that holds a name and is stopped does not answer: who looks the name up learns that within the time that he gives.
+fn of_a_stopped_job(s: &Setting) -> Result<()> {
+    let named = Named::new(s)?;
+    let mut cluster = s.stations.take()?;
+    let mut holding = named.start(&mut cluster, (A, 1, "hold"), "name")?;
+    holding.wait_for("published", START)?;
+    signal(&cluster, &holding, Signal::SIGSTOP)?;
+    let words = "which has published the name, does not answer";
+    named.run(&mut cluster, (B, 1, "look-up-stopped"), words)?;
+    kill(&cluster, &mut holding)?;
+    s.stations.give(cluster);
+    Ok(())
 }
 
 /// Whether the job on a host that is gone has a name, only a user knows.
