@@ -7,7 +7,7 @@ use crate::choice::Collective;
 use crate::config::{self, Environment};
 use crate::connection::Sides;
 use crate::connection::calls::remote::RemoteCalls;
-use crate::connection::link::{Greeting, Invitation, parts};
+use crate::connection::invitation::{Greeting, Invitation, parts};
 use crate::connection::port_name::PortName;
 use crate::connection::remote_port::Hello;
 use crate::connection::said::Said;

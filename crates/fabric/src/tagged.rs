@@ -25,7 +25,7 @@ impl TaggedMessage {
 
     /// Words of a message whose value has `bytes` bytes: at least one, which shows that the message
     /// has arrived.
-    const fn words_for(bytes: usize) -> usize {
+    pub const fn words_for(bytes: usize) -> usize {
         let n = bytes.div_ceil(HALF);
         if n == 0 { 1 } else { n }
     }
@@ -79,8 +79,8 @@ impl TaggedMessage {
         slot[..TaggedMessage::words_for(bytes)].iter().all(shows)
     }
 
-    /// The longest value, of a message that has arrived.
-    pub fn value(slot: &[AtomicU64; TaggedMessage::WORDS]) -> [u8; TaggedMessage::BYTES] {
+    /// The value of a message that has arrived, and what is behind it in the slot.
+    pub fn value(slot: &[AtomicU64]) -> [u8; TaggedMessage::BYTES] {
         let mut value = [0; TaggedMessage::BYTES];
         for (bytes, word) in value.chunks_exact_mut(HALF).zip(slot) {
             bytes.copy_from_slice(&((word.load(Relaxed) >> 32) as u32).to_ne_bytes());
@@ -92,7 +92,7 @@ impl TaggedMessage {
     ///
     /// # Safety
     /// `to` is writable for `bytes` bytes, [`BYTES`](Self::BYTES) at most.
-    pub unsafe fn read(slot: &[AtomicU64; TaggedMessage::WORDS], to: *mut u8, bytes: usize) {
+    pub unsafe fn read(slot: &[AtomicU64], to: *mut u8, bytes: usize) {
         debug_assert!(bytes <= TaggedMessage::BYTES);
         let value = TaggedMessage::value(slot);
         // SAFETY: the caller promises that `to` is writable for `bytes` bytes, and that the value

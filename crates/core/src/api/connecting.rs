@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use super::handles::refuse_team_of_connection;
-use crate::connection::link::Invitation;
+use crate::connection::invitation::Invitation;
 use crate::connection::{ConnectionError, Role};
 use crate::constants::{GROUP_INVALID, TEAM_WORLD};
 use crate::failure::fatal::{fatal, warn};

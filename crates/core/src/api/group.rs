@@ -8,15 +8,15 @@ use super::check::{self, Check, Extent};
 use super::{Reduce, handles};
 use crate::choice::Collective;
 use crate::collective::intergroup::{BothSides, Intergroup, Part};
-use crate::collective::remote_intergroup::RemoteIntergroup;
+use crate::collective::remote_intergroup::{RemoteIntergroup, refuse_to_wait};
 use crate::connection::Connection;
 use crate::constants::{CTX_INVALID, PROC_NULL, ROOT};
 use crate::failure::fatal::fatal;
 use crate::group::Group;
+use crate::job::region::WaitKind;
 use crate::kernel::Operator;
 use crate::memory::Argument;
 use crate::runtime;
-use crate::wait::record::Recorder;
 
 /// An array of a call: address and bytes, of which there are none where this PE's array does not count.
 type Array = (*mut u8, usize);
@@ -105,10 +105,14 @@ unsafe fn on_group(
     };
     let dest = (dest.0, place("dest", dest));
     let source = (source.0, place("source", source));
+    let group = Group::over_slots(&rt.node, name, team, WaitKind::Connection);
     if let Some(remote) = connection.remote() {
-        let _shown = Recorder::start(&connection.wait_reason(name));
+        remote.enter_call();
+        refuse_to_wait(name, connection);
+    }
+    if let Some(remote) = connection.remote().filter(|r| !r.is_on_one_node()) {
         let call = RemoteIntergroup {
-            name,
+            group: &group,
             remote,
             connection,
             dest,
@@ -121,7 +125,6 @@ unsafe fn on_group(
         unsafe { action.run(&call) };
         return if connection.has_failed() { -1 } else { 0 };
     }
-    let group = Group::of_team(&rt.node, name, team);
     let call = Intergroup {
         group: &group,
         sides: &connection.sides,
@@ -136,6 +139,7 @@ unsafe fn on_group(
     // SAFETY: the caller promises that source and destination are valid for what the collective
     // reads and writes.
     unsafe { action.run(&call) };
+    refuse_to_wait(name, connection);
     if connection.has_failed() { -1 } else { 0 }
 }
 

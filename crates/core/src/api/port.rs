@@ -14,7 +14,8 @@ use std::time::Duration;
 use ferroshmem_fabric::{Config, discovery};
 
 use super::connecting::{Found, GroupError, Way, give, group_of, take_numbers};
-use crate::connection::link::{Hub, Watch};
+use crate::connection::hub::Hub;
+use crate::connection::link::Watch;
 use crate::connection::names;
 use crate::connection::port::{AnyCaller, Caller, Offer, Port};
 pub use crate::connection::port_error::PortError;

@@ -1,21 +1,27 @@
 //! Collectives between the two sides of a connection that are on different nodes: members say where their arrays are when
 //! they synchronise, get what is theirs from the other side, and synchronise again. From members of their own node they load it.
+//!
+//! To synchronise, the members of each node, of both sides, meet in memory, then the first of each exchanges messages with those of the
+//! other nodes, and then they meet again.
 
 use ferroshmem_fabric::Remote;
 
 use super::intergroup::{BothSides, Part};
 use crate::choice::Collective;
 use crate::connection::Connection;
-use crate::connection::remote_job::{Missing, RemoteJob, Words};
+use crate::connection::departures::Departures;
+use crate::connection::remote_job::RemoteJob;
 use crate::failure::fatal::fatal;
+use crate::group::Group;
 use crate::kernel::{self, Operator};
 use crate::memory::{IN_GLOBALS, Space};
 use crate::transport::internode::{GLOBALS, HEAP};
+use crate::wait::record::Recorder;
 
 /// A call of a collective between groups on different nodes by this PE.
 pub(crate) struct RemoteIntergroup<'a> {
-    /// The routine.
-    pub name: &'a str,
+    /// The members of this node.
+    pub group: &'a Group<'a>,
     /// The other side.
     pub remote: &'a RemoteJob,
     /// Its members.
@@ -31,37 +37,38 @@ pub(crate) struct RemoteIntergroup<'a> {
 }
 
 impl RemoteIntergroup<'_> {
-    /// Synchronises all members; says where the source is.
-    fn enter(&self) {
-        self.meet([self.source.1, 0, 0, 0]);
+    /// Synchronises all members, and gives them a word. Once the connection has failed, whose sides are independent, what follows
+    /// does nothing.
+    fn meet(&self, word: u64) {
+        let number = self.remote.enter_meeting(word);
+        self.group.sync();
+        if !self.remote.is_on_one_node() {
+            if self.group.me == 0 && !self.connection.has_failed() {
+                let _shown = Recorder::start(&self.connection.wait_reason(self.group.name));
+                self.remote.meet_other_nodes(number);
+            }
+            if self.group.size > 1 {
+                self.group.sync();
+            }
+        }
+        refuse_to_wait(self.group.name, self.connection);
     }
 
-    /// Synchronises all members, and gives them words. Once the connection has failed, whose sides are independent, what follows
-    /// does nothing.
-    fn meet(&self, words: Words) {
-        let Err(Missing::Left(member)) = self.remote.sync(words) else {
-            return;
-        };
-        if self.connection.is_independent() {
-            return self.remote.fail();
-        }
-        let number = self.connection.first + member;
-        let of = match self.connection.own().contains(&member) {
-            true => "this job",
-            false => "the connected job",
-        };
-        fatal(
-            self.name,
-            format_args!(
-                "PE {number}, which is of {of}, has left the group without calling it: have all PEs of both sides call it before they disconnect"
-            ),
-        );
+    /// Synchronises all members; says where the source is.
+    fn enter(&self) {
+        self.meet(self.source.1);
+    }
+
+    /// Waits for what has been begun.
+    fn complete(&self) {
+        let _shown = Recorder::start(&self.connection.wait_reason(self.group.name));
+        self.remote.quiet();
     }
 
     /// Where the `bytes` bytes from `at` on in the source of a member of the other side are, if its memory is mapped.
     #[inline(never)]
     fn local(&self, member: usize, at: usize, bytes: usize) -> Option<*const u8> {
-        let place = self.remote.said(member)[0].checked_add(at as u64)?;
+        let place = self.remote.said(member).checked_add(at as u64)?;
         let address = self
             .connection
             .address_of(self.space, place, bytes as u64)?;
@@ -76,11 +83,15 @@ impl RemoteIntergroup<'_> {
     /// # Safety
     /// There are as many; as many fit at `to`, until a quiet.
     unsafe fn begin_get(&self, to: *mut u8, member: usize, at: usize, bytes: usize) {
+        if self.connection.has_failed() {
+            // Not all members have said where their arrays are.
+            return;
+        }
         if let Some(from) = self.local(member, at, bytes) {
             // SAFETY: the caller promises that `to` is writable for `bytes` bytes; as many are mapped at the source.
             return unsafe { kernel::copy(to, from, bytes) };
         }
-        let place = self.remote.said(member)[0];
+        let place = self.remote.said(member);
         let (segment, start) = match place.checked_sub(IN_GLOBALS) {
             Some(offset) => (GLOBALS, offset),
             None => (HEAP, place),
@@ -97,9 +108,31 @@ impl RemoteIntergroup<'_> {
     }
 }
 
+/// Ends the job if a member has left the group without calling this collective, of which the other side is not independent.
+pub(crate) fn refuse_to_wait(name: &str, connection: &Connection) {
+    let departures = connection.remote().map(RemoteJob::departures);
+    let Some(member) = departures.and_then(Departures::missing) else {
+        return;
+    };
+    if connection.is_independent() {
+        return;
+    }
+    let number = connection.first + member;
+    let of = match connection.own().contains(&member) {
+        true => "this job",
+        false => "the connected job",
+    };
+    fatal(
+        name,
+        format_args!(
+            "PE {number}, which is of {of}, has left the group without calling it: have all PEs of both sides call it before they disconnect"
+        ),
+    );
+}
+
 impl BothSides for RemoteIntergroup<'_> {
     fn sync(&self) {
-        self.meet([0; 4]);
+        self.meet(0);
     }
 
     unsafe fn broadcast(&self, part: Part) {
@@ -109,7 +142,7 @@ impl BothSides for RemoteIntergroup<'_> {
         {
             // SAFETY: the caller promises arrays of so many bytes, which stay until all are here again.
             unsafe { self.begin_get(self.dest.0, root, 0, self.received) };
-            self.remote.quiet();
+            self.complete();
         }
         self.sync();
     }
@@ -129,7 +162,7 @@ impl BothSides for RemoteIntergroup<'_> {
                 // SAFETY: the caller promises a block of each member, and room for them.
                 unsafe { self.begin_get(self.dest.0.add(i * bytes), member, at, bytes) };
             }
-            self.remote.quiet();
+            self.complete();
         }
         self.sync();
     }
@@ -164,7 +197,7 @@ impl BothSides for RemoteIntergroup<'_> {
                         self.begin_get(slot(i), member, at, bytes);
                     }
                 }
-                self.remote.quiet();
+                self.complete();
                 let dest = self.dest.0.add(at);
                 let sources = |i: usize| in_place[i].unwrap_or(slot(i).cast_const());
                 fold((&|_| dest, 1), (&sources, others.len()), count, false);

@@ -2,8 +2,9 @@
 //! of a job on one node is.
 //!
 //! The first member of a side on a node gives the memory of its job there to the local members of the other side, over a
-//! socket as the one by which PEs of a job get the memory of their node. The name of the socket, and which node it is, are
-//! among what members say at the hub. A member that cannot map the memory reaches the others by the fabric.
+//! socket as the one by which PEs of a job get the memory of their node. The first of both sides gives all of them the memory of the
+//! connection, too, by which they [synchronise](super::lanes). The name of the socket, and which node it is, are
+//! among what members say at the hub. A member that cannot map the memory reaches the others by the fabric; then all members synchronise by that.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +16,8 @@ use ferroshmem_bootstrap::fdpass::{self, Server};
 use ferroshmem_bootstrap::node::Identity;
 use ferroshmem_bootstrap::secret::Secret;
 
-use super::link::Invitation;
+use super::invitation::Invitation;
+use super::lanes::Taken;
 use super::other_job::{MapError, OtherJob, Programs};
 use super::said::Said;
 use super::sides::Sides;
@@ -39,6 +41,15 @@ enum NotLocal {
     Memory(#[from] io::Error),
     #[error(transparent)]
     Map(#[from] MapError),
+}
+
+/// What local members share with this one.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// The memory of the other side's job, if it has members here.
+    pub job: Option<OtherJob>,
+    /// The memory of the connection, if another member is the first of this node.
+    pub memory: Option<Taken>,
 }
 
 /// How members of one node pass the memory of their jobs to each other.
@@ -86,31 +97,41 @@ impl Passing {
             .filter(|member| said[*member].node == self.node)
     }
 
-    /// Gives this job's memory to the local members of the other side, in a thread of its own, if this member is to and there
-    /// are such. The thread ends when all have it.
+    /// The first local member of both sides.
+    fn first(&self, said: &[Said]) -> Option<usize> {
+        said.iter().position(|said| said.node == self.node)
+    }
+
+    /// Gives the memory of this job and that of the connection, as this member has made it, to the local members that take them
+    /// from this one, in a thread of its own, if there are such. The thread ends when all have them.
     ///
     /// # Errors
     /// If the system starts no more threads.
     pub(super) fn give(
         &mut self,
-        job: &Attachment,
+        (job, connection): (&File, &File),
         said: &[Said],
-        sides: &Sides,
+        (sides, me): (&Sides, usize),
     ) -> io::Result<Option<JoinHandle<()>>> {
-        let others: Vec<usize> = self.local(said, sides, 1 - sides.own).collect();
+        let mut others: Vec<usize> = self.local(said, sides, 1 - sides.own).collect();
+        if self.first(said) == Some(me) {
+            others.extend(self.local(said, sides, sides.own).filter(|m| *m != me));
+        }
         let Some(server) = self.server.take().filter(|_| !others.is_empty()) else {
             return Ok(None);
         };
-        let (secret, memory) = (self.secret.clone(), job.file.try_clone()?);
+        let secret = self.secret.clone();
+        let files = [job.try_clone()?, connection.try_clone()?];
         let body = move || {
-            if let Err(why) = server.serve(&secret, &others, &[memory.as_fd()], DEADLINE) {
-                debug(|| format!("local PEs of another job have not taken memory: {why}"));
+            let files = files.each_ref().map(File::as_fd);
+            if let Err(why) = server.serve(&secret, &others, &files, DEADLINE) {
+                debug(|| format!("local PEs of a group have not taken memory: {why}"));
             }
         };
         ferroshmem_platform::thread::spawn("shmem-memory", STACK, body).map(Some)
     }
 
-    /// Maps the memory of the other side's local members, for member `me`; None if there are no such, or that cannot be.
+    /// Maps what local members share, for member `me`; None if that cannot be.
     pub(super) fn take(
         &self,
         job: &Attachment,
@@ -118,42 +139,50 @@ impl Passing {
         said: &[Said],
         (sides, me): (&Sides, usize),
         programs: &Programs,
-    ) -> Option<OtherJob> {
-        let first = self.local(said, sides, 1 - sides.own).next()?;
-        let mapped = self.map(job, space, &said[first].socket, me, programs);
+    ) -> Option<Shared> {
+        let first = self.first(said).filter(|first| *first != me);
+        let of_others = self.local(said, sides, 1 - sides.own).next();
+        let from = [of_others, first.filter(|_| first != of_others)];
+        let mut shared = Shared::default();
+        for member in from.into_iter().flatten() {
+            let has_taken =
+                self.fetch(&said[member].socket, me)
+                    .and_then(|[memory, connection]| {
+                        if Some(member) == of_others {
+                            let control = Control::open(&memory)?;
+                            let other = OtherJob::map(job, space, &memory, control, programs)?;
+                            shared.job = Some(other);
+                        }
+                        if Some(member) == first {
+                            shared.memory = Some(Taken::map(&connection, said.len())?);
+                        }
+                        Ok(())
+                    });
+            if let Err(why) = has_taken {
+                debug(|| {
+                    format!(
+                        "local PEs of a group are reached by the fabric, as their memory is not mapped: {why}"
+                    )
+                });
+                return None;
+            }
+        }
         let has_all = |other: &OtherJob| {
             let n_pes = other.control().n_pes();
             self.local(said, sides, 1 - sides.own)
                 .all(|member| (said[member].index as usize) < n_pes)
         };
-        match mapped {
-            Ok(other) => Some(other).filter(has_all),
-            Err(why) => {
-                debug(|| {
-                    format!(
-                        "local PEs of another job are reached by the fabric, as their memory is not mapped: {why}"
-                    )
-                });
-                None
-            }
-        }
+        shared.job.as_ref().is_none_or(has_all).then_some(shared)
     }
 
-    fn map(
-        &self,
-        job: &Attachment,
-        space: &Space,
-        socket: &[u8],
-        me: usize,
-        programs: &Programs,
-    ) -> Result<OtherJob, NotLocal> {
+    /// The memory of a job, and that of the connection, which a member gives at its socket.
+    fn fetch(&self, socket: &[u8], me: usize) -> Result<[File; 2], NotLocal> {
         if socket.is_empty() {
             return Err(NotLocal::NotGiven);
         }
-        let mut files = fdpass::fetch(socket, &self.secret, me, 1, DEADLINE)?;
-        let memory = File::from(files.remove(0));
-        let control = Control::open(&memory)?;
-        Ok(OtherJob::map(job, space, &memory, control, programs)?)
+        let files = fdpass::fetch(socket, &self.secret, me, 2, DEADLINE)?;
+        let files: Vec<File> = files.into_iter().map(File::from).collect();
+        files.try_into().map_err(|_| NotLocal::NotGiven)
     }
 
     /// The numbers among the PEs of their jobs on this node of the members that are there; None of those that are not.

@@ -10,11 +10,16 @@
 //! and buffers for collectives of all members are in a memory of the connection's own.
 //!
 //! Where members are on several nodes, they are reached by a fabric of the connection's own ([`RemoteJob`]), but for the other
-//! side's local ones, whose memory is mapped in the same way. Then PEs of this side are reached as in their job, and the memory
-//! of the connection is this PE's alone.
+//! side's local ones, whose memory is mapped in the same way. Then PEs of this side are reached as in their job. Each PE makes a memory
+//! of the connection; of that of the first on a node, all members there use the flags and buffers.
 
 pub(crate) mod calls;
+mod connections;
+pub(crate) mod departures;
 pub(crate) mod exports;
+pub(crate) mod hub;
+pub(crate) mod invitation;
+mod lanes;
 mod life;
 pub(crate) mod link;
 mod lobby;
@@ -32,14 +37,13 @@ pub(crate) mod started;
 
 use std::fs::File;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ferroshmem_fabric::Remote;
 
-use crate::handle::Table;
 use crate::job::control::Control;
 use crate::job::region::{CallLines, ConnectionState, PeState, SignalLine, WaitKind};
 use crate::job::service::StartedJob;
@@ -48,8 +52,9 @@ use crate::memory::{Origins, Space};
 use crate::platform::futex;
 use crate::wait::record::Recorder;
 use crate::wait::{Rendezvous, WaitReason, rendezvous};
+use invitation::Invitation;
 use life::Life;
-use link::{Invitation, Watch};
+use link::Watch;
 use other_job::{OtherJob, Programs};
 use remote_job::{Joined, Joining, RemoteError, RemoteJob, ThisPe};
 
@@ -57,6 +62,7 @@ use calls::caller::Caller;
 use calls::server::Served;
 use exports::Exported;
 
+pub(crate) use connections::Connections;
 pub(crate) use other_job::MapError;
 pub(crate) use sides::{Role, Sides};
 
@@ -95,7 +101,7 @@ pub(crate) struct Connection {
     pub sides: Sides,
     /// This PE's number among the members.
     pub me: usize,
-    /// Flags and buffers of the members.
+    /// The memory of the connection; where members are on several nodes, that which this PE has made.
     pub control: Control,
     /// On the side that has started the other: calls of kernels.
     pub calls: Mutex<Caller>,
@@ -195,21 +201,26 @@ impl Connection {
             local: Some(other),
             remote: None,
         };
-        let own_globals = globals.map_or(0, |g| g.start);
-        let their_globals = this.local.as_ref().and_then(OtherJob::globals);
+        this.find_all(space);
+        Ok(this)
+    }
+
+    /// Notes where the members' heaps and globals are, of which all are mapped.
+    fn find_all(&mut self, space: &Space) {
+        let own_globals = space.globals().map_or(0, |g| g.start);
+        let their_globals = self.local.as_ref().and_then(OtherJob::globals);
         let their_globals = their_globals.map_or(own_globals, |(start, _)| start);
         let at = |own: usize, theirs: usize| {
             let copy = |member| {
-                let is_own = this.own().contains(&member);
+                let is_own = self.own().contains(&member);
                 let base = if is_own { own } else { theirs };
-                base.wrapping_add(this.offset(member).unwrap_or(0))
+                base.wrapping_add(self.offset(member).unwrap_or(0))
             };
-            (0..all).map(copy).collect::<Box<[usize]>>()
+            (0..self.len()).map(copy).collect::<Box<[usize]>>()
         };
         let heaps = at(space.heap_base(), space.heap_base());
         let globals = at(own_globals, their_globals);
-        (this.sides.heaps, this.sides.globals) = (heaps, globals);
-        Ok(this)
+        (self.sides.heaps, self.sides.globals) = (heaps, globals);
     }
 
     /// Connects this PE, in `role`, with a job to which it is invited, where members are on several nodes. `hub` is the thread of the hub, at
@@ -241,6 +252,7 @@ impl Connection {
             me,
             role,
             watch,
+            memory: (&file, control),
             life: life.as_ref(),
         };
         let shown = Recorder::start(&wait_reason(&control, role.first, watch.routine));
@@ -266,7 +278,7 @@ impl Connection {
                 calls::write(&file, &said[member].kernels, table)?;
             }
         }
-        Ok(Self {
+        let mut this = Self {
             id: next_id(),
             first: role.first,
             sides,
@@ -282,7 +294,11 @@ impl Connection {
             indices,
             local,
             remote: Some(other),
-        })
+        };
+        if this.remote().is_some_and(RemoteJob::is_on_one_node) {
+            this.find_all(space);
+        }
+        Ok(this)
     }
 
     /// How members of other nodes are reached, if there are such.
@@ -546,9 +562,24 @@ impl Connection {
         Some(&control.pe_block(index).signals)
     }
 
-    /// Whether the PEs of both jobs outnumber the cores.
+    /// The memory with the slots of the members that share such, this PE's number among them, and how many there are.
+    pub(crate) fn slots(&self) -> (Control, usize, usize) {
+        match self.remote() {
+            Some(remote) => remote.slots(),
+            None => (self.control, self.me, self.len()),
+        }
+    }
+
+    /// Whether the PEs of both jobs on this node outnumber the cores.
     pub(crate) fn is_oversubscribed(&self) -> bool {
-        self.len() > self.control.header().cores as usize
+        let (control, _, n) = self.slots();
+        n > control.header().cores as usize
+    }
+
+    /// Where waits for members look whether they are [over](ConnectionState::is_over), if they may be.
+    pub(crate) fn watched_state(&self) -> Option<&'static AtomicU32> {
+        let is_watched = self.remote.is_some() || self.is_independent();
+        is_watched.then_some(&self.control.header().connection)
     }
 }
 
@@ -586,7 +617,7 @@ fn is_abandoned(control: &Control) -> bool {
 }
 
 /// How far the connection is, if its sides end independently.
-pub(crate) fn state_of(control: &Control) -> Option<&'static AtomicU32> {
+fn state_of(control: &Control) -> Option<&'static AtomicU32> {
     let state = &control.header().connection;
     control.is_independent().then_some(state)
 }
@@ -607,79 +638,5 @@ fn wait_reason<'a>(control: &Control, first: usize, routine: &'a str) -> WaitRea
         members: (first as i32, 1, header.n_pes),
         connection: state_of(control),
         ..WaitReason::at(WaitKind::Connection, routine, 0)
-    }
-}
-
-/// The connections of this PE.
-#[derive(Debug, Default)]
-pub(crate) struct Connections {
-    table: Table<Arc<Connection>>,
-    used: AtomicBool,
-    /// Those with jobs on other nodes.
-    n_remote: AtomicUsize,
-}
-
-impl Connections {
-    /// Adds a connection; its place in the table, None if there is no room.
-    pub(crate) fn insert(&self, connection: Arc<Connection>) -> Option<usize> {
-        self.used.store(true, Ordering::Relaxed);
-        if connection.remote().is_some() {
-            self.n_remote.fetch_add(1, Ordering::Release);
-        }
-        self.table.insert(|_| connection)
-    }
-
-    /// Whether there has been a connection.
-    pub(crate) fn has_been_used(&self) -> bool {
-        self.used.load(Ordering::Relaxed)
-    }
-
-    /// Takes the connection at a place out.
-    pub(crate) fn remove(&self, index: usize) {
-        if let Some(connection) = self.table.remove(index) {
-            if connection.remote().is_some() {
-                self.n_remote.fetch_sub(1, Ordering::Relaxed);
-            }
-            self.table.give_back(index);
-        }
-    }
-
-    /// Whether there are jobs on other nodes.
-    #[inline]
-    pub(crate) fn has_remote(&self) -> bool {
-        self.n_remote.load(Ordering::Acquire) != 0
-    }
-
-    /// The jobs on other nodes.
-    pub(crate) fn remote(&self) -> impl Iterator<Item = &RemoteJob> {
-        self.iter()
-            .filter_map(|(_, connection)| connection.remote())
-    }
-
-    /// Completes what is done to PEs of jobs on other nodes.
-    #[inline]
-    pub(crate) fn quiet(&self) {
-        if self.has_remote() {
-            self.remote().for_each(RemoteJob::quiet);
-        }
-    }
-
-    /// What is done to PEs of jobs on other nodes comes before what is done to them later.
-    #[inline]
-    pub(crate) fn fence(&self) {
-        if self.has_remote() {
-            self.remote().for_each(RemoteJob::fence);
-        }
-    }
-
-    /// All connections with their places.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Arc<Connection>)> {
-        self.table.iter()
-    }
-
-    /// The connection that PE `pe` is reached by, and its number among the members.
-    pub(crate) fn find(&self, pe: usize) -> Option<(&Connection, usize)> {
-        let mut all = self.table.iter();
-        all.find_map(|(_, connection)| Some((&**connection, connection.member(pe)?)))
     }
 }

@@ -1,39 +1,41 @@
 //! The other job of a connection whose sides have PEs on different nodes, reached by a fabric of the connection's own.
 //!
 //! The fabric's peers are the connection's members. Each shares its heap, its globals, what its node's PEs export, and
-//! *lanes*: for each member a place where that writes a tagged message to say that it has come to a synchronisation.
-//!
-//! No member completes a synchronisation before all have entered it. So when one enters the next but one, all have read
-//! what it has said in this one: two lanes of each member, for even and odd synchronisations, are enough.
+//! [lanes](super::lanes).
 
+use std::fs::File;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{fmt, io, ptr};
 
-use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote, TaggedMessage};
+use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote};
 
 use super::calls::remote::{Records, RemoteCalls, UNSERVED};
 use super::calls::{self, PublishError};
+use super::departures::Departures;
 use super::exports::Exported;
+use super::invitation::Invitation;
+use super::lanes::{Lanes, Meeting, Nodes};
 use super::life::Life;
-use super::link::{Invitation, Link, Watch};
-use super::local_members::Passing;
+use super::link::{Link, Watch};
+use super::local_members::{Passing, Shared};
 use super::other_job::{OtherJob, Programs};
 use super::said::Said;
 use super::sides::{Role, Sides};
 use crate::config::FabricSettings;
 use crate::failure::fatal::fatal_in_background;
 use crate::job::Attachment;
-use crate::job::region::Exports;
+use crate::job::control::Control;
+use crate::job::region::{ConnectionState, Exports};
 use crate::memory::{IN_GLOBALS, Space};
 use crate::platform::mapping;
 use crate::transport::internode::{
     EXPORTS, GLOBALS, HEAP, LANES, fabric_config, share_symmetric, spin,
 };
-use crate::wait::signals;
+use crate::wait::{rendezvous, signals};
 
 /// Why the PEs of another node cannot be reached.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +72,9 @@ struct Reporter {
     /// The number of the first member.
     first: usize,
     calls: Arc<RemoteCalls>,
-    left: Arc<[AtomicBool]>,
+    departures: Arc<Departures>,
+    /// A [`ConnectionState`], which says that this PE waits in vain.
+    state: &'static AtomicU32,
     life: Option<Arc<Life>>,
 }
 
@@ -101,8 +105,12 @@ impl Events for Reporter {
     }
 
     fn record_arrived(&self, member: usize, record: &[u8]) -> bool {
-        if record == LEFT {
-            self.left[member].store(true, Ordering::Release);
+        if let [LEFT, entered @ ..] = record
+            && let Ok(entered) = entered.try_into()
+        {
+            if self.departures.leave(member, u32::from_ne_bytes(entered)) {
+                give_up(self.state, self.life.as_deref());
+            }
             return true;
         }
         self.calls.take(member, record, || {
@@ -113,26 +121,17 @@ impl Events for Reporter {
     fn tick(&self) {}
 }
 
-/// A record that a member sends to all others when it uses the connection no more: what it has put is there. Those of calls are
-/// longer.
-const LEFT: [u8; 1] = [1];
-
-/// Where a member says that it has come to a synchronisation.
-#[derive(Default)]
-#[repr(C, align(64))]
-struct Lane([AtomicU64; TaggedMessage::WORDS]);
-
-/// Words that a member says with it.
-pub(crate) type Words = [u64; TaggedMessage::BYTES / size_of::<u64>()];
-
-/// Why a synchronisation is not complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Missing {
-    /// This member, which has not come, uses the connection no more.
-    Left(usize),
-    /// The connection has failed, whose sides are independent.
-    Failed,
+/// A member is missing from a collective that this PE has entered: it waits for nothing there any more.
+fn give_up(state: &AtomicU32, life: Option<&Life>) {
+    match life {
+        Some(life) => life.fail(),
+        None => rendezvous::end(state),
+    }
 }
+
+/// The first byte of a record that a member sends to all others when it uses the connection no more. How many collectives it has entered
+/// follows. Records of calls are longer.
+const LEFT: u8 = 1;
 
 /// The other job of a connection, on other nodes.
 pub(crate) struct RemoteJob {
@@ -142,13 +141,12 @@ pub(crate) struct RemoteJob {
     context: Context,
     /// Records of calls, which the program's quiet does not wait for.
     records: Context,
-    lanes: Box<[[Lane; 2]]>,
+    meeting: Meeting,
     link: Link,
     calls: Arc<RemoteCalls>,
-    /// Members that use the connection no more.
-    left: Arc<[AtomicBool]>,
-    /// Synchronisations so far.
-    epoch: AtomicU32,
+    departures: Arc<Departures>,
+    /// A [`ConnectionState`].
+    state: &'static AtomicU32,
     me: usize,
     /// Bytes of the heap of each PE.
     heap_size: u64,
@@ -188,6 +186,8 @@ pub(super) struct Joining<'a> {
     pub me: usize,
     pub role: Role,
     pub watch: Watch,
+    /// The memory of the connection that this PE has made.
+    pub memory: (&'a File, Control),
     /// If the sides are independent.
     pub life: Option<&'a Arc<Life>>,
 }
@@ -217,13 +217,14 @@ impl RemoteJob {
             me,
             role,
             watch,
+            memory: (file, control),
             life,
-            ..
         } = *joining;
         let ThisPe { job, space, .. } = this_pe;
         let n: usize = sides.sizes.iter().sum();
         let calls = Arc::new(RemoteCalls::new(sides));
-        let left: Arc<[AtomicBool]> = (0..n).map(|_| AtomicBool::default()).collect();
+        let departures = Arc::new(Departures::default());
+        let state = &control.header().connection;
         let config = Config {
             pe: me,
             n_pes: n,
@@ -247,20 +248,21 @@ impl RemoteJob {
             own: sides.own,
             first: role.first,
             calls: calls.clone(),
-            left: left.clone(),
+            departures: departures.clone(),
+            state,
             life: life.cloned(),
         };
         let fabric = Arc::new(Fabric::open(&config, Arc::new(events))?);
         if !fabric.atomics_by_cpu() {
             return Err(RemoteError::Atomics(fabric.name()));
         }
-        let lanes: Box<[[Lane; 2]]> = (0..n).map(|_| Default::default()).collect();
+        let lanes = Lanes::map(file, &control, n)?;
         let exports = ptr::from_ref(job.control.exports()).cast_mut();
         share_symmetric(&fabric, space)?;
         // SAFETY: the lanes are dropped after the fabric, and the job's memory stays mapped until the process ends.
         unsafe {
-            let len = size_of_val(&*lanes);
-            fabric.share(LANES, lanes.as_ptr().cast_mut().cast(), len, len)?;
+            let (at, len) = lanes.memory();
+            fabric.share(LANES, at, len, len)?;
             let len = size_of::<Exports>();
             fabric.share(EXPORTS, exports.cast(), len, len)?;
         }
@@ -290,14 +292,21 @@ impl RemoteJob {
         let said = said.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
         let others = said.iter().enumerate().filter(|(member, _)| *member != me);
         let mut addresses = others.map(|(member, said)| (member, &said.address[..]));
-        let giving = passing.give(job, &said, sides)?;
+        let giving = passing.give((&job.file, file), &said, (sides, me))?;
         fabric.connect(n, &mut addresses)?;
         let other = &said[sides.others()];
         let heap_size = other.iter().map(|said| said.heap_size).min().unwrap_or(0);
         let other = other.iter().map(|said| (said.image, said.globals_len));
         let programs = Programs::of(space, other);
-        let local = passing.take(job, space, &said, (sides, me), &programs);
-        link.wait_for_all()?;
+        let shared = passing.take(job, space, &said, (sides, me), &programs);
+        let all_share = link.wait_for_all(shared.is_some())?;
+        let Shared { job: local, memory } = shared.unwrap_or_default();
+        let nodes = match all_share {
+            true => Nodes::new(me, said.iter().map(|said| &said.node)),
+            // Each by itself.
+            false => Nodes::new(me, 0..n),
+        };
+        let meeting = Meeting::new((control, lanes), memory.filter(|_| all_share), nodes);
         // All that are ready have what they wait for.
         let _ = giving.map(JoinHandle::join);
         match life {
@@ -317,11 +326,11 @@ impl RemoteJob {
             fabric,
             context: Context::default(),
             records: Context::default(),
-            lanes,
+            meeting,
             link,
             calls,
-            left,
-            epoch: AtomicU32::new(0),
+            departures,
+            state,
             me,
             heap_size,
             globals,
@@ -365,66 +374,73 @@ impl RemoteJob {
         self.fabric.extend(HEAP, ready)
     }
 
-    /// Synchronises all members of both sides, and gives each of them this member's words.
-    ///
-    /// # Errors
-    /// If not all members come.
-    pub(crate) fn sync(&self, words: Words) -> Result<(), Missing> {
-        let number = self.epoch.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        let lane = number as usize % 2;
-        let value: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let message = TaggedMessage::new(number, &value);
-        fence(Ordering::SeqCst);
-        message.store(&self.lanes[self.me][lane].0);
-        let n = self.lanes.len();
-        for member in (self.me + 1..n).chain(0..self.me) {
-            let to = Remote {
-                pe: member,
-                segment: LANES,
-                offset: (2 * self.me + lane) * size_of::<Lane>(),
-            };
-            let words = message.words();
-            let from = words.as_ptr().cast();
-            // SAFETY: the words may be changed on return. By the argument above, the member has read the lane.
-            unsafe { self.fabric.put(&self.context, to, from, size_of_val(words)) };
-        }
-        let mut missing = 0..n;
-        let mut has_left = false;
-        self.fabric.wait(|| {
-            let is_there = |member: usize| {
-                let lane = &self.lanes[member][lane].0;
-                TaggedMessage::has_arrived(lane, number, TaggedMessage::BYTES)
-            };
-            while missing.start < n && is_there(missing.start) {
-                missing.start += 1;
-            }
-            // What it has said before it left is there.
-            has_left = missing.start < n
-                && self.left[missing.start].load(Ordering::Acquire)
-                && !is_there(missing.start);
-            missing.is_empty() || has_left
-        });
-        fence(Ordering::SeqCst);
-        match (missing.is_empty(), has_left) {
-            (true, _) => Ok(()),
-            (_, true) => Err(Missing::Left(missing.start)),
-            // The fabric waits for nothing any more.
-            _ => Err(Missing::Failed),
+    /// This PE enters a collective of both sides.
+    pub(crate) fn enter_call(&self) {
+        if !self.departures.enter() {
+            give_up(self.state, self.life.as_deref());
         }
     }
 
+    /// Which members have left.
+    pub(crate) fn departures(&self) -> &Departures {
+        &self.departures
+    }
+
+    /// The slots of the members of this node, this PE's number among them, and how many there are.
+    pub(super) fn slots(&self) -> (Control, usize, usize) {
+        self.meeting.slots()
+    }
+
+    /// Whether all members are on this node, and synchronise by memory alone.
+    pub(crate) fn is_on_one_node(&self) -> bool {
+        self.meeting.is_on_one_node()
+    }
+
+    /// This PE enters a synchronisation of all members, with a word for each of them: its number.
+    pub(crate) fn enter_meeting(&self, said: u64) -> u32 {
+        self.meeting.enter(said)
+    }
+
+    /// All members of this node have entered, of which this PE is the leader: tells the other nodes, and waits until the members
+    /// there have entered, too, or the connection is over.
+    pub(crate) fn meet_other_nodes(&self, number: u32) {
+        let (from, len, offset) = self.meeting.own(number);
+        // What members of this node have released comes before what the fabric reads.
+        fence(Ordering::SeqCst);
+        for leader in self.meeting.leaders() {
+            let to = Remote {
+                pe: leader,
+                segment: LANES,
+                offset,
+            };
+            // SAFETY: the lanes may be changed on return. By the argument in `lanes`, all have read what was there.
+            unsafe { self.fabric.put(&self.context, to, from, len) };
+        }
+        let mut missing = 0..self.meeting.len();
+        self.fabric.wait(|| {
+            while !missing.is_empty() && self.meeting.has_arrived(missing.start, number) {
+                missing.start += 1;
+            }
+            missing.is_empty() || self.is_over()
+        });
+        fence(Ordering::SeqCst);
+    }
+
+    fn is_over(&self) -> bool {
+        ConnectionState::is_over(self.state.load(Ordering::Acquire))
+    }
+
     /// What a member has said in the last synchronisation, until this PE enters the next but one.
-    pub(crate) fn said(&self, member: usize) -> Words {
-        let lane = self.epoch.load(Ordering::Relaxed) as usize % 2;
-        let value = TaggedMessage::value(&self.lanes[member][lane].0);
-        std::array::from_fn(|i| u64::from_ne_bytes(std::array::from_fn(|b| value[8 * i + b])))
+    pub(crate) fn said(&self, member: usize) -> u64 {
+        self.meeting.said(member)
     }
 
     /// This PE uses the connection no more.
     pub(super) fn leave(&self) {
         self.quiet();
-        for member in (0..self.lanes.len()).filter(|member| *member != self.me) {
-            self.send(member, [&LEFT, &[]]);
+        let entered = self.departures.entered().to_ne_bytes();
+        for member in (0..self.meeting.len()).filter(|member| *member != self.me) {
+            self.send(member, [&[LEFT], &entered]);
         }
         self.fabric.quiet(&self.records);
         self.link.leave();
@@ -433,13 +449,6 @@ impl RemoteJob {
     /// Waits until no member does, or if the sides are independent, until one is gone.
     pub(super) fn wait_for_end(&self) {
         self.link.wait_for_end();
-    }
-
-    /// This PE finds that a member, of independent sides, takes no part any more.
-    pub(crate) fn fail(&self) {
-        if let Some(life) = &self.life {
-            life.fail();
-        }
     }
 
     /// This PE is about to drop the connection's memory.

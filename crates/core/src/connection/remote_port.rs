@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use super::link::Invitation;
+use super::invitation::Invitation;
 use super::lobby::take_over;
 use super::port::{DONE, HELLO, INDEPENDENT, READY, REFUSED, WELCOME, same};
 use super::port_error::PortError;

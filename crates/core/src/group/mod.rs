@@ -27,7 +27,7 @@ use std::sync::atomic::{Ordering, fence};
 use ferroshmem_fabric::Blocks;
 
 use crate::choice::{Algorithm, Choice, Collective, Form};
-use crate::connection::{Connection, state_of};
+use crate::connection::Connection;
 use crate::failure::fatal::fatal;
 use crate::job::region::{LANE_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
 use crate::memory::{Argument, SymmetricMemory};
@@ -128,7 +128,7 @@ impl<'a> Group<'a> {
         let (mut reproducible, mut oversubscribed) =
             (node.settings.reproducible, POLICY.oversubscribed());
         if let Some(connection) = slots.connection {
-            if connection.remote().is_some() {
+            if connection.remote().is_some() && kind != WaitKind::Connection {
                 fatal(
                     name,
                     "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no team of both sides; use the routines for groups",
@@ -511,7 +511,7 @@ impl<'a> Group<'a> {
             team,
             members,
             sequence,
-            connection: self.connection().and_then(|c| state_of(&c.control)),
+            connection: self.connection().and_then(Connection::watched_state),
             condition: None,
         }
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use crate::connection::link::{Invitation, Watch};
+use crate::connection::invitation::Invitation;
+use crate::connection::link::Watch;
 use crate::connection::remote_job::ThisPe;
 use crate::connection::{Connection, ConnectionError, Role};
 use crate::constants::GROUP_INVALID;

@@ -357,26 +357,27 @@ impl Teams {
             .generation
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(1);
-        let local = Members::world(connection.len());
-        // All members read the same facts.
-        let selection = Selection::of_job(connection.control.header(), Forced::default());
+        let (control, local_index, n) = connection.slots();
+        let local = Members::world(n);
+        // All members that share the memory read the same facts.
+        let selection = Selection::of_job(control.header(), Forced::default());
         let team = Team {
             id: FIRST_CONNECTION + place,
             members: Members {
                 start: connection.first as i32,
-                ..local
+                ..Members::world(connection.len())
             },
             // Where PEs of other jobs run is not known.
-            local: LocalMembers::new(local, connection.me, &Localities::default()),
+            local: LocalMembers::new(local, local_index, &Localities::default()),
             hierarchy: None,
             index: connection.me,
-            local_index: connection.me,
+            local_index,
             num_contexts: i32::MAX,
             epoch: AtomicU64::new(0),
             id_block: AtomicU32::new(0),
             ring: RingPosition::default(),
             decisions: selection.decisions(local.size),
-            slots: (connection.control, WORLD),
+            slots: (control, WORLD),
             connection: Some(connection),
             generation,
         };

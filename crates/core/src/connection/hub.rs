@@ -1,0 +1,315 @@
+//! The hub of a connection between nodes: a thread of the PE that has accepted, at which the members meet and part by their
+//! [links](super::link).
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::thread::{self, JoinHandle};
+
+use ferroshmem_bootstrap::secret::Secret;
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::invitation::{Greeting, HEAD, Invitation};
+use super::link::{APART, END, GO, READY, STACK, TIME_LIMIT, Watch, end_when_silent, hear_one};
+use super::lobby::{Lobby, take_over};
+use super::started;
+
+/// A member at the hub.
+#[derive(Debug)]
+struct Seat {
+    link: TcpStream,
+    /// What it has said of itself.
+    said: Vec<u8>,
+}
+
+/// Where members meet.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    lobby: Lobby,
+    invitation: Invitation,
+}
+
+impl Hub {
+    /// Opens the hub of a connection, which listens at an address of this host.
+    pub(crate) fn open(
+        address: IpAddr,
+        number: u32,
+        sizes: [usize; 2],
+        independent: bool,
+    ) -> io::Result<Self> {
+        let token = Secret::random().map_err(io::Error::other)?;
+        let listener = TcpListener::bind((address, 0))?;
+        let invitation = Invitation {
+            number,
+            sizes,
+            independent,
+            hub: listener.local_addr()?,
+            token: token.long_token("hub", 0),
+        };
+        Ok(Self {
+            lobby: Lobby::new(listener, HEAD)?,
+            invitation,
+        })
+    }
+
+    pub(crate) fn invitation(&self) -> &Invitation {
+        &self.invitation
+    }
+
+    /// Lets the members meet, in a thread of its own. `root` is a connection with the root of the other side, which
+    /// ends with that as long as it has not joined.
+    pub(crate) fn start(self, root: TcpStream, watch: Watch) -> io::Result<JoinHandle<()>> {
+        end_when_silent(&root, watch.timeout)?;
+        let run = move || {
+            let independent = self.invitation.independent;
+            match self.run(root, watch) {
+                Err(e) if !independent => watch.lost(&e),
+                // All links are closed, which the members see.
+                _ => {}
+            }
+        };
+        ferroshmem_platform::thread::spawn("shmem-hub", STACK, run)
+    }
+
+    fn run(mut self, root: TcpStream, watch: Watch) -> io::Result<()> {
+        let seats = self.seat_all(&root, watch)?;
+        let mut all = Vec::new();
+        for seat in &seats {
+            all.extend((seat.said.len() as u32).to_le_bytes());
+            all.extend(&seat.said);
+        }
+        let mut head = (all.len() as u64).to_le_bytes().to_vec();
+        head.append(&mut all);
+        self.tell(&seats, &head)?;
+        let all_share = self.hear(&seats, [READY, APART])?;
+        self.tell(&seats, &[if all_share { GO } else { APART }])?;
+        drop(root);
+        self.hear(&seats, [END; 2])?;
+        self.tell(&seats, &[END])?;
+        if watch.spawns {
+            let others = seats.into_iter().skip(self.invitation.sizes[0]);
+            started::add(others.map(|seat| seat.link));
+        }
+        Ok(())
+    }
+
+    /// Waits until all members are there.
+    fn seat_all(&mut self, root: &TcpStream, watch: Watch) -> io::Result<Vec<Seat>> {
+        let n = self.invitation.sizes.iter().sum();
+        let mut seats: Vec<Option<Seat>> = (0..n).map(|_| None).collect();
+        while seats.iter().any(Option::is_none) {
+            let Some(caller) = self.lobby.next(&[root.as_fd()])? else {
+                return Err(ErrorKind::ConnectionReset.into());
+            };
+            // A stranger gets no answer.
+            let Ok((member, seat)) = self.seat(caller) else {
+                continue;
+            };
+            end_when_silent(&seat.link, watch.timeout)?;
+            if let Some(place) = seats.get_mut(member) {
+                *place = Some(seat);
+            }
+        }
+        Ok(seats.into_iter().flatten().collect())
+    }
+
+    /// A member, by its number, if the caller knows the token.
+    fn seat(&self, (mut link, head): (TcpStream, Vec<u8>)) -> io::Result<(usize, Seat)> {
+        let greeting = Greeting::from_bytes(&head).ok_or(ErrorKind::InvalidData)?;
+        let tokens = greeting.token.iter().zip(&self.invitation.token);
+        if tokens.fold(0, |all, (a, b)| all | (a ^ b)) != 0 {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        take_over(&link)?;
+        link.set_read_timeout(Some(TIME_LIMIT))?;
+        link.set_write_timeout(Some(TIME_LIMIT))?;
+        let mut said = vec![0; greeting.len as usize];
+        link.read_exact(&mut said)?;
+        Ok((greeting.member as usize, Seat { link, said }))
+    }
+
+    /// Whether the connection is over if a member cannot be reached: if it is of this side, its launcher ends the job, which
+    /// links of the other side show unless members outlive that.
+    fn is_lost_with(&self, member: usize) -> bool {
+        self.invitation.independent || member >= self.invitation.sizes[0]
+    }
+
+    fn tell(&self, seats: &[Seat], bytes: &[u8]) -> io::Result<()> {
+        for (member, seat) in seats.iter().enumerate() {
+            match (&seat.link).write_all(bytes) {
+                Err(e) if self.is_lost_with(member) => return Err(e),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until all members have said one of two words; whether all have said the first.
+    fn hear(&self, seats: &[Seat], words: [u8; 2]) -> io::Result<bool> {
+        let mut all_first = true;
+        let mut silent: Vec<usize> = (0..seats.len()).collect();
+        let mut missing = silent.len();
+        while missing > 0 {
+            let fd = |member: &usize| PollFd::new(&seats[*member].link, PollFlags::IN);
+            let mut fds: Vec<_> = silent.iter().map(fd).collect();
+            match poll(&mut fds, None) {
+                Err(rustix::io::Errno::INTR) => continue,
+                result => result?,
+            };
+            let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            let mut ready = ready.into_iter();
+            let mut first = None;
+            silent.retain(|member| {
+                if first.is_some() || !ready.next().unwrap_or(false) {
+                    return true;
+                }
+                match hear_one(&seats[*member].link, words) {
+                    Ok(is_first) => {
+                        all_first &= is_first;
+                        missing -= 1;
+                    }
+                    Err(e) if self.is_lost_with(*member) => first = Some(e),
+                    // This side's launcher ends the job.
+                    Err(_) => {}
+                }
+                false
+            });
+            if let Some(e) = first {
+                return Err(e);
+            }
+            if silent.is_empty() && missing > 0 {
+                thread::park();
+            }
+        }
+        Ok(all_first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
+
+    use super::super::life::Life;
+    use super::super::link::Link;
+    use super::*;
+    use crate::job::region::ConnectionState;
+
+    const WATCH: Watch = Watch {
+        routine: "test",
+        timeout: Some(Duration::from_secs(60)),
+        spawns: false,
+    };
+
+    /// The hub of a connection, and the other side's end of its first socket.
+    fn hub(sizes: [usize; 2], independent: bool) -> (Hub, TcpStream, TcpStream) {
+        let hub = Hub::open(Ipv4Addr::LOCALHOST.into(), 7, sizes, independent).unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let other = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (hub, listener.accept().unwrap().0, other)
+    }
+
+    #[test]
+    fn members_meet_and_part_past_strangers() {
+        // One that shares no memory with those of its node, if it is there.
+        for apart in [1, 5] {
+            meet_and_part(apart);
+        }
+    }
+
+    fn meet_and_part(apart: usize) {
+        let (hub, root, _other) = hub([2, 3], false);
+        let invitation = hub.invitation().clone();
+        let thread = hub.start(root, WATCH).unwrap();
+        let silent = TcpStream::connect(invitation.hub).unwrap();
+        let mut loud = TcpStream::connect(invitation.hub).unwrap();
+        loud.write_all(&[7; 1000]).unwrap();
+        let mut wrong = invitation.clone();
+        wrong.token[15] ^= 1;
+        let refused = Link::join(&wrong, 0, b"x", WATCH, None).unwrap_err();
+        assert_ne!(refused.kind(), ErrorKind::TimedOut, "{refused}");
+        let member = |me: usize| {
+            let invitation = invitation.clone();
+            thread::spawn(move || {
+                let said = vec![me as u8; 100 * me];
+                let (link, all) = Link::join(&invitation, me, &said, WATCH, None).unwrap();
+                let expected = (0..5u8).map(|m| vec![m; 100 * usize::from(m)]);
+                assert!(all.into_iter().eq(expected));
+                assert_eq!(link.wait_for_all(me != apart).unwrap(), apart > 4);
+                link.leave();
+                link.wait_for_end();
+            })
+        };
+        let members: Vec<_> = (0..5).map(member).collect();
+        for member in members {
+            member.join().unwrap();
+        }
+        thread.join().unwrap();
+        drop(silent);
+    }
+
+    #[test]
+    fn a_side_that_is_gone_is_missed() {
+        let (mut hub, root, other) = hub([1, 1], false);
+        drop(other);
+        let missed = hub.seat_all(&root, WATCH).unwrap_err();
+        assert_eq!(missed.kind(), ErrorKind::ConnectionReset);
+        let (hub, root, _other) = self::hub([1, 1], false);
+        let invitation = hub.invitation().clone();
+        let joining = |me| {
+            let invitation = invitation.clone();
+            thread::spawn(move || {
+                let joined = Link::join(&invitation, me, b"", WATCH, None);
+                let (link, _) = joined.unwrap();
+                link.wait_for_all(true).unwrap();
+                link
+            })
+        };
+        let (first, second) = (joining(0), joining(1));
+        let running = thread::spawn(move || hub.run(root, WATCH));
+        let first = first.join().unwrap();
+        drop(second.join().unwrap());
+        let missed = running.join().unwrap().unwrap_err();
+        assert_eq!(missed.kind(), ErrorKind::UnexpectedEof);
+        drop(first);
+    }
+
+    #[test]
+    fn independent_members_note_that_one_is_gone() {
+        static STATES: [AtomicU32; 4] = [const { AtomicU32::new(1) }; 4];
+
+        for gone in 0..4 {
+            let (hub, root, _other) = hub([2, 2], true);
+            let invitation = hub.invitation().clone();
+            let hub = hub.start(root, WATCH).unwrap();
+            let join = |me| {
+                let invitation = invitation.clone();
+                thread::spawn(move || {
+                    let link = Link::join(&invitation, me, b"", WATCH, None).unwrap().0;
+                    link.wait_for_all(true).unwrap();
+                    link
+                })
+            };
+            let links = [0, 1, 2, 3].map(join).map(|link| link.join().unwrap());
+            let lives = [0, 1, 2, 3].map(|me| {
+                let state = ConnectionState::Connected as u32;
+                STATES[me].store(state, Ordering::Relaxed);
+                Arc::new(Life::new(&STATES[me]))
+            });
+            for (link, life) in links.iter().zip(&lives) {
+                link.outlive(life.clone()).unwrap();
+            }
+            lives[gone].fail();
+            // Whether they are about to leave or not.
+            links[0].leave();
+            hub.join().unwrap();
+            for (link, state) in links.iter().zip(&STATES) {
+                link.wait_for_end();
+                let state = state.load(Ordering::Relaxed);
+                assert_eq!(state, ConnectionState::Failed as u32);
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Where the members of a connection between nodes say that they have come to a synchronisation, and where their arrays are.
+//!
+//! The members on one node, of both sides, share the connection's memory that the first of them has made, their *leader*.
+//! There they synchronise as a team of one node does, by slots. What they say to the members of other nodes goes by *lanes*: each
+//! member writes its lane, a tagged message, by stores; the leader puts the lanes of its node, which are in a row, to the leaders
+//! of the other nodes, whose members read them in the memory that they share.
+//!
+//! No member completes a synchronisation before all have entered it. So when one enters the next but one, all have read
+//! what it has said in this one: two lanes of each member, for even and odd synchronisations, are enough.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use ferroshmem_fabric::TaggedMessage;
+
+use crate::job::control::Control;
+use crate::platform::mapping::{self, MapAddress};
+
+/// What a member says: the place of an array.
+const BYTES: usize = size_of::<u64>();
+
+/// Where a member says it.
+type Lane = [AtomicU64; TaggedMessage::words_for(BYTES)];
+
+/// The lanes of all members, mapped.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    /// For even and for odd synchronisations.
+    all: [&'static [Lane]; 2],
+}
+
+impl Lanes {
+    /// In the memory of a connection of `n` members: where a job has the mailboxes that PEs of other nodes write.
+    pub(super) fn map(file: &File, control: &Control, n: usize) -> io::Result<Self> {
+        let offset = control.offsets().mailbox(0);
+        let len = 2 * n * size_of::<Lane>();
+        // SAFETY: placed where there is room.
+        let at = unsafe { mapping::map_shared(file.as_fd(), offset, len, MapAddress::Anywhere)? };
+        let at = at.cast_const().cast::<Lane>();
+        // SAFETY: mapped for 2 n lanes until this is dropped, and all bit patterns are valid; only atomics access them.
+        let all = unsafe { std::slice::from_raw_parts(at, 2 * n) };
+        Ok(Self {
+            all: all.split_at(n).into(),
+        })
+    }
+
+    /// The first byte, and the number of bytes.
+    pub(super) fn memory(&self) -> (*mut u8, usize) {
+        let [even, odd] = self.all;
+        (
+            even.as_ptr().cast_mut().cast(),
+            size_of_val(even) + size_of_val(odd),
+        )
+    }
+
+    fn of(&self, number: u32, lane: usize) -> &Lane {
+        &self.all[number as usize % 2][lane]
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        let (at, len) = self.memory();
+        // SAFETY: mapped by `map`; the lanes are borrowed from this.
+        unsafe { mapping::unmap(at.addr(), len) };
+    }
+}
+
+/// The members of one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Node {
+    /// The first of them.
+    pub leader: usize,
+    /// Their lanes, in the order of their numbers.
+    pub lanes: Range<usize>,
+}
+
+/// Which members share memory.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    all: Vec<Node>,
+    /// The lane of each member.
+    lane_of: Vec<usize>,
+    /// Where member `me` is.
+    own: usize,
+    me: usize,
+}
+
+impl Nodes {
+    /// Of members that are on these nodes, as member `me` sees them.
+    pub(super) fn new<T: PartialEq>(me: usize, nodes: impl Iterator<Item = T>) -> Self {
+        let mut names = Vec::new();
+        let mut members: Vec<Vec<usize>> = Vec::new();
+        let mut own = 0;
+        for (member, name) in nodes.enumerate() {
+            let known = names.iter().position(|n| *n == name);
+            let node = known.unwrap_or_else(|| {
+                names.push(name);
+                members.push(Vec::new());
+                names.len() - 1
+            });
+            members[node].push(member);
+            if member == me {
+                own = node;
+            }
+        }
+        let mut lane_of = vec![0; members.iter().map(Vec::len).sum()];
+        let mut next = 0;
+        let node = |members: &Vec<usize>| {
+            let start = next;
+            for member in members {
+                lane_of[*member] = next;
+                next += 1;
+            }
+            Node {
+                leader: members[0],
+                lanes: start..next,
+            }
+        };
+        let all = members.iter().map(node).collect();
+        Self {
+            all,
+            lane_of,
+            own,
+            me,
+        }
+    }
+
+    fn own(&self) -> &Node {
+        &self.all[self.own]
+    }
+
+    /// This PE's number among the members of its node.
+    fn index(&self) -> usize {
+        self.lane_of[self.me] - self.own().lanes.start
+    }
+}
+
+/// The memory of the connection that another member has made.
+#[derive(Debug)]
+pub(super) struct Taken {
+    slots: Control,
+    lanes: Lanes,
+}
+
+impl Taken {
+    /// Maps this memory of a connection of `n` members.
+    pub(super) fn map(file: &File, n: usize) -> io::Result<Self> {
+        let slots = Control::open(file)?;
+        let lanes = Lanes::map(file, &slots, n).inspect_err(|_| {
+            // SAFETY: mapped just above, and not used yet.
+            unsafe { slots.unmap() };
+        })?;
+        Ok(Self { slots, lanes })
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        // SAFETY: no team and no call uses them any more.
+        unsafe { self.slots.unmap() };
+    }
+}
+
+/// What members have of each other to synchronise.
+#[derive(Debug)]
+pub(super) struct Meeting {
+    /// The memory that this PE has made, which its fabric shares.
+    made: Lanes,
+    /// The leader's, if that is another member.
+    taken: Option<Taken>,
+    /// The slots of the members of this node.
+    slots: Control,
+    nodes: Nodes,
+    /// Synchronisations so far.
+    number: AtomicU32,
+}
+
+impl Meeting {
+    /// In the memory that this PE has made, and that of the leader, if it has taken that.
+    pub(super) fn new((slots, made): (Control, Lanes), taken: Option<Taken>, nodes: Nodes) -> Self {
+        Self {
+            made,
+            slots: taken.as_ref().map_or(slots, |taken| taken.slots),
+            taken,
+            nodes,
+            number: AtomicU32::new(0),
+        }
+    }
+
+    fn lanes(&self) -> &Lanes {
+        self.taken.as_ref().map_or(&self.made, |taken| &taken.lanes)
+    }
+
+    /// The slots of this node's members, this PE's number among them, and how many there are.
+    pub(super) fn slots(&self) -> (Control, usize, usize) {
+        (self.slots, self.nodes.index(), self.nodes.own().lanes.len())
+    }
+
+    /// Whether all members are on one node.
+    pub(super) fn is_on_one_node(&self) -> bool {
+        self.nodes.all.len() == 1
+    }
+
+    /// This PE enters a synchronisation: its number. What it says, all members read after it.
+    pub(super) fn enter(&self, said: u64) -> u32 {
+        let number = self.number.load(Ordering::Relaxed).wrapping_add(1);
+        self.number.store(number, Ordering::Relaxed);
+        let lane = self.lanes().of(number, self.nodes.lane_of[self.nodes.me]);
+        TaggedMessage::new(number, &said.to_ne_bytes()).store(lane);
+        number
+    }
+
+    /// What the members of this node have said, once all have entered: first byte, bytes, and offset in the memory of each leader.
+    pub(super) fn own(&self, number: u32) -> (*const u8, usize, usize) {
+        let lanes = self.nodes.own().lanes.clone();
+        let first: *const Lane = self.lanes().of(number, lanes.start);
+        let offset = first.addr() - self.lanes().memory().0.addr();
+        (first.cast(), lanes.len() * size_of::<Lane>(), offset)
+    }
+
+    /// The leaders of the other nodes, from this one on, so that not all put to the same one at once.
+    pub(super) fn leaders(&self) -> impl Iterator<Item = usize> {
+        let Nodes { all, own, .. } = &self.nodes;
+        let others = all[own + 1..].iter().chain(&all[..*own]);
+        others.map(|node| node.leader)
+    }
+
+    /// Whether what a member says has arrived here. Acquires what it has released.
+    pub(super) fn has_arrived(&self, lane: usize, number: u32) -> bool {
+        TaggedMessage::has_arrived(self.lanes().of(number, lane), number, BYTES)
+    }
+
+    /// Number of members.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.lane_of.len()
+    }
+
+    /// What a member has said in the last synchronisation, until this PE enters the next but one.
+    pub(super) fn said(&self, member: usize) -> u64 {
+        let number = self.number.load(Ordering::Relaxed);
+        let lane = self.lanes().of(number, self.nodes.lane_of[member]);
+        let mut said = [0; BYTES];
+        // SAFETY: as many bytes.
+        unsafe { TaggedMessage::read(lane, said.as_mut_ptr(), BYTES) };
+        u64::from_ne_bytes(said)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_a_node_have_lanes_in_a_row() {
+        let hosts = ["a", "b", "a", "c", "b", "a"];
+        let nodes = Nodes::new(4, hosts.into_iter());
+        assert_eq!(nodes.lane_of, [0, 3, 1, 5, 4, 2]);
+        let leaders: Vec<_> = nodes.all.iter().map(|node| node.leader).collect();
+        assert_eq!(leaders, [0, 1, 3]);
+        let own = Node {
+            leader: 1,
+            lanes: 3..5,
+        };
+        assert_eq!((nodes.own(), nodes.index()), (&own, 1));
+        let apart = Nodes::new(2, 0..3);
+        assert_eq!(
+            (apart.lane_of, apart.all.len(), apart.own),
+            (vec![0, 1, 2], 3, 2)
+        );
+    }
+}
