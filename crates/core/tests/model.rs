@@ -5,6 +5,7 @@
 
 mod model {
     mod barriers;
+    mod batches;
     mod chunks;
     mod common;
     mod inbox;

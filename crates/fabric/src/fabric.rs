@@ -236,8 +236,10 @@ impl Fabric {
         messenger.longest_put >= Short::LONGEST
             && is_ordered
             && is_within_reach((segment, offset), Short::LONGEST)
-            && item((segment, offset))
-                .is_some_and(|item| messenger.messages.append_behind(pe, item, peer))
+            && item((segment, offset)).is_some_and(|item| match context.batches() {
+                None => messenger.messages.append_behind(pe, item, peer),
+                Some(batches) => messenger.messages.gather_behind(pe, item, (batches, peer)),
+            })
     }
 
     /// As [`put`](Self::put), or with `keep` as [`put_nbi`](Self::put_nbi), before a signal of that PE is
@@ -426,8 +428,7 @@ impl Fabric {
         }
         let peer = self.rma.peer_counters(context, to.pe);
         if !(self.rma.ordered && peer.only_writes()) {
-            let progress = &self.rma.progress;
-            progress.wait_at(issuer, || peer.in_flight() == 0);
+            self.rma.wait_for(context, || peer.in_flight() == 0);
         }
         // SAFETY: the caller promises that the source is readable for `len` bytes.
         unsafe { issuer.inject(to.pe, iov, from, len) };
@@ -443,7 +444,7 @@ impl Fabric {
             return unsafe { to.write_bytes(0, len) };
         }
         let counters = context.counters();
-        if let Some(requester) = Requester::new(&self.rma, from, Request::Read(len)) {
+        if let Some(requester) = Requester::new(&self.rma, counters, from, Request::Read(len)) {
             let issuer = self.rma.opened_issuer(counters);
             if !issuer.completions.is_first()
                 && let Some(peer) = counters.existing(from.pe)
@@ -483,9 +484,7 @@ impl Fabric {
         if let Some(peer) = context.existing(pe)
             && !peer.only_writes()
         {
-            let issuer = self.rma.opened_issuer(context);
-            let progress = &self.rma.progress;
-            progress.wait_at(issuer, || peer.only_writes());
+            self.rma.wait_for(context, || peer.only_writes());
         }
     }
 
@@ -500,7 +499,7 @@ impl Fabric {
         let context = context.counters();
         let peer = self.rma.peer_counters(context, from.pe);
         let counter = CompletionCounter::context(context, peer, false);
-        if let Some(requester) = Requester::new(&self.rma, from, Request::Read(len)) {
+        if let Some(requester) = Requester::new(&self.rma, context, from, Request::Read(len)) {
             // SAFETY: the caller promises that the destination is writable for `len` bytes until quiet.
             return unsafe { requester.begin(counter, to) };
         }
@@ -666,11 +665,9 @@ impl Fabric {
             return;
         }
         let context = context.counters();
-        if let Some(requester) = Requester::new(&self.rma, at, Request::Post(atomic)) {
+        if let Some(requester) = Requester::new(&self.rma, context, at, Request::Post(atomic)) {
             let peer = self.rma.order_request(context, at.pe);
-            let counter = CompletionCounter::context(context, peer, false);
-            // SAFETY: there is no result.
-            return unsafe { requester.begin(counter, std::ptr::null_mut()) };
+            return requester.post(peer);
         }
         self.atomic(at, atomic).post(context);
     }
@@ -681,7 +678,7 @@ impl Fabric {
             return 0;
         }
         let context = context.counters();
-        if let Some(requester) = Requester::new(&self.rma, at, Request::Fetch(atomic)) {
+        if let Some(requester) = Requester::new(&self.rma, context, at, Request::Fetch(atomic)) {
             self.rma.order_request(context, at.pe);
             let reply = requester.call();
             return u64::from_ne_bytes(*reply.first_chunk().expect("more than a word"));
@@ -706,7 +703,7 @@ impl Fabric {
             return;
         }
         let context = context.counters();
-        if let Some(requester) = Requester::new(&self.rma, at, Request::Fetch(atomic)) {
+        if let Some(requester) = Requester::new(&self.rma, context, at, Request::Fetch(atomic)) {
             let peer = self.rma.order_request(context, at.pe);
             let counter = CompletionCounter::context(context, peer, false);
             // SAFETY: the caller promises that the result is writable until quiet.
@@ -762,26 +759,21 @@ impl Fabric {
     /// Returns when all operations of the context are complete.
     pub fn quiet(&self, context: &Context) {
         let context = context.counters();
-        let issuer = self.rma.opened_issuer(context);
-        let progress = &self.rma.progress;
-        progress.wait_at(issuer, || context.in_flight() == 0);
+        self.rma.wait_for(context, || context.in_flight() == 0);
     }
 
     /// Returns when all operations of the context are complete, or once `given_up` says so.
     pub fn quiet_unless(&self, context: &Context, given_up: impl Fn() -> bool) {
         let context = context.counters();
-        let issuer = self.rma.opened_issuer(context);
-        let progress = &self.rma.progress;
-        progress.wait_at(issuer, || context.in_flight() == 0 || given_up());
+        let done = || context.in_flight() == 0 || given_up();
+        self.rma.wait_for(context, done);
     }
 
     /// Returns when all operations of the context to this PE are complete.
     pub fn quiet_pe(&self, context: &Context, pe: usize) {
         let context = context.counters();
         if let Some(peer) = context.existing(pe) {
-            let issuer = self.rma.opened_issuer(context);
-            let progress = &self.rma.progress;
-            progress.wait_at(issuer, || peer.in_flight() == 0);
+            self.rma.wait_for(context, || peer.in_flight() == 0);
         }
     }
 

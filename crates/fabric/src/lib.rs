@@ -9,6 +9,8 @@
 
 mod address;
 mod am;
+#[doc(hidden)]
+pub mod batches;
 mod completion;
 mod config;
 pub mod discovery;

@@ -1,5 +1,7 @@
 //! Locks whose data a panic leaves whole.
 
+#[cfg(test)]
+use std::cell::Cell;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering::*};
@@ -7,9 +9,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::batches::Lock;
+
+#[cfg(test)]
+thread_local! {
+    static TAKEN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How many locks this thread has taken, but those of its own batches.
+#[cfg(test)]
+pub(crate) fn taken() -> usize {
+    TAKEN.with(Cell::get)
+}
+
 /// Locks a mutex, also after a thread has panicked with it: what mutexes of this crate hold is whole
 /// at every moment.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    #[cfg(test)]
+    TAKEN.with(|taken| taken.set(taken.get() + 1));
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -27,6 +44,13 @@ unsafe impl<T: Send> Sync for ShortLock<T> {}
 impl<T> ShortLock<T> {
     #[inline]
     pub(crate) fn lock(&self) -> Held<'_, T> {
+        #[cfg(test)]
+        TAKEN.with(|taken| taken.set(taken.get() + 1));
+        self.take()
+    }
+
+    #[inline]
+    fn take(&self) -> Held<'_, T> {
         if self.is_held.swap(true, Acquire) {
             self.wait();
         }
@@ -49,6 +73,26 @@ impl<T> ShortLock<T> {
                 _ => thread::sleep(Duration::from_micros(50)),
             }
         }
+    }
+}
+
+impl<T> From<T> for ShortLock<T> {
+    fn from(value: T) -> ShortLock<T> {
+        ShortLock {
+            is_held: AtomicBool::new(false),
+            value: value.into(),
+        }
+    }
+}
+
+impl<T> Lock<T> for ShortLock<T> {
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        f(&mut self.take())
+    }
+
+    fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
+        (!self.is_held.swap(true, Acquire)).then(|| f(&mut Held(self)))
     }
 }
 

@@ -216,15 +216,7 @@ impl Outgoing {
             Outgo::Put(data) => (put_bytes(data.len()), 0),
             Outgo::Record([head, data]) => (put_bytes(head.len() + data.len()), 0),
         };
-        let room = limits.capacity - HEADER;
-        if self.open.is_empty() {
-            self.open.reserve_exact(limits.capacity);
-            self.open.resize(HEADER, 0);
-            self.last_put = LastPut::NONE;
-            self.has_requests = false;
-            self.together = limits.together();
-            self.capacity = limits.capacity;
-        } else if self.open.len() + bytes > limits.capacity || self.results + len > room {
+        if !self.make_room(limits, bytes, len) {
             return false;
         }
         match outgo {
@@ -253,6 +245,34 @@ impl Outgoing {
             }
         }
         true
+    }
+
+    /// Adds what a context has gathered, which its counter counts already, to the message that is being filled. False: there is no room.
+    pub(super) fn append_items(&mut self, limits: Limits, items: &[u8], awaited: Awaited) -> bool {
+        if !self.make_room(limits, items.len(), 0) {
+            return false;
+        }
+        self.open.extend_from_slice(items);
+        self.last_put = LastPut::NONE;
+        self.has_requests = true;
+        self.expected.push(Expected { awaited, len: 0 });
+        true
+    }
+
+    /// Begins a message, if none is being filled. False: this one has no room for so many bytes, or for so many of results.
+    #[inline]
+    fn make_room(&mut self, limits: Limits, bytes: usize, results: usize) -> bool {
+        let room = limits.capacity - HEADER;
+        if self.open.is_empty() {
+            self.open.reserve_exact(limits.capacity);
+            self.open.resize(HEADER, 0);
+            self.last_put = LastPut::NONE;
+            self.has_requests = false;
+            self.together = limits.together();
+            self.capacity = limits.capacity;
+            return true;
+        }
+        self.open.len() + bytes <= limits.capacity && self.results + results <= room
     }
 
     /// Whether the message that is being filled has items without a result that these counters count.

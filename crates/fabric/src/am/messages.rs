@@ -1,16 +1,19 @@
 //! Sending requests, and executing those of peers.
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*, fence};
+use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use ferroshmem_platform::prefetch_for_write;
 
+use super::batch::System;
 use super::channel::{Awaited, Channel, Incoming, Limits, Outgo, Outgoing};
 use super::fault::{Fault, Reason};
+use super::gather::Registered;
 use super::message::{HEADER, Header, Kind, LONGEST};
 use super::network::Network;
 use super::request::{Item, Place, Reply, Request, Short, store};
 use super::slots::Slots;
+use crate::batches::Registry;
 use crate::completion::PeerCounters;
 use crate::lock::lock;
 
@@ -20,7 +23,7 @@ const BUDGET: usize = 8 << 20;
 const WINDOW: usize = 16;
 /// Request messages under way to a PE, at most, when one is sent that has room left: the longer it takes
 /// until they are acknowledged, the more requests go together.
-const PARTIAL: u32 = 4;
+pub(super) const PARTIAL: u32 = 4;
 
 /// Which messages a flush sends.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,7 +50,7 @@ pub(crate) enum Urgency {
 /// What a PE has under way to all others.
 pub(crate) struct ActiveMessages {
     me: usize,
-    limits: Limits,
+    pub(super) limits: Limits,
     channels: Box<[OnceLock<Box<Channel>>]>,
     pub slots: Slots,
     /// PEs to which something is to be sent.
@@ -56,8 +59,8 @@ pub(crate) struct ActiveMessages {
     /// PEs to which an acknowledgement is to be sent, if no answer goes to them.
     late: Mutex<Vec<usize>>,
     n_late: AtomicUsize,
-    /// Counts, from 1 on, how often the progress thread has seen nothing to send and gone to sleep for long.
-    lulls: AtomicU32,
+    /// The contexts that gather in batches of their own, and how often the progress thread has seen nothing to send.
+    pub(super) registry: Registry<System, Registered>,
 }
 
 impl Limits {
@@ -82,11 +85,15 @@ impl ActiveMessages {
             n_unsent: AtomicUsize::new(0),
             late: Mutex::default(),
             n_late: AtomicUsize::new(0),
-            lulls: AtomicU32::new(1),
+            registry: Registry::default(),
         }
     }
 
-    fn channel(&self, pe: usize) -> Result<&Channel, Fault> {
+    pub(super) fn n_pes(&self) -> usize {
+        self.channels.len()
+    }
+
+    pub(super) fn channel(&self, pe: usize) -> Result<&Channel, Fault> {
         let place = self.channels.get(pe).ok_or(Fault {
             pe: None,
             reason: Reason::Malformed,
@@ -109,7 +116,7 @@ impl ActiveMessages {
         let is_appended = outgoing.append(self.limits, outgo, place, awaited);
         let is_sent = match urgency {
             Urgency::Gathered => false,
-            Urgency::Usual => outgoing.is_idle(self.lulls.load(Relaxed)),
+            Urgency::Usual => outgoing.is_idle(self.registry.lull()),
             Urgency::Now => true,
         };
         if is_sent || !is_appended {
@@ -123,8 +130,7 @@ impl ActiveMessages {
         self.list(pe, &mut outgoing);
         if !is_sent && urgency == Urgency::Usual && outgoing.is_quiet() {
             // The progress thread sees what is listed, or this thread sees that it has gone to sleep.
-            fence(SeqCst);
-            if outgoing.is_idle(self.lulls.load(Relaxed)) {
+            if outgoing.is_idle(self.registry.lull_after_listing()) {
                 self.send(network, pe, &mut outgoing, self.limits.window)?;
             }
         }
@@ -137,7 +143,7 @@ impl ActiveMessages {
     pub(crate) fn append_behind(&self, pe: usize, item: Short, peer: &PeerCounters) -> bool {
         let channel = self.channels.get(pe).and_then(OnceLock::get);
         channel.is_some_and(|channel| {
-            let now = (self.limits.capacity, self.lulls.load(Relaxed));
+            let now = (self.limits.capacity, self.registry.lull());
             channel.outgoing.lock().append_behind(now, item, peer)
         })
     }
@@ -147,7 +153,7 @@ impl ActiveMessages {
         self.limits.capacity - HEADER - size_of::<u64>()
     }
 
-    fn send(
+    pub(super) fn send(
         &self,
         network: &impl Network,
         pe: usize,
@@ -155,12 +161,12 @@ impl ActiveMessages {
         window: u32,
     ) -> Result<bool, Fault> {
         outgoing
-            .send(network, (self.me, pe), (window, self.lulls.load(Relaxed)))
+            .send(network, (self.me, pe), (window, self.registry.lull()))
             .map_err(|reason| reason.of(pe))
     }
 
     /// What is pending for the PE is sent at the next flush.
-    fn list(&self, pe: usize, outgoing: &mut Outgoing) {
+    pub(super) fn list(&self, pe: usize, outgoing: &mut Outgoing) {
         if outgoing.is_deferred() && !outgoing.listed_late {
             outgoing.listed_late = true;
             let mut late = lock(&self.late);
@@ -188,13 +194,8 @@ impl ActiveMessages {
     /// Whether the progress thread may sleep for long, since nothing is to be sent: the first request after this is
     /// sent at once.
     pub(crate) fn may_rest(&self) -> bool {
-        if self.has_unsent() || self.has_deferred() {
-            return false;
-        }
-        let lull = self.lulls.load(Relaxed).wrapping_add(1).max(1);
-        self.lulls.store(lull, Relaxed);
-        fence(SeqCst);
-        !self.has_unsent()
+        let has_gathered = ActiveMessages::has_gathered;
+        !self.has_deferred() && self.registry.may_rest(|| self.has_unsent(), has_gathered)
     }
 
     /// Sends what is pending, to all PEs, as far as there is room.

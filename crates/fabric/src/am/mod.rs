@@ -9,10 +9,14 @@
 //! aggregate are in the same messages ([`Put`]), as [items](request::Item) of as few words as they need, and records, which the
 //! target's owner gets ([`append_record`]).
 //!
+//! A context of a thread gathers such items itself, in [batches](crate::batches) by target ([`gather`]), which are appended to the message as a whole: so threads with contexts
+//! of their own share no lock for each item.
+//!
 //! # Order
 //!
 //! The requests of a PE to another are executed in the order in which they were made, of all its threads:
-//! request messages, and requests in slots, are numbered, and a target executes them by number.
+//! request messages, and requests in slots, are numbered, and a target executes them by number. Those of a context with batches are in the order in
+//! which the context made them: before a request with a result, its batch for that PE is handed over.
 //!
 //! # Flow control
 //!
@@ -32,9 +36,11 @@
 //! goes or comes, and window and length of messages are such that all channels of 4,096 PEs together take
 //! less than 64 MiB.
 
+mod batch;
 mod buffers;
 mod channel;
 mod fault;
+mod gather;
 mod message;
 mod messages;
 mod network;
@@ -45,6 +51,7 @@ mod slots;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use batch::ContextBatches;
 use fault::Fault;
 pub(crate) use messages::Flush;
 pub(crate) use receive::Messenger;

@@ -5,7 +5,7 @@ use super::buffers::{ReceiveBuffers, SendBuffers};
 use super::channel::Limits;
 use super::messages::{ActiveMessages, Flush};
 use super::network::Port;
-use crate::completion::Shared;
+use crate::completion::{ContextCounters, Shared};
 use crate::endpoint::{Endpoint, Received};
 use crate::memory::{Location, Region};
 use crate::{Config, Error, TaggedMessage};
@@ -103,6 +103,17 @@ impl Messenger {
         let served = shared.heed(self.messages.serve_slots(&port));
         shared.heed(self.messages.flush(&port, flush));
         served
+    }
+
+    /// Hands over what a context has gathered, as far as there is room.
+    pub(crate) fn hand_over(&self, shared: &Shared, context: &ContextCounters) {
+        let port = self.port(shared);
+        shared.heed(self.messages.hand_over_context(&port, context));
+    }
+
+    /// Hands over what all contexts have gathered, as far as there is room.
+    pub(crate) fn hand_over_all(&self, shared: &Shared) {
+        shared.heed(self.messages.hand_over_all(&self.port(shared)));
     }
 }
 

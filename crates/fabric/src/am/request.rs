@@ -264,6 +264,12 @@ pub(crate) struct LastPut {
     end: Place,
 }
 
+impl Default for LastPut {
+    fn default() -> LastPut {
+        LastPut::NONE
+    }
+}
+
 impl LastPut {
     pub(crate) const NONE: LastPut = LastPut {
         at: 0,

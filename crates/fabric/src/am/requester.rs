@@ -2,13 +2,14 @@
 
 use std::ptr;
 
+use super::batch::Gathered;
 use super::channel::{Awaited, Outgo};
 use super::messages::Urgency;
 use super::receive::Messenger;
 use super::request::{Place, Reply, Request, is_within_reach};
 use crate::Remote;
 use crate::TaggedMessage;
-use crate::completion::{Aggregation, CompletionCounter, ContextCounters, Pending};
+use crate::completion::{Aggregation, CompletionCounter, ContextCounters, PeerCounters, Pending};
 use crate::progress::Progress;
 use crate::rma::Rma;
 
@@ -16,13 +17,19 @@ use crate::rma::Rma;
 pub(crate) struct Requester<'a> {
     progress: &'a Progress,
     messenger: &'a Messenger,
+    context: &'a ContextCounters,
     at: Remote,
     request: Request,
 }
 
 impl<'a> Requester<'a> {
     /// None: libfabric is to do it.
-    pub(crate) fn new(rma: &'a Rma, at: Remote, request: Request) -> Option<Requester<'a>> {
+    pub(crate) fn new(
+        rma: &'a Rma,
+        context: &'a ContextCounters,
+        at: Remote,
+        request: Request,
+    ) -> Option<Requester<'a>> {
         let progress: &Progress = &rma.progress;
         let messenger = progress.completions().messenger.as_ref()?;
         if !messenger.serves_memory() {
@@ -37,6 +44,7 @@ impl<'a> Requester<'a> {
         (rma.resolve(at).usable >= len).then_some(Requester {
             progress,
             messenger,
+            context,
             at,
             request,
         })
@@ -46,11 +54,45 @@ impl<'a> Requester<'a> {
         (self.at.segment, self.at.offset)
     }
 
+    /// Makes the request, which has no result, for the context.
+    pub(crate) fn post(&self, peer: &PeerCounters) {
+        if self.context.has_own_batches() && self.messenger.longest_put > 0 {
+            let item = (Gathered::Post(self.request), self.place());
+            let by = (self.context, peer);
+            return gather(
+                self.progress,
+                self.messenger,
+                self.at.pe,
+                item,
+                by,
+                Urgency::Usual,
+            );
+        }
+        let counter = CompletionCounter::context(self.context, peer, false);
+        // SAFETY: there is no result.
+        unsafe { self.begin(counter, ptr::null_mut()) };
+    }
+
+    /// What the context has gathered for the PE is executed before the request.
+    #[inline(never)] // once for all routines
+    fn hand_over(&self) {
+        let (shared, pe) = (self.progress.shared(), self.at.pe);
+        if self.context.batches().is_none() {
+            return;
+        }
+        let port = self.messenger.port(shared);
+        let messages = &self.messenger.messages;
+        once_there_is_room(self.progress, || {
+            shared.heed(messages.hand_over(&port, pe, self.context))
+        });
+    }
+
     /// Makes the request; the counter counts it, and the result goes to `result` until it is complete.
     ///
     /// # Safety
     /// `result` is writable, as long as the request's result, until the request is complete.
     pub(crate) unsafe fn begin(&self, counter: CompletionCounter, result: *mut u8) {
+        self.hand_over();
         let awaited = Awaited { counter, result };
         let urgency = if self.messenger.longest_put == 0 {
             Urgency::Now
@@ -74,6 +116,7 @@ impl<'a> Requester<'a> {
 
     /// Makes the request and returns its result.
     pub(crate) fn call(&self) -> Reply {
+        self.hand_over();
         let (shared, messages) = (self.progress.shared(), &self.messenger.messages);
         let port = self.messenger.port(shared);
         let pe = self.at.pe;
@@ -149,10 +192,6 @@ impl Put<'_> {
             let issuer = self.rma.opened_issuer(context);
             progress.wait_at(issuer, || peer.no_writes());
         }
-        let awaited = Awaited {
-            counter: CompletionCounter::context(context, peer, false),
-            result: ptr::null_mut(),
-        };
         let urgency = if self.is_signalled {
             Urgency::Gathered
         } else {
@@ -160,6 +199,15 @@ impl Put<'_> {
         };
         // SAFETY: the caller promises that the source is readable.
         let data = unsafe { std::slice::from_raw_parts(from, len) };
+        if context.has_own_batches() {
+            let item = (Gathered::Put(data), place);
+            gather(progress, messenger, pe, item, (context, peer), urgency);
+            return true;
+        }
+        let awaited = Awaited {
+            counter: CompletionCounter::context(context, peer, false),
+            result: ptr::null_mut(),
+        };
         let outgo = (Outgo::Put(data), place);
         append(progress, messenger, pe, outgo, awaited, urgency);
         true
@@ -184,12 +232,11 @@ pub(crate) fn append_record(
         result: ptr::null_mut(),
     };
     let outgo = (Outgo::Record(parts), (0, 0));
+    let messages = &messenger.messages;
     let attempt = || {
         shared.shutdown.while_open(|| {
-            let appended = messenger
-                .messages
-                .append(&port, pe, outgo, awaited, Urgency::Usual);
-            shared.heed(appended)
+            shared.heed(messages.hand_over(&port, pe, context))
+                && shared.heed(messages.append(&port, pe, outgo, awaited, Urgency::Usual))
         })
     };
     attempt() || {
@@ -210,18 +257,40 @@ fn append(
 ) {
     let (shared, messages) = (progress.shared(), &messenger.messages);
     let port = messenger.port(shared);
-    let attempt = || {
-        let append = || shared.heed(messages.append(&port, pe, outgo, awaited, urgency));
-        shared.shutdown.while_open(append)
-    };
-    let mut is_appended = attempt();
-    if !is_appended {
+    once_there_is_room(progress, || {
+        shared.heed(messages.append(&port, pe, outgo, awaited, urgency))
+    });
+}
+
+/// Adds an item to what the context gathers for the PE, as soon as there is room.
+#[inline(never)] // once for all routines
+fn gather(
+    progress: &Progress,
+    messenger: &Messenger,
+    pe: usize,
+    item: (Gathered<'_>, Place),
+    by: (&ContextCounters, &PeerCounters),
+    urgency: Urgency,
+) {
+    let (shared, messages) = (progress.shared(), &messenger.messages);
+    let port = messenger.port(shared);
+    once_there_is_room(progress, || {
+        shared.heed(messages.gather(&port, pe, item, by, urgency))
+    });
+}
+
+/// Calls `attempt`, which calls the provider, until it succeeds.
+fn once_there_is_room(progress: &Progress, attempt: impl Fn() -> bool) {
+    let shutdown = &progress.shared().shutdown;
+    let attempt = || shutdown.while_open(&attempt);
+    let mut is_done = attempt();
+    if !is_done {
         // Its peers have acknowledged messages, and sent some: a thread that only puts looks here.
         progress.completions().poll_for_room();
         progress.wait_for_room(|| {
             // Once, however often it is asked.
-            is_appended = is_appended || attempt();
-            is_appended
+            is_done = is_done || attempt();
+            is_done
         });
     }
 }

@@ -1,8 +1,10 @@
 //! Communication contexts: operations that are completed together.
 
 use std::ptr::NonNull;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering::*};
+use std::sync::{Arc, OnceLock};
+
+use crate::am::ContextBatches;
 
 /// Operations that are completed together: one for each communication context.
 ///
@@ -38,6 +40,8 @@ pub(crate) struct ContextCounters {
     /// The number of its own endpoint; 0: it has none.
     endpoint: AtomicU32,
     peers: OnceLock<Box<[PeerCounters]>>,
+    /// What it gathers itself, of a context with an endpoint of its own.
+    batches: OnceLock<Arc<ContextBatches>>,
 }
 
 /// The operations of a context to one PE.
@@ -146,6 +150,23 @@ impl ContextCounters {
         number.checked_sub(1).map(|number| number as usize)
     }
 
+    /// Whether it gathers small operations itself, in batches of its own: one thread at a time uses it, while others use others.
+    #[inline]
+    pub(crate) fn has_own_batches(&self) -> bool {
+        self.endpoint.load(Relaxed) != 0
+    }
+
+    /// What it has gathered itself, if it ever has.
+    #[inline]
+    pub(crate) fn batches(&self) -> Option<&ContextBatches> {
+        self.batches.get().map(|batches| &**batches)
+    }
+
+    /// As [`batches`](Self::batches), or new ones.
+    pub(crate) fn batches_or(&self, new: impl FnOnce() -> Arc<ContextBatches>) -> &ContextBatches {
+        self.batches.get_or_init(new)
+    }
+
     pub(crate) fn fence(&self) {
         self.fences.fetch_add(1, Relaxed);
     }
@@ -186,6 +207,12 @@ impl PeerCounters {
     pub(crate) fn in_flight(&self) -> u32 {
         let writes = self.writes.load(Acquire);
         writes.wrapping_add(self.others.load(Acquire))
+    }
+
+    /// Operations that are not complete and no writes.
+    #[inline]
+    pub(crate) fn others(&self) -> u32 {
+        self.others.load(Acquire)
     }
 
     /// Whether none of those that are under way is a write.

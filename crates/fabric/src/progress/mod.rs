@@ -5,7 +5,9 @@ mod others;
 mod thread;
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use crate::batches::Batches;
 use crate::completion::{CompletionQueue, ContextCounters, Retry, Shared};
 use crate::endpoint::Endpoint;
 use crate::issue::Issuer;
@@ -22,7 +24,13 @@ pub(crate) struct Progress {
     others: Others,
     /// Held by the thread that polls the first endpoint while it waits for another one.
     polling_first: Mutex<()>,
+    /// Polls in vain of threads that wait, about.
+    in_vain: AtomicU32,
 }
+
+/// Polls in vain after which a thread idles, and hands over what other contexts have gathered: about as long as a message takes there and
+/// back, while which more comes together.
+const IDLE_POLLS: u32 = 32;
 
 /// What a thread polls while it waits.
 #[derive(Clone, Copy)]
@@ -58,6 +66,7 @@ impl Progress {
             others: Others::new(&first, endpoints),
             first,
             polling_first: Mutex::new(()),
+            in_vain: AtomicU32::new(0),
         }
     }
 
@@ -93,7 +102,41 @@ impl Progress {
     /// active messages served.
     pub(crate) fn poll(&self) -> usize {
         self.first.flush();
-        self.completions().poll()
+        let n = self.completions().poll();
+        self.idle(n);
+        n
+    }
+
+    /// Hands over what a context has gathered, as far as there is room.
+    pub(crate) fn hand_over(&self, context: &ContextCounters) {
+        let has_filled = context.batches().is_some_and(Batches::has_filled);
+        let shared = self.shared();
+        if let Some(messenger) = self.completions().messenger.as_ref().filter(|_| has_filled) {
+            let hand_over = || messenger.hand_over(shared, context);
+            shared.shutdown.while_open(hand_over);
+        }
+    }
+
+    /// As [`hand_over`](Self::hand_over), for all contexts.
+    #[inline(never)] // once for all ways
+    fn hand_over_all(&self) {
+        let shared = self.shared();
+        if let Some(messenger) = &self.completions().messenger {
+            shared
+                .shutdown
+                .while_open(|| messenger.hand_over_all(shared));
+        }
+    }
+
+    /// A thread that waits has polled the first endpoint, for so many completions and messages: others' batches go when some were
+    /// acknowledged, or when it idles.
+    fn idle(&self, n: usize) {
+        // Two polls may count as one: the count only sets a rhythm.
+        let in_vain = self.in_vain.load(Relaxed).wrapping_add(1);
+        if n > 0 || in_vain.is_multiple_of(IDLE_POLLS) {
+            self.hand_over_all();
+        }
+        self.in_vain.store(in_vain, Relaxed);
     }
 
     /// Returns when `done`, or when the fabric is shut down.
@@ -144,9 +187,10 @@ impl Progress {
             Polled::Of(_) | Polled::First => {}
         }
         self.first.flush();
-        n += self.completions().poll_waiting();
+        let served = self.completions().poll_waiting();
         drop(polling);
-        n
+        self.idle(served);
+        n + served
     }
 
     /// A bounce buffer for an operation of this issuer to `pe`.

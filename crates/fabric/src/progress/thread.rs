@@ -88,6 +88,7 @@ fn run(progress: &Progress) {
             if event_count.sleep(sleeps.next(n).min(shared.config.aggregate.delay)) {
                 polls = event_count.polls();
             }
+            progress.hand_over_all();
             completions.flush();
             progress.others.attend(&mut attended, false);
             continue;
@@ -95,6 +96,7 @@ fn run(progress: &Progress) {
         polls = now;
         sleeps = Sleeps::new();
         progress.first.flush();
+        progress.hand_over_all();
         if !notified && event_count.take_yielded() {
             yielded = Some(Instant::now());
         }
@@ -110,6 +112,7 @@ fn run(progress: &Progress) {
                 n => {
                     seen += n;
                     in_vain = 0;
+                    progress.hand_over_all();
                     event_count.wake();
                 }
             }

@@ -106,6 +106,17 @@ impl Rma {
         self.progress.opened_issuer_of(context)
     }
 
+    /// Returns when `done`, which operations of the context bring about, also those that it has gathered.
+    pub(crate) fn wait_for(&self, context: &ContextCounters, done: impl Fn() -> bool) {
+        let (issuer, progress) = (self.opened_issuer(context), &self.progress);
+        progress.wait_at(issuer, || {
+            done() || {
+                progress.hand_over(context);
+                false
+            }
+        });
+    }
+
     /// The counters of a context for `pe`.
     #[inline]
     pub(crate) fn peer_counters<'c>(
@@ -122,8 +133,7 @@ impl Rma {
         if write && self.ordered && peer.only_writes() {
             return; // the provider keeps the order: what was before the fence has begun
         }
-        let issuer = self.opened_issuer(context);
-        self.progress.wait_at(issuer, || peer.in_flight() == 0);
+        self.wait_for(context, || peer.in_flight() == 0);
         context.caught_up(peer, fences);
     }
 

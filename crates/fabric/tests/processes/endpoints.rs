@@ -23,6 +23,12 @@ pub(crate) fn cases() -> Vec<Case> {
             .aggregating(Aggregate::default())
             .own_endpoints(1),
         Case::new("own_endpoint_progresses_while_computing", 2, computing).own_endpoints(2),
+        Case::new("threads_gather_own_endpoints", 2, |job| gather(job, 4))
+            .aggregating(Aggregate::default())
+            .own_endpoints(2),
+        Case::new("threads_gather", 3, |job| gather(job, 3)).aggregating(Aggregate::default()),
+        Case::new("gathered_goes_while_computing", 2, gather_and_compute)
+            .aggregating(Aggregate::default()),
         Case::new("own_endpoints_of_many_contexts", 2, many_contexts).own_endpoints(4),
     ]
 }
@@ -118,6 +124,92 @@ fn thread_part(job: &Job, context: &Context, number: usize) {
         }
     }
     fabric.quiet(context);
+}
+
+/// Threads put to and add to words of all PEs by contexts of their own, in rounds with a fence between, and fetch their counts; the first
+/// thread, which idles meanwhile, completes all contexts.
+fn gather(job: &Job, n: usize) {
+    const WORDS: usize = 500;
+    const ROUNDS: usize = 40;
+    const COUNT: usize = 8 * WORDS;
+
+    // Of each thread of each PE.
+    let area = |pe: usize, thread: usize| (pe * n + thread) * AREA;
+    let contexts: Vec<Context> = (0..n).map(|i| job.numbered_context(i)).collect();
+    let scatter = |thread: usize, context: &Context| {
+        let base = area(job.pe, thread);
+        let add = AtomicOp::new(Op::Add, Width::W64, 1);
+        let mut added = vec![0; job.n];
+        for i in 0..ROUNDS * WORDS {
+            let (round, word) = (i / WORDS + 1, i * 7 % WORDS);
+            let pe = (word + thread) % job.n;
+            let (at, value) = (job.at(pe, base + 8 * word), (round << 32 | word) as u64);
+            let from = (&raw const value).cast();
+            // SAFETY: a word that is readable, to a word of the heap.
+            unsafe {
+                if !job.fabric.put_behind(context, at, from, 8) {
+                    job.fabric.put(context, at, from, 8);
+                }
+            }
+            let count = job.at(pe, base + COUNT);
+            if i % 701 == 700 {
+                assert_eq!(job.fabric.fetch(context, count, add), added[pe]);
+            } else if !job.fabric.post_behind(context, count, add) {
+                job.fabric.post(context, count, add);
+            }
+            added[pe] += 1;
+            if i % WORDS == WORDS - 1 {
+                job.fabric.fence(context);
+            }
+        }
+    };
+    thread::scope(|s| {
+        for (thread, context) in contexts.iter().enumerate() {
+            s.spawn(move || scatter(thread, context));
+        }
+        (0..5_000).for_each(|_| job.fabric.progress());
+    });
+    for context in &contexts {
+        job.fabric.quiet(context);
+    }
+    job.barrier();
+    for (pe, thread) in (0..job.n).flat_map(|pe| (0..n).map(move |thread| (pe, thread))) {
+        let mut count = 0;
+        for word in (0..WORDS).filter(|word| (word + thread) % job.n == job.pe) {
+            let value = job.word(area(pe, thread) + 8 * word).load(Acquire);
+            assert_eq!(
+                value,
+                (ROUNDS << 32 | word) as u64,
+                "PE {pe}, thread {thread}"
+            );
+            count += ROUNDS as u64;
+        }
+        assert_eq!(job.word(area(pe, thread) + COUNT).load(Acquire), count);
+    }
+    job.barrier();
+}
+
+/// What a thread has gathered arrives though it calls nothing any more.
+fn gather_and_compute(job: &Job) {
+    let context = job.numbered_context(0);
+    let add = AtomicOp::new(Op::Add, Width::W64, 1);
+    let word = job.word(0);
+    for round in 1..=20 {
+        if job.pe == 0 {
+            // The first is sent at once, the others wait for it.
+            (0..5).for_each(|_| job.fabric.post(&context, job.at(1, 0), add));
+            while word.load(Acquire) < round {
+                thread::yield_now();
+            }
+        } else {
+            while word.load(Acquire) < 5 * round {
+                thread::yield_now();
+            }
+            job.fabric.post(&context, job.at(0, 0), add);
+        }
+    }
+    job.fabric.quiet(&context);
+    job.barrier();
 }
 
 /// A put that is longer than what sockets hold goes on while its PE computes.

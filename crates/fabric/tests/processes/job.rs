@@ -137,6 +137,13 @@ impl Job {
         context
     }
 
+    /// As [`new_context`](Self::new_context), of a thread of its own in any case.
+    pub(crate) fn numbered_context(&self, number: usize) -> Context {
+        let context = self.new_context(number);
+        context.use_own_endpoint(number);
+        context
+    }
+
     /// A word of the own heap.
     pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: within the heap, which is aligned to pages; peers write words.

@@ -224,6 +224,10 @@ fn environment(random: &mut Random) -> Vec<(String, String)> {
         let values = ["0", "8", "5000", "5000,50"];
         set(config::AGGREGATE.name, random.pick(&values));
     }
+    if random.once_in(6) {
+        // Of contexts of threads, between hosts.
+        set(config::ENDPOINTS.name, "1");
+    }
     env
 }
 
