@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ struct Client {
     deadline: Duration,
     /// Processes that this one has had started.
     started: AtomicUsize,
+    /// Their jobs, where the launcher does not end them with this one.
+    jobs: Mutex<Vec<Process>>,
 }
 
 /// Connects to the server; `launcher` is its name for messages.
@@ -63,6 +65,7 @@ pub(crate) fn connect(
         size: 0,
         deadline,
         started: AtomicUsize::new(0),
+        jobs: Mutex::default(),
     };
     client.size = match client.get(ALL_RANKS, JOB_SIZE, &[])? {
         Content::Number(n) if n > me.rank => n as usize,
@@ -221,7 +224,13 @@ impl Bootstrap for Client {
     fn abort(&self, status: i32, message: &str) {
         let library = self.library;
         let message = CString::new(message.replace('\0', " ")).expect("no zero in it");
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let jobs = jobs.clone();
         within(LAST_CALL, move || {
+            if !jobs.is_empty() {
+                // SAFETY: a C string, and as many processes.
+                unsafe { (library.abort)(status, message.as_ptr(), jobs.as_ptr(), jobs.len()) };
+            }
             // SAFETY: a C string; no processes means all of the job.
             unsafe { (library.abort)(status, message.as_ptr(), std::ptr::null(), 0) }
         });
@@ -251,12 +260,20 @@ impl Bootstrap for Client {
                 )
             }
         });
-        let Some((status, _)) = outcome else {
+        let Some((status, name)) = outcome else {
             // PMIx may still read it.
             Box::leak(kept);
             return Err(no_answer(&self.launcher, self.deadline));
         };
-        self.check("PMIx_Spawn", status).map(|()| None)
+        self.check("PMIx_Spawn", status)?;
+        // PRRTE, which is Open MPI's launcher since version 5, ends each job by itself.
+        if !self.is_orte()
+            && let Some(Content::Text(name)) = name
+        {
+            let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+            jobs.extend(Process::all_of(&name));
+        }
+        Ok(None)
     }
 
     /// Open MPI 4.1.4's `mpirun`, with libpmix 4.2.2, does: as far as can be seen from outside, it forgets the connection of a

@@ -1,7 +1,7 @@
 //! A call of PMIx that ends by a callback, waited for with a deadline: the blocking forms wait
 //! for ever where the server is gone or a process never comes.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(super) fn value(
     wait(deadline, |data| start(on_value, data))
 }
 
-/// The same for a call that starts processes.
+/// The same for a call that starts processes, and ends with the name of their job.
 pub(super) fn spawned(
     deadline: Duration,
     start: impl FnOnce(OnSpawned, *mut c_void) -> Status,
@@ -75,9 +75,14 @@ extern "C" fn on_done(status: Status, data: *mut c_void) {
     unsafe { complete(data, (status, None)) };
 }
 
-extern "C" fn on_spawned(status: Status, _: *const c_char, data: *mut c_void) {
+extern "C" fn on_spawned(status: Status, name: *const c_char, data: *mut c_void) {
+    let name = (!name.is_null()).then(|| {
+        // SAFETY: PMIx passes null, or a C string that lives during the callback.
+        let name = unsafe { CStr::from_ptr(name) };
+        Content::Text(name.to_string_lossy().into_owned())
+    });
     // SAFETY: PMIx calls back once with the data of the call.
-    unsafe { complete(data, (status, None)) };
+    unsafe { complete(data, (status, name)) };
 }
 
 extern "C" fn on_value(status: Status, value: *mut Value, data: *mut c_void) {
@@ -115,6 +120,18 @@ mod tests {
         assert_eq!(never, None);
         let (callback, data) = late.unwrap();
         callback(SUCCESS, data);
+    }
+
+    #[test]
+    fn started_jobs_have_names() {
+        for (name, content) in [(c"job-2".as_ptr(), Some("job-2")), (std::ptr::null(), None)] {
+            let got = spawned(NEVER, |callback, data| {
+                callback(SUCCESS, name, data);
+                SUCCESS
+            });
+            let content = content.map(|name| Content::Text(name.to_owned()));
+            assert_eq!(got, Some((SUCCESS, content)));
+        }
     }
 
     #[test]

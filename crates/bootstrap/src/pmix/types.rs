@@ -55,6 +55,17 @@ impl Process {
         }
     }
 
+    /// All of the job of this name. None: no job has so long a name.
+    pub(super) fn all_of(name: &str) -> Option<Self> {
+        let mut all = Self::unknown().with_rank(ALL_RANKS);
+        // A zero ends it.
+        let room = NAMESPACE_LEN - 1;
+        for (to, from) in all.namespace[..room].iter_mut().zip(name.bytes()) {
+            *to = from as c_char;
+        }
+        (name.len() <= room).then_some(all)
+    }
+
     /// Another of the same job.
     pub(super) fn with_rank(self, rank: u32) -> Self {
         Self { rank, ..self }
