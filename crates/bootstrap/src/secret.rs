@@ -20,6 +20,11 @@ const LEN: usize = 32;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret([u8; LEN]);
 
+/// Whether two secrets or tokens are the same, in a time that does not depend on where they differ.
+pub fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |all, (x, y)| all | (x ^ y)) == 0
+}
+
 impl Secret {
     /// Rank 0 makes the secret, and all processes get it. Collective: one exchange.
     ///

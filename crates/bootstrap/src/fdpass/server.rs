@@ -15,7 +15,7 @@ use zerocopy::IntoBytes;
 
 use super::{MAX_DESCRIPTORS, REQUEST, Request, is_same_user, reply};
 use crate::Error;
-use crate::secret::{self, Secret};
+use crate::secret::{self, Secret, same};
 
 /// Connections beyond those of the processes expected that may be open at a time; with more, the
 /// oldest is dropped. A process of the job whose connection is dropped tries again.
@@ -177,9 +177,4 @@ impl Connection {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         sendmsg(&self.stream, &[IoSlice::new(reply)], &mut control, flags)
     }
-}
-
-/// Compares in a time that does not depend on where the first difference is.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.iter().zip(b).fold(0, |diff, (x, y)| diff | (x ^ y)) == 0
 }

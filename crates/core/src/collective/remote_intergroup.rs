@@ -42,14 +42,12 @@ impl RemoteIntergroup<'_> {
     fn meet(&self, word: u64) {
         let number = self.remote.enter_meeting(word);
         self.group.sync();
-        if !self.remote.is_on_one_node() {
-            if self.group.me == 0 && !self.connection.has_failed() {
-                let _shown = Recorder::start(&self.connection.wait_reason(self.group.name));
-                self.remote.meet_other_nodes(number);
-            }
-            if self.group.size > 1 {
-                self.group.sync();
-            }
+        if self.group.me == 0 && !self.connection.has_failed() {
+            let _shown = Recorder::start(&self.connection.wait_reason(self.group.name));
+            self.remote.meet_other_nodes(number);
+        }
+        if self.group.size > 1 {
+            self.group.sync();
         }
         refuse_to_wait(self.group.name, self.connection);
     }

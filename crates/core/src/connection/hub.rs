@@ -6,7 +6,7 @@ use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::thread::{self, JoinHandle};
 
-use ferroshmem_bootstrap::secret::Secret;
+use ferroshmem_bootstrap::secret::{Secret, same};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::invitation::{Greeting, HEAD, Invitation};
@@ -116,8 +116,7 @@ impl Hub {
     /// A member, by its number, if the caller knows the token.
     fn seat(&self, (mut link, head): (TcpStream, Vec<u8>)) -> io::Result<(usize, Seat)> {
         let greeting = Greeting::from_bytes(&head).ok_or(ErrorKind::InvalidData)?;
-        let tokens = greeting.token.iter().zip(&self.invitation.token);
-        if tokens.fold(0, |all, (a, b)| all | (a ^ b)) != 0 {
+        if !same(&greeting.token, &self.invitation.token) {
             return Err(ErrorKind::InvalidData.into());
         }
         take_over(&link)?;

@@ -17,6 +17,7 @@ use std::net::{IpAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use ferroshmem_bootstrap::secret::same;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
@@ -287,7 +288,7 @@ impl Port {
             socket,
         };
         match head {
-            [HELLO, VERSION, _] if same(&secret, &self.name.secret) => Some(caller),
+            [HELLO, VERSION, _] if same(secret.as_bytes(), self.name.secret.as_bytes()) => Some(caller),
             [HELLO, VERSION, _] => caller.refuse("the port's text has another secret"),
             [HELLO, version, _] => caller.refuse(&format!(
                 "its FerroSHMEM has job memory of version {VERSION}, and this job's of version {version}: link both with one FerroSHMEM"
@@ -335,12 +336,6 @@ impl Ports {
     pub(crate) fn close_all(&self) {
         self.all().drain(..).for_each(|port| port.close());
     }
-}
-
-/// Whether a secret is that of the port, in a time that does not depend on where they differ.
-pub(super) fn same(given: &str, secret: &str) -> bool {
-    let differences = given.bytes().zip(secret.bytes()).map(|(a, b)| a ^ b);
-    given.len() == secret.len() && differences.fold(0, |all, one| all | one) == 0
 }
 
 /// A job at the port that is to be accepted.

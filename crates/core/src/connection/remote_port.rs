@@ -1,5 +1,5 @@
 //! Ports for jobs on other nodes: the same four messages over TCP, of which the second invites the other side's members to
-//! a hub ([`super::link`]).
+//! a hub ([`super::hub`]).
 //!
 //! The kernel does not say of which user a process on another host is: so the secret in the port's text is all that counts.
 //! Without it, a caller gets no answer.
@@ -8,9 +8,11 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use ferroshmem_bootstrap::secret::same;
+
 use super::invitation::Invitation;
 use super::lobby::take_over;
-use super::port::{DONE, HELLO, INDEPENDENT, READY, REFUSED, WELCOME, same};
+use super::port::{DONE, HELLO, INDEPENDENT, READY, REFUSED, WELCOME};
 use super::port_error::PortError;
 use crate::job::region::VERSION;
 
@@ -105,8 +107,7 @@ impl RemoteCaller {
     /// A caller that begins with `hello`; None if it does not know the secret, or is refused.
     pub(super) fn hear(socket: TcpStream, hello: &[u8], secret: &str) -> Option<Self> {
         let hello = Hello::from_bytes(hello)?;
-        let given = std::str::from_utf8(&hello.secret).ok()?;
-        if !same(given, secret) {
+        if !same(&hello.secret, secret.as_bytes()) {
             return None;
         }
         take_over(&socket).ok()?;
