@@ -22,6 +22,9 @@ use step::{Outcome, Step, Work};
 /// The script that builds the Rust API with a sanitizer: it compiles all crates for that.
 const RUST_SANITIZERS: &str = "rust-sanitizers.sh";
 
+/// The script that runs a C program with ThreadSanitizer, with crates of that one.
+const TSAN: &str = "tsan.sh";
+
 /// The step that runs only if it is asked for by its name, as it compiles all crates once more. AddressSanitizer is tried
 /// with C programs in each run.
 const RUST_ASAN: &str = "rust-asan";
@@ -32,7 +35,7 @@ const SCRIPTS: &[(&str, &str, &[&str], usize)] = &[
     ("rust-tsan", RUST_SANITIZERS, &["thread"], 1),
     (RUST_ASAN, RUST_SANITIZERS, &["address"], 1),
     ("asan", "asan.sh", &[], 2),
-    ("tsan", "tsan.sh", &[], 1),
+    ("tsan", TSAN, &[], 1),
     ("valgrind", "valgrind.sh", &[], 1),
 ];
 
@@ -219,7 +222,7 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
         command.args(*arguments).env(PREFIX_VARIABLE, prefix);
         let step = Step::new(name, *threads, Work::Run(command)).needs(&[INSTALLATION]);
         all.push(match *script {
-            RUST_SANITIZERS | "tsan.sh" => step.resource(UNSTABLE_FOLDER),
+            RUST_SANITIZERS | TSAN => step.resource(UNSTABLE_FOLDER),
             _ => step,
         });
     }
