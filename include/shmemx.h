@@ -165,8 +165,8 @@
  *
  * SHMEM_ENDPOINTS
  *     Between nodes, private and serialised contexts take turns at so many endpoints beside the
- *     first under SHMEM_THREAD_MULTIPLE, over tcp. Each takes some 90 MB from its first use on;
- *     at most 16, 0: all contexts use the first.
+ *     first under SHMEM_THREAD_MULTIPLE, over tcp. Each takes some 1 MB from its first use on,
+ *     90 with ofi_rxm; at most 16, 0: all contexts use the first.
  *     value: number, or auto: 4; default: 0; scope: PE.
  *
  * SHMEM_LIBFABRIC

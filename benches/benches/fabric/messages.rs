@@ -18,8 +18,6 @@ const SIZES: [(usize, u32); 6] = [
 ];
 /// The longest time, in times of libfabric's.
 const BAR: f64 = 1.2;
-/// What libfabric calls TCP.
-const PROVIDER: &str = "tcp";
 
 /// Measures all sizes that are wanted, within one job each.
 ///
@@ -35,7 +33,7 @@ pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
     let turns = if options.full { 101 } else { 31 };
     let mut live = None;
     for (bytes, round_trips) in wanted {
-        let arguments = format!("{PROVIDER} {turns} {bytes} {round_trips}");
+        let arguments = format!("{turns} {bytes} {round_trips}");
         let Some(output) = testbed.run(0, Program::Tagged, &arguments, &PLACE) else {
             return Ok(());
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// What the owner of a [`Fabric`](crate::Fabric) wants of it.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Name of the provider, as `fi_info` prints it ("tcp;ofi_rxm"); `None`: the best one there is.
+    /// Name of the provider, as `fi_info` prints it ("verbs;ofi_rxm"); `None`: the best one there is.
     pub provider: Option<String>,
     /// Name or address of the network interface; `None`: the first that is up and is not loopback.
     pub interface: Option<String>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Error;
-use crate::discovery::Info;
+use crate::discovery::{self, Info};
 use crate::libfabric::{self, Library};
 
 /// Completions read at once.
@@ -108,6 +108,8 @@ pub struct Endpoint {
     pub domain: *mut libfabric::fid_domain,
     av: *mut libfabric::fid_av,
     cq: *mut libfabric::fid_cq,
+    /// Another one of the domain, which operations never complete to; null: `cq` has the descriptor to wait for.
+    waiting: *mut libfabric::fid_cq,
     /// The endpoint itself.
     pub ep: *mut libfabric::fid_ep,
     /// Readable when there is something to do; -1: the provider has nothing to wait for.
@@ -137,13 +139,15 @@ impl Endpoint {
             domain: ptr::null_mut(),
             av: ptr::null_mut(),
             cq: ptr::null_mut(),
+            waiting: ptr::null_mut(),
             ep: ptr::null_mut(),
             ready: -1,
         };
         // The tcp provider reports an injected write that fails, without a context, as it does not mark it as
         // injected (tcpx_rma_inject_common of libfabric 1.17, xnet_rma_inject_common of 2.0); rxm follows the
         // context of what failed. So where a peer's connection breaks, injecting by rxm over tcp crashes.
-        this.names_injected = this.has_layer("tcp") && this.has_layer("ofi_rxm");
+        // Without rxm, what reports it is an error of no operation.
+        this.names_injected = this.is_by_tcp();
         let raw = this.info.as_ptr();
         // SAFETY: infos have all their parts; the objects are opened in the order in which they
         // need each other, and closed by drop in the other.
@@ -161,13 +165,7 @@ impl Endpoint {
             let mut attr: libfabric::fi_cq_attr = std::mem::zeroed();
             attr.size = (*this.info.tx_attr()).size;
             attr.format = libfabric::FI_CQ_FORMAT_CONTEXT;
-            attr.wait_obj = libfabric::FI_WAIT_FD;
-            let mut result = libfabric::fi_cq_open(this.domain, &raw mut attr, &raw mut this.cq);
-            if result != 0 {
-                attr.wait_obj = libfabric::FI_WAIT_NONE;
-                result = libfabric::fi_cq_open(this.domain, &raw mut attr, &raw mut this.cq);
-            }
-            this.check(result, "open a completion queue")?;
+            this.open_queues(&mut attr)?;
             let result = libfabric::fi_endpoint(this.domain, raw, &raw mut this.ep);
             this.check(result, "open an endpoint")?;
             let fid = &raw mut (*this.ep).fid;
@@ -179,13 +177,44 @@ impl Endpoint {
             let result = libfabric::fi_control(fid, libfabric::FI_ENABLE, ptr::null_mut());
             this.check(result, "enable the endpoint")?;
             let fd = (&raw mut this.ready).cast();
-            if attr.wait_obj == libfabric::FI_WAIT_NONE
-                || libfabric::fi_control(&raw mut (*this.cq).fid, libfabric::FI_GETWAIT, fd) != 0
-            {
+            let waiting = &raw mut (*this.queue_to_wait_for()).fid;
+            if libfabric::fi_control(waiting, libfabric::FI_GETWAIT, fd) != 0 {
                 this.ready = -1;
             }
         }
         Ok(this)
+    }
+
+    /// Opens the completion queue, and what a thread may wait for.
+    ///
+    /// # Safety
+    /// The domain is open; the attributes are those of the queue, but for what to wait for.
+    unsafe fn open_queues(&mut self, attr: &mut libfabric::fi_cq_attr) -> Result<(), Error> {
+        let domain = self.domain;
+        // SAFETY: the caller promises that the domain is open.
+        let open = |attr: &mut libfabric::fi_cq_attr, wait_obj, cq| unsafe {
+            attr.wait_obj = wait_obj;
+            libfabric::fi_cq_open(domain, &raw mut *attr, cq)
+        };
+        // For each completion, tcp makes a queue's descriptor readable, and version 1.17 leaves it so. The descriptor of a queue
+        // that no operation completes to is readable as long as a socket of the domain has something.
+        if self.is_tcp_alone() && open(attr, libfabric::FI_WAIT_FD, &raw mut self.waiting) == 0 {
+            let result = open(attr, libfabric::FI_WAIT_NONE, &raw mut self.cq);
+            return self.check(result, "open a completion queue");
+        }
+        let mut result = open(attr, libfabric::FI_WAIT_FD, &raw mut self.cq);
+        if result != 0 {
+            result = open(attr, libfabric::FI_WAIT_NONE, &raw mut self.cq);
+        }
+        self.check(result, "open a completion queue")
+    }
+
+    fn queue_to_wait_for(&self) -> *mut libfabric::fid_cq {
+        if self.waiting.is_null() {
+            self.cq
+        } else {
+            self.waiting
+        }
     }
 
     /// An error if libfabric refused a step.
@@ -215,9 +244,19 @@ impl Endpoint {
         self.info.provider().split(';').any(|part| part == name)
     }
 
+    /// Whether the provider is TCP's, with rxm or without.
+    pub fn is_by_tcp(&self) -> bool {
+        self.is_tcp_alone() || self.info.provider() == "tcp;ofi_rxm"
+    }
+
+    /// Whether the provider is TCP's own one for reliable datagrams, without rxm.
+    pub fn is_tcp_alone(&self) -> bool {
+        discovery::is_tcp_alone(&self.info.provider())
+    }
+
     /// Whether writes of peers make [`ready`](Self::ready) readable.
     pub fn notifies_writes(&self) -> bool {
-        self.has_layer("tcp")
+        self.is_by_tcp()
     }
 
     /// Peers name memory by virtual addresses, not by offsets.
@@ -403,7 +442,7 @@ impl Endpoint {
     pub fn may_sleep(&self) -> bool {
         // SAFETY: an open queue of this fabric.
         unsafe {
-            let mut fid = &raw mut (*self.cq).fid;
+            let mut fid = &raw mut (*self.queue_to_wait_for()).fid;
             libfabric::fi_trywait(self.fabric, &raw mut fid, 1) == 0
         }
     }
@@ -435,6 +474,7 @@ impl Drop for Endpoint {
         };
         // Each object begins with its fid.
         close(self.cq.cast());
+        close(self.waiting.cast());
         close(self.av.cast());
         close(self.domain.cast());
         close(self.fabric.cast());

@@ -73,7 +73,7 @@ impl Fabric {
         &self.rma.progress
     }
 
-    /// Provider and version: "tcp;ofi_rxm (libfabric 1.17)".
+    /// Provider and version: "verbs;ofi_rxm (libfabric 1.17)".
     pub fn name(&self) -> String {
         let endpoint = &self.shared().endpoint;
         let (major, minor) = endpoint.library.version();
@@ -83,8 +83,9 @@ impl Fabric {
     /// Whether atomics are executed by a CPU of the target, atomic with CPU atomics there.
     pub fn atomics_by_cpu(&self) -> bool {
         // rxm sends atomics as messages, which a CPU of the target executes by its own
-        // atomic instructions. Of others it is not known, or a device executes them.
-        self.shared().endpoint.has_layer("ofi_rxm")
+        // atomic instructions; over tcp this library does. Of others it is not known, or a device executes them.
+        let endpoint = &self.shared().endpoint;
+        endpoint.is_tcp_alone() || endpoint.has_layer("ofi_rxm")
     }
 
     /// Whether writes of peers wake the progress thread, so that [`Events::memory_changed`] follows
@@ -789,9 +790,10 @@ impl Fabric {
         self.rma.progress.wait(done);
     }
 
-    /// Makes progress once: for a thread that waits for memory which a remote PE writes.
-    pub fn progress(&self) {
-        self.rma.progress.poll();
+    /// Makes progress once: for a thread that waits for memory which a remote PE writes. Returns how many operations were completed,
+    /// and messages of peers served.
+    pub fn progress(&self) -> usize {
+        self.rma.progress.poll()
     }
 
     /// For a thread that has called [`progress`](Self::progress) and is about to sleep until

@@ -411,8 +411,7 @@ pub(super) fn check_remote(rt: &Runtime) -> Result<(), PortError> {
         return Err(PortError::NotFromHere(why));
     }
     if rt.node.transport.atomics_by_fabric() {
-        let why =
-            "cannot be reached where atomics are not a CPU's: set SHMEM_FABRIC to \"tcp;ofi_rxm\"";
+        let why = "cannot be reached where atomics are not a CPU's: set SHMEM_FABRIC to \"tcp\"";
         return Err(PortError::NotFromHere(why));
     }
     let config = Config {

@@ -324,7 +324,7 @@ pub static ENDPOINTS: Variable<Count> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "Between nodes, private and serialised contexts take turns at so many endpoints beside the first under SHMEM_THREAD_MULTIPLE, over tcp. Each takes some 90 MB from its first use on; at most 16, 0: all contexts use the first.",
+    help: "Between nodes, private and serialised contexts take turns at so many endpoints beside the first under SHMEM_THREAD_MULTIPLE, over tcp. Each takes some 1 MB from its first use on, 90 with ofi_rxm; at most 16, 0: all contexts use the first.",
     value: Count {
         unset: 0,
         auto: "4",

@@ -55,7 +55,7 @@ pub(crate) enum RemoteError {
     Node(#[from] ferroshmem_bootstrap::Error),
     /// Atomics of the fabric are not atomic with stores of this node.
     #[error(
-        "the atomics of {0} are not atomic with a CPU's: set SHMEM_FABRIC to \"tcp;ofi_rxm\" in both jobs"
+        "the atomics of {0} are not atomic with a CPU's: set SHMEM_FABRIC to \"tcp\" in both jobs"
     )]
     Atomics(String),
     /// A member is gone, and the sides are independent.

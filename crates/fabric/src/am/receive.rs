@@ -8,7 +8,7 @@ use super::network::Port;
 use crate::completion::{ContextCounters, Shared};
 use crate::endpoint::{Endpoint, Received};
 use crate::memory::{Location, Region};
-use crate::{Config, Error, TaggedMessage};
+use crate::{Config, Error, discovery};
 
 /// Active messages over libfabric.
 pub(crate) struct Messenger {
@@ -29,10 +29,10 @@ impl Messenger {
         config: &Config,
         inject: usize,
     ) -> Result<Option<Messenger>, Error> {
-        let by_software = endpoint.info.provider() == "tcp;ofi_rxm" && !endpoint.pins;
+        let by_software = endpoint.is_by_tcp() && !endpoint.pins;
         let limits = Limits::new(config.n_pes);
         // Elsewhere, the provider's own operations on memory are better.
-        let serves_memory = by_software && inject >= 2 * TaggedMessage::BYTES;
+        let serves_memory = by_software && discovery::injects_requests(&endpoint.info);
         if config.pe >= config.n_pes {
             return Ok(None);
         }

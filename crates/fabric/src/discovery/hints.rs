@@ -44,7 +44,7 @@ impl Info {
         self.raw.as_ptr()
     }
 
-    /// Name of the provider: "tcp;ofi_rxm".
+    /// Name of the provider: "verbs;ofi_rxm".
     pub fn provider(&self) -> String {
         // SAFETY: libfabric fills in all parts of an info.
         unsafe { text((*(*self.as_ptr()).fabric_attr).prov_name) }
@@ -123,7 +123,9 @@ impl Drop for Info {
 pub(crate) enum Hints {
     /// All that is needed.
     All,
-    /// The same without atomics: some providers state only then in what order writes arrive.
+    /// The same without atomics.
+    Messages,
+    /// Without messages, too: some providers state only then in what order writes arrive.
     Transfers,
     /// Anything that goes by the name of reliable transfers.
     Any,
@@ -142,6 +144,7 @@ pub(crate) fn get_info(library: &Arc<Library>, hints: Hints) -> Vec<Info> {
             | libfabric::FI_REMOTE_READ
             | libfabric::FI_REMOTE_WRITE,
     );
+    let messages = u64::from(libfabric::FI_MSG | libfabric::FI_SEND | libfabric::FI_RECV);
     // SAFETY: an info has all its parts, and these are only ours.
     unsafe {
         let info = &mut *wanted.as_ptr();
@@ -153,10 +156,8 @@ pub(crate) fn get_info(library: &Arc<Library>, hints: Hints) -> Vec<Info> {
             | libfabric::FI_MR_ENDPOINT) as _;
         info.mode = libfabric::FI_CONTEXT | libfabric::FI_CONTEXT2;
         match hints {
-            Hints::All => {
-                let messages = libfabric::FI_MSG | libfabric::FI_SEND | libfabric::FI_RECV;
-                info.caps = transfers | u64::from(libfabric::FI_ATOMIC | messages);
-            }
+            Hints::All => info.caps = transfers | u64::from(libfabric::FI_ATOMIC) | messages,
+            Hints::Messages => info.caps = transfers | messages,
             Hints::Transfers => info.caps = transfers,
             Hints::Any => {}
         }

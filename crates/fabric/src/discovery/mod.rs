@@ -13,12 +13,12 @@ use hints::{Hints, get_info};
 use interfaces::{Interface, interfaces};
 
 use crate::libfabric::{self, Library};
-use crate::{Config, Error};
+use crate::{Config, Error, TaggedMessage};
 
 /// A provider on an interface.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    /// As libfabric names it: "tcp;ofi_rxm".
+    /// As libfabric names it: "verbs;ofi_rxm".
     pub name: String,
     /// libfabric's name of the network: "192.0.2.0/24".
     pub fabric: String,
@@ -41,9 +41,9 @@ pub enum Unusable {
     /// It reaches PEs of its own node only.
     #[error("reaches only PEs of its own node")]
     NodeOnly,
-    /// A provider of libfabric 1.17 that later versions do not have.
-    #[error("an experiment in libfabric 1.17, which tcp came out of")]
-    Experiment,
+    /// rxm over a provider that needs no rxm.
+    #[error("net does the same by itself")]
+    NeedlessLayer,
     /// `SHMEM_FABRIC` names another one.
     #[error("SHMEM_FABRIC asks for {0}")]
     OtherProvider(String),
@@ -143,7 +143,11 @@ pub fn open_library(config: &Config) -> Result<Arc<Library>, Error> {
 #[doc(hidden)]
 pub fn enumerate(library: &Arc<Library>, config: &Config, all: bool) -> Vec<Candidate> {
     let interfaces = interfaces();
-    let fit = get_info(library, Hints::All);
+    let mut fit = get_info(library, Hints::All);
+    fit.retain(|info| !is_tcp_alone(&info.provider()));
+    let mut without_atomics = get_info(library, Hints::Messages);
+    without_atomics.retain(|info| is_tcp_alone(&info.provider()) && injects_requests(info));
+    fit.extend(without_atomics);
     let rest = if all {
         get_info(library, Hints::Any)
     } else {
@@ -241,12 +245,13 @@ fn filter(
     if provider.split(';').any(|part| part == "shm") && !asked {
         return Err(Unusable::NodeOnly);
     }
-    if provider.split(';').any(|part| part == "net") && !asked {
-        return Err(Unusable::Experiment);
+    if provider.split(';').any(|part| part == "net") && !is_tcp_alone(provider) && !asked {
+        return Err(Unusable::NeedlessLayer);
     }
     if let Some(wanted) = &config.provider
         && !asked
         && provider.split(';').next() != Some(wanted)
+        && !(wanted == "tcp" && is_tcp_alone(provider))
     {
         return Err(Unusable::OtherProvider(wanted.clone()));
     }
@@ -271,13 +276,28 @@ fn filter(
     }
 }
 
+/// Whether this is the provider of TCP for reliable datagrams: "tcp", which is "net" in libfabric 1.17. It has no atomics, which
+/// this library sends as messages.
+pub(crate) fn is_tcp_alone(provider: &str) -> bool {
+    provider == "tcp" || provider == "net"
+}
+
+/// Whether messages with a request by itself need no buffer that stays.
+pub(crate) fn injects_requests(info: &Info) -> bool {
+    // SAFETY: infos have all their parts.
+    let inject = unsafe { (*info.tx_attr()).inject_size };
+    inject >= 2 * TaggedMessage::BYTES
+}
+
 /// Software over sockets comes after devices, and IPv4 with a route to elsewhere first.
 fn rank(provider: &str, address: Option<IpAddr>, interface: Option<&Interface>) -> u32 {
     let has = |name| provider.split(';').any(|part| part == name);
     let class = if has("ofi_rxd") || has("udp") || has("sockets") || has("ofi_mrail") {
         300
-    } else if has("net") || has("tcp") {
+    } else if is_tcp_alone(provider) {
         100
+    } else if has("net") || has("tcp") {
+        110
     } else {
         0
     };

@@ -206,14 +206,11 @@ impl Issuer {
         unsafe {
             (*request.as_ptr()).guard = guard;
             if let Some(libfabric::fi_rma_iov { addr, len, key }) = iovs.single()
-                && direction != Direction::WriteLocal
+                && direction == Direction::Read
             {
                 let base = base.cast();
-                return self.submit(pe, || match direction {
-                    Direction::Read => {
-                        libfabric::fi_read(ep, base, len, desc, peer, addr, key, context)
-                    }
-                    _ => libfabric::fi_write(ep, base, len, desc, peer, addr, key, context),
+                return self.submit(pe, || {
+                    libfabric::fi_read(ep, base, len, desc, peer, addr, key, context)
                 });
             }
             let iov = libc::iovec {
@@ -231,6 +228,7 @@ impl Issuer {
                 data: 0,
             };
             let message = &raw const message;
+            // Without rxm, tcp heeds these flags alone, not those of the endpoint.
             let flags = libfabric::FI_COMPLETION
                 | match direction {
                     Direction::Write => libfabric::FI_DELIVERY_COMPLETE,

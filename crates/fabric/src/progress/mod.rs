@@ -163,7 +163,7 @@ impl Progress {
         while !done() && !shared.shutdown.is_done() {
             if self.poll_waiting(polled) > 0 {
                 backoff.reset();
-            } else {
+            } else if !done() {
                 shared.pause(&mut backoff, done);
             }
         }

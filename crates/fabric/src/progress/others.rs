@@ -27,7 +27,7 @@ impl Others {
     /// one domain.
     pub(super) fn new(first: &Issuer, endpoints: usize) -> Others {
         let endpoint = &first.completions.endpoint;
-        let n = match endpoint.has_layer("tcp") && !endpoint.registers {
+        let n = match endpoint.is_by_tcp() && !endpoint.registers {
             true => endpoints.min(Others::MOST),
             false => 0,
         };
@@ -156,7 +156,6 @@ mod tests {
 
     fn open(pe: usize) -> Fabric {
         let config = Config {
-            provider: Some("tcp;ofi_rxm".into()),
             interface: Some("lo".into()),
             pe,
             n_pes: 2,

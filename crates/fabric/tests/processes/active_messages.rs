@@ -17,6 +17,7 @@ pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("threads_of_all_call_all", 3, crowd),
         Case::new("pinned_threads_of_all_call_all", 3, crowd).pinned(),
+        Case::new("rxm_threads_of_all_call_all", 3, crowd).by_rxm(),
         Case::new("a_pe_calls_itself", 1, crowd),
         Case::new("a_pe_that_computes_is_called", 2, computing),
         Case::new("more_pes_than_slots_call_one", 66, |job| {

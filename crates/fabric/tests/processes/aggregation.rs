@@ -14,6 +14,9 @@ pub(crate) fn cases() -> Vec<Case> {
     };
     vec![
         Case::new("random_programs", 3, random_programs).aggregating(Aggregate::default()),
+        Case::new("rxm_random_programs", 3, random_programs)
+            .aggregating(Aggregate::default())
+            .by_rxm(),
         Case::new("random_programs_all_aggregated", 4, random_programs)
             .aggregating(forced(usize::MAX, 100)),
         Case::new("random_programs_of_words", 2, random_programs).aggregating(forced(8, 1_000_000)),

@@ -12,6 +12,7 @@ pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("atomics_of_both_widths", 2, every),
         Case::new("pinned_atomics", 2, every).pinned(),
+        Case::new("rxm_atomics_of_both_widths", 2, every).by_rxm(),
         Case::new("posted_and_nonblocking_atomics", 3, posted),
         Case::new("atomic_with_the_cpus_own", 2, mixed),
     ]

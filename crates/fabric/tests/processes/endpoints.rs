@@ -11,6 +11,9 @@ use crate::job::{Case, Job};
 pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("threads_own_endpoints", 2, |job| threads(job, 4)).own_endpoints(4),
+        Case::new("rxm_threads_own_endpoints", 2, |job| threads(job, 4))
+            .own_endpoints(4)
+            .by_rxm(),
         Case::new("threads_own_endpoints_aggregated", 2, |job| threads(job, 4))
             .aggregating(Aggregate::default())
             .own_endpoints(4),
@@ -167,7 +170,7 @@ fn gather(job: &Job, n: usize) {
         for (thread, context) in contexts.iter().enumerate() {
             s.spawn(move || scatter(thread, context));
         }
-        (0..5_000).for_each(|_| job.fabric.progress());
+        (0..5_000).for_each(|_| _ = job.fabric.progress());
     });
     for context in &contexts {
         job.fabric.quiet(context);

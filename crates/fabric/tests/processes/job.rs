@@ -25,6 +25,8 @@ pub(crate) struct Case {
     pub ready: usize,
     /// Memory is registered as for providers that pin it.
     pub pinned: bool,
+    /// The provider, unless `SHMEM_FABRIC` names one.
+    pub provider: Option<&'static str>,
     /// Short puts go together so.
     pub aggregate: Option<Aggregate>,
     /// Contexts use endpoints of their own, so many beside the first.
@@ -44,6 +46,7 @@ impl Case {
             heap: 16 << 20,
             ready: usize::MAX,
             pinned: false,
+            provider: None,
             aggregate: None,
             endpoints: 0,
             survives: false,
@@ -63,9 +66,17 @@ impl Case {
         Case { endpoints, ..self }
     }
 
+    /// What pins memory has atomics of its own, as rxm has.
     pub(crate) const fn pinned(self) -> Case {
         Case {
             pinned: true,
+            ..self.by_rxm()
+        }
+    }
+
+    pub(crate) const fn by_rxm(self) -> Case {
+        Case {
+            provider: Some("tcp;ofi_rxm"),
             ..self
         }
     }
@@ -180,6 +191,7 @@ impl Job {
 
 fn config(case: &Case, pe: usize) -> Config {
     let provider = std::env::var("SHMEM_FABRIC").ok();
+    let provider = provider.or_else(|| case.provider.map(str::to_owned));
     // Providers of one node have no interface.
     let loopback = (provider.as_deref() != Some("shm")).then(|| "lo".into());
     Config {

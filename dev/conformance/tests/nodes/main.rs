@@ -93,6 +93,11 @@ const VARIANTS: &[Variant] = &[
         env: &[("SHMEM_AGGREGATE", "5000")],
     },
     Variant {
+        name: "rxm",
+        flags: BRIEF,
+        env: &[("SHMEM_FABRIC", "tcp;ofi_rxm")],
+    },
+    Variant {
         name: "small-heap",
         flags: BRIEF,
         env: &[("SHMEM_SYMMETRIC_SIZE", "256m")],
