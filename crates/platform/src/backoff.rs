@@ -212,6 +212,10 @@ pub struct Backoff<S = Core> {
     since: Option<Instant>,
     /// From then to the last look at the clock.
     waited: Duration,
+    /// The first look at the clock since something came from another node.
+    quiet_since: Option<Instant>,
+    /// From then to the last look at the clock.
+    quiet: Duration,
     /// How long others ran on the core when it was offered last.
     away: Duration,
     /// Another thread took the core when it was offered.
@@ -241,6 +245,8 @@ impl<S: Scheduler> Backoff<S> {
             polls: 0,
             since: None,
             waited: Duration::ZERO,
+            quiet_since: None,
+            quiet: Duration::ZERO,
             away: Duration::ZERO,
             ever_taken: false,
             lost: limits.core_is_lost.then_some((Duration::ZERO, LOST)),
@@ -267,16 +273,17 @@ impl<S: Scheduler> Backoff<S> {
             }
             let now = self.scheduler.now();
             self.waited = now - *self.since.get_or_insert(now);
+            self.quiet = now - *self.quiet_since.get_or_insert(now);
             let offer_time = if self.ever_taken {
                 limits.offer_time_taken
             } else {
                 limits.offer_time
             };
-            if self.waited < limits.poll_time {
+            if self.quiet < limits.poll_time {
                 return Step::Poll;
             }
             let is_lost = self.lost.is_some_and(|(at, time)| self.waited < at + time);
-            if self.waited < limits.poll_time + offer_time && !is_lost {
+            if self.quiet < limits.poll_time + offer_time && !is_lost {
                 self.away = self.scheduler.offer();
                 self.ever_taken |= !self.away.is_zero();
                 if self.away >= limits.longest_away {
@@ -315,7 +322,7 @@ impl<S: Scheduler> Backoff<S> {
     /// Whether the waiter sleeps because another thread computes on its core.
     pub fn has_lost_core(&self) -> bool {
         let time = self.limits.poll_time + self.limits.offer_time;
-        self.lost.is_some() && self.waited < time
+        self.lost.is_some() && self.quiet < time
     }
 
     /// The core is free: the waiter may poll on it again.
@@ -347,11 +354,19 @@ impl<S: Scheduler> Backoff<S> {
         self.polls = 0;
         self.since = None;
         self.waited = Duration::ZERO;
+        self.quiet_since = None;
+        self.quiet = Duration::ZERO;
         self.away = Duration::ZERO;
         self.ever_taken = false;
         self.lost = self.limits.core_is_lost.then_some((Duration::ZERO, LOST));
         self.yields = 0;
         self.sleeps = 0;
+    }
+
+    /// The waiter has served something that came from another node, for which it is to stay awake: more may follow.
+    #[inline]
+    pub fn served(&mut self) {
+        self.quiet_since = None;
     }
 
     /// Something has come from another node after the waiter slept for `slept`. What it waits for
@@ -371,6 +386,7 @@ impl<S: Scheduler> Backoff<S> {
         }
         self.polls = 0;
         self.since = None;
+        self.quiet_since = None;
     }
 }
 
@@ -543,6 +559,18 @@ mod tests {
         let mut backoff = Backoff::new(Limits::completion(poll_time));
         while backoff.step() == Step::Poll {}
         assert!(begin.elapsed() >= poll_time);
+    }
+
+    #[test]
+    fn what_is_served_keeps_a_waiter_awake() {
+        let mut backoff = Backoff::on(Limits::internode(0, 0, false), Script::new(Duration::ZERO));
+        while backoff.waited() < 10 * OFFER_FIRST {
+            assert_ne!(backoff.step(), Step::Sleep);
+            backoff.served();
+        }
+        let served = backoff.waited();
+        while backoff.step() != Step::Sleep {}
+        assert!(backoff.waited() - served >= OFFER_FIRST);
     }
 
     #[test]

@@ -386,7 +386,11 @@ impl<'a> Waiter<'a> {
             // What arrives meanwhile, also for other PEs than this one waits for, is answered in
             // half of the time that the progress thread takes, which must wake up for it.
             (Step::Poll | Step::Offered, Some(fabric)) => {
-                fabric.progress();
+                if fabric.progress() > 0
+                    && let Some(paced) = &mut self.backoff
+                {
+                    paced.backoff.served();
+                }
                 Next::Poll
             }
             (Step::Offered, None) => {
