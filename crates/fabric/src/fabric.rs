@@ -722,7 +722,7 @@ impl Fabric {
     /// The longest record in bytes.
     pub fn longest_record(&self) -> usize {
         let messenger = self.rma.progress.completions().messenger.as_ref();
-        messenger.map_or(0, |messenger| messenger.messages.longest_put())
+        messenger.map_or(0, |messenger| messenger.messages.longest_record())
     }
 
     /// Sends a record of two parts to the owner of a PE's fabric ([`Events::record_arrived`]), behind those that were sent to it

@@ -4,7 +4,9 @@ use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::sync::Mutex;
 
-use super::message::LONGEST;
+use zerocopy::FromZeros;
+
+use super::message::{LONG, LONGEST};
 use crate::endpoint::{Endpoint, Injected, Received, Sent};
 use crate::lock::lock;
 use crate::memory::Region;
@@ -13,49 +15,84 @@ use crate::{Error, libfabric};
 /// Messages that libfabric may receive before a thread looks at them, and that it may be sending.
 const BUFFERS: usize = 64;
 
-/// Memory for a message, which belongs to libfabric while it receives or sends it.
-#[repr(C, align(64))]
-struct Buffer(UnsafeCell<[u8; LONGEST]>);
+/// A part of a buffer. Not aligned to more: zeroed memory with another alignment than `malloc`'s is written, and pages are there at once.
+#[derive(FromZeros)]
+#[repr(C, align(16))]
+struct Part(UnsafeCell<[u8; PART]>);
 
-// SAFETY: one thread alone has a buffer while libfabric does not.
-unsafe impl Sync for Buffer {}
+const PART: usize = 64;
 
-fn buffers() -> Box<[Buffer]> {
-    let buffer = || Buffer(UnsafeCell::new([0; LONGEST]));
-    (0..BUFFERS).map(|_| buffer()).collect()
+// SAFETY: one thread alone has a part while libfabric does not.
+unsafe impl Sync for Part {}
+
+/// Buffers of one length, each of which belongs to libfabric while it receives or sends a message.
+#[derive(Default)]
+struct Buffers {
+    parts: Box<[Part]>,
+    /// Bytes of each.
+    len: usize,
 }
 
-/// Registers buffers, where the provider needs that.
-fn register(endpoint: &Endpoint, buffers: &[Buffer], access: u32) -> Result<Region, Error> {
-    if !endpoint.registers {
-        return Ok(Region::NONE);
+impl Buffers {
+    /// So many buffers of `len` bytes, a multiple of a part. Their pages are there once they are used.
+    fn new(n: usize, len: usize) -> Buffers {
+        assert!(len.is_multiple_of(PART), "a buffer of {len} bytes");
+        let parts = <[Part]>::new_box_zeroed_with_elems(n * len / PART);
+        Buffers {
+            parts: parts.expect("memory for messages"),
+            len,
+        }
     }
-    let (base, len) = (buffers.as_ptr().cast(), size_of_val(buffers));
-    // SAFETY: the buffers live as long as the region, which lies before them.
-    let region = unsafe { Region::for_process(endpoint, base, len, access) };
-    region.map_err(|result| Error::SegmentRegistration {
-        provider: endpoint.info.provider(),
-        bytes: len,
-        reason: endpoint.library.strerror(result as isize),
-    })
+
+    fn n(&self) -> usize {
+        self.parts.len() * PART / self.len.max(1)
+    }
+
+    fn at(&self, index: usize) -> Option<*mut u8> {
+        let base = self.parts.as_ptr().cast_mut().cast::<u8>();
+        (index < self.n()).then(|| base.wrapping_add(index * self.len))
+    }
+
+    /// Registers the buffers, where the provider needs that.
+    fn register(&self, endpoint: &Endpoint, access: u32) -> Result<Region, Error> {
+        if !endpoint.registers {
+            return Ok(Region::NONE);
+        }
+        let (base, len) = (self.parts.as_ptr().cast(), size_of_val(&*self.parts));
+        // SAFETY: the buffers live as long as the region, which lies before them.
+        let region = unsafe { Region::for_process(endpoint, base, len, access) };
+        region.map_err(|result| Error::SegmentRegistration {
+            provider: endpoint.info.provider(),
+            bytes: len,
+            reason: endpoint.library.strerror(result as isize),
+        })
+    }
 }
 
 /// Buffers that libfabric receives into, from any peer.
 pub(super) struct ReceiveBuffers {
     /// Dropped before the buffers.
     region: Region,
-    buffers: Box<[Buffer]>,
+    buffers: Buffers,
 }
 
 impl ReceiveBuffers {
     pub(super) fn new(endpoint: &Endpoint) -> Result<ReceiveBuffers, Error> {
-        let buffers = buffers();
-        let region = register(endpoint, &buffers, libfabric::FI_RECV)?;
+        let len = match endpoint.is_tcp_alone() {
+            true => LONG,
+            false => LONGEST,
+        };
+        let buffers = Buffers::new(BUFFERS, len);
+        let region = buffers.register(endpoint, libfabric::FI_RECV)?;
         Ok(ReceiveBuffers { region, buffers })
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = Received> {
-        (0..self.buffers.len()).map(Received)
+        (0..self.buffers.n()).map(Received)
+    }
+
+    fn at(&self, Received(index): Received) -> *mut u8 {
+        self.buffers.at(index).expect("the number of a buffer")
     }
 
     /// Lets libfabric receive into a buffer; returns its result.
@@ -64,18 +101,18 @@ impl ReceiveBuffers {
     /// No thread reads the buffer until libfabric says that a message is in it, and the buffers live until
     /// the endpoint is closed.
     pub(super) unsafe fn post(&self, endpoint: &Endpoint, received: Received) -> isize {
-        let to: *mut c_void = self.buffers[received.0].0.get().cast();
+        let to = self.at(received).cast::<c_void>();
         // SAFETY: the buffer has as many bytes; the caller promises the rest.
-        unsafe { endpoint.receive((to, self.region.desc()), LONGEST, received) }
+        unsafe { endpoint.receive((to, self.region.desc()), self.buffers.len, received) }
     }
 
     /// The message that has been received.
     ///
     /// # Safety
     /// libfabric has said so, and the buffer has not been posted since.
-    pub(super) unsafe fn message(&self, Received(index): Received) -> &[u8] {
-        // SAFETY: the caller promises that libfabric does not write it.
-        unsafe { &*self.buffers[index].0.get() }
+    pub(super) unsafe fn message(&self, received: Received) -> &[u8] {
+        // SAFETY: the buffer has as many bytes; the caller promises that libfabric does not write it.
+        unsafe { std::slice::from_raw_parts(self.at(received), self.buffers.len) }
     }
 }
 
@@ -84,7 +121,7 @@ pub(crate) struct SendBuffers {
     /// Dropped before the buffers.
     region: Region,
     /// Empty where no memory has to be registered.
-    buffers: Box<[Buffer]>,
+    buffers: Buffers,
     slots: Mutex<Slots>,
     /// Bytes of a message at most that needs no buffer, as libfabric copies it.
     pub inject: usize,
@@ -106,11 +143,11 @@ impl SendBuffers {
             awaited: false,
         };
         let buffers = match endpoint.registers {
-            true => buffers(),
-            false => Box::default(),
+            true => Buffers::new(BUFFERS, LONGEST),
+            false => Buffers::default(),
         };
         Ok(SendBuffers {
-            region: register(endpoint, &buffers, libfabric::FI_SEND)?,
+            region: buffers.register(endpoint, libfabric::FI_SEND)?,
             buffers,
             slots: Mutex::new(Slots {
                 free: (0..BUFFERS).collect(),
@@ -133,14 +170,13 @@ impl SendBuffers {
         let index = slots.free.pop()?;
         slots.targets[index] = to;
         let len = message.len();
-        let from = match self.buffers.get(index) {
+        let from = match self.buffers.at(index) {
             None => {
                 std::mem::swap(&mut slots.messages[index], message);
                 slots.messages[index].as_ptr()
             }
-            Some(buffer) => {
-                assert!(len <= LONGEST, "a message of {len} bytes");
-                let to = buffer.0.get().cast::<u8>();
+            Some(to) => {
+                assert!(len <= self.buffers.len, "a message of {len} bytes");
                 // SAFETY: this thread alone has the buffer, which has room for any message.
                 unsafe { to.copy_from_nonoverlapping(message.as_ptr(), len) };
                 to.cast_const()
@@ -154,7 +190,7 @@ impl SendBuffers {
     /// libfabric has not taken the message, which the vector gets back.
     pub(super) fn take_back(&self, Sent(index): Sent, message: &mut Vec<u8>) {
         let mut slots = lock(&self.slots);
-        if self.buffers.is_empty() {
+        if self.buffers.n() == 0 {
             std::mem::swap(&mut slots.messages[index], message);
         }
         slots.free.push(index);

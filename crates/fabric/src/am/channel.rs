@@ -32,6 +32,8 @@ pub(crate) struct Limits {
     pub window: u32,
     /// Bytes of a message.
     pub capacity: usize,
+    /// Bytes of one that has a record alone; at least as many.
+    pub record: usize,
 }
 
 impl Limits {
@@ -97,7 +99,7 @@ pub(super) struct Outgoing {
     deferred: u32,
     /// Number of the PE's last request message that has been executed.
     executed: u32,
-    /// The last request message was at least half full, and the lull that came before it ([`ActiveMessages`]; 0: it was
+    /// The last request message had several items, and was at least half full, and the lull that came before it ([`ActiveMessages`]; 0: it was
     /// not): requests come fast, and the next message is filled even if nothing else is under way.
     ///
     /// [`ActiveMessages`]: super::messages::ActiveMessages
@@ -109,6 +111,8 @@ pub(super) struct Outgoing {
     sent: VecDeque<Sent>,
     /// The message that is being filled has requests and puts, not records alone.
     has_requests: bool,
+    /// It has more than what was added first.
+    has_several: bool,
     /// The last request messages that have been sent, of records alone: their number.
     records: u32,
     /// See [`Limits::together`].
@@ -165,6 +169,7 @@ impl Default for Outgoing {
             acknowledged: 0,
             sent: VecDeque::new(),
             has_requests: false,
+            has_several: false,
             records: 0,
             together: 1,
             capacity: 0,
@@ -264,14 +269,16 @@ impl Outgoing {
     fn make_room(&mut self, limits: Limits, bytes: usize, results: usize) -> bool {
         let room = limits.capacity - HEADER;
         if self.open.is_empty() {
-            self.open.reserve_exact(limits.capacity);
+            self.open.reserve_exact(limits.capacity.max(HEADER + bytes));
             self.open.resize(HEADER, 0);
             self.last_put = LastPut::NONE;
             self.has_requests = false;
+            self.has_several = false;
             self.together = limits.together();
             self.capacity = limits.capacity;
             return true;
         }
+        self.has_several = true;
         self.open.len() + bytes <= limits.capacity && self.results + results <= room
     }
 
@@ -313,13 +320,19 @@ impl Outgoing {
         }
         if !self.open.is_empty() && self.outstanding() < window {
             let mut open = std::mem::take(&mut self.open);
+            // A long record by itself may be the only one.
+            let is_one_record = !(self.has_requests || self.has_several);
             let is_half_full = 2 * open.len() >= self.capacity;
             let sent = self.send_one(network, (me, pe), Kind::Requests, self.next, &mut open);
             self.open = open;
             if !sent? {
                 return Ok(false);
             }
-            self.stream = if is_half_full { lull } else { 0 };
+            self.stream = if is_half_full && !is_one_record {
+                lull
+            } else {
+                0
+            };
             network.count_sent(pe);
             self.records = match self.has_requests {
                 true => 0,

@@ -6,8 +6,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 const WORD: usize = size_of::<u64>();
 /// Bytes of a header.
 pub(crate) const HEADER: usize = size_of::<Header>();
-/// Bytes of a message at most, and of a receive buffer: as much as rxm sends without asking its receiver.
+/// Bytes of a message at most: as much as rxm sends without asking its receiver.
 pub(crate) const LONGEST: usize = 16 << 10;
+/// Bytes of one with a long record by itself, where the provider asks no receiver: 64 KiB of data, and what describes them.
+pub(crate) const LONG: usize = (64 << 10) + 256;
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

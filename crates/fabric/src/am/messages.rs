@@ -9,7 +9,7 @@ use super::batch::System;
 use super::channel::{Awaited, Channel, Incoming, Limits, Outgo, Outgoing};
 use super::fault::{Fault, Reason};
 use super::gather::Registered;
-use super::message::{HEADER, Header, Kind, LONGEST};
+use super::message::{HEADER, Header, Kind, LONG, LONGEST};
 use super::network::Network;
 use super::request::{Item, Place, Reply, Request, Short, store};
 use super::slots::Slots;
@@ -70,6 +70,16 @@ impl Limits {
         Limits {
             window: (each / LONGEST).clamp(1, WINDOW) as u32,
             capacity: each.clamp(1 << 10, LONGEST),
+            record: each.clamp(1 << 10, LONGEST),
+        }
+    }
+
+    /// These, with long records in messages of their own.
+    pub(crate) fn with_long_records(self, n_pes: usize) -> Limits {
+        let each = BUDGET / n_pes.max(1);
+        Limits {
+            record: each.min(LONG).max(self.record),
+            ..self
         }
     }
 }
@@ -148,9 +158,14 @@ impl ActiveMessages {
         })
     }
 
-    /// The longest put, or record, that a message has room for.
+    /// The longest put that a message has room for.
     pub(crate) fn longest_put(&self) -> usize {
         self.limits.capacity - HEADER - size_of::<u64>()
+    }
+
+    /// The longest record.
+    pub(crate) fn longest_record(&self) -> usize {
+        self.limits.record - HEADER - size_of::<u64>()
     }
 
     pub(super) fn send(

@@ -30,7 +30,10 @@ impl Messenger {
         inject: usize,
     ) -> Result<Option<Messenger>, Error> {
         let by_software = endpoint.is_by_tcp() && !endpoint.pins;
-        let limits = Limits::new(config.n_pes);
+        let mut limits = Limits::new(config.n_pes);
+        if endpoint.is_tcp_alone() {
+            limits = limits.with_long_records(config.n_pes);
+        }
         // Elsewhere, the provider's own operations on memory are better.
         let serves_memory = by_software && discovery::injects_requests(&endpoint.info);
         if config.pe >= config.n_pes {

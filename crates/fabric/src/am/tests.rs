@@ -226,6 +226,7 @@ fn limits(window: u32, requests: usize) -> Limits {
     Limits {
         window,
         capacity: HEADER + requests * TaggedMessage::BYTES,
+        record: HEADER + requests * TaggedMessage::BYTES,
     }
 }
 
@@ -305,8 +306,13 @@ fn records_arrive_once_and_in_order() {
 
     for seed in 0..20 {
         let world = World::new(7, seed, 1 + seed as usize % 3);
-        let job = Job::new(&world, limits(1 + seed as u32 % 3, 4));
-        let record = |me: usize, i: usize| vec![me as u8 ^ i as u8; 1 + (me * 31 + i * 17) % 60];
+        let job = Job::new(&world, limits(1 + seed as u32 % 3, 4).with_long_records(7));
+        // Some are too long for a message with others.
+        let len = |me: usize, i: usize| match i % 7 {
+            0 => 1000 + me * 10_000 + i,
+            _ => 1 + (me * 31 + i * 17) % 60,
+        };
+        let record = |me: usize, i: usize| vec![me as u8 ^ i as u8; len(me, i)];
         for (i, me) in (0..ROUNDS).flat_map(|i| (0..7).map(move |me| (i, me))) {
             let bytes = record(me, i);
             let parts = bytes.split_at(bytes.len() / 3);
@@ -337,13 +343,21 @@ struct Talk<'a> {
 }
 
 impl Talk<'_> {
-    /// A PE sends a record to the other, which executes it; messages under way in the end.
+    /// A PE sends a record to the other, which executes it; messages sent in the end.
     fn say(&self, from: usize, urgency: Urgency) -> usize {
+        self.say_parts(from, [&[1], &[2]], urgency)
+    }
+
+    fn say_long(&self, from: usize, data: &[u8]) -> usize {
+        self.say_parts(from, [&[1], data], Urgency::Usual)
+    }
+
+    fn say_parts(&self, from: usize, parts: [&[u8]; 2], urgency: Urgency) -> usize {
         let awaited = Awaited {
             counter: self.job.counter(from),
             result: std::ptr::null_mut(),
         };
-        let record = (Outgo::Record([&[1], &[2]]), (0, 0));
+        let record = (Outgo::Record(parts), (0, 0));
         let (pe, side) = (&self.job.pes[from], self.job.side(from));
         assert!(
             pe.append(&side, 1 - from, record, awaited, urgency)
@@ -427,6 +441,19 @@ fn many_records_are_acknowledged_at_once() {
     talk.arrive();
     talk.flush(1, Flush::Prompt);
     assert!(talk.is_acknowledged(0));
+}
+
+#[test]
+fn long_records_are_sent_at_once() {
+    let world = World {
+        refuses: false,
+        ..World::new(2, 1, usize::MAX)
+    };
+    let job = Job::new(&world, limits(16, 4));
+    let talk = Talk { job, world: &world };
+    for n in 1..=4 {
+        assert_eq!(talk.say_long(0, &[7; 100]), n);
+    }
 }
 
 #[test]

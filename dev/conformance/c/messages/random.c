@@ -15,7 +15,7 @@ enum {
     ALL = REPEAT(1600, 400), /* messages of a PE, together */
     OPEN = 48,               /* requests at a time */
     TAGS = 4,
-    LONGEST = 40000,
+    LONGEST = 70000,
     MAX_PES = 16,
     MAX_LOG = 4 * ALL,
 };
@@ -30,8 +30,8 @@ static uint32_t draw(uint32_t below)
 
 static size_t draw_length(void)
 {
-    static const size_t lengths[] = {0, 8, 40, 250, 3000, 8192, 8193, 20000, LONGEST};
-    size_t length = lengths[draw(9)];
+    static const size_t lengths[] = {0, 8, 40, 250, 3000, 8192, 8193, 20000, 40000, LONGEST};
+    size_t length = lengths[draw(sizeof lengths / sizeof *lengths)];
     return draw(2) || length == 0 ? length : draw((uint32_t)length + 1);
 }
 
