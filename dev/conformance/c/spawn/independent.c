@@ -241,12 +241,17 @@ static void many(const char *program, int count)
     not_more("oshrun", getppid(), launcher);
 }
 
-/* Two jobs have met, of which one dies and the other one goes on. */
-static void meet(const char *way, shmemx_group_t group, const char *wait, const char *death)
+/* Two jobs have met, of which one dies and the other one goes on, once the other one has met it, too. */
+static void meet(const char *way, shmemx_group_t group, const char *port_file, const char *wait, const char *death)
 {
+    char met[1024];
+    snprintf(met, sizeof met, "%s.met", port_file);
     is_second = is(way, "connect");
     look_at(group);
     if (is(death, "outlive")) {
+        shmem_sync_all();
+        if (shmem_my_pe() == 0)
+            write_text(met, "met");
         outlive(wait, group);
         CHECK(shmemx_group_disconnect(group) == -1);
         CHECK(shmemx_group_state(group) == SHMEMX_GROUP_DISCONNECTED);
@@ -255,6 +260,7 @@ static void meet(const char *way, shmemx_group_t group, const char *wait, const 
     }
     for (int i = 0; i < 3 && !is(wait, "variable") && !is(wait, "disconnect"); i++)
         CHECK(wait_by(wait, group) == 0);
+    await_file(met);
     shmem_sync_all();
     if (shmem_my_pe() == shmem_n_pes() - 1)
         end_by(death);
@@ -279,7 +285,7 @@ int main(int argc, char **argv)
             write_text(argv[2], port);
         }
         CHECK(shmemx_port_accept_independent(SHMEM_TEAM_WORLD, 0, port, &group) == 0);
-        meet(way, group, argv[3], argc > 4 ? argv[4] : "outlive");
+        meet(way, group, argv[2], argv[3], argc > 4 ? argv[4] : "outlive");
     } else if (is(way, "connect") || is(way, "mismatch")) {
         if (shmem_my_pe() == 0)
             read_text(argv[2], port);
@@ -291,7 +297,7 @@ int main(int argc, char **argv)
             fflush(stdout);
         }
         if (argc > 4)
-            meet(way, group, argv[3], argv[4]);
+            meet(way, group, argv[2], argv[3], argv[4]);
         else
             while (wait_by(argv[3], group) == 0)
                 ;
