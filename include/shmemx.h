@@ -69,12 +69,6 @@
  *     threads, if there are any, while the PE computes.
  *     value: number of bytes, or with k, m, g or t; default: 1m; scope: PE.
  *
- * SHMEM_DSA
- *     The work queue of an Intel Data Streaming Accelerator that makes a PE's large non-blocking
- *     puts and gets within a node while it computes: auto for any that the PE may use, or one of
- *     /dev/dsa. Not tried on hardware.
- *     value: off, auto, or the path of a work queue; default: off; scope: PE.
- *
  * SHMEM_OPENMP
  *     Threads of OpenMP that wait, in a barrier or after a parallel region, take part in a PE's
  *     large copies, under the run-time of LLVM. Where it has another tool, workers do.

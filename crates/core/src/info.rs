@@ -60,7 +60,6 @@ pub fn threads(copies: &CopySizes) -> Result<String, config::ConfigError> {
         offload: (config::OFFLOAD_THRESHOLD.read(&environment)?)
             .or(CopySizes::known(copies.offload)),
         openmp: config::OPENMP.read(&environment)?,
-        dsa: config::DSA.read(&environment)?,
         cores: platform::NodeCores::new(&platform::Cores::of_this_process()),
         pes: 1,
         check: false,

@@ -48,38 +48,6 @@ fn variables_decide_and_are_named() {
     }
 }
 
-/// This tells the same whether the machine has a device or none.
-#[test]
-fn it_says_which_copy_engine_is_used_or_why_none() {
-    let line = |set: &[(&str, &str)]| {
-        let text = text(set);
-        let mut lines = text.lines();
-        lines.find(|line| line.starts_with("Copy engine"));
-        lines.next().unwrap().trim().to_owned()
-    };
-    let off = line(&[]);
-    let begin = "none (SHMEM_DSA is off, its default; auto would use ";
-    assert!(off.starts_with(begin), "{off}");
-    let auto = line(&[("SHMEM_DSA", "auto")]);
-    assert!(
-        auto.starts_with("none: ") || auto.starts_with("/dev/dsa/wq"),
-        "{auto}"
-    );
-    let missing = line(&[("SHMEM_DSA", "/nonexistent/wq0.0")]);
-    assert!(
-        missing.starts_with("none: /nonexistent/wq0.0: No such file"),
-        "{missing}"
-    );
-    let other = line(&[("SHMEM_DSA", "/etc/passwd")]);
-    assert!(other.starts_with("none: /etc/passwd: "), "{other}");
-    let output = info(&[("SHMEM_DSA", "wq0.0")]);
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        !output.status.success() && error.contains("SHMEM_DSA"),
-        "{error}"
-    );
-}
-
 #[test]
 fn a_value_that_cannot_be_read_is_an_error_of_one_line() {
     let output = info(&[("SHMEM_WORKERS", "many")]);

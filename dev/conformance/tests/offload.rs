@@ -156,28 +156,6 @@ fn strided(suite: &mut Suite) {
     }
 }
 
-/// A model of a copy engine, beside the program in its processes, makes the copies.
-fn engine(suite: &mut Suite) {
-    for (pes, workers) in [(1, "0"), (2, "1"), (5, "0")] {
-        suite.add(format!("engine/{pes}/{workers}-workers"), move |s| {
-            let program = Build::new("offload/engine.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
-            let job = Job::new(pes, &program)
-                .env("SHMEM_DEBUG", "1")
-                .env("SHMEM_WORKERS", workers)
-                .env("SHMEM_OFFLOAD_THRESHOLD", "1");
-            let outcome = job.expect_success(&s.prefix, &s.scratch)?;
-            let line = "large non-blocking copies are made by /proc/self/fd/";
-            let said = outcome.stderr.matches(line).count();
-            ensure!(said == pes, "{outcome}");
-            ensure!(
-                !outcome.stderr.contains("is not used any more"),
-                "{outcome}"
-            );
-            Ok(())
-        });
-    }
-}
-
 /// The program of pgas-microbench that measures overlap prints all its lines.
 fn overlap(suite: &mut Suite) {
     for workers in ["0", "1"] {
@@ -214,7 +192,6 @@ fn in_pieces(suite: &mut Suite) {
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     ends(&mut suite);
-    engine(&mut suite);
     strided(&mut suite);
     overlap(&mut suite);
     in_pieces(&mut suite);

@@ -195,7 +195,6 @@ mod tests {
                 WORKERS.name,
                 SHARE_THRESHOLD.name,
                 OFFLOAD_THRESHOLD.name,
-                DSA.name,
                 OPENMP.name,
                 FABRIC_INTERFACE.name,
                 SPAWN_TIMEOUT.name,

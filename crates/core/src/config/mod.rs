@@ -36,7 +36,7 @@ pub use self::environment::{
 pub use self::given::{GivenDiffers, GivenSettings};
 pub use self::table::*;
 pub use self::text::{c_comment, describe, manual_list};
-pub use self::value::{Command, ConfigError, DsaQueue, SocketMap, TuningFilePath, ValueType};
+pub use self::value::{Command, ConfigError, SocketMap, TuningFilePath, ValueType};
 pub use self::variable::{Entry, Program, Scope, Variable};
 
 /// What the library reads at start-up.
@@ -64,8 +64,6 @@ pub struct Settings {
     pub share_threshold: Option<u64>,
     /// `SHMEM_OFFLOAD_THRESHOLD` in bytes.
     pub offload_threshold: Option<u64>,
-    /// `SHMEM_DSA`.
-    pub dsa: DsaQueue,
     /// `SHMEM_OPENMP`.
     pub openmp: bool,
     /// `SHMEM_REPRODUCIBLE`.
@@ -141,7 +139,6 @@ impl Settings {
             workers: WORKERS.read(&environment)?,
             share_threshold: SHARE_THRESHOLD.read(&environment)?,
             offload_threshold: OFFLOAD_THRESHOLD.read(&environment)?,
-            dsa: DSA.read(&environment)?,
             openmp: OPENMP.read(&environment)?,
             reproducible: REPRODUCIBLE.read(&environment)?,
             sockets: SOCKETS.read(&environment)?,

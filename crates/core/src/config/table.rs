@@ -1,8 +1,8 @@
 //! The table: every environment variable of FerroSHMEM, with type, default and text.
 
 use super::value::{
-    Aggregation, AlgorithmChoice, Command, Count, DeviceQueue, Flag, OptionalFlag, Polls, Seconds,
-    Size, SocketList, Switch, Text, TuningPath,
+    Aggregation, AlgorithmChoice, Command, Count, Flag, OptionalFlag, Polls, Seconds, Size,
+    SocketList, Switch, Text, TuningPath,
 };
 use super::variable::{Entry, Program, Scope, Variable};
 use crate::choice::Collective;
@@ -128,15 +128,6 @@ pub static OFFLOAD_THRESHOLD: Variable<Size> = Variable {
     scope: Scope::Pe,
     help: "Non-blocking puts and gets within a node of so many bytes and more are made by idle threads, if there are any, while the PE computes.",
     value: Size { unset: "1m" },
-};
-/// Which copy engine makes non-blocking copies.
-pub static DSA: Variable<DeviceQueue> = Variable {
-    name: "SHMEM_DSA",
-    alias: None,
-    readers: &[Library],
-    scope: Scope::Pe,
-    help: "The work queue of an Intel Data Streaming Accelerator that makes a PE's large non-blocking puts and gets within a node while it computes: auto for any that the PE may use, or one of /dev/dsa. Not tried on hardware.",
-    value: DeviceQueue,
 };
 /// Lets threads of OpenMP take part in large copies.
 pub static OPENMP: Variable<Flag> = Variable {
@@ -495,7 +486,6 @@ pub static TABLE: &[&dyn Entry] = &[
     &WORKERS,
     &SHARE_THRESHOLD,
     &OFFLOAD_THRESHOLD,
-    &DSA,
     &OPENMP,
     &REPRODUCIBLE,
     &SOCKETS,

@@ -105,7 +105,6 @@ pub(crate) fn initialise(name: &str, level: i32) {
             .offload_threshold
             .or(CopySizes::known(copies.offload)),
         openmp: settings.openmp,
-        dsa: settings.dsa,
         cores,
         pes: job.control.n_pes(),
         check: settings.check,

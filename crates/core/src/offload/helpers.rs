@@ -365,7 +365,6 @@ pub(super) fn keep_from_children() {
     extern "C" fn in_child() {
         set_thresholds(usize::MAX, usize::MAX);
         ENGINE.pending.forget_in_child();
-        ENGINE.device.forget_in_child();
         ENGINE.helpers.workers.store(0, Ordering::Relaxed);
         ENGINE.helpers.lent.store(0, Ordering::Relaxed);
         ENGINE.helpers.pools.forget_in_child();

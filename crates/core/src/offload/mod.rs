@@ -11,7 +11,6 @@
 //! openmp     threads of OpenMP, which help when they wait
 //! overview   what of all this a PE would use, and from which sizes on
 //! pools      pools of the program's threads, which are asked for when there are chunks
-//! dsa        a device that copies instead of threads
 //! ```
 //!
 //! A *transfer* is cut into *chunks* of some ten microseconds. The thread that needs it offers them, posts an event, and takes
@@ -26,7 +25,6 @@
 //! done by its call.
 
 pub mod chunks;
-pub mod dsa;
 pub mod events;
 mod helpers;
 pub mod openmp;
@@ -40,7 +38,6 @@ mod watch;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use self::dsa::{Device, DeviceCopy};
 use self::helpers::Helpers;
 pub use self::helpers::{Report, lend, lend_until};
 pub use self::overview::overview;
@@ -51,7 +48,6 @@ pub(crate) use self::transfer::CHUNK;
 pub use self::transfer::Signal;
 use self::transfer::{Cut, QueuedCopy, Slot};
 use self::trust::Trust;
-use crate::config::DsaQueue;
 use crate::kernel;
 use crate::platform::NodeCores;
 
@@ -80,8 +76,6 @@ pub struct Config {
     pub offload: Option<u64>,
     /// `SHMEM_OPENMP`.
     pub openmp: bool,
-    /// `SHMEM_DSA`.
-    pub dsa: DsaQueue,
     /// What the node's PEs may use together.
     pub cores: NodeCores,
     /// Number of PEs of the node.
@@ -115,8 +109,6 @@ impl Config {
         const USUAL: usize = 1 << 20;
 
         match self.may_queue {
-            // It was measured with threads, which may never pay where a device does.
-            true if self.dsa != DsaQueue::Off && self.offload == Some(u64::MAX) => USUAL,
             true => self.offload.map_or(USUAL, as_usize),
             false => usize::MAX,
         }
@@ -131,11 +123,6 @@ fn as_usize(bytes: u64) -> usize {
 pub fn configure(config: Config) {
     watch::set(config.check);
     ENGINE.helpers.configure(config);
-    // Its copies are not watched.
-    ENGINE.device.configure(match config.check {
-        true => DsaQueue::Off,
-        false => config.dsa,
-    });
     let may_help = ENGINE.helpers.lent() > 0 || ENGINE.helpers.pools.any();
     set_thresholds_for(&config, config.may_have_workers() || may_help);
 }
@@ -144,7 +131,7 @@ pub fn configure(config: Config) {
 fn set_thresholds_for(config: &Config, may_help: bool) {
     let from = |is_used, bytes| if is_used { bytes } else { usize::MAX };
     let shared = from(may_help, config.shared_from());
-    let queued = from(may_help || ENGINE.device.is_on(), config.queued_from());
+    let queued = from(may_help, config.queued_from());
     set_thresholds(shared, queued);
 }
 
@@ -262,17 +249,6 @@ pub unsafe fn queue(
         return false;
     }
     ENGINE.pending.prepare();
-    // A signal may have a sleeper, whom a device does not wake.
-    if signal.is_none()
-        && let Some(device) = ENGINE.device.queue()
-    {
-        // SAFETY: the caller promises the arrays until the copy is complete; they do not overlap.
-        let begin = || unsafe { DeviceCopy::begin(device, dest, source, bytes) };
-        if ENGINE.pending.begin_on_device(owner, begin) {
-            helpers::keep_from_children();
-            return true;
-        }
-    }
     let helpers = ENGINE.helpers();
     if helpers == 0 {
         return false;
@@ -353,7 +329,6 @@ struct Engine {
     pending: Pending,
     helpers: Helpers,
     trust: Trust,
-    device: Device,
 }
 
 impl Engine {
@@ -363,7 +338,6 @@ impl Engine {
             pending: Pending::none(),
             helpers: Helpers::none(),
             trust: Trust::new(),
-            device: Device::none(),
         }
     }
 
@@ -457,8 +431,7 @@ impl Engine {
             }
             pause(*begin.get_or_insert_with(Instant::now));
         }
-        // A device needs no core.
-        if let Some(begin) = begin.filter(|_| !self.device.is_on()) {
+        if let Some(begin) = begin {
             self.trust.waited(begin.elapsed());
         }
     }

@@ -1,7 +1,7 @@
 //! What `oshmem_info --threads` prints.
 
+use super::Config;
 use super::helpers::workers_of;
-use super::{Config, dsa};
 
 /// Which threads would take part in the large copies of a PE of this configuration, why, and from which sizes on.
 /// `past_caches` is in bytes.
@@ -48,14 +48,11 @@ pub fn overview(config: &Config, past_caches: usize) -> String {
             bytes => format!("  {bytes:>10} bytes: {what} ({variable})\n"),
         })
         .collect();
-    let device = dsa::overview(config.dsa);
     format!(
         "Threads that take part in the large copies of a PE that is alone on this node\n  \
          workers: {workers} ({why})\n  \
          lent by the program: those in shmemx_thread_lend, and pools in World::lend_pool\n  \
          of OpenMP: {openmp}\n\n\
-         Copy engine that makes large non-blocking copies, where SHMEM_CHECK is not set\n  \
-         {device}\n\n\
          Sizes from which on\n{sizes}"
     )
 }

@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use ferroshmem_platform::prefetch_for_write;
 
-use super::dsa::{DeviceCopy, Progress};
 use super::events;
 use super::transfer::{LINE, QueuedCopy, Signal, Slot};
 use super::watch::Source;
@@ -47,18 +46,10 @@ impl Owner {
 #[derive(Debug)]
 struct Entry {
     owner: Owner,
-    by: By,
+    /// It is complete after so many steps.
+    steps: u32,
     /// Under `SHMEM_CHECK`, the source of a put.
     source: Option<Source>,
-}
-
-/// Who makes a copy.
-#[derive(Debug)]
-enum By {
-    /// Threads, by the slot. It is complete after so many steps.
-    Threads { steps: u32 },
-    /// Apart: there is room for many copies, and a device makes few.
-    Device(Box<DeviceCopy>),
 }
 
 /// The copies under way.
@@ -122,13 +113,10 @@ impl Pending {
         if source.is_some() {
             copy.watch();
         }
-        let entry = || {
-            let steps = count + u32::from(signal.is_some());
-            Some(Entry {
-                owner,
-                by: By::Threads { steps },
-                source,
-            })
+        let entry = Entry {
+            owner,
+            steps: count + u32::from(signal.is_some()),
+            source,
         };
         self.enter(entry, |slot| {
             // SAFETY: the slot had no entry, so this thread has it; the caller promises the arrays.
@@ -137,35 +125,14 @@ impl Pending {
         })
     }
 
-    /// Begins a copy by a device, as `begin` does that; false: there is no room, or the device takes none.
-    pub(super) fn begin_on_device(
-        &self,
-        owner: Owner,
-        begin: impl FnOnce() -> Option<DeviceCopy>,
-    ) -> bool {
-        let entry = || {
-            Some(Entry {
-                owner,
-                by: By::Device(Box::new(begin()?)),
-                source: None,
-            })
-        };
-        self.enter(entry, |_| ()).is_some()
-    }
-
-    /// Enters what `entry` makes, and does `offer` with its slot; None: it makes nothing, or there is no room.
+    /// Enters a copy, and does `offer` with its slot; None: there is no room.
     #[inline]
-    fn enter<R>(
-        &self,
-        entry: impl FnOnce() -> Option<Entry>,
-        offer: impl FnOnce(&Slot) -> R,
-    ) -> Option<R> {
+    fn enter<R>(&self, entry: Entry, offer: impl FnOnce(&Slot) -> R) -> Option<R> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if self.any() {
-            self.drop_complete(&mut entries, false);
+            self.drop_complete(&mut entries);
         }
         let at = entries.iter().position(Option::is_none)?;
-        let entry = entry()?;
         // At first, and in one go: helpers begin sooner, and those that poll take the slot's line away.
         let offered = offer(&self.slots[at]);
         entries[at] = Some(entry);
@@ -178,27 +145,16 @@ impl Pending {
     /// Whether copies of an owner are under way.
     pub(super) fn has(&self, wanted: &Owner) -> bool {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        self.drop_complete(&mut entries, true);
+        self.drop_complete(&mut entries);
         if self.any() && entries.iter().all(Option::is_none) {
             self.set_any(false);
         }
         entries.iter().flatten().any(|e| e.owner.is_of(wanted))
     }
 
-    /// `may_copy`: the calling thread waits for copies, and does what a device leaves.
-    fn drop_complete(&self, entries: &mut [Option<Entry>; SLOTS], may_copy: bool) {
+    fn drop_complete(&self, entries: &mut [Option<Entry>; SLOTS]) {
         for (entry, slot) in entries.iter_mut().zip(&self.slots) {
-            let is_complete = entry.as_mut().is_some_and(|entry| match &mut entry.by {
-                By::Threads { steps } => *steps == slot.finished(),
-                By::Device(copy) => match copy.poll(may_copy) {
-                    Progress::Complete => true,
-                    Progress::Running => false,
-                    Progress::Silent => fatal(
-                        entry.owner.putting.unwrap_or("shmem_quiet"),
-                        "the copy engine has not answered for 10 seconds: run without SHMEM_DSA",
-                    ),
-                },
-            });
+            let is_complete = entry.as_ref().is_some_and(|e| e.steps == slot.finished());
             if is_complete {
                 let source = entry.take().and_then(|entry| entry.source);
                 if let Some(damage) = source.and_then(|source| source.damage()) {

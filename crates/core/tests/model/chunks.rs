@@ -4,11 +4,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ferroshmem_core::offload::chunks::{Chunks, Counter};
-use ferroshmem_core::offload::dsa::descriptor::{Outcome, Record, status};
 use ferroshmem_core::offload::events::{self, EventWord};
 use ferroshmem_core::wait::{Rest, Word};
+use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
-use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
 use super::common::{Cells, ModelWord, model};
@@ -239,67 +238,5 @@ fn a_thread_that_is_kept_in_a_barrier_goes_on_when_all_have_come() {
         come.fetch_add(1, Ordering::AcqRel);
         events::post(&place.events, u32::MAX);
         kept.join().unwrap();
-    });
-}
-
-/// A device that copies two cells, one at each submission, for which a page is missing in between. Who waits sees what was copied, never takes the
-/// record of the first submission for that of the second.
-#[test]
-fn a_completion_record_comes_after_its_data_and_once_for_each_submission() {
-    const MISSING: u64 = 0x5000;
-
-    struct Device {
-        record: Record<ModelCounter>,
-        submissions: Mutex<u32>,
-        submitted: Condvar,
-        cells: Cells,
-    }
-    model(3, || {
-        let device = Arc::new(Device {
-            record: Record::over([(); 4].map(|()| ModelCounter(AtomicU64::new(0)))),
-            submissions: Mutex::new(0),
-            submitted: Condvar::new(),
-            cells: Cells::new(),
-        });
-        let submit = |device: &Device, what: u32| {
-            device.cells.write(WHAT, what);
-            device.record.clear();
-            *device.submissions.lock().unwrap() += 1;
-            device.submitted.notify_all();
-        };
-        let executes = {
-            let device = device.clone();
-            thread::spawn(move || {
-                for number in 0..2 {
-                    let mut submissions = device.submissions.lock().unwrap();
-                    while *submissions <= number {
-                        submissions = device.submitted.wait(submissions).unwrap();
-                    }
-                    drop(submissions);
-                    device.cells.write(number as usize, device.cells.read(WHAT));
-                    match number {
-                        0 => device.record.write(status::PAGE_FAULT, 1, MISSING),
-                        _ => device.record.write(status::SUCCESS, 0, 0),
-                    }
-                }
-            })
-        };
-        let wait = |left| loop {
-            match device.record.outcome(left) {
-                Outcome::Running => thread::yield_now(),
-                outcome => return outcome,
-            }
-        };
-        submit(&device, 7);
-        let stopped = Outcome::Stopped {
-            copied: 1,
-            writing: false,
-        };
-        assert_eq!(wait(2), stopped);
-        assert_eq!(device.cells.read(0), 7);
-        submit(&device, 8);
-        assert_eq!(wait(1), Outcome::Done);
-        assert_eq!(device.cells.read(1), 8);
-        executes.join().unwrap();
     });
 }

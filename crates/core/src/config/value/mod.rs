@@ -2,7 +2,6 @@
 
 mod aggregation;
 mod algorithm;
-mod device;
 mod flag;
 mod number;
 mod sockets;
@@ -14,14 +13,12 @@ use std::ffi::OsString;
 use super::environment::Environment;
 use crate::choice::Collective;
 
-pub use self::device::DsaQueue;
 pub use self::sockets::SocketMap;
 pub use self::tuning_path::TuningFilePath;
 pub use self::words::Command;
 
 pub(super) use self::aggregation::Aggregation;
 pub(super) use self::algorithm::AlgorithmChoice;
-pub(super) use self::device::DeviceQueue;
 pub(super) use self::flag::{Flag, OptionalFlag, Switch};
 pub(super) use self::number::{Count, Polls, Seconds, Size};
 pub(super) use self::sockets::SocketList;
@@ -77,16 +74,6 @@ pub enum ConfigError {
         /// Its value.
         value: String,
     },
-    /// No queue of a copy engine.
-    #[error(
-        "{variable}: cannot read \"{value}\": give off, auto, or the path of a work queue (/dev/dsa/wq0.0)"
-    )]
-    Device {
-        /// The variable.
-        variable: &'static str,
-        /// Its value.
-        value: String,
-    },
     /// No algorithm of this collective.
     #[error("{variable}: \"{value}\" is no algorithm of {}: give auto, {}", .collective.name(), choices(*.collective))]
     Algorithm {
@@ -108,7 +95,6 @@ impl ConfigError {
             | Self::Size { variable, .. }
             | Self::Aggregate { variable, .. }
             | Self::Sockets { variable, .. }
-            | Self::Device { variable, .. }
             | Self::Algorithm { variable, .. } => variable,
         }
     }
