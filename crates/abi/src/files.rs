@@ -1,4 +1,4 @@
-//! The generated files of the repository.
+//! The generated files: those of the repository, and those that tests make.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -13,7 +13,7 @@ use crate::table;
 /// A generated file: path from the repository's root, and text.
 pub type Generated = (PathBuf, String);
 
-/// All of them.
+/// Those of the repository.
 pub fn generated() -> Vec<Generated> {
     let chapters = table::chapters();
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
@@ -45,7 +45,6 @@ pub fn generated() -> Vec<Generated> {
             interposed::rust(&chapters),
         ),
     ];
-    files.push((fuzz::PATH.to_owned(), fuzz::routines(&chapters)));
     files.push((checker::C_PATH.to_owned(), checker::functions(&chapters)));
     files.push((checker::RUST_PATH.to_owned(), checker::operations()));
     files.push((
@@ -63,20 +62,22 @@ pub fn generated() -> Vec<Generated> {
         sys.into_iter()
             .map(|(n, t)| (format!("shmem-sys/src/generated/{n}"), t)),
     );
-    files.push((
-        "dev/conformance/c/faults/every_misuse.c".to_owned(),
-        misuse::program(&chapters),
-    ));
-    let tests = test_program::files(&chapters);
-    files.extend(
-        tests
-            .into_iter()
-            .map(|(n, t)| (format!("dev/conformance/c/generated/{n}"), t)),
-    );
     files
         .into_iter()
         .map(|(path, text)| (path.into(), text))
         .collect()
+}
+
+/// Sources of tests, which the crate `ferroshmem-conformance` makes where it compiles them. Paths are relative to its `c/`.
+pub fn tests() -> Vec<Generated> {
+    let chapters = table::chapters();
+    let mut files: Vec<Generated> = test_program::files(&chapters)
+        .into_iter()
+        .map(|(name, text)| (Path::new("generated").join(name), text))
+        .collect();
+    files.push((fuzz::PATH.into(), fuzz::routines(&chapters)));
+    files.push(("faults/every_misuse.c".into(), misuse::program(&chapters)));
+    files
 }
 
 /// The repository's root.
@@ -92,11 +93,14 @@ pub fn outdated() -> Vec<Generated> {
     generated().into_iter().filter(differs).collect()
 }
 
-/// Writes the files that are not as they should be, and returns their paths.
-pub fn write() -> io::Result<Vec<PathBuf>> {
+/// Writes files below `folder`, and returns their paths.
+///
+/// # Errors
+/// If one cannot be written.
+pub fn write(folder: &Path, files: Vec<Generated>) -> io::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
-    for (path, text) in outdated() {
-        let target = root().join(&path);
+    for (path, text) in files {
+        let target = folder.join(&path);
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder)?;
         }

@@ -1,11 +1,13 @@
 //! `cargo run -p ferroshmem-abi -- --write` writes the generated files; without
-//! `--write` it lists those that differ from the table. `--markdown DIR` writes the reference as Markdown, for the book.
+//! `--write` it lists those that differ from the table. `--tests DIR` writes the sources that tests make for themselves, to be read;
+//! `--markdown DIR` writes the reference as Markdown, for the book.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::{fs, io};
 
 use ferroshmem_abi::emit::pages;
+use ferroshmem_abi::files::Generated;
 use ferroshmem_abi::reference::Reference;
 use ferroshmem_abi::{files, table};
 
@@ -23,18 +25,8 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         }
-        ["--write"] => match files::write() {
-            Ok(written) => {
-                for path in written {
-                    println!("wrote {}", path.display());
-                }
-                ExitCode::SUCCESS
-            }
-            Err(e) => {
-                eprintln!("ferroshmem-abi: cannot write the generated files: {e}");
-                ExitCode::FAILURE
-            }
-        },
+        ["--write"] => write(&files::root(), files::outdated()),
+        ["--tests", folder] => write(Path::new(folder), files::tests()),
         ["--markdown", folder] => match markdown(Path::new(folder)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(e) => {
@@ -43,7 +35,23 @@ fn main() -> ExitCode {
             }
         },
         _ => {
-            eprintln!("usage: ferroshmem-abi [--write | --markdown DIR]");
+            eprintln!("usage: ferroshmem-abi [--write | --tests DIR | --markdown DIR]");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes files, and prints their paths.
+fn write(folder: &Path, files: Vec<Generated>) -> ExitCode {
+    match files::write(folder, files) {
+        Ok(written) => {
+            for path in written {
+                println!("wrote {}", path.display());
+            }
+            ExitCode::SUCCESS
+        }
+        Err(e) => {
+            eprintln!("ferroshmem-abi: cannot write the generated files: {e}");
             ExitCode::FAILURE
         }
     }

@@ -12,6 +12,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
+use crate::generated;
 use crate::prefix::{Prefix, crate_folder};
 
 /// The compiler under the wrapper.
@@ -127,7 +128,7 @@ impl Build {
         let folder = crate_folder().join("c");
         let mut hash = DefaultHasher::new();
         for source in &self.sources {
-            self.key(source, prefix, &folder)?.hash(&mut hash);
+            self.key(source, prefix, &folder, cache)?.hash(&mut hash);
         }
         self.flags.hash(&mut hash);
         if self.flags.iter().any(|f| f.starts_with("-static")) {
@@ -160,12 +161,20 @@ impl Build {
         folder: &Path,
         cache: &Path,
     ) -> Result<PathBuf> {
-        let key = self.key(source, prefix, folder)?;
+        let key = self.key(source, prefix, folder, cache)?;
         let object = cache.join(format!("{}-{key:016x}.o", stem(source)?));
         once(&object, |temporary| {
             let mut command = self.command(prefix);
             command.arg("-c").arg("-I").arg(folder);
-            command.arg("-o").arg(temporary).arg(folder.join(source));
+            let mut path = folder.join(source);
+            if generated::concerns(source) {
+                let generated = generated::folder(cache)?;
+                command.arg("-I").arg(&generated);
+                if !path.exists() {
+                    path = generated.join(source);
+                }
+            }
+            command.arg("-o").arg(temporary).arg(path);
             command.args(self.flags.iter().filter(|flag| !is_for_linker(flag)));
             succeed(&mut command)
         })?;
@@ -190,7 +199,7 @@ impl Build {
     }
 
     /// Hash of all that an object depends on.
-    fn key(&self, source: &str, prefix: &Prefix, folder: &Path) -> Result<u64> {
+    fn key(&self, source: &str, prefix: &Prefix, folder: &Path, cache: &Path) -> Result<u64> {
         static HEADERS: OnceLock<u64> = OnceLock::new();
         let mut hash = DefaultHasher::new();
         HEADERS
@@ -200,9 +209,18 @@ impl Build {
         let flags = self.flags.iter().filter(|flag| !is_for_linker(flag));
         flags.for_each(|flag| flag.hash(&mut hash));
         (self.language, self.compiler).hash(&mut hash);
-        for file in [source, "check.h", "neighbours.h"] {
-            let path = folder.join(file);
-            fs::read(&path)
+        let mut source_path = folder.join(source);
+        if generated::concerns(source) {
+            // Its name tells the texts.
+            let generated = generated::folder(cache)?;
+            generated.file_name().hash(&mut hash);
+            if !source_path.exists() {
+                source_path = generated.join(source);
+            }
+        }
+        let common = ["check.h", "neighbours.h"].map(|file| folder.join(file));
+        for path in common.iter().chain([&source_path]) {
+            fs::read(path)
                 .with_context(|| path.display().to_string())?
                 .hash(&mut hash);
         }

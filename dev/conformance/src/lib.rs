@@ -8,6 +8,7 @@ pub mod choices;
 pub mod cluster;
 pub mod compile;
 pub mod fuzz;
+pub mod generated;
 pub mod guide;
 pub mod job;
 pub mod leftovers;

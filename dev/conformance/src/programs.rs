@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::generated;
 use crate::prefix::crate_folder;
 
 /// Programs that need a way of running of their own; other tests have them.
@@ -10,15 +11,10 @@ const ELSEWHERE: &[&str] = &["global_exit"];
 /// Their sources, relative to `c/`.
 pub fn programs() -> Vec<String> {
     let folder = crate_folder().join("c");
-    let mut names: Vec<String> = ["", "generated/"]
-        .iter()
-        .flat_map(|sub| {
-            let files = fs::read_dir(folder.join(sub))
-                .into_iter()
-                .flatten()
-                .flatten();
-            files.map(move |f| format!("{sub}{}", f.file_name().to_string_lossy()))
-        })
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = files
+        .map(|file| file.file_name().to_string_lossy().into_owned())
+        .chain(generated::programs())
         .filter(|name| name.ends_with(".c") || name.ends_with(".cpp"))
         .filter(|name| !ELSEWHERE.contains(&stem(name)))
         .collect();

@@ -9,7 +9,7 @@ use crate::table::Chapter;
 use crate::types::{Group, Type};
 
 /// Path of the file, from the repository's root.
-pub const PATH: &str = "dev/conformance/c/fuzz/routines.h";
+pub const PATH: &str = "fuzz/routines.h";
 
 /// Chapters whose single routines the fuzzer calls by hand: it has to know what they make.
 const BY_HAND: &[&str] = &[
@@ -148,7 +148,7 @@ pub fn routines(chapters: &[Chapter]) -> String {
     for (kind, _) in &kinds {
         writeln!(out, "    KIND_{kind},").unwrap();
     }
-    out.push_str("};\n\n#include \"routine.h\"\n\n");
+    out.push_str("};\n\n#include \"fuzz/routine.h\"\n\n");
     out.push_str(&functions);
     out.push_str("\nstatic const struct routine routines[] = {\n");
     for (_, rows) in &kinds {
@@ -189,7 +189,6 @@ mod tests {
         let by_hand: String = std::fs::read_dir(folder)
             .unwrap()
             .map(|file| file.unwrap().path())
-            .filter(|path| !path.ends_with("routines.h"))
             .map(|path| std::fs::read_to_string(path).unwrap())
             .collect();
         let by_programs = chapters.iter().filter(|c| {

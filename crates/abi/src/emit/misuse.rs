@@ -21,7 +21,7 @@ struct Way {
     statement: String,
 }
 
-/// `dev/conformance/c/faults/every_misuse.c`.
+/// `faults/every_misuse.c` of [`tests`](crate::files::tests).
 pub fn program(chapters: &[Chapter]) -> String {
     let (head, main) = HEAD
         .split_once("/* Part I of K")

@@ -24,7 +24,7 @@ const SINGLES: &str = include_str!("../templates/singles.c");
 /// Calls in a function: what clang does with one takes longer than in proportion to their number.
 const CALLS_EACH: usize = 4;
 
-/// `dev/conformance/c/generated/`: (file name, text).
+/// The folder `generated` of [`tests`](crate::files::tests): (file name, text).
 pub fn files(chapters: &[Chapter]) -> Vec<(String, String)> {
     let mut files = vec![
         ("calls.h".to_owned(), format!("{C_NOTE}{CALLS}")),

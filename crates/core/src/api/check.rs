@@ -181,7 +181,7 @@ impl Check {
     /// An active set; its number of PEs.
     pub fn active_set(&self, start: c_int, log_stride: c_int, size: c_int) -> usize {
         let last = (0..31).contains(&log_stride).then(|| {
-            let distance = i64::from(size - 1).checked_shl(log_stride as u32);
+            let distance = (i64::from(size) - 1).checked_shl(log_stride as u32);
             distance.map(|d| i64::from(start) + d)
         });
         let n_pes = self.rt.node.n_pes;

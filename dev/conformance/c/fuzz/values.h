@@ -6,7 +6,7 @@
 #include <float.h>
 
 #include "random.h"
-#include "routines.h"
+#include "fuzz/routines.h"
 
 enum operator{OP_AND, OP_OR, OP_XOR, OP_MAX, OP_MIN, OP_SUM, OP_PROD};
 
