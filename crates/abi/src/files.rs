@@ -8,7 +8,7 @@ use crate::emit::{
     overloads, pages, rust, test_program, variables,
 };
 use crate::reference::Reference;
-use crate::table;
+use crate::{root, table};
 
 /// A generated file: path from the repository's root, and text.
 pub type Generated = (PathBuf, String);
@@ -45,7 +45,6 @@ pub fn generated() -> Vec<Generated> {
             interposed::rust(&chapters),
         ),
     ];
-    files.push((checker::C_PATH.to_owned(), checker::functions(&chapters)));
     files.push((checker::RUST_PATH.to_owned(), checker::operations()));
     files.push((
         "include/shmemx.h".to_owned(),
@@ -78,11 +77,6 @@ pub fn tests() -> Vec<Generated> {
     files.push((fuzz::PATH.into(), fuzz::routines(&chapters)));
     files.push(("faults/every_misuse.c".into(), misuse::program(&chapters)));
     files
-}
-
-/// The repository's root.
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Generated files that are not as committed.

@@ -6,9 +6,17 @@ pub mod constants;
 pub mod emit;
 pub mod families;
 pub mod family;
+#[cfg(feature = "variables")]
 pub mod files;
 pub mod generics;
 pub mod reference;
 pub mod roles;
 pub mod table;
 pub mod types;
+
+use std::path::{Path, PathBuf};
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         }
-        ["--write"] => write(&files::root(), files::outdated()),
+        ["--write"] => write(&ferroshmem_abi::root(), files::outdated()),
         ["--tests", folder] => write(Path::new(folder), files::tests()),
         ["--markdown", folder] => match markdown(Path::new(folder)) {
             Ok(()) => ExitCode::SUCCESS,

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use ferroshmem_abi::files::root;
 use ferroshmem_abi::reference::Reference;
+use ferroshmem_abi::root;
 
 /// Documents with links, besides those of `docs/`.
 const OTHERS: &[&str] = &[

@@ -144,7 +144,7 @@ fn pages_refer_to_pages() {
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
     for entry in &reference.entries {
         for name in &entry.see {
-            let page = files::root().join(format!("packaging/man/{name}.3"));
+            let page = ferroshmem_abi::root().join(format!("packaging/man/{name}.3"));
             assert!(
                 page.is_file(),
                 "{} in {}: there is no page {name}",

@@ -9,8 +9,6 @@ use crate::roles::{self, Extent, Role};
 use crate::table::Chapter;
 use crate::types::Group;
 
-/// Where the functions go.
-pub const C_PATH: &str = "libshmem-check/c/functions.c";
 /// Where the operations go.
 pub const RUST_PATH: &str = "crates/check/src/operation.rs";
 
@@ -138,7 +136,7 @@ pub fn operations() -> String {
     out
 }
 
-/// `libshmem-check/c/functions.c`.
+/// `functions.c`, which the build script of `libshmem-check` writes.
 pub fn functions(chapters: &[Chapter]) -> String {
     let mut out = format!(
         "{C_NOTE}/* Every function of the C API, as a tool of the profiling interface. */\n#include \"check.h\"\n\nenum {{\n"

@@ -167,7 +167,7 @@ pub fn routines(chapters: &[Chapter]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{files, table};
+    use crate::table;
 
     /// Routines that no random sequence can have, and why.
     const NEVER: &[(&str, &str)] = &[
@@ -185,7 +185,7 @@ mod tests {
     fn every_routine_is_drawn_or_called_by_hand() {
         let chapters = table::chapters();
         let dispatcher = routines(&chapters);
-        let folder = files::root().join("dev/conformance/c/fuzz");
+        let folder = crate::root().join("dev/conformance/c/fuzz");
         let by_hand: String = std::fs::read_dir(folder)
             .unwrap()
             .map(|file| file.unwrap().path())

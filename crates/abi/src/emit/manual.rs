@@ -6,8 +6,8 @@ use std::{fs, io};
 
 use super::pages;
 use super::variables::replaced;
-use crate::files::root;
 use crate::reference::{Entry, Reference};
+use crate::root;
 use crate::table::Chapter;
 
 /// Begins the synopsis.

@@ -4,18 +4,22 @@ pub mod checker;
 pub mod checks;
 pub mod constants;
 pub mod doc;
+#[cfg(feature = "variables")]
 pub mod extensions;
 pub mod fuzz;
 pub mod generic;
 pub mod header;
 pub mod inline;
 pub mod interposed;
+#[cfg(feature = "variables")]
 pub mod manual;
 pub mod misuse;
 pub mod overloads;
+#[cfg(feature = "variables")]
 pub mod pages;
 pub mod rust;
 pub mod test_program;
+#[cfg(feature = "variables")]
 pub mod variables;
 
 /// First line of every generated C file.

@@ -4,7 +4,7 @@ use std::fs;
 
 use ferroshmem_core::config::{self, Program};
 
-use crate::files::root;
+use crate::root;
 
 /// Begins and ends a generated part of a manual page.
 const BEGIN: &str =

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::{fs, io};
 
 use crate::family::{Family, Status};
-use crate::files::root;
 use crate::generics::generics;
+use crate::root;
 use crate::table::Chapter;
 use crate::types::Group;
 
