@@ -51,11 +51,7 @@ pub fn generated() -> Vec<Generated> {
         extensions::header(&chapters, &reference),
     ));
     files.extend(variables::pages());
-    let written = pages::manual(&chapters, &reference);
-    let by_hand = manual::pages(&chapters, &reference).expect("the pages are in the repository");
-    let is_written = |path: &str| written.iter().any(|(p, _)| p == path);
-    files.extend(by_hand.into_iter().filter(|(path, _)| !is_written(path)));
-    files.extend(written);
+    files.extend(manual::pages(&chapters, &reference).expect("the pages are in the repository"));
     let sys = rust::files(&chapters);
     files.extend(
         sys.into_iter()
@@ -65,6 +61,13 @@ pub fn generated() -> Vec<Generated> {
         .into_iter()
         .map(|(path, text)| (path.into(), text))
         .collect()
+}
+
+/// The manual pages of section 3 that are not written by hand, which an installation has. Paths are the files' names.
+pub fn manual_pages() -> Vec<Generated> {
+    let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
+    let pages = pages::manual(&table::chapters(), &reference).into_iter();
+    pages.map(|(name, text)| (name.into(), text)).collect()
 }
 
 /// Sources of tests, which the crate `ferroshmem-conformance` makes where it compiles them. Paths are relative to its `c/`.

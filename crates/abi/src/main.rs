@@ -1,6 +1,6 @@
 //! `cargo run -p ferroshmem-abi -- --write` writes the generated files; without
 //! `--write` it lists those that differ from the table. `--tests DIR` writes the sources that tests make for themselves, to be read;
-//! `--markdown DIR` writes the reference as Markdown, for the book.
+//! `--manual DIR` writes the manual pages that an installation has; `--markdown DIR` writes the reference as Markdown, for the book.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,6 +26,7 @@ fn main() -> ExitCode {
             }
         }
         ["--write"] => write(&ferroshmem_abi::root(), files::outdated()),
+        ["--manual", folder] => write(Path::new(folder), files::manual_pages()),
         ["--tests", folder] => write(Path::new(folder), files::tests()),
         ["--markdown", folder] => match markdown(Path::new(folder)) {
             Ok(()) => ExitCode::SUCCESS,
@@ -35,7 +36,9 @@ fn main() -> ExitCode {
             }
         },
         _ => {
-            eprintln!("usage: ferroshmem-abi [--write | --tests DIR | --markdown DIR]");
+            eprintln!(
+                "usage: ferroshmem-abi [--write | --manual DIR | --tests DIR | --markdown DIR]"
+            );
             ExitCode::FAILURE
         }
     }

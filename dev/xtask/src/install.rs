@@ -6,7 +6,8 @@ use crate::{link, package, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
 use std::path::{self, Path, PathBuf};
-use std::process::Command;
+use std::process::{self, Command};
+use std::{env, fs};
 
 /// Names under which C++ users look for the wrapper; it looks at the name it is started by.
 const CXX_NAMES: &[&str] = &["bin/oshc++", "bin/oshCC", "bin/oshcxx"];
@@ -69,7 +70,7 @@ pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
 }
 
 /// The same for a first look: the library, too, is built without link-time optimisation, which takes longer than
-/// all else.
+/// all else, and the manual pages are those written by hand.
 ///
 /// # Errors
 /// If something cannot be built or written.
@@ -79,7 +80,7 @@ pub(crate) fn without_lto_into(root: &Path) -> Result<()> {
         &["ferroshmem-tools", CHECKS, "ferroshmem-libshmem"],
         "commands",
     )?;
-    install_from(root, &built, &built, false)
+    install_from(root, &built, &built, false, None)
 }
 
 fn build_into(root: &Path, debug: bool, commands_in: Option<&Path>) -> Result<()> {
@@ -92,11 +93,43 @@ fn build_into(root: &Path, debug: bool, commands_in: Option<&Path>) -> Result<()
         None => build(&["ferroshmem-tools"], commands)?,
     };
     let library = build(&["ferroshmem-libshmem", CHECKS], library)?;
-    install_from(root, &commands, &library, debug)
+    let pages = manual_pages(commands_in, if debug { "dev" } else { "commands" })?;
+    install_from(root, &commands, &library, debug, Some(&pages))?;
+    Ok(fs::remove_dir_all(pages)?)
 }
 
-/// Installs what was built in two folders.
-fn install_from(root: &Path, commands: &Path, library: &Path, debug: bool) -> Result<()> {
+/// Writes the manual pages of the reference to a folder of this process, and returns it. Where the commands were built before, so
+/// was the program that writes them, beside this one.
+fn manual_pages(commands_in: Option<&Path>, profile: &str) -> Result<PathBuf> {
+    const WRITER: &str = "ferroshmem-abi";
+
+    let folder = workspace::target()?.join(format!("manual-{}", process::id()));
+    let beside = env::current_exe()?.with_file_name(WRITER);
+    let mut write = if commands_in.is_some() && beside.is_file() {
+        Command::new(beside)
+    } else {
+        let mut cargo = workspace::cargo("run");
+        cargo.args(["--quiet", "--profile", profile, "--package", WRITER, "--"]);
+        cargo
+    };
+    let output = write.arg("--manual").arg(&folder).output();
+    let output = output.context("cannot run the program that writes the manual pages")?;
+    anyhow::ensure!(
+        output.status.success(),
+        "the manual pages cannot be written: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(folder)
+}
+
+/// Installs what was built in two folders, and the manual pages of a third.
+fn install_from(
+    root: &Path,
+    commands: &Path,
+    library: &Path,
+    debug: bool,
+    pages: Option<&Path>,
+) -> Result<()> {
     let strip = !debug && works(Command::new("strip").arg("--version"));
     if !debug && !strip {
         eprintln!("note: no strip command (binutils): the files keep their debugging information");
@@ -159,7 +192,7 @@ fn install_from(root: &Path, commands: &Path, library: &Path, debug: bool) -> Re
             |_| Ok(()),
         )?;
     }
-    package::install(&mut tree)?;
+    package::install(&mut tree, pages)?;
     eprintln!(
         "+ installed {} files in {}",
         tree.installed().len(),

@@ -5,6 +5,7 @@ use crate::files::{Tree, below};
 use crate::workspace;
 use anyhow::{Context, Result};
 use std::fs;
+use std::path::Path;
 
 /// Template below `packaging/` and where it goes.
 const FILES: &[(&str, &str)] = &[
@@ -42,8 +43,8 @@ const LINKS: &[(&str, &str)] = &[
 /// Begins a comment of a manual page that lists names by which it is found.
 const FOUND_BY: &str = ".\\\" Found by: ";
 
-/// Installs the files.
-pub(crate) fn install(tree: &mut Tree) -> Result<()> {
+/// Installs the files. `pages` is the folder of the manual pages that were generated, if they are wanted.
+pub(crate) fn install(tree: &mut Tree, pages: Option<&Path>) -> Result<()> {
     for (template, to) in FILES {
         tree.write(to, &filled_in(template)?)?;
     }
@@ -55,12 +56,14 @@ pub(crate) fn install(tree: &mut Tree) -> Result<()> {
     for (target, to) in LINKS {
         tree.link(target, to)?;
     }
-    for page in below(&workspace::root().join("packaging/man"), ".3")? {
-        let text = filled_in(&format!("man/{page}"))?;
-        tree.write(&format!("share/man/man3/{page}"), &text)?;
-        let names = other_names(&text, &page);
-        for name in names {
-            tree.link(&page, &format!("share/man/man3/{name}"))?;
+    let by_hand = workspace::root().join("packaging/man");
+    for folder in [Some(by_hand.as_path()), pages].into_iter().flatten() {
+        for page in below(folder, ".3")? {
+            let text = with_version(&folder.join(&page))?;
+            tree.write(&format!("share/man/man3/{page}"), &text)?;
+            for name in other_names(&text, &page) {
+                tree.link(&page, &format!("share/man/man3/{name}"))?;
+            }
         }
     }
     Ok(())
@@ -68,9 +71,13 @@ pub(crate) fn install(tree: &mut Tree) -> Result<()> {
 
 /// A template below `packaging/` with the version.
 fn filled_in(template: &str) -> Result<String> {
-    let path = workspace::root().join("packaging").join(template);
+    with_version(&workspace::root().join("packaging").join(template))
+}
+
+/// The text of a file with the version.
+fn with_version(path: &Path) -> Result<String> {
     let text =
-        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(text.replace("@VERSION@", env!("CARGO_PKG_VERSION")))
 }
 

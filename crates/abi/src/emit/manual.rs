@@ -19,7 +19,7 @@ const BEGIN_EXAMPLE: &str =
 /// Where the pages are, from the repository's root.
 const FOLDER: &str = "packaging/man";
 
-/// The pages of section 3: path from the repository's root, and text.
+/// The pages of section 3 that are written by hand: path from the repository's root, and text.
 ///
 /// # Errors
 /// If they cannot be read.

@@ -12,7 +12,6 @@ use crate::reference::{
 use crate::table::Chapter;
 
 /// Where manual pages are, from the repository's root.
-const MAN: &str = "packaging/man";
 /// The date of the pages: that of the reference's last revision.
 const DATE: &str = "November 25, 2026";
 /// Begins a line of a manual page with names by which it is found, besides those in NAME.
@@ -28,14 +27,14 @@ const ORDER: &[Section] = &[
     Section::Notes,
 ];
 
-/// The manual pages that are not written by hand: path from the repository's root, and text.
+/// The manual pages that are not written by hand: the file's name, and text.
 pub fn manual(chapters: &[Chapter], reference: &Reference) -> Vec<(String, String)> {
     let pages = reference.pages(chapters);
     let pages = pages.iter().filter(|page| !page.entry.is_by_hand());
     pages
         .map(|page| {
-            let path = format!("{MAN}/{}.3", page.entry.name);
-            (path, mdoc(page, chapters, reference))
+            let name = format!("{}.3", page.entry.name);
+            (name, mdoc(page, chapters, reference))
         })
         .collect()
 }
