@@ -1,5 +1,5 @@
-//! Rules of this code base that no compiler checks: its names are the field's, modules have no
-//! long import cycles, environment variables are read in one place, safety arguments name a promise.
+//! Rules of this code base that no compiler checks: modules have no long import cycles, environment variables are read in one
+//! place, safety arguments name a promise.
 //!
 //! Sources are read as tokens, without comments, strings and unit tests.
 
@@ -8,11 +8,10 @@ mod house {
     pub(super) mod environment;
     pub(super) mod safety;
     pub(super) mod source;
-    pub(super) mod words;
 }
 
 use house::source::{Source, rust_files, sources};
-use house::{cycles, environment, safety, words};
+use house::{cycles, environment, safety};
 use std::fs;
 use std::path::Path;
 
@@ -25,21 +24,6 @@ fn root() -> &'static Path {
 
 fn report(findings: &[String], advice: &str) {
     assert!(findings.is_empty(), "{}\n{advice}", findings.join("\n"));
-}
-
-#[test]
-fn names_are_the_fields() {
-    let mut findings = Vec::new();
-    for folder in words::FOLDERS {
-        for source in sources(root(), folder) {
-            findings.extend(words::findings(&source));
-        }
-    }
-    report(
-        &findings,
-        "docs/GLOSSARY.md has the field's word for each; a use that is the field's own goes to \
-         the list ALLOWED in tests/house/words.rs",
-    );
 }
 
 #[test]
@@ -99,24 +83,6 @@ fn an_empty_safety_argument_is_found() {
     assert_eq!(safety::findings("a.rs", text), ["a.rs:2"]);
     let text = "// SAFETY: the caller's promise\n// that `a` is readable.\n";
     assert!(safety::findings("a.rs", text).is_empty());
-}
-
-#[test]
-fn a_private_word_is_found_in_names_of_items_and_files() {
-    let found = |file: &str, text: &str| words::findings(&Source::new(file, text));
-    let one = found(
-        "crates/fabric/src/a.rs",
-        "fn trigger() {}\nstruct KeeperRig;",
-    );
-    assert_eq!(one.len(), 2, "{one:?}");
-    assert!(
-        one[0].contains("crates/fabric/src/a.rs:2") && one[1].contains("rig"),
-        "{one:?}"
-    );
-    assert_eq!(found("crates/fabric/src/rig.rs", "").len(), 1);
-    // Neither comments, strings, unit tests nor parts of words count.
-    let text = "// rig\nfn triggers() { \"rig\"; }\n#[cfg(test)]\nmod tests { fn rig() {} }";
-    assert_eq!(found("crates/fabric/src/a.rs", text), Vec::<String>::new());
 }
 
 #[test]
