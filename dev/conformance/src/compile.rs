@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::generated;
 use crate::prefix::{Prefix, crate_folder};
+use crate::tool::{self, Missing};
 
 /// The compiler under the wrapper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,6 +32,19 @@ impl Compiler {
             .into_iter()
             .filter(|c| on_path(c.c()))
             .collect()
+    }
+
+    /// Asks for the compiler of a language.
+    ///
+    /// # Errors
+    /// If it is not installed.
+    pub fn need(self, language: Language) -> Result<(), Missing> {
+        match (self, language) {
+            (Self::Gcc, Language::Cxx) => tool::command("g++", "g++"),
+            (Self::Gcc, _) => tool::command("gcc", "gcc"),
+            (Self::Clang, Language::Cxx) => tool::command("clang++", "clang"),
+            (Self::Clang, _) => tool::command("clang", "clang"),
+        }
     }
 
     fn c(self) -> &'static str {
@@ -125,6 +139,7 @@ impl Build {
     /// Builds the program in `cache`, if it is not there; returns its path. Its objects are kept, too:
     /// programs that are linked in several ways are compiled once.
     pub fn run(&self, prefix: &Prefix, cache: &Path) -> Result<PathBuf> {
+        self.compiler.need(self.language)?;
         let folder = crate_folder().join("c");
         let mut hash = DefaultHasher::new();
         for source in &self.sources {

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context, Result, bail};
 
 use crate::prefix::workspace;
+use crate::tool;
 
 /// What has been built by this process.
 static BUILT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -17,7 +18,7 @@ static BUILT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 const CFLAGS: &str = "-O3 -std=gnu11 -Wall -Wextra -Werror";
 
 /// Builds `goals` of a folder of the repository with the compiler wrapper `oshcc`, once per
-/// process; returns the folder with the programs, in `cache`.
+/// process; returns the folder with the programs, in `cache`. Without `make`, the trial is ignored.
 pub fn make(folder: &str, goals: &[&str], oshcc: &Path, cache: &Path) -> Result<PathBuf> {
     make_with(folder, goals, ("OSHCC", oshcc), "", cache)
 }
@@ -30,6 +31,7 @@ pub fn make_with(
     flags: &str,
     cache: &Path,
 ) -> Result<PathBuf> {
+    tool::command("make", "make")?;
     let mut hash = DefaultHasher::new();
     (goals, wrapper, flags).hash(&mut hash);
     let build = cache.join(format!(

@@ -1,16 +1,18 @@
 //! Collects trials and hands them to the test runner.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use ferroshmem_cluster::hosts::{Launcher, applets};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 use crate::cluster::{self, Clusters, Launch};
 use crate::job::Job;
 use crate::prefix::Prefix;
+use crate::tool::Missing;
 
 /// The PE counts that every program runs at: one, powers of two and others, more than cores.
 pub const PE_COUNTS: [usize; 6] = [1, 2, 3, 4, 7, 16];
@@ -41,6 +43,8 @@ pub struct Suite {
     launchers: Option<Vec<Launcher>>,
     /// The time that each trial took.
     times: Arc<Mutex<Vec<(Duration, String)>>>,
+    /// How many trials lacked what.
+    missing: Arc<Mutex<BTreeMap<Missing, usize>>>,
 }
 
 impl Suite {
@@ -70,6 +74,7 @@ impl Suite {
             trials: Vec::new(),
             launchers: None,
             times: Arc::default(),
+            missing: Arc::default(),
         }
     }
 
@@ -147,13 +152,22 @@ impl Suite {
     {
         let setting = self.setting.clone();
         let times = self.times.clone();
-        Trial::test(name.clone(), move || {
+        let missing = self.missing.clone();
+        Trial::ignorable_test(name.clone(), move || {
             let setting = setting.ok_or("only listed")?;
             let begin = Instant::now();
-            let result = run(&setting).map_err(|e| Failed::from(format!("{e:#}")));
+            let result = run(&setting);
             let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
             times.push((begin.elapsed(), name));
-            result
+            let Err(error) = result else {
+                return Ok(Completion::Completed);
+            };
+            let Some(lack) = error.downcast_ref::<Missing>() else {
+                return Err(Failed::from(format!("{error:#}")));
+            };
+            let mut missing = missing.lock().unwrap_or_else(PoisonError::into_inner);
+            *missing.entry(*lack).or_default() += 1;
+            Ok(Completion::ignored_with(lack.to_string()))
         })
     }
 
@@ -167,6 +181,10 @@ impl Suite {
         times.sort_unstable_by(|a, b| b.cmp(a));
         for (time, name) in times.iter().take(SLOWEST) {
             println!("slow: {:.1} s {name}", time.as_secs_f32());
+        }
+        let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        for (lack, trials) in missing.iter() {
+            println!("skipped: {lack}: {trials} trials");
         }
         conclusion.exit()
     }

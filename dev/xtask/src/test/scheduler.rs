@@ -200,7 +200,7 @@ fn interrupt(waiting: Vec<Step>, running: &[Running]) -> Vec<Ended> {
             elapsed: step.since.elapsed(),
             ..Times::default()
         };
-        (step.name.clone(), "interrupted while it ran", times)
+        (step.name.clone(), step::INTERRUPTED, times)
     });
     let never = waiting.into_iter().map(|step| match step.work {
         Work::Skip(reason) => (step.name, reason, Times::default()),
@@ -345,7 +345,11 @@ fn report(
     output: &Path,
 ) {
     let (outcome, times) = match result {
-        Ok((status, times)) => (status.into(), times),
+        Ok((status, times)) => {
+            let text = fs::read(output).unwrap_or_default();
+            let outcome = Outcome::from(status).by_output(&String::from_utf8_lossy(&text));
+            (outcome, times)
+        }
         Err(error) => {
             // The report is read from there. Without the line it still says that the step failed.
             let _ = fs::write(output, format!("{error:#}\n"));
@@ -505,7 +509,7 @@ mod tests {
             ]
         );
         // The process has the signal; else this would take a minute.
-        assert_eq!(reports.recv().unwrap().outcome, Outcome::Failed);
+        assert_eq!(reports.recv().unwrap().outcome, skipped(step::INTERRUPTED));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use anyhow::{Context, Result};
 use rustix::param::clock_ticks_per_second;
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// Status by which a script says that it lacks a tool, as in other test harnesses.
 const SKIPPED: i32 = 77;
+
+/// Why a step that a signal of the terminal has ended says nothing.
+pub(super) const INTERRUPTED: &str = "interrupted while it ran";
 
 /// A command to run once the steps that it needs have passed.
 #[derive(Debug)]
@@ -77,7 +81,28 @@ impl From<ExitStatus> for Outcome {
         match status.code() {
             Some(0) => Self::Passed,
             Some(SKIPPED) => Self::Skipped("see its output above".to_owned()),
+            // The terminal sends it to the step, too, maybe before this program has noticed its own.
+            None if status.signal() == Some(Signal::INT.as_raw()) => {
+                Self::Skipped(INTERRUPTED.to_owned())
+            }
             _ => Self::Failed,
+        }
+    }
+}
+
+impl Outcome {
+    /// A step that passed, by what it printed: skipped if it left trials out and ran none.
+    pub(super) fn by_output(self, output: &str) -> Self {
+        let lines = || output.lines().filter(|line| !line.is_empty());
+        let results = || lines().filter_map(|line| line.strip_prefix("test result: ok. "));
+        let ran = match results().next() {
+            Some(_) => results().any(|counts| !counts.starts_with("0 passed")),
+            None => lines().any(|line| !line.starts_with("skipped: ")),
+        };
+        let left_out = lines().find_map(|line| line.strip_prefix("skipped: "));
+        match left_out {
+            Some(reason) if self == Self::Passed && !ran => Self::Skipped(reason.to_owned()),
+            _ => self,
         }
     }
 }
@@ -174,5 +199,28 @@ mod tests {
         assert_eq!(outcome("exit 0"), Outcome::Passed);
         assert_eq!(outcome("exit 1"), Outcome::Failed);
         assert!(matches!(outcome("exit 77"), Outcome::Skipped(_)));
+        let interrupted = Outcome::Skipped(INTERRUPTED.to_owned());
+        assert_eq!(outcome("kill -INT $$"), interrupted);
+    }
+
+    #[test]
+    fn a_step_that_ran_nothing_is_skipped() {
+        let of = |output: &str| Outcome::Passed.by_output(output);
+        let none =
+            "test result: ok. 0 passed; 0 failed; 9 ignored\nskipped: make is missing: 9 trials\n";
+        assert_eq!(
+            of(none),
+            Outcome::Skipped("make is missing: 9 trials".to_owned())
+        );
+        assert_eq!(
+            of("skipped: no QEMU\n"),
+            Outcome::Skipped("no QEMU".to_owned())
+        );
+        let some =
+            "test result: ok. 3 passed; 0 failed; 6 ignored\nskipped: g++ is missing: 6 trials\n";
+        assert_eq!(of(some), Outcome::Passed);
+        assert_eq!(of("test result: ok. 0 passed; 0 failed\n"), Outcome::Passed);
+        assert_eq!(of("skipped: no clang\ngcc: passed\n"), Outcome::Passed);
+        assert_eq!(Outcome::Failed.by_output(none), Outcome::Failed);
     }
 }
