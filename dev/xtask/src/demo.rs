@@ -1,6 +1,6 @@
 //! `cargo xtask demo`: an integer sort in C, compiled by `oshcc` and run by `oshrun`.
 
-use crate::run::run;
+use crate::run::{run, shown};
 use crate::{install, workspace};
 use anyhow::Result;
 use clap::Args;
@@ -18,14 +18,15 @@ pub(crate) struct Options {
     log2_keys: u32,
 }
 
-/// Installs into `target/ferroshmem`, compiles `examples/intsort.c` and runs it.
+/// Installs into `target/ferroshmem`, compiles `examples/intsort.c` and runs it. Ends with the lines to be pasted next.
 ///
 /// # Errors
 /// If something cannot be built, or if the keys are not sorted.
 pub(crate) fn main(options: &Options) -> Result<()> {
     let target = workspace::target()?;
     let prefix = target.join("ferroshmem");
-    install::without_lto_into(&prefix)?;
+    eprintln!("+ building the library, without optimisation, and the commands oshrun and oshcc");
+    install::first_look_into(&prefix)?;
 
     let source = workspace::root().join("examples/intsort.c");
     let program = target.join("intsort");
@@ -39,5 +40,13 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         .arg("-n")
         .arg(options.n.to_string())
         .arg(program)
-        .arg(options.log2_keys.to_string()))
+        .arg(options.log2_keys.to_string()))?;
+    println!(
+        "\nThe installation in {} is for a first look: `cargo xtask install` makes one that is fast. Next:\n",
+        shown(&prefix).display()
+    );
+    println!("    export PATH={}:$PATH", bin.display());
+    println!("    oshcc -O2 examples/hello.c -o hello");
+    println!("    oshrun -n 4 ./hello");
+    Ok(())
 }

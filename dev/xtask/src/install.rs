@@ -19,6 +19,12 @@ const COMPLETIONS: &[(&str, &str)] = &[
     ("fish", "share/fish/vendor_completions.d/oshrun.fish"),
 ];
 
+/// The commands of an installation.
+const PROGRAMS: &[&str] = &["oshrun", "oshcc", "oshmem_info", "oshtune"];
+
+/// Those for a first look.
+const FIRST_LOOK: &[&str] = &["oshrun", "oshcc"];
+
 /// What `oshrun --check` preloads.
 const CHECKS: &str = "ferroshmem-libshmem-check";
 
@@ -69,18 +75,28 @@ pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
     build_into(root, debug, None)
 }
 
-/// The same for a first look: the library, too, is built without link-time optimisation, which takes longer than
-/// all else, and the manual pages are those written by hand.
+/// Builds and installs what a first look needs: the library, without optimisation, `oshrun` and `oshcc`.
 ///
 /// # Errors
 /// If something cannot be built or written.
-pub(crate) fn without_lto_into(root: &Path) -> Result<()> {
-    eprintln!("+ building the commands and the library, without link-time optimisation");
-    let built = build(
-        &["ferroshmem-tools", CHECKS, "ferroshmem-libshmem"],
-        "commands",
-    )?;
-    install_from(root, &built, &built, false, None)
+pub(crate) fn first_look_into(root: &Path) -> Result<()> {
+    let mut build = workspace::cargo("build");
+    build.args(["--profile", "demo", "--lib"]);
+    for package in ["ferroshmem-libshmem", "ferroshmem-tools"] {
+        build.args(["--package", package]);
+    }
+    for program in FIRST_LOOK {
+        build.args(["--bin", program]);
+    }
+    run(&mut build)?;
+    let built = workspace::target()?.join("demo");
+    let parts = Parts {
+        programs: FIRST_LOOK,
+        has_checks: false,
+        pages: None,
+        strip: false,
+    };
+    install_from(root, &built, &built, &parts)
 }
 
 fn build_into(root: &Path, debug: bool, commands_in: Option<&Path>) -> Result<()> {
@@ -94,7 +110,17 @@ fn build_into(root: &Path, debug: bool, commands_in: Option<&Path>) -> Result<()
     };
     let library = build(&["ferroshmem-libshmem", CHECKS], library)?;
     let pages = manual_pages(commands_in, if debug { "dev" } else { "commands" })?;
-    install_from(root, &commands, &library, debug, Some(&pages))?;
+    let strip = !debug && works(Command::new("strip").arg("--version"));
+    if !debug && !strip {
+        eprintln!("note: no strip command (binutils): the files keep their debugging information");
+    }
+    let parts = Parts {
+        programs: PROGRAMS,
+        has_checks: true,
+        pages: Some(&pages),
+        strip,
+    };
+    install_from(root, &commands, &library, &parts)?;
     Ok(fs::remove_dir_all(pages)?)
 }
 
@@ -122,27 +148,28 @@ fn manual_pages(commands_in: Option<&Path>, profile: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Installs what was built in two folders, and the manual pages of a third.
-fn install_from(
-    root: &Path,
-    commands: &Path,
-    library: &Path,
-    debug: bool,
-    pages: Option<&Path>,
-) -> Result<()> {
-    let strip = !debug && works(Command::new("strip").arg("--version"));
-    if !debug && !strip {
-        eprintln!("note: no strip command (binutils): the files keep their debugging information");
-    }
+/// What of an installation is made.
+struct Parts<'a> {
+    programs: &'a [&'a str],
+    /// Whether what `oshrun --check` preloads is.
+    has_checks: bool,
+    /// The folder of the manual pages of the reference.
+    pages: Option<&'a Path>,
+    /// Whether debugging information is taken out.
+    strip: bool,
+}
+
+/// Installs parts of what was built in two folders.
+fn install_from(root: &Path, commands: &Path, library: &Path, parts: &Parts<'_>) -> Result<()> {
     let stripped = |option: &'static str| {
-        move |file: &Path| match strip {
+        move |file: &Path| match parts.strip {
             true => run_quietly(Command::new("strip").arg(option).arg(file)),
             false => Ok(()),
         }
     };
 
     let mut tree = Tree::new(root.to_owned());
-    for program in ["oshrun", "oshcc", "oshmem_info", "oshtune"] {
+    for program in parts.programs {
         let to = format!("bin/{program}");
         tree.copy(
             &commands.join(program),
@@ -166,15 +193,17 @@ fn install_from(
         link::shared_library(&link::LIBRARY, &archive, file)?;
         stripped("--strip-unneeded")(file)
     })?;
-    let checks = library.join("libshmem_check.a");
-    tree.make(&format!("lib/{}", link::CHECKS.soname), PROGRAM, |file| {
-        link::shared_library(&link::CHECKS, &checks, file)?;
-        stripped("--strip-unneeded")(file)
-    })?;
-    tree.make(&format!("lib/{}", link::ACCESSES), PROGRAM, |file| {
-        link::accesses(file)?;
-        stripped("--strip-unneeded")(file)
-    })?;
+    if parts.has_checks {
+        let checks = library.join("libshmem_check.a");
+        tree.make(&format!("lib/{}", link::CHECKS.soname), PROGRAM, |file| {
+            link::shared_library(&link::CHECKS, &checks, file)?;
+            stripped("--strip-unneeded")(file)
+        })?;
+        tree.make(&format!("lib/{}", link::ACCESSES), PROGRAM, |file| {
+            link::accesses(file)?;
+            stripped("--strip-unneeded")(file)
+        })?;
+    }
     tree.link(link::SONAME, "lib/libshmem.so")?;
     tree.copy(&archive, "lib/libshmem.a", DATA, stripped("--strip-debug"))?;
     // The name of the library in SGI's and Cray's implementations, which makefiles have as -lsma.
@@ -192,7 +221,7 @@ fn install_from(
             |_| Ok(()),
         )?;
     }
-    package::install(&mut tree, pages)?;
+    package::install(&mut tree, parts.pages)?;
     eprintln!(
         "+ installed {} files in {}",
         tree.installed().len(),
