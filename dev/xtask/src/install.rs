@@ -20,7 +20,7 @@ const COMPLETIONS: &[(&str, &str)] = &[
 ];
 
 /// The commands of an installation.
-const PROGRAMS: &[&str] = &["oshrun", "oshcc", "oshmem_info", "oshtune"];
+pub(crate) const PROGRAMS: &[&str] = &["oshrun", "oshcc", "oshmem_info", "oshtune"];
 
 /// Those for a first look.
 const FIRST_LOOK: &[&str] = &["oshrun", "oshcc"];
@@ -46,6 +46,10 @@ pub(crate) struct Options {
     /// Takes the commands from this directory, where they were built before
     #[arg(long, value_name = "DIR", hide = true)]
     commands: Option<PathBuf>,
+
+    /// Takes the commands and the library from this directory
+    #[arg(long, value_name = "DIR", hide = true)]
+    built: Option<PathBuf>,
 }
 
 /// Builds and installs.
@@ -59,7 +63,11 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         Some(destdir) => path::absolute(destdir)?.join(prefix.strip_prefix("/")?),
         None => prefix,
     };
-    build_into(&root, options.debug, options.commands.as_deref())?;
+    let built = Built {
+        commands: options.commands.as_deref().or(options.built.as_deref()),
+        library: options.built.as_deref(),
+    };
+    build_into(&root, options.debug, &built)?;
     println!(
         "Installed in {}: compile with {0}/bin/oshcc, run with {0}/bin/oshrun",
         root.display()
@@ -72,7 +80,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
 /// # Errors
 /// If something cannot be built or written.
 pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
-    build_into(root, debug, None)
+    build_into(root, debug, &Built::default())
 }
 
 /// Builds and installs what a first look needs: the library, without optimisation, `oshrun` and `oshcc`.
@@ -99,17 +107,27 @@ pub(crate) fn first_look_into(root: &Path) -> Result<()> {
     install_from(root, &built, &built, &parts)
 }
 
-fn build_into(root: &Path, debug: bool, commands_in: Option<&Path>) -> Result<()> {
+/// Folders of what was built before.
+#[derive(Default)]
+struct Built<'a> {
+    commands: Option<&'a Path>,
+    library: Option<&'a Path>,
+}
+
+fn build_into(root: &Path, debug: bool, built: &Built<'_>) -> Result<()> {
     let [commands, library] = match debug {
         true => ["dev", "dev"],
         false => ["commands", "release"],
     };
-    let commands = match commands_in {
+    let pages = manual_pages(built.commands, commands)?;
+    let commands = match built.commands {
         Some(folder) => folder.to_owned(),
         None => build(&["ferroshmem-tools"], commands)?,
     };
-    let library = build(&["ferroshmem-libshmem", CHECKS], library)?;
-    let pages = manual_pages(commands_in, if debug { "dev" } else { "commands" })?;
+    let library = match built.library {
+        Some(folder) => folder.to_owned(),
+        None => build(&["ferroshmem-libshmem", CHECKS], library)?,
+    };
     let strip = !debug && works(Command::new("strip").arg("--version"));
     if !debug && !strip {
         eprintln!("note: no strip command (binutils): the files keep their debugging information");

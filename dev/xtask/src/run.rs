@@ -49,7 +49,7 @@ pub(crate) fn shown(path: &Path) -> &Path {
 }
 
 /// The command as one would type it.
-fn line(command: &Command) -> String {
+pub(crate) fn line(command: &Command) -> String {
     let set = command
         .get_envs()
         .filter_map(|(name, value)| Some(format!("{}={}", name.display(), word(value?))));

@@ -5,8 +5,8 @@ mod progress;
 mod scheduler;
 mod step;
 
-use crate::run::works;
-use crate::{PREFIX_VARIABLE, workspace};
+use crate::run::{self, works};
+use crate::{PREFIX_VARIABLE, install, workspace};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use programs::{BUILD, DEBUG_FOLDER, INSTALLATION, LINTING, LINTS, UNSTABLE_FOLDER};
@@ -39,6 +39,24 @@ const SCRIPTS: &[(&str, &str, &[&str], usize)] = &[
     ("valgrind", "valgrind.sh", &[], 1),
 ];
 
+/// The test programs of `--fast`, beside unit tests: the ABI, the house rules, and the conformance programs.
+const FAST: &[&str] = &["book", "headers", "house", "programs", "standard"];
+
+/// What measures, and is not built by `--fast`.
+const MEASURING: [&str; 8] = [
+    "--exclude",
+    "ferroshmem-benches",
+    "--exclude",
+    "pgas-microbench",
+    "--exclude",
+    "ferroshmem-interop",
+    "--exclude",
+    "ferroshmem-nas-is",
+];
+
+/// What is left out by `--fast` beside the scripts.
+const LONG: &[&str] = &["dependencies", "book"];
+
 /// Tools whose tests skip themselves: command, and what is then not tested.
 const OPTIONAL: &[(&str, &str)] = &[
     ("clang", "the header and the programs with clang"),
@@ -64,9 +82,10 @@ const SLOWEST: usize = 10;
 /// Options of the task.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Leaves out the sanitizers and valgrind
+    /// Some minutes instead of all: formatting, lints, unit and doc tests, the ABI, and the conformance programs
+    /// with 2 PEs of a library that is not optimised
     #[arg(long)]
-    quick: bool,
+    fast: bool,
 
     /// Runs only this step and what it needs; a name that is no step's selects the test programs
     /// whose name contains it, as conformance/ or linkage. May be given several times
@@ -95,8 +114,12 @@ const EXAMPLES: &str = "doc-tests";
 /// If a step fails.
 pub(crate) fn main(options: &Options) -> Result<()> {
     let begin = Instant::now();
-    let prefix = workspace::target()?.join("test-prefix");
-    let mut steps = steps(&prefix)?;
+    let prefix = match options.fast {
+        true => "test-prefix-fast",
+        false => "test-prefix",
+    };
+    let prefix = workspace::target()?.join(prefix);
+    let mut steps = steps(&prefix, options.fast)?;
     if options.list {
         for step in &steps {
             println!("{}", step.name);
@@ -113,16 +136,11 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     if !options.step.is_empty() {
         choose(&mut steps, &chosen, !patterns.is_empty());
     }
-    share(&mut steps)?;
+    share(&mut steps, options.fast)?;
     if options.step.is_empty()
         && let Some(step) = steps.iter_mut().find(|step| step.name == RUST_ASAN)
     {
         step.work = Work::Skip(format!("takes long; --step {RUST_ASAN} runs it"));
-    }
-    if options.quick {
-        for step in steps.iter_mut().filter(|s| is_script(&s.name)) {
-            step.work = Work::Skip("--quick".to_owned());
-        }
     }
     for step in steps
         .iter_mut()
@@ -147,8 +165,9 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         wanted: &wanted,
         prefix,
         verbose: options.verbose,
+        fast: options.fast,
     })?;
-    if options.step.is_empty() {
+    if options.step.is_empty() && !options.fast {
         ended.extend(not_installed());
     }
     let interrupted = scheduler::INTERRUPTED.load(Ordering::Relaxed);
@@ -181,7 +200,7 @@ fn ignores_interrupts(status: &str) -> bool {
 }
 
 /// All steps but the test programs, which are known once they are built.
-fn steps(prefix: &Path) -> Result<Vec<Step>> {
+fn steps(prefix: &Path, fast: bool) -> Result<Vec<Step>> {
     let mut format = workspace::cargo("fmt");
     format.args(["--all", "--check"]);
     let mut lints = workspace::cargo("clippy");
@@ -191,8 +210,18 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
     let mut build = workspace::cargo("test");
     build.args(["--workspace", "--no-run"]);
     build.arg("--message-format=json");
+    if fast {
+        build = with_commands(build);
+        install
+            .arg("--debug")
+            .arg("--built")
+            .arg(workspace::target()?.join("debug"));
+    }
     let mut examples = workspace::cargo("test");
     examples.args(["--workspace", "--doc"]);
+    if fast {
+        examples.args(MEASURING);
+    }
     examples.env(PREFIX_VARIABLE, prefix);
 
     let cores = available_parallelism().map_or(2, usize::from);
@@ -214,6 +243,10 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
         Step::new(EXAMPLES, 2, Work::Run(examples)).resource(DEBUG_FOLDER),
         Step::new("book", 1, book()?).resource(DEBUG_FOLDER),
     ];
+    if fast {
+        all.retain(|step| !LONG.contains(&step.name.as_str()));
+        return Ok(all);
+    }
     for (name, script, arguments, threads) in SCRIPTS {
         let path = workspace::root()
             .join("dev/conformance/scripts")
@@ -230,35 +263,38 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
 }
 
 /// Leaves out work that the build of the test programs does, too, if that is among the steps: it lints what it
-/// compiles, and makes the commands, which are then installed without optimisation. The library is always
-/// built as it is released.
+/// compiles, and makes the commands, which are then installed without optimisation. The library is
+/// built as it is released, but for `--fast`.
 ///
 /// # Errors
 /// If the path of cargo's target folder is unknown.
-fn share(steps: &mut Vec<Step>) -> Result<()> {
+fn share(steps: &mut Vec<Step>, fast: bool) -> Result<()> {
     let built = steps.iter().any(|step| step.name == BUILD);
-    if !built {
-        return Ok(());
-    }
     let lints = steps
         .iter()
         .position(|step| step.name == LINTS && matches!(step.work, Work::Run(_)));
-    if let Some(lints) = lints {
+    if built && let Some(lints) = lints {
         steps.remove(lints);
     }
+    // Whether all is run or a step: a build by the plain compiler would compile the workspace once more.
+    let clippy = works(Command::new("cargo").args(["clippy", "--version"]));
     for step in steps.iter_mut() {
         match &mut step.work {
-            Work::BuildTests { command, linting } if lints.is_some() => {
-                *command = with_benchmarks(command);
+            Work::BuildTests { command, linting } if clippy => {
+                if lints.is_some() && !fast {
+                    *command = with_benchmarks(command);
+                }
                 command.envs(LINTING);
                 *linting = true;
             }
-            Work::Run(command) if step.name == EXAMPLES && lints.is_some() => {
+            Work::Run(command) if step.name == EXAMPLES && clippy => {
                 command.envs(LINTING);
             }
-            Work::Run(command) if step.name == INSTALLATION => {
-                let commands = workspace::target()?.join("debug");
-                command.arg("--commands").arg(commands);
+            Work::Run(command) if step.name == INSTALLATION && built => {
+                if !fast {
+                    let commands = workspace::target()?.join("debug");
+                    command.arg("--commands").arg(commands);
+                }
                 step.needs.push(BUILD);
             }
             _ => {}
@@ -269,10 +305,33 @@ fn share(steps: &mut Vec<Step>) -> Result<()> {
 
 /// The command that builds the test programs, and after it the benchmarks, which it leaves out.
 fn with_benchmarks(build: &Command) -> Command {
-    let mut both = Command::new("sh");
-    both.args(["-c", r#""$@" && exec "$@" --bench '*'"#, "sh"]);
-    both.arg(build.get_program()).args(build.get_args());
-    both
+    let line = run::line(build);
+    shell(&format!("{line} && exec {line} --bench '*'"))
+}
+
+/// The command that builds the test programs of `--fast`, and with the same features the library and its commands.
+fn with_commands(mut build: Command) -> Command {
+    build.args(["--lib", "--bins"]).args(MEASURING);
+    for test in FAST {
+        build.args(["--test", test]);
+    }
+    let mut commands = workspace::cargo("build");
+    commands.args(["--workspace", "--lib"]).args(MEASURING);
+    for program in install::PROGRAMS.iter().chain(&["ferroshmem-abi"]) {
+        commands.args(["--bin", program]);
+    }
+    shell(&format!(
+        "{} && exec {}",
+        run::line(&build),
+        run::line(&commands)
+    ))
+}
+
+/// Runs a line of the shell.
+fn shell(line: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]);
+    command
 }
 
 /// A cargo subcommand that the toolchain may lack.
@@ -308,10 +367,6 @@ fn dependencies() -> Work {
         true => Work::Run(check),
         false => Work::Skip("cargo-deny is not installed (cargo install cargo-deny)".to_owned()),
     }
-}
-
-fn is_script(name: &str) -> bool {
-    SCRIPTS.iter().any(|(script, ..)| *script == name)
 }
 
 /// Keeps the chosen steps and those that they need, and with `programs` those that test programs
@@ -417,8 +472,8 @@ mod tests {
 
     #[test]
     fn building_tests_lints_and_makes_commands() {
-        let mut steps = steps(Path::new("/prefix")).unwrap();
-        share(&mut steps).unwrap();
+        let mut steps = steps(Path::new("/prefix"), false).unwrap();
+        share(&mut steps, false).unwrap();
         let of = |name: &str| steps.iter().find(|step| step.name == name).unwrap();
         assert_eq!(of(INSTALLATION).needs, [BUILD]);
         let Work::BuildTests { command, linting } = &of(BUILD).work else {
@@ -430,9 +485,9 @@ mod tests {
         let stays = steps.iter().any(|step| step.name == LINTS);
         assert_ne!(stays, *linting);
         // A step by itself does not build the test programs.
-        let mut alone = super::steps(Path::new("/prefix")).unwrap();
+        let mut alone = super::steps(Path::new("/prefix"), false).unwrap();
         choose(&mut alone, &["asan".to_owned(), LINTS.to_owned()], false);
-        share(&mut alone).unwrap();
+        share(&mut alone, false).unwrap();
         assert!(
             alone
                 .iter()
@@ -444,7 +499,7 @@ mod tests {
     #[test]
     fn chosen_steps_bring_what_they_need() {
         let chosen = |names: &[&str], programs| {
-            let mut steps = steps(Path::new("/prefix")).unwrap();
+            let mut steps = steps(Path::new("/prefix"), false).unwrap();
             let names: Vec<_> = names.iter().map(|n| (*n).to_owned()).collect();
             choose(&mut steps, &names, programs);
             steps.into_iter().map(|step| step.name).collect::<Vec<_>>()

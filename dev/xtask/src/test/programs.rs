@@ -1,5 +1,6 @@
 //! The test programs that cargo builds, as steps.
 
+use super::scheduler::Plan;
 use super::step::{Step, Work};
 use crate::workspace;
 use anyhow::{Context, Result};
@@ -155,36 +156,34 @@ fn package_name(id: &str) -> &str {
     }
 }
 
-/// The steps that run the programs of cargo's `messages` whose names `wanted` accepts, in the
-/// order in which they are to start. `prefix` is the installation under test.
+/// The steps that run the programs of cargo's `messages` whose names the plan wants, in the
+/// order in which they are to start.
 ///
 /// # Errors
 /// If the path of cargo's target folder is unknown.
-pub(super) fn steps(
-    messages: &str,
-    wanted: &dyn Fn(&str) -> bool,
-    prefix: &Path,
-    linting: bool,
-) -> Result<Vec<Step>> {
+pub(super) fn steps(messages: &str, plan: &Plan<'_>, linting: bool) -> Result<Vec<Step>> {
     let mut programs: Vec<Program> = messages.lines().filter_map(program).collect();
-    programs.retain(|program| wanted(&program.name));
+    programs.retain(|program| (plan.wanted)(&program.name));
     let rank = |program: &Program| HINTS.iter().position(|hint| hint.name == program.name);
     programs.sort_by_key(|program| rank(program).unwrap_or(HINTS.len()));
     let libraries = library_path()?;
     Ok(programs
         .into_iter()
-        .map(|program| step(program, prefix, &libraries, linting))
+        .map(|program| step(program, plan, &libraries, linting))
         .collect())
 }
 
-fn step(program: Program, prefix: &Path, libraries: &str, linting: bool) -> Step {
+fn step(program: Program, plan: &Plan<'_>, libraries: &str, linting: bool) -> Step {
     let hint = HINTS.iter().find(|hint| hint.name == program.name);
     let mut command = Command::new(&program.executable);
     command
         .current_dir(&program.folder)
         .env("CARGO_MANIFEST_DIR", &program.folder)
         .env("LD_LIBRARY_PATH", libraries)
-        .env(crate::PREFIX_VARIABLE, prefix);
+        .env(crate::PREFIX_VARIABLE, &plan.prefix);
+    if plan.fast && program.name == "conformance/programs" {
+        command.arg("::2pe");
+    }
     if let Some(hint) = hint
         && hint.trials != 0
     {
@@ -275,13 +274,16 @@ mod tests {
     #[test]
     fn long_programs_start_first() {
         let other = MESSAGE.replace("linkage", "is");
-        let steps = steps(
-            &format!("{other}\n{MESSAGE}"),
-            &|_| true,
-            Path::new("/p"),
-            false,
-        )
-        .unwrap();
+        let plan = Plan {
+            steps: Vec::new(),
+            capacity: 1,
+            folder: PathBuf::new(),
+            wanted: &|_| true,
+            prefix: PathBuf::new(),
+            verbose: false,
+            fast: false,
+        };
+        let steps = steps(&format!("{other}\n{MESSAGE}"), &plan, false).unwrap();
         let names: Vec<_> = steps.iter().map(|step| step.name.as_str()).collect();
         assert_eq!(names, ["conformance/linkage", "conformance/is"]);
     }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use rustix::process::{Signal, kill_process};
 use std::fs::{self, File};
 use std::io::Write;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,6 +50,8 @@ pub(super) struct Plan<'a> {
     pub(super) prefix: PathBuf,
     /// Whether to show the output of steps that pass.
     pub(super) verbose: bool,
+    /// Whether test programs run the trials of `--fast` alone.
+    pub(super) fast: bool,
 }
 
 /// A step that runs.
@@ -122,10 +125,10 @@ struct Report {
 ///
 /// # Errors
 /// If the files for output cannot be written.
-pub(super) fn run(plan: Plan) -> Result<Vec<Ended>> {
+pub(super) fn run(mut plan: Plan) -> Result<Vec<Ended>> {
     fs::create_dir_all(&plan.folder)
         .with_context(|| format!("cannot make the folder {}", plan.folder.display()))?;
-    let mut waiting = plan.steps;
+    let mut waiting = mem::take(&mut plan.steps);
     let mut running: Vec<Running> = Vec::new();
     let mut ended: Vec<Ended> = Vec::new();
     let mut progress = Progress::new();
@@ -159,7 +162,7 @@ pub(super) fn run(plan: Plan) -> Result<Vec<Ended>> {
                 );
                 if let Some((messages, linting)) = &report.messages {
                     if report.outcome == Outcome::Passed {
-                        let new = programs::steps(messages, plan.wanted, &plan.prefix, *linting)?;
+                        let new = programs::steps(messages, &plan, *linting)?;
                         waiting.extend(new);
                     }
                     if *linting {
@@ -422,6 +425,7 @@ mod tests {
             wanted: &|_| true,
             prefix: PathBuf::new(),
             verbose: false,
+            fast: false,
         };
         let ended = run(plan).unwrap();
         ended.into_iter().map(|e| (e.name, e.outcome)).collect()
