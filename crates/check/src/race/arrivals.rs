@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::clock;
-use super::layout::{ARRIVAL_HEAD as HEAD, KEPT, Layout};
+use crate::layout::race::{ARRIVAL_HEAD as HEAD, KEPT, Layout};
 use crate::members::Members;
 use crate::shared::mixed;
 

@@ -6,7 +6,6 @@
 
 mod arrivals;
 mod clock;
-mod layout;
 mod published;
 mod shadow;
 mod sync_objects;
@@ -17,7 +16,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::arrivals::Arrivals;
 use self::clock::Clock;
-use self::layout::Layout;
 use self::published::Published;
 use self::shadow::{Access, Cell, Shadow};
 use self::sync_objects::{Lookup, SyncObjects};
@@ -25,15 +23,11 @@ use crate::call::{Call, Role};
 use crate::finding::{Finding, Kind, Place};
 use crate::hidden::Hidden;
 use crate::job::Job;
+use crate::layout::race::Layout;
 use crate::layout::{RACE, header};
 use crate::members::Members;
 use crate::operation::Operation;
 use crate::span::Span;
-
-/// Words of the shared file that these checks need.
-pub(crate) fn words(n_pes: usize) -> usize {
-    Layout::new(n_pes).words()
-}
 
 /// In [`Finding::detail`]: the access in which the race was found writes.
 pub const WRITES: u64 = 1;

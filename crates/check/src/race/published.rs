@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::clock;
-use super::layout::Layout;
+use crate::layout::race::Layout;
 
 /// The clock of each PE as it is now, and as it was at the ends of its last epochs.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::clock::Clock;
-use super::layout::{CELLS, GRANULE, GRANULE_WORDS, GRANULES, PAGE};
+use crate::layout::race::{CELLS, GRANULE, GRANULE_WORDS, GRANULES, PAGE};
 use crate::shared::{mixed, patiently};
 
 /// How memory is accessed.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::clock;
-use super::layout::{Layout, OBJECT_HEAD as HEAD, OBJECTS};
+use crate::layout::race::{Layout, OBJECT_HEAD as HEAD, OBJECTS};
 use crate::shared::{mixed, patiently};
 
 /// Places where an object may be: what is not in one of them has no room.

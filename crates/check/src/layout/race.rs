@@ -12,26 +12,26 @@
 use std::ops::Range;
 
 /// Words of a page's shadow: four accesses of two words for each eight bytes.
-pub(super) const CELLS: usize = 4;
-pub(super) const GRANULE_WORDS: usize = 2 * CELLS;
-pub(super) const PAGE: usize = 4096;
-pub(super) const GRANULE: usize = 8;
-pub(super) const GRANULES: usize = PAGE / GRANULE;
+pub(crate) const CELLS: usize = 4;
+pub(crate) const GRANULE_WORDS: usize = 2 * CELLS;
+pub(crate) const PAGE: usize = 4096;
+pub(crate) const GRANULE: usize = 8;
+pub(crate) const GRANULES: usize = PAGE / GRANULE;
 
 /// Pages that there is shadow for.
-pub(super) const PAGES: usize = 1 << 16;
+pub(crate) const PAGES: usize = 1 << 16;
 /// Variables that are updated atomically, and locks, which there is room for.
-pub(super) const OBJECTS: usize = 8192;
+pub(crate) const OBJECTS: usize = 8192;
 /// Words of an object before the clock: its key, and 1 while a PE changes it.
-pub(super) const OBJECT_HEAD: usize = 2;
+pub(crate) const OBJECT_HEAD: usize = 2;
 /// Words of an arrival before the clock: the team, and the number of the collective plus 1.
-pub(super) const ARRIVAL_HEAD: usize = 2;
+pub(crate) const ARRIVAL_HEAD: usize = 2;
 /// Collectives of a team whose arrivals are kept.
-pub(super) const KEPT: usize = 4;
+pub(crate) const KEPT: usize = 4;
 
 /// Where the parts are, for a number of PEs.
 #[derive(Debug, Clone)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     pub n_pes: usize,
     /// Epochs that each PE's history has.
     pub epochs: usize,
@@ -46,7 +46,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(n_pes: usize) -> Self {
+    pub(crate) fn new(n_pes: usize) -> Self {
         let epochs = ((1 << 22) / (n_pes * n_pes).max(1)).clamp(4, 1024);
         let teams = if n_pes <= 256 { 64 } else { 4 };
         let mut end = 0;
@@ -68,7 +68,7 @@ impl Layout {
         }
     }
 
-    pub(super) fn words(&self) -> usize {
+    pub(crate) fn words(&self) -> usize {
         self.shadow.end
     }
 }

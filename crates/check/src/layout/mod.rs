@@ -5,8 +5,10 @@
 //! objects   the files of code that calls come from
 //! sites     a routine and the place that calls it
 //! findings  what was found
-//! race      what each PE knows of the others, and who accessed what (`crate::race`)
+//! race      what each PE knows of the others, and who accessed what ([`race`])
 //! ```
+
+pub(crate) mod race;
 
 use std::ops::Range;
 
@@ -118,7 +120,7 @@ pub const RACE: usize = FINDINGS.end;
 pub fn bytes(mode: u64, n_pes: usize) -> usize {
     let race = match mode & mode::RACE {
         0 => 0,
-        _ => crate::race::words(n_pes),
+        _ => race::Layout::new(n_pes).words(),
     };
     (RACE + race) * WORD
 }
