@@ -14,7 +14,7 @@ pub trait AmoInt: Amo + Ord + sealed::AmoInt {
 
 /// What the runtime can do with them, which is no part of the interface.
 mod sealed {
-    use ferroshmem_core::api::amo::{Atomic, AtomicInt};
+    use ferroshmem_api::amo::{Atomic, AtomicInt};
 
     pub trait Amo: Atomic {}
     pub trait AmoInt: AtomicInt {}

@@ -5,8 +5,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::slice;
 
-use ferroshmem_core::api::constants::{CTX_NOSTORE, CTX_SESSION_BATCH};
-use ferroshmem_core::api::{amo, context, team};
+use ferroshmem_api::constants::{CTX_NOSTORE, CTX_SESSION_BATCH};
+use ferroshmem_api::{amo, context, team};
 
 use crate::amo::{Amo, AmoInt};
 use crate::error::{Error, TeamError};

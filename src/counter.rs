@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ferroshmem_core::api::counter;
+use ferroshmem_api::counter;
 
 /// Kinds of routines that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use ferroshmem_core::api::setup;
+use ferroshmem_api::setup;
 
 use crate::World;
 use crate::error::PeOutOfRange;

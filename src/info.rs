@@ -3,7 +3,7 @@
 
 use std::ffi::CStr;
 
-use ferroshmem_core::api::setup;
+use ferroshmem_api::setup;
 
 /// Room for the longest name (`SHMEM_MAX_NAME_LEN`).
 const MAX_NAME_LEN: usize = 256;

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use ferroshmem_core::api::setup;
-use ferroshmem_core::api::windows::{self, Windows};
+use ferroshmem_api::setup;
+use ferroshmem_api::windows::{self, Windows};
 
 /// Whether a world exists.
 pub(crate) static LIVES: AtomicBool = AtomicBool::new(false);

@@ -4,7 +4,7 @@ use std::env;
 use std::os::unix::process::CommandExt;
 use std::process::{self, Command, ExitCode, Stdio, Termination};
 
-use ferroshmem_core::api::launch;
+use ferroshmem_api::launch;
 
 use crate::World;
 

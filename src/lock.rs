@@ -7,8 +7,8 @@ use std::panic::Location as Caller;
 use std::ptr::NonNull;
 use std::{fmt, slice};
 
-use ferroshmem_core::api::constants::SPACE_INVALID;
-use ferroshmem_core::api::lock;
+use ferroshmem_api::constants::SPACE_INVALID;
+use ferroshmem_api::lock;
 
 use crate::error::AllocError;
 use crate::memory::{Block, Location};

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display};
 use std::ops::Range;
 
-use ferroshmem_core::api::constants::TEAM_WORLD;
-use ferroshmem_core::api::team;
+use ferroshmem_api::constants::TEAM_WORLD;
+use ferroshmem_api::team;
 
 use crate::error::TeamError;
 use crate::pe::Pe;

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::thread;
 
-use ferroshmem_core::api::message::{self, Status};
+use ferroshmem_api::message::{self, Status};
 
 use crate::error::{Error, TeamError, Truncated};
 use crate::member::{AsMember, Member};

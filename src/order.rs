@@ -3,8 +3,8 @@
 
 use std::sync::atomic::{self, Ordering::SeqCst};
 
-use ferroshmem_core::api::constants::CTX_DEFAULT;
-use ferroshmem_core::api::context;
+use ferroshmem_api::constants::CTX_DEFAULT;
+use ferroshmem_api::context;
 use ferroshmem_core::offload;
 
 use crate::init;

@@ -4,9 +4,9 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{self, Ordering::SeqCst};
 
-use ferroshmem_core::api::amo;
-use ferroshmem_core::api::constants::CTX_DEFAULT;
-use ferroshmem_core::api::context;
+use ferroshmem_api::amo;
+use ferroshmem_api::constants::CTX_DEFAULT;
+use ferroshmem_api::context;
 
 use crate::amo::{Amo, AmoInt};
 use crate::context::Context;

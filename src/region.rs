@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::panic::Location;
 
-use ferroshmem_core::api::region;
+use ferroshmem_api::region;
 
 /// A part of the program with a name, from [`Region::enter`] until it is dropped. `oshrun --profile` and `--trace` show what time
 /// it took; otherwise it costs a comparison.

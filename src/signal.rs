@@ -3,10 +3,10 @@
 
 use std::panic::Location;
 
-use ferroshmem_core::api::check::Concerns;
-use ferroshmem_core::api::constants::CTX_DEFAULT;
-use ferroshmem_core::api::record::{self, Kind};
-use ferroshmem_core::api::{constants, signal};
+use ferroshmem_api::check::Concerns;
+use ferroshmem_api::constants::CTX_DEFAULT;
+use ferroshmem_api::record::{self, Kind};
+use ferroshmem_api::{constants, signal};
 
 use crate::error::OutOfBounds;
 use crate::init;

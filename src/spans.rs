@@ -1,6 +1,6 @@
 //! Spans of the crate `tracing` as regions of profiles and traces.
 
-use ferroshmem_core::api::region;
+use ferroshmem_api::region;
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;

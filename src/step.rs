@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use ferroshmem_core::api::check::Concerns;
-use ferroshmem_core::api::constants::TEAM_WORLD;
-use ferroshmem_core::api::record::{self, Kind};
-use ferroshmem_core::api::{agree, setup};
+use ferroshmem_api::check::Concerns;
+use ferroshmem_api::constants::TEAM_WORLD;
+use ferroshmem_api::record::{self, Kind};
+use ferroshmem_api::{agree, setup};
 
 use crate::memory::quiet_all;
 

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::{fmt, iter, ptr, slice, thread};
 
-use ferroshmem_core::api::stream;
+use ferroshmem_api::stream;
 
 use crate::error::TeamError;
 use crate::member::{AsMember, Member};

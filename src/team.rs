@@ -7,8 +7,8 @@ use std::ptr;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use ferroshmem_core::api::constants::{TEAM_INVALID, TEAM_WORLD};
-use ferroshmem_core::api::{agree, team};
+use ferroshmem_api::constants::{TEAM_INVALID, TEAM_WORLD};
+use ferroshmem_api::{agree, team};
 
 use crate::collective::{CHUNK, Scratch};
 use crate::context::{Context, ContextOptions};

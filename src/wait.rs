@@ -3,9 +3,9 @@
 
 use std::panic::Location;
 
-use ferroshmem_core::api::check::Concerns;
-use ferroshmem_core::api::p2p;
-use ferroshmem_core::api::record::{self, Kind};
+use ferroshmem_api::check::Concerns;
+use ferroshmem_api::p2p;
+use ferroshmem_api::record::{self, Kind};
 
 use crate::amo::AmoInt;
 use crate::error::OutOfBounds;

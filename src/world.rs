@@ -9,8 +9,8 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-use ferroshmem_core::api::constants::{SPACE_INVALID, TEAM_WORLD, THREAD_MULTIPLE};
-use ferroshmem_core::api::setup;
+use ferroshmem_api::constants::{SPACE_INVALID, TEAM_WORLD, THREAD_MULTIPLE};
+use ferroshmem_api::setup;
 #[cfg(feature = "rayon")]
 use ferroshmem_core::offload::LentPool;
 

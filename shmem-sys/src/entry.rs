@@ -2,12 +2,12 @@
 
 pub(crate) use std::ffi::{c_char, c_int, c_long, c_void};
 
-pub(crate) use ferroshmem_core::api::kernels::{Call as KernelCall, Kernel};
-pub(crate) use ferroshmem_core::api::message::Status as MessageStatus;
-pub(crate) use ferroshmem_core::api::space::SpaceConfig;
-pub(crate) use ferroshmem_core::api::spawn::SpawnConfig;
-pub(crate) use ferroshmem_core::api::team::TeamConfig;
-pub(crate) use ferroshmem_core::api::{
+pub(crate) use ferroshmem_api::kernels::{Call as KernelCall, Kernel};
+pub(crate) use ferroshmem_api::message::Status as MessageStatus;
+pub(crate) use ferroshmem_api::space::SpaceConfig;
+pub(crate) use ferroshmem_api::spawn::SpawnConfig;
+pub(crate) use ferroshmem_api::team::TeamConfig;
+pub(crate) use ferroshmem_api::{
     Complex, active, amo, check, collective, context, counter, exports, group, handles, kernels,
     lock, memory, message, ops, p2p, port, region, rma, setup, signal, space, spawn, stream, team,
     threads,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use ferroshmem_core::api::hooks::{InlineCount, InlineCounts};
+use ferroshmem_api::hooks::{InlineCount, InlineCounts};
 
 /// `SHMEMI_PES`.
 const PES: usize = 4096;

@@ -20,7 +20,7 @@ mod openmp;
 mod startup;
 
 const _: () = {
-    use ferroshmem_core::api::constants as runtime;
+    use ferroshmem_api::constants as runtime;
     use ferroshmem_core::info;
     use generated::constants::*;
 

@@ -1,7 +1,7 @@
 //! `long double`, which Rust does not have: its bytes, and reductions in C.
 
-use ferroshmem_core::api::Reduce;
-use ferroshmem_core::api::ops::{Max, Min, Prod, Sum};
+use ferroshmem_api::Reduce;
+use ferroshmem_api::ops::{Max, Min, Prod, Sum};
 
 use crate::entry::*;
 

@@ -8,8 +8,8 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ferroshmem_core::api::hooks::Native;
-use ferroshmem_core::api::rma;
+use ferroshmem_api::hooks::Native;
+use ferroshmem_api::rma;
 
 /// `SHMEMI_PES`: power of two; most PEs of a node that are described.
 const PES: usize = 4096;

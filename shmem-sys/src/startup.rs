@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ferroshmem_core::api::hooks::{self, Hooks};
-use ferroshmem_core::api::setup;
+use ferroshmem_api::hooks::{self, Hooks};
+use ferroshmem_api::setup;
 
 use crate::{inline_counts, interposition, native, objects};
 

@@ -1,7 +1,7 @@
 //! Collectives of arrays in symmetric memory, which the members read and write in place.
 #![allow(unsafe_code)]
 
-use ferroshmem_core::api::collective;
+use ferroshmem_api::collective;
 
 use super::{Operator, Part, PartMut, Reducible, Sum, reduction, scan_details};
 use crate::error::TeamError;

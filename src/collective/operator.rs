@@ -1,6 +1,6 @@
 //! The operators of reductions, as types.
 
-use ferroshmem_core::api::{Reduce, ops};
+use ferroshmem_api::{Reduce, ops};
 
 use crate::plain::Plain;
 use crate::step::{Detail, What};
@@ -50,7 +50,7 @@ pub(super) fn scan_details<T: Reducible<Sum>>(inclusive: bool) -> [Detail; 2] {
 
 mod sealed {
     #[cfg(feature = "num-complex")]
-    use ferroshmem_core::api::Complex;
+    use ferroshmem_api::Complex;
 
     use super::{Operator, Reduce};
 

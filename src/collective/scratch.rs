@@ -3,7 +3,7 @@
 
 use std::ffi::c_void;
 
-use ferroshmem_core::api::{memory, setup};
+use ferroshmem_api::{memory, setup};
 
 use crate::init;
 

@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use ferroshmem_core::api::collective;
+use ferroshmem_api::collective;
 
 use super::scratch::{CHUNK, Scratch};
 use super::{Operator, Reducible, Sum, reduction, scan_details};

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use ferroshmem_core::api::spawn::{Placement, Program};
+use ferroshmem_api::spawn::{Placement, Program};
 
 /// PEs of a program that are to be started ([`Team::spawn`](crate::Team::spawn)), described as the standard
 /// library's [`Command`](std::process::Command) describes a process; one PE, if no number is given.

@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::{fmt, thread};
 
-use ferroshmem_core::api::{exports, handles};
+use ferroshmem_api::{exports, handles};
 
 use super::imported::{digest, tag};
 use crate::World;

@@ -7,8 +7,8 @@ use std::panic::Location as Caller;
 use std::ptr::{self, NonNull};
 use std::{fmt, slice};
 
-use ferroshmem_core::api::constants::CTX_DEFAULT;
-use ferroshmem_core::api::{amo, exports, handles, setup};
+use ferroshmem_api::constants::CTX_DEFAULT;
+use ferroshmem_api::{amo, exports, handles, setup};
 
 use super::{Group, GroupPe};
 use crate::amo::{Amo, AmoInt};

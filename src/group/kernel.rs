@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use ferroshmem_core::api::kernels::{self, ArrayArgument, Call, kind};
+use ferroshmem_api::kernels::{self, ArrayArgument, Call, kind};
 
 use super::Group;
 use crate::error::GroupFailed;

@@ -10,8 +10,8 @@ use std::fmt::{self, Display};
 use std::ops::Range;
 use std::thread;
 
-use ferroshmem_core::api::constants::GROUP_FAILED;
-use ferroshmem_core::api::{group, handles, spawn};
+use ferroshmem_api::constants::GROUP_FAILED;
+use ferroshmem_api::{group, handles, spawn};
 
 pub use command::Command;
 pub use exported::Exported;

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-use ferroshmem_core::api::port;
+use ferroshmem_api::port;
 
 use super::Group;
 use crate::error::ConnectError;

@@ -4,10 +4,10 @@
 use std::fmt;
 use std::panic::Location as Caller;
 
-use ferroshmem_core::api::amo::{self, Atomic, AtomicInt};
-use ferroshmem_core::api::constants::CTX_DEFAULT;
-use ferroshmem_core::api::record::Kind;
-use ferroshmem_core::api::setup::misuse;
+use ferroshmem_api::amo::{self, Atomic, AtomicInt};
+use ferroshmem_api::constants::CTX_DEFAULT;
+use ferroshmem_api::record::Kind;
+use ferroshmem_api::setup::misuse;
 
 use super::remote::{Location, out_of_line};
 use super::{Block, Symmetric};

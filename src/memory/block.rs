@@ -7,9 +7,9 @@ use std::marker::PhantomData;
 use std::ops::{Bound, Range, RangeBounds};
 use std::ptr::{self, NonNull};
 
-use ferroshmem_core::api::constants::SPACE_INVALID;
-use ferroshmem_core::api::windows::Reach;
-use ferroshmem_core::api::{memory, space};
+use ferroshmem_api::constants::SPACE_INVALID;
+use ferroshmem_api::windows::Reach;
+use ferroshmem_api::{memory, space};
 
 use super::remote::{Location, Remote};
 use crate::World;

@@ -12,7 +12,7 @@ use std::arch::asm;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use ferroshmem_core::api::rma;
+use ferroshmem_api::rma;
 
 /// Most bytes that are copied word by word.
 const FEW: usize = 64;

@@ -5,10 +5,10 @@
 use std::panic::Location as Caller;
 use std::ptr::NonNull;
 
-use ferroshmem_core::api::check::Concerns;
-use ferroshmem_core::api::constants::CTX_DEFAULT;
-use ferroshmem_core::api::record::{self, Kind, Record};
-use ferroshmem_core::api::rma;
+use ferroshmem_api::check::Concerns;
+use ferroshmem_api::constants::CTX_DEFAULT;
+use ferroshmem_api::record::{self, Kind, Record};
+use ferroshmem_api::rma;
 
 use crate::init;
 use crate::pe::Pe;
@@ -240,6 +240,6 @@ impl<T: Plain> Remote<T> {
 /// memory is used in another way. Operations on PEs of this node are complete when they return.
 pub(crate) fn quiet_all(name: &'static str) {
     if init::reaches_other_nodes() {
-        ferroshmem_core::api::context::quiet_all(name);
+        ferroshmem_api::context::quiet_all(name);
     }
 }

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use ferroshmem_core::api::constants::TEAM_WORLD;
-use ferroshmem_core::api::{Memkind, MemoryRequest, space};
+use ferroshmem_api::constants::TEAM_WORLD;
+use ferroshmem_api::{Memkind, MemoryRequest, space};
 
 use super::Symmetric;
 use crate::World;

@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 use std::panic::Location as Caller;
 use std::{fmt, slice};
 
-use ferroshmem_core::api::constants::CTX_DEFAULT;
+use ferroshmem_api::constants::CTX_DEFAULT;
 
 use super::remote::{Location, Remote, Route};
 use super::{Block, Symmetric, copy};

@@ -14,7 +14,7 @@ use crate::handle::Table;
 
 /// A context that the program created.
 #[derive(Debug)]
-pub(crate) struct Context {
+pub struct Context {
     /// Handle of the team that it numbers PEs by.
     pub team: usize,
     /// Whether it numbers the PEs of the other side alone, of a team of two jobs.
@@ -28,14 +28,14 @@ pub(crate) struct Context {
 
 impl Context {
     /// Whether it does without completion of its stores (`SHMEM_CTX_NOSTORE`).
-    pub(crate) fn is_nostore(&self) -> bool {
+    pub fn is_nostore(&self) -> bool {
         self.options & CTX_NOSTORE != 0
     }
 }
 
 /// All contexts of this PE but the default context.
 #[derive(Debug, Default)]
-pub(crate) struct Contexts {
+pub struct Contexts {
     table: Table<Context>,
     generation: AtomicUsize,
     /// Contexts so far that use endpoints of their own, which they get in turn.
@@ -55,7 +55,7 @@ fn index_of(handle: usize) -> Option<usize> {
 
 impl Contexts {
     /// The context that a handle names, which must be live.
-    pub(crate) fn find(&self, routine: &str, handle: usize) -> &Context {
+    pub fn find(&self, routine: &str, handle: usize) -> &Context {
         let context = index_of(handle).and_then(|index| {
             let context = self.table.get(index);
             context.filter(|c| handle_of(index, c) == handle)
@@ -65,7 +65,7 @@ impl Contexts {
 
     /// Creates a context of the team with handle `team`, or of the group that it belongs to; None if there is no room. `is_of_thread`: one
     /// thread at a time uses it, while others use other contexts.
-    pub(crate) fn create(
+    pub fn create(
         &self,
         team: usize,
         options: i64,
@@ -106,7 +106,7 @@ impl Contexts {
     }
 
     /// The handles of the contexts of the team with handle `team`.
-    pub(crate) fn of_team(&self, team: usize) -> Vec<usize> {
+    pub fn of_team(&self, team: usize) -> Vec<usize> {
         let contexts = self.table.iter().filter(|(_, c)| c.team == team);
         contexts.map(|(i, c)| handle_of(i, c)).collect()
     }

@@ -74,6 +74,7 @@ pub fn set(hooks: Hooks) {
     let _ = HOOKS.set(hooks);
 }
 
-pub(crate) fn get() -> Option<&'static Hooks> {
+/// The hooks, if a C library has set any.
+pub fn get() -> Option<&'static Hooks> {
     HOOKS.get()
 }

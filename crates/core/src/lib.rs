@@ -1,45 +1,45 @@
 //! The runtime of FerroSHMEM: OpenSHMEM 1.6 for nodes whose PEs share memory.
 //!
-//! It has two users: the crate `ferroshmem-sys`, which is the C API (`libshmem`), and the crate
-//! `ferroshmem`, which is the Rust API. Programs use one of those; this one changes as they need it.
+//! The crate `ferroshmem-api` makes routines of it; `libshmem` and the Rust API are over that one. Programs use
+//! one of those; this one changes as they need it. It knows no routine of the API.
 //!
-//! How a put travels: `api::rma` → `runtime` (which context, which PE) → `transport` (where the
+//! How a put travels: `ferroshmem_api::rma` → `runtime` (which context, which PE) → `transport` (where the
 //! PE's copy is, by `memory`) → a copy, or for a PE of another node the crate `ferroshmem-fabric`. The inlined form in `shmem.h` does the same arithmetic.
 
-// Public are the parts that the two users need, and their descriptions name others.
+// Public are the parts that the crates above need, and their descriptions name others.
 #![allow(rustdoc::private_intra_doc_links)]
 
-pub mod api;
 pub mod barrier;
 pub mod choice;
 pub mod collective;
 pub mod config;
-mod connection;
+pub mod connection;
 pub mod constants;
-mod context;
-mod failure;
-mod fork;
+pub mod context;
+pub mod failure;
+pub mod fork;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
-mod group;
-mod handle;
+pub mod group;
+pub mod handle;
 pub mod hooks;
 pub mod info;
 pub mod job;
 pub mod kernel;
-mod lifecycle;
-mod lock;
-mod memory;
+pub mod lifecycle;
+pub mod lock;
+pub mod memory;
 pub mod message;
-mod node;
+pub mod node;
 pub mod offload;
 pub mod platform;
-mod point;
+pub mod point;
 pub mod profiling;
-mod runtime;
+pub mod runtime;
 #[cfg(test)]
 mod simulation;
+pub mod sources;
 pub mod stream;
-mod team;
-mod transport;
+pub mod team;
+pub mod transport;
 pub mod wait;

@@ -110,7 +110,7 @@ impl Polled<'_> {
 
 /// The locks of this PE.
 #[derive(Debug)]
-pub(crate) struct Locks {
+pub struct Locks {
     /// With `SHMEM_CHECK=1`: the locks that this PE holds, and the threads that took them.
     held: Option<HeldLocks>,
 }
@@ -178,7 +178,7 @@ impl Locks {
 
     /// Takes the lock. PEs that wait get it in the order in which they came.
     #[inline]
-    pub(crate) fn set(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
+    pub fn set(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
         match self.word(transport, lock) {
             Some(word) if ticket::try_acquire(word) => {}
             _ => self.wait_for(transport, routine, lock),
@@ -211,7 +211,7 @@ impl Locks {
 
     /// Gives the lock back, after completing this PE's puts.
     #[inline]
-    pub(crate) fn clear(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
+    pub fn clear(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
         match self.word(transport, lock) {
             Some(word) => {
                 transport.quiet_default();
@@ -242,12 +242,7 @@ impl Locks {
     }
 
     /// Takes the lock if it is free; whether it did.
-    pub(crate) fn test(
-        &self,
-        transport: &Transport,
-        routine: &'static str,
-        lock: *mut i64,
-    ) -> bool {
+    pub fn test(&self, transport: &Transport, routine: &'static str, lock: *mut i64) -> bool {
         let took = match Self::locate(transport, routine, lock) {
             LockWords::OneNode(word) => ticket::try_acquire(word),
             LockWords::SeveralNodes(polled) => polled.try_acquire(),

@@ -58,7 +58,7 @@ words!(
 
 /// A comparison, one of `SHMEM_CMP_*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Comparison {
+pub enum Comparison {
     /// Equal.
     Equal,
     /// Not equal.
@@ -76,7 +76,7 @@ pub(crate) enum Comparison {
 impl Comparison {
     /// From the C constant; another value ends the job.
     #[inline]
-    pub(crate) fn new(name: &str, cmp: c_int) -> Self {
+    pub fn new(name: &str, cmp: c_int) -> Self {
         match cmp {
             CMP_EQ => Self::Equal,
             CMP_NE => Self::NotEqual,
@@ -95,7 +95,7 @@ impl Comparison {
 
     /// Whether `a` compares so to `b`.
     #[inline]
-    pub(crate) fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
+    pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         match self {
             Self::Equal => a == b,
             Self::NotEqual => a != b,
@@ -109,7 +109,7 @@ impl Comparison {
 
 /// The values to compare with: one for all variables, or one each.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Values<T> {
+pub enum Values<T> {
     /// The same for all.
     One(T),
     /// One for each variable.
@@ -131,7 +131,7 @@ impl<T: Copy> Values<T> {
 
 /// A set of variables with the condition they are waited for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Set<T> {
+pub struct Set<T> {
     /// The variables.
     pub vars: *const T,
     /// How many.
@@ -165,7 +165,7 @@ impl<T: SyncVariable> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid.
-    pub(crate) unsafe fn is_empty(&self) -> bool {
+    pub unsafe fn is_empty(&self) -> bool {
         // SAFETY: i < n, for which the caller promises valid arrays.
         !(0..self.n).any(|i| unsafe { self.included(i) })
     }
@@ -174,7 +174,7 @@ impl<T: SyncVariable> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid.
-    pub(crate) unsafe fn any(&self, from: usize) -> Option<usize> {
+    pub unsafe fn any(&self, from: usize) -> Option<usize> {
         // SAFETY: i < n, for which the caller promises valid arrays.
         (0..self.n)
             .map(|i| (from + i) % self.n)
@@ -185,7 +185,7 @@ impl<T: SyncVariable> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid.
-    pub(crate) unsafe fn all(&self) -> bool {
+    pub unsafe fn all(&self) -> bool {
         // SAFETY: i < n, for which the caller promises valid arrays.
         (0..self.n).all(|i| unsafe { !self.included(i) || self.holds(i) })
     }
@@ -194,7 +194,7 @@ impl<T: SyncVariable> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid, `indices` for n elements.
-    pub(crate) unsafe fn some(&self, indices: *mut usize) -> usize {
+    pub unsafe fn some(&self, indices: *mut usize) -> usize {
         let mut found = 0;
         for i in 0..self.n {
             // SAFETY: i < n, for which the caller promises valid arrays; found <= i.
@@ -211,7 +211,7 @@ impl<T: SyncVariable> Set<T> {
 
 /// Polls until `condition` gives a result. `what` is the wait for the report, of a variable at its address.
 #[inline]
-pub(crate) fn wait<R>(
+pub fn wait<R>(
     transport: &Transport,
     what: WaitReason<'static>,
     mut condition: impl FnMut() -> Option<R>,

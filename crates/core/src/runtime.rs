@@ -23,7 +23,7 @@ use crate::transport::{Call, Transport};
 
 /// All of the library's state while it is initialised.
 #[derive(Debug)]
-pub(crate) struct Runtime {
+pub struct Runtime {
     /// This PE on its node: what lower modules use.
     pub node: Node,
     /// Teams.
@@ -55,14 +55,14 @@ static WAS_FINALIZED: AtomicBool = AtomicBool::new(false);
 
 /// The runtime, if the library is initialised.
 #[inline]
-pub(crate) fn current() -> Option<&'static Runtime> {
+pub fn current() -> Option<&'static Runtime> {
     // SAFETY: null, or a leaked box.
     unsafe { RUNTIME.load(Ordering::Acquire).as_ref() }
 }
 
 /// The runtime; a call of routine `name` outside init … finalize ends the program.
 #[inline]
-pub(crate) fn get(name: &str) -> &'static Runtime {
+pub fn get(name: &str) -> &'static Runtime {
     current().unwrap_or_else(|| not_initialised(name))
 }
 
@@ -99,14 +99,14 @@ pub(crate) fn end() {
 
 impl Runtime {
     /// `SHMEM_THREAD_*` level provided; the launcher reads it, too.
-    pub(crate) fn thread_level(&self) -> &AtomicI32 {
+    pub fn thread_level(&self) -> &AtomicI32 {
         let job = self.node.job;
         &job.control.pe_block(job.index).thread_level
     }
 
     /// The call of `routine` on PE `pe` of a context, both of which must be valid.
     #[inline]
-    pub(crate) fn call(&self, routine: &'static str, context: usize, pe: i32) -> Call<'_> {
+    pub fn call(&self, routine: &'static str, context: usize, pe: i32) -> Call<'_> {
         let node = &self.node;
         if context == CTX_DEFAULT {
             if pe as u32 as usize >= node.n_pes {
@@ -170,7 +170,7 @@ impl Runtime {
     }
 
     /// Whether a context, which must be valid, numbers the PEs of a group.
-    pub(crate) fn numbers_group(&self, routine: &str, context: usize) -> bool {
+    pub fn numbers_group(&self, routine: &str, context: usize) -> bool {
         context != CTX_DEFAULT && self.contexts.find(routine, context).of_group
     }
 
@@ -186,7 +186,7 @@ impl Runtime {
     }
 
     /// The team of a context, which must be valid.
-    pub(crate) fn team_of_context(&self, routine: &str, context: usize) -> &Team {
+    pub fn team_of_context(&self, routine: &str, context: usize) -> &Team {
         if context == CTX_DEFAULT {
             return self.teams.world();
         }
@@ -194,7 +194,7 @@ impl Runtime {
     }
 
     /// The operations of a context, which must be valid, to other nodes.
-    pub(crate) fn context(&self, routine: &str, context: usize) -> &fabric::Context {
+    pub fn context(&self, routine: &str, context: usize) -> &fabric::Context {
         if context == CTX_DEFAULT {
             return &self.node.transport.default_context;
         }
@@ -202,7 +202,7 @@ impl Runtime {
     }
 
     /// Completes the operations of all contexts.
-    pub(crate) fn quiet_all(&self) {
+    pub fn quiet_all(&self) {
         let transport = &self.node.transport;
         offload::complete(&Owner::UNKNOWN);
         transport.quiet_default();
@@ -214,7 +214,7 @@ impl Runtime {
     }
 
     /// Destroys a context; the default context cannot be.
-    pub(crate) fn destroy_context(&self, routine: &str, context: usize) {
+    pub fn destroy_context(&self, routine: &str, context: usize) {
         match context {
             CTX_INVALID => {}
             CTX_DEFAULT => fatal(

@@ -2,7 +2,7 @@
 
 //! The checks of the arguments, by their roles.
 
-use ferroshmem_core::api::check::{self, Check, Concerns, Extent, Kind, Recorded};
+use ferroshmem_api::check::{self, Check, Concerns, Extent, Kind, Recorded};
 
 use crate::entry::*;
 

@@ -13,7 +13,7 @@ use crate::types::Group;
 /// `shmem-sys/src/generated/checks.rs`.
 pub fn file(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{RUST_NOTE}\n//! The checks of the arguments, by their roles.\n\nuse ferroshmem_core::api::check::{{self, Check, Concerns, Extent, Kind, Recorded}};\n\nuse crate::entry::*;\n"
+        "{RUST_NOTE}\n//! The checks of the arguments, by their roles.\n\nuse ferroshmem_api::check::{{self, Check, Concerns, Extent, Kind, Recorded}};\n\nuse crate::entry::*;\n"
     );
     let mut done: Vec<&str> = Vec::new();
     for family in chapters.iter().flat_map(|c| &c.families) {

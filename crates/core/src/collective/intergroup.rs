@@ -29,7 +29,7 @@ const LENGTHS: [usize; 2] = [3, 4];
 const NO_ROOT: u64 = u64::MAX;
 
 /// A call of a collective between groups by this PE.
-pub(crate) struct Intergroup<'a> {
+pub struct Intergroup<'a> {
     /// All members.
     pub group: &'a Group<'a>,
     /// Their sides.
@@ -46,7 +46,7 @@ pub(crate) struct Intergroup<'a> {
 
 /// A PE's part in a broadcast between groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
     /// It is the root.
     Root,
     /// It is on the root's side.
@@ -57,7 +57,8 @@ pub(crate) enum Part {
 
 /// What a collective of both sides does, on a node and between nodes. The safety is that of the C routines: `dest` and
 /// `source` are symmetric within the side and valid for the lengths given; they do not overlap.
-pub(crate) trait BothSides {
+#[allow(clippy::missing_safety_doc, reason = "said above")]
+pub trait BothSides {
     /// Synchronises all members.
     fn sync(&self);
 
@@ -116,7 +117,7 @@ impl<'a> Intergroup<'a> {
 
     /// With `SHMEM_CHECK=1`: all members call the same routine with lengths that fit, and arrays that are
     /// symmetric within their side.
-    pub(crate) fn check(&self, part: Option<Part>) {
+    pub fn check(&self, part: Option<Part>) {
         self.group.agree_on_routine();
         self.publish_addresses(self.root_of(part));
         for (word, side) in LENGTHS.into_iter().zip(0..) {

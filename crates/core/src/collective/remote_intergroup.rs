@@ -19,7 +19,7 @@ use crate::transport::internode::{GLOBALS, HEAP};
 use crate::wait::record::Recorder;
 
 /// A call of a collective between groups on different nodes by this PE.
-pub(crate) struct RemoteIntergroup<'a> {
+pub struct RemoteIntergroup<'a> {
     /// The members of this node.
     pub group: &'a Group<'a>,
     /// The other side.
@@ -107,7 +107,7 @@ impl RemoteIntergroup<'_> {
 }
 
 /// Ends the job if a member has left the group without calling this collective, of which the other side is not independent.
-pub(crate) fn refuse_to_wait(name: &str, connection: &Connection) {
+pub fn refuse_to_wait(name: &str, connection: &Connection) {
     let departures = connection.remote().map(RemoteJob::departures);
     let Some(member) = departures.and_then(Departures::missing) else {
         return;

@@ -285,7 +285,7 @@ pub fn compiler(variable: &Variable<Command>) -> Option<OsString> {
 }
 
 /// What `oshrun` passes to this process if it is one of its PEs.
-pub(crate) fn handover() -> Option<String> {
+pub fn handover() -> Option<String> {
     environment::value(JOB.name)
 }
 

@@ -9,7 +9,7 @@ use crate::handle::Table;
 
 /// The connections of this PE.
 #[derive(Debug, Default)]
-pub(crate) struct Connections {
+pub struct Connections {
     table: Table<Arc<Connection>>,
     used: AtomicBool,
     /// Those with jobs on other nodes.
@@ -48,14 +48,14 @@ impl Connections {
     }
 
     /// The jobs on other nodes.
-    pub(crate) fn remote(&self) -> impl Iterator<Item = &RemoteJob> {
+    pub fn remote(&self) -> impl Iterator<Item = &RemoteJob> {
         self.iter()
             .filter_map(|(_, connection)| connection.remote())
     }
 
     /// Completes what is done to PEs of jobs on other nodes.
     #[inline]
-    pub(crate) fn quiet(&self) {
+    pub fn quiet(&self) {
         if self.has_remote() {
             self.remote().for_each(RemoteJob::quiet);
         }
@@ -63,19 +63,19 @@ impl Connections {
 
     /// What is done to PEs of jobs on other nodes comes before what is done to them later.
     #[inline]
-    pub(crate) fn fence(&self) {
+    pub fn fence(&self) {
         if self.has_remote() {
             self.remote().for_each(RemoteJob::fence);
         }
     }
 
     /// All connections with their places.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Arc<Connection>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &Arc<Connection>)> {
         self.table.iter()
     }
 
     /// The connection that PE `pe` is reached by, and its number among the members.
-    pub(crate) fn find(&self, pe: usize) -> Option<(&Connection, usize)> {
+    pub fn find(&self, pe: usize) -> Option<(&Connection, usize)> {
         let mut all = self.table.iter();
         all.find_map(|(_, connection)| Some((&**connection, connection.member(pe)?)))
     }

@@ -6,7 +6,7 @@ use crate::job::region::{EXPORT_NAME, ExportedObject, Exports};
 
 /// An object's place and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Exported {
+pub struct Exported {
     /// Where it is, the same on all PEs ([`crate::memory::Space::place`]).
     pub place: u64,
     /// Its bytes.
@@ -90,7 +90,7 @@ impl Exports {
     ///
     /// # Errors
     /// If the name is no name or stands for another object, or there is no room.
-    pub(crate) fn add(&self, name: &[u8], object: Exported) -> Result<(), ExportError> {
+    pub fn add(&self, name: &[u8], object: Exported) -> Result<(), ExportError> {
         let name = words(name).ok_or(ExportError::Name)?;
         let _lock = Lock::take(&self.lock);
         let used = self.used();
@@ -104,7 +104,7 @@ impl Exports {
     }
 
     /// Ends the export of a name; whether there was one.
-    pub(crate) fn remove(&self, name: &[u8]) -> bool {
+    pub fn remove(&self, name: &[u8]) -> bool {
         let Some(name) = words(name) else {
             return false;
         };

@@ -24,14 +24,14 @@ struct Seat {
 
 /// Where members meet.
 #[derive(Debug)]
-pub(crate) struct Hub {
+pub struct Hub {
     lobby: Lobby,
     invitation: Invitation,
 }
 
 impl Hub {
     /// Opens the hub of a connection, which listens at an address of this host.
-    pub(crate) fn open(
+    pub fn open(
         address: IpAddr,
         number: u32,
         sizes: [usize; 2],
@@ -52,13 +52,14 @@ impl Hub {
         })
     }
 
-    pub(crate) fn invitation(&self) -> &Invitation {
+    /// What another job needs in order to connect.
+    pub fn invitation(&self) -> &Invitation {
         &self.invitation
     }
 
     /// Lets the members meet, in a thread of its own. `root` is a connection with the root of the other side, which
     /// ends with that as long as it has not joined.
-    pub(crate) fn start(self, root: TcpStream, watch: Watch) -> io::Result<JoinHandle<()>> {
+    pub fn start(self, root: TcpStream, watch: Watch) -> io::Result<JoinHandle<()>> {
         end_when_silent(&root, watch.timeout)?;
         let run = move || {
             let independent = self.invitation.independent;

@@ -17,7 +17,7 @@ pub(super) const MOST_BYTES: usize = (64 << 10) + TABLE as usize;
 
 /// What a member needs to know to join a connection between nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Invitation {
+pub struct Invitation {
     /// The number of the connection.
     pub number: u32,
     /// Members of each side.
@@ -32,10 +32,10 @@ pub(crate) struct Invitation {
 
 impl Invitation {
     /// Words of an invitation but for its number.
-    pub(crate) const WORDS: usize = 6;
+    pub const WORDS: usize = 6;
 
     /// As words, which a root gives its team.
-    pub(crate) fn to_words(&self) -> [u64; Self::WORDS] {
+    pub fn to_words(&self) -> [u64; Self::WORDS] {
         let (ip, is_v4) = match self.hub.ip() {
             IpAddr::V4(v4) => (v4.to_ipv6_mapped(), 1),
             IpAddr::V6(v6) => (v6, 0),
@@ -54,7 +54,7 @@ impl Invitation {
     }
 
     /// From [`to_words`](Self::to_words).
-    pub(crate) fn from_words(number: u32, words: [u64; Self::WORDS]) -> Self {
+    pub fn from_words(number: u32, words: [u64; Self::WORDS]) -> Self {
         let both = |i: usize| u128::from(words[i]) << 64 | u128::from(words[i + 1]);
         let ip = Ipv6Addr::from(both(0));
         let v4 = ip.to_ipv4_mapped().filter(|_| words[2] >> 16 & 1 != 0);

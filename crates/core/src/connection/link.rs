@@ -57,7 +57,7 @@ pub(super) fn end_when_silent(stream: &TcpStream, timeout: Option<Duration>) -> 
 
 /// How a link of the other side ends the job.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Watch {
+pub struct Watch {
     /// The routine that has connected the jobs.
     pub routine: &'static str,
     /// Time within which the failure of a node ends the job.

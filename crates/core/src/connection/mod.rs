@@ -13,27 +13,27 @@
 //! side's local ones, whose memory is mapped in the same way. Then PEs of this side are reached as in their job. Each PE makes a memory
 //! of the connection; of that of the first on a node, all members there use the flags and buffers.
 
-pub(crate) mod calls;
+pub mod calls;
 mod connections;
 pub(crate) mod departures;
-pub(crate) mod exports;
-pub(crate) mod hub;
-pub(crate) mod invitation;
+pub mod exports;
+pub mod hub;
+pub mod invitation;
 mod lanes;
 mod life;
-pub(crate) mod link;
+pub mod link;
 mod lobby;
 mod local_members;
-pub(crate) mod names;
+pub mod names;
 mod other_job;
-pub(crate) mod port;
-pub(crate) mod port_error;
-pub(crate) mod port_name;
+pub mod port;
+pub mod port_error;
+pub mod port_name;
 pub(crate) mod remote_job;
-pub(crate) mod remote_port;
+pub mod remote_port;
 pub(crate) mod said;
 mod sides;
-pub(crate) mod started;
+pub mod started;
 
 use std::fs::File;
 use std::ops::Range;
@@ -64,12 +64,12 @@ use exports::Exported;
 
 pub(crate) use connections::Connections;
 pub(crate) use other_job::MapError;
-pub(crate) use sides::{Role, Sides};
+pub use sides::{Role, Sides};
 
 /// Why two groups cannot be connected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum ConnectionError {
+pub enum ConnectionError {
     /// The memory of the connection or of the other job is not what it should be.
     #[error("the other job's memory cannot be used: {0}")]
     Memory(#[from] std::io::Error),
@@ -92,7 +92,7 @@ pub(crate) enum ConnectionError {
 
 /// Two groups of PEs that reach each other's memory, as one of the PEs sees them.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub struct Connection {
     /// By which this PE tells its connections from each other.
     pub id: u32,
     /// The number that this PE's job gives to the first member.
@@ -303,7 +303,7 @@ impl Connection {
 
     /// How members of other nodes are reached, if there are such.
     #[inline]
-    pub(crate) fn remote(&self) -> Option<&RemoteJob> {
+    pub fn remote(&self) -> Option<&RemoteJob> {
         self.remote.as_ref()
     }
 
@@ -329,7 +329,7 @@ impl Connection {
     }
 
     /// The object that the other side has exported by a name.
-    pub(crate) fn exported(&self, name: &[u8]) -> Option<Exported> {
+    pub fn exported(&self, name: &[u8]) -> Option<Exported> {
         match (&self.remote, &self.local) {
             (Some(remote), _) => remote.exported(self.others().start, name),
             (None, local) => local.as_ref()?.control().exports().find(name),
@@ -342,7 +342,7 @@ impl Connection {
     }
 
     /// The calls of kernels.
-    pub(crate) fn call_lines(&self) -> &CallLines {
+    pub fn call_lines(&self) -> &CallLines {
         match self.remote() {
             Some(remote) => remote.calls().lines(),
             None => &self.control.pe_block(0).calls,
@@ -413,7 +413,7 @@ impl Connection {
     }
 
     /// Whether a side has ended, and the other one goes on.
-    pub(crate) fn has_failed(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         let state = self.control.header().connection.load(Ordering::Acquire);
         ConnectionState::is_over(state)
     }
@@ -424,7 +424,7 @@ impl Connection {
     }
 
     /// The members of the other side.
-    pub(crate) fn others(&self) -> Range<usize> {
+    pub fn others(&self) -> Range<usize> {
         self.sides.others()
     }
 
@@ -445,7 +445,7 @@ impl Connection {
     }
 
     /// The number that a member has in this PE's job, if it is of that.
-    pub(crate) fn pe_of_job(&self, member: usize) -> Option<usize> {
+    pub fn pe_of_job(&self, member: usize) -> Option<usize> {
         let is_own = self.own().contains(&member);
         is_own.then(|| self.job_pes[member] as usize)
     }
@@ -462,7 +462,7 @@ impl Connection {
 
     /// Where a member's copy of the `len` bytes at `addr` is: of a symmetric object of this PE, or of one that
     /// is imported. None if it has none, or its memory is not mapped.
-    pub(crate) fn translate(
+    pub fn translate(
         &self,
         space: &Space,
         addr: usize,
@@ -492,7 +492,7 @@ impl Connection {
 
     /// The address by which this PE names what the other side has exported at `place`
     /// ([`Space::place`]); None if its memory is not there.
-    pub(crate) fn address_of(&self, space: &Space, place: u64, len: u64) -> Option<usize> {
+    pub fn address_of(&self, space: &Space, place: u64, len: u64) -> Option<usize> {
         let base = space.heap_base();
         let addr = match (&self.remote, &self.local) {
             (Some(remote), _) => remote.address_of(base, place),
@@ -544,7 +544,7 @@ impl Connection {
     }
 
     /// Whether the other side has a copy of the `len` bytes at `addr`.
-    pub(crate) fn other_holds(&self, space: &Space, addr: usize, len: usize) -> bool {
+    pub fn other_holds(&self, space: &Space, addr: usize, len: usize) -> bool {
         let base = space.heap_base();
         match (&self.remote, &self.local) {
             (Some(remote), _) => remote.position(base, addr, len).is_some(),

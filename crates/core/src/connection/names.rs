@@ -145,7 +145,7 @@ fn ask(address: &SocketAddrUnix, within: Duration) -> Result<Option<PortName>, P
 /// The port that a process of this user has published by a name, on this host or in a `folder` that others share. Waits for
 /// that until `limit` is over, or as long as it takes; None if no process does so. A process that does is to answer within the limit, or
 /// [`ANSWERS_SOON`].
-pub(crate) fn look_up(
+pub fn look_up(
     name: &[u8],
     limit: Option<Duration>,
     folder: Option<&str>,
@@ -181,7 +181,7 @@ pub(crate) fn look_up(
 
 /// The names that this PE has published.
 #[derive(Debug, Default)]
-pub(crate) struct Names(Mutex<Vec<Published>>);
+pub struct Names(Mutex<Vec<Published>>);
 
 impl Names {
     fn all(&self) -> MutexGuard<'_, Vec<Published>> {
@@ -189,7 +189,7 @@ impl Names {
     }
 
     /// Publishes a port by a name; also in a folder that other hosts share, for whose jobs this PE answers at an address.
-    pub(crate) fn publish(
+    pub fn publish(
         &self,
         name: &[u8],
         port: PortName,
@@ -201,7 +201,7 @@ impl Names {
     }
 
     /// Unpublishes a name.
-    pub(crate) fn unpublish(&self, name: &[u8]) -> Result<(), PortError> {
+    pub fn unpublish(&self, name: &[u8]) -> Result<(), PortError> {
         let mut all = self.all();
         let found = all.iter().position(|published| *published.name == *name);
         all.remove(found.ok_or(PortError::NotPublished)?);
@@ -209,7 +209,7 @@ impl Names {
     }
 
     /// Unpublishes the names of a port.
-    pub(crate) fn forget(&self, port: &PortName) {
+    pub fn forget(&self, port: &PortName) {
         self.all().retain(|published| published.port != *port);
     }
 

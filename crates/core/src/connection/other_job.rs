@@ -14,7 +14,7 @@ use crate::platform::mapping::{self, Advice, MapAddress};
 /// Why the other job's memory cannot be mapped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum MapError {
+pub enum MapError {
     /// The address space has no room.
     #[error(
         "the address space has no room for the other job's {n_pes} heaps of {heap_size} bytes: set SHMEM_SYMMETRIC_SIZE to less"

@@ -76,7 +76,7 @@ pub(super) fn is_same_user(socket: BorrowedFd<'_>) -> bool {
 
 /// A port that this PE has opened.
 #[derive(Debug)]
-pub(crate) struct Port {
+pub struct Port {
     name: PortName,
     /// For jobs of this node, and of others.
     listeners: (Option<OwnedFd>, Option<TcpListener>),
@@ -94,7 +94,7 @@ struct Waiting {
 
 /// A job at the port.
 #[derive(Debug)]
-pub(crate) enum AnyCaller {
+pub enum AnyCaller {
     /// Of this node.
     Local(Caller),
     /// Of another one.
@@ -103,7 +103,7 @@ pub(crate) enum AnyCaller {
 
 impl AnyCaller {
     /// PEs that connect.
-    pub(crate) fn members(&self) -> usize {
+    pub fn members(&self) -> usize {
         match self {
             Self::Local(caller) => caller.members,
             Self::Remote(caller) => caller.members,
@@ -111,7 +111,7 @@ impl AnyCaller {
     }
 
     /// Whether the jobs are to end independently.
-    pub(crate) fn is_independent(&self) -> bool {
+    pub fn is_independent(&self) -> bool {
         match self {
             Self::Local(caller) => caller.independent,
             Self::Remote(caller) => caller.independent,
@@ -119,7 +119,7 @@ impl AnyCaller {
     }
 
     /// Refuses it, for this reason.
-    pub(crate) fn refuse(self, reason: &str) {
+    pub fn refuse(self, reason: &str) {
         let _: Option<()> = match self {
             Self::Local(caller) => caller.refuse(reason),
             Self::Remote(caller) => caller.refuse(reason),
@@ -129,7 +129,7 @@ impl AnyCaller {
 
 impl Port {
     /// Opens a port: for jobs of this node if it `is_local`, and if there is an address for that, for jobs of others.
-    pub(crate) fn open(is_local: bool, address: Option<IpAddr>) -> Result<Self, PortError> {
+    pub fn open(is_local: bool, address: Option<IpAddr>) -> Result<Self, PortError> {
         let (mut name, mut local) = (PortName::new()?, None);
         if is_local {
             let listener = new_socket()?;
@@ -152,12 +152,13 @@ impl Port {
         })
     }
 
-    pub(crate) fn name(&self) -> &PortName {
+    /// What others look it up by.
+    pub fn name(&self) -> &PortName {
         &self.name
     }
 
     /// Exchanges names of ports with the process at the other end of a socket.
-    pub(crate) fn exchange(&self, socket: BorrowedFd<'_>) -> Result<PortName, PortError> {
+    pub fn exchange(&self, socket: BorrowedFd<'_>) -> Result<PortName, PortError> {
         let mut text = [0; MAX_PORT_NAME];
         let name = self.name.to_string();
         text[..name.len()].copy_from_slice(name.as_bytes());
@@ -191,7 +192,7 @@ impl Port {
 
     /// Waits for the next caller that knows the secret; others, of which some may never send anything, do not delay it.
     /// A caller has been announced by the other end of the socket `joined`: it fails if that speaks or ends before.
-    pub(crate) fn next(&self, joined: Option<BorrowedFd<'_>>) -> Result<AnyCaller, PortError> {
+    pub fn next(&self, joined: Option<BorrowedFd<'_>>) -> Result<AnyCaller, PortError> {
         let mut waiting = self.waiting.lock().unwrap_or_else(|e| e.into_inner());
         let Waiting { silent, lobby } = &mut *waiting;
         let local = &self.listeners.0;
@@ -306,7 +307,7 @@ impl Drop for Port {
 
 /// The ports that this PE has opened.
 #[derive(Debug, Default)]
-pub(crate) struct Ports(Mutex<Vec<Arc<Port>>>);
+pub struct Ports(Mutex<Vec<Arc<Port>>>);
 
 impl Ports {
     fn all(&self) -> MutexGuard<'_, Vec<Arc<Port>>> {
@@ -314,19 +315,19 @@ impl Ports {
     }
 
     /// Adds a port.
-    pub(crate) fn add(&self, port: Port) {
+    pub fn add(&self, port: Port) {
         self.all().push(Arc::new(port));
     }
 
     /// The port of a name.
-    pub(crate) fn find(&self, name: &PortName) -> Result<Arc<Port>, PortError> {
+    pub fn find(&self, name: &PortName) -> Result<Arc<Port>, PortError> {
         let all = self.all();
         let found = all.iter().find(|port| port.name == *name);
         found.cloned().ok_or(PortError::NotOpen)
     }
 
     /// Closes the port of a name.
-    pub(crate) fn close(&self, name: &PortName) -> Result<(), PortError> {
+    pub fn close(&self, name: &PortName) -> Result<(), PortError> {
         self.find(name)?.close();
         self.all().retain(|port| port.name != *name);
         Ok(())
@@ -340,7 +341,7 @@ impl Ports {
 
 /// A job at the port that is to be accepted.
 #[derive(Debug)]
-pub(crate) struct Caller {
+pub struct Caller {
     /// PEs that connect.
     pub members: usize,
     /// Whether the jobs are to end independently.
@@ -352,14 +353,14 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// Refuses it, for this reason; nothing.
-    pub(crate) fn refuse<T>(self, reason: &str) -> Option<T> {
+    pub fn refuse<T>(self, reason: &str) -> Option<T> {
         let _ = send(self.socket.as_fd(), [REFUSED, 0, 0], reason, &[]);
         None
     }
 
     /// Offers a connection of this number, by this job's memory, the connection's and a socket for the other
     /// `oshrun`; whether the other side is ready to be connected.
-    pub(crate) fn offer(&self, number: u32, files: &[BorrowedFd<'_>]) -> bool {
+    pub fn offer(&self, number: u32, files: &[BorrowedFd<'_>]) -> bool {
         let socket = self.socket.as_fd();
         let sent = send(socket, [WELCOME, number, 0], "", files);
         sent.is_ok()
@@ -368,7 +369,7 @@ impl Caller {
     }
 
     /// Says that the jobs are connected.
-    pub(crate) fn done(self) {
+    pub fn done(self) {
         // If it is gone, its oshrun says so.
         let _ = send(self.socket.as_fd(), [DONE, 0, 0], "", &[]);
     }
@@ -376,7 +377,7 @@ impl Caller {
 
 /// What the side that accepts offers.
 #[derive(Debug)]
-pub(crate) struct Offer {
+pub struct Offer {
     /// The number of the connection.
     pub number: u32,
     /// The memory of the other job, and of the connection.
@@ -391,7 +392,7 @@ pub(crate) struct Offer {
 impl Offer {
     /// Waits at the port of this name for an offer to `members` PEs of the job with this memory, which are to be
     /// `independent` of the other side, or not.
-    pub(crate) fn wait(
+    pub fn wait(
         name: &PortName,
         members: usize,
         independent: bool,
@@ -437,7 +438,7 @@ impl Offer {
     }
 
     /// Takes the offer up. The connection's control part is `control`.
-    pub(crate) fn take(&self, control: &Control) -> Result<(), PortError> {
+    pub fn take(&self, control: &Control) -> Result<(), PortError> {
         let socket = self.socket.as_fd();
         let sent = send(socket, [READY, 0, 0], "", &[]);
         if matches!(

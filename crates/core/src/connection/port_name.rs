@@ -16,7 +16,7 @@ pub(super) const PREFIX: &str = "ferroshmem-port";
 
 /// What the text of a port says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PortName {
+pub struct PortName {
     pub(super) host: String,
     pub(super) address: String,
     pub(super) secret: String,
@@ -53,17 +53,17 @@ impl PortName {
     }
 
     /// Where jobs on other nodes connect, and the secret that they give.
-    pub(crate) fn remote(&self) -> Option<(SocketAddr, &str)> {
+    pub fn remote(&self) -> Option<(SocketAddr, &str)> {
         Some((self.remote?, &self.secret))
     }
 
     /// A random number of 30 bits.
-    pub(crate) fn random_number() -> Result<u32, PortError> {
+    pub fn random_number() -> Result<u32, PortError> {
         Ok(Secret::random()?.token("connection", 0) as u32 >> 2)
     }
 
     /// From the text of a port.
-    pub(crate) fn parse(text: &str) -> Result<Self, PortError> {
+    pub fn parse(text: &str) -> Result<Self, PortError> {
         /// As of 16 bytes.
         const DIGITS: usize = 32;
 

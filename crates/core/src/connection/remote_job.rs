@@ -40,7 +40,7 @@ use crate::wait::{rendezvous, signals};
 /// Why the PEs of another node cannot be reached.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum RemoteError {
+pub enum RemoteError {
     /// The members do not meet.
     #[error("the connected job has failed, or cannot be reached: {0}")]
     Link(#[from] io::Error),
@@ -134,7 +134,7 @@ fn give_up(state: &AtomicU32, life: Option<&Life>) {
 const LEFT: u8 = 1;
 
 /// The other job of a connection, on other nodes.
-pub(crate) struct RemoteJob {
+pub struct RemoteJob {
     /// Dropped before what it shares.
     fabric: Arc<Fabric>,
     /// Operations of all contexts.
@@ -370,12 +370,12 @@ impl RemoteJob {
     }
 
     /// The first `ready` bytes of this PE's heap are in use.
-    pub(crate) fn open_heap(&self, ready: usize) -> Result<(), ferroshmem_fabric::Error> {
+    pub fn open_heap(&self, ready: usize) -> Result<(), ferroshmem_fabric::Error> {
         self.fabric.extend(HEAP, ready)
     }
 
     /// This PE enters a collective of both sides.
-    pub(crate) fn enter_call(&self) {
+    pub fn enter_call(&self) {
         if !self.departures.enter() {
             give_up(self.state, self.life.as_deref());
         }
@@ -392,7 +392,7 @@ impl RemoteJob {
     }
 
     /// Whether all members are on this node, and synchronise by memory alone.
-    pub(crate) fn is_on_one_node(&self) -> bool {
+    pub fn is_on_one_node(&self) -> bool {
         self.meeting.is_on_one_node()
     }
 

@@ -15,6 +15,7 @@ use super::lobby::take_over;
 use super::port::{DONE, HELLO, INDEPENDENT, READY, REFUSED, WELCOME};
 use super::port_error::PortError;
 use crate::job::region::VERSION;
+use crate::sources::digests;
 
 /// Digits of a secret.
 pub(super) const SECRET: usize = 32;
@@ -30,8 +31,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(20);
 /// The digests of the sources by which PEs of this library reach those of other nodes.
 fn sources() -> [u8; SOURCES] {
     let mut all = [0; SOURCES];
-    let digests = [env!("FERROSHMEM_SOURCES"), ferroshmem_fabric::SOURCES];
-    for (room, digest) in all.chunks_exact_mut(SOURCES / 2).zip(digests) {
+    for (room, digest) in all.chunks_exact_mut(SOURCES / 4).zip(digests()) {
         let len = digest.len().min(room.len());
         room[..len].copy_from_slice(&digest.as_bytes()[..len]);
     }
@@ -95,7 +95,7 @@ fn receive(mut socket: &TcpStream) -> io::Result<(u32, Vec<u8>)> {
 
 /// A job of another node at the port that is to be accepted.
 #[derive(Debug)]
-pub(crate) struct RemoteCaller {
+pub struct RemoteCaller {
     /// PEs that connect.
     pub members: usize,
     /// Whether the jobs are to end independently.
@@ -125,19 +125,19 @@ impl RemoteCaller {
     }
 
     /// Refuses it, for this reason; nothing.
-    pub(crate) fn refuse<T>(self, reason: &str) -> Option<T> {
+    pub fn refuse<T>(self, reason: &str) -> Option<T> {
         let _ = send(&self.socket, REFUSED, reason.as_bytes());
         None
     }
 
     /// Invites the other side; whether it is ready to be connected.
-    pub(crate) fn offer(&self, invitation: &Invitation) -> bool {
+    pub fn offer(&self, invitation: &Invitation) -> bool {
         send(&self.socket, WELCOME, &invitation.to_bytes()).is_ok()
             && matches!(receive(&self.socket), Ok((READY, _)))
     }
 
     /// Says that the jobs are connected. The socket, which lives as long as the other side's root until all members have met.
-    pub(crate) fn done(self) -> io::Result<TcpStream> {
+    pub fn done(self) -> io::Result<TcpStream> {
         // If it is gone, the hub notices.
         let _ = send(&self.socket, DONE, &[]);
         self.socket.set_read_timeout(None)?;
@@ -147,7 +147,8 @@ impl RemoteCaller {
 
 /// What the side that accepts offers.
 #[derive(Debug)]
-pub(crate) struct RemoteOffer {
+pub struct RemoteOffer {
+    /// What the accepting PEs need in order to connect.
     pub invitation: Invitation,
     socket: TcpStream,
 }
@@ -155,7 +156,7 @@ pub(crate) struct RemoteOffer {
 impl RemoteOffer {
     /// Waits at the port at this address, which has this secret, for an offer to `members` PEs, `independent` of the other side
     /// or not.
-    pub(crate) fn wait(
+    pub fn wait(
         (address, secret): (SocketAddr, &str),
         members: usize,
         independent: bool,
@@ -193,7 +194,7 @@ impl RemoteOffer {
     }
 
     /// Takes the offer up. The socket, which the other side reads as this one's sign of life until all members have met.
-    pub(crate) fn take(self) -> Result<TcpStream, PortError> {
+    pub fn take(self) -> Result<TcpStream, PortError> {
         let sent = send(&self.socket, READY, &[]);
         match sent.and_then(|()| receive(&self.socket)) {
             Ok((DONE, _)) => Ok(self.socket),

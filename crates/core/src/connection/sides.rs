@@ -6,7 +6,7 @@ use crate::memory::IN_GLOBALS;
 
 /// What a PE brings into a connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Role {
+pub struct Role {
     /// 0: its group was there first; 1: it was started for that one, or connected with it.
     pub side: usize,
     /// Its number in its group.
@@ -23,7 +23,7 @@ pub(crate) struct Role {
 
 /// The two sides of a connection, as one PE sees them.
 #[derive(Debug)]
-pub(crate) struct Sides {
+pub struct Sides {
     /// Members of each side.
     pub sizes: [usize; 2],
     /// The side that this PE is of.

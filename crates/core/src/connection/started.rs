@@ -20,7 +20,7 @@ pub(super) fn add(links: impl Iterator<Item = TcpStream>) {
 
 /// Waits until they have ended, and the launcher has heard of it. Those that go on for long after the end of their connection
 /// are left alone.
-pub(crate) fn wait_for_end() {
+pub fn wait_for_end() {
     const LIMIT: Duration = Duration::from_secs(3);
     /// The launcher learns from the kernel as well, and then closes what it has of the process.
     const NOTICE: Duration = Duration::from_millis(50);

@@ -19,12 +19,12 @@ pub(crate) fn end() {
 
 /// Whether they are on, or were before the library was finalised.
 #[inline]
-pub(crate) fn are_on() -> bool {
+pub fn are_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
 /// Whether a call may go without checks and record.
 #[inline(always)] // a comparison in every exported function that has something to check
-pub(crate) fn are_waived() -> bool {
+pub fn are_waived() -> bool {
     WAIVED.load(Ordering::Relaxed)
 }

@@ -29,7 +29,7 @@ use crate::wait::{record, signals};
 
 /// The failure detector of one PE.
 #[derive(Debug)]
-pub(crate) struct FailureDetector {
+pub struct FailureDetector {
     job: &'static Attachment,
     /// Time within which all PEs are to learn of a failure; None: failures are not looked for.
     timeout: Option<Duration>,
@@ -254,7 +254,7 @@ impl FailureDetector {
     }
 
     /// Has all PEs of the job end with `status`: this one has called `shmem_global_exit`.
-    pub(crate) fn end_all(&self, status: u8) {
+    pub fn end_all(&self, status: u8) {
         let Some(internode) = self.internode() else {
             return;
         };

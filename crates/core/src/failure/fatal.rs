@@ -18,7 +18,7 @@ pub(crate) const STATUS: c_int = 1;
 /// Ends the job: prints `ferroshmem: PE 3: <routine>: <message>; called at <place>` unless another PE has
 /// reported already, flushes the program's own output, and exits. `oshrun` ends the others.
 #[cold]
-pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
+pub fn fatal(routine: &str, message: impl Display) -> ! {
     end_job(routine, &message, caller::find)
 }
 
@@ -64,7 +64,7 @@ fn line_of(job: Option<&Attachment>, routine: &str, message: impl Display) -> St
 }
 
 /// Prints a line on a call that is wrong but does no harm.
-pub(crate) fn warn(routine: &str, message: &str) {
+pub fn warn(routine: &str, message: &str) {
     say(&line_of(job::joined(), routine, message));
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn set_debug(on: bool) {
 }
 
 /// Prints a line if `SHMEM_DEBUG` is set.
-pub(crate) fn debug(message: impl FnOnce() -> String) {
+pub fn debug(message: impl FnOnce() -> String) {
     if DEBUG.load(Ordering::Relaxed)
         && let Some(job) = job::joined()
     {

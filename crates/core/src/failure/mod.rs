@@ -3,10 +3,10 @@
 //! ([`fault`]), PEs that fail ([`detector`], [`notice`]), jobs that hang ([`hang`]), and debuggers on any of these ([`debugger`]).
 
 mod caller;
-pub(crate) mod checks;
+pub mod checks;
 pub(crate) mod debugger;
 pub(crate) mod detector;
-pub(crate) mod fatal;
+pub mod fatal;
 pub(crate) mod fault;
 pub(crate) mod hang;
 pub(crate) mod notice;

@@ -40,9 +40,9 @@ use channel::{Channel, Slots};
 use hierarchy::HierarchicalTeam;
 use mailbox::{MailboxChannel, Scope};
 
-pub(crate) use comparison::{CallDiffers, CallSummary};
+pub use comparison::{CallDiffers, CallSummary};
 pub(crate) use epoch::Epoch;
-pub(crate) use member_addresses::MemberAddresses;
+pub use member_addresses::MemberAddresses;
 pub(crate) use ring::ValueOf;
 pub(crate) use traffic::Traffic;
 pub(crate) use words::Words;
@@ -263,7 +263,7 @@ impl<'a> Group<'a> {
     /// Whether these are the members of a connection of which a side has ended: waits for them return at once, so what
     /// other members say of arrays and lengths must not be used.
     #[inline]
-    pub(crate) fn has_failed(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.connection().is_some_and(Connection::has_failed)
     }
 
@@ -480,7 +480,7 @@ impl<'a> Group<'a> {
     }
 
     /// How a wait for another job, which these members are to be connected with, is reported.
-    pub(crate) fn wait_for_another_job(&self) -> WaitReason<'_> {
+    pub fn wait_for_another_job(&self) -> WaitReason<'_> {
         WaitReason {
             members: self.wait_reason().members,
             ..WaitReason::at(WaitKind::Connection, self.name, 0)

@@ -100,7 +100,7 @@ pub(crate) fn start_beside(argument: &str, memory: &File) -> Result<Child, Adopt
 }
 
 /// The `oshrun` that is installed with the library, else the first one in `PATH`, if that is of this library.
-pub(crate) fn find() -> Result<PathBuf, AdoptionError> {
+pub fn find() -> Result<PathBuf, AdoptionError> {
     let beside = library().and_then(|library| {
         let folder = library.parent()?.parent()?;
         Some(folder.join("bin").join(OSHRUN)).filter(|file| file.is_file())

@@ -5,13 +5,14 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::config::{ConfigError, GivenDiffers, GivenSettings};
+use crate::sources;
 
 /// Words of a declaration in shared memory; the first is its length in bytes.
 const WORDS: usize = 176;
 /// Most bytes of a declaration.
 pub const MOST_BYTES: usize = (WORDS - 1) * size_of::<u64>();
 
-/// A build of the library: its version, and digests of the sources of runtime and fabric.
+/// A build of the library: its version, and digests of its sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Build(String);
 
@@ -21,9 +22,8 @@ impl Build {
 
     /// That of this process.
     pub fn of_this_process() -> Self {
-        let (core, fabric) = (env!("FERROSHMEM_SOURCES"), ferroshmem_fabric::SOURCES);
-        let version = env!("CARGO_PKG_VERSION");
-        Self(format!("{version} build {core}-{fabric}"))
+        let digests = sources::digests().join("-");
+        Self(format!("{} build {digests}", env!("CARGO_PKG_VERSION")))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::team::{FIRST_CONNECTION, MAX_CONNECTIONS, Team};
 ///
 /// # Errors
 /// If the other side, which is independent, ends before. On all members.
-pub(crate) fn connect(
+pub fn connect(
     name: &str,
     rt: &Runtime,
     started: &StartedJob,
@@ -40,7 +40,7 @@ pub(crate) fn connect(
 ///
 /// # Errors
 /// If the other side, which is independent, ends before. On all members.
-pub(crate) fn join(
+pub fn join(
     name: &'static str,
     rt: &Runtime,
     invitation: &Invitation,
@@ -121,7 +121,7 @@ pub(super) fn connect_with_parents(name: &str, rt: &Runtime) {
 }
 
 /// Ends a connection, collectively over both sides; false if the other one has failed before.
-pub(crate) fn disconnect(name: &str, rt: &Runtime, group: usize, connection: &Connection) -> bool {
+pub fn disconnect(name: &str, rt: &Runtime, group: usize, connection: &Connection) -> bool {
     rt.quiet_all();
     let round = connection.leave(name);
     let has_ended = connection.wait_for_end(name, round);

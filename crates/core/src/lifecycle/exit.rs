@@ -37,7 +37,7 @@ static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// Arranges that a process which a launcher has started, and which exits with an error before it calls
 /// `shmem_init`, ends the job. Called before `main`.
-pub(crate) fn watch_until_initialised() {
+pub fn watch_until_initialised() {
     static ONCE: Once = Once::new();
     if ferroshmem_bootstrap::is_launched() && config::handover().is_none() {
         STARTED.store(std::process::id(), Ordering::Relaxed);

@@ -65,7 +65,7 @@ fn unrecorded(node: &Node, hooks: &hooks::Hooks) -> Option<Native> {
 }
 
 /// Ends a program that was compiled with `-DSHMEM_NATIVE_ONLY` and cannot run so here.
-pub(crate) fn require_native(node: &Node, name: &str) {
+pub fn require_native(node: &Node, name: &str) {
     if let Some(reason) = native_refusal(node) {
         fatal(name, reason);
     }

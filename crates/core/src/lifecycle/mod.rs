@@ -1,8 +1,8 @@
 //! From `shmem_init` to `shmem_finalize`.
 
-pub(crate) mod connections;
+pub mod connections;
 mod exit;
-pub(crate) mod fast_path;
+pub mod fast_path;
 mod rendezvous;
 mod windows;
 
@@ -15,7 +15,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
-pub(crate) use self::exit::watch_until_initialised;
+pub use self::exit::watch_until_initialised;
 use self::rendezvous::rendezvous;
 use self::windows::map_space;
 use crate::choice::{Collective, CopySizes, Selection};
@@ -53,7 +53,7 @@ use crate::{fork, hooks, info, job, kernel, offload, profiling};
 static SPACE: OnceLock<Space> = OnceLock::new();
 
 /// Initialises the library, or notes one more nested initialisation. Collective.
-pub(crate) fn initialise(name: &str, level: i32) {
+pub fn initialise(name: &str, level: i32) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     if let Some(rt) = runtime::current() {
@@ -306,7 +306,7 @@ fn announce(node: &Node, world: &Team) {
 ///
 /// Once the library is finalised, a further call passes (as in SOS and OSSS; the standard leaves it
 /// open): programs do so on the way out, and nothing is lost by it.
-pub(crate) fn finalise(name: &'static str) {
+pub fn finalise(name: &'static str) {
     if runtime::was_finalised() {
         if checks::are_on() {
             warn(

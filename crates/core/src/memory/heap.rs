@@ -11,7 +11,7 @@ use range_alloc::RangeAllocator;
 
 /// Alignment of every block, which suits any C type and keeps blocks of different PEs'
 /// writers on different cache lines.
-pub(crate) const BLOCK_ALIGN: u64 = 64;
+pub const BLOCK_ALIGN: u64 = 64;
 
 /// The allocator's metadata of the heap, or of a symmetric space; addresses are offsets from the heap's start, in
 /// bytes.

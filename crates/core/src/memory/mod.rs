@@ -4,7 +4,7 @@
 //! `address on PE r = address on me + (r - me) * stride`.
 
 pub(crate) mod globals;
-pub(crate) mod heap;
+pub mod heap;
 mod layout;
 mod memkind;
 mod origin;
@@ -17,7 +17,7 @@ pub(crate) use layout::CANDIDATES as LAYOUTS;
 pub(crate) use memkind::describe as describe_memkinds;
 pub use memkind::{Memkind, MemkindError, MemoryRequest};
 pub(crate) use origin::Origins;
-pub(crate) use space::{IN_GLOBALS, MemoryKind, NOWHERE, Space, SpaceError, show_place};
-pub(crate) use symmetric::{Argument, SymmetricMemory};
-pub(crate) use symmetric_space::SymmetricSpace;
+pub use space::{IN_GLOBALS, MemoryKind, NOWHERE, Space, SpaceError, show_place};
+pub use symmetric::{Argument, SymmetricMemory};
+pub use symmetric_space::SymmetricSpace;
 pub(crate) use windows::MOST_APART;

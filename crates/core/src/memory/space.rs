@@ -86,13 +86,13 @@ pub enum MemoryKind {
 }
 
 /// Added to places in the globals, above any offset.
-pub(crate) const IN_GLOBALS: u64 = 1 << 62;
+pub const IN_GLOBALS: u64 = 1 << 62;
 
 /// The place of what is not symmetric.
-pub(crate) const NOWHERE: u64 = u64::MAX;
+pub const NOWHERE: u64 = u64::MAX;
 
 /// A place ([`Space::place`]), for messages.
-pub(crate) fn show_place(place: u64) -> String {
+pub fn show_place(place: u64) -> String {
     match place {
         NOWHERE => "not symmetric".to_owned(),
         IN_GLOBALS.. => format!("byte {} of the global variables", place - IN_GLOBALS),

@@ -12,7 +12,7 @@ use crate::wait::attend;
 impl Messages {
     /// The team of an id ends, on which all members have synchronised: forgets the messages that were not received. False
     /// if requests are under way.
-    pub(crate) fn leave_team(&self, node: &Node, id: usize) -> bool {
+    pub fn leave_team(&self, node: &Node, id: usize) -> bool {
         let mut state = self.take_all(node);
         // No message of the team comes after.
         let is_of_team = |request: &Request| usize::from(request.team) == id;

@@ -48,7 +48,7 @@ use crate::offload;
 use crate::wait::{WaitReason, signals};
 
 pub(crate) use self::arrivals::ARRIVALS;
-pub(crate) use self::request::{Dead, Party, SENT, take};
+pub use self::request::{Dead, Party, SENT, take};
 
 /// Most bytes of a message on a node whose data are sent without being asked for. From there on, the data are copied in less
 /// time than a receiver's answer takes. Between nodes, all that a record of the fabric has room for goes so.
@@ -63,7 +63,7 @@ const BESIDE: u64 = 64;
 const BATCH: usize = 256;
 
 /// This PE's messages.
-pub(crate) struct Messages {
+pub struct Messages {
     /// This PE's.
     inbox: &'static Inbox,
     block: &'static PeBlock,
@@ -103,7 +103,7 @@ impl Messages {
     }
 
     /// Takes a receive back that no message has matched; false if one has. The handle must be live.
-    pub(crate) fn cancel(&self, node: &Node, handle: u64) -> Option<bool> {
+    pub fn cancel(&self, node: &Node, handle: u64) -> Option<bool> {
         if handle == SENT {
             return Some(false);
         }
@@ -118,7 +118,7 @@ impl Messages {
     }
 
     /// The first message that a pattern takes, if it is there.
-    pub(crate) fn probe(&self, node: &Node, pattern: &Pattern) -> Option<Status> {
+    pub fn probe(&self, node: &Node, pattern: &Pattern) -> Option<Status> {
         remote::poll(node);
         let state = self.enter(node);
         let at = state.matching.find(pattern)?;
@@ -126,13 +126,13 @@ impl Messages {
     }
 
     /// Makes progress, and looks at the requests.
-    pub(crate) fn look<R>(&self, node: &Node, then: &mut dyn FnMut(&mut Requests) -> R) -> R {
+    pub fn look<R>(&self, node: &Node, then: &mut dyn FnMut(&mut Requests) -> R) -> R {
         remote::poll(node);
         then(&mut self.enter(node).requests)
     }
 
     /// Waits until `is_done`, which is asked after each change.
-    pub(crate) fn wait(
+    pub fn wait(
         &self,
         node: &Node,
         reason: &WaitReason<'_>,
@@ -157,12 +157,7 @@ impl Messages {
     }
 
     /// Waits for the first message that a pattern takes.
-    pub(crate) fn await_message(
-        &self,
-        node: &Node,
-        reason: &WaitReason<'_>,
-        pattern: &Pattern,
-    ) -> Status {
+    pub fn await_message(&self, node: &Node, reason: &WaitReason<'_>, pattern: &Pattern) -> Status {
         let mut found = Status::default();
         self.wait_until(node, reason, &mut |state| {
             let at = state.matching.find(pattern);
@@ -175,7 +170,7 @@ impl Messages {
     }
 
     /// What a wait for a request is recorded as. None if it is not live.
-    pub(crate) fn reason<'a>(&self, routine: &'a str, handle: u64) -> Option<WaitReason<'a>> {
+    pub fn reason<'a>(&self, routine: &'a str, handle: u64) -> Option<WaitReason<'a>> {
         let mut state = self.lock();
         let request = state.requests.get(handle)?;
         let (team, peer, tag) = (request.team, request.peer, request.status.tag);
@@ -264,13 +259,7 @@ impl Messages {
 }
 
 /// What a wait for a message is recorded as.
-pub(crate) fn reason(
-    routine: &str,
-    team: u16,
-    peer: i32,
-    is_send: bool,
-    tag: i32,
-) -> WaitReason<'_> {
+pub fn reason(routine: &str, team: u16, peer: i32, is_send: bool, tag: i32) -> WaitReason<'_> {
     WaitReason {
         team: team.into(),
         members: (peer, is_send.into(), 1),

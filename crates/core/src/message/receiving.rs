@@ -16,7 +16,7 @@ impl Messages {
     ///
     /// # Safety
     /// `buffer` is writable for `bytes` bytes until the request is complete.
-    pub(crate) unsafe fn receive(
+    pub unsafe fn receive(
         &self,
         node: &Node,
         pattern: Pattern,
@@ -39,7 +39,7 @@ impl Messages {
     /// # Safety
     /// `buffer` is writable for `bytes` bytes.
     #[inline(always)]
-    pub(crate) unsafe fn receive_now(
+    pub unsafe fn receive_now(
         &self,
         node: &Node,
         routine: &'static str,

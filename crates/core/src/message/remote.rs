@@ -197,7 +197,7 @@ impl Messages {
     }
 
     /// Waits until the PEs of other nodes have got all records.
-    pub(crate) fn drain(&self, node: &Node, routine: &str) {
+    pub fn drain(&self, node: &Node, routine: &str) {
         if let Some(internode) = node.transport.internode() {
             let _wait = Transport::show_wait(routine);
             internode.fabric().quiet(&self.context);

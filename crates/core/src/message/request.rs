@@ -146,7 +146,7 @@ impl Requests {
 
 /// What a send or a receive is of.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Party {
+pub struct Party {
     /// Id of the team.
     pub team: u16,
     /// This PE's number in the team.
@@ -193,10 +193,10 @@ impl Receive {
 
 /// A handle names no request: it has ended, or there never was one.
 #[derive(Debug)]
-pub(crate) struct Dead;
+pub struct Dead;
 
 /// The status of the request of a handle, which ends if it is complete.
-pub(crate) fn take(requests: &mut Requests, handle: u64) -> Result<Option<Status>, Dead> {
+pub fn take(requests: &mut Requests, handle: u64) -> Result<Option<Status>, Dead> {
     if handle == SENT {
         return Ok(Some(Status::default()));
     }

@@ -21,7 +21,7 @@ impl Messages {
     /// # Safety
     /// `buffer` is readable for `bytes` bytes until the request is complete.
     #[inline(always)]
-    pub(crate) unsafe fn send(
+    pub unsafe fn send(
         &self,
         node: &Node,
         party: Party,

@@ -53,7 +53,7 @@ impl Messages {
     /// # Safety
     /// `buffer` is readable for `bytes` bytes.
     #[inline(always)]
-    pub(crate) unsafe fn send_short(
+    pub unsafe fn send_short(
         &self,
         node: &Node,
         pe: i32,
@@ -91,7 +91,7 @@ impl Messages {
     /// # Safety
     /// `buffer` is writable for `bytes` bytes; `status` is null or can be written.
     #[inline(always)]
-    pub(crate) unsafe fn receive_short(
+    pub unsafe fn receive_short(
         &self,
         node: &Node,
         (pe, tag): (i32, i32),

@@ -84,7 +84,7 @@ thread_local! {
 
 /// Whether calls are recorded.
 #[inline]
-pub(crate) fn is_on() -> bool {
+pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
@@ -161,13 +161,13 @@ fn collect_inlined(now: u64) {
 }
 
 /// What was counted of `kind`, inlined operations included.
-pub(crate) fn count(kind: Kind) -> Count {
+pub fn count(kind: Kind) -> Count {
     collect_inlined(clock::now());
     counters::count(kind)
 }
 
 /// The counters begin again at zero.
-pub(crate) fn reset_counters() {
+pub fn reset_counters() {
     collect_inlined(clock::now());
     counters::reset();
 }
@@ -274,7 +274,7 @@ thread_local! {
 }
 
 /// Enters a region that the program names.
-pub(crate) fn enter_region(name: &str, place: Option<&'static Location<'static>>) {
+pub fn enter_region(name: &str, place: Option<&'static Location<'static>>) {
     let Some(recorder) = recorder() else {
         return;
     };
@@ -285,7 +285,7 @@ pub(crate) fn enter_region(name: &str, place: Option<&'static Location<'static>>
 }
 
 /// Leaves the region entered last.
-pub(crate) fn leave_region() {
+pub fn leave_region() {
     let Some(recorder) = recorder() else {
         return;
     };

@@ -23,11 +23,11 @@ use crate::wait::attend;
 
 /// Why a stream cannot be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NoMemory;
+pub struct NoMemory;
 
 impl Streams {
     /// Creates a stream over a team; its handle. Collective.
-    pub(crate) fn create(
+    pub fn create(
         &self,
         node: &'static Node,
         name: &'static str,

@@ -74,7 +74,7 @@ impl State {
     /// The items that can be pulled together: where they are, how many, and their source. They stay until the next call
     /// that pulls.
     #[inline]
-    pub(crate) fn view(&mut self, node: &Node) -> Option<(*const u8, u32, u32)> {
+    pub fn view(&mut self, node: &Node) -> Option<(*const u8, u32, u32)> {
         self.pass();
         if !self.find() && !self.look(node) {
             return None;
@@ -89,7 +89,7 @@ impl State {
     /// # Safety
     /// `item` is writable for an item's bytes.
     #[inline]
-    pub(crate) unsafe fn pull(&mut self, node: &Node, item: *mut u8) -> Option<u32> {
+    pub unsafe fn pull(&mut self, node: &Node, item: *mut u8) -> Option<u32> {
         self.pass();
         if !self.find() && !self.look(node) {
             return None;

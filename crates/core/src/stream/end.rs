@@ -10,12 +10,12 @@ use crate::wait::attend;
 impl State {
     /// Whether this PE has ended the stream.
     #[inline]
-    pub(crate) fn is_ended(&self) -> bool {
+    pub fn is_ended(&self) -> bool {
         self.is_ended
     }
 
     /// This PE pushes no more.
-    pub(crate) fn end(&mut self, node: &Node) {
+    pub fn end(&mut self, node: &Node) {
         self.is_ended = true;
         for link in &mut self.outgoing {
             link.is_ended = true;
@@ -26,7 +26,7 @@ impl State {
 
     /// Whether all members have ended the stream, and this one has pulled all that was pushed to it and brought all that
     /// it had to bring.
-    pub(crate) fn is_done(&mut self, node: &Node) -> bool {
+    pub fn is_done(&mut self, node: &Node) -> bool {
         if self.is_done {
             return true;
         }
@@ -45,7 +45,7 @@ impl State {
     }
 
     /// All members have pulled everything: the stream can be used again.
-    pub(crate) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.uses += 1;
         (self.is_ended, self.is_closed, self.is_done) = (false, false, false);
         self.viewed = 0;

@@ -36,13 +36,13 @@ use crate::node::Node;
 use crate::team::Team;
 use crate::wait::{WaitReason, signals};
 
-pub(crate) use self::options::Options;
+pub use self::options::Options;
 pub use self::shape::LONGEST;
 pub(crate) use self::table::Streams;
 
 /// A stream.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub struct Stream {
     /// Its C handle.
     handle: usize,
     /// Its team's.
@@ -57,7 +57,7 @@ unsafe impl Sync for Stream {}
 unsafe impl Send for Stream {}
 
 /// The one access to a stream's state.
-pub(crate) struct Entered<'a>(&'a Stream);
+pub struct Entered<'a>(&'a Stream);
 
 impl Deref for Entered<'_> {
     type Target = State;
@@ -104,7 +104,7 @@ impl Stream {
 
     /// Waits until no other thread is in the stream.
     #[inline]
-    pub(crate) fn enter(&self, node: &Node, name: &str) -> Entered<'_> {
+    pub fn enter(&self, node: &Node, name: &str) -> Entered<'_> {
         let block = node.job.control.pe_block(node.job.index);
         if block.thread_level.load(Ordering::Relaxed) == THREAD_MULTIPLE {
             while self.is_busy.swap(true, Ordering::Acquire) {
@@ -125,7 +125,7 @@ impl Stream {
     }
 
     /// Waits until an item can be pulled, or none will ever come; whether one can.
-    pub(crate) fn wait(&self, node: &Node, name: &str) -> bool {
+    pub fn wait(&self, node: &Node, name: &str) -> bool {
         let mut state = self.enter(node, name);
         state.flush(node);
         if state.look(node) {
@@ -143,7 +143,7 @@ impl Stream {
     }
 
     /// Ends the stream for this PE if it has not, and passes all that comes until nothing will. All members call this.
-    pub(crate) fn finish(&self, node: &Node, name: &str) {
+    pub fn finish(&self, node: &Node, name: &str) {
         let mut state = self.enter(node, name);
         if !state.is_ended {
             state.end(node);

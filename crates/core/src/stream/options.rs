@@ -8,7 +8,7 @@ const PAGE: usize = 4096;
 
 /// What a stream is created with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Options {
+pub struct Options {
     /// Bytes of an item.
     pub item: usize,
     /// Whether items are sent at once.

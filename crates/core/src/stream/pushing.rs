@@ -16,7 +16,7 @@ impl State {
     /// # Safety
     /// `items` is readable for the bytes of `n` items.
     #[inline]
-    pub(crate) unsafe fn push_many(
+    pub unsafe fn push_many(
         &mut self,
         node: &Node,
         name: &str,
@@ -117,7 +117,7 @@ impl State {
     }
 
     /// Sends all that was pushed.
-    pub(crate) fn flush(&mut self, node: &Node) {
+    pub fn flush(&mut self, node: &Node) {
         self.publish_all();
         for link in &mut self.outgoing {
             link.is_flushed = link.is_pending();

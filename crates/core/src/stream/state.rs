@@ -21,7 +21,7 @@ const OFFER: u32 = 8;
 
 /// What a stream's guard guards.
 #[derive(Debug)]
-pub(crate) struct State {
+pub struct State {
     pub(super) options: Options,
     /// This PE's numbers in the team and on the node.
     pub(super) me: (u32, usize),
@@ -57,7 +57,7 @@ impl State {
     }
 
     /// Counts a call that has moved nothing; whether its thread is to offer its core.
-    pub(crate) fn has_been_in_vain(&mut self) -> bool {
+    pub fn has_been_in_vain(&mut self) -> bool {
         self.vain = self.vain.wrapping_add(1);
         POLICY.oversubscribed() || self.spans_nodes() && self.vain.is_multiple_of(OFFER)
     }

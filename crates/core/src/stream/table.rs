@@ -11,7 +11,7 @@ use crate::wait::attend;
 
 /// The streams of this PE.
 #[derive(Debug, Default)]
-pub(crate) struct Streams {
+pub struct Streams {
     pub(super) table: Table<Stream>,
     pub(super) generation: AtomicUsize,
 }
@@ -19,14 +19,14 @@ pub(crate) struct Streams {
 impl Streams {
     /// The stream of a handle; another one ends the job.
     #[inline]
-    pub(crate) fn find(&self, name: &str, handle: usize) -> &Stream {
+    pub fn find(&self, name: &str, handle: usize) -> &Stream {
         let index = (handle & 0xffff_ffff).wrapping_sub(1);
         let stream = self.table.get(index).filter(|s| s.handle == handle);
         stream.unwrap_or_else(|| not_live(name, handle))
     }
 
     /// Ends a stream that no member uses any more.
-    pub(crate) fn remove(&self, node: &Node, stream: &Stream) {
+    pub fn remove(&self, node: &Node, stream: &Stream) {
         let index = (stream.handle & 0xffff_ffff) - 1;
         let Some(stream) = self.table.remove(index) else {
             return;

@@ -5,7 +5,7 @@ mod node_groups;
 mod ring_position;
 mod sockets;
 
-pub(crate) use members::Members;
+pub use members::Members;
 pub(crate) use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
 pub(crate) use ring_position::RingPosition;
 pub(crate) use sockets::{LocalMembers, Localities, Sockets};
@@ -60,7 +60,7 @@ pub struct Team {
     /// Which algorithms its collectives use.
     pub decisions: DecisionTable,
     /// The connection whose members it consists of, if it is such a team.
-    pub(crate) connection: Option<Arc<Connection>>,
+    pub connection: Option<Arc<Connection>>,
     /// The memory with the team's slots, and which slots of that they are.
     slots: (Control, usize),
     generation: u32,

@@ -239,7 +239,7 @@ impl<T: Atomic> Operation<T> {
 
 /// The symmetric variable that an atomic operation is on: the argument's name in the prototype, and its
 /// address.
-pub(crate) type Variable<'a, T> = (&'a str, *const T);
+pub type Variable<'a, T> = (&'a str, *const T);
 
 impl Transport {
     /// An operation with a result; `local` does it by CPU.

@@ -240,7 +240,7 @@ pub(crate) fn share_symmetric(
 }
 
 /// What the user asks of the fabric.
-pub(crate) fn fabric_config(settings: &FabricSettings) -> Config {
+pub fn fabric_config(settings: &FabricSettings) -> Config {
     Config {
         provider: settings.provider.clone(),
         interface: settings.interface.clone(),

@@ -5,9 +5,9 @@
 //! operation is a copy or a CPU atomic, or *remote*, so that the operation travels over the fabric.
 //! [`Transport::locate`] makes that decision and resolves the address, once.
 
-pub(crate) mod atomic;
+pub mod atomic;
 pub(crate) mod discovery;
-pub(crate) mod internode;
+pub mod internode;
 mod mailbox;
 pub(crate) mod rma;
 
@@ -36,7 +36,7 @@ pub struct Transport {
     pub memory: SymmetricMemory,
     internode: Option<&'static Internode>,
     /// PEs of other jobs that this PE reaches.
-    pub(crate) connections: Connections,
+    pub connections: Connections,
     /// Operations of the default context to other nodes.
     pub default_context: Context,
 }
@@ -326,7 +326,7 @@ impl Transport {
     }
 
     /// Completes the operations of a context.
-    pub(crate) fn quiet(&self, context: &Context) {
+    pub fn quiet(&self, context: &Context) {
         Self::complete_copies(context);
         if let Some(internode) = self.internode {
             internode.fabric().quiet(context);
@@ -336,7 +336,7 @@ impl Transport {
 
     /// Completes the copies of a context that go on after their calls.
     #[inline]
-    pub(crate) fn complete_copies(context: &Context) {
+    pub fn complete_copies(context: &Context) {
         if offload::has_pending() {
             offload::complete(&Owner {
                 context: ptr::from_ref(context).addr(),
@@ -346,12 +346,12 @@ impl Transport {
     }
 
     /// Completes those of the call's context to or from its PE.
-    pub(crate) fn complete_copies_with(call: &Call<'_>) {
+    pub fn complete_copies_with(call: &Call<'_>) {
         offload::complete(&call.owner());
     }
 
     /// Whether PEs of other nodes access this PE's memory.
-    pub(crate) fn has_remote(&self) -> bool {
+    pub fn has_remote(&self) -> bool {
         self.internode.is_some() || self.connections.has_remote()
     }
 

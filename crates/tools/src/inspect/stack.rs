@@ -365,8 +365,9 @@ fn is_library_file(name: &str) -> bool {
 impl Line {
     /// Whether it is of this library, where that is linked into the program.
     fn is_of_library(&self) -> bool {
-        const CRATES: [&str; 6] = [
+        const CRATES: [&str; 7] = [
             "ferroshmem::",
+            "ferroshmem_api::",
             "ferroshmem_core::",
             "ferroshmem_sys::",
             "ferroshmem_platform::",

@@ -76,7 +76,8 @@ impl Call {
 
 /// Why a kernel cannot be called.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CallError {
+#[allow(missing_docs, reason = "the messages say what they are")]
+pub enum CallError {
     /// The call names no kernel.
     #[error("name is a null pointer: give the name of a kernel")]
     NoName,
@@ -135,7 +136,7 @@ fn describe((kind, size): (Kind, usize)) -> String {
 
 /// The calls of this PE.
 #[derive(Debug, Default)]
-pub(crate) struct Caller {
+pub struct Caller {
     /// How many messages all callers have made.
     made: u64,
     /// On the first member: what it has sent.
@@ -182,7 +183,7 @@ impl Caller {
     ///
     /// # Safety
     /// The calls are valid.
-    pub(crate) unsafe fn call(
+    pub unsafe fn call(
         &mut self,
         connection: &Connection,
         name: &str,
@@ -217,7 +218,7 @@ impl Caller {
     }
 
     /// How many messages the other side has finished.
-    pub(crate) fn finished(&self, lines: &CallLines) -> u64 {
+    pub fn finished(&self, lines: &CallLines) -> u64 {
         let seen = flag::value(&lines.finished.count);
         // Fewer than 2^30 are under way, on this PE or on one that is ahead.
         let ahead = (seen.wrapping_sub(self.made as u32) << 1) as i32 >> 1;
@@ -226,7 +227,7 @@ impl Caller {
 }
 
 /// Waits until the other side has finished a message; false if it has failed before.
-pub(crate) fn wait(connection: &Connection, name: &str, message: u64) -> bool {
+pub fn wait(connection: &Connection, name: &str, message: u64) -> bool {
     let word = &connection.call_lines().finished.count;
     flag::wait_for_at_least(word, message as u32 & flag::VALUE, || {
         Waiter::new(connection.wait_reason(name))

@@ -18,11 +18,11 @@
 //!
 //! Between nodes, messages are copied to each member ([`remote`]).
 
-pub(crate) mod caller;
+pub mod caller;
 mod message;
 mod registry;
 pub(crate) mod remote;
-pub(crate) mod server;
+pub mod server;
 
 use std::fs::File;
 use std::io;
@@ -32,7 +32,7 @@ use std::ptr::NonNull;
 use crate::platform::mapping::{self, MapAddress};
 
 pub use registry::{Kernel, Parameter, Run, register};
-pub(crate) use registry::{PublishError, TABLE, described, kinds, publish, write};
+pub use registry::{PublishError, TABLE, described, kinds, publish, write};
 
 /// Bytes of the smallest chunk, as a power of two.
 const MIN_CHUNK: u32 = 14;

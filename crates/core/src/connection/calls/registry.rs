@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::platform::mapping;
 
 /// Bytes for the kernels of a member in the connection's file, of which those that are written have memory.
-pub(crate) const TABLE: u64 = 1 << 20;
+pub const TABLE: u64 = 1 << 20;
 
 /// What a parameter of a kernel is, or an argument of a call. Sizes and kinds of the two must be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ const INTEGERS: std::ops::RangeInclusive<c_int> = 1..=4;
 pub(super) const NESTED: c_int = 100;
 
 /// `__builtin_classify_type`, and what `shmem/kernels.h` adds to it.
-pub(crate) mod kinds {
+pub mod kinds {
     use std::ffi::c_int;
 
     /// An integer.
@@ -201,7 +201,7 @@ pub(super) fn list(all: &[Signature]) -> String {
 
 /// Why the kernels cannot be published.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum PublishError {
+pub enum PublishError {
     /// Two have one name.
     #[error("the program has two kernels \"{0}\": give one of them another name")]
     Twice(String),
@@ -220,7 +220,7 @@ pub(crate) enum PublishError {
 ///
 /// # Errors
 /// If two have one name, or they cannot be written.
-pub(crate) fn publish(file: &File, offset: u64) -> Result<(), PublishError> {
+pub fn publish(file: &File, offset: u64) -> Result<(), PublishError> {
     Ok(write(file, &described()?, offset)?)
 }
 
@@ -228,7 +228,7 @@ pub(crate) fn publish(file: &File, offset: u64) -> Result<(), PublishError> {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(crate) fn write(file: &File, described: &[u8], offset: u64) -> io::Result<()> {
+pub fn write(file: &File, described: &[u8], offset: u64) -> io::Result<()> {
     if described.is_empty() {
         return Ok(());
     }
@@ -239,7 +239,7 @@ pub(crate) fn write(file: &File, described: &[u8], offset: u64) -> io::Result<()
 ///
 /// # Errors
 /// If two have one name, or they are too many.
-pub(crate) fn described() -> Result<Vec<u8>, PublishError> {
+pub fn described() -> Result<Vec<u8>, PublishError> {
     let all = own();
     if let Some(pair) = all.windows(2).find(|pair| pair[0].name == pair[1].name) {
         let name = String::from_utf8_lossy(&pair[0].name);

@@ -20,7 +20,7 @@ use crate::wait::{Waiter, flag};
 
 /// What a PE has run of the messages to its side.
 #[derive(Debug, Default)]
-pub(crate) struct Served {
+pub struct Served {
     /// Messages taken.
     taken: AtomicU32,
     /// The last one was taken.
@@ -56,7 +56,7 @@ struct Known {
 }
 
 /// Runs kernels until no call follows. The number of calls; None if the callers have failed.
-pub(crate) fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> Option<u64> {
+pub fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> Option<u64> {
     if let Some(kernel) = running() {
         fatal(
             name,

@@ -1,6 +1,6 @@
 //! Symmetric memory of a measuring job.
 
-use ferroshmem_core::api::{memory, setup};
+use ferroshmem_api::{memory, setup};
 
 use super::NAME;
 

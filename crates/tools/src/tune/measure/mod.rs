@@ -10,7 +10,7 @@ mod trial;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use ferroshmem_core::api::setup;
+use ferroshmem_api::setup;
 
 use super::schedule::Depth;
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use ferroshmem_core::api::ops::Sum;
-use ferroshmem_core::api::{collective, setup};
+use ferroshmem_api::ops::Sum;
+use ferroshmem_api::{collective, setup};
 use ferroshmem_core::kernel::{self, Reduce};
 
 use super::buffer::Buffer;

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::api::constants::TEAM_WORLD;
-use ferroshmem_core::api::ops::Sum;
-use ferroshmem_core::api::{collective, setup};
+use ferroshmem_api::constants::TEAM_WORLD;
+use ferroshmem_api::ops::Sum;
+use ferroshmem_api::{collective, setup};
 use ferroshmem_core::choice::{Choice, Collective, overriding};
 
 use super::buffer::Buffer;

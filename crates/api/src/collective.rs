@@ -1,0 +1,268 @@
+//! Team collectives (standard, "Collective Routines"). All return 0, or -1 for
+//! `SHMEM_TEAM_INVALID`, or for the team of a group that has failed.
+
+use std::ffi::{c_int, c_void};
+
+use super::on_group::{OnGroup, Same, check_same};
+use super::{Reduce, ops::Sum};
+use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::group::Group;
+use ferroshmem_core::kernel::Operator;
+use ferroshmem_core::runtime;
+
+const DONE: c_int = 0;
+const INVALID: c_int = -1;
+
+/// Runs `body` as a collective of the team, after checking that all members call it with
+/// the same `arguments` and arrays.
+#[inline]
+fn on_team<const N: usize>(
+    name: &'static str,
+    team: usize,
+    arguments: [Same; N],
+    body: impl FnOnce(&OnGroup<'_>),
+) -> c_int {
+    let rt = runtime::get(name);
+    let Some(team) = rt.teams.find(name, team) else {
+        if rt.node.settings.check {
+            fatal(
+                name,
+                "the team is SHMEM_TEAM_INVALID: check the result of the split",
+            );
+        }
+        return INVALID;
+    };
+    let group = Group::of_team(&rt.node, name, team);
+    if group.has_failed() {
+        return INVALID;
+    }
+    check_same(&rt.node, &group, &arguments);
+    body(&OnGroup {
+        node: &rt.node,
+        group: &group,
+    });
+    if group.has_failed() { INVALID } else { DONE }
+}
+
+/// Copies the root's `source` to every member's `dest`.
+///
+/// # Safety
+/// For this and all functions below: `dest` and `source` are symmetric, valid for the
+/// lengths that the standard demands.
+pub unsafe fn broadcast(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    root: c_int,
+) -> c_int {
+    let same = [
+        Same::Number("PE_root", root as u64),
+        Same::Number("the length in bytes", bytes as u64),
+        Same::Array("dest", dest, bytes),
+        Same::Array("source", source, bytes),
+    ];
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, same, |call| unsafe {
+        call.broadcast(dest.cast(), source.cast(), bytes, root, true);
+    })
+}
+
+/// Gathers all sources, which may differ in length, on every member.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn collect(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+) -> c_int {
+    let same = [Same::Array("dest", dest, 1)];
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, same, |call| unsafe {
+        call.collect(dest.cast(), source.cast(), bytes);
+    })
+}
+
+/// Gathers all sources, of one length, on every member.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn fcollect(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+) -> c_int {
+    let same = [
+        Same::Number("the length in bytes", bytes as u64),
+        Same::Array("dest", dest, bytes),
+        Same::Array("source", source, bytes),
+    ];
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, same, |call| unsafe {
+        call.fcollect(dest.cast(), source.cast(), bytes);
+    })
+}
+
+/// Exchanges blocks of `bytes` bytes between all members.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn alltoall(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+) -> c_int {
+    let same = [
+        Same::Number("the length in bytes", bytes as u64),
+        Same::Array("dest", dest, bytes),
+        Same::Array("source", source, bytes),
+    ];
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, same, |call| unsafe {
+        call.alltoall(dest.cast(), source.cast(), bytes);
+    })
+}
+
+/// Exchanges blocks of `nelems` elements that are `dst` and `sst` elements apart.
+///
+/// # Safety
+/// As [`broadcast`].
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn alltoalls(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    dst: isize,
+    sst: isize,
+    nelems: usize,
+    elem: usize,
+) -> c_int {
+    let same = [
+        Same::Number("nelems", nelems as u64),
+        Same::Number("dst", dst as u64),
+        Same::Number("sst", sst as u64),
+        Same::Array("dest", dest, nelems),
+        Same::Array("source", source, nelems),
+    ];
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, same, |call| unsafe {
+        call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem);
+    })
+}
+
+/// Reduces element by element over all members, with the result on every member.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn reduce<T: Reduce<Op>, Op>(
+    name: &'static str,
+    team: usize,
+    dest: *mut T,
+    source: *const T,
+    nreduce: usize,
+) -> c_int {
+    let op = Operator::of::<T, Op>();
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    unsafe { reduce_by(name, team, dest.cast(), source.cast(), nreduce, op) }
+}
+
+/// [`reduce`], compiled once for all types and operators.
+unsafe fn reduce_by(
+    name: &'static str,
+    team: usize,
+    dest: *mut u8,
+    source: *const u8,
+    nreduce: usize,
+    op: &'static Operator,
+) -> c_int {
+    let same = [
+        Same::Number("nreduce", nreduce as u64),
+        Same::Array("dest", dest.cast(), nreduce),
+        Same::Array("source", source.cast(), nreduce),
+    ];
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, same, |call| unsafe {
+        call.reduce(dest, source, nreduce, op);
+    })
+}
+
+/// Prefix sums over the members.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn scan<T: Reduce<Sum>>(
+    name: &'static str,
+    team: usize,
+    dest: *mut T,
+    source: *const T,
+    nelems: usize,
+    inclusive: bool,
+) -> c_int {
+    let op = Operator::of::<T, Sum>();
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    unsafe {
+        scan_by(
+            name,
+            team,
+            dest.cast(),
+            source.cast(),
+            nelems,
+            op,
+            inclusive,
+        )
+    }
+}
+
+/// [`scan`], compiled once for all types.
+unsafe fn scan_by(
+    name: &'static str,
+    team: usize,
+    dest: *mut u8,
+    source: *const u8,
+    nelems: usize,
+    op: &'static Operator,
+    inclusive: bool,
+) -> c_int {
+    let same = [
+        Same::Number("nelems", nelems as u64),
+        Same::Array("dest", dest.cast(), nelems),
+        Same::Array("source", source.cast(), nelems),
+    ];
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, same, |call| unsafe {
+        call.scan(dest, source, nelems, op, inclusive);
+    })
+}
+
+/// Synchronises a team.
+///
+/// # Safety
+/// None needed; unsafe as its siblings are.
+pub unsafe fn sync(name: &'static str, team: usize) -> c_int {
+    on_team(name, team, [], |call| call.group.sync())
+}
+
+/// Completes this PE's puts and synchronises all PEs.
+#[inline]
+pub fn barrier_all(name: &'static str) {
+    runtime::get(name).node.transport.quiet_default();
+    sync_all(name);
+}
+
+/// Synchronises all PEs.
+#[inline]
+pub fn sync_all(name: &'static str) {
+    let rt = runtime::get(name);
+    let group = Group::of_team(&rt.node, name, rt.teams.world());
+    group.check_agreement(&rt.node, &[]);
+    group.sync();
+}

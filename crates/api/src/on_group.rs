@@ -1,0 +1,234 @@
+//! A collective call on a group, team or active set: from addresses to addresses.
+
+use std::ffi::{c_int, c_void};
+
+use super::check::{self, Check, Extent};
+use ferroshmem_core::collective::alltoall::Strides;
+use ferroshmem_core::collective::{alltoall, broadcast, collect, internode, reduce, scan};
+use ferroshmem_core::failure::fatal::fatal;
+pub(crate) use ferroshmem_core::group::{Group, MemberAddresses};
+use ferroshmem_core::kernel::Operator;
+use ferroshmem_core::node::Node;
+
+/// An argument that all members must give alike.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Same {
+    /// Name and value.
+    Number(&'static str, u64),
+    /// Name, address and number of elements; nothing is compared if there are none.
+    Array(&'static str, *const c_void, usize),
+}
+
+/// With `SHMEM_CHECK=1`: all members call this routine with the same arguments.
+#[inline]
+pub(crate) fn check_same(node: &Node, group: &Group<'_>, arguments: &[Same]) {
+    if node.settings.check {
+        compare(node, group, arguments);
+    }
+}
+
+/// Globals are at other addresses on other PEs, so what is compared is the place of an array in the heap
+/// or the globals.
+#[cold]
+#[inline(never)]
+fn compare(node: &Node, group: &Group<'_>, arguments: &[Same]) {
+    let space = node.transport.memory.space;
+    let value = |argument: &Same| match *argument {
+        Same::Number(name, value) => (name, value),
+        Same::Array(name, _, 0) => (name, 0),
+        Same::Array(name, addr, _) => (name, space.place(addr.addr())),
+    };
+    let values: Vec<_> = arguments.iter().map(value).collect();
+    group.check_agreement(node, &values);
+}
+
+/// A call under way. The safety of its methods is that of the C routines: `dest` and `source`
+/// are symmetric and valid for the lengths that the standard demands.
+pub(crate) struct OnGroup<'a> {
+    pub node: &'a Node,
+    pub group: &'a Group<'a>,
+}
+
+impl<'a> OnGroup<'a> {
+    fn dest(&self, dest: *mut u8, bytes: usize) -> MemberAddresses<'a, u8> {
+        self.addresses("dest", dest, bytes)
+    }
+
+    fn source(&self, source: *const u8, bytes: usize) -> MemberAddresses<'a, u8> {
+        self.addresses("source", source, bytes)
+    }
+
+    /// Where the members' copies of the `bytes` at `addr` are. Of no bytes the address is not looked at.
+    fn addresses(&self, argument: &str, addr: *const u8, bytes: usize) -> MemberAddresses<'a, u8> {
+        if bytes == 0 {
+            return MemberAddresses::at_stride(addr.cast_mut(), 0, self.group.me);
+        }
+        let memory = &self.node.transport.memory;
+        MemberAddresses::resolve(memory, self.group, argument, addr, bytes)
+    }
+
+    /// The same call where the members are not in one node group. Out of line of calls whose members
+    /// are: it needs much of the stack.
+    #[cold]
+    #[inline(never)]
+    fn internode(&self, body: impl FnOnce(&internode::InternodeCall<'_>)) {
+        body(&internode::InternodeCall {
+            node: self.node,
+            group: self.group,
+            subgroups: self.group.subgroups(),
+        });
+    }
+
+    /// With `SHMEM_CHECK=1`: the arrays of a collect, of which only now `total`, the bytes of all
+    /// sources, is known.
+    fn check_collect(&self, dest: *mut u8, total: usize, source: *const u8, bytes: usize) {
+        if check::is_due()
+            && total > 0
+            && let Some(call) = Check::of(self.group.name)
+        {
+            let (to, from) = (Extent::of(total), Extent::of(bytes));
+            call.symmetric("dest", dest.cast(), to, 1);
+            call.apart(dest.cast(), to, source.cast(), from, false);
+        }
+    }
+
+    pub(crate) unsafe fn broadcast(
+        &self,
+        dest: *mut u8,
+        source: *const u8,
+        bytes: usize,
+        root: c_int,
+        to_root: bool,
+    ) {
+        let root = match usize::try_from(root) {
+            Ok(root) if root < self.group.size => root,
+            _ => fatal(
+                self.group.name,
+                format_args!(
+                    "PE_root = {root} is out of range: give 0 to {}",
+                    self.group.size - 1
+                ),
+            ),
+        };
+        if !self.group.is_local() {
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            return self.internode(|call| unsafe {
+                internode::broadcast(call, dest, source, bytes, root, to_root);
+            });
+        }
+        let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+        unsafe { broadcast::broadcast(self.group, dest, source, bytes, root, to_root) };
+    }
+
+    pub(crate) unsafe fn collect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
+        if !self.group.is_local() {
+            let check = |total| self.check_collect(dest, total, source, bytes);
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            return self
+                .internode(|call| unsafe { internode::collect(call, dest, source, bytes, check) });
+        }
+        let addresses = |total| {
+            self.check_collect(dest, total, source, bytes);
+            (self.dest(dest, total), self.source(source, bytes))
+        };
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+        unsafe { collect::collect(self.group, source, bytes, addresses) };
+    }
+
+    pub(crate) unsafe fn fcollect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
+        if !self.group.is_local() {
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            return self
+                .internode(|call| unsafe { internode::fcollect(call, dest, source, bytes) });
+        }
+        let total = bytes * self.group.size;
+        let (dest, source) = (self.dest(dest, total), self.source(source, bytes));
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+        unsafe { collect::fcollect(self.group, dest, source, bytes) };
+    }
+
+    pub(crate) unsafe fn alltoall(&self, dest: *mut u8, source: *const u8, bytes: usize) {
+        if !self.group.is_local() {
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            return self
+                .internode(|call| unsafe { internode::alltoall(call, dest, source, bytes) });
+        }
+        let total = bytes * self.group.size;
+        let (dest, source) = (self.dest(dest, total), self.source(source, total));
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+        unsafe { alltoall::alltoall(self.group, dest, source, bytes) };
+    }
+
+    pub(crate) unsafe fn alltoalls(
+        &self,
+        dest: *mut u8,
+        source: *const u8,
+        dst: isize,
+        sst: isize,
+        n: usize,
+        elem: usize,
+    ) {
+        let strides = match (usize::try_from(dst), usize::try_from(sst)) {
+            (Ok(dest @ 1..), Ok(source @ 1..)) => Strides { dest, source, elem },
+            _ => fatal(
+                self.group.name,
+                format_args!(
+                    "strides dst = {dst} and sst = {sst} must be positive: give 1 or more"
+                ),
+            ),
+        };
+        let all = n * self.group.size;
+        let extent = |stride: usize| match all {
+            0 => 0,
+            _ => ((all - 1) * stride + 1) * elem,
+        };
+        let (to, from) = (extent(strides.dest), extent(strides.source));
+        if !self.group.is_local() {
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            return self
+                .internode(|call| unsafe { internode::alltoalls(call, dest, source, strides, n) });
+        }
+        let (dest, source) = (self.dest(dest, to), self.source(source, from));
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+        unsafe { alltoall::alltoalls(self.group, dest, source, strides, n) };
+    }
+
+    /// Elements are of the operator's type, as in [`scan`](Self::scan).
+    pub(crate) unsafe fn reduce(
+        &self,
+        dest: *mut u8,
+        source: *const u8,
+        n: usize,
+        op: &'static Operator,
+    ) {
+        if !self.group.is_local() {
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            return self.internode(|call| unsafe { internode::reduce(call, dest, source, n, op) });
+        }
+        let bytes = n * op.size;
+        let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+        unsafe { reduce::reduce(self.group, dest, source, n, op) };
+    }
+
+    pub(crate) unsafe fn scan(
+        &self,
+        dest: *mut u8,
+        source: *const u8,
+        n: usize,
+        op: &'static Operator,
+        inclusive: bool,
+    ) {
+        if !self.group.is_local() {
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            return self.internode(|call| unsafe {
+                internode::scan(call, dest, source, n, op, inclusive);
+            });
+        }
+        let bytes = n * op.size;
+        let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+        unsafe { scan::scan(self.group, dest, source, n, op, inclusive) };
+    }
+}
