@@ -139,7 +139,7 @@ fn page_tables_grow_by_two_pages_for_each_window() {
         assert!(heaps.max(globals) <= most(2), "{heaps} and {globals} KiB");
     }
     // Where the kernel can, a window of huge pages needs one page less.
-    let can = ferroshmem_core::platform::mapping::can_collapse();
+    let can = ferroshmem_platform::mapping::can_collapse();
     for [heaps, globals] in growths("SHMEM_HUGE_PAGES", "1") {
         assert!(heaps <= most(if can { 1 } else { 2 }), "{heaps} KiB");
         assert!(globals <= most(2), "{globals} KiB");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use ferroshmem_core::config;
-use ferroshmem_core::platform::{Conditions, Disturbance, Reading};
+use ferroshmem_platform::{Conditions, Disturbance, Reading};
 
 use crate::build::Builder;
 use crate::implementation::{Implementation, Launch};

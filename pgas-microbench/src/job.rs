@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use ferroshmem_core::platform::child::end_with_parent;
+use ferroshmem_platform::child::end_with_parent;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tempfile::NamedTempFile;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread::{self, available_parallelism};
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::platform::Processor;
+use ferroshmem_platform::Processor;
 
 /// Cores that this process may use.
 pub fn cores() -> u32 {

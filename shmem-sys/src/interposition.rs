@@ -8,7 +8,7 @@
 use std::ffi::{CStr, c_char};
 use std::ops::ControlFlow;
 
-use ferroshmem_core::platform::loaded::find_loaded;
+use ferroshmem_platform::loaded::find_loaded;
 
 /// One function that callers inline: the address that a call of its name reaches as far as the linker
 /// knows, and that of the library's own function.

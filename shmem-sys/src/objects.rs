@@ -8,7 +8,7 @@ use std::path::Path;
 use std::slice;
 
 use ferroshmem_core::info;
-use ferroshmem_core::platform::loaded::find_loaded;
+use ferroshmem_platform::loaded::find_loaded;
 
 use crate::generated::constants::NEEDS;
 

@@ -9,6 +9,50 @@ type Names = Vec<String>;
 /// The cycles of a crate's files, each sorted; the paths of `sources` have `src/` before the
 /// names of modules.
 pub(crate) fn cycles(sources: &[Source]) -> Vec<Vec<&str>> {
+    let mut cycles: Vec<Vec<&str>> = components(&imports(sources))
+        .into_iter()
+        .filter(|component| component.len() > 1)
+        .map(|component| {
+            component
+                .iter()
+                .map(|f| sources[*f].path.as_str())
+                .collect()
+        })
+        .collect();
+    for cycle in &mut cycles {
+        cycle.sort_unstable();
+    }
+    cycles.sort_unstable();
+    cycles
+}
+
+/// How many folders (and files beside them) just below a crate's `src` are in its largest cycle; 1 if there is none.
+pub(crate) fn largest_cycle_of_folders(sources: &[Source]) -> usize {
+    let folder = |file: usize| {
+        let (_, below) = sources[file].path.rsplit_once("src/")?;
+        let first = below.split('/').next()?;
+        let first = first.strip_suffix(".rs").unwrap_or(first);
+        (!matches!(first, "lib" | "main" | "bin")).then_some(first)
+    };
+    let names: BTreeSet<&str> = (0..sources.len()).filter_map(folder).collect();
+    let names = Vec::from_iter(names);
+    let mut edges = vec![BTreeSet::new(); names.len()];
+    let number = |file| folder(file).and_then(|name| names.binary_search(&name).ok());
+    for (from, imported) in imports(sources).iter().enumerate() {
+        for to in imported {
+            if let (Some(from), Some(to)) = (number(from), number(*to))
+                && from != to
+            {
+                edges[from].insert(to);
+            }
+        }
+    }
+    let largest = components(&edges).iter().map(Vec::len).max();
+    largest.unwrap_or_default()
+}
+
+/// The files that each file imports from.
+fn imports(sources: &[Source]) -> Vec<BTreeSet<usize>> {
     let modules: BTreeMap<Names, usize> = sources
         .iter()
         .enumerate()
@@ -36,21 +80,7 @@ pub(crate) fn cycles(sources: &[Source]) -> Vec<Vec<&str>> {
             }
         }
     }
-    let mut cycles: Vec<Vec<&str>> = components(&edges)
-        .into_iter()
-        .filter(|component| component.len() > 1)
-        .map(|component| {
-            component
-                .iter()
-                .map(|f| sources[*f].path.as_str())
-                .collect()
-        })
-        .collect();
-    for cycle in &mut cycles {
-        cycle.sort_unstable();
-    }
-    cycles.sort_unstable();
-    cycles
+    edges
 }
 
 /// The module of a file: `src/a/b.rs` and `src/a/b/mod.rs` are `a::b`; programs have none.

@@ -5,9 +5,11 @@ use super::source::Source;
 /// What is delivered to users.
 pub(crate) const FOLDERS: &[&str] = &[
     "src",
+    "crates/api/src",
     "crates/core/src",
     "crates/fabric/src",
     "crates/bootstrap/src",
+    "crates/platform/src",
     "crates/tools/src",
     "shmem-sys/src",
     "libshmem/src",

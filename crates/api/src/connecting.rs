@@ -255,7 +255,7 @@ mod tests {
     use ferroshmem_core::config::HeapSettings;
     use ferroshmem_core::job::control::Control;
     use ferroshmem_core::job::plan::Plan;
-    use ferroshmem_core::platform::Machine;
+    use ferroshmem_platform::Machine;
 
     #[test]
     fn numbers_leave_out_the_elements_of_the_job() {

@@ -18,10 +18,10 @@ use ferroshmem_core::failure::fatal::{debug, fatal, warn};
 use ferroshmem_core::group::Group;
 use ferroshmem_core::memory::heap::Heap;
 pub use ferroshmem_core::memory::{Memkind, MemkindError, MemoryRequest, SymmetricSpace};
-use ferroshmem_core::platform::machine::page_size;
-use ferroshmem_core::platform::mapping::HUGE_PAGE;
 use ferroshmem_core::runtime::{self, Runtime};
 use ferroshmem_core::team::Team;
+use ferroshmem_platform::machine::page_size;
+use ferroshmem_platform::mapping::HUGE_PAGE;
 
 /// `shmemx_space_config_t`.
 #[derive(Debug, Clone, Copy)]

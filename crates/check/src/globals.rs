@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ferroshmem_core::platform::object::{Object, program};
+use ferroshmem_platform::object::{Object, program};
 use object::{Object as _, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
 
 /// The variables.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ferroshmem_core::platform::mapping::{MapAddress, map_shared};
+use ferroshmem_platform::mapping::{MapAddress, map_shared};
 
 use crate::finding::Finding;
 use crate::layout::{self, FINDINGS, MAGIC, WORD, finding, header};
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::finding::{Kind, Place};
     use crate::layout::mode;
-    use ferroshmem_core::platform::mapping::memory_file;
+    use ferroshmem_platform::mapping::memory_file;
 
     fn shared() -> Shared {
         Shared::create(&memory_file(0).unwrap(), mode::MEMORY, 4).unwrap()

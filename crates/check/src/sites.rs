@@ -1,6 +1,6 @@
 //! The sites of the shared file: a routine and the place that calls it; and the files of code that they are in.
 
-use ferroshmem_core::platform::object::Object;
+use ferroshmem_platform::object::Object;
 
 use crate::layout::{OBJECTS, SITES, WORD, object, site};
 use crate::shared::{Shared, mixed};
@@ -98,7 +98,7 @@ impl Shared {
 mod tests {
     use super::*;
     use crate::layout::mode;
-    use ferroshmem_core::platform::mapping::memory_file;
+    use ferroshmem_platform::mapping::memory_file;
 
     fn shared() -> Shared {
         Shared::create(&memory_file(0).unwrap(), mode::MEMORY, 4).unwrap()

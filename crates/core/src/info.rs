@@ -1,7 +1,7 @@
 //! What this library is: version, level of the standard, build and machine facts.
 
 use crate::choice::CopySizes;
-use crate::{config, kernel, offload, platform};
+use crate::{config, kernel, offload};
 
 /// `SHMEM_MAJOR_VERSION` of the standard implemented.
 pub const SPEC_MAJOR: i32 = 1;
@@ -21,7 +21,7 @@ pub fn version_line() -> String {
 
 /// All that `oshmem_info` and `SHMEM_INFO` print.
 pub fn describe() -> String {
-    let machine = platform::Machine::here();
+    let machine = ferroshmem_platform::Machine::here();
     format!(
         "{}\n\n{}\nBuild\n  target: {}-{}\n  profile: {}\n  Rust: {} or later\n\nMachine\n  cores this process may use: {}\n  memory: {} MiB\n  page size: {} bytes\n  huge pages for shared memory: {}; with SHMEM_HUGE_PAGES=1: {}\n{}",
         version_line(),
@@ -38,7 +38,7 @@ pub fn describe() -> String {
         machine.memory >> 20,
         machine.page_size,
         machine.huge_pages,
-        if platform::mapping::can_collapse() {
+        if ferroshmem_platform::mapping::can_collapse() {
             "yes"
         } else {
             "no (they need Linux 6.1, and huge pages of 2 MiB)"
@@ -60,7 +60,7 @@ pub fn threads(copies: &CopySizes) -> Result<String, config::ConfigError> {
         offload: (config::OFFLOAD_THRESHOLD.read(&environment)?)
             .or(CopySizes::known(copies.offload)),
         openmp: config::OPENMP.read(&environment)?,
-        cores: platform::NodeCores::new(&platform::Cores::of_this_process()),
+        cores: ferroshmem_platform::NodeCores::new(&ferroshmem_platform::Cores::of_this_process()),
         pes: 1,
         check: false,
         may_queue: true,

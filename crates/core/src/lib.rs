@@ -18,6 +18,7 @@ pub mod constants;
 pub mod context;
 pub mod failure;
 pub mod fork;
+mod futex;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 pub mod group;
@@ -32,7 +33,6 @@ pub mod memory;
 pub mod message;
 pub mod node;
 pub mod offload;
-pub mod platform;
 pub mod point;
 pub mod profiling;
 pub mod runtime;

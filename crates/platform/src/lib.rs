@@ -1,22 +1,48 @@
-//! What FerroSHMEM's runtime and its fabric share of the operating system: [`futex`] sleeps on a word,
-//! [`Core`] offers the core to other threads, [`watch`] waits for a store to a cache line, [`prefetch_for_write`] takes one to
-//! this core, [`thread`] starts threads, [`Lifeline`] notices the end of a process, [`Backoff`] decides when a thread that waits polls,
-//! offers its core and sleeps.
+//! What FerroSHMEM uses of the operating system and the processor, in the few forms that it needs.
 //!
-//! The crate `ferroshmem-core` waits for PEs of the same node and for what other nodes send,
-//! `ferroshmem-fabric` for the completion of its operations. Both wait by the same [`Backoff`],
-//! whose [`Limits`] are in one table.
+//! It knows nothing of PEs, jobs or configuration; every other crate may use it. What threads do while they wait: [`futex`]
+//! sleeps on a word, [`Core`] offers the core to other threads, [`watch`] waits for a store to a cache line, and [`Backoff`]
+//! decides when a thread that waits polls, offers its core and sleeps; its [`Limits`] are in one table. What a process is made
+//! of: [`mapping`], [`huge_pages`] and [`memory_policy`] of its memory, [`loaded`] objects, [`threads`]. What the machine has:
+//! [`cores`], [`numa`], [`processor`], [`cache`]. Whether others use it: [`conditions`].
 
 mod backoff;
+pub mod cache;
+pub mod child;
+pub mod conditions;
+pub mod cores;
 pub mod futex;
+pub mod huge_pages;
 mod lifeline;
+pub mod line;
+pub mod loaded;
+pub mod machine;
+pub mod mapping;
+pub mod maps;
+pub mod memory_policy;
+pub mod numa;
+pub mod number_list;
+pub mod object;
 mod offer;
+pub mod output;
 mod prefetch;
+pub mod process;
+pub mod processor;
+pub mod socket;
+mod tasks;
 pub mod thread;
+pub mod threads;
+pub mod unwind;
 mod watch;
 
 pub use backoff::{Backoff, Limits, Spins, Step};
+pub use cache::LastLevelCache;
+pub use conditions::{Conditions, Disturbance, Reading};
+pub use cores::{Cores, NodeCores};
 pub use lifeline::{Lifeline, Wait};
+pub use machine::Machine;
 pub use offer::{Core, Scheduler};
 pub use prefetch::{prefetch_for_read, prefetch_for_write};
+pub use processor::Processor;
+pub use tasks::threads_of_program;
 pub use watch::watch;

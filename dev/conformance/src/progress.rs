@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::platform::process;
+use ferroshmem_platform::process;
 use nix::unistd::Pid;
 
 /// The watchdog looks this often within its limit.

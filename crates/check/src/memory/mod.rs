@@ -15,7 +15,7 @@ mod reach;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ferroshmem_core::platform::unwind;
+use ferroshmem_platform::unwind;
 
 use self::blocks::{Block, Blocks};
 use self::pattern::Pattern;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use ferroshmem_core::platform::maps::Mapping;
+use ferroshmem_platform::maps::Mapping;
 
 use super::own_memory::OwnMemory;
 use crate::hidden::Hidden;

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::config::HeapSettings;
     use crate::job::{self, control::Control};
-    use crate::platform::Machine;
+    use ferroshmem_platform::Machine;
 
     fn model(cores: usize, pes: usize, forced: Forced) -> Selection {
         Selection::new(forced, Tuning::default_for(cores), pes, cores)

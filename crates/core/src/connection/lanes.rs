@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use ferroshmem_fabric::TaggedMessage;
 
 use crate::job::control::Control;
-use crate::platform::mapping::{self, MapAddress};
+use ferroshmem_platform::mapping::{self, MapAddress};
 
 /// What a member says: the place of an array.
 const BYTES: usize = size_of::<u64>();

@@ -44,12 +44,12 @@ use std::time::Duration;
 
 use ferroshmem_fabric::Remote;
 
+use crate::futex;
 use crate::job::control::Control;
 use crate::job::region::{CallLines, ConnectionState, PeState, SignalLine, WaitKind};
 use crate::job::service::StartedJob;
 use crate::job::{Attachment, JoinError};
 use crate::memory::{Origins, Space};
-use crate::platform::futex;
 use crate::wait::record::Recorder;
 use crate::wait::{Rendezvous, WaitReason, rendezvous};
 use invitation::Invitation;

@@ -464,7 +464,7 @@ mod tests {
     use super::*;
     use crate::connection::port_name::PREFIX;
     use crate::job::message::pair;
-    use crate::platform::mapping::memory_file;
+    use ferroshmem_platform::mapping::memory_file;
 
     fn stranger(port: &Port) -> OwnedFd {
         let socket = new_socket().unwrap();

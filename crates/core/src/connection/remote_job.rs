@@ -31,11 +31,11 @@ use crate::job::Attachment;
 use crate::job::control::Control;
 use crate::job::region::{ConnectionState, Exports};
 use crate::memory::{IN_GLOBALS, Space};
-use crate::platform::mapping;
 use crate::transport::internode::{
     EXPORTS, GLOBALS, HEAP, LANES, fabric_config, share_symmetric, spin,
 };
 use crate::wait::{rendezvous, signals};
+use ferroshmem_platform::mapping;
 
 /// Why the PEs of another node cannot be reached.
 #[derive(Debug, thiserror::Error)]

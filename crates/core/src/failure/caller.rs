@@ -5,7 +5,7 @@ use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
 
-use crate::platform::unwind;
+use ferroshmem_platform::unwind;
 
 /// A call in the program; displayed as the command that prints file and line.
 #[derive(Debug)]

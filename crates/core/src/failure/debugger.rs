@@ -8,8 +8,8 @@ use std::{ptr, thread};
 
 use crate::config::DebuggerSettings;
 use crate::job::{self, Attachment};
-use crate::platform::number_list;
-use crate::platform::process;
+use ferroshmem_platform::number_list;
+use ferroshmem_platform::process;
 
 /// Time between looks for a debugger.
 const LOOK: Duration = Duration::from_millis(20);

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use super::{caller, debugger};
 use crate::job::region::PeState;
 use crate::job::{self, Attachment};
-use crate::platform::line::one_line;
-use crate::platform::output;
+use ferroshmem_platform::line::one_line;
+use ferroshmem_platform::output;
 
 /// Exit status of a PE that ends the job over a misuse.
 pub(crate) const STATUS: c_int = 1;

@@ -11,9 +11,9 @@ use std::sync::Once;
 use super::operand;
 use super::{debugger, fatal};
 use crate::memory::{MemoryKind, Origins};
-use crate::platform::mapping::JOB_MEMORY;
-use crate::platform::maps::Mapping;
 use crate::runtime::{self, Runtime};
+use ferroshmem_platform::mapping::JOB_MEMORY;
+use ferroshmem_platform::maps::Mapping;
 
 /// Installs the handlers, for signals that the program has not taken itself.
 pub(crate) fn explain_faults() {

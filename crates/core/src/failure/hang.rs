@@ -14,8 +14,8 @@ use super::fatal;
 use crate::config::HangSettings;
 use crate::job::region::WaitKind;
 use crate::job::{Attachment, adoption};
-use crate::platform::number_list;
 use crate::wait::record;
+use ferroshmem_platform::number_list;
 
 /// The exit status of a job that is ended.
 const ENDED: i32 = 124;

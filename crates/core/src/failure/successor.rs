@@ -14,7 +14,7 @@ use super::notice::{Cause, PeFailure};
 use super::silence::Silence;
 use crate::job::Attachment;
 use crate::job::region::{PeBlock, PeState};
-use crate::platform::process;
+use ferroshmem_platform::process;
 
 /// A PE's watch of the next PE of its node.
 #[derive(Debug)]

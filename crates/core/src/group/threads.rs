@@ -12,9 +12,9 @@ use super::channel::{Channel, Slots};
 use super::{Group, MemberAddresses, Traffic};
 use crate::choice::{Algorithm, Collective, DecisionTable};
 use crate::job::region::{RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot, WaitKind};
-use crate::platform::socket::Locality;
 use crate::team::{LocalMembers, Localities, Members, RingPosition};
 use crate::wait::flag;
+use ferroshmem_platform::socket::Locality;
 
 /// Memory of the members of groups, by which counts know whose an address is: its beginning, the bytes from one
 /// member's to the next one's, and the number of members.

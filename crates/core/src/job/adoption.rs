@@ -16,7 +16,7 @@ use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 use super::service;
 use crate::config;
-use crate::platform::child::end_with_parent;
+use ferroshmem_platform::child::end_with_parent;
 
 /// What the first argument of such an `oshrun` begins with. Behind it are the descriptors of the job's memory, of the
 /// service's end and of the process, and the number of the process.

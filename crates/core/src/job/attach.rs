@@ -22,9 +22,9 @@ use super::plan::Plan;
 use super::service::StartedJob;
 use crate::choice::Tuning;
 use crate::config::{self, GivenSettings, HeapSettings, JOB};
-use crate::platform::mapping::JOB_MEMORY;
-use crate::platform::object::Object;
-use crate::platform::{Machine, output};
+use ferroshmem_platform::mapping::JOB_MEMORY;
+use ferroshmem_platform::object::Object;
+use ferroshmem_platform::{Machine, output};
 
 /// This process's place in its job.
 #[derive(Debug)]

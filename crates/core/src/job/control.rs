@@ -15,8 +15,8 @@ use super::region::{
 use crate::choice::{CopySizes, Tuning};
 use crate::kernel;
 use crate::message::record::Inbox;
-use crate::platform::mapping::{self, Advice, MapAddress};
-use crate::platform::{NodeCores, socket};
+use ferroshmem_platform::mapping::{self, Advice, MapAddress};
+use ferroshmem_platform::{NodeCores, socket};
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
 #[derive(Debug, Clone, Copy)]

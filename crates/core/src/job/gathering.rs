@@ -20,7 +20,7 @@ use super::introduction::Introduction;
 use super::plan::{Plan, PlanError};
 use crate::choice::Tuning;
 use crate::config::{GivenSettings, HeapSettings};
-use crate::platform::{Cores, Machine, NodeCores};
+use ferroshmem_platform::{Cores, Machine, NodeCores};
 
 /// How long the first PE of a node waits for the others, and they for it.
 const DEADLINE: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@ use ferroshmem_bootstrap::node::Identity;
 
 use super::declaration::{self, Declaration};
 use super::region::VERSION;
-use crate::platform::{Cores, Machine};
+use ferroshmem_platform::{Cores, Machine};
 
 /// What a PE says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::region::{
     ACTIVE_SETS, MAX_TEAMS, Mailbox, Offsets, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES,
     RENDEZVOUS_TEAMS, RendezvousBuffers, StatusArea, TeamMailbox,
 };
-use crate::platform::mapping::{self, Advice, MapAddress};
+use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 
 /// The mapped mailboxes of the node. Live until the process ends.
 #[derive(Debug, Clone, Copy)]

@@ -30,8 +30,8 @@ use super::counters::Counters;
 use super::declaration::DeclarationWords;
 use crate::choice::{EAGER, Tuning};
 use crate::message::record::Inbox;
-use crate::platform::NodeCores;
-use crate::platform::mapping::HUGE_PAGE;
+use ferroshmem_platform::NodeCores;
+use ferroshmem_platform::mapping::HUGE_PAGE;
 
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
@@ -64,7 +64,7 @@ pub const EXPORTS: usize = 4096;
 /// Offset of the word by which PEs that cannot join their job agree on which one says why. It is there in every version, behind
 /// the header: such a PE is mostly of another one, and knows no other part of the memory.
 pub const REFUSED: usize = EXPORTS - size_of::<AtomicU32>();
-/// Offset of the words that say where PEs run ([`Locality`](crate::platform::socket::Locality)).
+/// Offset of the words that say where PEs run ([`Locality`](ferroshmem_platform::socket::Locality)).
 pub const LOCALITIES: usize = EXPORTS + size_of::<Exports>();
 /// Bytes of a PE's memory for streams, of which those exist that are used.
 pub const STREAM_AREA: usize = 256 << 20;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 
 use super::message::{Message, pair, receive, send};
-use crate::platform::mapping;
+use ferroshmem_platform::mapping;
 
 /// PEs to be started, which all run one program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

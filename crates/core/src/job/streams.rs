@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::Attachment;
 use super::region::{Offsets, STREAM_AREA};
-use crate::platform::mapping::{self, Advice, MapAddress};
+use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 
 /// The mapped areas of the node's PEs. Live until the process ends.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::level::{self, ElementLoop};
 use super::vector::{Vector, prefetch, stream_fence};
-use crate::platform::{LastLevelCache, huge_pages};
+use ferroshmem_platform::{LastLevelCache, huge_pages};
 
 /// Bytes of a cache line. Non-temporal stores are fast where they fill a whole line.
 const LINE: usize = 64;

@@ -12,8 +12,8 @@ use crate::config;
 use crate::failure::fatal;
 use crate::job::region::PeState;
 use crate::job::{self, Attachment};
-use crate::platform::output;
 use crate::runtime;
+use ferroshmem_platform::output;
 
 /// Arranges for it, once.
 pub(super) fn tell_launcher_at_exit(job: &'static Attachment) {

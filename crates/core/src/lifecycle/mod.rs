@@ -38,8 +38,6 @@ use crate::lock::Locks;
 use crate::memory::{Space, SymmetricMemory};
 use crate::message::{ARRIVALS, Messages};
 use crate::node::Node;
-use crate::platform::huge_pages;
-use crate::platform::socket::Locality;
 use crate::runtime::{self, Runtime};
 use crate::stream::Streams;
 use crate::team::{Localities, Team, Teams};
@@ -48,6 +46,8 @@ use crate::transport::internode::{ConnectError, Internode};
 use crate::wait::attend::{self, Attended};
 use crate::wait::{POLICY, record};
 use crate::{fork, hooks, info, job, kernel, offload, profiling};
+use ferroshmem_platform::huge_pages;
+use ferroshmem_platform::socket::Locality;
 
 /// The windows. They stay when the library is finalised, for the next initialisation.
 static SPACE: OnceLock<Space> = OnceLock::new();

@@ -12,10 +12,10 @@ use std::os::unix::fs::FileExt;
 
 use super::SpaceError;
 use crate::job::Attachment;
-use crate::platform::loaded::{Loaded, find_loaded};
-use crate::platform::machine::page_size;
-use crate::platform::mapping::{self, MapAddress};
-use crate::platform::threads::Stopped;
+use ferroshmem_platform::loaded::{Loaded, find_loaded};
+use ferroshmem_platform::machine::page_size;
+use ferroshmem_platform::mapping::{self, MapAddress};
+use ferroshmem_platform::threads::Stopped;
 
 /// Name under which executables ask for this library.
 const SONAME_STEM: &[u8] = b"libshmem.so";

@@ -7,11 +7,11 @@ use std::ops::Range;
 use thiserror::Error;
 
 use super::space::Space;
-use crate::platform::Cores;
-use crate::platform::mapping::HUGE_PAGE;
-use crate::platform::memory_policy::{self, MemoryPolicy as Policy};
-use crate::platform::numa::{NumaNode, NumaNodes, Speed};
-use crate::platform::number_list::list;
+use ferroshmem_platform::Cores;
+use ferroshmem_platform::mapping::HUGE_PAGE;
+use ferroshmem_platform::memory_policy::{self, MemoryPolicy as Policy};
+use ferroshmem_platform::numa::{NumaNode, NumaNodes, Speed};
+use ferroshmem_platform::number_list::list;
 
 /// A kind of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

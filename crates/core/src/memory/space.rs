@@ -13,9 +13,9 @@ use super::memkind;
 use super::origin::Origins;
 use super::windows::{Mapped, Windows};
 use crate::job::Attachment;
-use crate::platform::mapping::{self, Advice, MapAddress};
-use crate::platform::memory_policy::MemoryPolicy;
-use crate::platform::threads::StopError;
+use ferroshmem_platform::mapping::{self, Advice, MapAddress};
+use ferroshmem_platform::memory_policy::MemoryPolicy;
+use ferroshmem_platform::threads::StopError;
 
 /// The mapped symmetric memory of a job.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd;
 
-use crate::platform::machine::address_space_limit;
-use crate::platform::mapping::{self, Advice, HUGE_PAGE, MapAddress};
+use ferroshmem_platform::machine::address_space_limit;
+use ferroshmem_platform::mapping::{self, Advice, HUGE_PAGE, MapAddress};
 
 /// Most PEs of a node whose windows are mapped one by one. A stray access between two windows faults then, and
 /// is explained. Of more PEs all windows are one mapping, and a PE finds at its end what was written

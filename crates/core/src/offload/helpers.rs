@@ -10,7 +10,7 @@ use ferroshmem_platform::thread;
 use super::pools::Pools;
 use super::{Config, ENGINE, events, openmp, set_thresholds, set_thresholds_for};
 use crate::failure::fatal::debug;
-use crate::platform::{Cores, threads_of_program};
+use ferroshmem_platform::{Cores, threads_of_program};
 
 /// How long a helper polls after its last chunk before it sleeps: the next transfer is often soon, and finds it awake then.
 const POLL: Duration = Duration::from_micros(50);

@@ -49,7 +49,7 @@ pub use self::transfer::Signal;
 use self::transfer::{Cut, QueuedCopy, Slot};
 use self::trust::Trust;
 use crate::kernel;
-use crate::platform::NodeCores;
+use ferroshmem_platform::NodeCores;
 
 /// Calls whose work is shared at the same time.
 const CALLS: usize = 8;

@@ -7,8 +7,8 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::platform::object::{self, Object};
-use crate::platform::unwind::{self, Frame};
+use ferroshmem_platform::object::{self, Object};
+use ferroshmem_platform::unwind::{self, Frame};
 
 /// Frames from [`super::begin`] to the program where the library is part of it: `record`, the check, and the exported
 /// function, to whose cold copy it jumps.

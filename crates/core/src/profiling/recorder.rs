@@ -20,9 +20,9 @@ use super::layout::{
 };
 use super::{Operation, Scope};
 use crate::node::Node;
-use crate::platform::mapping::{MapAddress, map_shared};
-use crate::platform::object::{self as code, Object};
 use crate::runtime;
+use ferroshmem_platform::mapping::{MapAddress, map_shared};
+use ferroshmem_platform::object::{self as code, Object};
 
 /// Nanoseconds that an operation takes longer which is a call instead of inlined, and recorded.
 const CALL_NS: u64 = 150;

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use super::stub;
-use crate::platform::mapping::{self, MapAddress};
+use ferroshmem_platform::mapping::{self, MapAddress};
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;

@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use super::Members;
 use crate::choice::Shape;
-use crate::platform::socket::Locality;
+use ferroshmem_platform::socket::Locality;
 
 /// Where the node's PEs run, by their numbers on the node; the same on all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use super::word::{ASLEEP, wait_once};
 use super::{WaitStrategy, Word};
-use crate::platform::futex::ANY;
+use crate::futex::ANY;
 
 /// What a post adds.
 pub const ONE: u32 = 2;

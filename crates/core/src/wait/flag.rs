@@ -5,7 +5,7 @@
 
 use super::word::{ASLEEP, wait_once};
 use super::{WaitStrategy, Word};
-use crate::platform::futex::ANY;
+use crate::futex::ANY;
 
 /// Bits of a flag's value.
 pub const VALUE: u32 = u32::MAX >> 1;

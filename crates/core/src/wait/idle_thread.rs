@@ -17,7 +17,7 @@ use ferroshmem_platform::{self as platform, Limits, Scheduler, futex as private,
 use rustix::thread::{Pid, gettid, sched_getaffinity, sched_setaffinity};
 
 use super::record::now_ms;
-use crate::platform::futex;
+use crate::futex;
 
 /// How a waiter sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Word;
 use super::record::{Recorder, WaitReason};
+use crate::futex;
 use crate::job::region::ConnectionState;
-use crate::platform::futex;
 
 /// Where `n` PEs meet, once or several times.
 #[derive(Debug, Clone, Copy)]

@@ -13,8 +13,8 @@ use super::budget::PollBudget;
 use super::idle_thread::{IDLE, Rest};
 use super::record::{Recorder, WaitReason, now_ms, now_ns};
 use crate::config::SPIN;
-use crate::platform::NodeCores;
-use crate::platform::futex::ANY;
+use crate::futex::ANY;
+use ferroshmem_platform::NodeCores;
 
 /// What a waiter does after a poll that found nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use ferroshmem_platform::watch;
 
 use super::{Fairness, Next, Rest, WaitStrategy};
-use crate::platform::futex::{self, ANY};
+use crate::futex::{self, ANY};
 
 /// Half of a lock's word, on which waiters sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use ferroshmem_platform::watch;
 
 use super::Rest;
 use super::strategy::{Next, WaitStrategy};
-use crate::platform::futex::{self, ANY};
+use crate::futex::{self, ANY};
 
 /// What the waiting algorithms need of a word. The real one is an `AtomicU32` in shared
 /// memory; the model checker brings its own.

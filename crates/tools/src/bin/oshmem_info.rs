@@ -1,8 +1,8 @@
 //! `oshmem_info`: what this OpenSHMEM library is and which environment variables it reads.
 
 use clap::Parser;
-use ferroshmem_core::platform::line::one_line;
 use ferroshmem_core::{config, info};
+use ferroshmem_platform::line::one_line;
 use ferroshmem_tools::tune;
 use std::io::{self, Write};
 use std::process::ExitCode;

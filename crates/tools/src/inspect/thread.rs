@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::platform::process;
+use ferroshmem_platform::process;
 use nix::errno::Errno;
 use nix::sys::ptrace;
 use nix::unistd::Pid;

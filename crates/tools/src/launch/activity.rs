@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use ferroshmem_core::platform::process;
+use ferroshmem_platform::process;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 

@@ -8,7 +8,7 @@ use std::process::exit;
 
 use ferroshmem_core::job::adoption::ARGUMENT;
 use ferroshmem_core::job::control::Control;
-use ferroshmem_core::platform::Machine;
+use ferroshmem_platform::Machine;
 use nix::unistd::{ForkResult, Pid, fork};
 
 use super::binding::Load;

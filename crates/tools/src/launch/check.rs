@@ -12,7 +12,7 @@ use ferroshmem_check::memory::READS;
 use ferroshmem_check::race::{OTHER_WRITES, WRITES};
 use ferroshmem_check::shared::Shared;
 use ferroshmem_core::config::{CHECK, CHECK_FILE, inherited};
-use ferroshmem_core::platform::mapping::memory_file;
+use ferroshmem_platform::mapping::memory_file;
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use super::failure::{Failure, say};

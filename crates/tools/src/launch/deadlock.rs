@@ -242,7 +242,7 @@ mod tests {
     use ferroshmem_core::choice::Tuning;
     use ferroshmem_core::job::plan::Plan;
     use ferroshmem_core::job::region::WaitKind;
-    use ferroshmem_core::platform::Machine;
+    use ferroshmem_platform::Machine;
 
     use super::*;
     use ferroshmem_core::config::HeapSettings;

@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use clap::{Args, ValueEnum};
 use ferroshmem_core::config::{GDB, WAIT_FOR_DEBUGGER};
-use ferroshmem_core::platform::number_list;
+use ferroshmem_platform::number_list;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::unistd::{Pid, getpgrp, getpid, setpgid};
 

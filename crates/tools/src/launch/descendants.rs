@@ -9,7 +9,7 @@ use std::process::ExitStatus;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::platform::process;
+use ferroshmem_platform::process;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid};
 use rustix::io::Errno;

@@ -1,6 +1,6 @@
 //! Why `oshrun` ends before a job does.
 
-use ferroshmem_core::platform::line::one_line;
+use ferroshmem_platform::line::one_line;
 
 /// What to print and which status to exit with where no job runs.
 #[derive(Debug, thiserror::Error)]

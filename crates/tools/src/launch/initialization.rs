@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::platform::process;
+use ferroshmem_platform::process;
 
 /// Looks at the processes within the limit.
 const LOOKS: u32 = 20;

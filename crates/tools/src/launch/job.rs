@@ -7,7 +7,7 @@ use ferroshmem_core::choice::Tuning;
 use ferroshmem_core::config::{self, Entry, Environment, JobSettings, Scope};
 use ferroshmem_core::job::plan::Plan;
 use ferroshmem_core::job::service::{JobRequest, ProgramRequest};
-use ferroshmem_core::platform::Machine;
+use ferroshmem_platform::Machine;
 
 use super::binding::{Bindings, Load, Request};
 use super::failure::{Failure, say};

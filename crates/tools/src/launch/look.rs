@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ferroshmem_core::job::adoption::{LOOK, STATUS};
 use ferroshmem_core::job::control::Control;
-use ferroshmem_core::platform::number_list;
+use ferroshmem_platform::number_list;
 use nix::unistd::{Pid, getppid};
 
 use super::failure::{Failure, say};

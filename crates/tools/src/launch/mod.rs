@@ -52,7 +52,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use ferroshmem_core::config;
-use ferroshmem_core::platform::Machine;
+use ferroshmem_platform::Machine;
 
 use self::failure::Failure;
 

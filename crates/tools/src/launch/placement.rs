@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use ferroshmem_core::platform::number_list::numbers;
+use ferroshmem_platform::number_list::numbers;
 
 use super::failure::Failure;
 use super::options::{Binding, Mapping};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ferroshmem_core::job::region::MAX_PES;
-use ferroshmem_core::platform::number_list;
+use ferroshmem_platform::number_list;
 
 /// A number of PEs.
 pub(super) fn count(text: &str) -> Result<usize, String> {

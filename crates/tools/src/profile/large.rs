@@ -23,11 +23,11 @@ const STEP: [(&[u8; 8], Kind, u64, u64); 8] = [
 /// From one step to the next, all PEs computing as long as they do not call.
 const STEP_NS: u64 = 50_000;
 /// A PE that comes later than the others in the middle of the run, by this.
-pub(super) const LATE: usize = 17;
+pub(crate) const LATE: usize = 17;
 const LATE_NS: u64 = 15_000;
 
 /// Writes the records of `pes` PEs, each with room for `room` calls, that make `calls` calls each.
-pub(super) fn write(folder: &Path, pes: usize, calls: usize, room: usize) {
+pub(crate) fn write(folder: &Path, pes: usize, calls: usize, room: usize) {
     let layout = Layout::new(pes, (room * event::WORDS * WORD) as u64);
     let mut job = Job::without_ring(&vec![0; pes], layout);
     let steps = calls.div_ceil(STEP.len()) as u64;
@@ -71,7 +71,7 @@ pub(super) fn write(folder: &Path, pes: usize, calls: usize, room: usize) {
 }
 
 /// Whether a call's routine has "put" in its name.
-pub(super) fn is_put(number: usize) -> bool {
+pub(crate) fn is_put(number: usize) -> bool {
     STEP[number % STEP.len()].0.starts_with(b"put")
 }
 

@@ -11,13 +11,11 @@
 //! ```
 
 mod analysis;
-#[cfg(test)]
-mod browser;
 mod clock;
 mod events;
 mod findings;
 #[cfg(test)]
-mod large;
+pub(crate) mod large;
 mod page;
 mod record;
 mod symbols;

@@ -8,6 +8,8 @@
 //! shares    what a row of it does in each part of the time
 //! ```
 
+#[cfg(test)]
+mod browser;
 mod chrome;
 mod flow;
 mod page;

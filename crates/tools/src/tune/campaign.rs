@@ -9,7 +9,7 @@ use ferroshmem_core::choice::{Collective, Parameters};
 use ferroshmem_core::config::{
     self, NON_TEMPORAL_THRESHOLD, OFFLOAD_THRESHOLD, SHARE_THRESHOLD, TUNING_FILE, WORKERS,
 };
-use ferroshmem_core::platform::child::end_with_parent;
+use ferroshmem_platform::child::end_with_parent;
 
 use super::measure::{CopyPoint, Finding, Point, Task};
 use super::quietness::Quietness;

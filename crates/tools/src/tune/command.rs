@@ -9,7 +9,7 @@ use clap::Parser;
 use ferroshmem_core::choice::{Collective, Parameter, Parameters, Tuning};
 use ferroshmem_core::config;
 use ferroshmem_core::job::region::MAX_PES;
-use ferroshmem_core::platform::line::one_line;
+use ferroshmem_platform::line::one_line;
 
 use super::analysis;
 use super::campaign::{Campaign, Measured};

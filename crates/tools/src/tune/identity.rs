@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ferroshmem_core::platform::{Machine, Processor};
+use ferroshmem_platform::{Machine, Processor};
 use serde::{Deserialize, Serialize};
 
 /// The machine that a tuning file is for.

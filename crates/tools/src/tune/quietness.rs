@@ -1,6 +1,6 @@
 //! Whether the machine was quiet while it was measured: what `oshtune` repeats, reports and refuses.
 
-use ferroshmem_core::platform::{Conditions, Disturbance, Reading};
+use ferroshmem_platform::{Conditions, Disturbance, Reading};
 
 /// The conditions of each job.
 #[derive(Debug)]

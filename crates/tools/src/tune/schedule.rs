@@ -2,7 +2,7 @@
 
 use ferroshmem_core::choice::{Algorithm, Choice, Collective, EAGER, Tuning};
 use ferroshmem_core::job::region::{MAX_PES, RING_BYTES};
-use ferroshmem_core::platform::socket;
+use ferroshmem_platform::socket;
 
 /// How thorough a measurement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

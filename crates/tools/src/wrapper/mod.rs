@@ -12,7 +12,7 @@ mod show;
 use arguments::Arguments;
 use compiler::Compiler;
 use error::WrapperError;
-use ferroshmem_core::platform::line::one_line;
+use ferroshmem_platform::line::one_line;
 use flags::Flags;
 pub use language::Language;
 use prefix::Prefix;

@@ -1,7 +1,7 @@
 //! A virtual machine: a process of QEMU.
 
 use anyhow::{Context, Result};
-use ferroshmem_core::platform::child;
+use ferroshmem_platform::child;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use std::fmt::Write;
 use std::fs;

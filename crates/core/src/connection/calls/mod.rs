@@ -29,7 +29,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::ptr::NonNull;
 
-use crate::platform::mapping::{self, MapAddress};
+use ferroshmem_platform::mapping::{self, MapAddress};
 
 pub use registry::{Kernel, Parameter, Run, register};
 pub use registry::{PublishError, TABLE, described, kinds, publish, write};

@@ -9,7 +9,7 @@ use std::ptr;
 use std::slice;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::platform::mapping;
+use ferroshmem_platform::mapping;
 
 /// Bytes for the kernels of a member in the connection's file, of which those that are written have memory.
 pub const TABLE: u64 = 1 << 20;
@@ -322,7 +322,7 @@ fn read_signature(rest: &mut &[u8]) -> Option<Signature> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::platform::mapping::memory_file;
+    use ferroshmem_platform::mapping::memory_file;
 
     unsafe extern "C" fn nothing(_: *const *const c_void, _: *mut c_char, _: usize) -> c_int {
         0

@@ -10,8 +10,8 @@ mod topology;
 
 use std::collections::BTreeSet;
 
-use ferroshmem_core::platform::number_list::list;
-use ferroshmem_core::platform::{Machine, NodeCores};
+use ferroshmem_platform::number_list::list;
+use ferroshmem_platform::{Machine, NodeCores};
 use nix::sched::CpuSet;
 
 use self::claim::Claims;

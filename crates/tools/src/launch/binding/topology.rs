@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use ferroshmem_core::platform::{Cores, number_list};
+use ferroshmem_platform::{Cores, number_list};
 
 /// A CPU, as the kernel numbers them: a hardware thread of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

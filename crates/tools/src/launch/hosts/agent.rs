@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use ferroshmem_bootstrap::environment::{HYDRA_REACHES_HOSTS_BY, value};
-use ferroshmem_core::platform::child::end_with_parent;
+use ferroshmem_platform::child::end_with_parent;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{AccessFlags, Pid, access, getppid};
 

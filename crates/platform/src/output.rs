@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_file_is_read() {
-        let mut file = crate::platform::mapping::memory_file(4096).unwrap();
+        let mut file = crate::mapping::memory_file(4096).unwrap();
         file.write_all(b"text").unwrap();
         assert!(!unread(&file));
     }

@@ -11,8 +11,8 @@ use ferroshmem_core::config::inherited;
 use ferroshmem_core::profiling::layout::event;
 use nix::sys::resource::{UsageWho, getrusage};
 
-use super::{Analysis, Clock, Symbols, large, read_all};
-use crate::trace::{Format, Part, Trace, grouped};
+use super::{Format, Part, Trace, grouped};
+use crate::profile::{Analysis, Clock, Symbols, large, read_all};
 
 /// What browsers are called.
 const NAMES: [&str; 5] = [
@@ -180,7 +180,7 @@ fn alone(name: &str, test: impl FnOnce()) {
 
 #[test]
 fn every_control_of_a_page_of_a_million_calls_works() {
-    let name = "profile::browser::every_control_of_a_page_of_a_million_calls_works";
+    let name = "trace::browser::every_control_of_a_page_of_a_million_calls_works";
     alone(name, || opens(20_000, 4 * event::CHUNK));
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use std::{fmt, io, ptr, thread};
 
-use ferroshmem_platform::futex;
+use crate::futex;
 
 use super::tasks::{self, Tasks, ThreadName};
 

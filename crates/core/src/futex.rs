@@ -1,11 +1,11 @@
 //! Sleeping on a 32-bit word that may live in memory shared between processes.
 
-pub use ferroshmem_platform::futex::ANY;
+pub(crate) use ferroshmem_platform::futex::ANY;
 #[cfg(not(test))]
-pub use ferroshmem_platform::futex::{wait, wake};
+pub(crate) use ferroshmem_platform::futex::{wait, wake};
 
 #[cfg(test)]
-pub use simulated::{wait, wake};
+pub(crate) use simulated::{wait, wake};
 
 /// The same for simulated PEs, whose calls are counted.
 #[cfg(test)]
@@ -18,14 +18,14 @@ mod simulated {
     use crate::simulation;
 
     /// As [`futex::wait`].
-    pub fn wait(word: &AtomicU32, expected: u32, bits: u32, timeout: Option<Duration>) {
+    pub(crate) fn wait(word: &AtomicU32, expected: u32, bits: u32, timeout: Option<Duration>) {
         if !simulation::futex_wait(word.as_ptr().addr(), bits) {
             futex::wait(word, expected, bits, timeout);
         }
     }
 
     /// As [`futex::wake`].
-    pub fn wake(word: &AtomicU32, bits: u32) {
+    pub(crate) fn wake(word: &AtomicU32, bits: u32) {
         if !simulation::futex_wake(word.as_ptr().addr(), bits) {
             futex::wake(word, bits);
         }
