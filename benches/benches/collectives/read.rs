@@ -8,8 +8,8 @@ use std::time::Instant;
 use anyhow::{Result, anyhow, ensure};
 use ferroshmem_benches::Options;
 use ferroshmem_benches::table::{self, verdict};
-use ferroshmem_core::kernel::ops::Sum;
-use ferroshmem_core::kernel::{
+use ferroshmem_simd::ops::Sum;
+use ferroshmem_simd::{
     Reduce, non_temporal_threshold_for, past_caches, set_non_temporal_threshold,
 };
 use pgas_microbench::Spread;

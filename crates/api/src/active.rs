@@ -3,12 +3,13 @@
 
 use std::ffi::{c_int, c_long, c_void};
 
-use super::Reduce;
-use super::on_group::{OnGroup, Same, check_same};
 use ferroshmem_core::collective::active_set;
 use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::kernel::Operator;
 use ferroshmem_core::runtime;
+use ferroshmem_simd::Operator;
+
+use super::Reduce;
+use super::on_group::{OnGroup, Same, check_same};
 
 fn on_set<const N: usize>(
     name: &'static str,

@@ -3,12 +3,13 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::on_group::{OnGroup, Same, check_same};
-use super::{Reduce, ops::Sum};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
-use ferroshmem_core::kernel::Operator;
 use ferroshmem_core::runtime;
+use ferroshmem_simd::Operator;
+
+use super::on_group::{OnGroup, Same, check_same};
+use super::{Reduce, ops::Sum};
 
 const DONE: c_int = 0;
 const INVALID: c_int = -1;

@@ -4,8 +4,6 @@
 
 use std::ffi::{c_int, c_long, c_void};
 
-use super::check::{self, Check, Extent};
-use super::{Reduce, handles};
 use ferroshmem_core::choice::Collective;
 use ferroshmem_core::collective::intergroup::{BothSides, Intergroup, Part};
 use ferroshmem_core::collective::remote_intergroup::{RemoteIntergroup, refuse_to_wait};
@@ -14,9 +12,12 @@ use ferroshmem_core::constants::{CTX_INVALID, PROC_NULL, ROOT};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::job::region::WaitKind;
-use ferroshmem_core::kernel::Operator;
+
+use super::check::{self, Check, Extent};
+use super::{Reduce, handles};
 pub use ferroshmem_core::memory::Argument;
 use ferroshmem_core::runtime;
+use ferroshmem_simd::Operator;
 
 /// An array of a call: address and bytes, of which there are none where this PE's array does not count.
 type Array = (*mut u8, usize);

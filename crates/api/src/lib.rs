@@ -41,5 +41,5 @@ pub mod windows;
 
 pub use ferroshmem_core::constants;
 pub use ferroshmem_core::hooks;
-pub use ferroshmem_core::kernel::{Complex, Reduce, ops};
 pub use ferroshmem_core::memory::{Memkind, MemkindError, MemoryRequest};
+pub use ferroshmem_simd::{Complex, Reduce, ops};

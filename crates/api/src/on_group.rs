@@ -2,13 +2,14 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::check::{self, Check, Extent};
 use ferroshmem_core::collective::alltoall::Strides;
 use ferroshmem_core::collective::{alltoall, broadcast, collect, internode, reduce, scan};
 use ferroshmem_core::failure::fatal::fatal;
+
+use super::check::{self, Check, Extent};
 pub(crate) use ferroshmem_core::group::{Group, MemberAddresses};
-use ferroshmem_core::kernel::Operator;
 use ferroshmem_core::node::Node;
+use ferroshmem_simd::Operator;
 
 /// An argument that all members must give alike.
 #[derive(Debug, Clone, Copy)]

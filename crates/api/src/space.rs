@@ -6,9 +6,6 @@
 use std::ffi::{c_int, c_long, c_void};
 use std::ptr;
 
-use thiserror::Error;
-
-use super::memory::{HeapCall, Kind, Shape, is_alignment, live_block, offset_of, take};
 use ferroshmem_core::constants::{
     FALLBACK_DEFAULT, FALLBACK_NONE, MEM_DEFAULT, MEM_HIGH_BW, MEM_INTERLEAVED, MEM_LARGE_CAP,
     MEM_LOCAL, MEM_LOW_LAT, MEM_NUMA, PAGES_DEFAULT, PAGES_HUGE, SPACE_FALLBACK, SPACE_INVALID,
@@ -17,6 +14,9 @@ use ferroshmem_core::constants::{
 use ferroshmem_core::failure::fatal::{debug, fatal, warn};
 use ferroshmem_core::group::Group;
 use ferroshmem_core::memory::heap::Heap;
+use thiserror::Error;
+
+use super::memory::{HeapCall, Kind, Shape, is_alignment, live_block, offset_of, take};
 pub use ferroshmem_core::memory::{Memkind, MemkindError, MemoryRequest, SymmetricSpace};
 use ferroshmem_core::runtime::{self, Runtime};
 use ferroshmem_core::team::Team;

@@ -1,7 +1,9 @@
 //! What this library is: version, level of the standard, build and machine facts.
 
+use ferroshmem_simd as simd;
+
 use crate::choice::CopySizes;
-use crate::{config, kernel, offload};
+use crate::{config, offload};
 
 /// `SHMEM_MAJOR_VERSION` of the standard implemented.
 pub const SPEC_MAJOR: i32 = 1;
@@ -68,7 +70,7 @@ pub fn threads(copies: &CopySizes) -> Result<String, config::ConfigError> {
     let past_caches = config::NON_TEMPORAL_THRESHOLD
         .read(&environment)?
         .unwrap_or_else(|| {
-            kernel::non_temporal_threshold_of(1, CopySizes::known(copies.non_temporal))
+            simd::non_temporal_threshold_of(1, CopySizes::known(copies.non_temporal))
         });
     let past_caches = usize::try_from(past_caches).unwrap_or(usize::MAX);
     Ok(offload::overview(&config, past_caches))

@@ -26,7 +26,6 @@ pub mod handle;
 pub mod hooks;
 pub mod info;
 pub mod job;
-pub mod kernel;
 pub mod lifecycle;
 pub mod lock;
 pub mod memory;

@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use ferroshmem_simd::{self as simd, Operator};
+
 use super::broadcast::RING_MEMBERS;
 use super::{copy, copy_part, from_on, slices_of};
 use crate::choice::{Algorithm, Collective, EAGER};
@@ -15,7 +17,6 @@ use crate::connection::Sides;
 use crate::failure::fatal::fatal;
 use crate::group::{Group, MemberAddresses};
 use crate::job::region::{RING_BYTES, SMALL};
-use crate::kernel::{self, Operator};
 use crate::team::Members;
 
 /// The words that a member leaves: places of its arrays, and the root of a broadcast as a member's number, if
@@ -377,7 +378,7 @@ impl BothSides for Intergroup<'_> {
             return unsafe { self.reduce_eager(n, op.size, fold) };
         }
         self.publish_addresses(NO_ROOT);
-        let streaming = kernel::past_caches(bytes);
+        let streaming = simd::past_caches(bytes);
         let work = slices_of(group, n, op.size, 2 * group.size);
         group.share_work(work, |part| {
             let start = part.start * op.size;
@@ -400,7 +401,7 @@ impl BothSides for Intergroup<'_> {
 impl Intergroup<'_> {
     /// As [`reduce`](Self::reduce), of values that fit the eager buffers. With the central barrier, the last
     /// member to arrive reduces for all.
-    unsafe fn reduce_eager(&self, n: usize, size: usize, fold: kernel::FoldFn) {
+    unsafe fn reduce_eager(&self, n: usize, size: usize, fold: simd::FoldFn) {
         let (group, sides) = (self.group, self.sides);
         let epoch = group.epoch();
         let (own, others) = (sides.own(), sides.others());

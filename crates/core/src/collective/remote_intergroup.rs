@@ -5,6 +5,7 @@
 //! other nodes, and then they meet again.
 
 use ferroshmem_fabric::Remote;
+use ferroshmem_simd::{self as simd, Operator};
 
 use super::intergroup::{BothSides, Part};
 use crate::choice::Collective;
@@ -13,7 +14,6 @@ use crate::connection::departures::Departures;
 use crate::connection::remote_job::RemoteJob;
 use crate::failure::fatal::fatal;
 use crate::group::Group;
-use crate::kernel::{self, Operator};
 use crate::memory::{IN_GLOBALS, Space};
 use crate::transport::internode::{GLOBALS, HEAP};
 use crate::wait::record::Recorder;
@@ -87,7 +87,7 @@ impl RemoteIntergroup<'_> {
         }
         if let Some(from) = self.local(member, at, bytes) {
             // SAFETY: the caller promises that `to` is writable for `bytes` bytes; as many are mapped at the source.
-            return unsafe { kernel::copy(to, from, bytes) };
+            return unsafe { simd::copy(to, from, bytes) };
         }
         let place = self.remote.said(member);
         let (segment, start) = match place.checked_sub(IN_GLOBALS) {

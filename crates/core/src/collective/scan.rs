@@ -3,11 +3,12 @@
 
 use std::mem::MaybeUninit;
 
+use ferroshmem_simd::Operator;
+
 use super::slices_of;
 use crate::choice::{Algorithm, Collective, EAGER, SCAN_RING_MEMBERS};
 use crate::group::{Group, MemberAddresses, ValueOf};
 use crate::job::region::{RING_BYTES, RingValue};
-use crate::kernel::Operator;
 
 /// One call.
 struct Scan<'a> {

@@ -15,9 +15,9 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_fabric::TaggedMessage;
+use ferroshmem_platform::mapping::{self, MapAddress};
 
 use crate::job::control::Control;
-use ferroshmem_platform::mapping::{self, MapAddress};
 
 /// What a member says: the place of an array.
 const BYTES: usize = size_of::<u64>();

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
+use ferroshmem_platform::machine::page_size;
+use ferroshmem_platform::mapping::{self, Advice, MapAddress};
+
 use crate::job::Attachment;
 use crate::job::control::Control;
 use crate::job::plan::MIN_STRIDE;
 use crate::memory::{IN_GLOBALS, MOST_APART, Origins, Space};
-use ferroshmem_platform::machine::page_size;
-use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 
 /// Why the other job's memory cannot be mapped.
 #[derive(Debug, thiserror::Error)]

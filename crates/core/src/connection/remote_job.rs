@@ -12,6 +12,7 @@ use std::time::Duration;
 use std::{fmt, io, ptr};
 
 use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote};
+use ferroshmem_platform::mapping;
 
 use super::calls::remote::{Records, RemoteCalls, UNSERVED};
 use super::calls::{self, PublishError};
@@ -35,7 +36,6 @@ use crate::transport::internode::{
     EXPORTS, GLOBALS, HEAP, LANES, fabric_config, share_symmetric, spin,
 };
 use crate::wait::{rendezvous, signals};
-use ferroshmem_platform::mapping;
 
 /// Why the PEs of another node cannot be reached.
 #[derive(Debug, thiserror::Error)]

@@ -6,11 +6,12 @@ use std::io::Write;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use ferroshmem_platform::line::one_line;
+use ferroshmem_platform::output;
+
 use super::{caller, debugger};
 use crate::job::region::PeState;
 use crate::job::{self, Attachment};
-use ferroshmem_platform::line::one_line;
-use ferroshmem_platform::output;
 
 /// Exit status of a PE that ends the job over a misuse.
 pub(crate) const STATUS: c_int = 1;

@@ -8,12 +8,13 @@
 use std::fmt::{self, Write};
 use std::sync::Once;
 
+use ferroshmem_platform::mapping::JOB_MEMORY;
+use ferroshmem_platform::maps::Mapping;
+
 use super::operand;
 use super::{debugger, fatal};
 use crate::memory::{MemoryKind, Origins};
 use crate::runtime::{self, Runtime};
-use ferroshmem_platform::mapping::JOB_MEMORY;
-use ferroshmem_platform::maps::Mapping;
 
 /// Installs the handlers, for signals that the program has not taken itself.
 pub(crate) fn explain_faults() {

@@ -10,12 +10,13 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ferroshmem_platform::number_list;
+
 use super::fatal;
 use crate::config::HangSettings;
 use crate::job::region::WaitKind;
 use crate::job::{Attachment, adoption};
 use crate::wait::record;
-use ferroshmem_platform::number_list;
 
 /// The exit status of a job that is ended.
 const ENDED: i32 = 124;

@@ -6,6 +6,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use ferroshmem_platform::Wait;
+use ferroshmem_platform::process;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags};
@@ -14,7 +15,6 @@ use super::notice::{Cause, PeFailure};
 use super::silence::Silence;
 use crate::job::Attachment;
 use crate::job::region::{PeBlock, PeState};
-use ferroshmem_platform::process;
 
 /// A PE's watch of the next PE of its node.
 #[derive(Debug)]

@@ -8,13 +8,14 @@ use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock};
 
+use ferroshmem_platform::socket::Locality;
+
 use super::channel::{Channel, Slots};
 use super::{Group, MemberAddresses, Traffic};
 use crate::choice::{Algorithm, Collective, DecisionTable};
 use crate::job::region::{RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot, WaitKind};
 use crate::team::{LocalMembers, Localities, Members, RingPosition};
 use crate::wait::flag;
-use ferroshmem_platform::socket::Locality;
 
 /// Memory of the members of groups, by which counts know whose an address is: its beginning, the bytes from one
 /// member's to the next one's, and the number of members.

@@ -10,6 +10,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ferroshmem_bootstrap::{Bootstrap, Config};
+use ferroshmem_platform::mapping::JOB_MEMORY;
+use ferroshmem_platform::object::Object;
+use ferroshmem_platform::{Machine, output};
 use rustix::io::FdFlags;
 
 use super::Placement;
@@ -22,9 +25,6 @@ use super::plan::Plan;
 use super::service::StartedJob;
 use crate::choice::Tuning;
 use crate::config::{self, GivenSettings, HeapSettings, JOB};
-use ferroshmem_platform::mapping::JOB_MEMORY;
-use ferroshmem_platform::object::Object;
-use ferroshmem_platform::{Machine, output};
 
 /// This process's place in its job.
 #[derive(Debug)]

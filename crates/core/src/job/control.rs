@@ -8,15 +8,16 @@ use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use ferroshmem_platform::mapping::{self, Advice, MapAddress};
+use ferroshmem_platform::{NodeCores, socket};
+use ferroshmem_simd as simd;
+
 use super::plan::{MIN_STRIDE, Plan};
 use super::region::{
     EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, REFUSED, TeamSlot, VERSION,
 };
 use crate::choice::{CopySizes, Tuning};
-use crate::kernel;
 use crate::message::record::Inbox;
-use ferroshmem_platform::mapping::{self, Advice, MapAddress};
-use ferroshmem_platform::{NodeCores, socket};
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +55,7 @@ impl Control {
             cores: cores.count as u32,
             quota: cores.quota.into(),
             has_localities: socket::has_several_nodes().into(),
-            non_temporal_threshold: kernel::non_temporal_threshold_of(
+            non_temporal_threshold: simd::non_temporal_threshold_of(
                 n_pes,
                 CopySizes::known(tuning.copies.non_temporal),
             ),

@@ -11,6 +11,7 @@ use ferroshmem_bootstrap::Bootstrap;
 use ferroshmem_bootstrap::fdpass::{self, Server};
 use ferroshmem_bootstrap::node::Identity;
 use ferroshmem_bootstrap::secret::Secret;
+use ferroshmem_platform::{Cores, Machine, NodeCores};
 
 use super::Placement;
 use super::control::Control;
@@ -20,7 +21,6 @@ use super::introduction::Introduction;
 use super::plan::{Plan, PlanError};
 use crate::choice::Tuning;
 use crate::config::{GivenSettings, HeapSettings};
-use ferroshmem_platform::{Cores, Machine, NodeCores};
 
 /// How long the first PE of a node waits for the others, and they for it.
 const DEADLINE: Duration = Duration::from_secs(60);

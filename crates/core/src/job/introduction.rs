@@ -2,10 +2,10 @@
 
 use ferroshmem_bootstrap::Error;
 use ferroshmem_bootstrap::node::Identity;
+use ferroshmem_platform::{Cores, Machine};
 
 use super::declaration::{self, Declaration};
 use super::region::VERSION;
-use ferroshmem_platform::{Cores, Machine};
 
 /// What a PE says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,11 +5,12 @@ use std::io;
 use std::os::fd::AsFd;
 use std::ptr::NonNull;
 
+use ferroshmem_platform::mapping::{self, Advice, MapAddress};
+
 use super::region::{
     ACTIVE_SETS, MAX_TEAMS, Mailbox, Offsets, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES,
     RENDEZVOUS_TEAMS, RendezvousBuffers, StatusArea, TeamMailbox,
 };
-use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 
 /// The mapped mailboxes of the node. Live until the process ends.
 #[derive(Debug, Clone, Copy)]

@@ -25,13 +25,13 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_fabric::TaggedMessage;
 use ferroshmem_platform::Lifeline;
+use ferroshmem_platform::NodeCores;
+use ferroshmem_platform::mapping::HUGE_PAGE;
 
 use super::counters::Counters;
 use super::declaration::DeclarationWords;
 use crate::choice::{EAGER, Tuning};
 use crate::message::record::Inbox;
-use ferroshmem_platform::NodeCores;
-use ferroshmem_platform::mapping::HUGE_PAGE;
 
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;

@@ -11,10 +11,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
+use ferroshmem_platform::mapping;
 use rustix::io::Errno;
 
 use super::message::{Message, pair, receive, send};
-use ferroshmem_platform::mapping;
 
 /// PEs to be started, which all run one program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -6,9 +6,10 @@ use std::os::fd::AsFd;
 use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use ferroshmem_platform::mapping::{self, Advice, MapAddress};
+
 use super::Attachment;
 use super::region::{Offsets, STREAM_AREA};
-use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 
 /// The mapped areas of the node's PEs. Live until the process ends.
 #[derive(Debug)]

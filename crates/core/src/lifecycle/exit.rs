@@ -7,13 +7,14 @@ use std::ffi::{c_int, c_void};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use ferroshmem_platform::output;
+
 use super::finalise;
 use crate::config;
 use crate::failure::fatal;
 use crate::job::region::PeState;
 use crate::job::{self, Attachment};
 use crate::runtime;
-use ferroshmem_platform::output;
 
 /// Arranges for it, once.
 pub(super) fn tell_launcher_at_exit(job: &'static Attachment) {

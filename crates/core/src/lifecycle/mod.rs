@@ -45,7 +45,9 @@ use crate::transport::Transport;
 use crate::transport::internode::{ConnectError, Internode};
 use crate::wait::attend::{self, Attended};
 use crate::wait::{POLICY, record};
-use crate::{fork, hooks, info, job, kernel, offload, profiling};
+use ferroshmem_simd as simd;
+
+use crate::{fork, hooks, info, job, offload, profiling};
 use ferroshmem_platform::huge_pages;
 use ferroshmem_platform::socket::Locality;
 
@@ -94,9 +96,7 @@ pub fn initialise(name: &str, level: i32) {
     let non_temporal_threshold = settings
         .non_temporal_threshold
         .unwrap_or(header.non_temporal_threshold);
-    kernel::set_non_temporal_threshold(
-        usize::try_from(non_temporal_threshold).unwrap_or(usize::MAX),
-    );
+    simd::set_non_temporal_threshold(usize::try_from(non_temporal_threshold).unwrap_or(usize::MAX));
     let copies = header.tuning.copies;
     offload::configure(offload::Config {
         workers: settings.workers,

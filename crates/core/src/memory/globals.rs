@@ -10,12 +10,13 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
 
-use super::SpaceError;
-use crate::job::Attachment;
 use ferroshmem_platform::loaded::{Loaded, find_loaded};
 use ferroshmem_platform::machine::page_size;
 use ferroshmem_platform::mapping::{self, MapAddress};
 use ferroshmem_platform::threads::Stopped;
+
+use super::SpaceError;
+use crate::job::Attachment;
 
 /// Name under which executables ask for this library.
 const SONAME_STEM: &[u8] = b"libshmem.so";

@@ -4,14 +4,14 @@
 use std::io;
 use std::ops::Range;
 
-use thiserror::Error;
-
-use super::space::Space;
 use ferroshmem_platform::Cores;
 use ferroshmem_platform::mapping::HUGE_PAGE;
 use ferroshmem_platform::memory_policy::{self, MemoryPolicy as Policy};
 use ferroshmem_platform::numa::{NumaNode, NumaNodes, Speed};
 use ferroshmem_platform::number_list::list;
+use thiserror::Error;
+
+use super::space::Space;
 
 /// A kind of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,15 +7,16 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fmt, ptr};
 
+use ferroshmem_platform::mapping::{self, Advice, MapAddress};
+use ferroshmem_platform::memory_policy::MemoryPolicy;
+use ferroshmem_platform::threads::StopError;
+
 use super::globals::Globals;
 use super::layout::{self, Layout};
 use super::memkind;
 use super::origin::Origins;
 use super::windows::{Mapped, Windows};
 use crate::job::Attachment;
-use ferroshmem_platform::mapping::{self, Advice, MapAddress};
-use ferroshmem_platform::memory_policy::MemoryPolicy;
-use ferroshmem_platform::threads::StopError;
 
 /// The mapped symmetric memory of a job.
 #[derive(Debug)]

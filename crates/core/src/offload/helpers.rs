@@ -6,11 +6,11 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use ferroshmem_platform::thread;
+use ferroshmem_platform::{Cores, threads_of_program};
 
 use super::pools::Pools;
 use super::{Config, ENGINE, events, openmp, set_thresholds, set_thresholds_for};
 use crate::failure::fatal::debug;
-use ferroshmem_platform::{Cores, threads_of_program};
 
 /// How long a helper polls after its last chunk before it sleeps: the next transfer is often soon, and finds it awake then.
 const POLL: Duration = Duration::from_micros(50);

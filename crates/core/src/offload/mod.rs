@@ -48,8 +48,8 @@ pub(crate) use self::transfer::CHUNK;
 pub use self::transfer::Signal;
 use self::transfer::{Cut, QueuedCopy, Slot};
 use self::trust::Trust;
-use crate::kernel;
 use ferroshmem_platform::NodeCores;
+use ferroshmem_simd as simd;
 
 /// Calls whose work is shared at the same time.
 const CALLS: usize = 8;
@@ -138,7 +138,7 @@ fn set_thresholds_for(config: &Config, may_help: bool) {
 fn set_thresholds(shared: usize, queued: usize) {
     SHARED_FROM.store(shared, Ordering::Relaxed);
     QUEUED_FROM.store(queued, Ordering::Relaxed);
-    let large = shared.min(kernel::non_temporal_threshold());
+    let large = shared.min(simd::non_temporal_threshold());
     LARGE.store(large, Ordering::Relaxed);
     LARGE_NBI.store(large.min(queued), Ordering::Relaxed);
 }
@@ -192,7 +192,7 @@ unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize, whole: usiz
     let helpers = if is_apart { helpers_for(bytes) } else { 0 };
     if helpers == 0 {
         // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
-        return unsafe { kernel::copy_part(dest, source, bytes, whole) };
+        return unsafe { simd::copy_part(dest, source, bytes, whole) };
     }
     let cut = Cut::new(dest.addr(), bytes, 1 + helpers);
     let (to, from) = (dest.expose_provenance(), source.expose_provenance());
@@ -201,10 +201,10 @@ unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize, whole: usiz
         let to = std::ptr::with_exposed_provenance_mut::<u8>(to + part.start);
         let from = std::ptr::with_exposed_provenance::<u8>(from + part.start);
         // SAFETY: a part of the caller's arrays, which do not overlap.
-        unsafe { kernel::copy_chunk(to, from, part.len(), whole) };
+        unsafe { simd::copy_chunk(to, from, part.len(), whole) };
     });
-    if kernel::past_caches(whole) {
-        kernel::copied_in_chunks(dest, source, bytes);
+    if simd::past_caches(whole) {
+        simd::copied_in_chunks(dest, source, bytes);
     }
 }
 
@@ -263,7 +263,7 @@ pub unsafe fn queue(
     };
     ENGINE.wake(chunks, sleepers);
     // Its pages have been copied before if they are moved now.
-    kernel::copied_in_chunks(dest, source, bytes);
+    simd::copied_in_chunks(dest, source, bytes);
     true
 }
 

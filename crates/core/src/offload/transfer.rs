@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_platform::{prefetch_for_read, prefetch_for_write};
+use ferroshmem_simd as simd;
 
 use super::chunks::Chunks;
 use super::watch;
 use crate::job::region::SignalLine;
-use crate::kernel;
 use crate::wait::signals;
 
 /// Bytes of a cache line: a chunk's destination begins with one, so that no two threads write the same.
@@ -166,7 +166,7 @@ impl QueuedCopy {
         // part of them; they do not overlap.
         unsafe {
             let (to, from) = (self.dest.add(range.start), self.source.add(range.start));
-            kernel::copy_chunk(to, from, range.len(), self.shape.bytes);
+            simd::copy_chunk(to, from, range.len(), self.shape.bytes);
         }
     }
 }

@@ -9,6 +9,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
+use ferroshmem_platform::mapping::{MapAddress, map_shared};
+use ferroshmem_platform::object::{self as code, Object};
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::Errno;
 
@@ -21,8 +23,6 @@ use super::layout::{
 use super::{Operation, Scope};
 use crate::node::Node;
 use crate::runtime;
-use ferroshmem_platform::mapping::{MapAddress, map_shared};
-use ferroshmem_platform::object::{self as code, Object};
 
 /// Nanoseconds that an operation takes longer which is a call instead of inlined, and recorded.
 const CALL_NS: u64 = 150;

@@ -4,6 +4,9 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use ferroshmem_simd::Operator;
+use ferroshmem_simd::ops::Sum;
+
 use super::lines::{self, Lines};
 use super::trace::{self, Access, Trace};
 use super::turns::{self, FutexCalls, Waits};
@@ -16,8 +19,6 @@ use crate::collective::scan::scan;
 use crate::group::CallSummary;
 use crate::group::threads::{Array, Member};
 use crate::job::region::WaitKind;
-use crate::kernel::Operator;
-use crate::kernel::ops::Sum;
 use crate::wait::{Fairness, Rendezvous, WaitReason, Waiter, ticket};
 
 /// A collective call, as all members make it.

@@ -14,8 +14,9 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use super::stub;
 use ferroshmem_platform::mapping::{self, MapAddress};
+
+use super::stub;
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;

@@ -5,9 +5,10 @@
 
 use std::ops::Deref;
 
+use ferroshmem_platform::socket::Locality;
+
 use super::Members;
 use crate::choice::Shape;
-use ferroshmem_platform::socket::Locality;
 
 /// Where the node's PEs run, by their numbers on the node; the same on all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
 use ferroshmem_fabric::{Blocks, Remote};
+use ferroshmem_simd as simd;
 
 use super::atomic::Operation;
 use super::{Call, Location, Transport};
-use crate::kernel;
 use crate::offload::{self, Signal};
 
 /// Where the lowest byte of blocks `stride` bytes apart is, seen from the first, and how many bytes
@@ -95,7 +95,7 @@ unsafe fn copy_blocks(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u
                 let bytes = offload::CHUNK.min(each - start);
                 let (to, from) = (to.wrapping_add(start), from.wrapping_add(start));
                 // SAFETY: a part of one of the caller's blocks, which do not overlap.
-                unsafe { kernel::copy_part(to, from, bytes, each) };
+                unsafe { simd::copy_part(to, from, bytes, each) };
             }
         });
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use ferroshmem_platform::{Backoff, Limits, Step};
 
 use super::shutdown::Shutdown;
-
 use crate::address::{Peer, Peers};
 use crate::endpoint::Endpoint;
 use crate::event_count::EventCount;

@@ -1,11 +1,12 @@
 //! `oshmem_info`: what this OpenSHMEM library is and which environment variables it reads.
 
+use std::io::{self, Write};
+use std::process::ExitCode;
+
 use clap::Parser;
 use ferroshmem_core::{config, info};
 use ferroshmem_platform::line::one_line;
 use ferroshmem_tools::tune;
-use std::io::{self, Write};
-use std::process::ExitCode;
 
 /// Prints the library's version, its environment variables, and facts of build and machine.
 #[derive(Parser)]

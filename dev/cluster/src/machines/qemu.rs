@@ -1,8 +1,5 @@
 //! A virtual machine: a process of QEMU.
 
-use anyhow::{Context, Result};
-use ferroshmem_platform::child;
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use std::fmt::Write;
 use std::fs;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -10,6 +7,10 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+use ferroshmem_platform::child;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
 use super::NumaNode;
 

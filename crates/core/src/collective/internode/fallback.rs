@@ -1,9 +1,10 @@
 //! The collectives of an active set for which no team is left: by puts, gets, and synchronisation
 //! by its work array alone.
 
+use ferroshmem_simd::Operator;
+
 use super::InternodeCall;
 use crate::collective::scratch::{SCRATCH, with_scratch};
-use crate::kernel::Operator;
 
 /// Each member gets the root's source.
 ///

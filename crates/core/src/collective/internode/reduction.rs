@@ -2,12 +2,13 @@
 
 use std::ptr;
 
+use ferroshmem_simd::Operator;
+
 use super::InternodeCall;
 use super::fallback;
 use crate::collective::broadcast::broadcast;
 use crate::collective::reduce;
 use crate::collective::scratch::{SCRATCH, with_scratch};
-use crate::kernel::Operator;
 
 /// As [`crate::collective::reduce::reduce`]: each node group reduces to its leader, the leaders
 /// reduce, and each node group shares its leader's result.

@@ -28,13 +28,14 @@ mod sockets;
 #[cfg(test)]
 mod tests;
 
+use ferroshmem_simd::{self as simd, Operator};
+use reduction::Reduction;
+
 use super::scratch::with_scratch;
 use super::slices_of;
 use crate::choice::{Algorithm, Collective, EAGER, Form};
 use crate::group::{Group, MemberAddresses};
 use crate::job::region::SMALL;
-use crate::kernel::{self, Operator};
-use reduction::Reduction;
 
 /// Reduces `n` elements of the operator's type.
 ///
@@ -195,7 +196,7 @@ unsafe fn flat_put_get(r: &Reduction<'_>) {
 unsafe fn slices(r: &Reduction<'_>) {
     let size = r.group.size;
     // Each element is read from all sources, which are in the caches as long as they fit.
-    let streaming = kernel::past_caches(r.n * r.op.size);
+    let streaming = simd::past_caches(r.n * r.op.size);
     let work = slices_of(r.group, r.n, r.op.size, 2 * size);
     r.group.share_work(work, |part| {
         let r = r.part(part);

@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
+use ferroshmem_simd::{Dests, Operator, Sources};
+
 use crate::collective::scratch::SCRATCH;
 use crate::collective::{copy, halves};
 use crate::group::{Epoch, Group, MemberAddresses};
-use crate::kernel::{Dests, Operator, Sources};
 use crate::offload;
 
 /// Lanes of a reduction: one per round and purpose (see [`crate::group::Epoch`]).
@@ -71,7 +72,7 @@ impl<'a> Reduction<'a> {
     /// `dest[i] = a[i] op b[i]` for `n` elements.
     ///
     /// # Safety
-    /// That of [`Reduce::combine`](crate::kernel::Reduce::combine).
+    /// That of [`Reduce::combine`](ferroshmem_simd::Reduce::combine).
     #[inline]
     pub(super) unsafe fn combine(&self, dest: *mut u8, a: *const u8, b: *const u8, n: usize) {
         let bytes = n * self.op.size;
@@ -107,7 +108,7 @@ impl<'a> Reduction<'a> {
     /// Reduces the sources, in their order, to all destinations.
     ///
     /// # Safety
-    /// That of [`Reduce::fold`](crate::kernel::Reduce::fold).
+    /// That of [`Reduce::fold`](ferroshmem_simd::Reduce::fold).
     #[inline]
     pub(super) unsafe fn fold(
         &self,

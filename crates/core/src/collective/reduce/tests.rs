@@ -1,11 +1,12 @@
 //! Every algorithm over threads: right results, any number of members, in place, mixed; and
 //! the bytes that each PE reads and writes against the formulas of the algorithms.
 
+use ferroshmem_simd::ops::{Max, Sum, Xor};
+use ferroshmem_simd::{Operator, Reduce};
+
 use super::reduce;
 use crate::choice::{Algorithm, Choice, Collective, DecisionTable, EAGER, Form};
 use crate::group::threads::{Array, Member, run};
-use crate::kernel::ops::{Max, Sum, Xor};
-use crate::kernel::{Operator, Reduce};
 
 fn decisions(reduce: Choice, barrier: Choice) -> DecisionTable {
     DecisionTable::fixed(Collective::Reduce, reduce).with(Collective::Barrier, barrier)

@@ -1,12 +1,13 @@
 //! Collectives between two sides: each algorithm, sides of all sizes, and the synchronisations that they take.
 
+use ferroshmem_simd::{Operator, ops::Sum};
+
 use super::{Arrays, GUARD, MOST, TestCall, bytes_of, calls, data, run_oversubscribed};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::collective::intergroup::{BothSides, Intergroup, Part};
 use crate::connection::Sides;
 use crate::group::threads::{Array, Member};
 use crate::job::region::RING_BYTES;
-use crate::kernel::{Operator, ops::Sum};
 use crate::memory::IN_GLOBALS;
 
 /// Members of either side.

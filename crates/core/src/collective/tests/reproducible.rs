@@ -1,12 +1,13 @@
 //! `SHMEM_REPRODUCIBLE=1`: sums of floating-point numbers are the exact sum, rounded once, by
 //! every algorithm and every distribution of the summands.
 
+use ferroshmem_simd::ops::Sum;
+use ferroshmem_simd::{Operator, Reduce};
+
 use super::Random;
 use crate::choice::{Choice, Collective, DecisionTable};
 use crate::collective::reduce::reduce;
 use crate::group::threads::{Array, Member, each};
-use crate::kernel::ops::Sum;
-use crate::kernel::{Operator, Reduce};
 use crate::wait::POLICY;
 
 /// Numbers to add up; members beyond so many have zeros.

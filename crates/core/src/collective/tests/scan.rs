@@ -2,6 +2,9 @@
 
 use std::fmt::Debug;
 
+use ferroshmem_simd::ops::Sum;
+use ferroshmem_simd::{Operator, Reduce};
+
 use super::{Arrays, Random, TestCall, everywhere, run_oversubscribed};
 use crate::choice::{Algorithm, Choice, Collective, DecisionTable};
 use crate::collective::broadcast::broadcast;
@@ -9,8 +12,6 @@ use crate::collective::scan::scan;
 use crate::group::Group;
 use crate::group::threads::Array;
 use crate::job::region::SHORT_RING_ENTRIES;
-use crate::kernel::ops::Sum;
-use crate::kernel::{Operator, Reduce};
 
 /// Numbers whose sums are other numbers in another order, and whose bits are told apart.
 trait Number: Reduce<Sum> + Debug {

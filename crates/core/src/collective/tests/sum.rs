@@ -1,10 +1,11 @@
 //! Sums, for sequences with other collectives; reductions have tests of their own.
 
+use ferroshmem_simd::Operator;
+use ferroshmem_simd::ops::Sum;
+
 use super::{Arrays, Random, TestCall};
 use crate::collective::reduce::reduce;
 use crate::group::Group;
-use crate::kernel::Operator;
-use crate::kernel::ops::Sum;
 
 pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     let me = group.me;

@@ -7,6 +7,8 @@ use std::os::fd::AsFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
+use ferroshmem_platform::mapping;
+
 use super::message::{Cursor, DEFINITION, Head, word_of};
 use super::registry::kinds::{ARRAY, POINTER};
 use super::registry::{self, Kind, NESTED, Signature};
@@ -15,7 +17,6 @@ use super::{Chunk, MIN_CHUNK, Place};
 use crate::connection::Connection;
 use crate::job::region::CallLines;
 use crate::wait::{Waiter, flag};
-use ferroshmem_platform::mapping;
 
 /// Bytes of messages that are not finished, from which on a caller waits for room. A single message may be longer.
 const MOST_BYTES: usize = 64 << 20;

@@ -4,8 +4,8 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::kernel;
 use ferroshmem_core::offload::{self, Owner};
+use ferroshmem_simd as simd;
 
 use super::buffer::Buffer;
 use super::{CopyPoint, Finding};
@@ -64,9 +64,9 @@ impl Copies {
     ) -> Vec<(&'static str, f64, f64)> {
         let (dest, source) = (self.dest, self.source);
         // SAFETY: both buffers hold as many bytes, and do not overlap.
-        let plain = || unsafe { kernel::copy(dest, source, bytes) };
+        let plain = || unsafe { simd::copy(dest, source, bytes) };
         // SAFETY: as above.
-        let past_caches = || unsafe { kernel::stream(dest, source, bytes) };
+        let past_caches = || unsafe { simd::stream(dest, source, bytes) };
         // SAFETY: as above.
         let shared = || unsafe { offload::copy(dest, source, bytes) };
         let work = Work::of(2.0 * time(&plain));

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ferroshmem_api::ops::Sum;
 use ferroshmem_api::{collective, setup};
-use ferroshmem_core::kernel::{self, Reduce};
+use ferroshmem_simd::{self as simd, Reduce};
 
 use super::buffer::Buffer;
 use super::{Finding, NAME};
@@ -100,7 +100,7 @@ fn beta_and_gamma(samples: usize) -> (f64, f64) {
         let copy = || {
             for address in &addresses {
                 // SAFETY: both hold `CACHED` bytes and do not overlap.
-                unsafe { kernel::copy(dest.mine().cast(), address.cast(), CACHED) };
+                unsafe { simd::copy(dest.mine().cast(), address.cast(), CACHED) };
             }
         };
         let fold = || {
@@ -132,7 +132,7 @@ fn memory_and_streams(bytes: usize) -> (f64, f64) {
             let start = Instant::now();
             if me < workers {
                 // SAFETY: both hold `bytes` bytes and do not overlap.
-                unsafe { kernel::copy(dest.mine().cast(), source.mine().cast(), bytes) };
+                unsafe { simd::copy(dest.mine().cast(), source.mine().cast(), bytes) };
             }
             collective::sync_all(NAME);
             times.push(start.elapsed().as_nanos() as f64);

@@ -1,4 +1,5 @@
-//! The element loops of collectives: folding arrays with an operator, and copying.
+//! The element loops of collectives: folding arrays with an operator, and copying. The crate knows pointers, lengths and the
+//! processor; it knows nothing of PEs, jobs or symmetric memory.
 //!
 //! From the bottom: operators ([`ops`]), vector registers (`vector`, and those of x86-64 in
 //! `registers`), the choice of registers at run time (`level`), copies past the caches (`copy`),
@@ -31,5 +32,4 @@ pub use copy::{
 pub use fold::{Dests, Sources};
 pub use level::Level;
 pub use ops::Complex;
-pub(crate) use reduce::FoldFn;
-pub use reduce::{Operator, Reduce};
+pub use reduce::{FoldFn, Operator, Reduce};

@@ -1,7 +1,7 @@
 use super::Random;
-use crate::kernel::copy::non_temporal_threshold_for;
-use crate::kernel::level::forced;
-use crate::kernel::{copy, copy_part, past_caches, set_non_temporal_threshold, stream};
+use crate::copy::non_temporal_threshold_for;
+use crate::level::forced;
+use crate::{copy, copy_part, past_caches, set_non_temporal_threshold, stream};
 
 const LEN: usize = 700;
 

@@ -1,9 +1,9 @@
 //! Every operator on every type against the same written plainly, at every level.
 
 use super::{Random, two_to};
-use crate::kernel::level::forced;
-use crate::kernel::ops::{And, Max, Min, Or, Prod, Sum, Xor};
-use crate::kernel::{Complex, Reduce};
+use crate::level::forced;
+use crate::ops::{And, Max, Min, Or, Prod, Sum, Xor};
+use crate::{Complex, Reduce};
 
 /// Plain data whose values can be made from random bits.
 trait Sample: Copy + 'static {

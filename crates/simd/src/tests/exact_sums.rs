@@ -1,11 +1,11 @@
 //! Sums that are rounded once: the right ones, whatever the order.
 
 use super::{Random, two_to};
-use crate::kernel::exact::Term;
-use crate::kernel::level::forced;
-use crate::kernel::ops::{Max, Min, Sum};
-use crate::kernel::superaccumulator::Superaccumulator;
-use crate::kernel::{Complex, Reduce};
+use crate::exact::Term;
+use crate::level::forced;
+use crate::ops::{Max, Min, Sum};
+use crate::superaccumulator::Superaccumulator;
+use crate::{Complex, Reduce};
 
 /// The exact fold of rows of equal length.
 fn fold_exact<T: Reduce<Op>, Op>(rows: &[Vec<T>]) -> Vec<T> {

@@ -214,7 +214,7 @@ reduce! {
 /// [`Reduce::combine`] of arrays as bytes; the length is in elements.
 type CombineFn = unsafe fn(*mut u8, *const u8, *const u8, usize);
 /// [`Reduce::fold_bytes`] or [`Reduce::fold_exact_bytes`]; the length is in elements.
-pub(crate) type FoldFn = unsafe fn(Dests<'_, u8>, Sources<'_, u8>, usize, bool);
+pub type FoldFn = unsafe fn(Dests<'_, u8>, Sources<'_, u8>, usize, bool);
 
 /// Operator `Op` on type `T` as a value: the algorithms of reductions are written over it, so
 /// that each of them is compiled once and not for every type and operator.

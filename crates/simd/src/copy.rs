@@ -3,9 +3,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ferroshmem_platform::{LastLevelCache, huge_pages};
+
 use super::level::{self, ElementLoop};
 use super::vector::{Vector, prefetch, stream_fence};
-use ferroshmem_platform::{LastLevelCache, huge_pages};
 
 /// Bytes of a cache line. Non-temporal stores are fast where they fill a whole line.
 const LINE: usize = 64;
