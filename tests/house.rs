@@ -31,8 +31,9 @@ fn report(findings: &[String], advice: &str) {
 fn folders_do_not_import_each_other_in_circles() {
     const CIRCLES: &[(&str, usize)] = &[
         ("src", 13),
-        ("crates/core/src", 20),
+        ("crates/core/src", 12),
         ("crates/fabric/src", 5),
+        ("crates/message/src", 2),
     ];
     let crates = fs::read_dir(root().join("crates")).expect("the workspace's crates");
     let folders = crates.map(|entry| {
@@ -60,6 +61,9 @@ fn import_cycles_are_short() {
     for folder in [
         "crates/api/src",
         "crates/core/src",
+        "crates/message/src",
+        "crates/stream/src",
+        "crates/runtime/src",
         "crates/fabric/src",
         "crates/bootstrap/src",
         "crates/platform/src",

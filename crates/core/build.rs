@@ -1,5 +1,5 @@
 //! A digest of this package's sources, by which PEs notice that their libraries come from different
-//! builds. The build scripts of `ferroshmem-fabric` and `ferroshmem-api` are links to this one.
+//! builds. The build scripts of the other crates of the library are links to this one.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -3,7 +3,7 @@
 
 use ferroshmem_core::connection::Connection;
 use ferroshmem_core::group::Group;
-use ferroshmem_core::runtime;
+use ferroshmem_runtime as runtime;
 
 /// Another member was about something else.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use ferroshmem_core::point::Comparison;
 use ferroshmem_core::profiling::layout::team::ACTIVE_SET;
 use ferroshmem_core::profiling::{self, Operation, Scope};
 pub use ferroshmem_core::profiling::{Kind, ended};
-use ferroshmem_core::runtime::{self, Runtime};
 pub use ferroshmem_core::team::Members;
+use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// Whether a call is to be checked or recorded, or the library is not initialised, which [`Check::of`] then finds.
 #[inline(always)] // a comparison in every exported function that has something to check

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
-use ferroshmem_core::runtime;
+use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
 
 use super::on_group::{OnGroup, Same, check_same};

@@ -14,9 +14,9 @@ use ferroshmem_core::group::Group;
 use ferroshmem_core::job;
 use ferroshmem_core::job::region::{Header, MAX_PES};
 use ferroshmem_core::job::service::{self, FIRST_REMOTE, StartedJob};
-use ferroshmem_core::lifecycle::connections::{connect, join};
-use ferroshmem_core::runtime::Runtime;
 use ferroshmem_core::wait::record::Recorder;
+use ferroshmem_runtime::Runtime;
+use ferroshmem_runtime::lifecycle::connections::{connect, join};
 
 /// Why there is no group.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -9,9 +9,9 @@ use ferroshmem_core::constants::{
     TEAM_INVALID, THREAD_MULTIPLE,
 };
 use ferroshmem_core::offload;
-use ferroshmem_core::runtime::{self, Runtime};
 use ferroshmem_core::team::Team;
 use ferroshmem_core::transport::Transport;
+use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// A new context of `team`, or if `of_group` of the group that this is the team of; None if the options are not
 /// the standard's.

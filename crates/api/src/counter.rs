@@ -7,7 +7,7 @@ use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job::counters::Count;
 use ferroshmem_core::profiling::totals::{GROUPS, sum};
 use ferroshmem_core::profiling::{self, Kind};
-use ferroshmem_core::runtime;
+use ferroshmem_runtime as runtime;
 
 /// What is read of a counter: `SHMEMX_COUNTER_OPERATIONS`, `_BYTES`, `_NANOSECONDS`.
 const QUANTITIES: c_int = 3;

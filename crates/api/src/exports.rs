@@ -9,7 +9,7 @@ pub use ferroshmem_core::connection::exports::ExportError;
 use ferroshmem_core::connection::exports::Exported;
 use ferroshmem_core::failure::fatal::{fatal, warn};
 pub use ferroshmem_core::memory::MemoryKind;
-use ferroshmem_core::runtime;
+use ferroshmem_runtime as runtime;
 
 /// Why an object cannot be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

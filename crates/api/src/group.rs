@@ -16,7 +16,7 @@ use ferroshmem_core::job::region::WaitKind;
 use super::check::{self, Check, Extent};
 use super::{Reduce, handles};
 pub use ferroshmem_core::memory::Argument;
-use ferroshmem_core::runtime;
+use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
 
 /// An array of a call: address and bytes, of which there are none where this PE's array does not count.

@@ -8,9 +8,9 @@ use ferroshmem_core::constants::{
     GROUP_CONNECTED, GROUP_DISCONNECTED, GROUP_FAILED, GROUP_INVALID, TEAM_INVALID,
 };
 use ferroshmem_core::failure::fatal::{fatal, warn};
-use ferroshmem_core::lifecycle::connections;
-use ferroshmem_core::runtime::{self, Runtime};
 use ferroshmem_core::team::Team;
+use ferroshmem_runtime::lifecycle::connections;
+use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// The group of the PEs that have started this job; `SHMEMX_GROUP_INVALID` if there are none, or they are
 /// disconnected.

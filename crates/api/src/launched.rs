@@ -32,7 +32,7 @@ use ferroshmem_core::connection::started;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job::region::MAX_PES;
 use ferroshmem_core::job::service::ProgramRequest;
-use ferroshmem_core::runtime::{self, Runtime};
+use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// Has the launcher of this job start a job for `members` PEs, `independent` of it or not.
 pub(crate) fn start(

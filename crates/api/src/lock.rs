@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_long};
 
-use ferroshmem_core::runtime;
+use ferroshmem_runtime as runtime;
 
 /// Takes the lock, waiting for it.
 ///

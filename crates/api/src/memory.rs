@@ -14,9 +14,9 @@ use ferroshmem_core::failure::fatal::{debug, fatal};
 pub use ferroshmem_core::group::{CallDiffers, CallSummary, Group};
 use ferroshmem_core::memory::heap::{BLOCK_ALIGN, Heap};
 use ferroshmem_core::memory::{Memkind, MemoryRequest};
-use ferroshmem_core::runtime::{self, Runtime};
 use ferroshmem_platform::machine::page_size;
 use ferroshmem_platform::mapping;
+use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// A kind of call that all PEs make alike, by its number in [`CallSummary::routine`].
 #[derive(Debug, Clone, Copy)]

@@ -5,14 +5,14 @@ use std::ffi::{c_int, c_void};
 use ferroshmem_core::constants::{TEAM_INVALID, TEAM_WORLD};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job::region::WaitKind;
-use ferroshmem_core::message::request::{Pattern, Requests};
-pub use ferroshmem_core::message::{Dead, Party, SENT, reason, take};
-use ferroshmem_core::runtime::{self, Runtime};
 use ferroshmem_core::team::Team;
 use ferroshmem_core::wait::POLICY;
 use ferroshmem_core::wait::attend::attend;
+use ferroshmem_message::request::{Pattern, Requests};
+use ferroshmem_message::{Dead, Party, SENT, reason, take};
+use ferroshmem_runtime::{self as runtime, Runtime};
 
-pub use ferroshmem_core::message::request::Status;
+pub use ferroshmem_message::request::Status;
 
 /// `SHMEMX_ANY_SOURCE` and `SHMEMX_ANY_TAG`.
 const ANY: c_int = -1;
@@ -418,7 +418,7 @@ impl Set {
             let is_complete = handle == SENT
                 || live
                     .get(handle)
-                    .is_some_and(|r| r.phase == ferroshmem_core::message::request::Phase::Complete);
+                    .is_some_and(|r| r.phase == ferroshmem_message::request::Phase::Complete);
             match (is_complete, is_all) {
                 (false, true) => return None,
                 (true, false) => {

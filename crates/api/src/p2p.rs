@@ -7,10 +7,10 @@ use ferroshmem_core::constants::CMP_NE;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job::region::WaitKind;
 use ferroshmem_core::point::{Comparison, Set, SyncVariable, Values, wait};
-use ferroshmem_core::runtime;
 use ferroshmem_core::wait::attend::attend;
 use ferroshmem_core::wait::record::Condition;
 use ferroshmem_core::wait::{POLICY, WaitReason};
+use ferroshmem_runtime as runtime;
 
 /// Waits until `condition` gives a result: for conditions that C's comparisons cannot say.
 /// `address` is what is waited on, for the report of what each PE waits for.

@@ -28,10 +28,10 @@ use ferroshmem_core::job::control::Control;
 use ferroshmem_core::job::message::pair;
 use ferroshmem_core::job::region::{MAX_PES, WaitKind};
 use ferroshmem_core::job::service::{self, FIRST_MET, FIRST_REMOTE, MetJob, StartedJob};
-use ferroshmem_core::runtime::{self, Runtime};
 use ferroshmem_core::transport::internode::fabric_config;
 use ferroshmem_core::wait::WaitReason;
 use ferroshmem_core::wait::record::Recorder;
+use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// The text of a port.
 ///

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use super::check::Concerns;
 use ferroshmem_core::profiling::{self, Operation};
-use ferroshmem_core::runtime;
+use ferroshmem_runtime as runtime;
 
 pub use ferroshmem_core::profiling::Kind;
 

@@ -10,9 +10,10 @@ use ferroshmem_core::failure::checks;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::info;
 use ferroshmem_core::job::region::PeState;
-use ferroshmem_core::lifecycle::{self, fast_path};
 pub use ferroshmem_core::memory::MemoryKind;
-use ferroshmem_core::{offload, runtime, sources};
+use ferroshmem_core::{offload, sources};
+use ferroshmem_runtime as runtime;
+use ferroshmem_runtime::lifecycle::{self, fast_path};
 
 /// Arranges what is to happen if this process exits before it initialises the library; called before `main`.
 pub fn watch_until_initialised() {
@@ -70,7 +71,12 @@ pub fn start_pes(name: &'static str, _n_pes: c_int) {
 }
 
 fn initialise(name: &'static str, level: c_int) {
-    sources::set_above(env!("FERROSHMEM_SOURCES"));
+    sources::set_above(&[
+        ferroshmem_message::SOURCES,
+        ferroshmem_stream::SOURCES,
+        ferroshmem_runtime::SOURCES,
+        env!("FERROSHMEM_SOURCES"),
+    ]);
     lifecycle::initialise(name, level);
     launched::connect_with_parents(name);
 }

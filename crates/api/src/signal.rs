@@ -11,10 +11,10 @@ use ferroshmem_core::job::region::WaitKind;
 pub use ferroshmem_core::memory::Argument;
 use ferroshmem_core::offload;
 use ferroshmem_core::point::Comparison;
-use ferroshmem_core::runtime;
 use ferroshmem_core::transport::atomic::Operation;
 use ferroshmem_core::wait::record::Condition;
 use ferroshmem_core::wait::{WaitReason, signals};
+use ferroshmem_runtime as runtime;
 
 /// The update that `sig_op` stands for.
 fn operation(name: &str, sig_op: c_int, signal: u64) -> Operation<u64> {

@@ -18,10 +18,10 @@ use thiserror::Error;
 
 use super::memory::{HeapCall, Kind, Shape, is_alignment, live_block, offset_of, take};
 pub use ferroshmem_core::memory::{Memkind, MemkindError, MemoryRequest, SymmetricSpace};
-use ferroshmem_core::runtime::{self, Runtime};
 use ferroshmem_core::team::Team;
 use ferroshmem_platform::machine::page_size;
 use ferroshmem_platform::mapping::HUGE_PAGE;
+use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// `shmemx_space_config_t`.
 #[derive(Debug, Clone, Copy)]

@@ -16,7 +16,7 @@ use ferroshmem_core::constants::{
 };
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job::service::{self, JobRequest, ProgramRequest};
-use ferroshmem_core::runtime::{self, Runtime};
+use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// `shmemx_spawn_config_t`.
 #[derive(Debug, Clone, Copy)]

@@ -4,10 +4,10 @@ use std::ffi::{c_int, c_long, c_void};
 
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
-use ferroshmem_core::runtime::{self, Runtime};
-use ferroshmem_core::stream::{Entered, Options, Stream};
+use ferroshmem_runtime::{self as runtime, Runtime};
+use ferroshmem_stream::{Entered, Options, Stream};
 
-pub use ferroshmem_core::stream::LONGEST;
+pub use ferroshmem_stream::LONGEST;
 
 /// `SHMEMX_STREAM_STEADY`.
 pub const STEADY: c_long = 1;

@@ -7,7 +7,7 @@ use ferroshmem_core::collective::split;
 use ferroshmem_core::constants::{CTX_INVALID, PREDEFINED_TEAMS, TEAM_INVALID, TEAM_NUM_CONTEXTS};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
-use ferroshmem_core::runtime;
+use ferroshmem_runtime as runtime;
 
 /// `shmem_team_config_t`.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,8 @@ use std::ffi::c_int;
 use std::sync::atomic::AtomicI32;
 use std::time::Duration;
 
-use ferroshmem_core::{offload, runtime};
+use ferroshmem_core::offload;
+use ferroshmem_runtime as runtime;
 
 unsafe extern "C" {
     safe fn pthread_setcancelstate(state: c_int, old: Option<&mut c_int>) -> c_int;

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use ferroshmem_core::profiling;
-use ferroshmem_core::runtime::{self, Runtime};
 use ferroshmem_core::wait::POLICY;
+use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// Where the heaps of this node's PEs are: the copy of an object of the heap that number i of the
 /// node has is at the address of this PE's copy plus `(i - index) << log2_stride`.

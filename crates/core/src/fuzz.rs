@@ -13,8 +13,6 @@ use crate::connection::remote_port::Hello;
 use crate::connection::said::Said;
 use crate::job::Introduction;
 use crate::job::service::JobRequest;
-use crate::message::record::Kind;
-use crate::message::wire;
 
 /// What another PE says of itself: what is read comes back as it was written.
 ///
@@ -118,15 +116,6 @@ pub fn call_record(bytes: &[u8]) {
     }
 }
 
-/// A record of a message, as a PE of another node sends it.
-pub fn message_record(bytes: &[u8]) {
-    if let Some((envelope, control, data)) = wire::parse(bytes) {
-        let control = (envelope.kind != Kind::Eager).then_some(&control);
-        let (head, n) = wire::head(&envelope, control);
-        assert_eq!([&head[..n], data].concat(), bytes);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,7 +131,6 @@ mod tests {
         feed("greeting", greeting);
         feed("members", members);
         feed("job_request", job_request);
-        feed("message_record", message_record);
         feed("call_record", call_record);
     }
 

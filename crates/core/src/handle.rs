@@ -11,7 +11,7 @@ const CHUNKS: usize = 20;
 
 /// A growing table of objects that is read without locks.
 #[derive(Debug)]
-pub(crate) struct Table<T> {
+pub struct Table<T> {
     chunks: [OnceLock<Box<[AtomicPtr<T>]>>; CHUNKS],
     free: Mutex<Free>,
 }
@@ -46,7 +46,7 @@ impl<T> Table<T> {
 
     /// Puts the object that `make` builds from its index into a free place; None if there
     /// is none. Indices that were given back are used again.
-    pub(crate) fn insert(&self, make: impl FnOnce(usize) -> T) -> Option<usize> {
+    pub fn insert(&self, make: impl FnOnce(usize) -> T) -> Option<usize> {
         let index = {
             let mut free = self.free.lock().unwrap_or_else(|e| e.into_inner());
             free.returned.pop().unwrap_or_else(|| {
@@ -75,7 +75,7 @@ impl<T> Table<T> {
 
     /// The object at `index`.
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> Option<&T> {
+    pub fn get(&self, index: usize) -> Option<&T> {
         let object = self.place(index)?.load(Ordering::Acquire);
         // SAFETY: null, or a box that `remove` has not taken; the standard makes use of a
         // handle that another thread destroys the caller's error.
@@ -83,7 +83,7 @@ impl<T> Table<T> {
     }
 
     /// Takes the object at `index` out.
-    pub(crate) fn remove(&self, index: usize) -> Option<Box<T>> {
+    pub fn remove(&self, index: usize) -> Option<Box<T>> {
         let object = self.place(index)?.swap(ptr::null_mut(), Ordering::AcqRel);
         if object.is_null() {
             return None;
@@ -93,7 +93,7 @@ impl<T> Table<T> {
     }
 
     /// Gives an index that `insert` chose back.
-    pub(crate) fn give_back(&self, index: usize) {
+    pub fn give_back(&self, index: usize) {
         self.free
             .lock()
             .unwrap_or_else(|e| e.into_inner())
@@ -102,7 +102,7 @@ impl<T> Table<T> {
     }
 
     /// All objects with their indices.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
         let ends = self.chunks.iter().enumerate();
         let end = ends
             .filter_map(|(k, chunk)| chunk.get().map(|c| FIRST * ((1 << k) - 1) + c.len()))

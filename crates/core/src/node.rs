@@ -1,6 +1,8 @@
 //! What this PE knows of its job and its node: the part of the library's state that lower modules use.
 
 use std::ops::Range;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::choice::Selection;
 use crate::config::Settings;
@@ -25,6 +27,20 @@ pub struct Node {
     pub selection: Selection,
     /// What the environment says.
     pub settings: Settings,
+}
+
+static NODE: AtomicPtr<Node> = AtomicPtr::new(ptr::null_mut());
+
+/// This process's, while the library is initialised.
+pub fn current() -> Option<&'static Node> {
+    // SAFETY: null, or a reference without an end.
+    unsafe { NODE.load(Ordering::Acquire).as_ref() }
+}
+
+/// Makes it this process's.
+pub fn set(node: Option<&'static Node>) {
+    let node = node.map_or(ptr::null(), ptr::from_ref);
+    NODE.store(node.cast_mut(), Ordering::Release);
 }
 
 impl Node {

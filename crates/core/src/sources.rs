@@ -2,17 +2,22 @@
 
 use std::sync::OnceLock;
 
-static ABOVE: OnceLock<&str> = OnceLock::new();
+static ABOVE: OnceLock<String> = OnceLock::new();
 
-/// Takes the digest of the crate above this one, before the job starts; only the first call counts.
-pub fn set_above(digest: &'static str) {
-    // A second initialisation brings the same digest.
-    let _ = ABOVE.set(digest);
+/// Takes the digests of the crates above this one, before the job starts; only the first call counts.
+pub fn set_above(digests: &[&str]) {
+    ABOVE.get_or_init(|| {
+        let numbers = digests
+            .iter()
+            .filter_map(|d| u64::from_str_radix(d, 16).ok());
+        let all = numbers.fold(0_u64, |all, number| all.rotate_left(8) ^ number);
+        format!("{all:016x}")
+    });
 }
 
 /// The digests, from below to above.
 pub(crate) fn digests() -> [&'static str; 3] {
-    let above = ABOVE.get().copied().unwrap_or_default();
+    let above = ABOVE.get().map_or("", String::as_str);
     [
         ferroshmem_fabric::SOURCES,
         env!("FERROSHMEM_SOURCES"),

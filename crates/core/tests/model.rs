@@ -10,6 +10,5 @@ mod model {
     mod common;
     mod inbox;
     mod locks;
-    mod rings;
     mod waits;
 }

@@ -18,7 +18,7 @@ pub struct Connections {
 
 impl Connections {
     /// Adds a connection; its place in the table, None if there is no room.
-    pub(crate) fn insert(&self, connection: Arc<Connection>) -> Option<usize> {
+    pub fn insert(&self, connection: Arc<Connection>) -> Option<usize> {
         self.used.store(true, Ordering::Relaxed);
         if connection.remote().is_some() {
             self.n_remote.fetch_add(1, Ordering::Release);
@@ -27,12 +27,12 @@ impl Connections {
     }
 
     /// Whether there has been a connection.
-    pub(crate) fn has_been_used(&self) -> bool {
+    pub fn has_been_used(&self) -> bool {
         self.used.load(Ordering::Relaxed)
     }
 
     /// Takes the connection at a place out.
-    pub(crate) fn remove(&self, index: usize) {
+    pub fn remove(&self, index: usize) {
         if let Some(connection) = self.table.remove(index) {
             if connection.remote().is_some() {
                 self.n_remote.fetch_sub(1, Ordering::Relaxed);
@@ -43,7 +43,7 @@ impl Connections {
 
     /// Whether there are jobs on other nodes.
     #[inline]
-    pub(crate) fn has_remote(&self) -> bool {
+    pub fn has_remote(&self) -> bool {
         self.n_remote.load(Ordering::Acquire) != 0
     }
 

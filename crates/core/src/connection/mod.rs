@@ -29,7 +29,7 @@ mod other_job;
 pub mod port;
 pub mod port_error;
 pub mod port_name;
-pub(crate) mod remote_job;
+pub mod remote_job;
 pub mod remote_port;
 pub(crate) mod said;
 mod sides;
@@ -129,7 +129,7 @@ impl Connection {
     ///
     /// # Errors
     /// If memory cannot be mapped; or if the other side, which is independent, ends before: then on all members.
-    pub(crate) fn establish(
+    pub fn establish(
         routine: &str,
         job: &Attachment,
         space: &Space,
@@ -228,7 +228,7 @@ impl Connection {
     ///
     /// # Errors
     /// If a member cannot be reached. Where the sides are independent, other members may have joined.
-    pub(crate) fn join(
+    pub fn join(
         watch: Watch,
         this_pe: ThisPe<'_>,
         invitation: &Invitation,
@@ -337,7 +337,7 @@ impl Connection {
     }
 
     /// Its number: that of the job which was started for it, or one that both sides have agreed on.
-    pub(crate) fn number(&self) -> u32 {
+    pub fn number(&self) -> u32 {
         self.control.header().job_number.load(Ordering::Relaxed)
     }
 
@@ -361,7 +361,7 @@ impl Connection {
 
     /// This PE uses the connection no more; the number of the meeting in which all do so, for
     /// [`wait_for_end`](Self::wait_for_end).
-    pub(crate) fn leave(&self, routine: &str) -> u32 {
+    pub fn leave(&self, routine: &str) -> u32 {
         match self.sides.own {
             _ if self.has_failed() => {}
             0 => self
@@ -386,7 +386,7 @@ impl Connection {
 
     /// Waits until no member uses the connection any more; false if the other side has failed: then until no member
     /// of this side does.
-    pub(crate) fn wait_for_end(&self, routine: &str, round: u32) -> bool {
+    pub fn wait_for_end(&self, routine: &str, round: u32) -> bool {
         if let Some(remote) = self.remote() {
             let _shown = Recorder::start(&self.wait_reason(routine));
             remote.wait_for_end();
@@ -408,7 +408,7 @@ impl Connection {
     }
 
     /// Whether the end of one side is not the other's.
-    pub(crate) fn is_independent(&self) -> bool {
+    pub fn is_independent(&self) -> bool {
         self.control.is_independent()
     }
 
@@ -419,7 +419,8 @@ impl Connection {
     }
 
     /// Number of members.
-    pub(crate) fn len(&self) -> usize {
+    #[allow(clippy::len_without_is_empty, reason = "there are always some")]
+    pub fn len(&self) -> usize {
         self.sides.sizes[0] + self.sides.sizes[1]
     }
 
@@ -451,7 +452,7 @@ impl Connection {
     }
 
     /// Bytes from this PE's memory to a member's, if that is mapped.
-    pub(crate) fn offset(&self, member: usize) -> Option<usize> {
+    pub fn offset(&self, member: usize) -> Option<usize> {
         let index = self.indices[member]? as usize;
         if self.own().contains(&member) {
             let distance = index as i64 - self.job_index as i64;
@@ -503,7 +504,7 @@ impl Connection {
 
     /// The number of the PE of the other job, and the own address in the heap, that `addr` stands for if it is behind
     /// that PE's heap, which is smaller.
-    pub(crate) fn behind_heap(&self, space: &Space, addr: usize) -> Option<(usize, usize)> {
+    pub fn behind_heap(&self, space: &Space, addr: usize) -> Option<(usize, usize)> {
         let other = self.local.as_ref()?;
         let origins = other.origins(addr);
         (0..other.control().n_pes()).find_map(|pe| {
@@ -515,7 +516,7 @@ impl Connection {
     }
 
     /// Bytes of the heap of each PE of the other job.
-    pub(crate) fn other_heap_size(&self) -> u64 {
+    pub fn other_heap_size(&self) -> u64 {
         match (&self.remote, &self.local) {
             (Some(remote), _) => remote.heap_size(),
             (None, local) => local.as_ref().map_or(0, OtherJob::heap_size),
@@ -523,12 +524,12 @@ impl Connection {
     }
 
     /// What `addr` stands for in the windows of the other job's PEs, if this PE has such.
-    pub(crate) fn origins(&self, addr: usize) -> Option<Origins> {
+    pub fn origins(&self, addr: usize) -> Option<Origins> {
         self.local.as_ref().map(|other| other.origins(addr))
     }
 
     /// The number of the PE of the other side, on this node, in whose symmetric memory `addr` is.
-    pub(crate) fn owner(&self, space: &Space, addr: usize) -> Option<usize> {
+    pub fn owner(&self, space: &Space, addr: usize) -> Option<usize> {
         let other = self.local.as_ref()?;
         let is_in = |member: &usize| {
             let offset = self.offset(*member);
@@ -538,7 +539,7 @@ impl Connection {
     }
 
     /// The number by which this PE's job reaches the PE of the other one that has this number on this node, if that is a member.
-    pub(crate) fn number_of_other(&self, index: usize) -> Option<usize> {
+    pub fn number_of_other(&self, index: usize) -> Option<usize> {
         let is_it = |member: &usize| self.indices[*member] == Some(index as u32);
         Some(self.first + self.others().find(is_it)?)
     }

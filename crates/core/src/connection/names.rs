@@ -214,7 +214,7 @@ impl Names {
     }
 
     /// Unpublishes all.
-    pub(crate) fn forget_all(&self) {
+    pub fn forget_all(&self) {
         self.all().clear();
     }
 }

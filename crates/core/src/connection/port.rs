@@ -334,7 +334,7 @@ impl Ports {
     }
 
     /// Closes all.
-    pub(crate) fn close_all(&self) {
+    pub fn close_all(&self) {
         self.all().drain(..).for_each(|port| port.close());
     }
 }

@@ -170,11 +170,14 @@ impl fmt::Debug for RemoteJob {
 
 /// What PEs of other nodes are to reach of this one, and how.
 #[derive(Clone, Copy)]
-pub(crate) struct ThisPe<'a> {
+pub struct ThisPe<'a> {
+    /// Its place in the job.
     pub job: &'static Attachment,
+    /// Its memory.
     pub space: &'static Space,
     /// Bytes of the heap that are in use.
     pub heap_mark: u64,
+    /// How the fabric is opened.
     pub settings: &'a FabricSettings,
 }
 

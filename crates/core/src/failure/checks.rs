@@ -7,13 +7,13 @@ static ON: AtomicBool = AtomicBool::new(false);
 static WAIVED: AtomicBool = AtomicBool::new(false);
 
 /// Turns the checks on or off, once the library is initialised; calls may be `recorded` in any case.
-pub(crate) fn set(on: bool, recorded: bool) {
+pub fn set(on: bool, recorded: bool) {
     ON.store(on, Ordering::Relaxed);
     WAIVED.store(!on && !recorded, Ordering::Release);
 }
 
 /// Ends what [`set`] began: every call has to look whether the library is initialised.
-pub(crate) fn end() {
+pub fn end() {
     WAIVED.store(false, Ordering::Release);
 }
 

@@ -31,7 +31,7 @@ struct Gdb {
 static GDB: OnceLock<Gdb> = OnceLock::new();
 
 /// Waits for a debugger, if this PE is to, and prepares for a bad end. Called before the PE counts as initialised.
-pub(crate) fn prepare(job: &Attachment, settings: &DebuggerSettings) {
+pub fn prepare(job: &Attachment, settings: &DebuggerSettings) {
     let list = settings.wait_for.as_deref();
     let waits = |list: &str| list == "all" || number_list::numbers(list).contains(&job.pe);
     if list.is_some_and(waits) {
@@ -45,7 +45,7 @@ pub(crate) fn prepare(job: &Attachment, settings: &DebuggerSettings) {
 }
 
 /// Lets any process of this user attach: where only ancestors may (Yama), a debugger beside the PE could not.
-pub(super) fn allow_tracers() {
+pub fn allow_tracers() {
     // SAFETY: changes an attribute of this process alone; kernels without Yama refuse.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
 }
@@ -117,7 +117,7 @@ extern "C" fn handler(signal: c_int) {
 
 /// Runs gdb on this process, if that is asked for. One PE of a node does; others that fail meanwhile wait until they
 /// are ended. Safe in a signal handler.
-pub(super) fn at_failure() {
+pub fn at_failure() {
     let (Some(gdb), Some(job)) = (GDB.get(), job::joined()) else {
         return;
     };

@@ -14,7 +14,7 @@ use crate::job::region::PeState;
 use crate::job::{self, Attachment};
 
 /// Exit status of a PE that ends the job over a misuse.
-pub(crate) const STATUS: c_int = 1;
+pub const STATUS: c_int = 1;
 
 /// Ends the job: prints `ferroshmem: PE 3: <routine>: <message>; called at <place>` unless another PE has
 /// reported already, flushes the program's own output, and exits. `oshrun` ends the others.
@@ -73,21 +73,21 @@ pub fn warn(routine: &str, message: &str) {
 static CONNECTED: RwLock<Vec<(u32, &AtomicU32)>> = RwLock::new(Vec::new());
 
 /// Has this PE report nothing once a PE of the connection has, by the connection's word for that.
-pub(crate) fn share_reports(connection: u32, reporter: &'static AtomicU32) {
+pub fn share_reports(connection: u32, reporter: &'static AtomicU32) {
     let mut all = CONNECTED.write().unwrap_or_else(|e| e.into_inner());
     let at = all.partition_point(|(number, _)| *number < connection);
     all.insert(at, (connection, reporter));
 }
 
 /// The connection is over.
-pub(crate) fn unshare_reports(connection: u32) {
+pub fn unshare_reports(connection: u32) {
     let mut all = CONNECTED.write().unwrap_or_else(|e| e.into_inner());
     all.retain(|(number, _)| *number != connection);
 }
 
 /// Makes this PE the one that reports why its job, and those that are connected with it, end; false if another
 /// has reported. The launcher adds no line of its own for a PE that has called this. Safe in a signal handler.
-pub(crate) fn claim_report(job: &Attachment) -> bool {
+pub fn claim_report(job: &Attachment) -> bool {
     let reported = PeState::Reported as u32;
     let block = job.control.pe_block(job.index);
     block.state.store(reported, Ordering::Release);
@@ -106,12 +106,12 @@ pub(crate) fn claim_report(job: &Attachment) -> bool {
 
 /// Whether a PE of the job has reported a misuse: this one need not find out what it could say. Safe in a
 /// signal handler.
-pub(crate) fn is_reported(job: &Attachment) -> bool {
+pub fn is_reported(job: &Attachment) -> bool {
     job.control.header().reporter.load(Ordering::Acquire) != 0
 }
 
 /// Prints a line on standard error in one write, so that lines of several PEs do not mix.
-pub(crate) fn say(line: &str) {
+pub fn say(line: &str) {
     let line = format!("{}\n", one_line(line));
     // Nothing can be reported if standard error is closed.
     let _ = std::io::stderr().write_all(line.as_bytes());
@@ -120,7 +120,7 @@ pub(crate) fn say(line: &str) {
 static DEBUG: AtomicBool = AtomicBool::new(false);
 
 /// Sets whether [`debug`] prints: `SHMEM_DEBUG` is set, and the library is initialised.
-pub(crate) fn set_debug(on: bool) {
+pub fn set_debug(on: bool) {
     DEBUG.store(on, Ordering::Relaxed);
 }
 

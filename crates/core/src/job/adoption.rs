@@ -83,7 +83,7 @@ pub(super) fn start(memory: &File) -> Result<OwnedFd, AdoptionError> {
 }
 
 /// Starts an `oshrun` with this only argument, which inherits a job's memory, and ends with the thread that starts it.
-pub(crate) fn start_beside(argument: &str, memory: &File) -> Result<Child, AdoptionError> {
+pub fn start_beside(argument: &str, memory: &File) -> Result<Child, AdoptionError> {
     let memory = memory.as_raw_fd();
     let mut command = Command::new(find()?);
     command.arg(argument).stdin(Stdio::null());

@@ -17,7 +17,7 @@ use super::region::{
     EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, REFUSED, TeamSlot, VERSION,
 };
 use crate::choice::{CopySizes, Tuning};
-use crate::message::record::Inbox;
+use crate::inbox::Inbox;
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
 #[derive(Debug, Clone, Copy)]

@@ -31,7 +31,7 @@ use ferroshmem_platform::mapping::HUGE_PAGE;
 use super::counters::Counters;
 use super::declaration::DeclarationWords;
 use crate::choice::{EAGER, Tuning};
-use crate::message::record::Inbox;
+use crate::inbox::Inbox;
 
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;

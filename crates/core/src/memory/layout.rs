@@ -16,7 +16,7 @@ pub(super) struct Layout {
 }
 
 /// Number of candidates; all PEs move to the next one together.
-pub(crate) const CANDIDATES: u32 = 2;
+pub const CANDIDATES: u32 = 2;
 
 /// Candidate `k` for nodes of at most `n_pes` PEs planned with `stride` and `heap_size`.
 ///

@@ -3,7 +3,7 @@
 //! Everything symmetric is mapped so that
 //! `address on PE r = address on me + (r - me) * stride`.
 
-pub(crate) mod globals;
+pub mod globals;
 pub mod heap;
 mod layout;
 mod memkind;
@@ -13,10 +13,10 @@ mod symmetric;
 mod symmetric_space;
 mod windows;
 
-pub(crate) use layout::CANDIDATES as LAYOUTS;
+pub use layout::CANDIDATES as LAYOUTS;
 pub(crate) use memkind::describe as describe_memkinds;
 pub use memkind::{Memkind, MemkindError, MemoryRequest};
-pub(crate) use origin::Origins;
+pub use origin::Origins;
 pub use space::{IN_GLOBALS, MemoryKind, NOWHERE, Space, SpaceError, show_place};
 pub use symmetric::{Argument, SymmetricMemory};
 pub use symmetric_space::SymmetricSpace;

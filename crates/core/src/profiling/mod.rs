@@ -11,7 +11,7 @@ pub(crate) mod counters;
 mod inlined;
 pub mod layout;
 mod recorder;
-pub(crate) mod status;
+pub mod status;
 pub mod totals;
 
 use std::cell::Cell;
@@ -95,7 +95,7 @@ fn recorder() -> Option<&'static Recorder> {
 /// Starts to record and to count, if the settings say so: called once all PEs are connected. Whether calls are recorded
 /// or counted.
 /// `inline` has the program make operations without calls again, and is false if it cannot.
-pub(crate) fn start(
+pub fn start(
     node: &Node,
     settings: &ProfilingSettings,
     is_inlined: bool,
@@ -145,7 +145,7 @@ fn start_record(node: &Node, settings: &ProfilingSettings, is_inlined: bool) -> 
 }
 
 /// Whether the program counts its inlined operations, so that they need not be calls.
-pub(crate) fn are_inlined_counted() -> bool {
+pub fn are_inlined_counted() -> bool {
     inlined::are_counted()
 }
 
@@ -173,7 +173,7 @@ pub fn reset_counters() {
 }
 
 /// All PEs have entered `shmem_finalize` at `entered`, and left its synchronisation now.
-pub(crate) fn stop(entered: u64) {
+pub fn stop(entered: u64) {
     collect_inlined(clock::now());
     if let Some(recorder) = recorder() {
         recorder.end(entered);

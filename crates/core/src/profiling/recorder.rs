@@ -21,8 +21,8 @@ use super::layout::{
     Kind, Layout, MAGIC, SITES, WORD, collective, event, header, object, peer, site, sizes, team,
 };
 use super::{Operation, Scope};
+use crate::node;
 use crate::node::Node;
-use crate::runtime;
 
 /// Nanoseconds that an operation takes longer which is a call instead of inlined, and recorded.
 const CALL_NS: u64 = 150;
@@ -397,7 +397,7 @@ impl Recorder {
         if address == 0 || self.layout.events == 0 {
             return 0;
         }
-        let place = runtime::current().map(|rt| rt.node.transport.memory.space.place(address));
+        let place = node::current().map(|node| node.transport.memory.space.place(address));
         place.unwrap_or(0)
     }
 
@@ -560,10 +560,10 @@ impl Recorder {
     }
 
     fn look_at_heap(&self, now: u64) {
-        let Some(rt) = runtime::current() else {
+        let Some(node) = node::current() else {
             return;
         };
-        let heap = rt.node.transport.memory.heap();
+        let heap = node.transport.memory.heap();
         let used = heap.size() - heap.free_bytes();
         self.set(header::HEAP_SIZE, heap.size());
         if used > self.get(header::HEAP_MOST) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::job::{Attachment, adoption};
 
 /// Has an `oshrun` show it, if this PE leads its node and no `oshrun` has started it.
-pub(crate) fn show(job: &'static Attachment, period: Duration) {
+pub fn show(job: &'static Attachment, period: Duration) {
     static SHOWN: Once = Once::new();
     if job.launched || job.index != 0 {
         return;

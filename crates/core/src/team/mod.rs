@@ -8,7 +8,7 @@ mod sockets;
 pub use members::Members;
 pub(crate) use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
 pub(crate) use ring_position::RingPosition;
-pub(crate) use sockets::{LocalMembers, Localities, Sockets};
+pub use sockets::{LocalMembers, Localities, Sockets};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -25,13 +25,13 @@ use crate::node::Node;
 use crate::transport::internode::Internode;
 
 /// Id of the world team.
-pub(crate) const WORLD: usize = 0;
+pub const WORLD: usize = 0;
 /// Id of the team of PEs that share memory.
 pub(crate) const SHARED: usize = 1;
 /// Ids from here on are of teams of connections, which have slots elsewhere.
-pub(crate) const FIRST_CONNECTION: usize = MAX_TEAMS;
+pub const FIRST_CONNECTION: usize = MAX_TEAMS;
 /// Most connections of a PE: a handle has 16 bits for the id.
-pub(crate) const MAX_CONNECTIONS: usize = u16::MAX as usize - FIRST_CONNECTION;
+pub const MAX_CONNECTIONS: usize = u16::MAX as usize - FIRST_CONNECTION;
 
 /// A team as one of its PEs sees it.
 #[derive(Debug)]
@@ -145,7 +145,7 @@ impl Team {
 
 /// Ends the job over a PE number that does not exist in a job or team, `of`, of `size` PEs.
 #[cold]
-pub(crate) fn out_of_range(routine: &str, pe: i32, size: usize, of: &str) -> ! {
+pub fn out_of_range(routine: &str, pe: i32, size: usize, of: &str) -> ! {
     fatal(
         routine,
         format_args!(
@@ -352,7 +352,7 @@ impl Teams {
     }
 
     /// Adds the team of all members of a connection, the `place`th of this PE; returns its handle.
-    pub(crate) fn insert_connection(&self, connection: Arc<Connection>, place: usize) -> usize {
+    pub fn insert_connection(&self, connection: Arc<Connection>, place: usize) -> usize {
         let generation = self
             .generation
             .fetch_add(1, Ordering::Relaxed)

@@ -180,9 +180,9 @@ pub enum ConnectError {
 }
 
 /// The symmetric heap, as a segment that PEs of other nodes reach.
-pub(crate) const HEAP: usize = 0;
+pub const HEAP: usize = 0;
 /// The program's global variables.
-pub(crate) const GLOBALS: usize = 1;
+pub const GLOBALS: usize = 1;
 /// What belongs to the library: [`crate::job::region::Mailbox`].
 const MAILBOX: usize = 2;
 /// What streams have of it, in a job.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use ferroshmem_core::message::inbox::{self, Reader};
+use ferroshmem_core::inbox::cells::{self, Reader};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::AtomicU64;
@@ -36,14 +36,14 @@ impl ModelInbox {
 
     fn send(&self, value: u32) {
         let position = loop {
-            if let Some(position) = inbox::reserve(self, 1) {
+            if let Some(position) = cells::reserve(self, 1) {
                 break position;
             }
             thread::yield_now();
         };
         // SAFETY: see the type; loom tracks the access.
         self.data[position as usize % 8].with_mut(|p| unsafe { *p = value });
-        inbox::commit(self, position, 1);
+        cells::commit(self, position, 1);
     }
 
     fn receive(&self, reader: &mut Reader) -> u32 {
@@ -60,7 +60,7 @@ impl ModelInbox {
     }
 }
 
-impl inbox::Cells for ModelInbox {
+impl cells::Cells for ModelInbox {
     fn count(&self) -> usize {
         8
     }
@@ -124,7 +124,7 @@ fn an_inbox_that_is_full_gives_room_when_it_was_read() {
     model(3, || {
         let inbox = Arc::new(ModelInbox::at(0));
         (0..8).for_each(|value| inbox.send(value));
-        assert!(inbox::reserve(&*inbox, 1).is_none());
+        assert!(cells::reserve(&*inbox, 1).is_none());
         let writer = {
             let inbox = inbox.clone();
             thread::spawn(move || inbox.send(8))

@@ -365,10 +365,14 @@ fn is_library_file(name: &str) -> bool {
 impl Line {
     /// Whether it is of this library, where that is linked into the program.
     fn is_of_library(&self) -> bool {
-        const CRATES: [&str; 7] = [
+        const CRATES: [&str; 11] = [
             "ferroshmem::",
             "ferroshmem_api::",
             "ferroshmem_core::",
+            "ferroshmem_message::",
+            "ferroshmem_runtime::",
+            "ferroshmem_simd::",
+            "ferroshmem_stream::",
             "ferroshmem_sys::",
             "ferroshmem_platform::",
             "ferroshmem_fabric::",

@@ -1,0 +1,353 @@
+//! Records: what PEs write to each other's inboxes.
+
+pub mod cells;
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ferroshmem_platform::prefetch_for_write;
+
+use self::cells::{CELL, CELLS, Cells};
+
+/// A PE's inbox, in the memory of the node's PEs.
+#[repr(C, align(4096))]
+pub struct Inbox {
+    /// Cells reserved so far.
+    tail: Line,
+    /// Cells given back so far.
+    head: Line,
+    /// Bytes of messages that the owner keeps outside of the inbox, as no receive has matched them yet.
+    kept: Line,
+    /// 1 once a writer has found no room.
+    wanted: Line,
+    cells: InboxCells,
+}
+
+#[repr(C, align(64))]
+struct Line(AtomicU64);
+
+#[repr(C, align(4096))]
+struct InboxCells(UnsafeCell<[u8; CELL * CELLS]>);
+
+// SAFETY: a place in shared memory that is only accessed through raw pointers, in the order of its first words.
+unsafe impl Sync for InboxCells {}
+
+impl Inbox {
+    #[inline]
+    fn cell(&self, cell: usize) -> *mut u8 {
+        self.cells.0.get().cast::<u8>().wrapping_add(cell * CELL)
+    }
+
+    #[inline]
+    fn word(&self, cell: usize) -> &AtomicU64 {
+        debug_assert!(cell < CELLS);
+        // SAFETY: the aligned first word of a cell, which is accessed atomically wherever it may be a record's first.
+        unsafe { AtomicU64::from_ptr(self.cell(cell).cast()) }
+    }
+
+    /// Bytes of messages that the owner keeps.
+    #[inline]
+    pub fn kept(&self) -> u64 {
+        self.kept.0.load(Ordering::Relaxed)
+    }
+
+    /// Sets it.
+    pub fn set_kept(&self, bytes: u64) {
+        self.kept.0.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Says that a writer wants room, or that there is some; whether one has wanted it.
+    pub fn want_room(&self, is_wanted: bool) -> bool {
+        let is_changed = self.wanted.0.load(Ordering::Relaxed) != u64::from(is_wanted);
+        is_changed && self.wanted.0.swap(is_wanted.into(), Ordering::SeqCst) != 0
+    }
+
+    /// Whether a record begins at a position, which the owner reads next.
+    #[inline]
+    pub fn is_there(&self, position: u64) -> bool {
+        let word = self.word(position as usize % CELLS);
+        cells::begins(word.load(Ordering::Relaxed), position, CELLS)
+    }
+
+    /// Writes a record; false if there is no room now.
+    ///
+    /// # Safety
+    /// `data` is readable for `envelope.len` bytes, at most [`LONGEST`].
+    pub unsafe fn push(
+        &self,
+        envelope: &Envelope,
+        control: Option<&Control>,
+        data: *const u8,
+    ) -> bool {
+        let len = envelope.len as usize;
+        let n = (envelope.kind.data_offset() + len).div_ceil(CELL);
+        let Some(position) = cells::reserve(self, n) else {
+            return false;
+        };
+        let at = self.cell(position as usize % CELLS);
+        // SAFETY: the cells are reserved for this thread; the caller promises that `data` is readable.
+        unsafe {
+            at.add(8).cast::<[u64; 3]>().write(envelope.to_words());
+            if let Some(control) = control {
+                at.add(HEAD).cast::<Control>().write(*control);
+            }
+            let to = at.add(envelope.kind.data_offset());
+            to.copy_from_nonoverlapping(data, len);
+        }
+        cells::commit(self, position, n);
+        true
+    }
+
+    /// Writes the record of an eager message of at most [`SHORT`] bytes, to whose data `write` gets the address; false if there is
+    /// no room now.
+    #[inline(always)]
+    pub fn push_line(&self, envelope: Envelope, write: impl FnOnce(*mut u8)) -> bool {
+        let Some(position) = cells::reserve(self, 1) else {
+            return false;
+        };
+        let at = self.cell(position as usize % CELLS);
+        // SAFETY: the cell is reserved for this thread.
+        unsafe {
+            // As words: what is stored in parts cannot be loaded whole before all are in the cache.
+            at.add(8).cast::<[u64; 3]>().write(envelope.to_words());
+            write(at.add(HEAD));
+        }
+        cells::commit(self, position, 1);
+        true
+    }
+
+    /// Takes the line of the next record, which no PE has reserved, to this core, so that the next message need not wait for it.
+    /// After [`push_line`](Self::push_line), once the owner has been notified.
+    #[inline]
+    pub fn prepare(&self) {
+        let tail = self.tail.0.load(Ordering::Relaxed);
+        prefetch_for_write(self.cell(tail as usize % CELLS));
+    }
+
+    /// The envelope of the record at a cell, and where its data are if it is eager.
+    ///
+    /// # Safety
+    /// The owner has found a record there, and does not release it while the result is used.
+    #[inline(always)]
+    pub unsafe fn envelope(&self, cell: usize) -> (Envelope, *const u8) {
+        let at = self.cell(cell);
+        // SAFETY: the caller promises a record, which no PE changes.
+        let words = unsafe { at.add(8).cast::<[u64; 3]>().read() };
+        let envelope = Envelope::from_words(words).expect("a record of this library");
+        (envelope, at.wrapping_add(HEAD).cast_const())
+    }
+
+    /// The record at a cell.
+    ///
+    /// # Safety
+    /// The owner has found a record there and not released it.
+    #[inline]
+    pub unsafe fn read(&self, cell: usize) -> Record {
+        let at = self.cell(cell);
+        // SAFETY: the caller promises a record.
+        let (envelope, _) = unsafe { self.envelope(cell) };
+        Record {
+            envelope,
+            control: at.wrapping_add(HEAD).cast(),
+            data: at.wrapping_add(envelope.kind.data_offset()),
+            remote: None,
+        }
+    }
+}
+
+/// Copies the data of an eager record.
+///
+/// # Safety
+/// `dest` is writable and `source` readable for `bytes` bytes.
+#[inline]
+pub unsafe fn copy_eager(dest: *mut u8, source: *const u8, bytes: usize) {
+    // SAFETY: the caller promises that the source is readable and the destination writable for `bytes` bytes.
+    unsafe {
+        if bytes == 8 {
+            // Many messages have a word; a call of the C library takes as long as all else.
+            let word = source.cast::<u64>().read_unaligned();
+            dest.cast::<u64>().write_unaligned(word);
+        } else {
+            dest.copy_from_nonoverlapping(source, bytes);
+        }
+    }
+}
+
+impl Cells for Inbox {
+    fn count(&self) -> usize {
+        CELLS
+    }
+
+    #[inline]
+    fn tail(&self) -> u64 {
+        self.tail.0.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn move_tail(&self, from: u64, to: u64) -> bool {
+        let (done, not) = (Ordering::Relaxed, Ordering::Relaxed);
+        self.tail.0.compare_exchange(from, to, done, not).is_ok()
+    }
+
+    #[inline]
+    fn head(&self) -> u64 {
+        self.head.0.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn move_head(&self, to: u64) {
+        self.head.0.store(to, Ordering::Release);
+    }
+
+    #[inline]
+    fn first_word(&self, cell: usize) -> u64 {
+        self.word(cell).load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn set_first_word(&self, cell: usize, word: u64) {
+        self.word(cell).store(word, Ordering::Release);
+    }
+
+    #[inline]
+    fn clear(&self, cell: usize) {
+        self.word(cell).store(0, Ordering::Relaxed);
+    }
+}
+
+/// What a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub enum Kind {
+    /// A message with its data. It has no [`Control`].
+    Eager,
+    /// A message whose data the sender keeps, at `place` if that is symmetric.
+    Ready,
+    /// A message whose data the sender, of another node, keeps, and lets this PE read: `place` and `request` are the address and
+    /// the key of them.
+    Exposed,
+    /// To a sender: a receive has matched. `bytes` of the data go to `place`, if that is symmetric, else into records.
+    Clear,
+    /// To a receiver: data of its message, from byte `place` on.
+    Fragment,
+    /// To a receiver: the data are all there.
+    Written,
+    /// To a sender: the data have been read.
+    Read,
+    /// To a sender on another node: it may send fragments up to byte `bytes`.
+    More,
+    /// To a PE of another node: so many bytes of its messages are no longer kept for it.
+    Credit,
+}
+
+impl Kind {
+    /// All, by number.
+    pub const ALL: [Self; 9] = [
+        Self::Eager,
+        Self::Ready,
+        Self::Exposed,
+        Self::Clear,
+        Self::Fragment,
+        Self::Written,
+        Self::Read,
+        Self::More,
+        Self::Credit,
+    ];
+
+    /// The kind of a number.
+    #[inline]
+    pub fn from_number(number: u16) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// Where in a record the data begin.
+    #[inline]
+    fn data_offset(self) -> usize {
+        match self {
+            Self::Eager => HEAD,
+            _ => HEAD + size_of::<Control>(),
+        }
+    }
+}
+
+/// What a record begins with, after its first word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct Envelope {
+    /// What it is.
+    pub kind: Kind,
+    /// Id of the team.
+    pub team: u16,
+    /// The sender's number in the team.
+    pub source: u32,
+    /// The tag.
+    pub tag: i32,
+    /// Bytes of data in the record.
+    pub len: u32,
+    /// Bytes of the message.
+    pub bytes: u64,
+}
+
+impl Envelope {
+    /// The words of it, as they travel.
+    #[inline]
+    pub fn to_words(self) -> [u64; 3] {
+        [
+            u64::from(self.kind as u16) | u64::from(self.team) << 16 | u64::from(self.source) << 32,
+            u64::from(self.tag as u32) | u64::from(self.len) << 32,
+            self.bytes,
+        ]
+    }
+
+    /// What [`to_words`](Self::to_words) was of, if any.
+    #[inline]
+    pub fn from_words([first, second, bytes]: [u64; 3]) -> Option<Self> {
+        Some(Self {
+            kind: Kind::from_number(first as u16)?,
+            team: (first >> 16) as u16,
+            source: (first >> 32) as u32,
+            tag: second as i32,
+            len: (second >> 32) as u32,
+            bytes,
+        })
+    }
+}
+
+/// A record that has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Record {
+    /// What it begins with.
+    pub envelope: Envelope,
+    /// Its control part, unless it is eager.
+    pub control: *const Control,
+    /// Its data, as long as the envelope says.
+    pub data: *const u8,
+    /// The PE of another node that it is from.
+    pub remote: Option<u32>,
+}
+
+/// What sender and receiver tell each other of a message whose data the sender keeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Control {
+    /// The request, of the PE that the record is for.
+    pub request: u64,
+    /// The request, of the PE that it is from.
+    pub reply: u64,
+    /// See [`Kind`].
+    pub place: u64,
+    /// Number of the PE that it is from, in the world.
+    pub from: u64,
+}
+
+/// Bytes before the control part, or the data of a record without one.
+const HEAD: usize = 8 + size_of::<Envelope>();
+/// Most bytes of data of an eager record of one cell.
+pub const SHORT: usize = CELL - HEAD;
+/// Most bytes of data of a record.
+pub const LONGEST: usize = CELLS / 8 * CELL - HEAD - size_of::<Control>();
+
+const _: () = {
+    assert!(size_of::<Inbox>().is_multiple_of(4096));
+    assert!(HEAD == 32);
+};

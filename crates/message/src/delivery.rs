@@ -1,0 +1,298 @@
+//! Delivery: what a record does, and which way the data of a message come to the receive that it has matched.
+
+use std::sync::atomic::Ordering;
+
+use ferroshmem_fabric::Exposed;
+
+use super::place;
+use super::remote;
+use super::request::{Phase, Receive, Status};
+use super::state::{Copy, Data, State};
+use super::{BESIDE, Messages};
+use ferroshmem_core::inbox::{Control, Envelope, Kind, Record, copy_eager};
+use ferroshmem_core::memory::NOWHERE;
+use ferroshmem_core::node::Node;
+use ferroshmem_core::offload;
+use ferroshmem_core::wait::signals;
+
+impl Messages {
+    /// Takes a record. A blocking receive is asked after those that were posted.
+    ///
+    /// # Safety
+    /// It is one: `control` is valid unless it is eager, `data` for its length.
+    #[inline]
+    pub(super) unsafe fn take(
+        &self,
+        node: &Node,
+        state: &mut State,
+        record: &Record,
+        receive: Option<&mut Receive>,
+    ) {
+        let envelope = &record.envelope;
+        let receive = receive.filter(|receive| receive.pattern.takes(envelope));
+        if envelope.kind == Kind::Eager
+            && !state.matching.has_posted()
+            && let Some(receive) = receive
+        {
+            let n = envelope.bytes.min(receive.bytes) as usize;
+            // SAFETY: the receive's buffer has room; the caller promises the data.
+            unsafe { copy_eager(receive.buffer, record.data, n) };
+            receive.status = Some(Status::of(envelope, receive.bytes));
+            return;
+        }
+        // SAFETY: the caller promises that the receive's buffer is writable for its length.
+        unsafe { self.take_any(node, state, record, receive) }
+    }
+
+    /// Takes any record, with a blocking receive if that takes the message.
+    ///
+    /// # Safety
+    /// As [`take`](Self::take).
+    #[inline(never)]
+    unsafe fn take_any(
+        &self,
+        node: &Node,
+        state: &mut State,
+        record: &Record,
+        receive: Option<&mut Receive>,
+    ) {
+        let (envelope, data) = (&record.envelope, record.data);
+        let len = envelope.len as usize;
+        let is_message = matches!(envelope.kind, Kind::Eager | Kind::Ready | Kind::Exposed);
+        let matched = is_message.then(|| {
+            state.matching.take(envelope).or_else(|| {
+                let receive = receive?;
+                let Receive {
+                    pattern,
+                    peer,
+                    buffer,
+                    bytes,
+                    ..
+                } = *receive;
+                receive.handle = state.add_receive(pattern, peer, buffer, bytes);
+                Some(receive.handle)
+            })
+        });
+        let matched = matched.flatten();
+        if envelope.kind == Kind::Eager {
+            return match matched {
+                Some(handle) => {
+                    let Some(request) = state.requests.get(handle) else {
+                        return;
+                    };
+                    let n = envelope.bytes.min(request.bytes) as usize;
+                    request.status = Status::of(envelope, request.bytes);
+                    // SAFETY: the receive's buffer has room; the caller promises the data.
+                    unsafe { copy_eager(request.buffer, data, n) };
+                    self.complete(state, handle);
+                }
+                None => {
+                    let mut kept: Vec<u8> = Vec::with_capacity(len);
+                    // SAFETY: there is room for as many bytes, which the caller promises to be readable.
+                    unsafe {
+                        kept.as_mut_ptr().copy_from_nonoverlapping(data, len);
+                        kept.set_len(len);
+                    }
+                    let data = Data::Here(kept.into_boxed_slice(), record.remote);
+                    state.matching.keep(*envelope, data);
+                    if record.remote.is_none() {
+                        state.keep(node, len as u64 + BESIDE);
+                    }
+                    self.changes.fetch_add(1, Ordering::Release);
+                }
+            };
+        }
+        // SAFETY: the caller promises a control part.
+        let control = unsafe { record.control.read() };
+        match envelope.kind {
+            Kind::Eager => {}
+            Kind::More => self.send_more(node, state, &control, envelope.bytes),
+            Kind::Credit => state.remotes.credit(control.from as usize, envelope.bytes),
+            Kind::Ready | Kind::Exposed => {
+                let data = Data::There(control);
+                match matched {
+                    Some(handle) => self.deliver(node, state, handle, envelope, &data),
+                    None => {
+                        state.matching.keep(*envelope, data);
+                        self.changes.fetch_add(1, Ordering::Release);
+                    }
+                }
+            }
+            Kind::Clear => self.clear(node, state, envelope.bytes, &control),
+            Kind::Fragment => {
+                if let Some(request) = state.requests.get(control.request) {
+                    let to = request.buffer.wrapping_add(control.place as usize);
+                    // SAFETY: within what this PE has asked for, of the receive's buffer.
+                    unsafe { to.copy_from_nonoverlapping(data, len) };
+                    request.done += len as u64;
+                    if request.done == request.all {
+                        self.complete(state, control.request);
+                    } else {
+                        self.allow_more(node, state, control.request);
+                    }
+                }
+            }
+            Kind::Read => {
+                let request = state.requests.get(control.request);
+                if let Some(exposure) = request.and_then(|request| request.exposure.take()) {
+                    remote::withdraw(node, exposure);
+                }
+                self.complete(state, control.request);
+            }
+            Kind::Written => self.complete(state, control.request),
+        }
+    }
+
+    /// Gives a message to the receive that it has matched.
+    pub(super) fn deliver(
+        &self,
+        node: &Node,
+        state: &mut State,
+        handle: u64,
+        envelope: &Envelope,
+        data: &Data,
+    ) {
+        let Some(request) = state.requests.get(handle) else {
+            return;
+        };
+        let n = envelope.bytes.min(request.bytes);
+        let buffer = request.buffer;
+        request.status = Status::of(envelope, request.bytes);
+        let control = match data {
+            Data::Here(data, _) => {
+                // SAFETY: the receive's buffer has room for so many, and so many were kept.
+                unsafe { offload::copy(buffer, data.as_ptr(), n as usize) };
+                return self.complete(state, handle);
+            }
+            Data::There(control) => control,
+        };
+        let from = control.from as usize;
+        (request.peer, request.reply) = (from as i32, control.reply);
+        let mut answer = Control {
+            request: control.reply,
+            reply: handle,
+            place: NOWHERE,
+            from: node.me as u64,
+        };
+        let reply = |kind| Envelope {
+            kind,
+            len: 0,
+            bytes: n,
+            ..*envelope
+        };
+        if envelope.kind == Kind::Exposed && n > 0 {
+            let there = Exposed {
+                address: control.place,
+                key: control.request,
+            };
+            let transfer = state.transfer(handle, from, reply(Kind::Read), answer);
+            // SAFETY: the receive's buffer stays until it is complete, which is after the transfer.
+            unsafe { transfer.read_exposed(node, buffer, there, n) };
+            return self.begin_transfer(state, transfer);
+        }
+        let here = match state.requests.get(control.reply) {
+            Some(send) if from == node.me => Some(send.buffer.cast_const()),
+            _ => place::address(node, control.place, n, from).map(<*mut u8>::cast_const),
+        };
+        let there = remote::place(node, control.place, n, from);
+        let kind = if here.is_some() || there.is_some() || n == 0 {
+            Kind::Read
+        } else {
+            Kind::Clear
+        };
+        let envelope = reply(kind);
+        if let Some(source) = here.filter(|_| n > 0) {
+            if let Some(request) = state.requests.get(handle) {
+                request.phase = Phase::Receiving;
+            }
+            // The sender's data, in memory that this process has mapped, stay as they are until the sender is answered.
+            state.copies.push_back(Copy {
+                dest: buffer,
+                source,
+                bytes: n as usize,
+                request: handle,
+                to: from,
+                envelope,
+                control: answer,
+            });
+            return;
+        }
+        if let Some(there) = there.filter(|_| n > 0) {
+            let transfer = state.transfer(handle, from, envelope, answer);
+            // SAFETY: the receive's buffer stays until it is complete, which is after the transfer.
+            unsafe { transfer.read(node, buffer, there, n) };
+            return self.begin_transfer(state, transfer);
+        }
+        if kind == Kind::Read {
+            self.complete(state, handle);
+        } else {
+            answer.place = place::of(node, buffer, n, from);
+            if let Some(request) = state.requests.get(handle) {
+                (request.phase, request.all) = (Phase::Receiving, n);
+                request.allowed = remote::allowed(node, from, n);
+            }
+        }
+        self.post(node, state, from, envelope, Some(answer), 0);
+    }
+
+    /// A receive has matched one of this PE's sends, and asks for `bytes` of its data.
+    fn clear(&self, node: &Node, state: &mut State, bytes: u64, control: &Control) {
+        let handle = control.request;
+        let Some(request) = state.requests.get(handle) else {
+            return;
+        };
+        let (to, buffer) = (request.peer as usize, request.buffer);
+        let envelope = Envelope {
+            kind: Kind::Written,
+            team: request.team,
+            source: 0,
+            tag: 0,
+            len: 0,
+            bytes,
+        };
+        let written = Control {
+            request: control.reply,
+            ..Control::default()
+        };
+        if let Some(there) = remote::place(node, control.place, bytes, to) {
+            let transfer = state.transfer(handle, to, envelope, written);
+            // SAFETY: the send's buffer stays until it is complete, which is after the transfer.
+            unsafe { transfer.write(node, there, buffer, bytes) };
+            return self.begin_transfer(state, transfer);
+        }
+        if let Some(dest) = place::address(node, control.place, bytes, to) {
+            // The receive's buffer, in memory that this process has mapped, stays until the receiver is answered.
+            state.copies.push_back(Copy {
+                dest,
+                source: buffer,
+                bytes: bytes as usize,
+                request: handle,
+                to,
+                envelope,
+                control: written,
+            });
+            return;
+        }
+        request.phase = Phase::Sending;
+        (request.reply, request.all) = (control.reply, bytes);
+        request.allowed = remote::allowed(node, to, bytes);
+        if !self.send_fragments(node, state, handle) {
+            state.sending.push(handle);
+            self.count_queued(state);
+        }
+    }
+
+    /// A request is complete.
+    pub(super) fn complete(&self, state: &mut State, handle: u64) {
+        let Some(request) = state.requests.get(handle) else {
+            return;
+        };
+        request.phase = Phase::Complete;
+        state.close();
+        self.changes.fetch_add(1, Ordering::Release);
+        if self.is_threaded() {
+            // Another thread may sleep until it is.
+            signals::notify(&self.block.signals);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Messages (extension): sends and receives that are matched by team, source and tag (`docs/messages.md`).
+//!
+//! All matching is done by the receiver, in the order in which records are in its inbox, which is that in which each sender has
+//! written them. Where a record says that the sender keeps the data, the receiver decides by which way they come:
+//! it copies them if they are in symmetric memory, else the sender does if they go to symmetric memory, else they go through
+//! the receiver's inbox in fragments.
+//!
+//! Messages longer than a record are copied without the lock, so that the PE's other threads go on. A blocking receive posts
+//! nothing while it waits: it is asked last when a record is matched.
+//!
+//! Between nodes, records travel in the fabric's messages ([`remote`]); what they say and how they are matched is the same.
+//!
+//! The crate knows `ferroshmem-core` and the fabric; `ferroshmem-runtime` holds its state.
+//!
+//! No PE waits for another one while it holds the lock. What finds no room in an inbox is queued in this PE's memory, and
+//! what has arrived is moved out of its own inbox, so that PEs which wait for each other's room find some.
+
+mod arrivals;
+mod closing;
+pub mod credit;
+mod delivery;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
+mod lock;
+pub mod matching;
+mod neighbour;
+mod place;
+mod receiving;
+mod remote;
+pub mod request;
+mod sending;
+mod short;
+mod state;
+pub mod wire;
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use ferroshmem_fabric::Context;
+
+use self::lock::{Guard, Lock};
+use self::neighbour::room;
+use self::request::{Pattern, Phase, Receive, Requests, Status};
+use self::state::State;
+use ferroshmem_core::constants::THREAD_MULTIPLE;
+use ferroshmem_core::inbox::Inbox;
+use ferroshmem_core::inbox::cells::Reader;
+use ferroshmem_core::job::region::{PeBlock, WaitKind};
+use ferroshmem_core::node::Node;
+use ferroshmem_core::offload;
+use ferroshmem_core::wait::{WaitReason, signals};
+
+pub use self::arrivals::ARRIVALS;
+pub use self::request::{Dead, Party, SENT, take};
+
+/// The digest of this crate's sources.
+pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
+
+/// Most bytes of a message on a node whose data are sent without being asked for. From there on, the data are copied in less
+/// time than a receiver's answer takes. Between nodes, all that a record of the fabric has room for goes so.
+const EAGER: u64 = 8 << 10;
+/// Bytes of a fragment: an inbox has room for eight.
+const FRAGMENT: u64 = 30 << 10;
+/// From so many bytes that a receiver keeps on, senders keep theirs.
+const KEPT: u64 = 16 << 20;
+/// What a message without data counts, which a receiver keeps.
+const BESIDE: u64 = 64;
+/// Records that are taken from the inbox in a row.
+const BATCH: usize = 256;
+
+/// This PE's messages.
+pub struct Messages {
+    /// This PE's.
+    inbox: &'static Inbox,
+    block: &'static PeBlock,
+    state: Lock<State>,
+    /// The position of the inbox that is read next.
+    position: AtomicU64,
+    /// Counts requests that have become complete, and messages that no receive has matched.
+    changes: AtomicU32,
+    /// Records that wait for room, and sends with fragments left.
+    queued: AtomicU32,
+    /// Counts what is under way to other nodes.
+    context: Context,
+}
+
+impl std::fmt::Debug for Messages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { state, queued, .. } = self;
+        let mut debug = f.debug_struct("Messages");
+        debug.field("state", state).field("queued", queued);
+        debug.finish_non_exhaustive()
+    }
+}
+
+impl Messages {
+    /// No messages; the inbox is as it was left.
+    pub fn new(inbox: &'static Inbox, block: &'static PeBlock) -> Self {
+        let reader = Reader::new(inbox);
+        Self {
+            inbox,
+            block,
+            position: AtomicU64::new(reader.position()),
+            state: Lock::new(State::new(reader)),
+            changes: AtomicU32::new(0),
+            queued: AtomicU32::new(0),
+            context: Context::default(),
+        }
+    }
+
+    /// Takes a receive back that no message has matched; false if one has. The handle must be live.
+    pub fn cancel(&self, node: &Node, handle: u64) -> Option<bool> {
+        if handle == SENT {
+            return Some(false);
+        }
+        let mut state = self.enter(node);
+        let phase = state.requests.get(handle)?.phase;
+        if phase == Phase::Posted {
+            state.matching.withdraw(handle);
+            state.close();
+            state.requests.remove(handle);
+        }
+        Some(phase == Phase::Posted)
+    }
+
+    /// The first message that a pattern takes, if it is there.
+    pub fn probe(&self, node: &Node, pattern: &Pattern) -> Option<Status> {
+        remote::poll(node);
+        let state = self.enter(node);
+        let at = state.matching.find(pattern)?;
+        Some(Status::of(state.matching.envelope(at), u64::MAX))
+    }
+
+    /// Makes progress, and looks at the requests.
+    pub fn look<R>(&self, node: &Node, then: &mut dyn FnMut(&mut Requests) -> R) -> R {
+        remote::poll(node);
+        then(&mut self.enter(node).requests)
+    }
+
+    /// Waits until `is_done`, which is asked after each change.
+    pub fn wait(
+        &self,
+        node: &Node,
+        reason: &WaitReason<'_>,
+        is_done: &mut dyn FnMut(&mut Requests) -> bool,
+    ) {
+        self.wait_until(node, reason, &mut |state| is_done(&mut state.requests));
+    }
+
+    fn wait_until(
+        &self,
+        node: &Node,
+        reason: &WaitReason<'_>,
+        is_done: &mut dyn FnMut(&mut State) -> bool,
+    ) {
+        let mut seen = self.changes.load(Ordering::Acquire).wrapping_sub(1);
+        node.transport.wait(reason, signals::NOTIFIED, || {
+            if !self.has_news(&mut seen) {
+                return None;
+            }
+            is_done(&mut self.enter(node)).then_some(())
+        });
+    }
+
+    /// Waits for the first message that a pattern takes.
+    pub fn await_message(&self, node: &Node, reason: &WaitReason<'_>, pattern: &Pattern) -> Status {
+        let mut found = Status::default();
+        self.wait_until(node, reason, &mut |state| {
+            let at = state.matching.find(pattern);
+            if let Some(at) = at {
+                found = Status::of(state.matching.envelope(at), u64::MAX);
+            }
+            at.is_some()
+        });
+        found
+    }
+
+    /// What a wait for a request is recorded as. None if it is not live.
+    pub fn reason<'a>(&self, routine: &'a str, handle: u64) -> Option<WaitReason<'a>> {
+        let mut state = self.lock();
+        let request = state.requests.get(handle)?;
+        let (team, peer, tag) = (request.team, request.peer, request.status.tag);
+        Some(reason(routine, team, peer, request.is_send, tag))
+    }
+
+    /// Makes progress if no other thread does: for waits of other routines.
+    pub fn attend(&self, node: &Node) {
+        // SAFETY: as in `lock`.
+        if let Some(state) = unsafe { self.state.try_lock(self.is_threaded()) } {
+            self.progress(node, state, None);
+        }
+    }
+
+    /// Whether several threads may call the library at a time.
+    #[inline]
+    fn is_threaded(&self) -> bool {
+        self.block.thread_level.load(Ordering::Relaxed) == THREAD_MULTIPLE
+    }
+
+    #[inline]
+    fn lock(&self) -> Guard<'_, State> {
+        // SAFETY: below SHMEM_THREAD_MULTIPLE, the program promises that one thread at a time calls the library. No
+        // other thread of the library enters.
+        unsafe { self.state.lock(self.is_threaded()) }
+    }
+
+    /// Locks, and makes progress.
+    fn enter(&self, node: &Node) -> Guard<'_, State> {
+        self.progress(node, self.lock(), None)
+    }
+
+    /// Does what can be done, until a blocking receive has its message.
+    #[inline]
+    fn progress<'a>(
+        &'a self,
+        node: &Node,
+        mut state: Guard<'a, State>,
+        mut receive: Option<&mut Receive>,
+    ) -> Guard<'a, State> {
+        if self.queued.load(Ordering::Relaxed) != 0 {
+            self.write_queued(node, &mut state);
+        }
+        let inbox = self.inbox;
+        for _ in 0..BATCH {
+            if receive.as_ref().is_some_and(|r| r.has_matched()) {
+                break;
+            }
+            let Some(cell) = state.reader.next(inbox) else {
+                break;
+            };
+            // SAFETY: the reader has found a record there.
+            let record = unsafe { inbox.read(cell) };
+            // SAFETY: all kinds but one have a control part; the record is not released before.
+            unsafe { self.take(node, &mut state, &record, receive.as_deref_mut()) };
+            if state.reader.release(inbox) {
+                room(node, inbox);
+            }
+        }
+        self.position
+            .store(state.reader.position(), Ordering::Relaxed);
+        if ARRIVALS.count() != 0 {
+            self.take_arrivals(node, &mut state, receive);
+        }
+        if state.copies.is_empty() {
+            return state;
+        }
+        self.make_copies(node, state)
+    }
+
+    /// Makes the copies, without the lock.
+    #[cold]
+    fn make_copies<'a>(&'a self, node: &Node, mut state: Guard<'a, State>) -> Guard<'a, State> {
+        while let Some(copy) = state.copies.pop_front() {
+            drop(state);
+            // SAFETY: a part of a message's buffer and of symmetric memory, as `deliver` and `clear` have found. Both stay
+            // until the requests of the two PEs are complete, which are below.
+            unsafe { offload::copy(copy.dest, copy.source, copy.bytes) };
+            state = self.lock();
+            self.complete(&mut state, copy.request);
+            let (envelope, control) = (copy.envelope, Some(copy.control));
+            self.post(node, &mut state, copy.to, envelope, control, 0);
+        }
+        state
+    }
+}
+
+/// What a wait for a message is recorded as.
+pub fn reason(routine: &str, team: u16, peer: i32, is_send: bool, tag: i32) -> WaitReason<'_> {
+    WaitReason {
+        team: team.into(),
+        members: (peer, is_send.into(), 1),
+        sequence: tag as u32,
+        ..WaitReason::at(WaitKind::Message, routine, 0)
+    }
+}

@@ -1,0 +1,59 @@
+//! The inboxes of this node's PEs.
+
+use std::sync::atomic::{Ordering, fence};
+
+use ferroshmem_core::inbox::{Control, Envelope, Inbox};
+use ferroshmem_core::node::Node;
+use ferroshmem_core::wait::signals;
+
+/// The number on this node, and the inbox, of a PE that is of it.
+#[inline]
+pub(super) fn local_inbox(node: &Node, pe: usize) -> Option<(usize, &'static Inbox)> {
+    let index = node.job.placement.local_index(pe)?;
+    Some((index, node.job.control.inbox(index)))
+}
+
+/// A thing of another PE of the node, as far from this PE's as their numbers on the node are.
+///
+/// # Safety
+/// `own` is number `from` of an array that has a number `to` and stays mapped.
+#[inline]
+pub(super) unsafe fn neighbour<T>(own: &'static T, from: usize, to: usize) -> &'static T {
+    let distance = to.wrapping_sub(from) as isize;
+    // SAFETY: the caller promises that both are in one array, which stays mapped.
+    unsafe { &*(&raw const *own).wrapping_offset(distance) }
+}
+
+/// Writes a record to the inbox of the PE of this node with a number there, and wakes it.
+///
+/// # Safety
+/// `data` is readable for `envelope.len` bytes.
+#[inline]
+pub(super) unsafe fn push_to(
+    node: &Node,
+    (index, inbox): (usize, &Inbox),
+    envelope: &Envelope,
+    control: Option<&Control>,
+    data: *const u8,
+) -> bool {
+    // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope says.
+    let is_pushed = unsafe { inbox.push(envelope, control, data) };
+    if is_pushed {
+        signals::notify(&node.job.control.pe_block(index).signals);
+    } else {
+        inbox.want_room(true);
+    }
+    is_pushed
+}
+
+/// This PE's inbox has room again.
+#[cold]
+pub(super) fn room(node: &Node, inbox: &Inbox) {
+    // Either this sees that a PE wants room, or that one's next look sees the room.
+    fence(Ordering::SeqCst);
+    if inbox.want_room(false) {
+        for pe in node.job.placement.local_pes() {
+            node.transport.notify(*pe as usize);
+        }
+    }
+}

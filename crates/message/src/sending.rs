@@ -1,0 +1,252 @@
+//! Sending: records go to the receiver's inbox or node, or wait in this PE's memory until there is room.
+
+use std::sync::atomic::Ordering;
+
+use ferroshmem_fabric::Exposed;
+
+use super::lock::Guard;
+use super::neighbour::{local_inbox, push_to};
+use super::place;
+use super::remote;
+use super::request::{Party, Phase, Request, SENT, Status};
+use super::state::{Outgoing, State};
+use super::{EAGER, FRAGMENT, KEPT, Messages};
+use ferroshmem_core::inbox::{Control, Envelope, Kind, SHORT, copy_eager};
+use ferroshmem_core::memory::NOWHERE;
+use ferroshmem_core::node::Node;
+
+impl Messages {
+    /// Begins a send; its handle, or [`SENT`].
+    ///
+    /// # Safety
+    /// `buffer` is readable for `bytes` bytes until the request is complete.
+    #[inline(always)]
+    pub unsafe fn send(
+        &self,
+        node: &Node,
+        party: Party,
+        tag: i32,
+        buffer: *const u8,
+        bytes: u64,
+    ) -> u64 {
+        if bytes <= SHORT as u64
+            && self.queued.load(Ordering::Relaxed) == 0
+            && let Some(index) = node.job.placement.local_index(party.peer as usize)
+        {
+            let envelope = party.envelope(true, tag, bytes);
+            // SAFETY: the caller promises that the buffer is readable.
+            let write = |to| unsafe { copy_eager(to, buffer, bytes as usize) };
+            if self.push_line(node, index, envelope, write) {
+                return SENT;
+            }
+        }
+        // SAFETY: as above.
+        unsafe { self.send_any(node, party, tag, buffer, bytes) }
+    }
+
+    /// As [`send`](Self::send), of any length.
+    ///
+    /// # Safety
+    /// As [`send`](Self::send).
+    #[inline(never)]
+    unsafe fn send_any(
+        &self,
+        node: &Node,
+        party: Party,
+        tag: i32,
+        buffer: *const u8,
+        bytes: u64,
+    ) -> u64 {
+        let to = party.peer as usize;
+        let Some(index) = node.job.placement.local_index(to) else {
+            return self.send_remote(node, party, tag, buffer, bytes);
+        };
+        let inbox = self.inbox_of(node, index);
+        let is_eager = bytes <= EAGER && inbox.kept() < KEPT;
+        let envelope = party.envelope(is_eager, tag, bytes);
+        // SAFETY: the caller promises that the buffer is readable.
+        let push = || unsafe { push_to(node, (index, inbox), &envelope, None, buffer) };
+        if is_eager && self.queued.load(Ordering::Relaxed) == 0 && push() {
+            return SENT;
+        }
+        self.begin_send(node, self.lock(), party, &envelope, buffer)
+    }
+
+    /// Begins a send that is not done at once.
+    #[inline(never)]
+    pub(super) fn begin_send<'a>(
+        &'a self,
+        node: &Node,
+        mut state: Guard<'a, State>,
+        party: Party,
+        envelope: &Envelope,
+        buffer: *const u8,
+    ) -> u64 {
+        let (to, bytes) = (party.peer as usize, envelope.bytes);
+        let is_eager = envelope.kind == Kind::Eager;
+        let place = match is_eager {
+            true => NOWHERE,
+            false => place::of(node, buffer, bytes, to),
+        };
+        let exposed = (!is_eager && place == NOWHERE)
+            .then(|| remote::expose(node, buffer, bytes, to))
+            .flatten();
+        let handle = state.add(Request {
+            phase: Phase::Sent,
+            is_send: true,
+            team: party.team,
+            peer: party.peer,
+            buffer: buffer.cast_mut(),
+            bytes,
+            done: 0,
+            all: bytes,
+            allowed: bytes,
+            reply: 0,
+            exposure: exposed.map(|(exposure, _)| exposure),
+            status: Status::of(envelope, u64::MAX),
+        });
+        let mut envelope = *envelope;
+        let mut control = Control {
+            request: 0,
+            reply: handle,
+            place,
+            from: node.me as u64,
+        };
+        if let Some((_, Exposed { address, key })) = exposed {
+            envelope.kind = Kind::Exposed;
+            (control.place, control.request) = (address, key);
+        }
+        let control = (!is_eager).then_some(control);
+        let request = if is_eager { handle } else { 0 };
+        self.post(node, &mut state, to, envelope, control, request);
+        self.progress(node, state, None);
+        handle
+    }
+
+    /// Writes a record to a PE's inbox, now or when there is room.
+    pub(super) fn post(
+        &self,
+        node: &Node,
+        state: &mut State,
+        to: usize,
+        envelope: Envelope,
+        control: Option<Control>,
+        request: u64,
+    ) {
+        let outgoing = Outgoing {
+            to,
+            envelope,
+            control,
+            request,
+        };
+        if !state.outgoing.is_empty() || !self.write(node, state, &outgoing) {
+            state.outgoing.push_back(outgoing);
+            self.count_queued(state);
+        }
+    }
+
+    /// Writes a record if there is room for it.
+    fn write(&self, node: &Node, state: &mut State, outgoing: &Outgoing) -> bool {
+        let Outgoing {
+            to,
+            envelope,
+            control,
+            request,
+        } = outgoing;
+        let data = state.requests.get(*request).map(|r| r.buffer.cast_const());
+        let data = data.unwrap_or(std::ptr::null());
+        // SAFETY: a send's buffer, which stays readable until it is complete; other records have no data here.
+        if !unsafe { self.push(node, *to, envelope, control.as_ref(), data) } {
+            return false;
+        }
+        if *request != 0 {
+            self.complete(state, *request);
+        }
+        true
+    }
+
+    /// Writes a record to a PE, if there is room for it.
+    ///
+    /// # Safety
+    /// `data` is readable for `envelope.len` bytes.
+    unsafe fn push(
+        &self,
+        node: &Node,
+        to: usize,
+        envelope: &Envelope,
+        control: Option<&Control>,
+        data: *const u8,
+    ) -> bool {
+        match local_inbox(node, to) {
+            // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope
+            // says.
+            Some((index, inbox)) => unsafe {
+                push_to(node, (index, inbox), envelope, control, data)
+            },
+            // SAFETY: as above.
+            None => unsafe { self.push_remote(node, to, envelope, control, data) },
+        }
+    }
+
+    pub(super) fn count_queued(&self, state: &State) {
+        let queued = state.outgoing.len() + state.sending.len() + state.remotes.transfers.len();
+        self.queued.store(queued as u32, Ordering::Relaxed);
+        state.publish();
+    }
+
+    #[cold]
+    pub(super) fn write_queued(&self, node: &Node, state: &mut State) {
+        // A PE's records stay in their order.
+        let mut full: Vec<usize> = Vec::new();
+        for _ in 0..state.outgoing.len() {
+            let Some(outgoing) = state.outgoing.pop_front() else {
+                break;
+            };
+            if full.contains(&outgoing.to) || !self.write(node, state, &outgoing) {
+                full.push(outgoing.to);
+                state.outgoing.push_back(outgoing);
+            }
+        }
+        let mut sending = std::mem::take(&mut state.sending);
+        sending.retain(|handle| !self.send_fragments(node, state, *handle));
+        state.sending = sending;
+        self.end_transfers(node, state);
+        self.count_queued(state);
+    }
+
+    /// Writes fragments of a message as long as there is room; whether all are that may be written.
+    pub(super) fn send_fragments(&self, node: &Node, state: &mut State, handle: u64) -> bool {
+        let Some(request) = state.requests.get(handle) else {
+            return true;
+        };
+        let longest = remote::longest_fragment(node, request.peer as usize).unwrap_or(FRAGMENT);
+        while request.done < request.allowed {
+            let len = longest.min(request.allowed - request.done);
+            let envelope = Envelope {
+                kind: Kind::Fragment,
+                team: request.team,
+                source: 0,
+                tag: 0,
+                len: len as u32,
+                bytes: 0,
+            };
+            let control = Control {
+                request: request.reply,
+                reply: 0,
+                place: request.done,
+                from: 0,
+            };
+            let data = request.buffer.wrapping_add(request.done as usize);
+            let to = request.peer as usize;
+            // SAFETY: a part of the send's buffer, which is not complete.
+            if !unsafe { self.push(node, to, &envelope, Some(&control), data) } {
+                return false;
+            }
+            request.done += len;
+        }
+        if request.done == request.all {
+            self.complete(state, handle);
+        }
+        true
+    }
+}

@@ -1,0 +1,138 @@
+//! What a PE keeps of its messages, behind its lock.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+use super::matching::Matching;
+use super::remote::Remotes;
+use super::request::{Pattern, Phase, Request, Requests, Status};
+use ferroshmem_core::inbox::cells::Reader;
+use ferroshmem_core::inbox::{Control, Envelope};
+use ferroshmem_core::node::Node;
+use ferroshmem_core::wait::attend;
+
+/// Where the data of a message are that no receive has matched.
+#[derive(Debug)]
+pub(super) enum Data {
+    /// Here; and the PE of another node that has sent them.
+    Here(Box<[u8]>, Option<u32>),
+    /// The sender keeps them.
+    There(Control),
+}
+
+/// A record that has found no room.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) to: usize,
+    pub(super) envelope: Envelope,
+    pub(super) control: Option<Control>,
+    /// The send whose data are in the record, or 0.
+    pub(super) request: u64,
+}
+
+/// A copy that is made without the lock.
+#[derive(Debug)]
+pub(super) struct Copy {
+    pub(super) dest: *mut u8,
+    pub(super) source: *const u8,
+    pub(super) bytes: usize,
+    /// The request that is complete then.
+    pub(super) request: u64,
+    /// The record that answers the other PE then.
+    pub(super) to: usize,
+    pub(super) envelope: Envelope,
+    pub(super) control: Control,
+}
+
+/// What the lock guards.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) reader: Reader,
+    pub(super) requests: Requests,
+    pub(super) matching: Matching<Data>,
+    /// See [`Inbox::kept`].
+    pub(super) kept: u64,
+    /// Records that have found no room, in their order.
+    pub(super) outgoing: VecDeque<Outgoing>,
+    /// Sends whose data go through the receiver's inbox.
+    pub(super) sending: Vec<u64>,
+    /// Copies to be made.
+    pub(super) copies: VecDeque<Copy>,
+    /// What passes between this PE and those of other nodes.
+    pub(super) remotes: Remotes,
+    /// Requests under way.
+    pub(super) open: u32,
+    /// Whether this PE is in `shmem_finalize`, where other PEs may still need room in its inbox.
+    pub(super) is_closing: bool,
+}
+
+// SAFETY: the buffers of requests may be accessed by any thread, as the callers of `send` and `receive` promise.
+unsafe impl Send for State {}
+
+impl State {
+    /// Of a PE without messages.
+    pub(super) fn new(reader: Reader) -> Self {
+        Self {
+            reader,
+            requests: Requests::default(),
+            matching: Matching::default(),
+            kept: 0,
+            outgoing: VecDeque::new(),
+            sending: Vec::new(),
+            copies: VecDeque::new(),
+            remotes: Remotes::default(),
+            open: 0,
+            is_closing: false,
+        }
+    }
+
+    pub(super) fn add(&mut self, request: Request) -> u64 {
+        self.open += 1;
+        self.publish();
+        self.requests.add(request)
+    }
+
+    pub(super) fn add_receive(
+        &mut self,
+        pattern: Pattern,
+        peer: i32,
+        buffer: *mut u8,
+        bytes: u64,
+    ) -> u64 {
+        self.add(Request {
+            phase: Phase::Posted,
+            is_send: false,
+            team: pattern.team,
+            peer,
+            buffer,
+            bytes,
+            done: 0,
+            all: 0,
+            allowed: 0,
+            reply: 0,
+            exposure: None,
+            status: Status {
+                tag: pattern.tag,
+                ..Status::default()
+            },
+        })
+    }
+
+    pub(super) fn close(&mut self) {
+        self.open -= 1;
+        self.publish();
+    }
+
+    /// Says whether waits of other routines have something to attend to.
+    pub(super) fn publish(&self) {
+        let pending = self.open + self.outgoing.len() as u32 + u32::from(self.is_closing);
+        attend::PENDING.store(pending, Ordering::Relaxed);
+    }
+
+    /// Keeps so many more bytes.
+    pub(super) fn keep(&mut self, node: &Node, bytes: u64) {
+        self.kept = self.kept.wrapping_add(bytes);
+        let own = node.job.control.inbox(node.job.index);
+        own.set_kept(self.kept);
+    }
+}

@@ -1,0 +1,412 @@
+//! From `shmem_init` to `shmem_finalize`.
+
+pub mod connections;
+mod exit;
+pub mod fast_path;
+mod rendezvous;
+mod windows;
+
+use std::fmt::Display;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Once, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
+
+pub use self::exit::watch_until_initialised;
+use self::rendezvous::rendezvous;
+use self::windows::map_space;
+use crate::context::Contexts;
+use crate::failure::detector::FailureDetector;
+use crate::failure::fault;
+use crate::failure::hang::{self, HangWatch};
+use crate::fork;
+use crate::lock::Locks;
+use crate::runtime::{self, Runtime};
+use ferroshmem_core::choice::{Collective, CopySizes, Selection};
+use ferroshmem_core::collective::active_set::ActiveSets;
+use ferroshmem_core::collective::split;
+use ferroshmem_core::config::{Settings, SocketMap, Values};
+use ferroshmem_core::connection::names::Names;
+use ferroshmem_core::connection::port::Ports;
+use ferroshmem_core::connection::started;
+use ferroshmem_core::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
+use ferroshmem_core::failure::fatal::{debug, fatal, set_debug, warn};
+use ferroshmem_core::failure::{checks, debugger};
+use ferroshmem_core::group::Group;
+use ferroshmem_core::job::Attachment;
+use ferroshmem_core::job::region::PeState;
+use ferroshmem_core::memory::{Space, SymmetricMemory};
+use ferroshmem_core::node::Node;
+use ferroshmem_core::team::{Localities, Team, Teams};
+use ferroshmem_core::transport::Transport;
+use ferroshmem_core::transport::internode::{ConnectError, Internode};
+use ferroshmem_core::wait::attend::{self, Attended};
+use ferroshmem_core::wait::{POLICY, record};
+use ferroshmem_core::{hooks, info, job, offload, profiling};
+use ferroshmem_message::{ARRIVALS, Messages};
+use ferroshmem_platform::huge_pages;
+use ferroshmem_platform::socket::Locality;
+use ferroshmem_simd as simd;
+use ferroshmem_stream::Streams;
+
+/// The windows. They stay when the library is finalised, for the next initialisation.
+static SPACE: OnceLock<Space> = OnceLock::new();
+
+/// Initialises the library, or notes one more nested initialisation. Collective.
+pub fn initialise(name: &str, level: i32) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(rt) = runtime::current() {
+        rt.nesting.fetch_add(1, Ordering::Relaxed);
+        rt.thread_level().fetch_max(level, Ordering::Relaxed);
+        return;
+    }
+    let job = job::join().unwrap_or_else(|message| fatal(name, message));
+    if let Some(why) = hooks::get().and_then(|hooks| (hooks.misfit)()) {
+        fatal(name, why);
+    }
+    let header = job.control.header();
+    let block = job.control.pe_block(job.index);
+    record::set_record(&block.wait);
+    block.pid.store(std::process::id(), Ordering::Relaxed);
+    block.thread_level.store(level, Ordering::Relaxed);
+    if job.launched {
+        die_with_launcher(header.launcher_pid);
+    }
+
+    if header.has_localities != 0 {
+        let place = Locality::of_this_process().to_word();
+        job.control.place(job.index).store(place, Ordering::Relaxed);
+    }
+    let space = match SPACE.get() {
+        Some(space) => {
+            rendezvous(name, job);
+            space
+        }
+        None => SPACE.get_or_init(|| map_space(name, job)),
+    };
+    let settings = settings(name, job);
+    debugger::prepare(job, &settings.debugger);
+    let localities = localities(job, &settings.sockets);
+    let selection = Selection::of_job(header, settings.forced);
+    let cores = header.node_cores();
+    POLICY.set(job.control.n_pes(), cores, settings.spin);
+    let non_temporal_threshold = settings
+        .non_temporal_threshold
+        .unwrap_or(header.non_temporal_threshold);
+    simd::set_non_temporal_threshold(usize::try_from(non_temporal_threshold).unwrap_or(usize::MAX));
+    let copies = header.tuning.copies;
+    offload::configure(offload::Config {
+        workers: settings.workers,
+        share: settings.share_threshold.or(CopySizes::known(copies.share)),
+        offload: settings
+            .offload_threshold
+            .or(CopySizes::known(copies.offload)),
+        openmp: settings.openmp,
+        cores,
+        pes: job.control.n_pes(),
+        check: settings.check,
+        may_queue: !hooks::get().is_some_and(|hooks| (hooks.native_required)()),
+    });
+    if settings.huge_pages.is_none() {
+        huge_pages::follow(space.heap_windows_range());
+    }
+    block
+        .state
+        .store(PeState::Initialized as u32, Ordering::Release);
+    exit::tell_launcher_at_exit(job);
+    // A second initialisation is as collective as the first.
+    let connected = job.placement.spans_nodes().then(|| {
+        let (internode, detector) =
+            connect(job, space, &settings).unwrap_or_else(|e| fatal(name, e));
+        detector.begin(internode);
+        (internode, &**detector)
+    });
+    static ALONE: Once = Once::new();
+    // A thread of its own is for users who ask for it.
+    if connected.is_none()
+        && settings.hang.end_after.is_some()
+        && let Some(watch) = HangWatch::new(job, settings.hang)
+    {
+        ALONE.call_once(|| hang::watch_alone(watch));
+    }
+    if let Some(period) = settings.profiling.status {
+        profiling::status::show(job, period);
+    }
+    let internode = connected.map(|(internode, _)| internode);
+    let teams = Teams::new(job, internode, &localities, &selection);
+    let check = settings.check;
+    let memory = SymmetricMemory::new(space);
+    set_debug(settings.debug);
+    let rt = runtime::begin(Runtime {
+        node: Node {
+            me: job.pe,
+            n_pes: job.n_pes(),
+            job,
+            transport: Transport::new(job, memory, internode),
+            localities,
+            selection,
+            settings,
+        },
+        teams,
+        active_sets: ActiveSets::default(),
+        contexts: Contexts::default(),
+        locks: Locks::new(check, &block.held),
+        failure_detector: connected.map(|(_, detector)| detector),
+        parents: AtomicUsize::new(GROUP_INVALID),
+        messages: Messages::new(
+            job.control.inbox(job.index),
+            job.control.pe_block(job.index),
+        ),
+        streams: Streams::default(),
+        ports: Ports::default(),
+        names: Names::default(),
+        nesting: AtomicU32::new(1),
+    });
+    record::set_find_block(|address| {
+        let rt = runtime::current()?;
+        rt.node.transport.memory.find_block(address)
+    });
+    attend::set(Attended {
+        messages: || {
+            if let Some(rt) = runtime::current() {
+                rt.messages.attend(&rt.node);
+            }
+        },
+        streams: || {
+            if let Some(rt) = runtime::current() {
+                rt.streams.attend(&rt.node);
+            }
+        },
+    });
+    let native_required = hooks::get().is_some_and(|hooks| (hooks.native_required)());
+    let recorded = profiling::start(
+        &rt.node,
+        &rt.node.settings.profiling,
+        native_required,
+        fast_path::use_while_recorded,
+    );
+    checks::set(check, recorded);
+    fault::explain_faults();
+    if let Some(globals) = space.globals() {
+        fork::keep_children_apart(globals, job.control.offsets().globals(job.index));
+    }
+    if let Some(hooks) = hooks::get() {
+        if job.launched {
+            (hooks.line_buffer_stdout)();
+        }
+        (hooks.native_changed)(fast_path::native(&rt.node, hooks));
+        if (hooks.native_required)() {
+            fast_path::require_native(&rt.node, name);
+        }
+    }
+    announce(&rt.node, rt.teams.world());
+    connections::connect_with_parents(name, rt);
+}
+
+/// Where the node's PEs run: as the user says, else as each of them has said before they synchronised.
+fn localities(job: &Attachment, said: &SocketMap) -> Localities {
+    let pes = 0..job.control.n_pes();
+    match said {
+        SocketMap::Off => Localities::default(),
+        SocketMap::Given(sockets) => {
+            Localities::new(pes.map(|pe| Locality::new(sockets[pe % sockets.len()], 0)))
+        }
+        SocketMap::Auto if job.control.header().has_localities == 0 => Localities::default(),
+        SocketMap::Auto => Localities::new(
+            pes.map(|pe| Locality::from_word(job.control.place(pe).load(Ordering::Relaxed))),
+        ),
+    }
+}
+
+/// Connects this PE with those of other nodes, once in the life of the process.
+fn connect(
+    job: &'static Attachment,
+    space: &'static Space,
+    settings: &Settings,
+) -> Result<&'static (Internode, Arc<FailureDetector>), ConnectError> {
+    static CONNECTED: OnceLock<(Internode, Arc<FailureDetector>)> = OnceLock::new();
+    if let Some(connected) = CONNECTED.get() {
+        return Ok(connected);
+    }
+    let hangs = HangWatch::new(job, settings.hang);
+    let detector = Arc::new(FailureDetector::new(job, settings.fabric_timeout, hangs));
+    let internode = Internode::open(job, space, detector.monitor(), &settings.fabric)?;
+    Ok(CONNECTED.get_or_init(|| (internode, detector)))
+}
+
+/// The settings of this PE, which are those of all PEs where they hold for the whole job. The node's
+/// PEs have synchronised since they joined.
+fn settings(name: &str, job: &Attachment) -> Settings {
+    let given = match job.agree() {
+        Ok(given) => given,
+        Err((pe, why)) => end_job(name, pe == job.pe, why),
+    };
+    match Settings::read(&given) {
+        Ok(settings) => settings,
+        // All PEs read what PE 0 is given.
+        Err(e) => end_job(name, job.pe == 0 || !given.has(e.variable()), e),
+    }
+}
+
+/// Ends the job over something that several PEs have found, by the line of the one that `reports` it.
+fn end_job(name: &str, reports: bool, why: impl Display) -> ! {
+    /// Time in which it does, and the launcher ends the others.
+    const REPORT: Duration = Duration::from_secs(5);
+
+    if !reports {
+        thread::sleep(REPORT);
+    }
+    fatal(name, why)
+}
+
+/// Prints what the environment asks for.
+fn announce(node: &Node, world: &Team) {
+    let space = node.transport.memory.space;
+    if node.me == 0 {
+        if node.settings.info {
+            println!("{}", info::describe());
+        } else if node.settings.version {
+            println!("{}", info::version_line());
+        }
+    }
+    debug(|| {
+        let globals = space.globals().map_or_else(
+            || "not symmetric (the executable is not linked against libshmem)".to_owned(),
+            |g| format!("{} bytes at {:#x}", g.len, g.start),
+        );
+        format!(
+            "{} PEs, heap of {} bytes at {:#x}, stride 2^{}, globals {globals}",
+            node.n_pes,
+            space.heap_size(),
+            space.heap_base(),
+            space.log2_stride(),
+        )
+    });
+    debug(|| {
+        let shape = world.local.shape();
+        let barrier = world.decisions.choose(Collective::Barrier, 0);
+        match shape.sockets {
+            1 => format!("PEs on one socket, barriers by {barrier}"),
+            sockets => format!("PEs on {sockets} sockets, barriers by {barrier}"),
+        }
+    });
+    if let (Some(internode), Some(bootstrap)) = (node.transport.internode(), node.job.bootstrap()) {
+        debug(|| {
+            let (nodes, fabric) = (node.job.placement.nodes(), internode.fabric().name());
+            let launcher = bootstrap.launcher();
+            format!("{nodes} nodes, started by {launcher}, joined by {fabric}")
+        });
+    }
+}
+
+/// Ends the library's part of the program, or one nested initialisation. Collective.
+///
+/// Once the library is finalised, a further call passes (as in SOS and OSSS; the standard leaves it
+/// open): programs do so on the way out, and nothing is lost by it.
+pub fn finalise(name: &'static str) {
+    if runtime::was_finalised() {
+        if checks::are_on() {
+            warn(
+                name,
+                "the library is finalised already: remove this call, or match it with a shmem_init",
+            );
+        }
+        return;
+    }
+    let rt = runtime::get(name);
+    let node = &rt.node;
+    let world = rt.teams.world();
+    rt.quiet_all();
+    rt.messages.flush(node, name);
+    // Before the PEs wait for each other: some may wait for this one in shmemx_group_disconnect.
+    let is_last = rt.nesting.load(Ordering::Acquire) == 1;
+    let left = is_last.then(|| connections::leave_all(name, rt));
+    let entered = record::now_ns();
+    Group::of_team(node, name, world).sync();
+    if is_last {
+        profiling::stop(entered);
+    }
+    rt.nesting.fetch_sub(1, Ordering::AcqRel);
+    rt.messages.leave(node, is_last);
+    let Some(left) = left else {
+        return;
+    };
+    rt.streams.leave();
+    rt.names.forget_all();
+    rt.ports.close_all();
+    connections::end_all(name, rt, left);
+    if let Some(bootstrap) = node.job.bootstrap()
+        && bootstrap.loses_starts()
+    {
+        // The job that has started this one takes the end of this process for the end of all that.
+        started::wait_for_end();
+    }
+    if let Some(stray) = node.transport.memory.space.stray(node.job) {
+        fatal(name, stray);
+    }
+    if let Some(hooks) = hooks::get() {
+        (hooks.native_changed)(None);
+    }
+    for id in rt.teams.ids() {
+        if let Some(t) = rt.teams.by_id(id) {
+            t.leave(node);
+        }
+        if id >= PREDEFINED_TEAMS {
+            // Without asking its other members: all are in shmem_finalize.
+            rt.teams.remove(id);
+            split::release_id(node, id);
+        }
+    }
+    if let Some(internode) = node.transport.internode() {
+        // What is under way must arrive while its target is still there.
+        internode.fabric().quiet(&internode.context);
+        rt.messages.drain(node, name);
+        if let Some(detector) = rt.failure_detector {
+            detector.end();
+        }
+        if let Some(bootstrap) = node.job.bootstrap() {
+            bootstrap.barrier().unwrap_or_else(|e| fatal(name, e));
+        }
+        // Of messages that were not received. No PE sends any now.
+        ARRIVALS.clear();
+    }
+    node.job
+        .control
+        .pe_block(node.job.index)
+        .state
+        .store(PeState::Finalized as u32, Ordering::Release);
+    checks::end();
+    runtime::end();
+    set_debug(false);
+    // All PEs have entered shmem_finalize, after which heap memory is not used; one that
+    // initialises the library again waits for this PE in `rendezvous`. What a device may have
+    // registered must stay the same memory.
+    let memory = &node.transport.memory;
+    node.end_spaces(None);
+    let mark = memory.heap().mark();
+    if memory.heap().has_placed() {
+        memory.space.replace_heap(&(0..mark));
+    }
+    if node.transport.internode().is_some() {
+        memory.space.keep_heap(mark);
+    } else if mark > 0 {
+        memory.space.give_back_heap(node.job, mark);
+    }
+}
+
+/// Has the kernel end this process when its parent dies, however that may be.
+fn die_with_launcher(launcher: u32) {
+    // It fails for no signal that there is.
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    let launcher = Pid::from_raw(launcher as i32);
+    let is_gone =
+        launcher.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(Errno::SRCH));
+    if is_gone {
+        // SAFETY: ends this process, whose job has no launcher any more.
+        unsafe { libc::_exit(1) };
+    }
+}

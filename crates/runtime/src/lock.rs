@@ -1,0 +1,255 @@
+//! Locks (standard, "Distributed Locking"): a ticket lock in PE 0's copy of the variable. Within a node it is
+//! that of [`ticket`]; PEs of several nodes share one of two words, which they poll.
+
+use std::mem::offset_of;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread::{self, ThreadId};
+
+use ferroshmem_fabric::Op;
+
+use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::job::region::WaitKind;
+use ferroshmem_core::transport::atomic::{Atomic, AtomicInt, Operation};
+use ferroshmem_core::transport::{Call, Location, Transport};
+use ferroshmem_core::wait::{POLICY, WaitReason, Waiter, ticket};
+
+/// The two halves of a lock that PEs of several nodes share: tickets drawn, ticket served.
+#[repr(C, align(8))]
+struct Words {
+    next: AtomicU32,
+    serving: AtomicU32,
+}
+
+/// PE 0's copy of a lock.
+enum LockWords<'a> {
+    /// All PEs reach it by loads and stores, so that releasers can wake waiters.
+    OneNode(&'a AtomicU64),
+    /// Some PEs are on other nodes: no waiter can be woken, so waiters poll.
+    SeveralNodes(Polled<'a>),
+}
+
+/// A lock that PEs of several nodes use, from one of them.
+struct Polled<'a> {
+    transport: &'a Transport,
+    call: Call<'a>,
+    lock: *mut i64,
+}
+
+impl Polled<'_> {
+    /// One of the lock's halves.
+    fn half(&self, offset: usize) -> *mut u32 {
+        self.lock.wrapping_byte_add(offset).cast()
+    }
+
+    fn fetch<T: Atomic>(&self, word: *mut T) -> T {
+        let variable = ("lock", word.cast_const());
+        // SAFETY: the transport has found the word mapped; it is aligned as the lock is.
+        let local = |at| unsafe { T::fetch(at) };
+        self.transport
+            .fetching(&self.call, variable, Operation::FETCH, local)
+    }
+
+    /// Draws a ticket.
+    fn draw(&self) -> u32 {
+        let next = self.half(offset_of!(Words, next));
+        let one = Operation::with(Op::Add, 1);
+        // SAFETY: as in `fetch`.
+        let local = |at| unsafe { u32::fetch_add(at, 1) };
+        self.transport
+            .fetching(&self.call, ("lock", next), one, local)
+    }
+
+    /// The ticket that is served.
+    fn serving(&self) -> u32 {
+        self.fetch(self.half(offset_of!(Words, serving)))
+    }
+
+    /// Serves the next ticket.
+    fn serve_next(&self) {
+        let serving = self.half(offset_of!(Words, serving));
+        let one = Operation::with(Op::Add, 1);
+        self.transport
+            .posting(&self.call, ("lock", serving), one, |at| {
+                // SAFETY: as in `fetch`.
+                unsafe { u32::fetch_add(at, 1) };
+            });
+    }
+
+    /// Takes the lock if it is free; whether it did.
+    fn try_acquire(&self) -> bool {
+        // Both halves at once: free means that the ticket served is the next to be drawn.
+        let seen: u64 = self.fetch(self.lock.cast());
+        let (next, serving) = (seen as u32, (seen >> 32) as u32);
+        let taken = (seen & !0xffff_ffff) | u64::from(next.wrapping_add(1));
+        next == serving && self.replace(seen, taken)
+    }
+
+    /// Replaces both halves if they are `seen`; whether they were.
+    fn replace(&self, seen: u64, new: u64) -> bool {
+        let variable = ("lock", self.lock.cast::<u64>().cast_const());
+        let operation = Operation::compare_swap(seen, new);
+        // SAFETY: as in `fetch`.
+        let local = |at| unsafe { u64::compare_swap(at, seen, new) };
+        self.transport
+            .fetching(&self.call, variable, operation, local)
+            == seen
+    }
+
+    fn acquire(&self, what: WaitReason<'_>) {
+        let ticket = self.draw();
+        if self.serving() == ticket {
+            return;
+        }
+        let mut waiter = Waiter::new(what);
+        while self.serving() != ticket {
+            waiter.pause();
+        }
+    }
+}
+
+/// The locks of this PE.
+#[derive(Debug)]
+pub struct Locks {
+    /// With `SHMEM_CHECK=1`: the locks that this PE holds, and the threads that took them.
+    held: Option<HeldLocks>,
+}
+
+#[derive(Debug)]
+struct HeldLocks {
+    all: Mutex<Vec<(usize, ThreadId)>>,
+    /// Where the launcher sees the first of them.
+    shown: &'static [AtomicU64],
+}
+
+impl Locks {
+    /// With none held. Misuse is noticed if `check`; the launcher sees then in `shown` what is held.
+    pub(crate) fn new(check: bool, shown: &'static [AtomicU64]) -> Self {
+        let all = Mutex::default();
+        Self {
+            held: check.then_some(HeldLocks { all, shown }),
+        }
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Vec<(usize, ThreadId)>)) {
+        if let Some(held) = &self.held {
+            let mut all = held.all.lock().unwrap_or_else(|e| e.into_inner());
+            change(&mut all);
+            let addresses = all.iter().map(|(lock, _)| *lock as u64);
+            for (word, address) in held.shown.iter().zip(addresses.chain(std::iter::repeat(0))) {
+                word.store(address, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn note_taken(&self, lock: *mut i64) {
+        self.note(|held| held.push((lock.addr(), thread::current().id())));
+    }
+
+    fn locate<'a>(
+        transport: &'a Transport,
+        routine: &'static str,
+        lock: *mut i64,
+    ) -> LockWords<'a> {
+        let call = transport.internal_call(routine, 0);
+        let location = transport.locate_atomic(&call, "lock", lock.cast(), size_of::<i64>());
+        match (location, transport.internode()) {
+            (Location::Local(words), None) => {
+                // SAFETY: a symmetric long, 8-byte aligned as C requires, used by these routines
+                // alone.
+                LockWords::OneNode(unsafe { &*words.cast::<AtomicU64>() })
+            }
+            _ => LockWords::SeveralNodes(Polled {
+                transport,
+                call,
+                lock,
+            }),
+        }
+    }
+
+    /// PE 0's copy of a lock, where nothing needs to be noted and all PEs reach it by loads and stores.
+    #[inline]
+    fn word<'a>(&self, transport: &'a Transport, lock: *mut i64) -> Option<&'a AtomicU64> {
+        if self.held.is_some() {
+            return None;
+        }
+        transport.first_local_word(lock.cast())
+    }
+
+    /// Takes the lock. PEs that wait get it in the order in which they came.
+    #[inline]
+    pub fn set(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
+        match self.word(transport, lock) {
+            Some(word) if ticket::try_acquire(word) => {}
+            _ => self.wait_for(transport, routine, lock),
+        }
+    }
+
+    /// As [`set`](Self::set), for a lock that another PE may hold.
+    #[cold]
+    #[inline(never)]
+    fn wait_for(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
+        let copy = Self::locate(transport, routine, lock);
+        self.note(|held| {
+            // Another thread gives it back; this one would wait for itself.
+            if held.contains(&(lock.addr(), thread::current().id())) {
+                fatal(
+                    routine,
+                    format_args!("this PE holds the lock {:#x} already", lock.addr()),
+                );
+            }
+        });
+        let what = WaitReason::at(WaitKind::Lock, routine, lock.addr());
+        match &copy {
+            LockWords::OneNode(word) => {
+                ticket::acquire(*word, POLICY.fairness(), || Waiter::new(what));
+            }
+            LockWords::SeveralNodes(polled) => polled.acquire(what),
+        }
+        self.note_taken(lock);
+    }
+
+    /// Gives the lock back, after completing this PE's puts.
+    #[inline]
+    pub fn clear(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
+        match self.word(transport, lock) {
+            Some(word) => {
+                transport.quiet_default();
+                ticket::release(word, POLICY.fairness());
+            }
+            None => self.give_back(transport, routine, lock),
+        }
+    }
+
+    /// As [`clear`](Self::clear), with the checks, or between nodes.
+    #[cold]
+    #[inline(never)]
+    fn give_back(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
+        self.note(
+            |held| match held.iter().position(|(l, _)| *l == lock.addr()) {
+                Some(i) => drop(held.swap_remove(i)),
+                None => fatal(
+                    routine,
+                    format_args!("this PE does not hold the lock {:#x}", lock.addr()),
+                ),
+            },
+        );
+        transport.quiet_default();
+        match Self::locate(transport, routine, lock) {
+            LockWords::OneNode(word) => ticket::release(word, POLICY.fairness()),
+            LockWords::SeveralNodes(polled) => polled.serve_next(),
+        }
+    }
+
+    /// Takes the lock if it is free; whether it did.
+    pub fn test(&self, transport: &Transport, routine: &'static str, lock: *mut i64) -> bool {
+        let took = match Self::locate(transport, routine, lock) {
+            LockWords::OneNode(word) => ticket::try_acquire(word),
+            LockWords::SeveralNodes(polled) => polled.try_acquire(),
+        };
+        if took {
+            self.note_taken(lock);
+        }
+        took
+    }
+}

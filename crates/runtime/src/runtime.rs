@@ -1,0 +1,237 @@
+//! The library's state between `shmem_init` and `shmem_finalize`.
+
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+use ferroshmem_fabric as fabric;
+
+use crate::context::{Context, Contexts};
+use crate::failure::detector::FailureDetector;
+use crate::lock::Locks;
+use ferroshmem_core::collective::active_set::ActiveSets;
+use ferroshmem_core::connection::names::Names;
+use ferroshmem_core::connection::port::Ports;
+use ferroshmem_core::constants::{CTX_DEFAULT, CTX_INVALID};
+use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::job;
+use ferroshmem_core::node::{self, Node};
+use ferroshmem_core::offload::{self, Owner};
+use ferroshmem_core::team::{Team, Teams, out_of_range};
+use ferroshmem_core::transport::{Call, Transport};
+use ferroshmem_message::Messages;
+use ferroshmem_stream::Streams;
+
+/// All of the library's state while it is initialised.
+#[derive(Debug)]
+pub struct Runtime {
+    /// This PE on its node: what lower modules use.
+    pub node: Node,
+    /// Teams.
+    pub teams: Teams,
+    /// Active sets met so far.
+    pub active_sets: ActiveSets,
+    /// Contexts.
+    pub contexts: Contexts,
+    /// Locks.
+    pub locks: Locks,
+    /// Notices PEs that fail, in a job on several nodes.
+    pub failure_detector: Option<&'static FailureDetector>,
+    /// Handle of the group of PEs that this job was started for.
+    pub parents: AtomicUsize,
+    /// Messages.
+    pub messages: Messages,
+    /// Streams.
+    pub streams: Streams,
+    /// Ports that this PE has opened.
+    pub ports: Ports,
+    /// The names of ports that this PE has published.
+    pub names: Names,
+    /// Calls of `shmem_init` not yet matched by `shmem_finalize`.
+    pub nesting: AtomicU32,
+}
+
+static RUNTIME: AtomicPtr<Runtime> = AtomicPtr::new(ptr::null_mut());
+static WAS_FINALIZED: AtomicBool = AtomicBool::new(false);
+
+/// The runtime, if the library is initialised.
+#[inline]
+pub fn current() -> Option<&'static Runtime> {
+    // SAFETY: null, or a leaked box.
+    unsafe { RUNTIME.load(Ordering::Acquire).as_ref() }
+}
+
+/// The runtime; a call of routine `name` outside init … finalize ends the program.
+#[inline]
+pub fn get(name: &str) -> &'static Runtime {
+    current().unwrap_or_else(|| not_initialised(name))
+}
+
+/// Whether the library was initialised and is not any more.
+pub(crate) fn was_finalised() -> bool {
+    current().is_none() && WAS_FINALIZED.load(Ordering::Relaxed)
+}
+
+#[cold]
+fn not_initialised(name: &str) -> ! {
+    let when = if WAS_FINALIZED.load(Ordering::Relaxed) {
+        "called after shmem_finalize"
+    } else {
+        "called before shmem_init"
+    };
+    // Joined only to say which PE this is and to have the launcher end the others.
+    let _ = job::join();
+    fatal(name, when)
+}
+
+/// Makes `runtime` the state that all routines use from now on.
+pub(crate) fn begin(runtime: Runtime) -> &'static Runtime {
+    // Never freed: another thread may be about to leave a routine that uses it.
+    let runtime: &'static Runtime = Box::leak(Box::new(runtime));
+    node::set(Some(&runtime.node));
+    RUNTIME.store(ptr::from_ref(runtime).cast_mut(), Ordering::Release);
+    runtime
+}
+
+/// Ends the use of the state.
+pub(crate) fn end() {
+    RUNTIME.store(ptr::null_mut(), Ordering::Release);
+    node::set(None);
+    WAS_FINALIZED.store(true, Ordering::Relaxed);
+}
+
+impl Runtime {
+    /// `SHMEM_THREAD_*` level provided; the launcher reads it, too.
+    pub fn thread_level(&self) -> &AtomicI32 {
+        let job = self.node.job;
+        &job.control.pe_block(job.index).thread_level
+    }
+
+    /// The call of `routine` on PE `pe` of a context, both of which must be valid.
+    #[inline]
+    pub fn call(&self, routine: &'static str, context: usize, pe: i32) -> Call<'_> {
+        let node = &self.node;
+        if context == CTX_DEFAULT {
+            if pe as u32 as usize >= node.n_pes {
+                self.check_connected(routine, pe);
+            }
+            return Call {
+                routine,
+                context: &node.transport.default_context,
+                pe: pe as usize,
+                records_wait: true,
+            };
+        }
+        let (context, pe) = self.context_and_pe(routine, context, pe);
+        Call {
+            routine,
+            context,
+            pe,
+            records_wait: true,
+        }
+    }
+
+    /// Whether `pe` is a PE of a connection; another number ends the job.
+    #[cold]
+    #[inline(never)]
+    fn check_connected(&self, routine: &str, pe: i32) {
+        let (node, connections) = (&self.node, &self.node.transport.connections);
+        let number = usize::try_from(pe).ok();
+        if number.and_then(|pe| connections.find(pe)).is_some() {
+            return;
+        }
+        if connections.has_been_used() {
+            fatal(
+                routine,
+                format_args!(
+                    "PE {pe} is out of range: this job has PEs 0 to {}, and no connected group has this number",
+                    node.n_pes - 1
+                ),
+            );
+        }
+        out_of_range(routine, pe, node.n_pes, "job")
+    }
+
+    /// A context that the program created, and the world number of a PE of its team. Out of line, so
+    /// that calls on the default context stay short.
+    #[inline(never)]
+    fn context_and_pe(&self, routine: &str, context: usize, pe: i32) -> (&fabric::Context, usize) {
+        let context = self.contexts.find(routine, context);
+        let team = self.team_of(routine, context);
+        let connection = team.connection.as_ref().filter(|_| context.of_group);
+        let number = connection.map_or_else(
+            || team.world_pe(routine, pe),
+            |connection| {
+                let others = connection.others();
+                match usize::try_from(pe) {
+                    Ok(pe) if pe < others.len() => connection.first + others.start + pe,
+                    _ => out_of_range(routine, pe, others.len(), "group"),
+                }
+            },
+        );
+        (&context.stream, number)
+    }
+
+    /// Whether a context, which must be valid, numbers the PEs of a group.
+    pub fn numbers_group(&self, routine: &str, context: usize) -> bool {
+        context != CTX_DEFAULT && self.contexts.find(routine, context).of_group
+    }
+
+    /// The team that a context numbers PEs by.
+    fn team_of(&self, routine: &str, context: &Context) -> &Team {
+        let team = self.teams.get(context.team);
+        team.unwrap_or_else(|| {
+            fatal(
+                routine,
+                "the context's team is destroyed: destroy its contexts first",
+            )
+        })
+    }
+
+    /// The team of a context, which must be valid.
+    pub fn team_of_context(&self, routine: &str, context: usize) -> &Team {
+        if context == CTX_DEFAULT {
+            return self.teams.world();
+        }
+        self.team_of(routine, self.contexts.find(routine, context))
+    }
+
+    /// The operations of a context, which must be valid, to other nodes.
+    pub fn context(&self, routine: &str, context: usize) -> &fabric::Context {
+        if context == CTX_DEFAULT {
+            return &self.node.transport.default_context;
+        }
+        &self.contexts.find(routine, context).stream
+    }
+
+    /// Completes the operations of all contexts.
+    pub fn quiet_all(&self) {
+        let transport = &self.node.transport;
+        offload::complete(&Owner::UNKNOWN);
+        transport.quiet_default();
+        if let Some(internode) = transport.internode() {
+            for context in self.contexts.iter() {
+                internode.fabric().quiet(&context.stream);
+            }
+        }
+    }
+
+    /// Destroys a context; the default context cannot be.
+    pub fn destroy_context(&self, routine: &str, context: usize) {
+        match context {
+            CTX_INVALID => {}
+            CTX_DEFAULT => fatal(
+                routine,
+                "SHMEM_CTX_DEFAULT cannot be destroyed: remove this call",
+            ),
+            _ => {
+                Transport::complete_copies(&self.contexts.find(routine, context).stream);
+                if let Some(internode) = self.node.transport.internode() {
+                    let stream = &self.contexts.find(routine, context).stream;
+                    internode.fabric().quiet(stream);
+                }
+                self.node.transport.connections.quiet();
+                self.contexts.destroy(routine, context);
+            }
+        }
+    }
+}

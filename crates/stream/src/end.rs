@@ -1,0 +1,58 @@
+//! The end of a stream's use.
+
+use std::sync::atomic::Ordering;
+
+use super::link::{Incoming, Outgoing};
+use super::state::State;
+use ferroshmem_core::node::Node;
+use ferroshmem_core::wait::attend;
+
+impl State {
+    /// Whether this PE has ended the stream.
+    #[inline]
+    pub fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    /// This PE pushes no more.
+    pub fn end(&mut self, node: &Node) {
+        self.is_ended = true;
+        for link in &mut self.outgoing {
+            link.is_ended = true;
+        }
+        self.publish_all();
+        self.progress(node);
+    }
+
+    /// Whether all members have ended the stream, and this one has pulled all that was pushed to it and brought all that
+    /// it had to bring.
+    pub fn is_done(&mut self, node: &Node) -> bool {
+        if self.is_done {
+            return true;
+        }
+        self.pass();
+        self.progress(node);
+        let locals = self.neighbours.len() as u64;
+        let closed = self.neighbours[0].head.closed.0.load(Ordering::Acquire);
+        // What is in rings once all are closed is all that will be.
+        self.is_done = closed >= locals * self.uses
+            && !self.find()
+            && self.outgoing.iter().all(Outgoing::is_done);
+        if self.is_done && self.spans_nodes() {
+            attend::STREAMS.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.is_done
+    }
+
+    /// All members have pulled everything: the stream can be used again.
+    pub fn reset(&mut self) {
+        self.uses += 1;
+        (self.is_ended, self.is_closed, self.is_done) = (false, false, false);
+        self.viewed = 0;
+        self.outgoing.iter_mut().for_each(Outgoing::reset);
+        self.incoming.iter_mut().for_each(Incoming::reset);
+        if self.spans_nodes() {
+            attend::STREAMS.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}

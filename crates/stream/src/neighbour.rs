@@ -1,0 +1,34 @@
+//! Other members of this PE's node, and ways to all members.
+
+use super::ring::Producer;
+use super::shape::Head;
+use ferroshmem_core::job::region::SignalLine;
+use ferroshmem_core::wait::signals;
+
+/// Another member of the node: the ring to it, and where it sleeps.
+#[derive(Debug)]
+pub(super) struct Neighbour {
+    pub producer: Producer,
+    pub head: &'static Head,
+    pub signals: &'static SignalLine,
+}
+
+impl Neighbour {
+    /// Lets it have what member `me` of the node has written to the ring.
+    pub(super) fn publish(&mut self, me: usize) {
+        if self.producer.publish(&self.head.ready, me as u32) {
+            signals::notify(self.signals);
+        }
+    }
+}
+
+/// Where a pushed item goes first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Route {
+    /// Number of the link; [`HERE`]: none.
+    pub link: u32,
+    /// Number of the member on its node.
+    pub local: u32,
+}
+
+pub(super) const HERE: u32 = u32::MAX;
