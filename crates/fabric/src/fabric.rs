@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::address::AddressBlob;
-use crate::am::{Messenger, Put, Request, Requester, Short, append_record, is_within_reach};
-use crate::completion::{
-    Aggregation, CompletionCounter, CompletionQueue, ContextCounters, Pending, Shared,
-};
+use crate::am::Messenger;
+use crate::completion::{Aggregation, CompletionCounter, ContextCounters, Pending, Shared};
 use crate::discovery;
+use crate::encoding::request::{Request, Short, is_within_reach};
 use crate::endpoint::Endpoint;
 use crate::issue::{Direction, Issuer, SmallWrite, WriteCoalescer};
 use crate::memory::Segments;
 use crate::progress::{Progress, ProgressThread};
+use crate::queue::CompletionQueue;
+use crate::requester::{Put, Requester, append_record};
 use crate::rma::{AtomicTransfer, BlockTransfer, Rma, Transfer};
 use crate::{AtomicOp, Blocks, Config, Context, Error, Events, Exposed, Exposure, Remote};
 

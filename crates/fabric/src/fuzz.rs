@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use crate::TaggedMessage;
 use crate::address::AddressBlob;
-use crate::am::{Item, Request};
+use crate::encoding::request::{Item, Request};
 
 /// A peer's address blob: what is read comes back as it was written.
 ///

@@ -14,6 +14,7 @@ pub mod batches;
 mod completion;
 mod config;
 pub mod discovery;
+mod encoding;
 #[doc(hidden)]
 pub mod endpoint;
 mod error;
@@ -30,7 +31,9 @@ mod lock;
 mod memory;
 mod operation;
 mod progress;
+mod queue;
 pub mod registration;
+mod requester;
 mod rma;
 mod tagged;
 

@@ -16,6 +16,8 @@ use crate::wait::POLICY;
 /// The connection with other nodes.
 pub struct Internode {
     fabric: Fabric,
+    /// Whether its atomics are atomic with those of this node's CPUs.
+    atomics_by_cpu: bool,
     /// Operations of the library's own: collectives, locks.
     pub context: Context,
     /// The mailboxes of this node's PEs.
@@ -96,6 +98,7 @@ impl Internode {
         bootstrap.barrier()?;
         Ok(Self {
             fabric,
+            atomics_by_cpu: by_cpu,
             context: Context::default(),
             mailboxes,
             images,
@@ -117,7 +120,7 @@ impl Internode {
     /// Whether atomics on this node must go through the fabric, too, to be atomic with those
     /// of other nodes.
     pub fn atomics_by_fabric(&self) -> bool {
-        !self.fabric.atomics_by_cpu()
+        !self.atomics_by_cpu
     }
 
     /// PEs may write to the mailbox lanes of team `team` once this has returned.

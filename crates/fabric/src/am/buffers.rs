@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use zerocopy::FromZeros;
 
-use super::message::{LONG, LONGEST};
+use crate::encoding::message::{LONG, LONGEST};
 use crate::endpoint::{Endpoint, Injected, Received, Sent};
 use crate::lock::lock;
 use crate::memory::Region;

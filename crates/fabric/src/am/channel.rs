@@ -8,10 +8,12 @@ use std::time::Instant;
 use zerocopy::IntoBytes;
 
 use super::fault::Reason;
-use super::message::{HEADER, Header, Kind};
 use super::network::Network;
-use super::request::{LastPut, Place, Request, Short, append_put, append_record, put_bytes};
 use crate::completion::{CompletionCounter, PeerCounters};
+use crate::encoding::message::{HEADER, Header, Kind};
+use crate::encoding::request::{
+    LastPut, Place, Request, Short, append_put, append_record, put_bytes,
+};
 use crate::lock::ShortLock;
 
 /// Contexts whose items take turns in a message, each counted once: as many as threads that have one, usually.

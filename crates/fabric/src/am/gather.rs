@@ -3,15 +3,15 @@
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use super::batch::{Batch, ContextBatches, Gathered};
 use super::channel::Awaited;
 use super::fault::Fault;
-use super::message::HEADER;
 use super::messages::{ActiveMessages, PARTIAL, Urgency};
 use super::network::Network;
-use super::request::{Place, Short};
 use crate::batches::Batch as _;
 use crate::completion::{CompletionCounter, ContextCounters, PeerCounters};
+use crate::encoding::batch::{Batch, ContextBatches, Gathered};
+use crate::encoding::message::HEADER;
+use crate::encoding::request::{Place, Short};
 
 /// A context that has batches.
 pub(super) struct Registered {

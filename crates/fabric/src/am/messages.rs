@@ -5,16 +5,16 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use ferroshmem_platform::prefetch_for_write;
 
-use super::batch::System;
 use super::channel::{Awaited, Channel, Incoming, Limits, Outgo, Outgoing};
 use super::fault::{Fault, Reason};
 use super::gather::Registered;
-use super::message::{HEADER, Header, Kind, LONG, LONGEST};
 use super::network::Network;
-use super::request::{Item, Place, Reply, Request, Short, store};
 use super::slots::Slots;
 use crate::batches::Registry;
 use crate::completion::PeerCounters;
+use crate::encoding::batch::System;
+use crate::encoding::message::{HEADER, Header, Kind, LONG, LONGEST};
+use crate::encoding::request::{Item, Place, Reply, Request, Short, store};
 use crate::lock::lock;
 
 /// Memory, in bytes, that messages under way to one PE, or from it, may take altogether.

@@ -3,11 +3,11 @@
 //!
 //! Over sockets, software executes atomics and reads anyway, and libfabric's own cost several completions
 //! each: 15 us for a read of 8 bytes, 18 for a fetching atomic, as much for one without a result. So a
-//! [`Request`] is appended to a message for its target. The first is sent at once; those that
+//! [`Request`](crate::encoding::request::Request) is appended to a message for its target. The first is sent at once; those that
 //! follow before it is acknowledged go together, when the message is full or any thread polls.
 //! A single request that a thread waits for goes by a slot instead ([`slots`]). Short puts of contexts that
-//! aggregate are in the same messages ([`Put`]), as [items](request::Item) of as few words as they need, and records, which the
-//! target's owner gets ([`append_record`]).
+//! aggregate are in the same messages ([`Put`](crate::requester::Put)), as [items](crate::encoding::request::Item) of as few words as they need, and records, which the
+//! target's owner gets ([`append_record`](crate::requester::append_record)).
 //!
 //! A context of a thread gathers such items itself, in [batches](crate::batches) by target ([`gather`]), which are appended to the message as a whole: so threads with contexts
 //! of their own share no lock for each item.
@@ -36,26 +36,17 @@
 //! goes or comes, and window and length of messages are such that all channels of 4,096 PEs together take
 //! less than 64 MiB.
 
-mod batch;
 mod buffers;
-mod channel;
+pub(crate) mod channel;
 mod fault;
 mod gather;
-mod message;
-mod messages;
+pub(crate) mod messages;
 mod network;
-mod receive;
-mod request;
-mod requester;
+pub(crate) mod receive;
 mod slots;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use batch::ContextBatches;
 use fault::Fault;
 pub(crate) use messages::Flush;
 pub(crate) use receive::Messenger;
-#[cfg(any(test, fuzzing))]
-pub(crate) use request::Item;
-pub(crate) use request::{Request, Short, is_within_reach};
-pub(crate) use requester::{Put, Requester, append_record};

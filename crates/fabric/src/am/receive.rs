@@ -73,11 +73,11 @@ impl Messenger {
     }
 
     /// Whether requests about memory go by messages: atomics, short reads and puts.
-    pub(super) fn serves_memory(&self) -> bool {
+    pub(crate) fn serves_memory(&self) -> bool {
         self.region.is_some()
     }
 
-    pub(super) fn port<'a>(&'a self, shared: &'a Shared) -> Port<'a> {
+    pub(crate) fn port<'a>(&'a self, shared: &'a Shared) -> Port<'a> {
         Port {
             shared,
             sends: &self.sends,
@@ -123,7 +123,7 @@ impl Messenger {
 impl Shared {
     /// The result, unless a peer is at fault, which ends the process, or has the fabric shut down: then nothing has been done. Not
     /// to be called with a lock: the owner may put to other PEs before it ends the process.
-    pub(super) fn heed<T: Default>(&self, result: Result<T, Fault>) -> T {
+    pub(crate) fn heed<T: Default>(&self, result: Result<T, Fault>) -> T {
         result.unwrap_or_else(|Fault { pe, reason }| {
             let pe = pe.unwrap_or_else(|| self.peers.suspect());
             self.peer_failed(pe, &reason.to_string());

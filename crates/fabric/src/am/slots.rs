@@ -11,8 +11,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::fault::{Fault, Reason};
 use super::network::Network;
-use super::request::Reply;
 use crate::TaggedMessage;
+use crate::encoding::request::Reply;
 use crate::lock::lock;
 
 /// Peers that may write requests.

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use super::channel::{Awaited, Limits, Outgo};
 use super::fault::{Fault, Reason};
-use super::message::{HEADER, LONGEST};
 use super::messages::{ActiveMessages, Flush, Urgency};
 use super::network::Network;
-use super::request::{Place, Request};
 use crate::completion::{CompletionCounter, ContextCounters, Pending};
+use crate::encoding::message::{HEADER, LONGEST};
+use crate::encoding::request::{Place, Request};
 use crate::{AtomicOp, Op, TaggedMessage, Width};
 
 mod gathering;

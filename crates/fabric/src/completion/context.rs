@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering::*};
 use std::sync::{Arc, OnceLock};
 
-use crate::am::ContextBatches;
+use crate::encoding::ContextBatches;
 
 /// Operations that are completed together: one for each communication context.
 ///

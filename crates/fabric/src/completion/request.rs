@@ -202,7 +202,7 @@ unsafe impl Sync for WorkRequests {}
 impl WorkRequests {
     /// Takes the locks.
     #[cfg(test)]
-    pub(super) fn hold(&self) -> impl Sized + '_ {
+    pub(crate) fn hold(&self) -> impl Sized + '_ {
         (lock(&self.free), lock(&self.slabs))
     }
 

@@ -8,13 +8,13 @@ use std::sync::{Mutex, OnceLock};
 
 use crate::address::RmaIov;
 use crate::completion::{
-    CompletionCounter, CompletionQueue, ContextCounters, INLINE, PeerCounters, Retry, Shared,
-    WorkRequest,
+    CompletionCounter, ContextCounters, INLINE, PeerCounters, Retry, Shared, WorkRequest,
 };
 use crate::endpoint::Injected;
 use crate::libfabric;
 use crate::lock::lock;
 use crate::memory::LocalBuffer;
+use crate::queue::CompletionQueue;
 pub(crate) use iov::IovList;
 use iov::MAX_IOVS;
 

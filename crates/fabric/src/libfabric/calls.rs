@@ -144,22 +144,6 @@ pub unsafe fn fi_cq_readerr(cq: *mut fid_cq, entry: *mut fi_cq_err_entry) -> isi
     through!((*cq).ops, readerr(cq, entry, 0))
 }
 
-pub unsafe fn fi_write(
-    ep: *mut fid_ep,
-    from: *const c_void,
-    len: usize,
-    desc: *mut c_void,
-    peer: fi_addr_t,
-    address: u64,
-    key: u64,
-    context: *mut c_void,
-) -> isize {
-    through!(
-        (*ep).rma,
-        write(ep, from, len, desc, peer, address, key, context)
-    )
-}
-
 pub unsafe fn fi_read(
     ep: *mut fid_ep,
     to: *mut c_void,

@@ -8,11 +8,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::batches::Batches;
-use crate::completion::{CompletionQueue, ContextCounters, Retry, Shared};
+use crate::completion::{ContextCounters, Retry, Shared};
 use crate::endpoint::Endpoint;
 use crate::issue::Issuer;
 use crate::libfabric;
 use crate::memory::LocalBuffer;
+use crate::queue::CompletionQueue;
 
 use others::Others;
 pub(crate) use thread::ProgressThread;

@@ -5,10 +5,10 @@ use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 
 use crate::am::Flush;
-use crate::completion::CompletionQueue;
 use crate::endpoint::Endpoint;
 use crate::event_count::EventCount;
 use crate::issue::Issuer;
+use crate::queue::CompletionQueue;
 
 /// The places of these endpoints, each opened by the first context that needs it.
 pub(super) struct Others(Box<[OnceLock<Option<Issuer>>]>);

@@ -1,8 +1,8 @@
 //! What contexts gather in batches of their own.
 
-use super::super::batch::Gathered;
-use super::super::request::Short;
 use super::*;
+use crate::encoding::batch::Gathered;
+use crate::encoding::request::Short;
 use crate::lock::taken;
 
 /// Contexts of each PE gather adds to words of their own, and fetch these; threads that idle hand over at any time.

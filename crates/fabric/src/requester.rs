@@ -2,14 +2,14 @@
 
 use std::ptr;
 
-use super::batch::Gathered;
-use super::channel::{Awaited, Outgo};
-use super::messages::Urgency;
-use super::receive::Messenger;
-use super::request::{Place, Reply, Request, is_within_reach};
 use crate::Remote;
 use crate::TaggedMessage;
+use crate::am::channel::{Awaited, Outgo};
+use crate::am::messages::Urgency;
+use crate::am::receive::Messenger;
 use crate::completion::{Aggregation, CompletionCounter, ContextCounters, PeerCounters, Pending};
+use crate::encoding::batch::Gathered;
+use crate::encoding::request::{Place, Reply, Request, is_within_reach};
 use crate::progress::Progress;
 use crate::rma::Rma;
 

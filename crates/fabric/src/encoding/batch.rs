@@ -48,7 +48,7 @@ impl batches::Batch for Batch {
 
 impl Batch {
     /// Adds an item, if all take no more than `room` bytes.
-    pub(super) fn append(&mut self, item: Gathered<'_>, place: Place, room: usize) -> bool {
+    pub(crate) fn append(&mut self, item: Gathered<'_>, place: Place, room: usize) -> bool {
         const MOST: usize = 3 * size_of::<u64>();
         let bytes = match item {
             Gathered::Post(_) => MOST,
@@ -70,22 +70,22 @@ impl Batch {
 
     /// Adds an item of few words behind others.
     #[inline]
-    pub(super) fn append_short(&mut self, item: Short, room: usize) -> bool {
+    pub(crate) fn append_short(&mut self, item: Short, room: usize) -> bool {
         item.append(&mut self.items, &mut self.last_put, room)
     }
 
-    pub(super) fn items(&self) -> &[u8] {
+    pub(crate) fn items(&self) -> &[u8] {
         &self.items
     }
 
     /// Whether it is to be sent at once, of a context that has nothing else under way to the PE: there was a lull since a stream of items.
     #[inline]
-    pub(super) fn is_urgent(&self, lull: u32) -> bool {
+    pub(crate) fn is_urgent(&self, lull: u32) -> bool {
         self.stream != lull
     }
 
     /// A message has the items now, which is full with `room` bytes.
-    pub(super) fn clear(&mut self, room: usize, lull: u32) {
+    pub(crate) fn clear(&mut self, room: usize, lull: u32) {
         let is_half_full = 2 * self.items.len() >= room;
         self.stream = if is_half_full { lull } else { 0 };
         self.items.clear();

@@ -5,9 +5,8 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
-use super::request::{CompletionCounter, WorkRequest, WorkRequests};
-use super::shared::Shared;
 use crate::am::{Flush, Messenger};
+use crate::completion::{CompletionCounter, Shared, WorkRequest, WorkRequests};
 use crate::endpoint::{BATCH, Completed, Endpoint, Failure, Injected, Received, Sent};
 
 /// Completes the operations of an endpoint whenever a thread polls it; that of the first endpoint also serves the active messages
