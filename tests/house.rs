@@ -60,6 +60,7 @@ fn import_cycles_are_short() {
     for folder in [
         "crates/api/src",
         "crates/core/src",
+        "crates/collective/src",
         "crates/message/src",
         "crates/stream/src",
         "crates/runtime/src",

@@ -7,6 +7,7 @@ pub(crate) const FOLDERS: &[&str] = &[
     "src",
     "crates/api/src",
     "crates/core/src",
+    "crates/collective/src",
     "crates/message/src",
     "crates/stream/src",
     "crates/runtime/src",

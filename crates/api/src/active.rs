@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_long, c_void};
 
-use ferroshmem_core::collective::active_set;
+use ferroshmem_collective::active_set;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;

@@ -4,9 +4,9 @@
 
 use std::ffi::{c_int, c_long, c_void};
 
+use ferroshmem_collective::intergroup::{BothSides, Intergroup, Part};
+use ferroshmem_collective::remote_intergroup::{RemoteIntergroup, refuse_to_wait};
 use ferroshmem_core::choice::Collective;
-use ferroshmem_core::collective::intergroup::{BothSides, Intergroup, Part};
-use ferroshmem_core::collective::remote_intergroup::{RemoteIntergroup, refuse_to_wait};
 use ferroshmem_core::connection::Connection;
 use ferroshmem_core::constants::{CTX_INVALID, PROC_NULL, ROOT};
 use ferroshmem_core::failure::fatal::fatal;

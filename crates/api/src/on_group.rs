@@ -2,8 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use ferroshmem_core::collective::alltoall::Strides;
-use ferroshmem_core::collective::{alltoall, broadcast, collect, internode, reduce, scan};
+use ferroshmem_collective::alltoall::Strides;
+use ferroshmem_collective::{alltoall, broadcast, collect, internode, reduce, scan};
 use ferroshmem_core::failure::fatal::fatal;
 
 use super::check::{self, Check, Extent};

@@ -1,14 +1,14 @@
 //! Sleeping on a 32-bit word that may live in memory shared between processes.
 
 pub(crate) use ferroshmem_platform::futex::ANY;
-#[cfg(not(test))]
+#[cfg(not(any(test, feature = "simulation")))]
 pub(crate) use ferroshmem_platform::futex::{wait, wake};
 
-#[cfg(test)]
+#[cfg(any(test, feature = "simulation"))]
 pub(crate) use simulated::{wait, wake};
 
 /// The same for simulated PEs, whose calls are counted.
-#[cfg(test)]
+#[cfg(any(test, feature = "simulation"))]
 mod simulated {
     use std::sync::atomic::AtomicU32;
     use std::time::Duration;

@@ -11,7 +11,6 @@
 
 pub mod barrier;
 pub mod choice;
-pub mod collective;
 pub mod config;
 pub mod connection;
 pub mod constants;
@@ -30,8 +29,8 @@ pub mod node;
 pub mod offload;
 pub mod point;
 pub mod profiling;
-#[cfg(test)]
-mod simulation;
+#[cfg(any(test, feature = "simulation"))]
+pub mod simulation;
 pub mod sources;
 pub mod team;
 pub mod transport;

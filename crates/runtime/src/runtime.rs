@@ -8,7 +8,7 @@ use ferroshmem_fabric as fabric;
 use crate::context::{Context, Contexts};
 use crate::failure::detector::FailureDetector;
 use crate::lock::Locks;
-use ferroshmem_core::collective::active_set::ActiveSets;
+use ferroshmem_collective::active_set::ActiveSets;
 use ferroshmem_core::connection::names::Names;
 use ferroshmem_core::connection::port::Ports;
 use ferroshmem_core::constants::{CTX_DEFAULT, CTX_INVALID};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// How many collectives of both sides this PE has entered, and which member has left after the fewest.
 #[derive(Debug, Default)]
-pub(crate) struct Departures {
+pub struct Departures {
     entered: AtomicU32,
     /// The member's number plus 1, and in the lower half how many it had entered; 0: none has left.
     first: AtomicU64,
@@ -39,7 +39,7 @@ impl Departures {
     }
 
     /// The member that does not come to the collective which this PE has entered last.
-    pub(crate) fn missing(&self) -> Option<usize> {
+    pub fn missing(&self) -> Option<usize> {
         let first = self.first.load(Ordering::Relaxed);
         let is_missing = first != 0 && is_after(self.entered(), first as u32);
         is_missing.then(|| (first >> 32) as usize - 1)

@@ -15,7 +15,7 @@
 
 pub mod calls;
 mod connections;
-pub(crate) mod departures;
+pub mod departures;
 pub mod exports;
 pub mod hub;
 pub mod invitation;
@@ -355,7 +355,7 @@ impl Connection {
     }
 
     /// What a wait for calls, or for their completion, is a wait for.
-    pub(crate) fn wait_reason<'a>(&self, routine: &'a str) -> WaitReason<'a> {
+    pub fn wait_reason<'a>(&self, routine: &'a str) -> WaitReason<'a> {
         wait_reason(&self.control, self.first, routine)
     }
 
@@ -430,7 +430,7 @@ impl Connection {
     }
 
     /// The members of this PE's side.
-    pub(crate) fn own(&self) -> Range<usize> {
+    pub fn own(&self) -> Range<usize> {
         self.sides.own()
     }
 

@@ -358,7 +358,7 @@ impl RemoteJob {
 
     /// By which the other side's PEs are reached: with members as PEs.
     #[inline]
-    pub(crate) fn way(&self) -> (&Fabric, &Context) {
+    pub fn way(&self) -> (&Fabric, &Context) {
         (&self.fabric, &self.context)
     }
 
@@ -368,7 +368,7 @@ impl RemoteJob {
     }
 
     /// Completes what is done to the other side's PEs.
-    pub(crate) fn quiet(&self) {
+    pub fn quiet(&self) {
         self.fabric.quiet(&self.context);
     }
 
@@ -385,7 +385,7 @@ impl RemoteJob {
     }
 
     /// Which members have left.
-    pub(crate) fn departures(&self) -> &Departures {
+    pub fn departures(&self) -> &Departures {
         &self.departures
     }
 
@@ -400,13 +400,13 @@ impl RemoteJob {
     }
 
     /// This PE enters a synchronisation of all members, with a word for each of them: its number.
-    pub(crate) fn enter_meeting(&self, said: u64) -> u32 {
+    pub fn enter_meeting(&self, said: u64) -> u32 {
         self.meeting.enter(said)
     }
 
     /// All members of this node have entered, of which this PE is the leader: tells the other nodes, and waits until the members
     /// there have entered, too, or the connection is over.
-    pub(crate) fn meet_other_nodes(&self, number: u32) {
+    pub fn meet_other_nodes(&self, number: u32) {
         let (from, len, offset) = self.meeting.own(number);
         // What members of this node have released comes before what the fabric reads.
         fence(Ordering::SeqCst);
@@ -434,7 +434,7 @@ impl RemoteJob {
     }
 
     /// What a member has said in the last synchronisation, until this PE enters the next but one.
-    pub(crate) fn said(&self, member: usize) -> u64 {
+    pub fn said(&self, member: usize) -> u64 {
         self.meeting.said(member)
     }
 

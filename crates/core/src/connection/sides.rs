@@ -46,7 +46,7 @@ impl Sides {
     }
 
     /// The members of a side.
-    pub(crate) fn of(&self, side: usize) -> Range<usize> {
+    pub fn of(&self, side: usize) -> Range<usize> {
         match side {
             0 => 0..self.sizes[0],
             _ => self.sizes[0]..self.sizes[0] + self.sizes[1],
@@ -54,18 +54,18 @@ impl Sides {
     }
 
     /// The members of this PE's side.
-    pub(crate) fn own(&self) -> Range<usize> {
+    pub fn own(&self) -> Range<usize> {
         self.of(self.own)
     }
 
     /// The members of the other side.
-    pub(crate) fn others(&self) -> Range<usize> {
+    pub fn others(&self) -> Range<usize> {
         self.of(1 - self.own)
     }
 
     /// The addresses of the members' objects at `place` ([`crate::memory::Space::place`]), of those that have
     /// objects there: bases, and the offset from each.
-    pub(crate) fn at_place(&self, place: u64) -> (&[usize], usize) {
+    pub fn at_place(&self, place: u64) -> (&[usize], usize) {
         match place.checked_sub(IN_GLOBALS) {
             Some(offset) => (&self.globals, offset as usize),
             None => (&self.heaps, place as usize),

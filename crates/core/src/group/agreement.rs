@@ -43,7 +43,7 @@ impl Group<'_> {
     }
 
     /// Publishes word `i` of this PE's call.
-    pub(crate) fn publish_call_word(&self, i: usize, word: u64) {
+    pub fn publish_call_word(&self, i: usize, word: u64) {
         match &self.channel {
             Channel::Slots(slots) => &slots.of(self.me).own.call[i],
             Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => {
@@ -55,7 +55,7 @@ impl Group<'_> {
     }
 
     /// Word `i` of a member's call.
-    pub(crate) fn call_word(&self, member: usize, i: usize) -> u64 {
+    pub fn call_word(&self, member: usize, i: usize) -> u64 {
         match &self.channel {
             Channel::Slots(slots) => slots.of(member).own.call[i].load(Ordering::Acquire),
             Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => {
@@ -83,7 +83,7 @@ impl Group<'_> {
     }
 
     /// Ends the job if some member calls another routine.
-    pub(crate) fn agree_on_routine(&self) {
+    pub fn agree_on_routine(&self) {
         if let Some((member, first)) = self.first_difference(name_to_words(self.name)) {
             self.only_on(member);
             let other = name_from_words(first);

@@ -58,7 +58,7 @@ impl<'a, T> MemberAddresses<'a, T> {
     }
 
     /// Copies of the PEs `local` of a node at `bases[pe] + offset`.
-    pub(crate) fn irregular(local: &Members, bases: &'a [usize], offset: usize) -> Self {
+    pub fn irregular(local: &Members, bases: &'a [usize], offset: usize) -> Self {
         let irregular = Irregular {
             bases,
             offset,

@@ -14,8 +14,8 @@ mod mailbox;
 mod member_addresses;
 mod ring;
 mod sockets;
-#[cfg(test)]
-pub(crate) mod threads;
+#[cfg(any(test, feature = "simulation"))]
+pub mod threads;
 mod traffic;
 mod words;
 mod work_array;
@@ -41,13 +41,13 @@ use hierarchy::HierarchicalTeam;
 use mailbox::{MailboxChannel, Scope};
 
 pub use comparison::{CallDiffers, CallSummary};
-pub(crate) use epoch::Epoch;
+pub use epoch::Epoch;
 pub use member_addresses::MemberAddresses;
-pub(crate) use ring::ValueOf;
+pub use ring::ValueOf;
 pub(crate) use traffic::Traffic;
-pub(crate) use words::Words;
-pub(crate) use work_array::WorkArray;
-pub(crate) use work_sharing::Work;
+pub use words::Words;
+pub use work_array::WorkArray;
+pub use work_sharing::Work;
 
 /// The PEs of one collective call.
 #[derive(Debug)]

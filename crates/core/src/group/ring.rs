@@ -22,7 +22,7 @@ use crate::team::Sockets;
 use crate::wait::{Waiter, flag};
 
 /// Where the value of each member of a scan is.
-pub(crate) type ValueOf<'a> = dyn Fn(usize) -> *const u8 + 'a;
+pub type ValueOf<'a> = dyn Fn(usize) -> *const u8 + 'a;
 
 /// The value of a scan's last member, which no other member reads: aligned for every element type.
 #[repr(C, align(16))]

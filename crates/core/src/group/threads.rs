@@ -72,7 +72,7 @@ impl Drop for Memory {
 }
 
 /// One thread as a member.
-pub(crate) struct Member {
+pub struct Member {
     /// Its number.
     pub me: usize,
     /// Number of members.
@@ -87,7 +87,7 @@ pub(crate) struct Member {
 
 impl Member {
     /// All members of a new group that has gone through so many epochs and small broadcasts.
-    pub(crate) fn all(size: usize, count: u32) -> impl Iterator<Item = Self> {
+    pub fn all(size: usize, count: u32) -> impl Iterator<Item = Self> {
         let memory = Arc::new(Memory::new(size));
         (0..size).map(move |me| {
             // SAFETY: one of the slots, which live as long as the memory.
@@ -114,26 +114,26 @@ impl Member {
     }
 
     /// The memory of all members' slots, in whole pages.
-    pub(crate) fn slots(&self) -> std::ops::Range<usize> {
+    pub fn slots(&self) -> std::ops::Range<usize> {
         let start = self.memory.first.as_ptr().addr();
         start..start + Memory::layout(self.memory.size).size()
     }
 
     /// The same member, where member m of all is on socket `sockets[m]`.
-    pub(crate) fn on_sockets(mut self, sockets: &[usize]) -> Self {
+    pub fn on_sockets(mut self, sockets: &[usize]) -> Self {
         let localities = Localities::new(sockets.iter().map(|socket| Locality::new(*socket, 0)));
         self.members = LocalMembers::new(*self.members, self.me, &localities);
         self
     }
 
     /// Epochs that it has begun.
-    pub(crate) fn epochs(&self) -> u64 {
+    pub fn epochs(&self) -> u64 {
         self.epoch.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// A collective call with this decision table. Where the barrier is the central one, PEs count as
     /// outnumbering cores.
-    pub(crate) fn group<'a>(&'a self, decisions: &'a DecisionTable) -> Group<'a> {
+    pub fn group<'a>(&'a self, decisions: &'a DecisionTable) -> Group<'a> {
         let slots = Slots {
             first: self.memory.first,
             step: size_of::<TeamSlot>() as isize,
@@ -161,7 +161,7 @@ impl Member {
 
 /// Runs `body` on each of `members` in a thread of its own. A panic of one ends the process,
 /// since the others would wait for it.
-pub(crate) fn each<M: Send>(members: impl IntoIterator<Item = M>, body: impl Fn(M) + Sync) {
+pub fn each<M: Send>(members: impl IntoIterator<Item = M>, body: impl Fn(M) + Sync) {
     std::thread::scope(|scope| {
         for member in members {
             let body = &body;
@@ -179,12 +179,12 @@ pub(crate) fn each<M: Send>(members: impl IntoIterator<Item = M>, body: impl Fn(
 }
 
 /// Runs `body` on `size` threads that are the members of one group.
-pub(crate) fn run(size: usize, body: impl Fn(Member) + Sync) {
+pub fn run(size: usize, body: impl Fn(Member) + Sync) {
     each(Member::all(size, 0), body);
 }
 
 /// A symmetric array: `n` elements for each of the members.
-pub(crate) struct Array<T> {
+pub struct Array<T> {
     all: NonNull<T>,
     n: usize,
     members: usize,
@@ -202,7 +202,7 @@ fn layout(bytes: usize) -> Layout {
 
 impl<T: Copy + Default> Array<T> {
     /// Defaults everywhere; one cache line more than needed between two members' parts.
-    pub(crate) fn new(members: usize, n: usize) -> Self {
+    pub fn new(members: usize, n: usize) -> Self {
         let layout = Self::layout(members, n);
         // SAFETY: not empty.
         let all: NonNull<T> = NonNull::new(unsafe { alloc_zeroed(layout) })
@@ -233,7 +233,7 @@ impl<T: Copy + Default> Array<T> {
     }
 
     /// The memory of all members' parts, in whole pages.
-    pub(crate) fn pages(&self) -> std::ops::Range<usize> {
+    pub fn pages(&self) -> std::ops::Range<usize> {
         let start = self.all.as_ptr().addr();
         start..start + Self::layout(self.members, self.n).size()
     }
@@ -244,13 +244,13 @@ impl<T: Copy + Default> Array<T> {
     }
 
     /// Where the members' parts are, as member `me` sees it.
-    pub(crate) fn addresses(&self, me: usize) -> MemberAddresses<'static, T> {
+    pub fn addresses(&self, me: usize) -> MemberAddresses<'static, T> {
         MemberAddresses::at_stride(self.part(me), Self::step(self.n) as isize, me)
     }
 
     /// A member's own part, while no other member uses it.
     #[allow(clippy::mut_from_ref)]
-    pub(crate) fn of(&self, member: usize) -> &mut [T] {
+    pub fn of(&self, member: usize) -> &mut [T] {
         // SAFETY: the tests touch a part outside collectives only by its owner.
         unsafe { std::slice::from_raw_parts_mut(self.part(member), self.n) }
     }

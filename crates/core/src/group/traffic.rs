@@ -1,7 +1,7 @@
 //! Bytes that a collective reads and writes, counted in tests only: tests compare them with the
 //! algorithm's formula.
 
-#[cfg(test)]
+#[cfg(any(test, feature = "simulation"))]
 use std::cell::Cell;
 
 use super::Group;
@@ -9,36 +9,36 @@ use super::Group;
 /// Bytes moved by one PE in one collective call.
 #[derive(Debug, Default)]
 pub struct Traffic {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     read: Cell<usize>,
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     written: Cell<usize>,
     /// Bytes of members on other sockets, read or written, and flags posted to them.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     crossed: Cell<(usize, usize)>,
 }
 
 impl Traffic {
     /// Counts bytes read and written.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     pub fn moved(&self, read: usize, written: usize) {
         self.read.set(self.read.get() + read);
         self.written.set(self.written.get() + written);
     }
 
     /// Counts nothing.
-    #[cfg(not(test))]
+    #[cfg(not(any(test, feature = "simulation")))]
     #[inline(always)]
     pub fn moved(&self, _read: usize, _written: usize) {}
 
     /// Bytes of members on other sockets that were read or written, and flags that were posted to them.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     pub fn crossed(&self) -> (usize, usize) {
         self.crossed.get()
     }
 
     /// Bytes read and bytes written.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     pub fn total(&self) -> (usize, usize) {
         (self.read.get(), self.written.get())
     }
@@ -46,7 +46,7 @@ impl Traffic {
 
 impl Group<'_> {
     /// Counts an access to these bytes, if they are of a member on another socket.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     pub fn touches(&self, at: *const u8, bytes: usize) {
         let (Some(sockets), Some(owner)) = (self.sockets(), super::threads::owner(at.addr()))
         else {
@@ -59,12 +59,12 @@ impl Group<'_> {
     }
 
     /// Counts nothing.
-    #[cfg(not(test))]
+    #[cfg(not(any(test, feature = "simulation")))]
     #[inline(always)]
     pub fn touches(&self, _at: *const u8, _bytes: usize) {}
 
     /// Counts a flag posted to `member`, if it is on another socket.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     pub(super) fn posts(&self, member: usize) {
         if self
             .sockets()
@@ -76,7 +76,7 @@ impl Group<'_> {
     }
 
     /// Counts nothing.
-    #[cfg(not(test))]
+    #[cfg(not(any(test, feature = "simulation")))]
     #[inline(always)]
     pub(super) fn posts(&self, _member: usize) {}
 }

@@ -15,7 +15,7 @@ use crate::barrier;
 use crate::choice::{Algorithm, Collective};
 
 /// Words of a member: three of which all bits are united, and one of which the greatest counts.
-pub(crate) type Words = [u64; 4];
+pub type Words = [u64; 4];
 
 /// Bytes of [`Words`].
 const BYTES: usize = size_of::<Words>();

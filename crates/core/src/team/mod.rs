@@ -6,7 +6,7 @@ mod ring_position;
 mod sockets;
 
 pub use members::Members;
-pub(crate) use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
+pub use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
 pub(crate) use ring_position::RingPosition;
 pub use sockets::{LocalMembers, Localities, Sockets};
 
@@ -246,12 +246,12 @@ pub struct Teams {
 
 /// Keeps other threads of this PE from claiming ids.
 #[derive(Debug)]
-pub(crate) struct IdLock<'a>(&'a AtomicU32);
+pub struct IdLock<'a>(&'a AtomicU32);
 
 impl<'a> IdLock<'a> {
     /// Taken for a split of team `id`. Waits for the split of a team with a greater id, which
     /// ends or gives way; None if there is one of a team with a smaller id, to which this one is to give way.
-    pub(crate) fn take(splitting: &'a AtomicU32, id: usize) -> Option<Self> {
+    pub fn take(splitting: &'a AtomicU32, id: usize) -> Option<Self> {
         let mine = id as u32 + 1;
         loop {
             match splitting.compare_exchange(0, mine, Ordering::Acquire, Ordering::Relaxed) {

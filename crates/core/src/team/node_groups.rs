@@ -168,7 +168,7 @@ impl Hierarchy {
 }
 
 /// Byte offsets of the pages in a team's mailbox: of leaders, and of all members.
-pub(crate) const MAILBOX_PAGES: [usize; 2] = [
+pub const MAILBOX_PAGES: [usize; 2] = [
     std::mem::offset_of!(TeamMailbox, leaders),
     std::mem::offset_of!(TeamMailbox, all),
 ];

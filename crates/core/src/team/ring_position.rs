@@ -19,7 +19,7 @@ impl RingPosition {
     }
 
     /// The position after `number` calls, in which all members have taken part.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     pub fn after(number: u32) -> Self {
         Self {
             number: AtomicU32::new(number),

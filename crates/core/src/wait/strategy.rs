@@ -14,6 +14,8 @@ use super::idle_thread::{IDLE, Rest};
 use super::record::{Recorder, WaitReason, now_ms, now_ns};
 use crate::config::SPIN;
 use crate::futex::ANY;
+#[cfg(any(test, feature = "simulation"))]
+use crate::simulation;
 use ferroshmem_platform::NodeCores;
 
 /// What a waiter does after a poll that found nothing.
@@ -470,9 +472,12 @@ impl<'a> Waiter<'a> {
 impl WaitStrategy for Waiter<'_> {
     #[inline]
     fn after_idle_poll(&mut self) -> Next {
-        #[cfg(test)]
-        if let Some(next) = crate::simulation::idle_poll() {
-            return next;
+        #[cfg(any(test, feature = "simulation"))]
+        if let Some(waits) = simulation::idle_poll() {
+            return match waits {
+                simulation::Waits::Poll => Next::Poll,
+                simulation::Waits::Sleep => Next::Sleep(Rest::UNTIL_WOKEN),
+            };
         }
         self.next(match self.internode {
             None if self.is_idle => Source::Idle,
@@ -483,8 +488,8 @@ impl WaitStrategy for Waiter<'_> {
 
     #[inline]
     fn spins(&mut self) -> Spins {
-        #[cfg(test)]
-        if crate::simulation::is_running() {
+        #[cfg(any(test, feature = "simulation"))]
+        if simulation::is_running() {
             return Spins::default();
         }
         std::mem::take(&mut self.spins)

@@ -365,9 +365,10 @@ fn is_library_file(name: &str) -> bool {
 impl Line {
     /// Whether it is of this library, where that is linked into the program.
     fn is_of_library(&self) -> bool {
-        const CRATES: [&str; 11] = [
+        const CRATES: [&str; 12] = [
             "ferroshmem::",
             "ferroshmem_api::",
+            "ferroshmem_collective::",
             "ferroshmem_core::",
             "ferroshmem_message::",
             "ferroshmem_runtime::",
