@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Result;
-use ferroshmem_core::config;
+use ferroshmem_config as config;
 use ferroshmem_platform::{Conditions, Disturbance, Reading};
 
 use crate::build::Builder;

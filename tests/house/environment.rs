@@ -6,6 +6,7 @@ use super::source::Source;
 pub(crate) const FOLDERS: &[&str] = &[
     "src",
     "crates/api/src",
+    "crates/config/src",
     "crates/core/src",
     "crates/collective/src",
     "crates/message/src",
@@ -20,7 +21,7 @@ pub(crate) const FOLDERS: &[&str] = &[
 ];
 
 /// Sources that read the variables of a table: the library's configuration, and what launchers set.
-pub(crate) const TABLES: &[&str] = &["crates/core/src/config", "crates/bootstrap/src/environment"];
+pub(crate) const TABLES: &[&str] = &["crates/config/src", "crates/bootstrap/src/environment"];
 
 /// Other sources that read variables, and why.
 const ALLOWED: &[(&str, &str)] = &[(

@@ -2,10 +2,9 @@
 
 use std::ffi::c_int;
 
-use ferroshmem_fabric::Op;
-
 use ferroshmem_core::transport::atomic::{Operation, Variable};
 use ferroshmem_core::wait::looked_at;
+use ferroshmem_fabric::Op;
 use ferroshmem_runtime as runtime;
 
 pub use ferroshmem_core::transport::atomic::{Atomic, AtomicInt};

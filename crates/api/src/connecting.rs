@@ -5,7 +5,6 @@ use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use super::handles::refuse_team_of_connection;
 use ferroshmem_core::connection::invitation::Invitation;
 use ferroshmem_core::connection::{ConnectionError, Role};
 use ferroshmem_core::constants::{GROUP_INVALID, TEAM_WORLD};
@@ -17,6 +16,8 @@ use ferroshmem_core::job::service::{self, FIRST_REMOTE, StartedJob};
 use ferroshmem_core::wait::record::Recorder;
 use ferroshmem_runtime::Runtime;
 use ferroshmem_runtime::lifecycle::connections::{connect, join};
+
+use super::handles::refuse_team_of_connection;
 
 /// Why there is no group.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -251,11 +252,11 @@ fn memory_of(name: &str, rt: &Runtime, job_number: u32) -> StartedJob {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ferroshmem_core::choice::Tuning;
-    use ferroshmem_core::config::HeapSettings;
+    use ferroshmem_config::HeapSettings;
     use ferroshmem_core::job::control::Control;
     use ferroshmem_core::job::plan::Plan;
     use ferroshmem_platform::Machine;
+    use ferroshmem_tuning::Tuning;
 
     #[test]
     fn numbers_leave_out_the_elements_of_the_job() {

@@ -6,12 +6,12 @@ use std::ffi::{c_int, c_long, c_void};
 
 use ferroshmem_collective::intergroup::{BothSides, Intergroup, Part};
 use ferroshmem_collective::remote_intergroup::{RemoteIntergroup, refuse_to_wait};
-use ferroshmem_core::choice::Collective;
 use ferroshmem_core::connection::Connection;
 use ferroshmem_core::constants::{CTX_INVALID, PROC_NULL, ROOT};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::job::region::WaitKind;
+use ferroshmem_tuning::Collective;
 
 use super::check::{self, Check, Extent};
 use super::{Reduce, handles};

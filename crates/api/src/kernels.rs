@@ -2,12 +2,13 @@
 
 use std::ffi::c_int;
 
-use super::handles;
 use ferroshmem_core::connection::{Connection, calls};
 use ferroshmem_core::constants::GROUP_INVALID;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::wait::looked_at;
 use ferroshmem_runtime as runtime;
+
+use super::handles;
 
 pub use ferroshmem_core::connection::calls::caller::{Argument, Call};
 pub use ferroshmem_core::connection::calls::server::ArrayArgument;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 pub use ferroshmem_core::job::adoption::AdoptionError;
 
-use ferroshmem_core::config;
+use ferroshmem_config as config;
 use ferroshmem_core::job::{self, adoption};
 
 /// Whether a launcher has started this process as a PE.

@@ -15,6 +15,14 @@ use std::time::Duration;
 use std::{env, io};
 
 use ferroshmem_bootstrap::Program;
+use ferroshmem_config as config;
+use ferroshmem_core::connection::port_error::PortError;
+use ferroshmem_core::connection::port_name::PortName;
+use ferroshmem_core::connection::started;
+use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::job::region::MAX_PES;
+use ferroshmem_core::job::service::ProgramRequest;
+use ferroshmem_runtime::{self as runtime, Runtime};
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -25,14 +33,6 @@ use rustix::time::{
 
 use super::connecting::{Found, GroupError, group_of_parents};
 use super::port::{Expected, accept_one, check_remote, connect_at, open_for};
-use ferroshmem_core::config;
-use ferroshmem_core::connection::port_error::PortError;
-use ferroshmem_core::connection::port_name::PortName;
-use ferroshmem_core::connection::started;
-use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::job::region::MAX_PES;
-use ferroshmem_core::job::service::ProgramRequest;
-use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// Has the launcher of this job start a job for `members` PEs, `independent` of it or not.
 pub(crate) fn start(

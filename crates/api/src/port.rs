@@ -11,13 +11,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ferroshmem_fabric::{Config, discovery};
-
-use super::connecting::{Found, GroupError, Way, give, group_of, take_numbers};
 use ferroshmem_core::connection::hub::Hub;
 use ferroshmem_core::connection::link::Watch;
 use ferroshmem_core::connection::names;
 use ferroshmem_core::connection::port::{AnyCaller, Caller, Offer, Port};
+use ferroshmem_fabric::{Config, discovery};
+
+use super::connecting::{Found, GroupError, Way, give, group_of, take_numbers};
 pub use ferroshmem_core::connection::port_error::PortError;
 use ferroshmem_core::connection::port_name::PortName;
 use ferroshmem_core::connection::remote_port::{RemoteCaller, RemoteOffer};

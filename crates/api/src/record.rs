@@ -2,9 +2,10 @@
 
 use std::panic::Location;
 
-use super::check::Concerns;
 use ferroshmem_core::profiling::{self, Operation};
 use ferroshmem_runtime as runtime;
+
+use super::check::Concerns;
 
 pub use ferroshmem_core::profiling::Kind;
 

@@ -4,11 +4,10 @@
 
 use std::ffi::{c_int, c_void};
 
-use ferroshmem_fabric::Blocks;
-
 use ferroshmem_core::offload;
 use ferroshmem_core::offload::Owner;
 use ferroshmem_core::wait::looked_at;
+use ferroshmem_fabric::Blocks;
 use ferroshmem_runtime as runtime;
 
 /// Copies `bytes` bytes within this process's windows, for calls that are inlined into programs. What this

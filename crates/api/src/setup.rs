@@ -4,12 +4,13 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-use super::launched;
 use ferroshmem_core::constants::{CTX_DEFAULT, THREAD_MULTIPLE, THREAD_SINGLE};
 use ferroshmem_core::failure::checks;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::info;
 use ferroshmem_core::job::region::PeState;
+
+use super::launched;
 pub use ferroshmem_core::memory::MemoryKind;
 use ferroshmem_core::{offload, sources};
 use ferroshmem_runtime as runtime;

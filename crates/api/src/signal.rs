@@ -3,8 +3,6 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ferroshmem_fabric::Op;
-
 use ferroshmem_core::constants::{SIGNAL_ADD, SIGNAL_SET};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job::region::WaitKind;
@@ -14,6 +12,7 @@ use ferroshmem_core::point::Comparison;
 use ferroshmem_core::transport::atomic::Operation;
 use ferroshmem_core::wait::record::Condition;
 use ferroshmem_core::wait::{WaitReason, signals};
+use ferroshmem_fabric::Op;
 use ferroshmem_runtime as runtime;
 
 /// The update that `sig_op` stands for.

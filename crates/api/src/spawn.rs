@@ -7,9 +7,7 @@ use std::ffi::{CStr, OsStr, OsString, c_char, c_int, c_long};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::connecting::{Found, GroupError, Way, give, group_of, take_numbers};
-use super::launched;
-use ferroshmem_core::config::{self, SYMMETRIC_SIZE};
+use ferroshmem_config::{self as config, SYMMETRIC_SIZE};
 use ferroshmem_core::constants::{
     SPAWN_ALL_FIELDS, SPAWN_ARGV, SPAWN_BIND_TO, SPAWN_CORES, SPAWN_CPUS, SPAWN_ENV, SPAWN_HOST,
     SPAWN_INDEPENDENT, SPAWN_MAP_BY, SPAWN_SHEAP_SIZE, SPAWN_WDIR,
@@ -17,6 +15,9 @@ use ferroshmem_core::constants::{
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job::service::{self, JobRequest, ProgramRequest};
 use ferroshmem_runtime::{self as runtime, Runtime};
+
+use super::connecting::{Found, GroupError, Way, give, group_of, take_numbers};
+use super::launched;
 
 /// `shmemx_spawn_config_t`.
 #[derive(Debug, Clone, Copy)]

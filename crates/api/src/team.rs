@@ -2,12 +2,13 @@
 
 use std::ffi::{c_int, c_long, c_void};
 
-use super::handles::refuse_team_of_connection;
 use ferroshmem_collective::split;
 use ferroshmem_core::constants::{CTX_INVALID, PREDEFINED_TEAMS, TEAM_INVALID, TEAM_NUM_CONTEXTS};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_runtime as runtime;
+
+use super::handles::refuse_team_of_connection;
 
 /// `shmem_team_config_t`.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use std::os::fd::FromRawFd;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ferroshmem_core::config;
+use ferroshmem_config as config;
 
 use crate::call::Call;
 use crate::job::Job;

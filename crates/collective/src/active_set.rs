@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::ffi::c_long;
 use std::sync::RwLock;
 
-use super::split;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, WorkArray};
 use ferroshmem_core::job::region::WaitKind;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::{Members, Teams};
+
+use super::split;
 
 /// An active set and its work array. Two threads may use one set at the same time if their work
 /// arrays differ.

@@ -1,9 +1,10 @@
 //! All-to-all: member i's block j goes to member j's block i.
 
-use super::{copy, copy_part, from_on};
-use ferroshmem_core::choice::{Algorithm, Collective};
 use ferroshmem_core::group::{Group, MemberAddresses};
 use ferroshmem_core::offload;
+use ferroshmem_tuning::{Algorithm, Collective};
+
+use super::{copy, copy_part, from_on};
 
 /// Exchanges contiguous blocks of `bytes` bytes.
 ///

@@ -1,10 +1,11 @@
 //! Broadcast: the root's source on every member.
 
-use super::{LINE, copy, copy_part, copy_to_socket, slices_of};
-use ferroshmem_core::choice::{Algorithm, Collective, EAGER};
 use ferroshmem_core::group::{Group, MemberAddresses};
 use ferroshmem_core::job::region::{LANES, RING_BYTES};
 use ferroshmem_core::team::Sockets;
+use ferroshmem_tuning::{Algorithm, Collective, EAGER};
+
+use super::{LINE, copy, copy_part, copy_to_socket, slices_of};
 
 /// Most members of a pipelined small broadcast, whose root reads the counts of all members now and
 /// then; with more members a synchronisation costs less.

@@ -1,8 +1,9 @@
 //! Collect and fcollect: every member gathers all sources, in the members' order.
 
-use super::{copy, copy_part, copy_to_socket, from_on};
-use ferroshmem_core::choice::{Algorithm, Collective, EAGER};
 use ferroshmem_core::group::{Epoch, Group, MemberAddresses};
+use ferroshmem_tuning::{Algorithm, Collective, EAGER};
+
+use super::{copy, copy_part, copy_to_socket, from_on};
 
 /// Gathers the same number of bytes from each member.
 ///

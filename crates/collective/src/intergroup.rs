@@ -8,16 +8,16 @@
 
 use std::ops::Range;
 
-use ferroshmem_simd::{self as simd, Operator};
-
-use super::broadcast::RING_MEMBERS;
-use super::{copy, copy_part, from_on, slices_of};
-use ferroshmem_core::choice::{Algorithm, Collective, EAGER};
 use ferroshmem_core::connection::Sides;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, MemberAddresses};
 use ferroshmem_core::job::region::{RING_BYTES, SMALL};
 use ferroshmem_core::team::Members;
+use ferroshmem_simd::{self as simd, Operator};
+use ferroshmem_tuning::{Algorithm, Collective, EAGER};
+
+use super::broadcast::RING_MEMBERS;
+use super::{copy, copy_part, from_on, slices_of};
 
 /// The words that a member leaves: places of its arrays, and the root of a broadcast as a member's number, if
 /// the member knows it.

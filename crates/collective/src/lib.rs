@@ -1,5 +1,5 @@
 //! Collectives over a [`Group`], and the making of teams. Each collective has several algorithms,
-//! among which the group's decision table chooses ([`ferroshmem_core::choice`]; `docs/collectives.md`
+//! among which the group's decision table chooses ([`ferroshmem_tuning`]; `docs/collectives.md`
 //! describes them all).
 //!
 //! Most follow one of two patterns. *Eager*: copy the source to library memory, synchronise, read

@@ -4,11 +4,6 @@
 //! To synchronise, the members of each node, of both sides, meet in memory, then the first of each exchanges messages with those of the
 //! other nodes, and then they meet again.
 
-use ferroshmem_fabric::Remote;
-use ferroshmem_simd::{self as simd, Operator};
-
-use super::intergroup::{BothSides, Part};
-use ferroshmem_core::choice::Collective;
 use ferroshmem_core::connection::Connection;
 use ferroshmem_core::connection::departures::Departures;
 use ferroshmem_core::connection::remote_job::RemoteJob;
@@ -17,6 +12,11 @@ use ferroshmem_core::group::Group;
 use ferroshmem_core::memory::{IN_GLOBALS, Space};
 use ferroshmem_core::transport::internode::{GLOBALS, HEAP};
 use ferroshmem_core::wait::record::Recorder;
+use ferroshmem_fabric::Remote;
+use ferroshmem_simd::{self as simd, Operator};
+use ferroshmem_tuning::Collective;
+
+use super::intergroup::{BothSides, Part};
 
 /// A call of a collective between groups on different nodes by this PE.
 pub struct RemoteIntergroup<'a> {

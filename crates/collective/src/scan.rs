@@ -3,12 +3,12 @@
 
 use std::mem::MaybeUninit;
 
-use ferroshmem_simd::Operator;
-
-use super::slices_of;
-use ferroshmem_core::choice::{Algorithm, Collective, EAGER, SCAN_RING_MEMBERS};
 use ferroshmem_core::group::{Group, MemberAddresses, ValueOf};
 use ferroshmem_core::job::region::{RING_BYTES, RingValue};
+use ferroshmem_simd::Operator;
+use ferroshmem_tuning::{Algorithm, Collective, EAGER, SCAN_RING_MEMBERS};
+
+use super::slices_of;
 
 /// One call.
 struct Scan<'a> {

@@ -389,8 +389,8 @@ pub fn destroy(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ferroshmem_core::choice::{Algorithm, Choice, Collective, DecisionTable};
     use ferroshmem_core::group::threads;
+    use ferroshmem_tuning::{Algorithm, Choice, Collective, DecisionTable};
     use std::sync::Mutex;
 
     /// What splits use of one PE.

@@ -3,8 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use crate::choice::Collective;
-use crate::config::{self, Environment};
+use ferroshmem_config::{self as config, Environment};
+use ferroshmem_tuning::Collective;
+
 use crate::connection::Sides;
 use crate::connection::calls::remote::RemoteCalls;
 use crate::connection::invitation::{Greeting, Invitation, parts};

@@ -1,9 +1,10 @@
 //! What this library is: version, level of the standard, build and machine facts.
 
+use ferroshmem_config as config;
 use ferroshmem_simd as simd;
+use ferroshmem_tuning::CopySizes;
 
-use crate::choice::CopySizes;
-use crate::{config, offload};
+use crate::offload;
 
 /// `SHMEM_MAJOR_VERSION` of the standard implemented.
 pub const SPEC_MAJOR: i32 = 1;

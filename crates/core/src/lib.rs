@@ -10,8 +10,6 @@
 #![allow(rustdoc::private_intra_doc_links)]
 
 pub mod barrier;
-pub mod choice;
-pub mod config;
 pub mod connection;
 pub mod constants;
 pub mod failure;

@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::choice::Selection;
-use crate::config::Settings;
+use ferroshmem_config::Settings;
+use ferroshmem_tuning::Selection;
+
 use crate::job::Attachment;
 use crate::team::Localities;
 use crate::transport::Transport;

@@ -16,10 +16,12 @@ pub fn set_above(digests: &[&str]) {
 }
 
 /// The digests, from below to above.
-pub(crate) fn digests() -> [&'static str; 3] {
+pub(crate) fn digests() -> [&'static str; 5] {
     let above = ABOVE.get().map_or("", String::as_str);
     [
         ferroshmem_fabric::SOURCES,
+        ferroshmem_tuning::SOURCES,
+        ferroshmem_config::SOURCES,
         env!("FERROSHMEM_SOURCES"),
         above,
     ]

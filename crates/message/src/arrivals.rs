@@ -6,8 +6,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::wire;
 use ferroshmem_core::inbox::{Control, Envelope};
+
+use super::wire;
 
 /// Bytes of which a queue that is empty keeps no more.
 const SPARE: usize = 1 << 20;

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
+use ferroshmem_core::node::Node;
+use ferroshmem_core::wait::attend;
+
 use super::lock::Guard;
 use super::request::Request;
 use super::state::{Data, State};
 use super::{BESIDE, Messages, reason};
-use ferroshmem_core::node::Node;
-use ferroshmem_core::wait::attend;
 
 impl Messages {
     /// The team of an id ends, on which all members have synchronised: forgets the messages that were not received. False

@@ -2,6 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
+use ferroshmem_core::inbox::{Control, Envelope, Kind, Record, copy_eager};
+use ferroshmem_core::memory::NOWHERE;
+use ferroshmem_core::node::Node;
+use ferroshmem_core::offload;
+use ferroshmem_core::wait::signals;
 use ferroshmem_fabric::Exposed;
 
 use super::place;
@@ -9,11 +14,6 @@ use super::remote;
 use super::request::{Phase, Receive, Status};
 use super::state::{Copy, Data, State};
 use super::{BESIDE, Messages};
-use ferroshmem_core::inbox::{Control, Envelope, Kind, Record, copy_eager};
-use ferroshmem_core::memory::NOWHERE;
-use ferroshmem_core::node::Node;
-use ferroshmem_core::offload;
-use ferroshmem_core::wait::signals;
 
 impl Messages {
     /// Takes a record. A blocking receive is asked after those that were posted.

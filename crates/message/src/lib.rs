@@ -35,12 +35,6 @@ pub mod wire;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use ferroshmem_fabric::Context;
-
-use self::lock::{Guard, Lock};
-use self::neighbour::room;
-use self::request::{Pattern, Phase, Receive, Requests, Status};
-use self::state::State;
 use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::inbox::Inbox;
 use ferroshmem_core::inbox::cells::Reader;
@@ -48,6 +42,12 @@ use ferroshmem_core::job::region::{PeBlock, WaitKind};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::offload;
 use ferroshmem_core::wait::{WaitReason, signals};
+use ferroshmem_fabric::Context;
+
+use self::lock::{Guard, Lock};
+use self::neighbour::room;
+use self::request::{Pattern, Phase, Receive, Requests, Status};
+use self::state::State;
 
 pub use self::arrivals::ARRIVALS;
 pub use self::request::{Dead, Party, SENT, take};

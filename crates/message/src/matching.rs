@@ -4,8 +4,9 @@
 
 use std::collections::VecDeque;
 
-use super::request::Pattern;
 use ferroshmem_core::inbox::Envelope;
+
+use super::request::Pattern;
 
 /// What a receiver matches; messages are kept with `D`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

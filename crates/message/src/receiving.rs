@@ -2,14 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
-use super::neighbour::room;
-use super::request::{Pattern, Receive, Status, take};
-use super::state::{Data, State};
-use super::{ARRIVALS, BESIDE, Messages, reason};
 use ferroshmem_core::inbox::{Kind, copy_eager};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::WORLD;
 use ferroshmem_core::wait::{POLICY, Spins, signals};
+
+use super::neighbour::room;
+use super::request::{Pattern, Receive, Status, take};
+use super::state::{Data, State};
+use super::{ARRIVALS, BESIDE, Messages, reason};
 
 impl Messages {
     /// Begins a receive; its handle.

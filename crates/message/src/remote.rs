@@ -20,6 +20,11 @@
 
 use std::slice;
 
+use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::inbox::{Control, Envelope, Kind, Record};
+use ferroshmem_core::memory::{MemoryKind, NOWHERE};
+use ferroshmem_core::node::Node;
+use ferroshmem_core::transport::{Transport, internode};
 use ferroshmem_fabric::{Context, Exposed, Exposure, Fabric, Remote};
 
 use super::arrivals::Taken;
@@ -27,11 +32,6 @@ use super::credit::{Credit, Window};
 use super::request::{Party, Phase, Receive, SENT};
 use super::state::State;
 use super::{ARRIVALS, BESIDE, EAGER, KEPT, Messages, wire};
-use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::inbox::{Control, Envelope, Kind, Record};
-use ferroshmem_core::memory::{MemoryKind, NOWHERE};
-use ferroshmem_core::node::Node;
-use ferroshmem_core::transport::{Transport, internode};
 
 /// Bytes of fragments on their way to a receive, or not yet taken.
 const WINDOW: u64 = 512 << 10;

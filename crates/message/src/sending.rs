@@ -2,6 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
+use ferroshmem_core::inbox::{Control, Envelope, Kind, SHORT, copy_eager};
+use ferroshmem_core::memory::NOWHERE;
+use ferroshmem_core::node::Node;
 use ferroshmem_fabric::Exposed;
 
 use super::lock::Guard;
@@ -11,9 +14,6 @@ use super::remote;
 use super::request::{Party, Phase, Request, SENT, Status};
 use super::state::{Outgoing, State};
 use super::{EAGER, FRAGMENT, KEPT, Messages};
-use ferroshmem_core::inbox::{Control, Envelope, Kind, SHORT, copy_eager};
-use ferroshmem_core::memory::NOWHERE;
-use ferroshmem_core::node::Node;
 
 impl Messages {
     /// Begins a send; its handle, or [`SENT`].

@@ -4,14 +4,15 @@
 
 use std::sync::atomic::Ordering;
 
-use super::neighbour::{neighbour, room};
-use super::request::Status;
-use super::{KEPT, Messages};
 use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::inbox::{Envelope, Inbox, Kind};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::WORLD;
 use ferroshmem_core::wait::{POLICY, signals};
+
+use super::neighbour::{neighbour, room};
+use super::request::Status;
+use super::{KEPT, Messages};
 
 /// Most bytes: what fits the first line of a record.
 const FIRST_LINE: usize = 32;

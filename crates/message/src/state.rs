@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use super::matching::Matching;
-use super::remote::Remotes;
-use super::request::{Pattern, Phase, Request, Requests, Status};
 use ferroshmem_core::inbox::cells::Reader;
 use ferroshmem_core::inbox::{Control, Envelope};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::attend;
+
+use super::matching::Matching;
+use super::remote::Remotes;
+use super::request::{Pattern, Phase, Request, Requests, Status};
 
 /// Where the data of a message are that no receive has matched.
 #[derive(Debug)]

@@ -6,11 +6,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ferroshmem_fabric as fabric;
-
 use ferroshmem_core::constants::{CTX_INVALID, CTX_NOSTORE, TEAM_WORLD};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::handle::Table;
+use ferroshmem_fabric as fabric;
 
 /// A context that the program created.
 #[derive(Debug)]

@@ -3,11 +3,6 @@
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use ferroshmem_fabric as fabric;
-
-use crate::context::{Context, Contexts};
-use crate::failure::detector::FailureDetector;
-use crate::lock::Locks;
 use ferroshmem_collective::active_set::ActiveSets;
 use ferroshmem_core::connection::names::Names;
 use ferroshmem_core::connection::port::Ports;
@@ -18,8 +13,13 @@ use ferroshmem_core::node::{self, Node};
 use ferroshmem_core::offload::{self, Owner};
 use ferroshmem_core::team::{Team, Teams, out_of_range};
 use ferroshmem_core::transport::{Call, Transport};
+use ferroshmem_fabric as fabric;
 use ferroshmem_message::Messages;
 use ferroshmem_stream::Streams;
+
+use crate::context::{Context, Contexts};
+use crate::failure::detector::FailureDetector;
+use crate::lock::Locks;
 
 /// All of the library's state while it is initialised.
 #[derive(Debug)]

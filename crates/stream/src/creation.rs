@@ -4,6 +4,12 @@ use std::collections::VecDeque;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
+use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::group::Group;
+use ferroshmem_core::job::StreamAreas;
+use ferroshmem_core::node::Node;
+use ferroshmem_core::team::Team;
+use ferroshmem_core::wait::attend;
 use ferroshmem_fabric::Context;
 
 use super::Stream;
@@ -14,12 +20,6 @@ use super::ring::{Consumer, Place, Producer, RingWords};
 use super::shape::{self, Head, Nodes, Shape};
 use super::state::State;
 use super::table::Streams;
-use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::group::Group;
-use ferroshmem_core::job::StreamAreas;
-use ferroshmem_core::node::Node;
-use ferroshmem_core::team::Team;
-use ferroshmem_core::wait::attend;
 
 /// Why a stream cannot be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

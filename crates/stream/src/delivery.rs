@@ -1,8 +1,9 @@
 //! Pulling: what is in the rings to this PE, given to the program.
 
+use ferroshmem_core::node::Node;
+
 use super::ring;
 use super::state::State;
-use ferroshmem_core::node::Node;
 
 impl State {
     /// Passes what the program has seen.

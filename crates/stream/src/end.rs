@@ -2,10 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use super::link::{Incoming, Outgoing};
-use super::state::State;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::attend;
+
+use super::link::{Incoming, Outgoing};
+use super::state::State;
 
 impl State {
     /// Whether this PE has ended the stream.

@@ -28,14 +28,15 @@ use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use self::link::Outgoing;
-use self::state::State;
 use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job::region::WaitKind;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::Team;
 use ferroshmem_core::wait::{WaitReason, signals};
+
+use self::link::Outgoing;
+use self::state::State;
 
 pub use self::options::Options;
 pub use self::shape::LONGEST;

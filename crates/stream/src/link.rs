@@ -8,12 +8,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ferroshmem_core::job::region::MailboxLane;
+use ferroshmem_core::transport::internode::Internode;
 use ferroshmem_fabric::{Context, Fabric, TaggedMessage};
 
 use super::ring;
 use super::shape::{DESTINATION, Shape};
-use ferroshmem_core::job::region::MailboxLane;
-use ferroshmem_core::transport::internode::Internode;
 
 /// In the line of a frame: no further one comes before the stream is used again.
 const END: u32 = 1;

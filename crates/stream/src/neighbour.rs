@@ -1,9 +1,10 @@
 //! Other members of this PE's node, and ways to all members.
 
-use super::ring::Producer;
-use super::shape::Head;
 use ferroshmem_core::job::region::SignalLine;
 use ferroshmem_core::wait::signals;
+
+use super::ring::Producer;
+use super::shape::Head;
 
 /// Another member of the node: the ring to it, and where it sleeps.
 #[derive(Debug)]

@@ -1,11 +1,12 @@
 //! Pushing: items go to the ring of a neighbour, or to the frame of a link.
 
+use ferroshmem_core::node::Node;
+use ferroshmem_core::team::out_of_range;
+
 use super::link::Way;
 use super::neighbour::{HERE, Route};
 use super::ring::Pushed;
 use super::state::State;
-use ferroshmem_core::node::Node;
-use ferroshmem_core::team::out_of_range;
 
 /// Calls of push after which this PE looks what has come by links.
 const PUSHES: u32 = 128;

@@ -3,6 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
+use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::node::Node;
+use ferroshmem_core::transport::internode::Internode;
+use ferroshmem_core::wait::{POLICY, signals};
 use ferroshmem_fabric::Context;
 
 use super::link::{Incoming, Outgoing, Way};
@@ -10,10 +14,6 @@ use super::neighbour::{Neighbour, Route};
 use super::options::Options;
 use super::ring::{Consumer, Pushed};
 use super::shape::Head;
-use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::node::Node;
-use ferroshmem_core::transport::internode::Internode;
-use ferroshmem_core::wait::{POLICY, signals};
 
 /// Calls in vain from one offer of the core to the next, where PEs have a core each and there are other nodes: what a call
 /// waits for may be with a progress thread of this node, or with a PE of a node that shares these cores.

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::Stream;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::handle::Table;
 use ferroshmem_core::job::StreamAreas;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::attend;
+
+use super::Stream;
 
 /// The streams of this PE.
 #[derive(Debug, Default)]

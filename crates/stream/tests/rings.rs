@@ -6,11 +6,10 @@ mod common;
 
 use std::sync::atomic::Ordering;
 
+use common::{Cells, model};
 use ferroshmem_stream::ring::{self, Ready, Words};
 use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::thread;
-
-use common::{Cells, model};
 
 /// The shared words of a stream's ring, and of its reader's list.
 struct ModelRing {

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use ferroshmem_core::config;
+use ferroshmem_config as config;
 
 fn info(set: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oshmem_info"));

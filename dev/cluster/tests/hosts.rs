@@ -1,12 +1,5 @@
 //! The hosts of a cluster, faults of hosts and links, and the launchers on them.
 
-use anyhow::{Context, Result, bail, ensure};
-use ferroshmem_cluster::hosts::{
-    AGENT, Cluster, Command, Distribution, Impairment, Launcher, Placement, Slurm, applets,
-};
-use libtest_mimic::{Arguments, Failed, Trial};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -16,6 +9,14 @@ use std::process::{Command as Local, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use std::{env, fs, iter};
+
+use anyhow::{Context, Result, bail, ensure};
+use ferroshmem_cluster::hosts::{
+    AGENT, Cluster, Command, Distribution, Impairment, Launcher, Placement, Slurm, applets,
+};
+use libtest_mimic::{Arguments, Failed, Trial};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 /// What a test waits for comes at once; a machine may be busy.
 const WATCHDOG: Duration = Duration::from_secs(30);

@@ -1,13 +1,14 @@
 //! The machines' PMI-1 server with the library's own client, in processes of this machine.
 
-use ferroshmem_bootstrap::{Config, detect};
-use ferroshmem_cluster::machines::pmi::Server;
 use std::env;
 use std::net::TcpListener;
 use std::process::{Child, Command};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
+
+use ferroshmem_bootstrap::{Config, detect};
+use ferroshmem_cluster::machines::pmi::Server;
 
 /// Longer than a value of PMI-1 can be.
 const LENGTH: usize = 5000;

@@ -1,7 +1,7 @@
 //! The algorithms of collectives, as jobs are forced to use them.
 
-use ferroshmem_core::choice::{Choice, Collective};
-use ferroshmem_core::config;
+use ferroshmem_config as config;
+use ferroshmem_tuning::{Choice, Collective};
 
 /// One choice for each collective.
 #[derive(Debug, Clone, Copy)]

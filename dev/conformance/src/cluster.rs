@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use ferroshmem_cluster::hosts::{
     Cluster, Command, Distribution, Launcher, MOST_HOSTS, Placement, Process, Slurm,
 };
-use ferroshmem_core::config::isolate;
+use ferroshmem_config::isolate;
 
 use crate::job::{Job, Outcome, now_ms};
 use crate::progress::{Signs, Watchdog};

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use ferroshmem_core::config;
+use ferroshmem_config as config;
 use nix::sys::signal::{SigHandler, Signal, kill};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;

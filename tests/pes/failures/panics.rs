@@ -40,7 +40,7 @@ macro_rules! panics {
 /// One PE panics before it has joined the job, while the others wait for it.
 fn before_init() -> Result<(), Error> {
     // The PE's number, which `World` gives only after initialisation.
-    let job = std::env::var(ferroshmem_core::config::JOB.name).unwrap_or_default();
+    let job = std::env::var(ferroshmem_config::JOB.name).unwrap_or_default();
     assert!(!job.ends_with(":1"), "{MESSAGE}");
     World::init()?.barrier();
     Ok(())

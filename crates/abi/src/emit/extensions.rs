@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ferroshmem_core::config;
+use ferroshmem_config as config;
 
 use super::{constants, header};
 use crate::generics::Generic;

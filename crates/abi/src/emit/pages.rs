@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-use ferroshmem_core::config;
+use ferroshmem_config as config;
 
 use crate::family::{Status, declaration};
 use crate::reference::{

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use ferroshmem_core::config::{self, Program};
+use ferroshmem_config::{self as config, Program};
 
 use crate::root;
 
 /// Begins and ends a generated part of a manual page.
 const BEGIN: &str =
-    ".\\\" Generated from crates/core/src/config by cargo run -p ferroshmem-abi -- --write\n";
+    ".\\\" Generated from crates/config/src by cargo run -p ferroshmem-abi -- --write\n";
 const END: &str = ".\\\" End of the generated part\n";
 
 /// The pages with a list of variables, and what reads the variables of the list; None: all those of

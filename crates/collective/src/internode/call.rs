@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use crate::from_on;
 use ferroshmem_core::group::{Group, MemberAddresses, Subgroups};
 use ferroshmem_core::node::Node;
+
+use crate::from_on;
 
 /// A collective call whose members are not in one node group.
 pub struct InternodeCall<'a> {

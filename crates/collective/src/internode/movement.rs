@@ -1,10 +1,11 @@
 //! Collectives that move data between nodes: broadcast, collect, fcollect, alltoall, alltoalls.
 
+use ferroshmem_core::job::region::LANES;
+
 use super::InternodeCall;
 use super::fallback;
 use crate::alltoall::Strides;
 use crate::{broadcast, from_on};
-use ferroshmem_core::job::region::LANES;
 
 /// Lane by which child k of a leader posts that its `dest` may be written; after the lanes of the
 /// synchronisation's rounds.

@@ -5,10 +5,11 @@
 //! Each member's window begins at the member itself, so members combine in different orders: sums
 //! of floating-point numbers may differ between PEs in the last bits.
 
+use ferroshmem_core::group::{Epoch, MemberAddresses};
+
 use super::reduction::{Reduction, lane};
 use crate::hypercube::{Hypercube, Role};
 use crate::scratch::with_scratch;
-use ferroshmem_core::group::{Epoch, MemberAddresses};
 
 /// Each vertex reads the other's partial result in place.
 ///

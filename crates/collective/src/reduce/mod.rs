@@ -28,14 +28,14 @@ mod sockets;
 #[cfg(test)]
 mod tests;
 
+use ferroshmem_core::group::{Group, MemberAddresses};
+use ferroshmem_core::job::region::SMALL;
 use ferroshmem_simd::{self as simd, Operator};
+use ferroshmem_tuning::{Algorithm, Collective, EAGER, Form};
 use reduction::Reduction;
 
 use super::scratch::with_scratch;
 use super::slices_of;
-use ferroshmem_core::choice::{Algorithm, Collective, EAGER, Form};
-use ferroshmem_core::group::{Group, MemberAddresses};
-use ferroshmem_core::job::region::SMALL;
 
 /// Reduces `n` elements of the operator's type.
 ///

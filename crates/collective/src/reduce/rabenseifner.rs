@@ -7,12 +7,13 @@
 
 use std::ops::Range;
 
+use ferroshmem_core::group::{Epoch, MemberAddresses};
+use ferroshmem_core::job::region::MAX_PES;
+
 use super::reduction::{Pair, Reduction, lane};
 use crate::halves;
 use crate::hypercube::{Hypercube, Role};
 use crate::scratch::with_scratch;
-use ferroshmem_core::group::{Epoch, MemberAddresses};
-use ferroshmem_core::job::region::MAX_PES;
 
 /// Most rounds of halving.
 const ROUNDS: usize = MAX_PES.ilog2() as usize;

@@ -3,10 +3,11 @@
 
 use std::mem::MaybeUninit;
 
+use ferroshmem_core::job::region::{LANE_BYTES, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES};
+
 use super::reduction::{Pair, Reduction, lane};
 use crate::hypercube::{Hypercube, Role};
 use crate::scratch::with_scratch;
-use ferroshmem_core::job::region::{LANE_BYTES, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES};
 
 /// Room for the values of a lane, aligned for any element.
 #[repr(align(16))]

@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
+use ferroshmem_core::group::{Epoch, Group, MemberAddresses};
+use ferroshmem_core::offload;
 use ferroshmem_simd::{Dests, Operator, Sources};
 
 use crate::scratch::SCRATCH;
 use crate::{copy, halves};
-use ferroshmem_core::group::{Epoch, Group, MemberAddresses};
-use ferroshmem_core::offload;
 
 /// Lanes of a reduction: one per round and purpose (see [`ferroshmem_core::group::Epoch`]).
 pub(super) mod lane {

@@ -1,13 +1,14 @@
 //! Reductions of members on several sockets: each socket reduces its own members' values, and what passes
 //! between sockets is one result of each.
 
+use ferroshmem_core::barrier::{self, EXCHANGE, RELEASE};
+use ferroshmem_core::job::region::LANE_BYTES;
+use ferroshmem_core::team::Sockets;
+use ferroshmem_tuning::EAGER;
+
 use super::recursive_doubling::LaneBuffer;
 use super::reduction::Reduction;
 use crate::copy_to_socket;
-use ferroshmem_core::barrier::{self, EXCHANGE, RELEASE};
-use ferroshmem_core::choice::EAGER;
-use ferroshmem_core::job::region::LANE_BYTES;
-use ferroshmem_core::team::Sockets;
 
 /// Reduces by sockets.
 ///

@@ -1,12 +1,12 @@
 //! Every algorithm over threads: right results, any number of members, in place, mixed; and
 //! the bytes that each PE reads and writes against the formulas of the algorithms.
 
+use ferroshmem_core::group::threads::{Array, Member, run};
 use ferroshmem_simd::ops::{Max, Sum, Xor};
 use ferroshmem_simd::{Operator, Reduce};
+use ferroshmem_tuning::{Algorithm, Choice, Collective, DecisionTable, EAGER, Form};
 
 use super::reduce;
-use ferroshmem_core::choice::{Algorithm, Choice, Collective, DecisionTable, EAGER, Form};
-use ferroshmem_core::group::threads::{Array, Member, run};
 
 fn decisions(reduce: Choice, barrier: Choice) -> DecisionTable {
     DecisionTable::fixed(Collective::Reduce, reduce).with(Collective::Barrier, barrier)

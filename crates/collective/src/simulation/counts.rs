@@ -4,8 +4,14 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use ferroshmem_core::group::CallSummary;
+use ferroshmem_core::group::threads::{Array, Member};
+use ferroshmem_core::job::region::WaitKind;
+use ferroshmem_core::simulation::{self as turns, FutexCalls, Waits};
+use ferroshmem_core::wait::{Fairness, Rendezvous, WaitReason, Waiter, ticket};
 use ferroshmem_simd::Operator;
 use ferroshmem_simd::ops::Sum;
+use ferroshmem_tuning::{Choice, Collective, DecisionTable};
 
 use super::lines::{self, Lines};
 use super::trace::{self, Access, Trace};
@@ -14,12 +20,6 @@ use crate::broadcast::broadcast;
 use crate::collect::{collect, fcollect};
 use crate::reduce::reduce;
 use crate::scan::scan;
-use ferroshmem_core::choice::{Choice, Collective, DecisionTable};
-use ferroshmem_core::group::CallSummary;
-use ferroshmem_core::group::threads::{Array, Member};
-use ferroshmem_core::job::region::WaitKind;
-use ferroshmem_core::simulation::{self as turns, FutexCalls, Waits};
-use ferroshmem_core::wait::{Fairness, Rendezvous, WaitReason, Waiter, ticket};
 
 /// A collective call, as all members make it.
 #[derive(Debug, Clone, Copy)]

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use ferroshmem_core::simulation::Waits;
+use ferroshmem_tuning::{Algorithm, Choice, Collective};
+
 use super::counts::{CALLS, Call, Counts, Says, count, count_lock, count_rendezvous};
 use super::formula::{Variables, value};
-use ferroshmem_core::choice::{Algorithm, Choice, Collective};
-use ferroshmem_core::simulation::Waits;
 
 const DOCUMENT: &str = include_str!(concat!(
     env!("CARGO_MANIFEST_DIR"),

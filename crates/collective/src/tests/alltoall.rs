@@ -1,11 +1,12 @@
 //! All-to-all, contiguous and strided.
 
+use ferroshmem_core::group::Group;
+use ferroshmem_tuning::{Collective, EAGER};
+
 use super::{
     Arrays, GUARD, MOST, TestCall, UNTOUCHED, calls, data, everywhere, run_oversubscribed,
 };
 use crate::alltoall::{Strides, alltoall, alltoalls};
-use ferroshmem_core::choice::{Collective, EAGER};
-use ferroshmem_core::group::Group;
 
 /// What member `from` has for member `to`.
 fn block(call: &TestCall, from: usize, to: usize, bytes: usize) -> &'static [u8] {

@@ -1,10 +1,11 @@
 //! Broadcast.
 
-use super::{Arrays, MOST, TestCall, UNTOUCHED, calls, data, everywhere, run_oversubscribed};
-use crate::broadcast::broadcast;
-use ferroshmem_core::choice::{Algorithm, Choice, Collective, DecisionTable};
 use ferroshmem_core::group::Group;
 use ferroshmem_core::group::threads::Array;
+use ferroshmem_tuning::{Algorithm, Choice, Collective, DecisionTable};
+
+use super::{Arrays, MOST, TestCall, UNTOUCHED, calls, data, everywhere, run_oversubscribed};
+use crate::broadcast::broadcast;
 
 pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     let me = group.me;

@@ -2,10 +2,11 @@
 
 use std::ptr::null_mut;
 
+use ferroshmem_core::group::{Group, MemberAddresses};
+use ferroshmem_tuning::Collective;
+
 use super::{Arrays, TestCall, data, everywhere};
 use crate::collect::{collect, fcollect};
-use ferroshmem_core::choice::Collective;
-use ferroshmem_core::group::{Group, MemberAddresses};
 
 pub(super) fn check_fcollect(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     let me = group.me;

@@ -1,14 +1,14 @@
 //! Collectives between two sides: each algorithm, sides of all sizes, and the synchronisations that they take.
 
-use ferroshmem_simd::{Operator, ops::Sum};
-
-use super::{Arrays, GUARD, MOST, TestCall, bytes_of, calls, data, run_oversubscribed};
-use crate::intergroup::{BothSides, Intergroup, Part};
-use ferroshmem_core::choice::{Algorithm, Collective, EAGER};
 use ferroshmem_core::connection::Sides;
 use ferroshmem_core::group::threads::{Array, Member};
 use ferroshmem_core::job::region::RING_BYTES;
 use ferroshmem_core::memory::IN_GLOBALS;
+use ferroshmem_simd::{Operator, ops::Sum};
+use ferroshmem_tuning::{Algorithm, Collective, EAGER};
+
+use super::{Arrays, GUARD, MOST, TestCall, bytes_of, calls, data, run_oversubscribed};
+use crate::intergroup::{BothSides, Intergroup, Part};
 
 /// Members of either side.
 const SIDES: [[usize; 2]; 6] = [[1, 1], [2, 1], [1, 3], [3, 3], [2, 5], [9, 4]];

@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
-use super::{Arrays, Random, TestCall, run_oversubscribed};
-use ferroshmem_core::choice::{Choice, Collective};
 use ferroshmem_core::group::threads::{Member, each};
 use ferroshmem_core::wait::POLICY;
+use ferroshmem_tuning::{Choice, Collective};
+
+use super::{Arrays, Random, TestCall, run_oversubscribed};
 
 /// Longest block.
 const LONGEST: usize = 5000;

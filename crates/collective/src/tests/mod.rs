@@ -14,11 +14,11 @@ mod traffic;
 
 use std::sync::LazyLock;
 
-use ferroshmem_core::choice::{Choice, Collective, DecisionTable, EAGER};
 use ferroshmem_core::group::threads::{Array, Member, run};
 use ferroshmem_core::group::{Group, MemberAddresses};
 use ferroshmem_core::job::region::RING_BYTES;
 use ferroshmem_core::wait::POLICY;
+use ferroshmem_tuning::{Choice, Collective, DecisionTable, EAGER};
 
 /// Numbers of members: all small ones, powers of two and their neighbours.
 const SIZES: [usize; 9] = [1, 2, 3, 4, 5, 7, 8, 13, 16];

@@ -1,14 +1,14 @@
 //! `SHMEM_REPRODUCIBLE=1`: sums of floating-point numbers are the exact sum, rounded once, by
 //! every algorithm and every distribution of the summands.
 
+use ferroshmem_core::group::threads::{Array, Member, each};
+use ferroshmem_core::wait::POLICY;
 use ferroshmem_simd::ops::Sum;
 use ferroshmem_simd::{Operator, Reduce};
+use ferroshmem_tuning::{Choice, Collective, DecisionTable};
 
 use super::Random;
 use crate::reduce::reduce;
-use ferroshmem_core::choice::{Choice, Collective, DecisionTable};
-use ferroshmem_core::group::threads::{Array, Member, each};
-use ferroshmem_core::wait::POLICY;
 
 /// Numbers to add up; members beyond so many have zeros.
 const SUMMANDS: usize = 6;

@@ -2,16 +2,16 @@
 
 use std::fmt::Debug;
 
+use ferroshmem_core::group::Group;
+use ferroshmem_core::group::threads::Array;
+use ferroshmem_core::job::region::SHORT_RING_ENTRIES;
 use ferroshmem_simd::ops::Sum;
 use ferroshmem_simd::{Operator, Reduce};
+use ferroshmem_tuning::{Algorithm, Choice, Collective, DecisionTable};
 
 use super::{Arrays, Random, TestCall, everywhere, run_oversubscribed};
 use crate::broadcast::broadcast;
 use crate::scan::scan;
-use ferroshmem_core::choice::{Algorithm, Choice, Collective, DecisionTable};
-use ferroshmem_core::group::Group;
-use ferroshmem_core::group::threads::Array;
-use ferroshmem_core::job::region::SHORT_RING_ENTRIES;
 
 /// Numbers whose sums are other numbers in another order, and whose bits are told apart.
 trait Number: Reduce<Sum> + Debug {

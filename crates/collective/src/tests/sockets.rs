@@ -2,12 +2,13 @@
 
 use std::sync::Mutex;
 
-use super::{Arrays, BYTES, GUARD, MOST, TestCall, calls, longest};
-use ferroshmem_core::choice::Algorithm::{Dissemination, RecursiveDoubling, Sockets};
-use ferroshmem_core::choice::{Algorithm, Choice, Collective, DecisionTable, EAGER};
 use ferroshmem_core::group::threads::{Member, each};
 use ferroshmem_core::job::region::{LANE_BYTES, RING_BYTES};
 use ferroshmem_core::wait::POLICY;
+use ferroshmem_tuning::Algorithm::{Dissemination, RecursiveDoubling, Sockets};
+use ferroshmem_tuning::{Algorithm, Choice, Collective, DecisionTable, EAGER};
+
+use super::{Arrays, BYTES, GUARD, MOST, TestCall, calls, longest};
 
 /// The sockets of members: even and odd numbers, one alone, in turn, downwards.
 const MAPS: &[&[usize]] = &[

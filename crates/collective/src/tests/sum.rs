@@ -1,11 +1,11 @@
 //! Sums, for sequences with other collectives; reductions have tests of their own.
 
+use ferroshmem_core::group::Group;
 use ferroshmem_simd::Operator;
 use ferroshmem_simd::ops::Sum;
 
 use super::{Arrays, Random, TestCall};
 use crate::reduce::reduce;
-use ferroshmem_core::group::Group;
 
 pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     let me = group.me;

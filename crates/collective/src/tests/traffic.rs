@@ -3,11 +3,12 @@
 
 use std::sync::Mutex;
 
+use ferroshmem_core::job::region::RING_BYTES;
+use ferroshmem_tuning::Algorithm::{Central, Dissemination, Eager, Pull, Push, Slices, Tree};
+use ferroshmem_tuning::{Algorithm, Choice, Collective};
+
 use super::{Arrays, GUARD, TestCall, longest, run_oversubscribed};
 use crate::tests::collect::contribution;
-use ferroshmem_core::choice::Algorithm::{Central, Dissemination, Eager, Pull, Push, Slices, Tree};
-use ferroshmem_core::choice::{Algorithm, Choice, Collective};
-use ferroshmem_core::job::region::RING_BYTES;
 
 /// Bytes of a block: slices of it for up to 16 members are of one length, in whole lines.
 const BYTES: usize = 2048;

@@ -42,7 +42,15 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use calls::caller::Caller;
+use calls::server::Served;
+use exports::Exported;
 use ferroshmem_fabric::Remote;
+use invitation::Invitation;
+use life::Life;
+use link::Watch;
+use other_job::{OtherJob, Programs};
+use remote_job::{Joined, Joining, RemoteError, RemoteJob, ThisPe};
 
 use crate::futex;
 use crate::job::control::Control;
@@ -52,15 +60,6 @@ use crate::job::{Attachment, JoinError};
 use crate::memory::{Origins, Space};
 use crate::wait::record::Recorder;
 use crate::wait::{Rendezvous, WaitReason, rendezvous};
-use invitation::Invitation;
-use life::Life;
-use link::Watch;
-use other_job::{OtherJob, Programs};
-use remote_job::{Joined, Joining, RemoteError, RemoteJob, ThisPe};
-
-use calls::caller::Caller;
-use calls::server::Served;
-use exports::Exported;
 
 pub(crate) use connections::Connections;
 pub(crate) use other_job::MapError;

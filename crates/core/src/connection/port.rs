@@ -533,7 +533,7 @@ mod tests {
             assert!(matches!(wait(), Err(PortError::Refused(why)) if why == "too many"));
             let offer = wait().unwrap();
             let sides = [1, 3];
-            let tuning = crate::choice::Tuning::default_for(2);
+            let tuning = ferroshmem_tuning::Tuning::default_for(2);
             let (_file, control) =
                 Control::create_connection(7, sides, true, 2.into(), tuning).unwrap();
             assert_eq!(offer.number, 7);

@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{fmt, io, ptr};
 
+use ferroshmem_config::FabricSettings;
 use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote};
 use ferroshmem_platform::mapping;
 
@@ -26,7 +27,6 @@ use super::local_members::{Passing, Shared};
 use super::other_job::{OtherJob, Programs};
 use super::said::Said;
 use super::sides::{Role, Sides};
-use crate::config::FabricSettings;
 use crate::failure::fatal::fatal_in_background;
 use crate::job::Attachment;
 use crate::job::control::Control;

@@ -20,7 +20,9 @@ use crate::sources::digests;
 /// Digits of a secret.
 pub(super) const SECRET: usize = 32;
 /// Room for the digests of the library's sources.
-const SOURCES: usize = 64;
+const SOURCES: usize = 5 * DIGEST;
+/// Digits of a digest.
+const DIGEST: usize = 16;
 /// Bytes of a `HELLO`: three numbers, the secret, the digest.
 pub(super) const HELLO_BYTES: usize = 3 * size_of::<u32>() + SECRET + SOURCES;
 /// Most bytes of an answer.
@@ -31,7 +33,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(20);
 /// The digests of the sources by which PEs of this library reach those of other nodes.
 fn sources() -> [u8; SOURCES] {
     let mut all = [0; SOURCES];
-    for (room, digest) in all.chunks_exact_mut(SOURCES / 4).zip(digests()) {
+    for (room, digest) in all.chunks_exact_mut(DIGEST).zip(digests()) {
         let len = digest.len().min(room.len());
         room[..len].copy_from_slice(&digest.as_bytes()[..len]);
     }

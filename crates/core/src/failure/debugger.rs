@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
+use ferroshmem_config::DebuggerSettings;
 use ferroshmem_platform::number_list;
 use ferroshmem_platform::process;
 
-use crate::config::DebuggerSettings;
 use crate::job::{self, Attachment};
 
 /// Time between looks for a debugger.

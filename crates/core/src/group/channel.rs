@@ -3,10 +3,11 @@
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
+use ferroshmem_tuning::DecisionTable;
+
 use super::hierarchy::HierarchicalTeam;
 use super::mailbox::MailboxChannel;
 use super::work_array::WorkArray;
-use crate::choice::DecisionTable;
 use crate::connection::Connection;
 use crate::job::region::{TeamSlot, WaitKind};
 use crate::team::{LocalMembers, RingPosition};

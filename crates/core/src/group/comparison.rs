@@ -12,11 +12,12 @@
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
+use ferroshmem_tuning::{Algorithm, Collective};
+
 use super::channel::{Channel, Slots};
 use super::hierarchy::HierarchicalTeam;
 use super::{Epoch, Group};
 use crate::barrier;
-use crate::choice::{Algorithm, Collective};
 
 /// What a member says of its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -252,7 +253,7 @@ mod tests {
 
     use super::super::threads;
     use super::*;
-    use crate::choice::{Choice, DecisionTable};
+    use ferroshmem_tuning::{Choice, DecisionTable};
 
     const BARRIERS: [Algorithm; 3] = [
         Algorithm::Central,

@@ -11,11 +11,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ferroshmem_tuning::{Algorithm, Collective, EAGER};
+
 use super::Group;
 use super::channel::{Channel, Slots};
 use super::mailbox::MailboxChannel;
 use crate::barrier::{self, TaskBarrier};
-use crate::choice::{Algorithm, Collective, EAGER};
 use crate::job::region::Lane;
 use crate::wait::{Waiter, flag};
 

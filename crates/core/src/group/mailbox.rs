@@ -5,9 +5,9 @@
 use std::sync::atomic::AtomicU64;
 
 use ferroshmem_fabric::TaggedMessage;
+use ferroshmem_tuning::{Algorithm, Choice, Collective, Form};
 
 use super::hierarchy::HierarchicalTeam;
-use crate::choice::{Algorithm, Choice, Collective, Form};
 use crate::job::mailboxes;
 use crate::job::region::{MailboxLane, MailboxPage, RENDEZVOUS_BYTES};
 use crate::wait::WaitReason;

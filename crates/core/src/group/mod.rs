@@ -24,9 +24,12 @@ mod work_sharing;
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
 
+use channel::{Channel, Slots};
 use ferroshmem_fabric::Blocks;
+use ferroshmem_tuning::{Algorithm, Choice, Collective, Form};
+use hierarchy::HierarchicalTeam;
+use mailbox::{MailboxChannel, Scope};
 
-use crate::choice::{Algorithm, Choice, Collective, Form};
 use crate::connection::Connection;
 use crate::failure::fatal::fatal;
 use crate::job::region::{LANE_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
@@ -36,9 +39,6 @@ use crate::offload;
 use crate::team::{Hierarchy, Members, Team};
 use crate::transport::Transport;
 use crate::wait::{POLICY, WaitReason};
-use channel::{Channel, Slots};
-use hierarchy::HierarchicalTeam;
-use mailbox::{MailboxChannel, Scope};
 
 pub use comparison::{CallDiffers, CallSummary};
 pub use epoch::Epoch;
@@ -312,7 +312,7 @@ impl<'a> Group<'a> {
     }
 
     /// The algorithm for a collective of `bytes` bytes, counted as in
-    /// [`DecisionTable::choose`](crate::choice::DecisionTable::choose).
+    /// [`DecisionTable::choose`](ferroshmem_tuning::DecisionTable::choose).
     #[inline]
     pub fn choose(&self, collective: Collective, bytes: usize) -> Choice {
         match &self.channel {

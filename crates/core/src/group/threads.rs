@@ -9,10 +9,10 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock};
 
 use ferroshmem_platform::socket::Locality;
+use ferroshmem_tuning::{Algorithm, Collective, DecisionTable};
 
 use super::channel::{Channel, Slots};
 use super::{Group, MemberAddresses, Traffic};
-use crate::choice::{Algorithm, Collective, DecisionTable};
 use crate::job::region::{RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot, WaitKind};
 use crate::team::{LocalMembers, Localities, Members, RingPosition};
 use crate::wait::flag;

@@ -9,10 +9,11 @@
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
+use ferroshmem_tuning::{Algorithm, Collective};
+
 use super::channel::{Channel, Slots};
 use super::{Epoch, Group};
 use crate::barrier;
-use crate::choice::{Algorithm, Collective};
 
 /// Words of a member: three of which all bits are united, and one of which the greatest counts.
 pub type Words = [u64; 4];
@@ -147,7 +148,7 @@ impl Epoch<'_> {
 mod tests {
     use super::super::threads;
     use super::*;
-    use crate::choice::{Choice, DecisionTable};
+    use ferroshmem_tuning::{Choice, DecisionTable};
 
     /// All members get the same result, whatever the barrier, and a result does not depend on those before.
     #[test]

@@ -11,12 +11,12 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::{env, ffi::OsStr, os::unix::ffi::OsStrExt};
 
+use ferroshmem_config as config;
 use ferroshmem_platform::child::end_with_parent;
 use rustix::io::FdFlags;
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 use super::service;
-use crate::config;
 
 /// What the first argument of such an `oshrun` begins with. Behind it are the descriptors of the job's memory, of the
 /// service's end and of the process, and the number of the process.

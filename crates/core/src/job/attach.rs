@@ -10,9 +10,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ferroshmem_bootstrap::{Bootstrap, Config};
+use ferroshmem_config::{self as config, GivenSettings, HeapSettings, JOB};
 use ferroshmem_platform::mapping::JOB_MEMORY;
 use ferroshmem_platform::object::Object;
 use ferroshmem_platform::{Machine, output};
+use ferroshmem_tuning::Tuning;
 use rustix::io::FdFlags;
 
 use super::Placement;
@@ -23,8 +25,6 @@ use super::error::JoinError;
 use super::gathering::{self, Gathering};
 use super::plan::Plan;
 use super::service::StartedJob;
-use crate::choice::Tuning;
-use crate::config::{self, GivenSettings, HeapSettings, JOB};
 
 /// This process's place in its job.
 #[derive(Debug)]

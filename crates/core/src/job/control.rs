@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 use ferroshmem_platform::{NodeCores, socket};
 use ferroshmem_simd as simd;
+use ferroshmem_tuning::{CopySizes, Tuning};
 
 use super::plan::{MIN_STRIDE, Plan};
 use super::region::{
     EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, REFUSED, TeamSlot, VERSION,
 };
-use crate::choice::{CopySizes, Tuning};
 use crate::inbox::Inbox;
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.

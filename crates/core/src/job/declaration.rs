@@ -4,7 +4,8 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::config::{ConfigError, GivenDiffers, GivenSettings};
+use ferroshmem_config::{ConfigError, GivenDiffers, GivenSettings};
+
 use crate::sources;
 
 /// Words of a declaration in shared memory; the first is its length in bytes.

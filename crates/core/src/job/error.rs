@@ -2,8 +2,9 @@
 
 use std::io;
 
+use ferroshmem_config::ConfigError;
+
 use super::plan::PlanError;
-use crate::config::ConfigError;
 
 /// One line that says why this process cannot join its job.
 #[derive(Debug, thiserror::Error)]

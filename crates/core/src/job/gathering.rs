@@ -11,7 +11,9 @@ use ferroshmem_bootstrap::Bootstrap;
 use ferroshmem_bootstrap::fdpass::{self, Server};
 use ferroshmem_bootstrap::node::Identity;
 use ferroshmem_bootstrap::secret::Secret;
+use ferroshmem_config::{GivenSettings, HeapSettings};
 use ferroshmem_platform::{Cores, Machine, NodeCores};
+use ferroshmem_tuning::Tuning;
 
 use super::Placement;
 use super::control::Control;
@@ -19,8 +21,6 @@ use super::declaration::Disagreement;
 use super::error::JoinError;
 use super::introduction::Introduction;
 use super::plan::{Plan, PlanError};
-use crate::choice::Tuning;
-use crate::config::{GivenSettings, HeapSettings};
 
 /// How long the first PE of a node waits for the others, and they for it.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -202,7 +202,7 @@ mod tests {
     use ferroshmem_bootstrap::Error;
 
     use super::*;
-    use crate::config::Values;
+    use ferroshmem_config::Values;
 
     /// A launcher's server for threads as PEs.
     #[derive(Debug)]

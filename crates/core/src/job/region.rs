@@ -28,10 +28,12 @@ use ferroshmem_platform::Lifeline;
 use ferroshmem_platform::NodeCores;
 use ferroshmem_platform::mapping::HUGE_PAGE;
 
+pub use ferroshmem_tuning::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
+
 use super::counters::Counters;
 use super::declaration::DeclarationWords;
-use crate::choice::{EAGER, Tuning};
 use crate::inbox::Inbox;
+use ferroshmem_tuning::{EAGER, Forced, Selection, Tuning};
 
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
@@ -46,17 +48,8 @@ pub const ACTIVE_SETS: usize = 1024;
 /// Lanes of a [`TeamSlot`] per epoch: two per round of an algorithm with log2(`MAX_PES`)
 /// rounds, and a few.
 pub const LANES: usize = 30;
-/// Small broadcasts and scans that may be under way at once in a team.
-pub const RING_ENTRIES: usize = 8;
-/// Bytes of a value of them.
-pub const RING_BYTES: usize = 440;
-/// As many of at most [`LANE_BYTES`] may be under way: where PEs share cores, one that runs ahead so far
-/// saves as many switches.
-pub const SHORT_RING_ENTRIES: usize = 64;
 /// Bytes that the members of a central barrier give to the last to arrive, and it to them.
 pub const SMALL: usize = 48;
-/// Bytes of value that travel in the cache line of a flag.
-pub const LANE_BYTES: usize = 56;
 /// The same where it comes over the fabric: half of each word says that the other half is there.
 pub const MESSAGE_BYTES: usize = TaggedMessage::BYTES;
 /// Bytes of the header, and offset of [`Exports`].
@@ -135,6 +128,12 @@ pub struct Header {
 }
 
 impl Header {
+    /// Which algorithms the node's PEs use, with what the user forces: both are the same on all PEs.
+    pub fn selection(&self, forced: Forced) -> Selection {
+        let (pes, cores) = (self.n_pes as usize, self.cores as usize);
+        Selection::new(forced, self.tuning, pes, cores)
+    }
+
     /// The cores that the node's PEs may use.
     pub fn node_cores(&self) -> NodeCores {
         NodeCores {
@@ -689,7 +688,13 @@ impl Offsets {
 
 #[cfg(test)]
 mod tests {
+    use ferroshmem_config::HeapSettings;
+    use ferroshmem_platform::Machine;
+    use ferroshmem_tuning::{Algorithm, Choice, Collective, Steps};
+
     use super::*;
+    use crate::job::control::Control;
+    use crate::job::plan::Plan;
 
     #[test]
     fn names_come_back() {
@@ -714,5 +719,20 @@ mod tests {
         assert_eq!(o.mailbox(0), o.globals(2) + (1 << 32));
         assert_eq!(o.streams(0), o.mailbox(2) + size_of::<Mailbox>() as u64);
         assert_eq!(o.file_size(), o.streams(2) + STREAM_AREA as u64);
+    }
+
+    #[test]
+    fn jobs_hand_on_what_was_measured() {
+        let mut tuning = Tuning::default_for(2);
+        let push = Choice::direct(Algorithm::Push);
+        tuning.rules[0].pes = 3;
+        tuning.rules[0].steps[Collective::Alltoalls as usize] = Steps::new([(usize::MAX, push)]);
+        let sizes = Plan::new(3, &Machine::here(), HeapSettings::default()).unwrap();
+        let (_file, control) = Control::create(&sizes, 3, 3, 2, tuning, 0).unwrap();
+        for _ in 0..2 {
+            let selection = control.header().selection(Forced::default());
+            let decisions = selection.decisions(3);
+            assert_eq!(decisions.choose(Collective::Alltoalls, 8), push);
+        }
     }
 }

@@ -18,9 +18,10 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use ferroshmem_config::{Environment, OPENMP};
+
 use super::helpers::{IdleTimes, lend_with};
 use super::{ENGINE, SHARED_FROM, events};
-use crate::config::{Environment, OPENMP};
 
 /// `ompt_data_t`.
 #[repr(C)]

@@ -22,11 +22,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub use self::layout::Kind;
 use self::layout::header;
 use self::recorder::{Place, Recorder};
-use crate::config::ProfilingSettings;
 use crate::failure::fatal::warn;
 use crate::job::counters::Count;
 use crate::node::Node;
 use crate::team::Members;
+use ferroshmem_config::ProfilingSettings;
 
 static ON: AtomicBool = AtomicBool::new(false);
 /// The recorder; it stays for a second initialisation.

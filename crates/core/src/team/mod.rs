@@ -13,7 +13,8 @@ pub use sockets::{LocalMembers, Localities, Sockets};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::choice::{DecisionTable, Forced, Selection};
+use ferroshmem_tuning::{DecisionTable, Forced, Selection};
+
 use crate::connection::Connection;
 use crate::constants::TEAM_INVALID;
 use crate::failure::fatal::fatal;
@@ -360,7 +361,7 @@ impl Teams {
         let (control, local_index, n) = connection.slots();
         let local = Members::world(n);
         // All members that share the memory read the same facts.
-        let selection = Selection::of_job(control.header(), Forced::default());
+        let selection = control.header().selection(Forced::default());
         let team = Team {
             id: FIRST_CONNECTION + place,
             members: Members {

@@ -6,9 +6,9 @@
 use std::ops::Deref;
 
 use ferroshmem_platform::socket::Locality;
+use ferroshmem_tuning::Shape;
 
 use super::Members;
-use crate::choice::Shape;
 
 /// Where the node's PEs run, by their numbers on the node; the same on all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

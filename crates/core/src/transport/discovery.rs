@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use ferroshmem_config::FabricSettings;
 use ferroshmem_fabric::discovery::{self, Provider};
 
 use super::internode::{ConnectError, fabric_config};
-use crate::config::FabricSettings;
 
 /// The providers, the best first, and which would be chosen and why.
 pub(crate) fn describe() -> Result<String, ConnectError> {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
+use ferroshmem_config::FabricSettings;
 use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
 
-use crate::config::FabricSettings;
 use crate::constants::PREDEFINED_TEAMS;
 use crate::job::region::{STREAM_AREA, TeamMailbox};
 use crate::job::{Attachment, Mailboxes, StreamAreas, mailboxes};
@@ -173,7 +173,7 @@ pub enum ConnectError {
     OtherVersion(usize),
     /// A setting of the fabric.
     #[error(transparent)]
-    Settings(#[from] crate::config::ConfigError),
+    Settings(#[from] ferroshmem_config::ConfigError),
     /// The fabric.
     #[error(transparent)]
     Fabric(#[from] ferroshmem_fabric::Error),

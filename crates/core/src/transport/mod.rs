@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 use ferroshmem_fabric::{Context, Fabric, Remote};
+use internode::Internode;
 
 use crate::connection::Connections;
 use crate::failure::fatal::fatal;
@@ -26,7 +27,6 @@ use crate::memory::{Argument, MemoryKind, SymmetricMemory};
 use crate::offload::{self, Owner};
 use crate::wait::record::Recorder;
 use crate::wait::{WaitReason, signals};
-use internode::Internode;
 
 /// How this PE reaches the memory of all PEs.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use ferroshmem_config::SPIN;
 pub use ferroshmem_platform::Spins;
 use ferroshmem_platform::{Backoff, Limits, Step, watch};
 
@@ -12,7 +13,6 @@ use super::attend;
 use super::budget::PollBudget;
 use super::idle_thread::{IDLE, Rest};
 use super::record::{Recorder, WaitReason, now_ms, now_ns};
-use crate::config::SPIN;
 use crate::futex::ANY;
 #[cfg(any(test, feature = "simulation"))]
 use crate::simulation;

@@ -14,18 +14,18 @@ use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 use std::{iter, ptr, thread};
 
-use ferroshmem_fabric::{Context, Events};
-
-use super::hang::HangWatch;
-use super::notice::{Cause, PeFailure};
-use super::silence::Silence;
-use super::successor::Successor;
 use ferroshmem_core::failure::fatal;
 use ferroshmem_core::job::region::{PeState, StatusArea, WaitKind};
 use ferroshmem_core::job::{Attachment, mailboxes};
 use ferroshmem_core::transport::internode::{Internode, Monitor};
 use ferroshmem_core::wait::{record, signals};
+use ferroshmem_fabric::{Context, Events};
 use ferroshmem_message::ARRIVALS;
+
+use super::hang::HangWatch;
+use super::notice::{Cause, PeFailure};
+use super::silence::Silence;
+use super::successor::Successor;
 
 /// The failure detector of one PE.
 #[derive(Debug)]

@@ -8,13 +8,13 @@
 use std::fmt::{self, Write};
 use std::sync::Once;
 
+use ferroshmem_core::failure::{debugger, fatal};
+use ferroshmem_core::memory::{MemoryKind, Origins};
+use ferroshmem_core::node::{self, Node};
 use ferroshmem_platform::mapping::JOB_MEMORY;
 use ferroshmem_platform::maps::Mapping;
 
 use super::operand;
-use ferroshmem_core::failure::{debugger, fatal};
-use ferroshmem_core::memory::{MemoryKind, Origins};
-use ferroshmem_core::node::{self, Node};
 
 /// Installs the handlers, for signals that the program has not taken itself.
 pub(crate) fn explain_faults() {

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::config::HangSettings;
+use ferroshmem_config::HangSettings;
 use ferroshmem_core::failure::fatal;
 use ferroshmem_core::job::region::WaitKind;
 use ferroshmem_core::job::{Attachment, adoption};

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use ferroshmem_core::job::Attachment;
+use ferroshmem_core::job::region::{PeBlock, PeState};
 use ferroshmem_platform::Wait;
 use ferroshmem_platform::process;
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -13,8 +15,6 @@ use rustix::process::{Pid, PidfdFlags};
 
 use super::notice::{Cause, PeFailure};
 use super::silence::Silence;
-use ferroshmem_core::job::Attachment;
-use ferroshmem_core::job::region::{PeBlock, PeState};
 
 /// A PE's watch of the next PE of its node.
 #[derive(Debug)]

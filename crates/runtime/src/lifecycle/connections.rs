@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use crate::runtime::Runtime;
 use ferroshmem_core::connection::invitation::Invitation;
 use ferroshmem_core::connection::link::Watch;
 use ferroshmem_core::connection::remote_job::ThisPe;
@@ -14,6 +13,8 @@ use ferroshmem_core::failure::fatal::{self, fatal};
 use ferroshmem_core::hooks;
 use ferroshmem_core::job::service::StartedJob;
 use ferroshmem_core::team::{FIRST_CONNECTION, MAX_CONNECTIONS, Team};
+
+use crate::runtime::Runtime;
 
 /// Maps the other job's memory and waits for all members; the handle of the group.
 ///

@@ -7,14 +7,14 @@ use std::ffi::{c_int, c_void};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use ferroshmem_config as config;
+use ferroshmem_core::failure::fatal;
+use ferroshmem_core::job::region::PeState;
+use ferroshmem_core::job::{self, Attachment};
 use ferroshmem_platform::output;
 
 use super::finalise;
 use crate::runtime;
-use ferroshmem_core::config;
-use ferroshmem_core::failure::fatal;
-use ferroshmem_core::job::region::PeState;
-use ferroshmem_core::job::{self, Attachment};
 
 /// Arranges for it, once.
 pub(super) fn tell_launcher_at_exit(job: &'static Attachment) {

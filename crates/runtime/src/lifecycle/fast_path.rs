@@ -2,13 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::runtime;
 use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::failure::fatal::{debug, fatal};
 use ferroshmem_core::hooks::{self, Native};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::profiling;
 use ferroshmem_core::wait::POLICY;
+
+use crate::runtime;
 
 /// The facts for the inlined fast path, None if every call is to go through the library.
 pub(super) fn native(node: &Node, hooks: &hooks::Hooks) -> Option<Native> {

@@ -27,8 +27,7 @@ use crate::lock::Locks;
 use crate::runtime::{self, Runtime};
 use ferroshmem_collective::active_set::ActiveSets;
 use ferroshmem_collective::split;
-use ferroshmem_core::choice::{Collective, CopySizes, Selection};
-use ferroshmem_core::config::{Settings, SocketMap, Values};
+use ferroshmem_config::{Settings, SocketMap, Values};
 use ferroshmem_core::connection::names::Names;
 use ferroshmem_core::connection::port::Ports;
 use ferroshmem_core::connection::started;
@@ -51,6 +50,7 @@ use ferroshmem_platform::huge_pages;
 use ferroshmem_platform::socket::Locality;
 use ferroshmem_simd as simd;
 use ferroshmem_stream::Streams;
+use ferroshmem_tuning::{Collective, CopySizes};
 
 /// The windows. They stay when the library is finalised, for the next initialisation.
 static SPACE: OnceLock<Space> = OnceLock::new();
@@ -91,7 +91,7 @@ pub fn initialise(name: &str, level: i32) {
     let settings = settings(name, job);
     debugger::prepare(job, &settings.debugger);
     let localities = localities(job, &settings.sockets);
-    let selection = Selection::of_job(header, settings.forced);
+    let selection = header.selection(settings.forced);
     let cores = header.node_cores();
     POLICY.set(job.control.n_pes(), cores, settings.spin);
     let non_temporal_threshold = settings

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
-use super::rendezvous::rendezvous;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::hooks;
 use ferroshmem_core::job::Attachment;
 use ferroshmem_core::memory::globals::Globals;
 use ferroshmem_core::memory::{LAYOUTS, Space, SpaceError};
+
+use super::rendezvous::rendezvous;
 
 /// Shares the globals, and maps all heaps and globals at the first layout that all PEs can
 /// place.

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use ferroshmem_core::{config, info};
+use ferroshmem_config as config;
+use ferroshmem_core::info;
 use ferroshmem_platform::line::one_line;
 use ferroshmem_tools::tune;
 

@@ -11,7 +11,7 @@ use ferroshmem_check::layout::{header, mode};
 use ferroshmem_check::memory::READS;
 use ferroshmem_check::race::{OTHER_WRITES, WRITES};
 use ferroshmem_check::shared::Shared;
-use ferroshmem_core::config::{CHECK, CHECK_FILE, inherited};
+use ferroshmem_config::{CHECK, CHECK_FILE, inherited};
 use ferroshmem_platform::mapping::memory_file;
 use rustix::io::{FdFlags, fcntl_setfd};
 

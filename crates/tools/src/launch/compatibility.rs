@@ -570,10 +570,7 @@ mod tests {
             panic!("{lines:?}");
         };
         assert!(line.ends_with("here: SHMEM_SYMMETRIC_SIZE"), "{line}");
-        let ours: Vec<_> = ferroshmem_core::config::TABLE
-            .iter()
-            .map(|v| v.name())
-            .collect();
+        let ours: Vec<_> = ferroshmem_config::TABLE.iter().map(|v| v.name()).collect();
         for (name, _, instead) in VARIABLES {
             let end = instead.find(['=', ',']).unwrap_or(instead.len());
             assert!(ours.contains(&&instead[..end]), "{instead}");

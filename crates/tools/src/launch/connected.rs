@@ -285,8 +285,8 @@ impl Connected {
 
 #[cfg(test)]
 mod tests {
-    use ferroshmem_core::choice::Tuning;
     use ferroshmem_core::job::message::pair;
+    use ferroshmem_tuning::Tuning;
 
     use super::*;
 

@@ -239,13 +239,13 @@ pub(super) fn is_behind(
 mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
-    use ferroshmem_core::choice::Tuning;
     use ferroshmem_core::job::plan::Plan;
     use ferroshmem_core::job::region::WaitKind;
     use ferroshmem_platform::Machine;
+    use ferroshmem_tuning::Tuning;
 
     use super::*;
-    use ferroshmem_core::config::HeapSettings;
+    use ferroshmem_config::HeapSettings;
 
     fn job(n: usize) -> Control {
         let plan = Plan::new(n, &Machine::here(), HeapSettings::default()).unwrap();

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
 
 use clap::{Args, ValueEnum};
-use ferroshmem_core::config::{GDB, WAIT_FOR_DEBUGGER};
+use ferroshmem_config::{GDB, WAIT_FOR_DEBUGGER};
 use ferroshmem_platform::number_list;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::unistd::{Pid, getpgrp, getpid, setpgid};

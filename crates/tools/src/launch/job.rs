@@ -3,11 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use ferroshmem_core::choice::Tuning;
-use ferroshmem_core::config::{self, Entry, Environment, JobSettings, Scope};
+use ferroshmem_config::{self as config, Entry, Environment, JobSettings, Scope};
 use ferroshmem_core::job::plan::Plan;
 use ferroshmem_core::job::service::{JobRequest, ProgramRequest};
 use ferroshmem_platform::Machine;
+use ferroshmem_tuning::Tuning;
 
 use super::binding::{Bindings, Load, Request};
 use super::failure::{Failure, say};

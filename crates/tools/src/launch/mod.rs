@@ -51,7 +51,7 @@ mod waits;
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-use ferroshmem_core::config;
+use ferroshmem_config as config;
 use ferroshmem_platform::Machine;
 
 use self::failure::Failure;

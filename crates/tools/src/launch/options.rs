@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, ValueEnum};
-use ferroshmem_core::config::{self, HANG_HINT, HANG_TIMEOUT};
+use ferroshmem_config::{self as config, HANG_HINT, HANG_TIMEOUT};
 
 use super::check::{CheckArgs, Checks};
 use super::compatibility::{self, Foreign, GLOBAL};

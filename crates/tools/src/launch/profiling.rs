@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 
 use clap::Args;
-use ferroshmem_core::config::{PROFILE_DIR, TRACE_SIZE, inherited};
+use ferroshmem_config::{PROFILE_DIR, TRACE_SIZE, inherited};
 use nix::sys::signal::{SigHandler, Signal, kill, signal};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};

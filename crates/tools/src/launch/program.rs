@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf, absolute};
 
-use ferroshmem_core::config::{self, JOB};
+use ferroshmem_config::{self as config, JOB};
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use ferroshmem_core::config::{COUNTERS, STATUS};
+use ferroshmem_config::{COUNTERS, STATUS};
 
 use super::failure::Failure;
 use super::values::seconds;

@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 
-use super::record::{Kind, PeRecord, Team};
 use ferroshmem_core::profiling::layout::header;
+
+use super::record::{Kind, PeRecord, Team};
 
 /// What is to be added to the times of each PE, and by how much it may be wrong.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

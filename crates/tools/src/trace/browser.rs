@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::config::inherited;
+use ferroshmem_config::inherited;
 use ferroshmem_core::profiling::layout::event;
 use nix::sys::resource::{UsageWho, getrusage};
 

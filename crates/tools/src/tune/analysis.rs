@@ -1,6 +1,6 @@
 //! From times to rules: where one choice overtakes another.
 
-use ferroshmem_core::choice::{Algorithm, Choice, Collective, Rules, Steps};
+use ferroshmem_tuning::{Algorithm, Choice, Collective, Rules, Steps};
 
 use super::measure::Point;
 

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::choice::{Collective, Parameters};
-use ferroshmem_core::config::{
-    self, NON_TEMPORAL_THRESHOLD, OFFLOAD_THRESHOLD, SHARE_THRESHOLD, TUNING_FILE, WORKERS,
+use ferroshmem_config::{
+    self as config, self, NON_TEMPORAL_THRESHOLD, OFFLOAD_THRESHOLD, SHARE_THRESHOLD, TUNING_FILE,
+    WORKERS,
 };
 use ferroshmem_platform::child::end_with_parent;
+use ferroshmem_tuning::{Collective, Parameters};
 
 use super::measure::{CopyPoint, Finding, Point, Task};
 use super::quietness::Quietness;

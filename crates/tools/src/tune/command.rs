@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
-use ferroshmem_core::choice::{Collective, Parameter, Parameters, Tuning};
-use ferroshmem_core::config;
+use ferroshmem_config as config;
 use ferroshmem_core::job::region::MAX_PES;
 use ferroshmem_platform::line::one_line;
+use ferroshmem_tuning::{Collective, Parameter, Parameters, Tuning};
 
 use super::analysis;
 use super::campaign::{Campaign, Measured};

@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
-use ferroshmem_core::choice::{Choice, Collective, Costs, Parameters};
-
-use super::hockney;
+use ferroshmem_tuning::{Choice, Collective, Costs, Parameters};
 
 use super::analysis::{best, sizes, time};
+use super::hockney;
 use super::measure::Point;
 use super::quantity::{bytes_shown, time_shown};
 use super::statistics::geometric_mean;

@@ -1,6 +1,6 @@
 //! From times of copies to the sizes from which other ways than a plain copy pay.
 
-use ferroshmem_core::choice::CopySizes;
+use ferroshmem_tuning::CopySizes;
 
 use super::measure::CopyPoint;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use ferroshmem_core::choice::{Collective, CopySizes, Parameters, Rules, Steps, Tuning};
+use ferroshmem_tuning::{Collective, CopySizes, Parameters, Rules, Steps, Tuning};
 use serde::{Deserialize, Serialize};
 
 use super::file::TuningFile;
@@ -228,7 +228,7 @@ fn parse_steps(collective: Collective, texts: &[String]) -> Result<Steps, &Strin
 mod tests {
     use super::super::file::tests::example;
     use super::*;
-    use ferroshmem_core::choice::{Algorithm, Choice};
+    use ferroshmem_tuning::{Algorithm, Choice};
 
     fn error(text: &str) -> String {
         let line = TuningFile::parse(text).unwrap_err().to_string();

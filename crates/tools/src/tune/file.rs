@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use ferroshmem_core::choice::{CopySizes, Parameters, Rules, Tuning};
+use ferroshmem_tuning::{CopySizes, Parameters, Rules, Tuning};
 
 use super::document::FileError;
 use super::identity::Identity;
@@ -105,7 +105,7 @@ fn text_of(path: &Path) -> Result<String, FileError> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use ferroshmem_core::choice::{Collective, Steps};
+    use ferroshmem_tuning::{Collective, Steps};
 
     /// A file of this machine.
     pub(crate) fn example() -> TuningFile {

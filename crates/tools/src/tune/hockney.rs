@@ -1,7 +1,7 @@
 //! The Hockney (alpha-beta-gamma) model, the cost model of the literature on reductions: messages
 //! over a network with latency α, time per byte β, and time γ to combine a byte.
 
-use ferroshmem_core::choice::{Algorithm, Choice, Parameters};
+use ferroshmem_tuning::{Algorithm, Choice, Parameters};
 
 /// Predicts the time in nanoseconds of a reduction of `n` bytes over `p` PEs, by the formulas
 ///

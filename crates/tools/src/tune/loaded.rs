@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use ferroshmem_core::choice::Tuning;
-use ferroshmem_core::config::TuningFilePath;
+use ferroshmem_config::TuningFilePath;
+use ferroshmem_tuning::Tuning;
 
 use super::document::FileError;
 use super::file::TuningFile;

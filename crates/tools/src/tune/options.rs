@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser};
-use ferroshmem_core::choice::{Collective, Parameters};
 use ferroshmem_core::job::region::MAX_PES;
+use ferroshmem_tuning::{Collective, Parameters};
 
 use super::measure::Task;
 use super::quantity::bytes_read;

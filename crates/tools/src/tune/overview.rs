@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use ferroshmem_core::choice::{Collective, CopySizes, Forced, Origin, Selection};
-use ferroshmem_core::config::{self, ConfigError, Environment};
+use ferroshmem_config::{self as config, ConfigError, Environment};
+use ferroshmem_tuning::{Collective, CopySizes, Forced, Origin, Selection};
 
 use super::identity::Identity;
 use super::loaded::{Loaded, TuningSource};
@@ -90,7 +90,7 @@ pub fn copies() -> CopySizes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ferroshmem_core::choice::{Algorithm, Choice, Steps, Tuning};
+    use ferroshmem_tuning::{Algorithm, Choice, Steps, Tuning};
 
     #[test]
     fn shows_where_choices_come_from() {

@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 
-use ferroshmem_core::choice::{Choice, Collective, Costs, Form, Parameters};
+use ferroshmem_tuning::{Choice, Collective, Costs, Form, Parameters};
 
 use super::hockney;
-
 use super::quantity::{bytes_shown, time_shown};
 
 /// A machine, and what to predict for it.

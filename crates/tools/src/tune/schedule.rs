@@ -1,8 +1,8 @@
 //! What is measured: numbers of PEs and sizes.
 
-use ferroshmem_core::choice::{Algorithm, Choice, Collective, EAGER, Tuning};
 use ferroshmem_core::job::region::{MAX_PES, RING_BYTES};
 use ferroshmem_platform::socket;
+use ferroshmem_tuning::{Algorithm, Choice, Collective, EAGER, Tuning};
 
 /// How thorough a measurement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) enum Depth {
 pub(super) struct Unit {
     /// The collective.
     pub collective: Collective,
-    /// Bytes as [`DecisionTable::choose`](ferroshmem_core::choice::DecisionTable::choose) counts them.
+    /// Bytes as [`DecisionTable::choose`](ferroshmem_tuning::DecisionTable::choose) counts them.
     pub bytes: usize,
 }
 

@@ -1,8 +1,5 @@
 //! The real compiler behind a wrapper.
 
-use super::error::WrapperError;
-use super::language::Language;
-use ferroshmem_core::config;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -11,6 +8,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
+
+use ferroshmem_config as config;
+
+use super::error::WrapperError;
+use super::language::Language;
 
 /// A compiler: program and the arguments that always come with it (`ccache gcc`).
 #[derive(Debug, Clone, PartialEq, Eq)]

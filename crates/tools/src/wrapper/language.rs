@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use ferroshmem_core::config::{self, Command, Variable};
+use ferroshmem_config::{self as config, Command, Variable};
 
 /// A language that has a wrapper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Runs a command in the first of several hosts that are made for it.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitCode;
+
 use anyhow::{Context, Result};
 use clap::Parser;
 use ferroshmem_cluster::hosts::{Cluster, Slurm, applets, slurm};
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitCode;
 
 /// Runs a command in the first of several hosts, made of namespaces, that are gone when it ends
 ///

@@ -1,13 +1,14 @@
 //! `machines`: virtual machines with an RDMA device in software, and commands run in them.
 
-use anyhow::{Context, Result, ensure};
-use clap::{Parser, Subcommand};
-use ferroshmem_cluster::machines::{Job, Machines, Outcome, Setup, guest};
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use clap::{Parser, Subcommand};
+use ferroshmem_cluster::machines::{Job, Machines, Outcome, Setup, guest};
 
 /// Boots virtual machines with RDMA devices in software and runs commands in them
 #[derive(Parser)]

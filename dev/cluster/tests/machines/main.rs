@@ -2,9 +2,6 @@
 
 mod peers;
 
-use anyhow::{Result, ensure};
-use ferroshmem_cluster::machines::{End, Job, OnDemand, Setup, guest};
-use libtest_mimic::{Arguments, Failed, Trial};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -12,6 +9,10 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use ferroshmem_cluster::machines::{End, Job, OnDemand, Setup, guest};
+use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Machines that the tests use one after the other.
 type Shared = Arc<Mutex<OnDemand>>;

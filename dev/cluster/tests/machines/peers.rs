@@ -1,14 +1,15 @@
 //! PEs that reach each other's memory by the fabric alone, all pairs of them: what the library
 //! does between nodes, without the library.
 
-use anyhow::{Result, anyhow, ensure};
-use ferroshmem_bootstrap::{Bootstrap, detect};
-use ferroshmem_fabric::{AtomicOp, Blocks, Config, Context, Events, Fabric, Op, Remote, Width};
 use std::env;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow, ensure};
+use ferroshmem_bootstrap::{Bootstrap, detect};
+use ferroshmem_fabric::{AtomicOp, Blocks, Config, Context, Events, Fabric, Op, Remote, Width};
 
 const MIB: usize = 1 << 20;
 /// Bytes of the segment. Providers that pin memory register it in parts.

@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 use ferroshmem_cluster::hosts::{Distribution, Impairment, Launcher, Placement};
-use ferroshmem_core::choice::Collective;
-use ferroshmem_core::config;
+use ferroshmem_config as config;
 use ferroshmem_fuzz::Random;
-use std::time::Duration;
+use ferroshmem_tuning::Collective;
 
 use super::shrink::LeftOut;
 use crate::cluster::Launch;

@@ -2,10 +2,10 @@
 //! some of each other.
 
 use anyhow::{Result, ensure};
+use ferroshmem_config as config;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
-use ferroshmem_core::choice::Collective;
-use ferroshmem_core::config;
+use ferroshmem_tuning::Collective;
 
 use crate::ending::{Status, ended_rightly, expect};
 

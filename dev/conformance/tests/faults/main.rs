@@ -10,14 +10,13 @@ mod tables;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use ending::{Status, ended_rightly, expect};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
-use nix::sys::signal::Signal;
-
-use ending::{Status, ended_rightly, expect};
 use launcher::{
     bad_options, bad_program, hang_report, interrupt_report, launcher_ends, what_pes_do,
 };
+use nix::sys::signal::Signal;
 use series::two_hundred_jobs;
 use tables::{BAD_OPTIONS, BAD_SIZES, CHECKED, DEATHS, MISUSES, STRAYS};
 

@@ -11,7 +11,6 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Suite};
-
 use peers::Peer;
 use points::{HEADER, QUICK, holds, series};
 use programs::{program, spoiled_program};

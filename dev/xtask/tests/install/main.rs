@@ -156,10 +156,7 @@ fn example_programs_compile_cleanly_and_run() {
 fn info_lists_every_variable() {
     let all = succeed(command(bin("oshmem_info")).env("SHMEM_CHECK", "1"));
     let variables = succeed(command(bin("oshmem_info")).arg("--env"));
-    for variable in ferroshmem_core::config::TABLE
-        .iter()
-        .filter(|v| v.is_of_jobs())
-    {
+    for variable in ferroshmem_config::TABLE.iter().filter(|v| v.is_of_jobs()) {
         assert!(all.contains(variable.name()) && variables.contains(variable.name()));
     }
     assert!(all.contains("set to \"1\""), "{all}");

@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ferroshmem_core::config;
+use ferroshmem_config as config;
 use nix::unistd::{AccessFlags, access};
 
 use super::launch::{HostLaunch, HostSource, LauncherKind};

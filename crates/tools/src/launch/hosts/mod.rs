@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use ferroshmem_core::config::{self, JOB};
+use ferroshmem_config::{self as config, JOB};
 
 use self::agent::Agent;
 use self::launch::{HostLaunch, HostSource, LauncherKind};

@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use ferroshmem_core::config;
+use ferroshmem_config as config;
 
 use super::launch::HostLaunch;
 use super::launcher::HostLauncher;

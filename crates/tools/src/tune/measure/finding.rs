@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ferroshmem_core::choice::{Choice, Collective, CopySizes};
+use ferroshmem_tuning::{Choice, Collective, CopySizes};
 
 /// The time of one collective by one choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,7 +12,7 @@ pub(crate) struct Point {
     pub collective: Collective,
     /// The choice.
     pub choice: Choice,
-    /// Bytes as [`DecisionTable::choose`](ferroshmem_core::choice::DecisionTable::choose) counts them.
+    /// Bytes as [`DecisionTable::choose`](ferroshmem_tuning::DecisionTable::choose) counts them.
     pub bytes: usize,
     /// Nanoseconds of a call.
     pub time: f64,

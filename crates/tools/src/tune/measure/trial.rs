@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ferroshmem_api::constants::TEAM_WORLD;
 use ferroshmem_api::ops::Sum;
 use ferroshmem_api::{collective, setup};
-use ferroshmem_core::choice::{Choice, Collective, overriding};
+use ferroshmem_tuning::{Choice, Collective, overriding};
 
 use super::buffer::Buffer;
 use super::finding::Point;

@@ -16,6 +16,9 @@
 //! Variables of launchers (`PMI_RANK` and the like) have a table of their own in the crate
 //! `ferroshmem-bootstrap`, next to what they mean.
 
+/// A digest of this crate's sources.
+pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
+
 mod environment;
 mod given;
 mod table;
@@ -27,8 +30,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use ferroshmem_fabric::Aggregate;
-
-use crate::choice::{Collective, Forced};
+use ferroshmem_tuning::{Collective, Forced};
 
 pub use self::environment::{
     Environment, Lookup, Values, inherited, inherited_all, isolate, search_path,
@@ -294,7 +296,7 @@ pub fn handover() -> Option<String> {
 ///
 /// # Safety
 /// No other thread uses the environment meanwhile.
-pub(crate) unsafe fn forget_handover() {
+pub unsafe fn forget_handover() {
     // SAFETY: the caller promises that no other thread uses the environment meanwhile.
     unsafe { environment::remove(JOB.name) };
 }

@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 
+use ferroshmem_tuning::{Choice, Collective};
+
 use super::{ConfigError, ValueType, text};
-use crate::choice::{Choice, Collective};
-use crate::config::environment::Environment;
+use crate::environment::Environment;
 
 /// An algorithm of a collective.
 #[derive(Debug)]
@@ -72,9 +73,9 @@ fn alternatives(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::Algorithm;
-    use crate::config::table::{REDUCE_ALGORITHM, SCAN_ALGORITHM};
-    use crate::config::value::tests::read;
+    use crate::table::{REDUCE_ALGORITHM, SCAN_ALGORITHM};
+    use crate::value::tests::read;
+    use ferroshmem_tuning::Algorithm;
 
     #[test]
     fn auto_forces_nothing() {

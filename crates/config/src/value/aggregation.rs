@@ -6,7 +6,7 @@ use std::time::Duration;
 use ferroshmem_fabric::Aggregate;
 
 use super::{ConfigError, ValueType, text};
-use crate::config::environment::Environment;
+use crate::environment::Environment;
 
 /// What goes to another node together.
 #[derive(Debug)]
@@ -51,8 +51,8 @@ impl ValueType for Aggregation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::table::AGGREGATE;
-    use crate::config::value::tests::read;
+    use crate::table::AGGREGATE;
+    use crate::value::tests::read;
 
     #[test]
     fn what_goes_together_is_read() {

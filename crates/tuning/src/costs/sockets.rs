@@ -4,10 +4,10 @@
 //! share the link between them. Algorithms that do not know sockets pass lines to whichever member is next.
 
 use super::{Costs, FIRST_LINE, LINE, Shares, Volume};
-use crate::choice::EAGER;
-use crate::choice::algorithm::Algorithm;
-use crate::choice::collective::Collective;
-use crate::job::region::{LANE_BYTES, RING_BYTES};
+use crate::EAGER;
+use crate::algorithm::Algorithm;
+use crate::collective::Collective;
+use crate::{LANE_BYTES, RING_BYTES};
 
 /// A flag to another socket, in flags within one. This and the two that follow are assumptions: no machine of
 /// several sockets was at hand to measure them.

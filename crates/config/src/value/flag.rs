@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::{ConfigError, ValueType, text};
-use crate::config::environment::Environment;
+use crate::environment::Environment;
 
 /// Set, to any value, or unset.
 #[derive(Debug)]
@@ -100,8 +100,8 @@ impl ValueType for OptionalFlag {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::table::HUGE_PAGES;
-    use crate::config::value::tests::read;
+    use crate::table::HUGE_PAGES;
+    use crate::value::tests::read;
 
     #[test]
     fn optional_flags_know_three_states() {

@@ -9,8 +9,13 @@
 //!    └─────► Selection ── decisions(team's shape) ──► DecisionTable ── choose(collective, bytes) ──► Choice
 //! ```
 //!
+//! The crate knows numbers of PEs, cores and bytes; it knows nothing of memory, processes or the system.
+//!
 //! Every choice depends only on facts that all PEs of the job share, so all members of a team
 //! choose alike.
+
+/// A digest of this crate's sources.
+pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
 
 mod algorithm;
 mod collective;
@@ -34,3 +39,12 @@ pub use tuning::{CopySizes, Rules, Tuning};
 pub const EAGER: usize = 2048;
 /// Most members of a pipelined scan, each of which waits for each one before it.
 pub const SCAN_RING_MEMBERS: usize = 16;
+/// Small broadcasts and scans that may be under way at once in a team.
+pub const RING_ENTRIES: usize = 8;
+/// Bytes of a value of them.
+pub const RING_BYTES: usize = 440;
+/// As many of at most [`LANE_BYTES`] may be under way: where PEs share cores, one that runs ahead so far
+/// saves as many switches.
+pub const SHORT_RING_ENTRIES: usize = 64;
+/// Bytes of value that travel in the cache line of a flag.
+pub const LANE_BYTES: usize = 56;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::{ConfigError, ValueType};
-use crate::config::environment::Environment;
+use crate::environment::Environment;
 
 /// The path of the tuning file.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl ValueType for TuningPath {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::table::TUNING_FILE;
+    use crate::table::TUNING_FILE;
 
     #[test]
     fn the_tuning_file_is_searched_in_an_order() {

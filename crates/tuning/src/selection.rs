@@ -9,7 +9,6 @@ use super::decision_table::{DecisionTable, Source, Steps};
 use super::forced::Forced;
 use super::shape::Shape;
 use super::tuning::Tuning;
-use crate::job::region::Header;
 
 /// Where the choices of a collective come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +38,6 @@ struct Facts {
 }
 
 impl Selection {
-    /// The selection of the node with this header, and with what the user forces: both are the same
-    /// on all its PEs.
-    pub fn of_job(header: &Header, forced: Forced) -> Self {
-        let (pes, cores) = (header.n_pes as usize, header.cores as usize);
-        Self::new(forced, header.tuning, pes, cores)
-    }
-
     /// The selection of a job of `pes` PEs on `cores` cores.
     pub fn new(forced: Forced, tuning: Tuning, pes: usize, cores: usize) -> Self {
         Self(Arc::new(Facts {
@@ -124,9 +116,6 @@ mod tests {
     use super::super::EAGER;
     use super::super::algorithm::{Algorithm, Choice};
     use super::*;
-    use crate::config::HeapSettings;
-    use crate::job::{self, control::Control};
-    use ferroshmem_platform::Machine;
 
     fn model(cores: usize, pes: usize, forced: Forced) -> Selection {
         Selection::new(forced, Tuning::default_for(cores), pes, cores)
@@ -218,21 +207,6 @@ mod tests {
         let origin = |c| selection.origin(c, 2);
         assert_eq!(origin(Collective::Reduce), Origin::Measured(2));
         assert_eq!(origin(Collective::Scan), Origin::Model);
-    }
-
-    #[test]
-    fn jobs_hand_on_what_was_measured() {
-        let mut tuning = Tuning::default_for(2);
-        let push = Choice::direct(Algorithm::Push);
-        tuning.rules[0].pes = 3;
-        tuning.rules[0].steps[Collective::Alltoalls as usize] = Steps::new([(usize::MAX, push)]);
-        let sizes = job::plan::Plan::new(3, &Machine::here(), HeapSettings::default()).unwrap();
-        let (_file, control) = Control::create(&sizes, 3, 3, 2, tuning, 0).unwrap();
-        for _ in 0..2 {
-            let selection = Selection::of_job(control.header(), Forced::default());
-            let decisions = selection.decisions(3);
-            assert_eq!(decisions.choose(Collective::Alltoalls, 8), push);
-        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Costs of collectives that only move data.
 
 use super::{Costs, Shares, Volume};
-use crate::choice::algorithm::Algorithm;
-use crate::job::region::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
+use crate::algorithm::Algorithm;
+use crate::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
 
 impl Costs {
     /// A broadcast of `n` bytes.

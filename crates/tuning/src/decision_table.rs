@@ -127,7 +127,7 @@ impl DecisionTable {
     }
 
     /// This decision table, but with `choice` for every size of `collective`.
-    #[cfg(any(test, feature = "simulation"))]
+    #[doc(hidden)]
     pub fn with(mut self, collective: Collective, choice: Choice) -> Self {
         self.steps[collective as usize] = Steps::new([(usize::MAX, choice)]).into();
         self

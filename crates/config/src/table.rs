@@ -1,13 +1,13 @@
 //! The table: every environment variable of FerroSHMEM, with type, default and text.
 
+use Program::{Library, Oshcc, Oshcxx, OshmemInfo, Oshrun, Oshtune};
+use ferroshmem_tuning::Collective;
+
 use super::value::{
     Aggregation, AlgorithmChoice, Command, Count, Flag, OptionalFlag, Polls, Seconds, Size,
     SocketList, Switch, Text, TuningPath,
 };
 use super::variable::{Entry, Program, Scope, Variable};
-use crate::choice::Collective;
-
-use Program::{Library, Oshcc, Oshcxx, OshmemInfo, Oshrun, Oshtune};
 
 /// Prints the version at start-up (standard, "Environment Variables").
 pub static VERSION: Variable<Switch> = Variable {

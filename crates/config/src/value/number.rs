@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use super::{ConfigError, ValueType, text};
-use crate::config::environment::Environment;
+use crate::environment::Environment;
 
 /// Number of polls of a wait.
 #[derive(Debug)]

@@ -42,8 +42,8 @@ impl GivenSettings {
     }
 
     /// What a PE is given whose environment has these variables.
-    #[cfg(test)]
-    pub(crate) fn of_pe(set: &[(&str, &str)]) -> Self {
+    #[doc(hidden)]
+    pub fn of_pe(set: &[(&str, &str)]) -> Self {
         let lookup = |name: &str| {
             let found = set.iter().find(|(n, _)| *n == name);
             found.map(|(_, value)| std::ffi::OsString::from(value))
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(heap.size, Some(2048));
         let received = given(&[("SHMEM_SCAN_ALGORITHM", "pull")]);
         let forced = forced(&Environment::process_but(&received)).unwrap();
-        assert!(forced.of(crate::choice::Collective::Scan).is_some());
+        assert!(forced.of(ferroshmem_tuning::Collective::Scan).is_some());
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Costs of reductions and scans.
 
 use super::{Costs, Shares, Volume};
-use crate::choice::SCAN_RING_MEMBERS;
-use crate::choice::algorithm::{Algorithm, Choice, Form};
-use crate::job::region::{LANE_BYTES, RING_BYTES};
+use crate::SCAN_RING_MEMBERS;
+use crate::algorithm::{Algorithm, Choice, Form};
+use crate::{LANE_BYTES, RING_BYTES};
 
 /// Bytes of a work buffer: the put/get forms divide longer arrays into parts.
 const BUFFER: f64 = 128.0 * 1024.0;

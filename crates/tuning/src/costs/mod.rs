@@ -10,7 +10,7 @@ pub use parameters::{Parameter, Parameters};
 use super::algorithm::{Algorithm, Choice};
 use super::collective::Collective;
 use super::shape::Shape;
-use crate::job::region::{LANE_BYTES, RING_BYTES};
+use crate::{LANE_BYTES, RING_BYTES};
 
 /// Bytes of a cache line.
 const LINE: f64 = 64.0;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::{ConfigError, ValueType, text};
-use crate::config::environment::Environment;
+use crate::environment::Environment;
 
 /// On which sockets the PEs of a node run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 use super::*;
-use crate::choice::EAGER;
-use crate::choice::algorithm::Form;
+use crate::EAGER;
+use crate::algorithm::Form;
 
 fn costs(members: usize, cores: usize) -> Costs {
     let parameters = Parameters::default_for(cores);

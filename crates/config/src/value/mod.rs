@@ -10,8 +10,9 @@ mod words;
 
 use std::ffi::OsString;
 
+use ferroshmem_tuning::Collective;
+
 use super::environment::Environment;
-use crate::choice::Collective;
 
 pub use self::sockets::SocketMap;
 pub use self::tuning_path::TuningFilePath;
@@ -136,12 +137,12 @@ fn text(given: Option<OsString>) -> Option<String> {
 }
 
 #[cfg(test)]
-pub(in crate::config) mod tests {
+pub(crate) mod tests {
     use super::super::variable::Variable;
     use super::*;
 
     /// What a variable is read as where it has this value, and no other is set.
-    pub(in crate::config) fn read<T: ValueType>(
+    pub(crate) fn read<T: ValueType>(
         variable: &Variable<T>,
         value: &str,
     ) -> Result<T::Value, ConfigError> {

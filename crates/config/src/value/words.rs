@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
 use super::{ConfigError, ValueType, text};
-use crate::config::environment::Environment;
+use crate::environment::Environment;
 
 /// Any text.
 #[derive(Debug)]
