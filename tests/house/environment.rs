@@ -9,6 +9,7 @@ pub(crate) const FOLDERS: &[&str] = &[
     "crates/config/src",
     "crates/core/src",
     "crates/collective/src",
+    "crates/port/src",
     "crates/message/src",
     "crates/stream/src",
     "crates/runtime/src",

@@ -16,12 +16,12 @@ use std::{env, io};
 
 use ferroshmem_bootstrap::Program;
 use ferroshmem_config as config;
-use ferroshmem_core::connection::port_error::PortError;
-use ferroshmem_core::connection::port_name::PortName;
-use ferroshmem_core::connection::started;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job::region::MAX_PES;
 use ferroshmem_core::job::service::ProgramRequest;
+use ferroshmem_port::port_error::PortError;
+use ferroshmem_port::port_name::PortName;
+use ferroshmem_port::started;
 use ferroshmem_runtime::{self as runtime, Runtime};
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fs::{Access, access};

@@ -11,16 +11,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ferroshmem_core::connection::hub::Hub;
 use ferroshmem_core::connection::link::Watch;
-use ferroshmem_core::connection::names;
-use ferroshmem_core::connection::port::{AnyCaller, Caller, Offer, Port};
 use ferroshmem_fabric::{Config, discovery};
+use ferroshmem_port::hub::Hub;
+use ferroshmem_port::names;
+use ferroshmem_port::port::{AnyCaller, Caller, Offer, Port};
 
 use super::connecting::{Found, GroupError, Way, give, group_of, take_numbers};
-pub use ferroshmem_core::connection::port_error::PortError;
-use ferroshmem_core::connection::port_name::PortName;
-use ferroshmem_core::connection::remote_port::{RemoteCaller, RemoteOffer};
 use ferroshmem_core::constants::MAX_PORT_NAME;
 use ferroshmem_core::failure::fatal::{fatal, warn};
 use ferroshmem_core::hooks;
@@ -31,6 +28,9 @@ use ferroshmem_core::job::service::{self, FIRST_MET, FIRST_REMOTE, MetJob, Start
 use ferroshmem_core::transport::internode::fabric_config;
 use ferroshmem_core::wait::WaitReason;
 use ferroshmem_core::wait::record::Recorder;
+pub use ferroshmem_port::port_error::PortError;
+use ferroshmem_port::port_name::PortName;
+use ferroshmem_port::remote_port::{RemoteCaller, RemoteOffer};
 use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// The text of a port.

@@ -74,6 +74,7 @@ pub fn start_pes(name: &'static str, _n_pes: c_int) {
 fn initialise(name: &'static str, level: c_int) {
     sources::set_above(&[
         ferroshmem_collective::SOURCES,
+        ferroshmem_port::SOURCES,
         ferroshmem_message::SOURCES,
         ferroshmem_stream::SOURCES,
         ferroshmem_runtime::SOURCES,

@@ -9,8 +9,6 @@ use ferroshmem_tuning::Collective;
 use crate::connection::Sides;
 use crate::connection::calls::remote::RemoteCalls;
 use crate::connection::invitation::{Greeting, Invitation, parts};
-use crate::connection::port_name::PortName;
-use crate::connection::remote_port::Hello;
 use crate::connection::said::Said;
 use crate::job::Introduction;
 use crate::job::service::JobRequest;
@@ -48,27 +46,10 @@ pub fn settings(bytes: &[u8]) {
     }
 }
 
-/// The text of a port.
+/// What a job of another node is answered at a port.
 ///
 /// # Panics
 /// For this and the functions below: if what is read does not come back as it was written.
-pub fn port_name(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return;
-    };
-    if let Ok(port) = PortName::parse(text) {
-        assert_eq!(PortName::parse(&port.to_string()).ok(), Some(port));
-    }
-}
-
-/// What a job of another node says at a port.
-pub fn hello(bytes: &[u8]) {
-    if let Some(hello) = Hello::from_bytes(bytes) {
-        assert_eq!(hello.to_bytes(), bytes);
-    }
-}
-
-/// What it is answered.
 pub fn invitation(bytes: &[u8]) {
     if let Some(invitation) = Invitation::from_bytes(bytes) {
         let again = Invitation::from_bytes(&invitation.to_bytes());
@@ -126,8 +107,6 @@ mod tests {
     fn parsers_take_any_bytes() {
         feed("introduction", introduction);
         feed("settings", settings);
-        feed("port_name", port_name);
-        feed("hello", hello);
         feed("invitation", invitation);
         feed("greeting", greeting);
         feed("members", members);

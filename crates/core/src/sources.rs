@@ -16,7 +16,7 @@ pub fn set_above(digests: &[&str]) {
 }
 
 /// The digests, from below to above.
-pub(crate) fn digests() -> [&'static str; 5] {
+pub fn digests() -> [&'static str; 5] {
     let above = ABOVE.get().map_or("", String::as_str);
     [
         ferroshmem_fabric::SOURCES,

@@ -4,8 +4,6 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use ferroshmem_collective::active_set::ActiveSets;
-use ferroshmem_core::connection::names::Names;
-use ferroshmem_core::connection::port::Ports;
 use ferroshmem_core::constants::{CTX_DEFAULT, CTX_INVALID};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job;
@@ -15,6 +13,8 @@ use ferroshmem_core::team::{Team, Teams, out_of_range};
 use ferroshmem_core::transport::{Call, Transport};
 use ferroshmem_fabric as fabric;
 use ferroshmem_message::Messages;
+use ferroshmem_port::names::Names;
+use ferroshmem_port::port::Ports;
 use ferroshmem_stream::Streams;
 
 use crate::context::{Context, Contexts};

@@ -11,7 +11,7 @@ const MAGIC: u32 = 0x7368_6c6b;
 /// Bytes of the token of a connection.
 const TOKEN: usize = 16;
 /// Bytes of the beginning of what a member says: magic, its number, bytes that follow, token.
-pub(super) const HEAD: usize = 3 * size_of::<u32>() + TOKEN;
+pub const HEAD: usize = 3 * size_of::<u32>() + TOKEN;
 /// Most bytes that a member says of itself, without its kernels and with them.
 pub(super) const MOST_BYTES: usize = (64 << 10) + TABLE as usize;
 
@@ -69,14 +69,14 @@ impl Invitation {
     }
 
     /// As the side that accepts sends it.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.number.to_le_bytes().to_vec();
         bytes.extend(self.to_words().iter().flat_map(|word| word.to_le_bytes()));
         bytes
     }
 
     /// From [`to_bytes`](Self::to_bytes); None if it is no invitation to a connection that can be.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (number, words) = bytes.split_first_chunk()?;
         let (words, rest) = words.as_chunks::<{ size_of::<u64>() }>();
         let words: [_; Self::WORDS] = words.try_into().ok().filter(|_| rest.is_empty())?;
@@ -89,7 +89,7 @@ impl Invitation {
 
 /// What a member says first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Greeting {
+pub struct Greeting {
     /// Its number.
     pub member: u32,
     /// Bytes that it says of itself after that.
@@ -106,7 +106,7 @@ impl Greeting {
     }
 
     /// From [`to_bytes`](Self::to_bytes); None of a stranger.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; HEAD] = bytes.try_into().ok()?;
         let word = |i: usize| u32::from_le_bytes(std::array::from_fn(|b| bytes[4 * i + b]));
         let this = Self {

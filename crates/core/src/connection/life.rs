@@ -13,7 +13,7 @@ use crate::wait::rendezvous;
 
 /// How far a connection is, and what is closed when it fails.
 #[derive(Debug)]
-pub(crate) struct Life {
+pub struct Life {
     /// A [`ConnectionState`](crate::job::region::ConnectionState), as long as that may change.
     state: Mutex<Option<&'static AtomicU32>>,
     link: OnceLock<TcpStream>,
@@ -22,7 +22,7 @@ pub(crate) struct Life {
 
 impl Life {
     /// Of a connection whose members are missing.
-    pub(super) fn new(state: &'static AtomicU32) -> Self {
+    pub fn new(state: &'static AtomicU32) -> Self {
         Self {
             state: Mutex::new(Some(state)),
             link: OnceLock::new(),
@@ -46,7 +46,7 @@ impl Life {
     }
 
     /// A member is gone.
-    pub(super) fn fail(&self) {
+    pub fn fail(&self) {
         let state = self.state();
         let Some(word) = *state else {
             return;

@@ -1,7 +1,7 @@
 //! Links: the TCP connections by which the members of a connection between nodes meet, part, and learn that the other job
 //! is gone.
 //!
-//! Each member has a link to the [hub](super::hub), a thread of the PE that has accepted. Over it goes little:
+//! Each member has a link to the hub (in the crate `ferroshmem-port`), a thread of the PE that has accepted. Over it goes little:
 //!
 //! | from | message |
 //! |---|---|
@@ -30,17 +30,22 @@ use super::invitation::{Greeting, Invitation, MOST_BYTES, parts};
 use super::life::Life;
 use crate::failure::fatal::fatal_in_background;
 
-pub(super) const READY: u8 = 1;
-pub(super) const GO: u8 = 2;
-pub(super) const END: u8 = 3;
-pub(super) const APART: u8 = 4;
+/// A member reaches all others, and shares memory with those of its node.
+pub const READY: u8 = 1;
+/// All are ready, and share memory so.
+pub const GO: u8 = 2;
+/// No operation is under way any more.
+pub const END: u8 = 3;
+/// As `READY` or `GO`, but memory is not shared.
+pub const APART: u8 = 4;
 
 /// Time for a member to read or write a message, once it has begun.
-pub(super) const TIME_LIMIT: Duration = Duration::from_secs(20);
-pub(super) const STACK: usize = 256 << 10;
+pub const TIME_LIMIT: Duration = Duration::from_secs(20);
+/// Bytes of the stack of a thread that reads links.
+pub const STACK: usize = 256 << 10;
 
 /// Has the kernel end a link whose other end has been silent, or has acknowledged nothing, for most of `timeout`.
-pub(super) fn end_when_silent(stream: &TcpStream, timeout: Option<Duration>) -> io::Result<()> {
+pub fn end_when_silent(stream: &TcpStream, timeout: Option<Duration>) -> io::Result<()> {
     const INTERVAL: Duration = Duration::from_secs(1);
 
     stream.set_nodelay(true)?;
@@ -68,7 +73,7 @@ pub struct Watch {
 
 impl Watch {
     /// Ends the job, as a link has ended.
-    pub(super) fn lost(&self, link: &io::Error) -> ! {
+    pub fn lost(&self, link: &io::Error) -> ! {
         /// Time for this job's launcher, if it is this job that has failed first.
         const NOTICE: Duration = Duration::from_millis(500);
 
@@ -87,7 +92,7 @@ impl Watch {
 }
 
 /// Reads a word, which must be one of two; whether it is the first.
-pub(super) fn hear_one(mut link: &TcpStream, words: [u8; 2]) -> io::Result<bool> {
+pub fn hear_one(mut link: &TcpStream, words: [u8; 2]) -> io::Result<bool> {
     let mut heard = [0];
     link.read_exact(&mut heard)?;
     match words.contains(&heard[0]) {
@@ -98,7 +103,7 @@ pub(super) fn hear_one(mut link: &TcpStream, words: [u8; 2]) -> io::Result<bool>
 
 /// A member's link to the hub.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub struct Link {
     stream: TcpStream,
     watch: Watch,
     /// The hub's thread, at the PE that has it; at the first member of the other side, the thread that reads the link.
@@ -109,7 +114,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// Joins a connection as its member `me`, and says something of it to the others; what all have said.
-    pub(crate) fn join(
+    pub fn join(
         invitation: &Invitation,
         me: usize,
         said: &[u8],
@@ -145,7 +150,7 @@ impl Link {
 
     /// Says that this member reaches all others, and whether it shares memory with those of its node. Waits until all do; whether
     /// all share memory so.
-    pub(crate) fn wait_for_all(&self, shares: bool) -> io::Result<bool> {
+    pub fn wait_for_all(&self, shares: bool) -> io::Result<bool> {
         (&self.stream).write_all(&[if shares { READY } else { APART }])?;
         hear_one(&self.stream, [GO, APART])
     }
@@ -164,7 +169,7 @@ impl Link {
     }
 
     /// Notes in `life` when the link ends, of independent sides.
-    pub(crate) fn outlive(&self, life: Arc<Life>) -> io::Result<()> {
+    pub fn outlive(&self, life: Arc<Life>) -> io::Result<()> {
         life.set_link(self.stream.try_clone()?);
         let stream = self.stream.try_clone()?;
         let read = move || match hear_one(&stream, [END; 2]) {
@@ -178,7 +183,7 @@ impl Link {
     }
 
     /// This member uses the connection no more, and none of its operations is under way.
-    pub(crate) fn leave(&self) {
+    pub fn leave(&self) {
         match (&self.stream).write_all(&[END]) {
             Err(e) if !self.is_outlived() => self.broken(&e),
             // If it is gone, the thread that reads the link notes that.
@@ -193,7 +198,7 @@ impl Link {
     }
 
     /// Waits until that holds for all members, or if these are independent, until one is gone.
-    pub(crate) fn wait_for_end(&self) {
+    pub fn wait_for_end(&self) {
         let take = |thread: &Mutex<Option<JoinHandle<()>>>| {
             let mut place = thread.lock().unwrap_or_else(PoisonError::into_inner);
             place.take()

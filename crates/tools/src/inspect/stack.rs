@@ -365,12 +365,13 @@ fn is_library_file(name: &str) -> bool {
 impl Line {
     /// Whether it is of this library, where that is linked into the program.
     fn is_of_library(&self) -> bool {
-        const CRATES: [&str; 12] = [
+        const CRATES: [&str; 13] = [
             "ferroshmem::",
             "ferroshmem_api::",
             "ferroshmem_collective::",
             "ferroshmem_core::",
             "ferroshmem_message::",
+            "ferroshmem_port::",
             "ferroshmem_runtime::",
             "ferroshmem_simd::",
             "ferroshmem_stream::",

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ferroshmem_core::fuzz::hello(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ferroshmem_port::fuzz::hello(bytes));

@@ -25,7 +25,7 @@ use rustix::process::geteuid;
 use super::port::{is_same_user, new_socket};
 use super::port_error::{MOST_NAME, PortError};
 use super::port_name::PortName;
-use crate::job::message::{receive, send};
+use ferroshmem_core::job::message::{receive, send};
 
 /// The number of the one message.
 const TEXT: u32 = 0x7368_6d32;

@@ -9,7 +9,7 @@ use rustix::net::SocketAddrUnix;
 use rustix::system::uname;
 
 use super::port_error::PortError;
-use crate::constants::MAX_PORT_NAME;
+use ferroshmem_core::constants::MAX_PORT_NAME;
 
 /// What texts of ports begin with.
 pub(super) const PREFIX: &str = "ferroshmem-port";

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use ferroshmem_bootstrap::name_file::NameFileError;
 use rustix::io::Errno;
 
-use crate::job::NoService;
+use ferroshmem_core::job::NoService;
 
 /// Most bytes of the name of a port: the address of a socket without a path has 107, with the name's user.
 pub(super) const MOST_NAME: usize = 64;

@@ -1,5 +1,5 @@
 //! The hub of a connection between nodes: a thread of the PE that has accepted, at which the members meet and part by their
-//! [links](super::link).
+//! [links](ferroshmem_core::connection::link).
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -9,10 +9,12 @@ use std::thread::{self, JoinHandle};
 use ferroshmem_bootstrap::secret::{Secret, same};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::invitation::{Greeting, HEAD, Invitation};
-use super::link::{APART, END, GO, READY, STACK, TIME_LIMIT, Watch, end_when_silent, hear_one};
 use super::lobby::{Lobby, take_over};
 use super::started;
+use ferroshmem_core::connection::invitation::{Greeting, HEAD, Invitation};
+use ferroshmem_core::connection::link::{
+    APART, END, GO, READY, STACK, TIME_LIMIT, Watch, end_when_silent, hear_one,
+};
 
 /// A member at the hub.
 #[derive(Debug)]
@@ -192,10 +194,10 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
 
-    use super::super::life::Life;
-    use super::super::link::Link;
     use super::*;
-    use crate::job::region::ConnectionState;
+    use ferroshmem_core::connection::life::Life;
+    use ferroshmem_core::connection::link::Link;
+    use ferroshmem_core::job::region::ConnectionState;
 
     const WATCH: Watch = Watch {
         routine: "test",

@@ -31,10 +31,10 @@ use super::lobby::{Lobby, MOST_SILENT};
 use super::port_error::PortError;
 use super::port_name::{PortName, host};
 use super::remote_port::{HELLO_BYTES, RemoteCaller};
-use crate::constants::MAX_PORT_NAME;
-use crate::job::control::Control;
-use crate::job::message::{Message, receive, send};
-use crate::job::region::VERSION;
+use ferroshmem_core::constants::MAX_PORT_NAME;
+use ferroshmem_core::job::control::Control;
+use ferroshmem_core::job::message::{Message, receive, send};
+use ferroshmem_core::job::region::VERSION;
 
 pub(super) const HELLO: u32 = 0x7368_6d31;
 /// Added to the number of members if the jobs are to end independently.
@@ -462,8 +462,8 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::connection::port_name::PREFIX;
-    use crate::job::message::pair;
+    use crate::port_name::PREFIX;
+    use ferroshmem_core::job::message::pair;
     use ferroshmem_platform::mapping::memory_file;
 
     fn stranger(port: &Port) -> OwnedFd {

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use ferroshmem_bootstrap::secret::same;
 
-use super::invitation::Invitation;
 use super::lobby::take_over;
 use super::port::{DONE, HELLO, INDEPENDENT, READY, REFUSED, WELCOME};
 use super::port_error::PortError;
-use crate::job::region::VERSION;
-use crate::sources::digests;
+use ferroshmem_core::connection::invitation::Invitation;
+use ferroshmem_core::job::region::VERSION;
+use ferroshmem_core::sources::digests;
 
 /// Digits of a secret.
 pub(super) const SECRET: usize = 32;
