@@ -55,6 +55,52 @@ fn folders_do_not_import_each_other_in_circles() {
     );
 }
 
+/// Each crate of the drawing in docs/architecture.md uses crates below it alone, and all crates are drawn.
+#[test]
+fn the_floors_are_as_drawn() {
+    const DRAWN_APART: [&str; 1] = ["macros"];
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("a text");
+    let text = read("docs/architecture.md");
+    let drawing = text.split("## Floors").nth(1).expect("a part on floors");
+    let drawing = drawing.split("```").nth(1).expect("a drawing");
+    // Names come first in a line; two blanks or one are between them, and what they are follows from column 34 on.
+    let floors: Vec<Vec<&str>> = drawing
+        .lines()
+        .skip(1)
+        .map(|line| line.get(..34).unwrap_or(line).split_whitespace().collect())
+        .collect();
+    let floor = |name: &str| floors.iter().position(|floor| floor.contains(&name));
+    let crates = fs::read_dir(root().join("crates")).expect("the workspace's crates");
+    let mut manifests: Vec<(String, String)> = crates
+        .map(|entry| {
+            let name = entry.expect("an entry").file_name().display().to_string();
+            let path = format!("crates/{name}/Cargo.toml");
+            (name, path)
+        })
+        .filter(|(name, _)| !DRAWN_APART.contains(&name.as_str()))
+        .collect();
+    manifests.push(("sys".to_owned(), "shmem-sys/Cargo.toml".to_owned()));
+    manifests.push(("ferroshmem".to_owned(), "Cargo.toml".to_owned()));
+    let mut findings = Vec::new();
+    for (name, manifest) in &manifests {
+        let Some(own) = floor(name) else {
+            findings.push(format!("{name} is not drawn"));
+            continue;
+        };
+        let text = read(manifest);
+        let product = text.split("\n[dependencies]\n").nth(1).unwrap_or_default();
+        let product = product.split("\n[").next().unwrap_or_default();
+        for line in product.lines() {
+            let used = line.strip_prefix("ferroshmem-").unwrap_or_default();
+            let used = used.split(['.', ' ']).next().unwrap_or_default();
+            if floor(used).is_some_and(|below| below <= own) {
+                findings.push(format!("{name} uses {used}, which is not below it"));
+            }
+        }
+    }
+    report(&findings, "draw it in docs/architecture.md where it stands");
+}
+
 #[test]
 fn import_cycles_are_short() {
     let mut findings = Vec::new();
