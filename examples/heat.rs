@@ -22,8 +22,8 @@ const DEFAULT_CELLS: usize = 400;
 /// Part of the difference between neighbours that flows in one step.
 const FLOW: f64 = 0.25;
 
-/// The cells of the neighbours next to mine. Those of even and of odd steps have places of their own: a neighbour that sends
-/// its cell of a step has had mine of the step before, so it is at most one step ahead.
+/// The cells of the neighbours next to mine. Those of even and of odd steps have places of their own: a neighbour that
+/// sends its cell of a step has had mine of the step before, so it is at most one step ahead.
 struct Halo<'w> {
     cells: Window<'w, f64>,
     arrived: Signals<'w>,
@@ -31,10 +31,7 @@ struct Halo<'w> {
 
 impl<'w> Halo<'w> {
     fn new(world: &'w World) -> ferroshmem::Result<Self> {
-        Ok(Self {
-            cells: world.alloc(4)?.open(),
-            arrived: world.signals(2)?,
-        })
+        Ok(Self { cells: world.alloc(4)?.open(), arrived: world.signals(2)? })
     }
 
     /// Sends my first and last cell to the PEs before and after me, and returns theirs; zero at the ends of the rod.
@@ -48,14 +45,7 @@ impl<'w> Halo<'w> {
             // I am on the other side of it.
             let (theirs, update) = (1 - side, SignalUpdate::Set(round));
             let cell = &mine[side..=side];
-            self.cells.put_signal(
-                neighbours[side],
-                place(theirs),
-                cell,
-                &self.arrived,
-                theirs,
-                update,
-            )?;
+            self.cells.put_signal(neighbours[side], place(theirs), cell, &self.arrived, theirs, update)?;
         }
         let mut halo = [0.0; 2];
         for side in (0..2).filter(|side| is_there[*side]) {
@@ -88,11 +78,7 @@ fn main(world: &World) -> Result<(), Box<dyn Error>> {
     let steps = args.next().map_or(Ok(DEFAULT_STEPS), |arg| arg.parse())?;
     let cells = args.next().map_or(Ok(DEFAULT_CELLS), |arg| arg.parse())?;
     if cells < world.n_pes() || !cells.is_multiple_of(world.n_pes()) {
-        return Err(format!(
-            "{cells} cells cannot be divided among {} PEs",
-            world.n_pes()
-        )
-        .into());
+        return Err(format!("{cells} cells cannot be divided among {} PEs", world.n_pes()).into());
     }
 
     let mut rod = world.distributed::<f64>(cells)?;

@@ -46,10 +46,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut right = sent.iter().sum::<u64>() == samples * n as u64;
     for (held, bin) in mine.iter().zip((me..BINS).step_by(n)) {
         if *held != sent[bin] {
-            eprintln!(
-                "histogram: PE {me}: bin {bin} holds {held}, expected {}",
-                sent[bin]
-            );
+            eprintln!("histogram: PE {me}: bin {bin} holds {held}, expected {}", sent[bin]);
             right = false;
         }
     }
@@ -57,10 +54,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         return Ok(ExitCode::FAILURE);
     }
     if me == 0 {
-        println!(
-            "histogram: {} samples in {BINS} bins on {n} PEs",
-            samples * n as u64
-        );
+        println!("histogram: {} samples in {BINS} bins on {n} PEs", samples * n as u64);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -63,11 +63,7 @@ struct Split {
 }
 
 /// Step 1.
-fn split(
-    world: &World,
-    counts: &mut Symmetric<'_, u64>,
-    keys: &[u32],
-) -> ferroshmem::Result<Split> {
+fn split(world: &World, counts: &mut Symmetric<'_, u64>, keys: &[u32]) -> ferroshmem::Result<Split> {
     counts.fill(0);
     for &key in keys {
         counts[upper_bits(key)] += 1;
@@ -90,11 +86,7 @@ fn split(
         to_send[pe] += mine as usize;
     }
     let most = load.into_iter().max().unwrap_or(0);
-    Ok(Split {
-        owner,
-        to_send,
-        most,
-    })
+    Ok(Split { owner, to_send, most })
 }
 
 /// The offsets of parts of these lengths.
@@ -161,12 +153,7 @@ fn radix_sort<'a>(mut keys: &'a mut [u32], mut scratch: &'a mut [u32]) -> &'a [u
 }
 
 /// The first error in the sorted keys of all PEs, if there is one; the same on all PEs.
-fn fault(
-    world: &World,
-    generated: u64,
-    total: usize,
-    sorted: &[u32],
-) -> ferroshmem::Result<Option<String>> {
+fn fault(world: &World, generated: u64, total: usize, sorted: &[u32]) -> ferroshmem::Result<Option<String>> {
     let ends = match sorted {
         [] => [1, 0],
         [first, .., last] => [*first, *last],
@@ -176,24 +163,15 @@ fn fault(
     parts.retain(|[first, last]| first <= last);
     let overlaps = !parts.is_sorted_by(|below, above| below[1] <= above[0]);
 
-    let mut sums = [
-        sorted.len() as u64,
-        generated,
-        checksum(sorted),
-        u64::from(!sorted.is_sorted()),
-    ];
+    let mut sums = [sorted.len() as u64, generated, checksum(sorted), u64::from(!sorted.is_sorted())];
     world.reduce_slice(&mut sums, Sum);
     let [keys, before, after, unsorted] = sums;
     Ok(if keys != total as u64 {
         Some(format!("{keys} keys after sorting, {total} before"))
     } else if before != after {
-        Some(format!(
-            "checksum {after:016x} after sorting, {before:016x} before"
-        ))
+        Some(format!("checksum {after:016x} after sorting, {before:016x} before"))
     } else if unsorted > 0 || overlaps {
-        Some(format!(
-            "{unsorted} PEs are not sorted, others overlap: {overlaps}"
-        ))
+        Some(format!("{unsorted} PEs are not sorted, others overlap: {overlaps}"))
     } else {
         None
     })
@@ -201,18 +179,14 @@ fn fault(
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
-    let log2_keys = args
-        .next()
-        .map_or(Ok(DEFAULT_LOG2_KEYS), |arg| arg.parse())?;
+    let log2_keys = args.next().map_or(Ok(DEFAULT_LOG2_KEYS), |arg| arg.parse())?;
     let rounds = args.next().map_or(Ok(DEFAULT_ROUNDS), |arg| arg.parse())?;
     let world = World::init()?;
     let (me, n) = (world.my_pe().number(), world.n_pes());
 
     let total = 1usize << log2_keys;
     let first = |pe: usize| (total / n) * pe + (total % n).min(pe);
-    let keys: Vec<u32> = (first(me)..first(me + 1))
-        .map(|i| (splitmix64(i as u64) >> 32) as u32)
-        .collect();
+    let keys: Vec<u32> = (first(me)..first(me + 1)).map(|i| (splitmix64(i as u64) >> 32) as u32).collect();
     let generated = checksum(&keys);
 
     let mut counts = world.alloc(COUNTS)?;
@@ -248,9 +222,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     if me == 0 {
         let rate = 1e-6 * total as f64 / best;
-        println!(
-            "intsort: 2^{log2_keys} keys on {n} PEs sorted and verified: {best:.3} s, {rate:.1} Mkeys/s"
-        );
+        println!("intsort: 2^{log2_keys} keys on {n} PEs sorted and verified: {best:.3} s, {rate:.1} Mkeys/s");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -100,9 +100,7 @@ fn times_vector(world: &World, b: Rows<'_>, x: &[f64]) -> ferroshmem::Result<Vec
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let size = std::env::args()
-        .nth(1)
-        .map_or(Ok(DEFAULT_SIZE), |arg| arg.parse())?;
+    let size = std::env::args().nth(1).map_or(Ok(DEFAULT_SIZE), |arg| arg.parse())?;
     let world = World::init()?;
     let (me, n) = (world.my_pe(), world.n_pes());
     if size == 0 {
@@ -110,10 +108,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
 
     let mine = rows_of(me, n, size);
-    let elements = |seed| {
-        mine.clone()
-            .flat_map(move |row| (0..size).map(move |column| element(seed, row, column)))
-    };
+    let elements = |seed| mine.clone().flat_map(move |row| (0..size).map(move |column| element(seed, row, column)));
     let a: Vec<f64> = elements(1).collect();
     let a = Rows { elements: &a, size };
     let mut b = world.alloc(size.div_ceil(n) * size)?;
@@ -128,17 +123,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let seconds = begin.elapsed().as_secs_f64();
 
     let x: Vec<f64> = (0..size).map(|column| element(3, 0, column)).collect();
-    let b = Rows {
-        elements: &b.on(me)[..mine.len() * size],
-        size,
-    };
+    let b = Rows { elements: &b.on(me)[..mine.len() * size], size };
     let expected = times_vector(&world, b, &x)?;
     let c = Rows { elements: &c, size };
-    let wrong = c
-        .times(&x)
-        .zip(a.times(&expected))
-        .filter(|(is, should)| is != should)
-        .count();
+    let wrong = c.times(&x).zip(a.times(&expected)).filter(|(is, should)| is != should).count();
     let wrong = world.reduce_value(wrong, Sum);
     if me.number() == 0 {
         let rate = 2e-9 * (size as f64).powi(3) / seconds;

@@ -40,8 +40,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         arrived.wait_until(0, Compare::Ge(rounds))?;
         inbox.get(me, 0, &mut message)?;
         let (hops, words) = (message[0], &message[1..]);
-        if hops != rounds * n as u64 || words.iter().any(|&word| word != rounds * (rounds + 1) / 2)
-        {
+        if hops != rounds * n as u64 || words.iter().any(|&word| word != rounds * (rounds + 1) / 2) {
             eprintln!("ring: the message is damaged after {hops} hops: {words:?}");
             return Ok(ExitCode::FAILURE);
         }

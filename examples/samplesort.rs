@@ -1,5 +1,5 @@
-//! Sorts a distributed array: each PE sorts its block, all agree on the bounds of the blocks to come, and each number goes to the PE
-//! that will have it.
+//! Sorts a distributed array: each PE sorts its block, all agree on the bounds of the blocks to come, and each number
+//! goes to the PE that will have it.
 //!
 //!     cargo build --example samplesort && oshrun -n 4 target/debug/examples/samplesort [NUMBERS]
 
@@ -24,29 +24,21 @@ fn mix(place: u64) -> u64 {
 fn parts<'a>(sorted: &'a [u64], bounds: &'a [u64]) -> impl Iterator<Item = &'a [u64]> {
     let start = |pe: usize| match pe {
         0 => 0,
-        _ => bounds.get(pe - 1).map_or(sorted.len(), |bound| {
-            sorted.partition_point(|number| number < bound)
-        }),
+        _ => bounds.get(pe - 1).map_or(sorted.len(), |bound| sorted.partition_point(|number| number < bound)),
     };
     (0..=bounds.len()).map(move |pe| &sorted[start(pe)..start(pe + 1)])
 }
 
 #[ferroshmem::main]
 fn main(world: &World) -> Result<(), Box<dyn Error>> {
-    let numbers = std::env::args()
-        .nth(1)
-        .map_or(Ok(DEFAULT_NUMBERS), |arg| arg.parse())?;
+    let numbers = std::env::args().nth(1).map_or(Ok(DEFAULT_NUMBERS), |arg| arg.parse())?;
     let (me, n) = (world.my_pe().number(), world.n_pes());
 
     let mut array = world.distributed::<u64>(numbers)?;
     for (i, number) in array.iter_mut_with_index() {
         *number = mix(i as u64);
     }
-    let checksum = |numbers: &[u64]| {
-        numbers
-            .iter()
-            .fold(0, |sum: u64, one| sum.wrapping_add(mix(*one)))
-    };
+    let checksum = |numbers: &[u64]| numbers.iter().fold(0, |sum: u64, one| sum.wrapping_add(mix(*one)));
     let before = world.reduce_value(checksum(&array), Sum);
 
     // Bounds that divide the samples evenly, and so the numbers nearly so.

@@ -80,11 +80,7 @@ const BELOW: usize = 1;
 
 impl<'w> Halo<'w> {
     fn new(world: &'w World, size: usize) -> Result<Self, ferroshmem::Error> {
-        Ok(Self {
-            rows: world.alloc(2 * 2 * size)?.open(),
-            arrived: world.signals(2)?,
-            size,
-        })
+        Ok(Self { rows: world.alloc(2 * 2 * size)?.open(), arrived: world.signals(2)?, size })
     }
 
     fn place(&self, side: usize, iteration: usize) -> usize {
@@ -93,34 +89,20 @@ impl<'w> Halo<'w> {
 
     /// Puts a row to the neighbour on a side.
     fn send(&self, pe: Pe, side: usize, row: &[f64], iteration: usize) -> ferroshmem::Result<()> {
-        let (at, signal) = (
-            self.place(side, iteration),
-            SignalUpdate::Set(iteration as u64 + 1),
-        );
-        Ok(self
-            .rows
-            .put_signal(pe, at, row, &self.arrived, side, signal)?)
+        let (at, signal) = (self.place(side, iteration), SignalUpdate::Set(iteration as u64 + 1));
+        Ok(self.rows.put_signal(pe, at, row, &self.arrived, side, signal)?)
     }
 
     /// Waits for the row from a side.
-    fn receive(
-        &self,
-        me: Pe,
-        side: usize,
-        row: &mut [f64],
-        iteration: usize,
-    ) -> ferroshmem::Result<()> {
-        self.arrived
-            .wait_until(side, Compare::Ge(iteration as u64 + 1))?;
+    fn receive(&self, me: Pe, side: usize, row: &mut [f64], iteration: usize) -> ferroshmem::Result<()> {
+        self.arrived.wait_until(side, Compare::Ge(iteration as u64 + 1))?;
         Ok(self.rows.get(me, self.place(side, iteration), row)?)
     }
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
-    let iterations = args
-        .next()
-        .map_or(Ok(DEFAULT_ITERATIONS), |arg| arg.parse())?;
+    let iterations = args.next().map_or(Ok(DEFAULT_ITERATIONS), |arg| arg.parse())?;
     let size = args.next().map_or(Ok(DEFAULT_SIZE), |arg| arg.parse())?;
     let world = World::init()?;
     let (me, n) = (world.my_pe(), world.n_pes());
@@ -132,9 +114,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
     // The rows of this PE, and one on each side: a neighbour's, or the border.
     let start = Wave::after(0, size);
-    let mut now: Vec<f64> = (mine.start - 1..mine.end + 1)
-        .flat_map(|row| start.row(row))
-        .collect();
+    let mut now: Vec<f64> = (mine.start - 1..mine.end + 1).flat_map(|row| start.row(row)).collect();
     let mut next = now.clone();
     let last = mine.len() * size; // start of this PE's last row
     let halo = Halo::new(&world, size)?;

@@ -70,11 +70,7 @@ impl Clock<'_> {
 }
 
 /// One round, whose kernels read the memory of `source`.
-fn round<'w>(
-    arrays: Arrays<'w>,
-    source: Pe,
-    clock: &mut Clock<'_>,
-) -> ferroshmem::Result<Arrays<'w>> {
+fn round<'w>(arrays: Arrays<'w>, source: Pe, clock: &mut Clock<'_>) -> ferroshmem::Result<Arrays<'w>> {
     let Arrays { a, mut b, mut c } = arrays;
 
     let a = a.share();
@@ -89,11 +85,7 @@ fn round<'w>(
     let (mut a, c) = (a.reclaim(), c.share());
     clock.time(3, || triad(&mut a, b.on(source), c.on(source)))?;
 
-    Ok(Arrays {
-        a,
-        b: b.reclaim(),
-        c: c.reclaim(),
-    })
+    Ok(Arrays { a, b: b.reclaim(), c: c.reclaim() })
 }
 
 /// The values of the elements after some rounds, which are the same on all PEs.
@@ -110,50 +102,31 @@ fn expected(rounds: usize) -> [f64; 3] {
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
-    let elements = args
-        .next()
-        .map_or(Ok(DEFAULT_ELEMENTS), |arg| arg.parse())?;
+    let elements = args.next().map_or(Ok(DEFAULT_ELEMENTS), |arg| arg.parse())?;
     let rounds = args.next().map_or(Ok(DEFAULT_ROUNDS), |arg| arg.parse())?;
     let world = World::init()?;
     let me = world.my_pe();
 
     for (whose, source) in [("own", me), ("next PE's", me.next())] {
-        let mut arrays = Arrays {
-            a: world.alloc(elements)?,
-            b: world.alloc(elements)?,
-            c: world.alloc(elements)?,
-        };
+        let mut arrays = Arrays { a: world.alloc(elements)?, b: world.alloc(elements)?, c: world.alloc(elements)? };
         arrays.a.fill(1.0);
         arrays.b.fill(2.0);
-        let mut clock = Clock {
-            world: &world,
-            best: [f64::INFINITY; KERNELS.len()],
-        };
+        let mut clock = Clock { world: &world, best: [f64::INFINITY; KERNELS.len()] };
         for _ in 0..rounds {
             arrays = round(arrays, source, &mut clock)?;
         }
 
         let [a, b, c] = expected(rounds);
-        for (name, array, value) in [
-            ("a", &arrays.a, a),
-            ("b", &arrays.b, b),
-            ("c", &arrays.c, c),
-        ] {
+        for (name, array, value) in [("a", &arrays.a, a), ("b", &arrays.b, b), ("c", &arrays.c, c)] {
             if let Some(wrong) = array.iter().position(|element| *element != value) {
-                eprintln!(
-                    "stream: {me}: {name}[{wrong}] is {}, expected {value}",
-                    array[wrong]
-                );
+                eprintln!("stream: {me}: {name}[{wrong}] is {}, expected {value}", array[wrong]);
                 world.global_exit(1);
             }
         }
         if me.number() == 0 {
             for ((name, arrays), seconds) in KERNELS.iter().zip(ARRAYS).zip(clock.best) {
                 let bytes = (world.n_pes() * arrays * elements * size_of::<f64>()) as f64;
-                println!(
-                    "stream: {name:5} of {whose} arrays: {:8.0} MB/s",
-                    1e-6 * bytes / seconds
-                );
+                println!("stream: {name:5} of {whose} arrays: {:8.0} MB/s", 1e-6 * bytes / seconds);
             }
         }
     }

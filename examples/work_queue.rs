@@ -17,9 +17,7 @@ use ferroshmem::{Locked, Sum, World};
 const DEFAULT_QUEENS: usize = 12;
 
 /// Ways to place N queens, for N from 0 on (sequence A000170 of the OEIS).
-const KNOWN: [u64; 16] = [
-    1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2_680, 14_200, 73_712, 365_596, 2_279_184,
-];
+const KNOWN: [u64; 16] = [1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2_680, 14_200, 73_712, 365_596, 2_279_184];
 
 /// Rows that are filled by separate tasks.
 const SPLIT_ROWS: u32 = 3;
@@ -40,13 +38,12 @@ impl Board {
     fn extended(self, n: usize) -> impl Iterator<Item = Self> {
         let free = !(self.columns | self.left | self.right) & ((1 << n) - 1);
         let bits = (0..n).map(|column| 1 << column);
-        bits.filter(move |bit| free & bit != 0)
-            .map(move |bit| Self {
-                rows: self.rows + 1,
-                columns: self.columns | bit,
-                left: (self.left | bit) << 1,
-                right: (self.right | bit) >> 1,
-            })
+        bits.filter(move |bit| free & bit != 0).map(move |bit| Self {
+            rows: self.rows + 1,
+            columns: self.columns | bit,
+            left: (self.left | bit) << 1,
+            right: (self.right | bit) >> 1,
+        })
     }
 
     /// The number of ways to place the other queens.
@@ -123,9 +120,7 @@ fn work(bag: &Locked<'_, Bag>, n: usize) -> u64 {
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let n = std::env::args()
-        .nth(1)
-        .map_or(Ok(DEFAULT_QUEENS), |arg| arg.parse())?;
+    let n = std::env::args().nth(1).map_or(Ok(DEFAULT_QUEENS), |arg| arg.parse())?;
     let Some(&known) = KNOWN.get(n) else {
         return Err(format!("give at most {} queens", KNOWN.len() - 1).into());
     };

@@ -20,7 +20,8 @@ fn main() {
         let why = why.to_string();
         let why = why.lines().next().unwrap_or_default();
         println!(
-            "cargo::error=parts of this crate are in C, and they cannot be compiled ({why}): install gcc or clang, or name a compiler in CC; the crate ferroshmem alone needs none"
+            "cargo::error=parts of this crate are in C, and they cannot be compiled ({why}): install gcc or clang, or \
+                name a compiler in CC; the crate ferroshmem alone needs none"
         );
         return;
     }

@@ -47,8 +47,8 @@ pub struct Context<'t> {
     borrowed: PhantomData<&'t ()>,
 }
 
-/// Options of a [`Context`]. The standard's `SHMEM_CTX_PRIVATE` and `SHMEM_CTX_SERIALIZED`, which promise that threads do not
-/// use it at once, gain nothing in this library.
+/// Options of a [`Context`]. The standard's `SHMEM_CTX_PRIVATE` and `SHMEM_CTX_SERIALIZED`, which promise that threads
+/// do not use it at once, gain nothing in this library.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct ContextOptions {
     no_store: bool,
@@ -86,26 +86,17 @@ impl Context<'_> {
         let mut handle = 0;
         let options = if options.no_store { CTX_NOSTORE } else { 0 };
         // SAFETY: the result is a variable.
-        let failed =
-            unsafe { team::create_ctx("Team::context", team.handle, options, &raw mut handle) };
+        let failed = unsafe { team::create_ctx("Team::context", team.handle, options, &raw mut handle) };
         if failed != 0 {
             return Err(TeamError::NoContext);
         }
-        Ok(Self {
-            handle,
-            team,
-            borrowed: PhantomData,
-        })
+        Ok(Self { handle, team, borrowed: PhantomData })
     }
 
     /// The way to a member of the team.
     pub(crate) fn route(&self, to: impl AsMember) -> Result<Route, TeamError> {
         let (pe, number) = to.both_in(self.team)?;
-        Ok(Route {
-            pe,
-            context: self.handle,
-            number,
-        })
+        Ok(Route { pe, context: self.handle, number })
     }
 
     /// As [`Window::put`].
@@ -144,13 +135,7 @@ impl Context<'_> {
     /// # Errors
     /// As for [`put`](Self::put).
     #[track_caller]
-    pub fn p<T: Plain>(
-        &self,
-        window: &Window<'_, T>,
-        to: impl AsMember,
-        index: usize,
-        value: T,
-    ) -> Result<(), Error> {
+    pub fn p<T: Plain>(&self, window: &Window<'_, T>, to: impl AsMember, index: usize, value: T) -> Result<(), Error> {
         let source = slice::from_ref(&value);
         Ok(window.put_on("Context::p", self.route(to)?, index, source)?)
     }
@@ -160,12 +145,7 @@ impl Context<'_> {
     /// # Errors
     /// As for [`put`](Self::put).
     #[track_caller]
-    pub fn g<T: Plain>(
-        &self,
-        window: &Window<'_, T>,
-        from: impl AsMember,
-        index: usize,
-    ) -> Result<T, Error> {
+    pub fn g<T: Plain>(&self, window: &Window<'_, T>, from: impl AsMember, index: usize) -> Result<T, Error> {
         let mut value = T::zeroed();
         let dest = slice::from_mut(&mut value);
         window.get_on("Context::g", self.route(from)?, index, dest)?;
@@ -187,12 +167,7 @@ impl Context<'_> {
         source_stride: usize,
         block: usize,
     ) -> Result<(), Error> {
-        let places = Places {
-            start,
-            stride,
-            local_stride: source_stride,
-            block,
-        };
+        let places = Places { start, stride, local_stride: source_stride, block };
         Ok(window.put_places("Context::put_blocks", self.route(to)?, places, source)?)
     }
 
@@ -210,12 +185,7 @@ impl Context<'_> {
         dest_stride: usize,
         block: usize,
     ) -> Result<(), Error> {
-        let places = Places {
-            start,
-            stride,
-            local_stride: dest_stride,
-            block,
-        };
+        let places = Places { start, stride, local_stride: dest_stride, block };
         Ok(window.get_places("Context::get_blocks", self.route(from)?, places, dest)?)
     }
 
@@ -255,8 +225,8 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Runs `body`, which may begin puts, gets and fetches on this context, and completes them. Their buffers are in use
-    /// until then.
+    /// Runs `body`, which may begin puts, gets and fetches on this context, and completes them. Their buffers are in
+    /// use until then.
     ///
     /// ```
     /// # use ferroshmem::World;
@@ -287,23 +257,17 @@ impl Context<'_> {
     ///     data[0] = 2.0;
     /// });
     /// ```
-    pub fn nonblocking<'env, R>(
-        &'env self,
-        body: impl for<'scope> FnOnce(&'scope Transfers<'scope, 'env>) -> R,
-    ) -> R {
+    pub fn nonblocking<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Transfers<'scope, 'env>) -> R) -> R {
         let _completion = Completion::of(self.handle);
         body(&Transfers::new(self))
     }
 
-    /// Until what it returns is dropped, short puts to other nodes go together, which takes less time where there are many and
-    /// more until each arrives. (Standard: `shmem_ctx_session_start` with `SHMEM_CTX_SESSION_BATCH`)
+    /// Until what it returns is dropped, short puts to other nodes go together, which takes less time where there are
+    /// many and more until each arrives. (Standard: `shmem_ctx_session_start` with `SHMEM_CTX_SESSION_BATCH`)
     pub fn session(&self) -> Session<'_> {
         let name = "Context::session";
         context::session_start(name, self.handle, CTX_SESSION_BATCH, std::ptr::null(), 0);
-        Session {
-            handle: self.handle,
-            context: PhantomData,
-        }
+        Session { handle: self.handle, context: PhantomData }
     }
 
     /// Orders this context's puts to each PE before its later ones.
@@ -387,8 +351,6 @@ impl Drop for Context<'_> {
 
 impl fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context")
-            .field("team", &self.team)
-            .finish_non_exhaustive()
+        f.debug_struct("Context").field("team", &self.team).finish_non_exhaustive()
     }
 }

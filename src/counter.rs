@@ -42,8 +42,8 @@ pub struct Counted {
 }
 
 impl Counter {
-    /// What this PE has counted of its calls. Calls are counted if `SHMEM_COUNTERS=1`, as `oshrun --status` sets it; otherwise
-    /// all is zero, and nothing is slower.
+    /// What this PE has counted of its calls. Calls are counted if `SHMEM_COUNTERS=1`, as `oshrun --status` sets it;
+    /// otherwise all is zero, and nothing is slower.
     ///
     /// ```
     /// use ferroshmem::Counter;
@@ -53,11 +53,7 @@ impl Counter {
     /// ```
     pub fn read(self) -> Counted {
         let (operations, bytes, time) = counter::totals(self as usize);
-        Counted {
-            operations,
-            bytes,
-            time,
-        }
+        Counted { operations, bytes, time }
     }
 
     /// Begins to count all kinds again at zero, on this PE.

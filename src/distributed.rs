@@ -11,8 +11,8 @@ use crate::memory::{Atomics, Shared, Symmetric, Window, within};
 use crate::pe::Pe;
 use crate::plain::Plain;
 
-/// Which PE has which elements of a [`Distributed`] array: each has one block of consecutive elements, PE 0 the first. All blocks
-/// are equally long but the last ones, which may be shorter or empty.
+/// Which PE has which elements of a [`Distributed`] array: each has one block of consecutive elements, PE 0 the first.
+/// All blocks are equally long but the last ones, which may be shorter or empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
     len: usize,
@@ -22,10 +22,7 @@ pub struct Blocks {
 
 impl Blocks {
     fn of(len: usize, n_pes: usize) -> Self {
-        Self {
-            len,
-            block: len.div_ceil(n_pes).max(1),
-        }
+        Self { len, block: len.div_ceil(n_pes).max(1) }
     }
 
     /// Elements of all PEs together.
@@ -56,12 +53,9 @@ impl Blocks {
         start..start.saturating_add(self.block).min(self.len)
     }
 
-    /// The elements of a range, block by block: the PE, the first element in its block, and the elements by their places in the
-    /// range.
-    fn pieces(
-        &self,
-        range: Range<usize>,
-    ) -> impl Iterator<Item = (Pe, usize, Range<usize>)> + use<> {
+    /// The elements of a range, block by block: the PE, the first element in its block, and the elements by their
+    /// places in the range.
+    fn pieces(&self, range: Range<usize>) -> impl Iterator<Item = (Pe, usize, Range<usize>)> + use<> {
         let (first, block, mut at) = (range.start, self.block, range.start);
         std::iter::from_fn(move || {
             let (start, pe) = (at, at / block);
@@ -131,10 +125,7 @@ impl World {
     /// # Errors
     /// If the symmetric heap has no room. The same on all PEs.
     #[track_caller]
-    pub fn distributed<T: Plain>(
-        &self,
-        len: usize,
-    ) -> Result<Distributed<Symmetric<'_, T>>, AllocError> {
+    pub fn distributed<T: Plain>(&self, len: usize) -> Result<Distributed<Symmetric<'_, T>>, AllocError> {
         let blocks = Blocks::of(len, self.n_pes());
         let array = self.alloc(if len == 0 { 0 } else { blocks.block })?;
         Ok(Distributed { array, blocks })
@@ -162,35 +153,25 @@ impl<'w, T: Plain> Distributed<Symmetric<'w, T>> {
     /// The elements of this PE, with their global indices.
     pub fn iter_with_index(&self) -> impl ExactSizeIterator<Item = (usize, &T)> {
         let first = self.my_range().start;
-        self.iter()
-            .enumerate()
-            .map(move |(i, value)| (first + i, value))
+        self.iter().enumerate().map(move |(i, value)| (first + i, value))
     }
 
     /// As [`iter_with_index`](Self::iter_with_index), to be written.
     pub fn iter_mut_with_index(&mut self) -> impl ExactSizeIterator<Item = (usize, &mut T)> {
         let first = self.my_range().start;
-        self.iter_mut()
-            .enumerate()
-            .map(move |(i, value)| (first + i, value))
+        self.iter_mut().enumerate().map(move |(i, value)| (first + i, value))
     }
 
     /// As [`Symmetric::share`]. Collective over the world, and a barrier.
     #[track_caller]
     pub fn share(self) -> Distributed<Shared<'w, T>> {
-        Distributed {
-            array: self.array.share(),
-            blocks: self.blocks,
-        }
+        Distributed { array: self.array.share(), blocks: self.blocks }
     }
 
     /// As [`Symmetric::open`]. Collective over the world, and a barrier.
     #[track_caller]
     pub fn open(self) -> Distributed<Window<'w, T>> {
-        Distributed {
-            array: self.array.open(),
-            blocks: self.blocks,
-        }
+        Distributed { array: self.array.open(), blocks: self.blocks }
     }
 
     /// As [`Symmetric::into_atomics`]. Collective over the world, and a barrier.
@@ -199,10 +180,7 @@ impl<'w, T: Plain> Distributed<Symmetric<'w, T>> {
     where
         T: Amo,
     {
-        Distributed {
-            array: self.array.into_atomics(),
-            blocks: self.blocks,
-        }
+        Distributed { array: self.array.into_atomics(), blocks: self.blocks }
     }
 }
 
@@ -247,10 +225,7 @@ impl<'w, T: Plain> Distributed<Shared<'w, T>> {
     ///
     /// # Errors
     /// If the array does not have them.
-    pub fn slices(
-        &self,
-        range: impl RangeBounds<usize>,
-    ) -> Result<impl Iterator<Item = &[T]>, OutOfBounds> {
+    pub fn slices(&self, range: impl RangeBounds<usize>) -> Result<impl Iterator<Item = &[T]>, OutOfBounds> {
         let range = within(self.blocks.len, range)?;
         let pieces = self.blocks.pieces(range);
         Ok(pieces.map(|(pe, start, piece)| &self.array.on(pe)[start..][..piece.len()]))
@@ -259,10 +234,7 @@ impl<'w, T: Plain> Distributed<Shared<'w, T>> {
     /// As [`Shared::reclaim`]. Collective over the world, and a barrier.
     #[track_caller]
     pub fn reclaim(self) -> Distributed<Symmetric<'w, T>> {
-        Distributed {
-            array: self.array.reclaim(),
-            blocks: self.blocks,
-        }
+        Distributed { array: self.array.reclaim(), blocks: self.blocks }
     }
 }
 
@@ -358,10 +330,7 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
     /// As [`Window::close`]. Collective over the world, and a barrier.
     #[track_caller]
     pub fn close(self) -> Distributed<Symmetric<'w, T>> {
-        Distributed {
-            array: self.array.close(),
-            blocks: self.blocks,
-        }
+        Distributed { array: self.array.close(), blocks: self.blocks }
     }
 }
 
@@ -405,10 +374,7 @@ impl<'w, T: Amo> Distributed<Atomics<'w, T>> {
     /// As [`Atomics::into_inner`]. Collective over the world, and a barrier.
     #[track_caller]
     pub fn into_inner(self) -> Distributed<Symmetric<'w, T>> {
-        Distributed {
-            array: self.array.into_inner(),
-            blocks: self.blocks,
-        }
+        Distributed { array: self.array.into_inner(), blocks: self.blocks }
     }
 }
 
@@ -473,36 +439,26 @@ impl<T: Plain + Send + Sync> Distributed<Symmetric<'_, T>> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn par_iter_with_index(
-        &self,
-    ) -> impl rayon::iter::IndexedParallelIterator<Item = (usize, &T)> {
+    pub fn par_iter_with_index(&self) -> impl rayon::iter::IndexedParallelIterator<Item = (usize, &T)> {
         use rayon::prelude::*;
 
         let (first, mine): (_, &[T]) = (self.my_range().start, self);
-        mine.par_iter()
-            .enumerate()
-            .map(move |(i, value)| (first + i, value))
+        mine.par_iter().enumerate().map(move |(i, value)| (first + i, value))
     }
 
     /// As [`par_iter_with_index`](Self::par_iter_with_index), to be written. (Feature `rayon`)
-    pub fn par_iter_mut_with_index(
-        &mut self,
-    ) -> impl rayon::iter::IndexedParallelIterator<Item = (usize, &mut T)> {
+    pub fn par_iter_mut_with_index(&mut self) -> impl rayon::iter::IndexedParallelIterator<Item = (usize, &mut T)> {
         use rayon::prelude::*;
 
         let first = self.my_range().start;
         let mine: &mut [T] = self;
-        mine.par_iter_mut()
-            .enumerate()
-            .map(move |(i, value)| (first + i, value))
+        mine.par_iter_mut().enumerate().map(move |(i, value)| (first + i, value))
     }
 }
 
 impl<A> fmt::Debug for Distributed<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Distributed")
-            .field("blocks", &self.blocks)
-            .finish_non_exhaustive()
+        f.debug_struct("Distributed").field("blocks", &self.blocks).finish_non_exhaustive()
     }
 }
 

@@ -105,8 +105,8 @@ impl SpawnError {
     }
 }
 
-/// Why no job was met, or a port or its name cannot be had. In a collective call, all members get an error; the first knows
-/// the reason.
+/// Why no job was met, or a port or its name cannot be had. In a collective call, all members get an error; the first
+/// knows the reason.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConnectError {
     reason: String,
@@ -226,7 +226,8 @@ pub enum TeamError {
     },
 }
 
-/// A PE of a group has failed whose job is independent of this one ([`Command::independent`](crate::Command::independent)).
+/// A PE of a group has failed whose job is independent of this one
+/// ([`Command::independent`](crate::Command::independent)).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct GroupFailed;
 
@@ -271,10 +272,7 @@ impl Display for AllocError {
                  free: make it larger, or free arrays"
             ),
             Self::TooLarge { len, size } => {
-                write!(
-                    f,
-                    "{len} elements of {size} bytes are more than can be addressed"
-                )
+                write!(f, "{len} elements of {size} bytes are more than can be addressed")
             }
         }
     }
@@ -309,9 +307,7 @@ impl Display for ExportError {
             Self::Taken => "the name stands for another exported array: give another, or end that export first",
             Self::Full => "the job exports as many arrays as it can: end an export first",
             Self::Empty => "the array has no elements to export",
-            Self::InUse => {
-                "a PE of this job is in a group, whose PEs may use the array: disconnect all groups first"
-            }
+            Self::InUse => "a PE of this job is in a group, whose PEs may use the array: disconnect all groups first",
         })
     }
 }
@@ -320,22 +316,19 @@ impl Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         say_pe(f)?;
         match self {
-            Self::Missing { name } => write!(
-                f,
-                "the group exports no array \"{name}\": export it before the groups meet"
-            ),
+            Self::Missing { name } => {
+                write!(f, "the group exports no array \"{name}\": export it before the groups meet")
+            }
             Self::Length { name, bytes, asked } => write!(
                 f,
                 "the array \"{name}\" has {bytes} bytes, not {asked}: give the length that it was exported with"
             ),
-            Self::Type { name, asked } => write!(
-                f,
-                "the array \"{name}\" is not exported as {asked}: import the type that was exported"
-            ),
-            Self::NotShared { name } => write!(
-                f,
-                "the array \"{name}\" is in memory that this PE does not reach: export one of the heap"
-            ),
+            Self::Type { name, asked } => {
+                write!(f, "the array \"{name}\" is not exported as {asked}: import the type that was exported")
+            }
+            Self::NotShared { name } => {
+                write!(f, "the array \"{name}\" is in memory that this PE does not reach: export one of the heap")
+            }
         }
     }
 }
@@ -347,10 +340,9 @@ impl Display for PeOutOfRange {
         let last = n_pes - 1;
         match last {
             // Started by itself, or by a cargo without a runner: a user may have meant several PEs.
-            0 if init::n_pes() == 1 => write!(
-                f,
-                "PE {number} is out of range: this job is PE 0 alone; oshrun -n N starts it with N PEs"
-            ),
+            0 if init::n_pes() == 1 => {
+                write!(f, "PE {number} is out of range: this job is PE 0 alone; oshrun -n N starts it with N PEs")
+            }
             0 => write!(f, "PE {number} is out of range: there is PE 0 alone"),
             _ => write!(f, "PE {number} is out of range: there are PEs 0 to {last}"),
         }
@@ -361,10 +353,7 @@ impl Display for Truncated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         say_pe(f)?;
         let Self { bytes, room } = self;
-        write!(
-            f,
-            "a message of {bytes} bytes came for a buffer of {room}: probe for its length, or give a longer one"
-        )
+        write!(f, "a message of {bytes} bytes came for a buffer of {room}: probe for its length, or give a longer one")
     }
 }
 
@@ -376,10 +365,7 @@ impl Display for OutOfBounds {
             1 => ("element", "is"),
             _ => ("elements", "are"),
         };
-        write!(
-            f,
-            "{len} {elements} at index {start} {are} not within an array of length {array}"
-        )
+        write!(f, "{len} {elements} at index {start} {are} not within an array of length {array}")
     }
 }
 
@@ -401,29 +387,20 @@ impl Display for TeamError {
                 "the members of a color, in the order of their keys, do not lie a fixed stride apart in their team: \
                  number the PEs so that they do",
             ),
-            Self::NotMember => f.write_str(
-                "the PE is not in this team: Team::member_of says whether one is",
-            ),
-            Self::NoContext => f.write_str(
-                "no context was made: there are too many, so drop some first",
-            ),
-            Self::Stream => f.write_str(
-                "no stream was created: a PE has no memory left for it, so drop some first",
-            ),
-            Self::OtherTeam => f.write_str(
-                "this is a member of another team: translate it by Team::pe_of and Team::member_of",
-            ),
-            Self::OtherGroup => {
-                f.write_str("this is a PE of another group: take PEs by Group::pe of this one")
+            Self::NotMember => f.write_str("the PE is not in this team: Team::member_of says whether one is"),
+            Self::NoContext => f.write_str("no context was made: there are too many, so drop some first"),
+            Self::Stream => f.write_str("no stream was created: a PE has no memory left for it, so drop some first"),
+            Self::OtherTeam => {
+                f.write_str("this is a member of another team: translate it by Team::pe_of and Team::member_of")
             }
-            Self::OtherJob => f.write_str(
-                "this is a team or a member of a group, with PEs of two jobs: give one of this job",
-            ),
+            Self::OtherGroup => f.write_str("this is a PE of another group: take PEs by Group::pe of this one"),
+            Self::OtherJob => {
+                f.write_str("this is a team or a member of a group, with PEs of two jobs: give one of this job")
+            }
             Self::GroupFailed => GroupFailed.say(f),
-            Self::TooShort { needed, array } => write!(
-                f,
-                "an array of {array} elements is too short: the members need {needed}"
-            ),
+            Self::TooShort { needed, array } => {
+                write!(f, "an array of {array} elements is too short: the members need {needed}")
+            }
         }
     }
 }
@@ -494,11 +471,7 @@ mod tests {
 
     #[test]
     fn unwrapped_errors_say_what_is_wrong() {
-        let error = OutOfBounds {
-            start: 3,
-            len: 2,
-            array: 4,
-        };
+        let error = OutOfBounds { start: 3, len: 2, array: 4 };
         let said = "2 elements at index 3 are not within an array of length 4";
         assert_eq!(format!("{error:?}"), said);
         assert_eq!(format!("{:?}", Error::from(error)), said);
@@ -507,10 +480,7 @@ mod tests {
     #[test]
     fn a_program_started_by_itself_learns_how_to_get_more_pes() {
         let said = |number, n_pes| PeOutOfRange { number, n_pes }.to_string();
-        assert_eq!(
-            said(1, 1),
-            "PE 1 is out of range: this job is PE 0 alone; oshrun -n N starts it with N PEs"
-        );
+        assert_eq!(said(1, 1), "PE 1 is out of range: this job is PE 0 alone; oshrun -n N starts it with N PEs");
         assert_eq!(said(4, 4), "PE 4 is out of range: there are PEs 0 to 3");
     }
 }

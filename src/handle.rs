@@ -11,8 +11,8 @@ use crate::init;
 use crate::order;
 use crate::pe::{Pe, Pes};
 
-/// A handle of the [`World`] for threads, made by [`World::handle`]: it is `Copy`, `Send` and `Sync`, has the world's PEs,
-/// and completes and orders the puts and updates of this PE. Collective calls stay with the world and its thread.
+/// A handle of the [`World`] for threads, made by [`World::handle`]: it is `Copy`, `Send` and `Sync`, has the world's
+/// PEs, and completes and orders the puts and updates of this PE. Collective calls stay with the world and its thread.
 ///
 /// ```
 /// # use ferroshmem::World;
@@ -117,9 +117,6 @@ impl<'w> Handle<'w> {
 
 impl fmt::Debug for Handle<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle")
-            .field("my_pe", &self.my_pe().number())
-            .field("n_pes", &self.n_pes())
-            .finish()
+        f.debug_struct("Handle").field("my_pe", &self.my_pe().number()).field("n_pes", &self.n_pes()).finish()
     }
 }

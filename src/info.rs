@@ -8,7 +8,8 @@ use ferroshmem_api::setup;
 /// Room for the longest name (`SHMEM_MAX_NAME_LEN`).
 const MAX_NAME_LEN: usize = 256;
 
-/// The version of the standard that the library implements: major and minor number. (Standard: `shmem_info_get_version`)
+/// The version of the standard that the library implements: major and minor number. (Standard:
+/// `shmem_info_get_version`)
 ///
 /// ```
 /// assert!(ferroshmem::info::standard() >= (1, 6));
@@ -30,7 +31,5 @@ pub fn name() -> String {
     // SAFETY: the result has room for the longest name.
     unsafe { setup::info_get_name("info::name", name.as_mut_ptr()) };
     // SAFETY: the name ends within the array, in a zero.
-    unsafe { CStr::from_ptr(name.as_ptr()) }
-        .to_string_lossy()
-        .into_owned()
+    unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned()
 }

@@ -33,9 +33,7 @@ pub(crate) fn n_pes() -> usize {
 
 /// Where the PEs' heaps are.
 pub(crate) fn windows() -> &'static Windows {
-    WINDOWS
-        .get()
-        .expect("a world exists or existed: all callers hold what one gave them")
+    WINDOWS.get().expect("a world exists or existed: all callers hold what one gave them")
 }
 
 /// Whether some PEs are on other nodes.

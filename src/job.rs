@@ -13,8 +13,7 @@ pub const TIMEOUT: u32 = 120;
 
 /// A command that starts `pes` PEs of this program.
 fn oshrun(pes: usize) -> Command {
-    let found =
-        launch::oshrun().unwrap_or_else(|why| panic!("{pes} PEs are started by oshrun, and {why}"));
+    let found = launch::oshrun().unwrap_or_else(|why| panic!("{pes} PEs are started by oshrun, and {why}"));
     let mut command = Command::new(found);
     command.arg("-n").arg(pes.to_string());
     command
@@ -53,12 +52,7 @@ pub fn world(pes: Option<usize>) -> World {
 ///
 /// # Panics
 /// If the test fails.
-pub fn test<R: Termination>(
-    path: &str,
-    pes: Option<usize>,
-    timeout: u32,
-    body: impl FnOnce() -> R,
-) {
+pub fn test<R: Termination>(path: &str, pes: Option<usize>, timeout: u32, body: impl FnOnce() -> R) {
     if launch::is_launched() {
         let code = body().report();
         assert!(code == ExitCode::SUCCESS, "the test has returned an error");
@@ -72,27 +66,14 @@ pub fn test<R: Termination>(
     let output = oshrun(pes)
         .args(["--label", "--timeout", &timeout.to_string()])
         .arg(program)
-        .args([
-            "--exact",
-            name,
-            "--nocapture",
-            "--include-ignored",
-            "--test-threads=1",
-        ])
+        .args(["--exact", name, "--nocapture", "--include-ignored", "--test-threads=1"])
         .stdin(Stdio::null())
         .output()
         .unwrap_or_else(|error| panic!("oshrun cannot be started: {error}"));
     let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    assert!(
-        output.status.success(),
-        "the job of {pes} PEs has failed, with {}\n{out}{err}",
-        output.status
-    );
+    assert!(output.status.success(), "the job of {pes} PEs has failed, with {}\n{out}{err}", output.status);
     // A harness that did not find the test has run none.
-    assert!(
-        out.contains("1 passed"),
-        "the PEs have not run {name}:\n{out}{err}"
-    );
+    assert!(out.contains("1 passed"), "the PEs have not run {name}:\n{out}{err}");
     print!("{out}");
     eprint!("{err}");
 }

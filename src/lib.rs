@@ -53,8 +53,8 @@
 //!
 //! # Jobs that grow
 //!
-//! [`World::spawn`](Team::spawn) starts more PEs while a job runs. They are a job of their own, whose memory is reached by
-//! arrays that one job exports by a name ([`World::export`]) and the other one imports ([`Group::import`]), as the
+//! [`World::spawn`](Team::spawn) starts more PEs while a job runs. They are a job of their own, whose memory is reached
+//! by arrays that one job exports by a name ([`World::export`]) and the other one imports ([`Group::import`]), as the
 //! type that it was exported as.
 //!
 //! # Collective calls
@@ -112,17 +112,15 @@ pub use context::{Context, ContextOptions, Session};
 pub use counter::{Counted, Counter};
 pub use distributed::{Blocks, Distributed};
 pub use error::{
-    AllocError, ConnectError, Error, ExportError, GroupFailed, ImportError, InitError, OutOfBounds,
-    PeOutOfRange, Result, SpaceError, SpawnError, TeamError, Truncated,
+    AllocError, ConnectError, Error, ExportError, GroupFailed, ImportError, InitError, OutOfBounds, PeOutOfRange,
+    Result, SpaceError, SpawnError, TeamError, Truncated,
 };
 pub use group::{Command, Exported, Group, GroupPe, GroupPes, GroupState, Imported, Port};
 pub use handle::Handle;
 pub use kernels::{Calls, Kernel, KernelContext, Request};
 pub use lock::{Guard, Locked};
 pub use member::{AsMember, Member, Members};
-pub use memory::{
-    Atomics, Lend, Memory, RawSymmetric, Shared, Space, SpaceConfig, Symmetric, Window,
-};
+pub use memory::{Atomics, Lend, Memory, RawSymmetric, Shared, Space, SpaceConfig, Symmetric, Window};
 pub use message::{Arrival, AsSource, Receiving, Sending};
 pub use pe::{Pe, Pes};
 pub use pending::{Fetches, Pending, Transfers};
@@ -140,7 +138,8 @@ pub use bytemuck;
 
 /// Makes a function the program's `main`, with the world as its argument: it joins the job first, and leaves it last.
 ///
-/// With `pes = N`, a program that no launcher has started starts itself by `oshrun` as N PEs, so `cargo run` is a job of N PEs.
+/// With `pes = N`, a program that no launcher has started starts itself by `oshrun` as N PEs, so `cargo run` is a job
+/// of N PEs.
 ///
 /// ```
 /// use ferroshmem::{Error, Sum, World};
@@ -190,8 +189,8 @@ pub use ferroshmem_macros::main;
 /// ```
 #[cfg(feature = "macros")]
 pub use ferroshmem_macros::plain;
-/// Makes a function a test that runs as a job of PEs of its own: `cargo test` and `cargo nextest` run it as any other test, beside
-/// others, and each PE runs the function by the same program, started by the `oshrun` in `PATH`.
+/// Makes a function a test that runs as a job of PEs of its own: `cargo test` and `cargo nextest` run it as any other
+/// test, beside others, and each PE runs the function by the same program, started by the `oshrun` in `PATH`.
 ///
 /// ```
 /// use ferroshmem::{Sum, World};
@@ -203,10 +202,10 @@ pub use ferroshmem_macros::plain;
 /// # fn main() {}
 /// ```
 ///
-/// `pes` is 1 without it. After `timeout = SECONDS`, 120 without it, the job ends with a report of what each PE waits for. The
-/// function may return a `Result`, take no world if it makes one itself, and have `#[should_panic]` and `#[ignore]`. What the PEs
-/// print is the test's output. Where the tests run in a job already, as with `oshrun` as cargo's runner, its PEs run the
-/// function together.
+/// `pes` is 1 without it. After `timeout = SECONDS`, 120 without it, the job ends with a report of what each PE waits
+/// for. The function may return a `Result`, take no world if it makes one itself, and have `#[should_panic]` and
+/// `#[ignore]`. What the PEs print is the test's output. Where the tests run in a job already, as with `oshrun` as
+/// cargo's runner, its PEs run the function together.
 ///
 /// ```compile_fail
 /// #[ferroshmem::test(pes = 0)]

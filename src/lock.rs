@@ -59,16 +59,10 @@ impl<T: Plain> Locked<'_, T> {
     /// The lock protects the value that PE 0 passes.
     #[track_caller]
     pub(crate) fn new(value: T) -> Result<Self, AllocError> {
-        let this = Self {
-            words: Block::new(1, SPACE_INVALID)?,
-            value: Block::new(1, SPACE_INVALID)?,
-        };
+        let this = Self { words: Block::new(1, SPACE_INVALID)?, value: Block::new(1, SPACE_INVALID)? };
         // SAFETY: each PE writes its own element; no other PE reads it before the step.
         unsafe { this.value.mine().write(value) };
-        step::of_world(
-            Step::Alloc,
-            &[(What::Array, this.value.id()), (What::Way, 1)],
-        );
+        step::of_world(Step::Alloc, &[(What::Array, this.value.id()), (What::Way, 1)]);
         Ok(this)
     }
 
@@ -93,20 +87,12 @@ impl<T: Plain> Locked<'_, T> {
                 let copy = self.value.mine();
                 // SAFETY: this thread holds the lock, so no other uses the value or this PE's copy.
                 unsafe {
-                    remote.get(
-                        ("Locked::lock", Caller::caller()),
-                        slice::from_mut(&mut *copy.as_ptr()),
-                    );
+                    remote.get(("Locked::lock", Caller::caller()), slice::from_mut(&mut *copy.as_ptr()));
                 };
                 copy
             }
         };
-        Guard {
-            locked: self,
-            value,
-            written: false,
-            thread: PhantomData,
-        }
+        Guard { locked: self, value, written: false, thread: PhantomData }
     }
 
     /// The value in PE 0's part.
@@ -140,10 +126,7 @@ impl<T: Plain> Drop for Guard<'_, T> {
         {
             // SAFETY: this guard holds the lock, and releasing the lock completes the put first.
             unsafe {
-                remote.put(
-                    ("Guard::drop", Caller::caller()),
-                    slice::from_ref(self.value.as_ref()),
-                );
+                remote.put(("Guard::drop", Caller::caller()), slice::from_ref(self.value.as_ref()));
             };
         }
         // SAFETY: this guard holds the lock.

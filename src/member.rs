@@ -33,10 +33,7 @@ pub(crate) struct TeamId {
 
 impl Member {
     pub(crate) fn new(number: usize, team: usize) -> Self {
-        Self {
-            number: number as u32,
-            team,
-        }
+        Self { number: number as u32, team }
     }
 
     /// Its number in the team, from 0.

@@ -26,11 +26,7 @@ pub struct Arrival {
 
 impl Arrival {
     fn of(team: &Team<'_>, status: &Status) -> Self {
-        Self {
-            from: team.numbered(status.source as usize),
-            tag: status.tag as u32,
-            bytes: status.bytes,
-        }
+        Self { from: team.numbered(status.source as usize), tag: status.tag as u32, bytes: status.bytes }
     }
 
     /// How many whole elements of type `T` it has.
@@ -98,9 +94,9 @@ mod sealed {
     }
 }
 
-/// Messages (extension). A message goes to a member of the team with a tag, which is below 2<sup>31</sup>. A receive takes the first
-/// message of a PE or a member, or of any with `None`, that has a tag, or any with `None`. The messages of a sender that
-/// a receive takes are received in the order in which they were sent.
+/// Messages (extension). A message goes to a member of the team with a tag, which is below 2<sup>31</sup>. A receive
+/// takes the first message of a PE or a member, or of any with `None`, that has a tag, or any with `None`. The messages
+/// of a sender that a receive takes are received in the order in which they were sent.
 ///
 /// All members are in one job. A tag of 2<sup>31</sup> or more is a panic.
 ///
@@ -136,12 +132,7 @@ impl Team<'_> {
     /// # Errors
     /// If the buffer is shorter than the message, of which it then has the first bytes; or if `from` is a member of
     /// another team, or a PE that is not in this one.
-    pub fn receive<T: Plain>(
-        &self,
-        from: impl AsSource,
-        tag: Option<u32>,
-        buffer: &mut [T],
-    ) -> Result<Arrival, Error> {
+    pub fn receive<T: Plain>(&self, from: impl AsSource, tag: Option<u32>, buffer: &mut [T]) -> Result<Arrival, Error> {
         let (from, tag) = self.pattern(from, tag)?;
         let (dest, bytes) = (buffer.as_mut_ptr().cast(), size_of_val(buffer));
         let mut status = Status::default();
@@ -169,11 +160,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If `from` is a member of another team, or a PE that is not in this one.
-    pub fn try_probe(
-        &self,
-        from: impl AsSource,
-        tag: Option<u32>,
-    ) -> Result<Option<Arrival>, TeamError> {
+    pub fn try_probe(&self, from: impl AsSource, tag: Option<u32>) -> Result<Option<Arrival>, TeamError> {
         let (from, tag) = self.pattern(from, tag)?;
         let mut status = Status::default();
         let name = "Team::try_probe";
@@ -186,12 +173,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If `to` is a member of another team, or a PE that is not in this one.
-    pub fn begin_send<T: Plain>(
-        &self,
-        to: impl AsMember,
-        tag: u32,
-        data: Vec<T>,
-    ) -> Result<Sending<'_, T>, TeamError> {
+    pub fn begin_send<T: Plain>(&self, to: impl AsMember, tag: u32, data: Vec<T>) -> Result<Sending<'_, T>, TeamError> {
         let (to, tag) = (self.number_of(to)? as i32, number(tag));
         let mut request = Request::of(self, data);
         let (source, bytes) = (request.buffer.data.cast(), request.buffer.bytes());
@@ -228,8 +210,7 @@ impl Team<'_> {
 /// A tag as the C interface has it.
 #[track_caller]
 fn number(tag: u32) -> i32 {
-    i32::try_from(tag)
-        .unwrap_or_else(|_| panic!("tag {tag} is out of range: give 0 to {}", i32::MAX))
+    i32::try_from(tag).unwrap_or_else(|_| panic!("tag {tag} is out of range: give 0 to {}", i32::MAX))
 }
 
 /// What was received in `room` bytes.
@@ -252,11 +233,7 @@ struct Buffer<T> {
 impl<T> Buffer<T> {
     fn of(data: Vec<T>) -> Self {
         let mut data = ManuallyDrop::new(data);
-        Self {
-            data: data.as_mut_ptr(),
-            len: data.len(),
-            capacity: data.capacity(),
-        }
+        Self { data: data.as_mut_ptr(), len: data.len(), capacity: data.capacity() }
     }
 
     fn bytes(&self) -> usize {
@@ -300,8 +277,7 @@ impl<'t, T: Plain> Request<'t, T> {
 
     fn test(&mut self, name: &'static str) -> bool {
         // SAFETY: the request's variable, and a status.
-        self.handle == 0
-            || unsafe { message::test(name, &raw mut self.handle, &raw mut self.status) } != 0
+        self.handle == 0 || unsafe { message::test(name, &raw mut self.handle, &raw mut self.status) } != 0
     }
 
     fn wait(&mut self, name: &'static str) {

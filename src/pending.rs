@@ -41,10 +41,7 @@ pub struct Pending<'scope, 'env: 'scope, T: Plain> {
 
 impl<'env, T: Plain> Pending<'_, 'env, T> {
     pub(crate) fn new(window: &'env Window<'_, T>) -> Self {
-        Self {
-            window,
-            scope: PhantomData,
-        }
+        Self { window, scope: PhantomData }
     }
 
     /// Begins to copy `source` to the elements from `start` on of a PE's part. (Standard:
@@ -107,7 +104,8 @@ impl<'env, T: Plain> Pending<'_, 'env, T> {
     }
 }
 
-/// Fetches under way, whose results are there when they are complete: what [`Atomics::nonblocking`] passes to its closure.
+/// Fetches under way, whose results are there when they are complete: what [`Atomics::nonblocking`] passes to its
+/// closure.
 #[derive(Debug)]
 pub struct Fetches<'scope, 'env: 'scope, T: Amo> {
     array: &'env Atomics<'env, T>,
@@ -117,10 +115,7 @@ pub struct Fetches<'scope, 'env: 'scope, T: Amo> {
 
 impl<'env, T: Amo> Fetches<'_, 'env, T> {
     pub(crate) fn new(array: &'env Atomics<'_, T>) -> Self {
-        Self {
-            array,
-            scope: PhantomData,
-        }
+        Self { array, scope: PhantomData }
     }
 }
 
@@ -134,10 +129,7 @@ pub struct Transfers<'scope, 'env: 'scope> {
 
 impl<'env> Transfers<'_, 'env> {
     pub(crate) fn new(context: &'env Context<'_>) -> Self {
-        Self {
-            context,
-            scope: PhantomData,
-        }
+        Self { context, scope: PhantomData }
     }
 
     /// As [`Pending::put`].
@@ -196,7 +188,8 @@ impl<'env> Transfers<'_, 'env> {
 macro_rules! fetches {
     ($bound:ident: $($name:ident($($value:ident),*): $c:literal),* $(,)?) => {
         impl<'env, T: $bound> Fetches<'_, 'env, T> {$(
-            #[doc = concat!("Begins what [`Atomics::", stringify!($name), "`] does; its result is at `result` later. (Standard: `", $c, "`)")]
+            #[doc = concat!("Begins what [`Atomics::", stringify!($name), "`] does; its result is at `result` later. \
+                (Standard: `", $c, "`)")]
             ///
             /// # Errors
             /// If the part does not have that element.
@@ -274,8 +267,8 @@ mod begin {
                     // SAFETY: an element within the PE's part, aligned, which only atomic operations use; the caller
                     // promises that `result` can be written.
                     |at| unsafe { result.write(T::$name(at, $($value),*)) },
-                    // SAFETY: the same element of this PE's part, so the runtime finds the PE's; the caller promises that
-                    // `result` lives until a quiet.
+                    // SAFETY: the same element of this PE's part, so the runtime finds the PE's; the caller promises
+                    // that `result` lives until a quiet.
                     |at, _| unsafe { amo::$nbi(name, context, result, at, $($value,)* pe) },
                 )
             }

@@ -5,8 +5,8 @@ use std::panic::Location;
 
 use ferroshmem_api::region;
 
-/// A part of the program with a name, from [`Region::enter`] until it is dropped. `oshrun --profile` and `--trace` show what time
-/// it took; otherwise it costs a comparison.
+/// A part of the program with a name, from [`Region::enter`] until it is dropped. `oshrun --profile` and `--trace` show
+/// what time it took; otherwise it costs a comparison.
 ///
 /// ```
 /// use ferroshmem::Region;
@@ -31,10 +31,7 @@ impl Region {
         if is_recorded {
             region::begin_at(name, Location::caller());
         }
-        Self {
-            is_recorded,
-            thread: PhantomData,
-        }
+        Self { is_recorded, thread: PhantomData }
     }
 }
 

@@ -45,27 +45,11 @@ impl SignalUpdate {
     ///
     /// # Safety
     /// As for that.
-    pub(crate) unsafe fn apply_on(
-        self,
-        name: &'static str,
-        context: usize,
-        signal: *mut u64,
-        pe: usize,
-    ) {
+    pub(crate) unsafe fn apply_on(self, name: &'static str, context: usize, signal: *mut u64, pe: usize) {
         let (value, operation) = self.parts();
         // SAFETY: the caller promises a signal of that PE; 0 bytes are copied.
         unsafe {
-            signal::put_signal(
-                name,
-                context,
-                signal.cast(),
-                signal.cast(),
-                0,
-                signal,
-                value,
-                operation,
-                pe as i32,
-            );
+            signal::put_signal(name, context, signal.cast(), signal.cast(), 0, signal, value, operation, pe as i32);
         }
     }
 }

@@ -8,8 +8,8 @@ use tracing_subscriber::registry::LookupSpan;
 /// A layer for `tracing_subscriber`, by which spans are regions of `oshrun --profile` and `--trace`, as those of
 /// [`Region`](crate::Region) are. When nothing is recorded, a span costs a comparison more. (Feature `tracing`)
 ///
-/// Spans count while a thread is in them. One that is left in another order than it was entered ends the region that this
-/// thread has entered last.
+/// Spans count while a thread is in them. One that is left in another order than it was entered ends the region that
+/// this thread has entered last.
 ///
 /// ```
 /// use tracing_subscriber::prelude::*;

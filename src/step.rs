@@ -91,10 +91,7 @@ impl Step {
 
     /// Whether a drop makes the step: drops also run when a function returns early.
     fn is_drop(self) -> bool {
-        matches!(
-            self,
-            Self::Free | Self::Destroy | Self::EndStream | Self::EndSpace | Self::EndExport
-        )
+        matches!(self, Self::Free | Self::Destroy | Self::EndStream | Self::EndSpace | Self::EndExport)
     }
 }
 
@@ -203,21 +200,9 @@ pub(crate) fn of_team(team: usize, taken: &AtomicU32, step: Step, details: &[Det
     let number = taken.load(Relaxed).wrapping_add(1);
     taken.store(number, Relaxed);
     let said = word(step, number, details);
-    let _record = record::begin(
-        (step.name(), Location::caller()),
-        step.kind(),
-        Concerns::Team(team, 0),
-        0,
-        0,
-    );
+    let _record = record::begin((step.name(), Location::caller()), step.kind(), Concerns::Team(team, 0), 0, 0);
     if let Err(other) = agree::agree(step.name(), team, said) {
-        differ(
-            team,
-            (step, number, said),
-            details,
-            &other,
-            Location::caller(),
-        );
+        differ(team, (step, number, said), details, &other, Location::caller());
     }
 }
 
@@ -247,9 +232,7 @@ fn differ(
     caller: &Location<'_>,
 ) {
     let (pe, said) = (other.pe, other.said);
-    let theirs = (said >> 56)
-        .checked_sub(1)
-        .and_then(|place| STEPS.get(place as usize));
+    let theirs = (said >> 56).checked_sub(1).and_then(|place| STEPS.get(place as usize));
     let same_step = (said ^ mine) >> 40 & 0xffff == 0;
     let all_here = other.all.iter().all(|word| is_same_step(*word, mine));
     let (left, found) = match theirs {
@@ -262,26 +245,21 @@ fn differ(
         ),
         Some(_) if same_step => {
             let differing = all_here.then(|| first_difference(team, step, number, details));
-            let what = differing
-                .flatten()
-                .map_or("array, length, type, operator or root", What::name);
-            (
-                false,
-                format!("PE {pe} calls it with another {what}: all PEs must give the same"),
-            )
+            let what = differing.flatten().map_or("array, length, type, operator or root", What::name);
+            (false, format!("PE {pe} calls it with another {what}: all PEs must give the same"))
         }
         _ => (
             true,
             format!(
-                "PE {pe} is elsewhere: it has dropped its World, as when its main returns early, or is in a C routine that synchronises"
+                "PE {pe} is elsewhere: it has dropped its World, as when its main returns early, or is in a C routine \
+                    that synchronises"
             ),
         ),
     };
     if step.is_drop() {
         // The caller is the drop's own code.
-        let found = format!(
-            "{found}; it is dropped where it goes out of scope, perhaps by ? or return on this PE alone"
-        );
+        let found =
+            format!("{found}; it is dropped where it goes out of scope, perhaps by ? or return on this PE alone");
         // Only one thread makes steps, so the cell is empty.
         let _ = DIVERGED.set((step.name(), found));
         return;

@@ -23,12 +23,12 @@ pub enum Pace {
     Steady,
 }
 
-/// A stream (extension): its PEs push items to each other, and pull what arrives. The items of a PE to another arrive in
-/// their order.
+/// A stream (extension): its PEs push items to each other, and pull what arrives. The items of a PE to another arrive
+/// in their order.
 ///
-/// A PE whose push finds no room pulls what is there, and pushes again: [`push`](Self::push) does so by a closure, so that no
-/// PEs wait for each other. [`drain`](Self::drain) ends the stream and yields what still arrives. Views are slices, which `rayon`
-/// can divide among threads.
+/// A PE whose push finds no room pulls what is there, and pushes again: [`push`](Self::push) does so by a closure, so
+/// that no PEs wait for each other. [`drain`](Self::drain) ends the stream and yields what still arrives. Views are
+/// slices, which `rayon` can divide among threads.
 ///
 /// ```
 /// # use ferroshmem::{Pace, World};
@@ -71,41 +71,22 @@ impl Team<'_> {
                 size_of::<T>() > 0 && size_of::<T>() <= stream::LONGEST,
                 "an item of a stream has 1 to 32768 bytes"
             );
-            assert!(
-                align_of::<T>() <= 8,
-                "items of a stream are aligned to 8 bytes at most"
-            );
+            assert!(align_of::<T>() <= 8, "items of a stream are aligned to 8 bytes at most");
         }
         self.of_one_job()?;
         let options = match pace {
             Pace::Bursty => 0,
             Pace::Steady => stream::STEADY,
         };
-        let details = [
-            (What::Type, size_of::<T>() as u64),
-            (What::Pace, options as u64),
-        ];
+        let details = [(What::Type, size_of::<T>() as u64), (What::Pace, options as u64)];
         self.step(Step::Stream, &details);
         let (size, mut handle) = (size_of::<T>(), 0);
         // SAFETY: the result is a variable.
-        let failed = unsafe {
-            stream::create(
-                "Team::stream",
-                self.handle(),
-                size,
-                options,
-                &raw mut handle,
-            )
-        };
+        let failed = unsafe { stream::create("Team::stream", self.handle(), size, options, &raw mut handle) };
         if failed != 0 {
             return Err(TeamError::Stream);
         }
-        Ok(Stream {
-            handle,
-            team: self,
-            is_ended: false,
-            items: PhantomData,
-        })
+        Ok(Stream { handle, team: self, is_ended: false, items: PhantomData })
     }
 }
 
@@ -123,12 +104,7 @@ impl<'t, T: Plain> Stream<'t, T> {
     /// # Panics
     /// If this PE has ended the stream.
     #[inline]
-    pub fn push(
-        &mut self,
-        to: impl AsMember,
-        item: T,
-        mut arrived: impl FnMut(Member, T),
-    ) -> Result<(), TeamError> {
+    pub fn push(&mut self, to: impl AsMember, item: T, mut arrived: impl FnMut(Member, T)) -> Result<(), TeamError> {
         let to = self.team.number_of(to)?;
         while self.push_to(to, slice::from_ref(&item)) == 0 {
             self.arrivals().for_each(|(from, item)| arrived(from, item));
@@ -163,10 +139,7 @@ impl<'t, T: Plain> Stream<'t, T> {
 
     #[inline]
     fn push_to(&mut self, to: usize, items: &[T]) -> usize {
-        assert!(
-            !self.is_ended,
-            "this PE has ended the stream: push before, or reset it"
-        );
+        assert!(!self.is_ended, "this PE has ended the stream: push before, or reset it");
         let (first, to) = (items.as_ptr().cast(), to as i32);
         // SAFETY: a slice is readable.
         unsafe { stream::push_many("Stream::push", self.handle, first, items.len(), to) }
@@ -191,8 +164,8 @@ impl<'t, T: Plain> Stream<'t, T> {
         if n == 0 {
             return None;
         }
-        // SAFETY: so many items stay there until the next call that pulls, which borrows the stream; they are aligned as
-        // their type, for which 8 bytes suffice.
+        // SAFETY: so many items stay there until the next call that pulls, which borrows the stream; they are aligned
+        // as their type, for which 8 bytes suffice.
         let items = unsafe { slice::from_raw_parts(first.cast(), n) };
         Some((self.team.numbered(from as usize), items))
     }
@@ -202,8 +175,8 @@ impl<'t, T: Plain> Stream<'t, T> {
         iter::from_fn(|| self.pull())
     }
 
-    /// Ends the stream for this PE, if it has not, and yields what arrives until no more will: it waits for all other PEs
-    /// to end it.
+    /// Ends the stream for this PE, if it has not, and yields what arrives until no more will: it waits for all other
+    /// PEs to end it.
     pub fn drain(&mut self) -> impl Iterator<Item = (Member, T)> + '_ {
         if !self.is_ended {
             self.end();

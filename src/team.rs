@@ -168,20 +168,14 @@ impl Team<'_> {
     ///
     /// # Errors
     /// As for that.
-    #[deprecated(
-        since = "0.2.0",
-        note = "call `pe_of`: `World::pe` makes a PE of a number"
-    )]
+    #[deprecated(since = "0.2.0", note = "call `pe_of`: `World::pe` makes a PE of a number")]
     pub fn pe(&self, member: Member) -> Result<Pe, TeamError> {
         self.pe_of(member)
     }
 
     /// What members and contexts know of it.
     pub(crate) fn id(&self) -> TeamId {
-        TeamId {
-            handle: self.handle,
-            serial: self.serial,
-        }
+        TeamId { handle: self.handle, serial: self.serial }
     }
 
     pub(crate) fn numbered(&self, number: usize) -> Member {
@@ -299,11 +293,7 @@ impl Team<'_> {
     #[track_caller]
     pub fn split(&self, color: Option<usize>, key: i64) -> Result<Option<Team<'_>>, TeamError> {
         self.of_one_job()?;
-        let mine = [
-            u64::from(color.is_some()),
-            color.unwrap_or(0) as u64,
-            key as u64,
-        ];
+        let mine = [u64::from(color.is_some()), color.unwrap_or(0) as u64, key as u64];
         let said = self.gather_value(mine);
         let mut mine_lie = None;
         let mut colors: Vec<u64> = said.iter().filter(|s| s[0] == 1).map(|s| s[1]).collect();
@@ -321,8 +311,7 @@ impl Team<'_> {
         }
         self.step(Step::SplitByColor, &[]);
         let made = team::split_apart("Team::split", self.handle, mine_lie);
-        made.map(|handle| self.child(handle))
-            .ok_or(TeamError::Split)
+        made.map(|handle| self.child(handle)).ok_or(TeamError::Split)
     }
 
     /// Makes a team of `size` members: this team's member `start` and every `stride`-th after it.
@@ -333,20 +322,11 @@ impl Team<'_> {
     /// If not all are members of this team, there are too many teams, or the team is that of a group. The same on
     /// all members.
     #[track_caller]
-    pub fn split_strided(
-        &self,
-        start: usize,
-        stride: usize,
-        size: usize,
-    ) -> Result<Option<Team<'_>>, TeamError> {
+    pub fn split_strided(&self, start: usize, stride: usize, size: usize) -> Result<Option<Team<'_>>, TeamError> {
         self.of_one_job()?;
         self.step(
             Step::Split,
-            &[
-                (What::Members, start as u64),
-                (What::Members, stride as u64),
-                (What::Members, size as u64),
-            ],
+            &[(What::Members, start as u64), (What::Members, stride as u64), (What::Members, size as u64)],
         );
         let number = |n: usize| i32::try_from(n).map_err(|_| TeamError::Split);
         let (start, stride, size) = (number(start)?, number(stride)?, number(size)?);
@@ -413,9 +393,7 @@ fn arithmetic(members: &[usize]) -> Option<(i32, i32, i32)> {
     let mut distances = members.windows(2).map(distance);
     let stride = distances.next().unwrap_or(1);
     let start = *members.first()? as i32;
-    distances
-        .all(|other| other == stride)
-        .then_some((start, stride, members.len() as i32))
+    distances.all(|other| other == stride).then_some((start, stride, members.len() as i32))
 }
 
 /// What a collective returns, of a team that is no failed group's.

@@ -6,9 +6,9 @@ use ferroshmem_core::offload;
 use crate::handle::Handle;
 
 impl Handle<'_> {
-    /// Lends the calling thread as long as it is `free`: it makes parts of large copies on the node that other threads of this
-    /// PE have begun. Returns how many parts it has made. `free` is called before each part, and at least
-    /// once a millisecond. (Extension: `shmemx_thread_lend`)
+    /// Lends the calling thread as long as it is `free`: it makes parts of large copies on the node that other threads
+    /// of this PE have begun. Returns how many parts it has made. `free` is called before each part, and at least once
+    /// a millisecond. (Extension: `shmemx_thread_lend`)
     ///
     /// ```
     /// # use ferroshmem::World;
@@ -39,8 +39,8 @@ mod pools {
     use crate::world::World;
 
     impl World {
-        /// Lends a pool's idle threads while `body` runs: they make parts of large copies on the node. A thread that runs jobs of
-        /// the pool is not waited for. (Feature `rayon`)
+        /// Lends a pool's idle threads while `body` runs: they make parts of large copies on the node. A thread that
+        /// runs jobs of the pool is not waited for. (Feature `rayon`)
         ///
         /// ```
         /// # use ferroshmem::World;
@@ -60,8 +60,8 @@ mod pools {
             body()
         }
 
-        /// Lends the idle threads of rayon's global pool until the world is dropped, as [`lend_pool`](Self::lend_pool) does those
-        /// of another one. It starts the pool, if nothing has. (Feature `rayon`)
+        /// Lends the idle threads of rayon's global pool until the world is dropped, as [`lend_pool`](Self::lend_pool)
+        /// does those of another one. It starts the pool, if nothing has. (Feature `rayon`)
         pub fn lend_global_pool(&self) {
             self.global_pool.get_or_init(|| {
                 let ask = Box::new(|job: Job| rayon::spawn(move || job.run()));

@@ -70,11 +70,7 @@ impl<T: AmoInt> Atomics<'_, T> {
     /// # Errors
     /// If the index is not that of an element.
     #[track_caller]
-    pub fn wait(
-        &self,
-        index: usize,
-        mut condition: impl FnMut(T) -> bool,
-    ) -> Result<T, OutOfBounds> {
+    pub fn wait(&self, index: usize, mut condition: impl FnMut(T) -> bool) -> Result<T, OutOfBounds> {
         let at = self.own(index)?;
         let call = ("Atomics::wait", Location::caller());
         let _record = record::begin(call, Kind::Wait, Concerns::None, 0, at.addr());
@@ -187,7 +183,8 @@ macro_rules! forms {
                 $words.wait_for(Set::Same(indices, compare), indices.len()).map(drop)
             }
 
-            #[doc = concat!("Waits until one of some ", $element, "s of mine compares so; returns its index, or `None` if")]
+            #[doc = concat!("Waits until one of some ", $element, "s of mine compares so; returns its index, or `None` \
+                if")]
             /// `indices` is empty.
             ///
             /// # Errors
@@ -201,7 +198,8 @@ macro_rules! forms {
                 Ok($self.wait_until_some(indices, compare)?.first().copied())
             }
 
-            #[doc = concat!("Waits until at least one of some ", $element, "s of mine compares so; returns the indices of all")]
+            #[doc = concat!("Waits until at least one of some ", $element, "s of mine compares so; returns the indices \
+                of all")]
             /// that do then, none if `indices` is empty.
             ///
             /// # Errors

@@ -212,11 +212,7 @@ impl World {
     /// If the name is no name or stands for another array, the array has no elements, or the job exports 1,024 arrays
     /// already. The same on all PEs; the array is dropped then.
     #[track_caller]
-    pub fn export<'w, A: Lend + 'w>(
-        &'w self,
-        name: &str,
-        array: A,
-    ) -> Result<Exported<'w, A>, ExportError> {
+    pub fn export<'w, A: Lend + 'w>(&'w self, name: &str, array: A) -> Result<Exported<'w, A>, ExportError> {
         Exported::new(self, name, array)
     }
 

@@ -64,10 +64,7 @@ fn build() -> Result<PathBuf> {
     ensure!(status.success(), "{command:?}: {status}");
     // This test is in PROFILE/deps.
     let test = std::env::current_exe()?;
-    let profile = test
-        .ancestors()
-        .nth(2)
-        .context("tests are in a folder of their own")?;
+    let profile = test.ancestors().nth(2).context("tests are in a folder of their own")?;
     Ok(profile.join("examples"))
 }
 
@@ -85,15 +82,9 @@ fn all_are_listed() -> Result<()> {
     let listed: BTreeMap<_, _> = EXAMPLES.iter().copied().collect();
     for entry in fs::read_dir(folder().join("examples"))? {
         let file = PathBuf::from(entry?.file_name());
-        let name = file
-            .file_stem()
-            .context("a file has a name")?
-            .to_string_lossy();
+        let name = file.file_stem().context("a file has a name")?.to_string_lossy();
         let is_rust = file.extension().is_some_and(|extension| extension == "rs");
-        ensure!(
-            !is_rust || listed.contains_key(&*name),
-            "{name} is not tested"
-        );
+        ensure!(!is_rust || listed.contains_key(&*name), "{name} is not tested");
     }
     Ok(())
 }
@@ -115,34 +106,21 @@ fn guide(s: &Setting) -> Result<()> {
 fn same_picture(s: &Setting) -> Result<()> {
     let render = |pes, form: &[&str], file: &str| -> Result<(String, Vec<u8>)> {
         let file = s.scratch.join(file);
-        let small = [
-            "--size",
-            "90x64",
-            "--samples",
-            "1",
-            "--tile",
-            "8",
-            "--output",
-        ];
+        let small = ["--size", "90x64", "--samples", "1", "--tile", "8", "--output"];
         let job = Job::new(pes, &program("render-farm")?).args(form);
         let job = job.args(&small).args(&[&file.to_string_lossy()]);
         let outcome = job.expect_success(&s.prefix, &s.scratch)?;
         Ok((outcome.stdout, fs::read(&file)?))
     };
     let (_, alone) = render(0, &["--fixed"], "alone.png")?;
-    ensure!(
-        alone.starts_with(b"\x89PNG") && alone.len() > 5000,
-        "no picture"
-    );
+    ensure!(alone.starts_with(b"\x89PNG") && alone.len() > 5000, "no picture");
     for pes in [2, 5] {
         let (_, fixed) = render(pes, &["--fixed"], "fixed.png")?;
         ensure!(fixed == alone, "another picture by {pes} PEs");
     }
-    for (workers, said) in [
-        ("1", "1 started, 0 sent away"),
-        ("1,4,2,3", "5 started, 2 sent away"),
-        ("4,1,4,1", "7 started, 6 sent away"),
-    ] {
+    for (workers, said) in
+        [("1", "1 started, 0 sent away"), ("1,4,2,3", "5 started, 2 sent away"), ("4,1,4,1", "7 started, 6 sent away")]
+    {
         let (line, growing) = render(1, &["--workers", workers], "growing.png")?;
         ensure!(line.contains(said), "{line}");
         ensure!(growing == alone, "another picture by {workers} workers");
@@ -178,9 +156,7 @@ fn both_are_timed(s: &Setting) -> Result<()> {
     let job = job.args(&["--size", "9x9", "--output", &picture.to_string_lossy()]);
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
     let rows = outcome.stdout.lines().skip(2);
-    let workers: Vec<_> = rows
-        .filter_map(|row| row.split_whitespace().next())
-        .collect();
+    let workers: Vec<_> = rows.filter_map(|row| row.split_whitespace().next()).collect();
     ensure!(workers == ["1", "3"], "{outcome}");
     Ok(())
 }
@@ -189,10 +165,7 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     suite.add("all-are-listed".to_owned(), |_| all_are_listed());
     for (name, runs) in EXAMPLES {
-        for (args, pes) in runs
-            .iter()
-            .flat_map(|args| PE_COUNTS.map(|pes| (args, pes)))
-        {
+        for (args, pes) in runs.iter().flat_map(|args| PE_COUNTS.map(|pes| (args, pes))) {
             let trial = format!("{name}::{}::{pes}pe", args.join(","));
             suite.add(trial, move |s| {
                 let job = Job::new(pes, &program(name)?).args(args);
@@ -212,9 +185,7 @@ fn main() {
         if *name == GROWS {
             continue;
         }
-        suite.add_on_cluster(name, number, false, move |_, pes| {
-            Ok(Job::new(pes, &program(name)?).args(runs[0]))
-        });
+        suite.add_on_cluster(name, number, false, move |_, pes| Ok(Job::new(pes, &program(name)?).args(runs[0])));
     }
     suite.add("render-farm::same-picture".into(), same_picture);
     suite.add("render-farm::both-are-timed".into(), both_are_timed);
@@ -223,14 +194,8 @@ fn main() {
     }
     for (name, arg, said) in REFUSALS {
         suite.add(format!("{name}::{arg}::refused"), move |s| {
-            let outcome = Job::new(2, &program(name)?)
-                .args(&[arg])
-                .run(&s.prefix, &s.scratch)?;
-            ensure!(
-                !outcome.hung && outcome.status.code() == Some(1),
-                "{:?}\n{outcome}",
-                outcome.status
-            );
+            let outcome = Job::new(2, &program(name)?).args(&[arg]).run(&s.prefix, &s.scratch)?;
+            ensure!(!outcome.hung && outcome.status.code() == Some(1), "{:?}\n{outcome}", outcome.status);
             ensure!(outcome.stderr.contains(said), "{outcome}");
             Ok(())
         });

@@ -1,5 +1,5 @@
-//! Rules of this code base that no compiler checks: modules have no long import cycles, environment variables are read in one
-//! place, safety arguments name a promise.
+//! Rules of this code base that no compiler checks: modules have no long import cycles, environment variables are read
+//! in one place, safety arguments name a promise.
 //!
 //! Sources are read as tokens, without comments, strings and unit tests.
 
@@ -29,12 +29,8 @@ fn report(findings: &[String], advice: &str) {
 /// How many folders of a crate import each other in a circle. A number here is to shrink, and never to grow.
 #[test]
 fn folders_do_not_import_each_other_in_circles() {
-    const CIRCLES: &[(&str, usize)] = &[
-        ("src", 13),
-        ("crates/core/src", 10),
-        ("crates/message/src", 2),
-        ("crates/port/src", 2),
-    ];
+    const CIRCLES: &[(&str, usize)] =
+        &[("src", 13), ("crates/core/src", 10), ("crates/message/src", 2), ("crates/port/src", 2)];
     let crates = fs::read_dir(root().join("crates")).expect("the workspace's crates");
     let folders = crates.map(|entry| {
         let name = entry.expect("an entry").file_name();
@@ -49,10 +45,7 @@ fn folders_do_not_import_each_other_in_circles() {
             findings.push(format!("{folder}: {largest} folders, {allowed} are listed"));
         }
     }
-    report(
-        &findings,
-        "move what both need below both, or what needs both above",
-    );
+    report(&findings, "move what both need below both, or what needs both above");
 }
 
 /// Each crate of the drawing in docs/architecture.md uses crates below it alone, and all crates are drawn.
@@ -64,11 +57,8 @@ fn the_floors_are_as_drawn() {
     let drawing = text.split("## Floors").nth(1).expect("a part on floors");
     let drawing = drawing.split("```").nth(1).expect("a drawing");
     // Names come first in a line; two blanks or one are between them, and what they are follows from column 34 on.
-    let floors: Vec<Vec<&str>> = drawing
-        .lines()
-        .skip(1)
-        .map(|line| line.get(..34).unwrap_or(line).split_whitespace().collect())
-        .collect();
+    let floors: Vec<Vec<&str>> =
+        drawing.lines().skip(1).map(|line| line.get(..34).unwrap_or(line).split_whitespace().collect()).collect();
     let floor = |name: &str| floors.iter().position(|floor| floor.contains(&name));
     let crates = fs::read_dir(root().join("crates")).expect("the workspace's crates");
     let mut manifests: Vec<(String, String)> = crates
@@ -124,10 +114,7 @@ fn import_cycles_are_short() {
             }
         }
     }
-    report(
-        &findings,
-        "modules of a cycle are read and changed together: move what they share below them",
-    );
+    report(&findings, "modules of a cycle are read and changed together: move what they share below them");
 }
 
 #[test]
@@ -138,10 +125,7 @@ fn the_environment_is_read_in_one_place() {
             findings.extend(environment::findings(&source));
         }
     }
-    report(
-        &findings,
-        "add the variable to the table of the configuration and read it from there",
-    );
+    report(&findings, "add the variable to the table of the configuration and read it from there");
 }
 
 #[test]
@@ -153,10 +137,7 @@ fn safety_arguments_name_a_promise() {
             findings.extend(safety::findings(&path.display().to_string(), &text));
         }
     }
-    report(
-        &findings,
-        "say which promise: \"the caller promises that `source` is readable for `bytes` bytes\"",
-    );
+    report(&findings, "say which promise: \"the caller promises that `source` is readable for `bytes` bytes\"");
 }
 
 #[test]
@@ -180,10 +161,7 @@ fn a_long_cycle_is_found() {
         ]
     };
     let cyclic = files("use crate::a::A; pub struct D;");
-    assert_eq!(
-        cycles::cycles(&cyclic),
-        [["src/a.rs", "src/b/inner.rs", "src/c.rs", "src/d.rs"]]
-    );
+    assert_eq!(cycles::cycles(&cyclic), [["src/a.rs", "src/b/inner.rs", "src/c.rs", "src/d.rs"]]);
     assert!(cycles::cycles(&files("#[cfg(test)] mod tests { use crate::a::A; }")).is_empty());
 }
 
@@ -200,11 +178,5 @@ fn a_variable_read_elsewhere_is_found() {
         assert_eq!(found("crates/core/src/heap.rs", text), 1, "{text}");
         assert_eq!(found(environment::TABLES[0], text), 0, "{text}");
     }
-    assert_eq!(
-        found(
-            "crates/core/src/heap.rs",
-            "let x = env::args(); command.env(1, 2);"
-        ),
-        0
-    );
+    assert_eq!(found("crates/core/src/heap.rs", "let x = env::args(); command.env(1, 2);"), 0);
 }

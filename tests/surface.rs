@@ -1,5 +1,6 @@
-//! The public interface names only its own types, those of the standard library, `bytemuck::Pod` and,
-//! with the features of these names, those of `ndarray`, `num-complex`, `rayon` and `tracing`: so users do not depend on other crates' versions.
+//! The public interface names only its own types, those of the standard library, `bytemuck::Pod` and, with the features
+//! of these names, those of `ndarray`, `num-complex`, `rayon` and `tracing`: so users do not depend on other crates'
+//! versions.
 //!
 //! Reads rustdoc's JSON. If that format changes, the test fails instead of passing without a check.
 
@@ -17,10 +18,7 @@ fn documentation() -> &'static Value {
         let target = concat!(env!("CARGO_TARGET_TMPDIR"), "/../sanitizers");
         let status = Command::new(env!("CARGO"))
             .args(["rustdoc", "--quiet", "--lib", "--all-features"])
-            .args([
-                "--manifest-path",
-                concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
-            ])
+            .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
             .args(["--target-dir", target])
             .args(["--", "-Zunstable-options", "--output-format=json"])
             .env("RUSTC_BOOTSTRAP", "1")
@@ -28,8 +26,7 @@ fn documentation() -> &'static Value {
             .status()
             .expect("cargo runs");
         assert!(status.success());
-        let json =
-            std::fs::read(format!("{target}/doc/ferroshmem.json")).expect("rustdoc wrote it");
+        let json = std::fs::read(format!("{target}/doc/ferroshmem.json")).expect("rustdoc wrote it");
         serde_json::from_slice(&json).expect("it is JSON")
     })
 }
@@ -43,15 +40,9 @@ fn methods(json: &Value) -> BTreeSet<String> {
         let inner = &item["inner"];
         let (owner, items) = if inner["impl"].is_object() {
             let path = inner["impl"]["for"]["resolved_path"]["path"].as_str();
-            (
-                path.and_then(|path| path.rsplit("::").next()),
-                &inner["impl"]["items"],
-            )
+            (path.and_then(|path| path.rsplit("::").next()), &inner["impl"]["items"])
         } else if inner["module"].is_object() {
-            (
-                name_of(&Value::String(id.clone())).or(item["name"].as_str()),
-                &inner["module"]["items"],
-            )
+            (name_of(&Value::String(id.clone())).or(item["name"].as_str()), &inner["module"]["items"])
         } else {
             continue;
         };
@@ -74,16 +65,10 @@ fn every_routine_has_a_form_or_a_reason() {
         parts.collect::<Vec<_>>()
     };
     let methods = methods(documentation());
-    assert!(
-        methods.len() > 200,
-        "rustdoc's format has changed: {methods:?}"
-    );
+    assert!(methods.len() > 200, "rustdoc's format has changed: {methods:?}");
     let (mut listed, mut wrong) = (BTreeSet::new(), Vec::new());
     for line in text.lines().filter(|line| line.starts_with("| `")) {
-        let (c, rust) = line
-            .trim_matches(['|', ' '])
-            .split_once(" | ")
-            .expect("two cells");
+        let (c, rust) = line.trim_matches(['|', ' ']).split_once(" | ").expect("two cells");
         for routine in code(c) {
             if !listed.insert(routine.clone()) {
                 wrong.push(format!("{routine} is listed twice"));
@@ -92,10 +77,7 @@ fn every_routine_has_a_form_or_a_reason() {
         let forms = code(rust).into_iter().filter(|name| name.contains("::"));
         let forms = Vec::from_iter(forms);
         wrong.extend(
-            forms
-                .iter()
-                .filter(|form| !methods.contains(*form))
-                .map(|form| format!("{form} is not in the crate")),
+            forms.iter().filter(|form| !methods.contains(*form)).map(|form| format!("{form} is not in the crate")),
         );
         if forms.is_empty() && !rust.starts_with("none: ") && !rust.starts_with("the macro") {
             wrong.push(format!("no form and no reason: {line}"));
@@ -109,18 +91,10 @@ fn every_routine_has_a_form_or_a_reason() {
             name.replace("_{T}", "").replace("{T}", "")
         })
         .collect();
-    let missing = routines
-        .difference(&listed)
-        .map(|name| format!("{name} has no line"));
-    let extra = listed
-        .difference(&routines)
-        .map(|name| format!("{name} is no routine"));
+    let missing = routines.difference(&listed).map(|name| format!("{name} has no line"));
+    let extra = listed.difference(&routines).map(|name| format!("{name} is no routine"));
     wrong.extend(missing.chain(extra));
-    assert!(
-        wrong.is_empty(),
-        "docs/rust-routines.md:\n{}",
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "docs/rust-routines.md:\n{}", wrong.join("\n"));
 }
 
 #[test]
@@ -133,11 +107,8 @@ fn no_foreign_types() {
     let index = json["index"].as_object().expect("items");
     let sealed = index.iter().filter(|(id, _)| is_sealed(id));
     let items = |item: &'static Value| item["inner"]["trait"]["items"].as_array();
-    let of_sealed: BTreeSet<String> = sealed
-        .filter_map(|(_, item)| items(item))
-        .flatten()
-        .map(Value::to_string)
-        .collect();
+    let of_sealed: BTreeSet<String> =
+        sealed.filter_map(|(_, item)| items(item)).flatten().map(Value::to_string).collect();
     let mut named = BTreeSet::new();
     for (id, item) in index {
         // Users cannot name the types behind a sealed trait.
@@ -158,22 +129,12 @@ fn no_foreign_types() {
     }
     let foreign = named.iter().filter(|path| {
         !["bytemuck::pod::Pod"].contains(&path.as_str())
-            && ![
-                "ndarray::",
-                "rayon::",
-                "rayon_core::",
-                "num_complex::",
-                "tracing_core::",
-                "tracing_subscriber::",
-            ]
-            .iter()
-            .any(|of| path.starts_with(of))
+            && !["ndarray::", "rayon::", "rayon_core::", "num_complex::", "tracing_core::", "tracing_subscriber::"]
+                .iter()
+                .any(|of| path.starts_with(of))
     });
     assert_eq!(Vec::from_iter(foreign), Vec::<&String>::new());
-    assert!(
-        named.len() > 1,
-        "rustdoc's format has changed: only {named:?} found"
-    );
+    assert!(named.len() > 1, "rustdoc's format has changed: only {named:?} found");
 }
 
 /// Adds the paths of other crates that `value` refers to.
@@ -191,9 +152,7 @@ fn collect(value: &Value, json: &Value, named: &mut BTreeSet<String>) {
                     named.insert(path.join("::"));
                 }
             }
-            fields
-                .values()
-                .for_each(|value| collect(value, json, named));
+            fields.values().for_each(|value| collect(value, json, named));
         }
         _ => {}
     }

@@ -51,10 +51,7 @@ mod tests {
 
     #[test]
     fn bandwidth_is_the_inverse_of_time() {
-        let round = Round {
-            bare: 4.0,
-            ours: 5.0,
-        };
+        let round = Round { bare: 4.0, ours: 5.0 };
         assert_eq!(Bar::Time(1.2).ratio(&round), 1.25);
         assert_eq!(Bar::Bandwidth(0.95).ratio(&round), 0.8);
         assert!(!Bar::Time(1.2).met(1.25) && Bar::Time(1.25).met(1.25));
@@ -63,10 +60,7 @@ mod tests {
 
     #[test]
     fn a_limit_in_nanoseconds_depends_on_the_library_alone() {
-        let round = Round {
-            bare: 4.0,
-            ours: 300.0,
-        };
+        let round = Round { bare: 4.0, ours: 300.0 };
         let bar = Bar::Nanoseconds(200.0);
         assert_eq!(bar.ratio(&round), 1.5);
         assert!(!bar.met(1.5) && bar.met(1.0));

@@ -37,10 +37,7 @@ impl Build {
     pub fn new(file: &'static str) -> Self {
         Self {
             name: file.trim_end_matches(".c").to_owned(),
-            sources: vec![Source {
-                file,
-                element_wise: false,
-            }],
+            sources: vec![Source { file, element_wise: false }],
             compiler: Compiler::Gcc,
             flags: Vec::new(),
         }
@@ -80,10 +77,7 @@ impl Builder {
     pub fn new(folder: &Path) -> Result<Self> {
         let prefix = Prefix::find()?;
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        Ok(Self {
-            prefix,
-            folder: folder.to_owned(),
-        })
+        Ok(Self { prefix, folder: folder.to_owned() })
     }
 
     /// Whether a compiler is installed.
@@ -96,11 +90,7 @@ impl Builder {
     /// # Errors
     /// If the compiler fails; its messages are in the error.
     pub fn program(&self, build: &Build) -> Result<PathBuf> {
-        let objects: Vec<_> = build
-            .sources
-            .iter()
-            .map(|source| self.object(build, *source))
-            .collect::<Result<_>>()?;
+        let objects: Vec<_> = build.sources.iter().map(|source| self.object(build, *source)).collect::<Result<_>>()?;
         let program = self.folder.join(build.file_name());
         self.compile(build, objects.iter().map(AsRef::as_ref), &program)?;
         Ok(program)
@@ -111,12 +101,8 @@ impl Builder {
     /// # Errors
     /// As for [`Self::program`].
     pub fn object(&self, build: &Build, source: Source) -> Result<PathBuf> {
-        let object = self
-            .folder
-            .join(format!("{}-{}.o", build.file_name(), source.file));
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("c")
-            .join(source.file);
+        let object = self.folder.join(format!("{}-{}.o", build.file_name(), source.file));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("c").join(source.file);
         let mut arguments: Vec<&OsStr> = vec!["-c".as_ref(), path.as_ref()];
         if source.element_wise {
             arguments.extend(element_wise(build.compiler).iter().map(OsStr::new));
@@ -146,11 +132,7 @@ impl Builder {
 /// Flags that keep loops over single elements: no vectors, no unrolling, no call of memcpy.
 fn element_wise(compiler: Compiler) -> &'static [&'static str] {
     match compiler {
-        Compiler::Gcc => &[
-            "-fno-tree-vectorize",
-            "-fno-tree-slp-vectorize",
-            "-fno-tree-loop-distribute-patterns",
-        ],
+        Compiler::Gcc => &["-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-tree-loop-distribute-patterns"],
         Compiler::Clang => &["-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops"],
     }
 }

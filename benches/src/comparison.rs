@@ -54,12 +54,7 @@ pub struct Comparison {
 impl Comparison {
     /// A comparison of `jobs`, some of which may not have started.
     pub fn new(jobs: Vec<Result<Job>>, entries: &[Entry]) -> Self {
-        Self {
-            jobs,
-            entries: entries.to_owned(),
-            slow: vec![0; entries.len()],
-            load: 0,
-        }
+        Self { jobs, entries: entries.to_owned(), slow: vec![0; entries.len()], load: 0 }
     }
 
     /// The same, with so many compute-bound processes beside a job while it is timed.
@@ -70,12 +65,7 @@ impl Comparison {
     }
 
     /// Times all operations on `bytes` bytes, in turn. A job that fails is not measured any more.
-    pub fn run(
-        &mut self,
-        bytes: usize,
-        effort: Effort,
-        mut progress: impl FnMut(usize),
-    ) -> Outcome {
+    pub fn run(&mut self, bytes: usize, effort: Effort, mut progress: impl FnMut(usize)) -> Outcome {
         let start = Instant::now();
         let mut machine = IdleWait::new(effort.budget / 4);
         let mut times = vec![Times::new(); self.entries.len()];

@@ -59,15 +59,10 @@ impl Job {
     /// If files cannot be made, or the launcher cannot be started. A failure of the program is
     /// reported by [`Self::time`].
     pub fn start(mut launch: Command, bytes: usize, folder: &Path) -> Result<Self> {
-        let mut gate =
-            NamedTempFile::new_in(folder).with_context(|| folder.display().to_string())?;
+        let mut gate = NamedTempFile::new_in(folder).with_context(|| folder.display().to_string())?;
         gate.write_all(&[0; 4096])?;
         launch.arg(bytes.to_string()).arg(gate.path());
-        Ok(Self {
-            session: Session::start(launch, TIMEOUT)?,
-            _gate: gate,
-            known: HashMap::new(),
-        })
+        Ok(Self { session: Session::start(launch, TIMEOUT)?, _gate: gate, known: HashMap::new() })
     }
 
     /// Times calls of `operation` on `bytes` bytes for about `block`; returns nanoseconds per
@@ -98,10 +93,8 @@ impl Job {
     fn order(&mut self, operation: &str, bytes: usize, calls: u64, check: bool) -> Result<f64> {
         let warm_up = calls / 10 + 1;
         let check = u8::from(check);
-        self.session
-            .send(&format!("{operation} {bytes} {warm_up} {calls} {check}"))?;
+        self.session.send(&format!("{operation} {bytes} {warm_up} {calls} {check}"))?;
         let line = self.session.receive()?;
-        line.parse()
-            .with_context(|| format!("not a time: {line:?}"))
+        line.parse().with_context(|| format!("not a time: {line:?}"))
     }
 }

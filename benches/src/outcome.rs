@@ -43,9 +43,7 @@ impl Outcome {
 
     /// The medians of all entries.
     pub fn medians(&self) -> Vec<Option<f64>> {
-        (0..self.times.len())
-            .map(|entry| self.median(entry))
-            .collect()
+        (0..self.times.len()).map(|entry| self.median(entry)).collect()
     }
 
     /// The entry with the lowest median among some.

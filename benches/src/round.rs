@@ -22,10 +22,7 @@ impl Round {
     pub fn measure(session: &mut Session, name: &str, rounds: usize) -> Result<Vec<Self>> {
         session.send(&format!("{name} {rounds}"))?;
         let round = |_| session.receive()?.parse();
-        (0..rounds)
-            .map(round)
-            .collect::<Result<_>>()
-            .with_context(|| name.to_owned())
+        (0..rounds).map(round).collect::<Result<_>>().with_context(|| name.to_owned())
     }
 }
 
@@ -39,16 +36,11 @@ impl FromStr for Round {
             bail!("not two times: {line:?}");
         };
         let time = |text: &str| -> Result<f64> {
-            let time: f64 = text
-                .parse()
-                .with_context(|| format!("not a time: {line:?}"))?;
+            let time: f64 = text.parse().with_context(|| format!("not a time: {line:?}"))?;
             anyhow::ensure!(time > 0.0, "not a positive time: {line:?}");
             Ok(time)
         };
-        Ok(Self {
-            bare: time(bare)?,
-            ours: time(ours)?,
-        })
+        Ok(Self { bare: time(bare)?, ours: time(ours)? })
     }
 }
 
@@ -59,13 +51,7 @@ mod tests {
     #[test]
     fn lines() {
         let round: Round = "1.5 20\n".parse().unwrap();
-        assert_eq!(
-            round,
-            Round {
-                bare: 1.5,
-                ours: 20.0
-            }
-        );
+        assert_eq!(round, Round { bare: 1.5, ours: 20.0 });
         for line in ["", "1.0", "x 1.0", "0.0 1.0", "1 2 3"] {
             assert!(line.parse::<Round>().is_err(), "{line}");
         }

@@ -41,34 +41,19 @@ impl Start {
     /// If one cannot be started or fails.
     pub fn measure(&self, bare_first: bool) -> Result<Round> {
         let bare = || self.time(Command::new(&self.parent).arg(&self.number).arg(&self.bare));
-        let ours = || {
-            self.time(
-                Command::new(&self.oshrun)
-                    .arg("-n")
-                    .arg(&self.number)
-                    .arg(&self.pe),
-            )
-        };
+        let ours = || self.time(Command::new(&self.oshrun).arg("-n").arg(&self.number).arg(&self.pe));
         if bare_first {
             let bare = bare()?;
-            return Ok(Round {
-                bare,
-                ours: ours()?,
-            });
+            return Ok(Round { bare, ours: ours()? });
         }
         let ours = ours()?;
-        Ok(Round {
-            bare: bare()?,
-            ours,
-        })
+        Ok(Round { bare: bare()?, ours })
     }
 
     fn time(&self, command: &mut Command) -> Result<f64> {
         command.stdin(Stdio::null());
         let start = Instant::now();
-        let status = command
-            .status()
-            .with_context(|| format!("cannot start {command:?}"))?;
+        let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
         let nanoseconds = start.elapsed().as_nanos() as f64;
         ensure!(status.success(), "{command:?}: {status}");
         Ok(nanoseconds)

@@ -60,10 +60,7 @@ impl Quota {
         let limit = (f64::from(PERIOD) * cores).round();
         let (root, own, limits) = match controller(&groups, "cpu") {
             Some(own) => {
-                let limits = [
-                    ("cpu.cfs_period_us", PERIOD.to_string()),
-                    ("cpu.cfs_quota_us", limit.to_string()),
-                ];
+                let limits = [("cpu.cfs_period_us", PERIOD.to_string()), ("cpu.cfs_quota_us", limit.to_string())];
                 ("/sys/fs/cgroup/cpu", own, limits.to_vec())
             }
             None => {
@@ -79,10 +76,7 @@ impl Quota {
         for (file, value) in limits {
             let file = this.folder.join(file);
             if !file.exists() {
-                bail!(
-                    "{} is missing: the kernel limits no time here",
-                    file.display()
-                );
+                bail!("{} is missing: the kernel limits no time here", file.display());
             }
             fs::write(&file, &value).with_context(|| format!("cannot write {}", file.display()))?;
         }
@@ -116,8 +110,7 @@ impl Drop for Quota {
 /// Moves this process to a group.
 fn enter(folder: &Path) -> Result<()> {
     let file = folder.join("cgroup.procs");
-    fs::write(&file, process::id().to_string())
-        .with_context(|| format!("cannot write {}", file.display()))
+    fs::write(&file, process::id().to_string()).with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// This process's group of a controller, in the text of `/proc/self/cgroup`.
@@ -125,10 +118,7 @@ fn controller<'t>(groups: &'t str, name: &str) -> Option<&'t str> {
     groups.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;
         let (controllers, path) = rest.split_once(':')?;
-        controllers
-            .split(',')
-            .any(|one| one == name)
-            .then_some(path)
+        controllers.split(',').any(|one| one == name).then_some(path)
     })
 }
 

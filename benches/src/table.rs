@@ -40,21 +40,12 @@ pub fn verdict(met: bool) -> &'static str {
 
 /// A note if other processes disturbed a measurement.
 pub fn disturbed(outcome: &Outcome) -> &'static str {
-    if outcome.disturbed {
-        "  (disturbed)"
-    } else {
-        ""
-    }
+    if outcome.disturbed { "  (disturbed)" } else { "" }
 }
 
 /// How this library's entry, the first, compares with the fastest of `peers`: the ratio, whether it is at least
 /// `bar`, and the name of that one; and whether the measurement was disturbed.
-pub fn beside_fastest(
-    outcome: &Outcome,
-    peers: std::ops::Range<usize>,
-    labels: &[&str],
-    bar: f64,
-) -> String {
+pub fn beside_fastest(outcome: &Outcome, peers: std::ops::Range<usize>, labels: &[&str], bar: f64) -> String {
     let mut line = String::new();
     if let Some(entry) = outcome.fastest(peers)
         && let Some(spread) = outcome.ratio(entry, 0)
@@ -76,10 +67,7 @@ pub struct LiveTable {
 impl LiveTable {
     /// Begins a table: a wide first column, columns of times in microseconds, and more.
     pub fn new(first: &str, columns: &[&str], rest: &str) -> Self {
-        let table = Self {
-            first: 29,
-            widths: columns.iter().map(|label| label.len().max(7)).collect(),
-        };
+        let table = Self { first: 29, widths: columns.iter().map(|label| label.len().max(7)).collect() };
         let cells = columns.iter().map(|label| (*label).to_owned());
         table.print(first, cells, rest);
         table
@@ -138,21 +126,13 @@ impl Table {
     /// Adds the rounds of an item. Without limit the ratio is one of times.
     pub fn add(&mut self, item: &str, bar: Option<Bar>, rounds: &[Round]) {
         let bar_or_time = bar.unwrap_or(Bar::Time(f64::INFINITY));
-        let median = |time: fn(&Round) -> f64| {
-            Spread::of(rounds.iter().map(time)).map_or(f64::NAN, |spread| spread.median)
-        };
+        let median =
+            |time: fn(&Round) -> f64| Spread::of(rounds.iter().map(time)).map_or(f64::NAN, |spread| spread.median);
         let Some(ratio) = Spread::of(rounds.iter().map(|r| bar_or_time.ratio(r))) else {
             return;
         };
         let (bare, ours) = (median(|r| r.bare), median(|r| r.ours));
-        self.rows.push(Row {
-            item: item.to_owned(),
-            bar,
-            bare,
-            ours,
-            ratio,
-            rounds: rounds.len(),
-        });
+        self.rows.push(Row { item: item.to_owned(), bar, bare, ours, ratio, rounds: rounds.len() });
     }
 
     /// Whether nothing was measured.
@@ -175,13 +155,7 @@ fn shown(nanoseconds: f64) -> String {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let widest = self
-            .rows
-            .iter()
-            .map(|row| row.item.len())
-            .max()
-            .unwrap_or(0)
-            .max(4);
+        let widest = self.rows.iter().map(|row| row.item.len()).max().unwrap_or(0).max(4);
         writeln!(
             f,
             "{:widest$}  {:>9}  {:>9}  {:>6}  {:>13}  {:>7}  {:>6}",
@@ -225,23 +199,13 @@ mod tests {
     fn median_decides() {
         let mut table = Table::default();
         let round = |ours| Round { bare: 1000.0, ours };
-        table.add(
-            "a",
-            Some(Bar::Time(2.0)),
-            &[round(1500.0), round(9000.0), round(1600.0)],
-        );
+        table.add("a", Some(Bar::Time(2.0)), &[round(1500.0), round(9000.0), round(1600.0)]);
         table.add("b", Some(Bar::Bandwidth(0.9)), &[round(2000.0)]);
         table.add("nothing", None, &[]);
         let text = table.to_string();
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 3);
-        assert!(
-            lines[1].contains("1.60") && lines[1].ends_with("3  met"),
-            "{text}"
-        );
-        assert!(
-            lines[2].contains("2.00 us") && lines[2].ends_with("MISSED"),
-            "{text}"
-        );
+        assert!(lines[1].contains("1.60") && lines[1].ends_with("3  met"), "{text}");
+        assert!(lines[2].contains("2.00 us") && lines[2].ends_with("MISSED"), "{text}");
     }
 }

@@ -25,8 +25,8 @@ const LEVELS: [Level; 3] = [
         register: "%xmm",
         prefix: "",
         operations: &[
-            "addpd", "addps", "mulpd", "mulps", "maxpd", "maxps", "minpd", "minps", "paddb",
-            "paddw", "paddd", "paddq", "pmullw", "pmaxub", "pmaxsw", "pminub", "pminsw",
+            "addpd", "addps", "mulpd", "mulps", "maxpd", "maxps", "minpd", "minps", "paddb", "paddw", "paddd", "paddq",
+            "pmullw", "pmaxub", "pmaxsw", "pminub", "pminsw",
         ],
         stream: "movnt",
     },
@@ -35,9 +35,9 @@ const LEVELS: [Level; 3] = [
         register: "%ymm",
         prefix: "v",
         operations: &[
-            "addpd", "addps", "mulpd", "mulps", "maxpd", "maxps", "minpd", "minps", "paddb",
-            "paddw", "paddd", "paddq", "pmullw", "pmulld", "pmaxub", "pmaxsw", "pmaxsd", "pmaxud",
-            "pminub", "pminsw", "pminsd", "pminud", "pcmpgtq",
+            "addpd", "addps", "mulpd", "mulps", "maxpd", "maxps", "minpd", "minps", "paddb", "paddw", "paddd", "paddq",
+            "pmullw", "pmulld", "pmaxub", "pmaxsw", "pmaxsd", "pmaxud", "pminub", "pminsw", "pminsd", "pminud",
+            "pcmpgtq",
         ],
         stream: "vmovnt",
     },
@@ -46,10 +46,9 @@ const LEVELS: [Level; 3] = [
         register: "%zmm",
         prefix: "v",
         operations: &[
-            "addpd", "addps", "mulpd", "mulps", "maxpd", "maxps", "minpd", "minps", "paddb",
-            "paddw", "paddd", "paddq", "pmullw", "pmulld", "pmullq", "pmaxub", "pmaxsw", "pmaxsd",
-            "pmaxud", "pmaxsq", "pmaxuq", "pminub", "pminsw", "pminsd", "pminud", "pminsq",
-            "pminuq",
+            "addpd", "addps", "mulpd", "mulps", "maxpd", "maxps", "minpd", "minps", "paddb", "paddw", "paddd", "paddq",
+            "pmullw", "pmulld", "pmullq", "pmaxub", "pmaxsw", "pmaxsd", "pmaxud", "pmaxsq", "pmaxuq", "pminub",
+            "pminsw", "pminsd", "pminud", "pminsq", "pminuq",
         ],
         stream: "vmovnt",
     },
@@ -61,18 +60,14 @@ fn output(command: &mut Command) -> Option<String> {
         eprintln!("skipped: no {} (binutils)", command.get_program().display());
         return None;
     };
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
 /// The functions of the library that are compiled for a level, disassembled.
 fn functions(library: &Path, level: &str) -> Option<Vec<String>> {
     let symbols = output(Command::new("nm").arg("--quiet").arg(library))?;
-    let module = format!("6kernel5level{}{level}", level.len());
+    let module = format!("16ferroshmem_simd5level{}{level}", level.len());
     let sections: Vec<String> = symbols
         .lines()
         .filter_map(|line| line.split_whitespace().last())
@@ -104,9 +99,7 @@ fn of_every_level_are_vector_code() {
         };
         for operation in level.operations {
             let name = format!("{}{operation}", level.prefix);
-            let found = functions
-                .iter()
-                .any(|function| count(function, &name, level.register) >= REGISTERS);
+            let found = functions.iter().any(|function| count(function, &name, level.register) >= REGISTERS);
             assert!(found, "no loop of {name} for {}", level.name);
         }
         // Sums of doubles, real and complex, consist of nothing else.

@@ -18,9 +18,7 @@ struct Footprint {
 /// The footprints of the PEs of a job.
 fn footprints(pes: usize, heap: Option<&str>) -> Vec<Footprint> {
     let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
-    let program = builder
-        .program(&Build::new("idle.c").named(&format!("idle-{pes}")))
-        .unwrap();
+    let program = builder.program(&Build::new("idle.c").named(&format!("idle-{pes}"))).unwrap();
     let output = Command::new(builder.prefix.bin("oshrun"))
         .args(["--timeout", "60", "-n", &pes.to_string()])
         .arg(program)
@@ -28,27 +26,13 @@ fn footprints(pes: usize, heap: Option<&str>) -> Vec<Footprint> {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     let footprints: Vec<_> = text
         .lines()
         .map(|line| {
             let words: Vec<_> = line.split_whitespace().collect();
-            let [
-                "private",
-                private,
-                "tables",
-                _,
-                "resident",
-                resident,
-                "mappings",
-                mappings,
-            ] = words[..]
-            else {
+            let ["private", private, "tables", _, "resident", resident, "mappings", mappings] = words[..] else {
                 panic!("not a footprint: {line:?}");
             };
             Footprint {
@@ -65,10 +49,7 @@ fn footprints(pes: usize, heap: Option<&str>) -> Vec<Footprint> {
 #[test]
 fn idle_pe_keeps_little_private_memory() {
     for pe in footprints(64, None) {
-        assert!(
-            pe.private <= 2 * MIB_IN_KIB,
-            "{pe:?}: more than 2 MiB beside the heap"
-        );
+        assert!(pe.private <= 2 * MIB_IN_KIB, "{pe:?}: more than 2 MiB beside the heap");
     }
 }
 
@@ -76,10 +57,7 @@ fn idle_pe_keeps_little_private_memory() {
 fn untouched_heap_costs_nothing() {
     // 256 MiB are allocated and not touched; the allocator's metadata is not in the heap.
     for pe in footprints(4, None) {
-        assert!(
-            pe.resident_heap <= 64,
-            "{pe:?}: untouched memory is resident"
-        );
+        assert!(pe.resident_heap <= 64, "{pe:?}: untouched memory is resident");
     }
 }
 
@@ -92,12 +70,7 @@ fn mappings_do_not_grow_with_the_pes() {
     /// PEs up to which each window is a mapping of its own.
     const APART: usize = 16;
 
-    for (pes, most) in [
-        (8, 1 + 2 * 8 + UNUSED),
-        (APART, 1 + 2 * APART + UNUSED),
-        (24, JOINED),
-        (64, JOINED),
-    ] {
+    for (pes, most) in [(8, 1 + 2 * 8 + UNUSED), (APART, 1 + 2 * APART + UNUSED), (24, JOINED), (64, JOINED)] {
         for pe in footprints(pes, Some("512m")) {
             assert!(pe.mappings <= most, "{pe:?} of {pes}: more than {most}");
         }
@@ -169,25 +142,19 @@ fn starting_touches_few_pages() {
     for (pes, jobs) in [(2, 11), (64, 1)] {
         let mut all = Vec::new();
         for _ in 0..jobs {
-            let job = page_faults(
-                Command::new(&oshrun)
-                    .args(["--timeout", "60", "-n", &pes.to_string()])
-                    .arg(&program),
-            );
+            let job =
+                page_faults(Command::new(&oshrun).args(["--timeout", "60", "-n", &pes.to_string()]).arg(&program));
             assert_eq!(job.len(), pes);
             all.extend(job);
         }
         all.sort_unstable();
         let median = all[all.len() / 2];
-        assert!(
-            median <= bare + MOST,
-            "a PE of {pes} starts with {median} page faults, a bare process with {bare}"
-        );
+        assert!(median <= bare + MOST, "a PE of {pes} starts with {median} page faults, a bare process with {bare}");
     }
 }
 
-/// System calls of a job of `pes` PEs that do nothing, but those by which processes wait, and those that fail: the dynamic
-/// linker looks for libraries in many places. None without strace.
+/// System calls of a job of `pes` PEs that do nothing, but those by which processes wait, and those that fail: the
+/// dynamic linker looks for libraries in many places. None without strace.
 fn system_calls(builder: &Builder, program: &Path, pes: usize) -> Option<u64> {
     const WAITS: [&str; 5] = ["futex", "poll", "restart_syscall", "sched_yield", "wait4"];
 
@@ -250,10 +217,7 @@ fn loading_looks_up_no_function_of_the_library() {
         return;
     };
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains("NEEDED") && text.contains("RELATIVE"),
-        "{text}"
-    );
+    assert!(text.contains("NEEDED") && text.contains("RELATIVE"), "{text}");
     // Each that is looked up is named. A program that is not position-independent may have its own copy of data.
     let looked_up = |line: &&str| line.contains("shmem") && line.contains("R_X86_64");
     let data = ["shmemi_native", "shmemi_counts", "shmemi_sync_counts"];
@@ -261,9 +225,7 @@ fn loading_looks_up_no_function_of_the_library() {
     let lines = text.lines().filter(looked_up);
     let functions: Vec<_> = lines.filter(|line| !of_data(line)).collect();
     assert!(functions.is_empty(), "{}", functions.join("\n"));
-    let libm = text
-        .lines()
-        .find(|line| line.contains("NEEDED") && line.contains("libm."));
+    let libm = text.lines().find(|line| line.contains("NEEDED") && line.contains("libm."));
     assert_eq!(libm, None, "one more library to load");
 }
 
@@ -272,11 +234,7 @@ fn shared_library_is_small() {
     let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
     let library = builder.prefix.library("libshmem.so");
     let stripped = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libshmem-stripped.so");
-    let status = Command::new("strip")
-        .arg("--strip-unneeded")
-        .arg("-o")
-        .args([&stripped, &library])
-        .status();
+    let status = Command::new("strip").arg("--strip-unneeded").arg("-o").args([&stripped, &library]).status();
     let Ok(status) = status else {
         eprintln!("skipped: no strip command (binutils)");
         return;
@@ -284,8 +242,5 @@ fn shared_library_is_small() {
     assert!(status.success(), "strip failed: {status}");
     let bytes = std::fs::metadata(stripped).unwrap().len();
     // 3 MiB until it sent messages, kept streams of items and started PEs by four launchers.
-    assert!(
-        bytes <= 13 << 18,
-        "the stripped library has {bytes} bytes, more than 3.25 MiB"
-    );
+    assert!(bytes <= 13 << 18, "the stripped library has {bytes} bytes, more than 3.25 MiB");
 }

@@ -20,34 +20,17 @@ fn folder() -> PathBuf {
 
 fn start(implementation: &Implementation, pes: u32, bytes: usize) -> Job {
     let program = Job::compile(implementation, &folder()).unwrap();
-    let launch = Launch {
-        pes,
-        heap: 0,
-        bound: true,
-        options: &[],
-    };
+    let launch = Launch { pes, heap: 0, bound: true, options: &[] };
     Job::start(implementation.launch(&program, launch), bytes, &folder()).unwrap()
 }
 
 /// Every operation is timed, and its first results are checked.
 #[test]
 fn the_library_is_measured() {
-    let search = Search {
-        prefix: Some(PREFIX.root().to_owned()),
-        ..Search::default()
-    };
+    let search = Search { prefix: Some(PREFIX.root().to_owned()), ..Search::default() };
     let mut job = start(&find(&search).unwrap()[0], 3, 3 * 4096);
-    let operations = [
-        "barrier",
-        "sum",
-        "sum_to_all",
-        "sum_in_place",
-        "broadcast",
-        "fcollect",
-        "collect",
-        "alltoall",
-        "scan",
-    ];
+    let operations =
+        ["barrier", "sum", "sum_to_all", "sum_in_place", "broadcast", "fcollect", "collect", "alltoall", "scan"];
     for operation in operations {
         for bytes in [8, 4096, 4096] {
             let time = job.time(operation, bytes, BLOCK);
@@ -59,10 +42,7 @@ fn the_library_is_measured() {
 /// The same for transfers, which take two PEs.
 #[test]
 fn transfers_are_measured() {
-    let search = Search {
-        prefix: Some(PREFIX.root().to_owned()),
-        ..Search::default()
-    };
+    let search = Search { prefix: Some(PREFIX.root().to_owned()), ..Search::default() };
     let mut job = start(&find(&search).unwrap()[0], 2, 1 << 20);
     for operation in ["put", "put_signal", "isx"] {
         for bytes in [8192, 1 << 20] {
@@ -86,10 +66,7 @@ fn bare_processes_are_measured() {
         assert!(job.time(&name, 100, BLOCK).unwrap() > 0.0, "{name}");
     }
     let error = job.time("uneven/even/barrier", 100, BLOCK).unwrap_err();
-    assert!(
-        error.to_string().contains("no distribution \"even\""),
-        "{error}"
-    );
+    assert!(error.to_string().contains("no distribution \"even\""), "{error}");
     let mut job = start(&processes, 3, 8);
     let error = job.time("dance", 8, BLOCK).unwrap_err().to_string();
     assert!(error.contains("no operation \"dance\""), "{error}");
@@ -113,8 +90,5 @@ fn a_wrong_result_ends_the_job() {
     assert!(status.unwrap().success());
     let mut job = Job::start(Command::new(&program), 64, &folder).unwrap();
     let error = job.time("sum", 64, BLOCK).unwrap_err().to_string();
-    assert!(
-        error.contains("sum of 8 elements: PE 0 has 9 at 0, not 1"),
-        "{error}"
-    );
+    assert!(error.contains("sum of 8 elements: PE 0 has 9 at 0, not 1"), "{error}");
 }

@@ -8,27 +8,18 @@ use ferroshmem_benches::{Build, Builder, Compiler, Source};
 
 /// The instructions of each function of an object file; none without objdump.
 fn disassemble(object: &Path) -> Option<String> {
-    let command = Command::new("objdump")
-        .args(["-d", "--no-show-raw-insn"])
-        .arg(object)
-        .output();
+    let command = Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(object).output();
     let Ok(output) = command else {
         eprintln!("skipped: no objdump command (binutils)");
         return None;
     };
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
 /// The part of a disassembly that is the function `name`.
 fn function<'a>(disassembly: &'a str, name: &str) -> &'a str {
-    let start = disassembly
-        .find(&format!("<{name}>:"))
-        .expect("the function is in the object");
+    let start = disassembly.find(&format!("<{name}>:")).expect("the function is in the object");
     let rest = &disassembly[start..];
     rest.find("\n\n").map_or(rest, |end| &rest[..end])
 }
@@ -43,11 +34,7 @@ fn last_loop(code: &str) -> Vec<&str> {
         let target = address(target)?;
         (target <= at(line)?).then_some((target, at(line)?))
     };
-    let (first, last) = code
-        .lines()
-        .filter_map(jump)
-        .next_back()
-        .expect("the function has a loop");
+    let (first, last) = code.lines().filter_map(jump).next_back().expect("the function has a loop");
     let inside = |line: &&str| at(line).is_some_and(|at| (first..=last).contains(&at));
     code.lines().filter(inside).collect()
 }
@@ -56,9 +43,7 @@ fn last_loop(code: &str) -> Vec<&str> {
 fn accesses(instructions: &[&str]) -> (usize, usize) {
     let instruction = |line: &&str| {
         let (_, instruction) = line.split_once(":\t")?;
-        let other = ["lea", "nop"]
-            .iter()
-            .any(|name| instruction.starts_with(name));
+        let other = ["lea", "nop"].iter().any(|name| instruction.starts_with(name));
         let accesses = instruction.contains("(%") && !other;
         accesses.then(|| instruction.trim_end().ends_with(')'))
     };
@@ -76,15 +61,7 @@ fn loops_vectorise(compiler: Compiler, optimisation: &'static str) {
     let mut build = Build::new("vectors.c").named(&format!("vectors-{}", compiler.name()));
     build.compiler = compiler;
     build.flags = vec![optimisation, "-DSHMEM_NATIVE_ONLY"];
-    let object = builder
-        .object(
-            &build,
-            Source {
-                file: "vectors.c",
-                element_wise: false,
-            },
-        )
-        .unwrap();
+    let object = builder.object(&build, Source { file: "vectors.c", element_wise: false }).unwrap();
     let Some(text) = disassemble(&object) else {
         return;
     };

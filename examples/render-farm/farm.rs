@@ -120,15 +120,9 @@ impl Parent for Other<'_> {
 pub(crate) fn serve(world: &World, parents: &Group<'_>, first: usize) -> Result<(), Error> {
     let pe = parents.pe(0)?;
     let mut job = [0; 4];
-    parents
-        .import::<Window<'_, u64>>("job", job.len())?
-        .get(pe, 0, &mut job)?;
+    parents.import::<Window<'_, u64>>("job", job.len())?.get(pe, 0, &mut job)?;
     let [width, height, samples, size] = job.map(|n| n as usize);
-    let view = View {
-        width,
-        height,
-        samples,
-    };
+    let view = View { width, height, samples };
     let tiles = Tiles { view, size };
     let parent = Other {
         pe,
@@ -177,11 +171,7 @@ impl Parent for Farm<'_> {
 
 impl<'w> Farm<'w> {
     pub(crate) fn new(world: &'w World, tiles: Tiles) -> Result<Self, Error> {
-        let View {
-            width,
-            height,
-            samples,
-        } = tiles.view;
+        let View { width, height, samples } = tiles.view;
         let mut job = world.alloc(4)?;
         job.copy_from_slice(&[width, height, samples, tiles.size].map(|n| n as u64));
         let this = Self {
@@ -240,13 +230,7 @@ pub(crate) struct Workers<'f, 'w> {
 
 impl<'f, 'w> Workers<'f, 'w> {
     pub(crate) fn none_yet(farm: &'f Farm<'w>) -> Self {
-        Self {
-            farm,
-            crews: Vec::new(),
-            staying: Vec::new(),
-            started: 0,
-            sent_away: 0,
-        }
+        Self { farm, crews: Vec::new(), staying: Vec::new(), started: 0, sent_away: 0 }
     }
 
     pub(crate) fn number(&self) -> usize {
@@ -269,10 +253,7 @@ impl<'f, 'w> Workers<'f, 'w> {
         }
         let first = self.started;
         let this = env::current_exe().expect("a program that runs has a file");
-        let command = Command::new(this)
-            .args(["--worker", &first.to_string()])
-            .pes(new)
-            .heap_size(32 << 20);
+        let command = Command::new(this).args(["--worker", &first.to_string()]).pes(new).heap_size(32 << 20);
         let group = self.farm.world.spawn(&command)?;
         self.started += new;
         let workers = first..self.started;

@@ -102,9 +102,7 @@ impl Sphere {
             return None;
         }
         let half = square.sqrt();
-        [along - half, along + half]
-            .into_iter()
-            .find(|distance| *distance > NEAREST)
+        [along - half, along + half].into_iter().find(|distance| *distance > NEAREST)
     }
 
     /// Whether a ray comes through the sphere, which is cheaper to tell than where.

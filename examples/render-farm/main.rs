@@ -35,9 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let world = World::init()?;
     if let Form::Worker { first } = options.form {
-        let parents = world
-            .parents()
-            .ok_or("--worker is for PEs that a farm has started")?;
+        let parents = world.parents().ok_or("--worker is for PEs that a farm has started")?;
         return Ok(farm::serve(&world, &parents, first)?);
     }
     let begin = Instant::now();
@@ -53,12 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     if is_parent {
         let view = options.tiles.view;
-        write_png(
-            &options.output,
-            view.width as u32,
-            view.height as u32,
-            &farm.pixels()?,
-        )?;
+        write_png(&options.output, view.width as u32, view.height as u32, &farm.pixels()?)?;
         println!(
             "render-farm: {} x {} pixels in {} tiles, {summary}: {:.3} s, {}",
             view.width,
@@ -73,12 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// All workers are there from the start: the other PEs, or PE 0 if it is alone.
-fn fixed(
-    world: &World,
-    farm: &Farm<'_>,
-    options: &Options,
-    begin: Instant,
-) -> Result<String, Box<dyn Error>> {
+fn fixed(world: &World, farm: &Farm<'_>, options: &Options, begin: Instant) -> Result<String, Box<dyn Error>> {
     let workers = world.n_pes() - 1;
     let tiles = options.tiles.count();
     farm.allow(tiles)?;

@@ -6,8 +6,10 @@ use std::str::FromStr;
 use crate::farm::Tiles;
 use crate::trace::View;
 
-const USAGE: &str = "options: --workers N,N... (numbers of workers, one after the other), --fixed (the job's other PEs are the \
-                     workers), --compare (times both), --turns N, --size WIDTHxHEIGHT, --samples N, --tile PIXELS, --output FILE";
+const USAGE: &str = "options: --workers N,N... (numbers of workers, one after the other), --fixed (the job's other PEs \
+    are the \
+                     workers), --compare (times both), --turns N, --size WIDTHxHEIGHT, --samples N, --tile PIXELS, \
+                     --output FILE";
 
 /// Where workers come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,11 +35,7 @@ pub(crate) struct Options {
 
 impl Options {
     pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, Box<dyn Error>> {
-        let view = View {
-            width: 640,
-            height: 480,
-            samples: 2,
-        };
+        let view = View { width: 640, height: 480, samples: 2 };
         let mut this = Self {
             form: Form::Growing,
             workers: vec![2],
@@ -47,8 +45,7 @@ impl Options {
         let mut turns = 5;
         while let Some(option) = args.next() {
             let value = |args: &mut dyn Iterator<Item = String>| {
-                args.next()
-                    .ok_or_else(|| format!("{option} needs a value; {USAGE}"))
+                args.next().ok_or_else(|| format!("{option} needs a value; {USAGE}"))
             };
             match option.as_str() {
                 "--fixed" => this.form = Form::Fixed,
@@ -64,8 +61,7 @@ impl Options {
                 }
                 "--size" => {
                     let size = value(&mut args)?;
-                    let (width, height) =
-                        size.split_once('x').ok_or("--size needs WIDTHxHEIGHT")?;
+                    let (width, height) = size.split_once('x').ok_or("--size needs WIDTHxHEIGHT")?;
                     this.tiles.view.width = number(width)?;
                     this.tiles.view.height = number(height)?;
                 }

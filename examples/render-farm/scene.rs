@@ -12,31 +12,11 @@ pub(crate) struct Material {
     pub(crate) glass: Option<f64>,
 }
 
-const GLASS: Material = Material {
-    colour: Vec3(0.94, 0.98, 0.97),
-    mirror: 0.0,
-    glass: Some(1.5),
-};
-const METAL: Material = Material {
-    colour: Vec3(0.55, 0.32, 0.12),
-    mirror: 0.35,
-    glass: None,
-};
-const WHITE: Material = Material {
-    colour: Vec3(0.85, 0.82, 0.74),
-    mirror: 0.12,
-    glass: None,
-};
-const BLACK: Material = Material {
-    colour: Vec3(0.10, 0.12, 0.16),
-    mirror: 0.12,
-    glass: None,
-};
-const TABLE: Material = Material {
-    colour: Vec3(0.33, 0.21, 0.14),
-    mirror: 0.0,
-    glass: None,
-};
+const GLASS: Material = Material { colour: Vec3(0.94, 0.98, 0.97), mirror: 0.0, glass: Some(1.5) };
+const METAL: Material = Material { colour: Vec3(0.55, 0.32, 0.12), mirror: 0.35, glass: None };
+const WHITE: Material = Material { colour: Vec3(0.85, 0.82, 0.74), mirror: 0.12, glass: None };
+const BLACK: Material = Material { colour: Vec3(0.10, 0.12, 0.16), mirror: 0.12, glass: None };
+const TABLE: Material = Material { colour: Vec3(0.33, 0.21, 0.14), mirror: 0.0, glass: None };
 
 /// Half the width of the board, whose squares have a width of 1.
 const HALF: f64 = 4.0;
@@ -58,28 +38,18 @@ impl Piece {
             // Each sphere reaches a little into the one below.
             let y = top + 0.8 * radius;
             top = y + 0.8 * radius;
-            Sphere {
-                centre: Vec3(x, y, z),
-                radius: *radius,
-            }
+            Sphere { centre: Vec3(x, y, z), radius: *radius }
         };
         let spheres: Vec<_> = radii.iter().map(stack).collect();
         let centre = Vec3(x, top / 2.0, z);
         let reach = |s: &Sphere| (s.centre.1 - centre.1).abs() + s.radius;
         let radius = spheres.iter().map(reach).fold(0.0, f64::max);
-        Self {
-            around: Sphere { centre, radius },
-            spheres,
-            material,
-        }
+        Self { around: Sphere { centre, radius }, spheres, material }
     }
 }
 
 /// The lamp: a sphere that shines as from points of its surface.
-pub(crate) const LAMP: Sphere = Sphere {
-    centre: Vec3(-5.0, 9.0, -4.0),
-    radius: 1.2,
-};
+pub(crate) const LAMP: Sphere = Sphere { centre: Vec3(-5.0, 9.0, -4.0), radius: 1.2 };
 
 /// What a ray meets first.
 #[derive(Debug)]
@@ -119,10 +89,7 @@ impl Scene {
                 pieces.push(Piece::new(column, rows[column], PAWN, material));
             }
         }
-        let floor = Plane {
-            normal: Vec3(0.0, 1.0, 0.0),
-            offset: 0.0,
-        };
+        let floor = Plane { normal: Vec3(0.0, 1.0, 0.0), offset: 0.0 };
         Self { pieces, floor }
     }
 
@@ -141,20 +108,12 @@ impl Scene {
         if let Some(distance) = self.floor.meets(ray).filter(|d| *d < nearest) {
             let at = ray.at(distance);
             let (normal, material) = (self.floor.normal, floor_at(at));
-            return Some(Hit {
-                at,
-                normal,
-                material,
-            });
+            return Some(Hit { at, normal, material });
         }
         let (sphere, material) = found?;
         let at = ray.at(nearest);
         let normal = sphere.normal(at);
-        Some(Hit {
-            at,
-            normal,
-            material,
-        })
+        Some(Hit { at, normal, material })
     }
 
     /// The part of light that comes along a ray of this length: glass lets most of it through.

@@ -42,12 +42,7 @@ impl Terminal {
                 }
             });
         }
-        Self {
-            keys,
-            settings,
-            shows: io::stderr().is_terminal(),
-            shown: None,
-        }
+        Self { keys, settings, shows: io::stderr().is_terminal(), shown: None }
     }
 
     /// Waits for so long, or until a key is pressed: the workers that it adds.
@@ -71,20 +66,10 @@ impl Terminal {
         self.shown = Some(Instant::now());
         let left = match done {
             0 => "...".to_owned(),
-            _ => format!(
-                "{:.1} s",
-                begin.elapsed().as_secs_f64() * (all - done) as f64 / done as f64
-            ),
+            _ => format!("{:.1} s", begin.elapsed().as_secs_f64() * (all - done) as f64 / done as f64),
         };
-        let keys = if self.settings.is_some() {
-            "; + and - change them"
-        } else {
-            ""
-        };
-        eprint!(
-            "\r{:3} %, {left} left, workers: {workers}{keys} \x1b[K",
-            100 * done / all
-        );
+        let keys = if self.settings.is_some() { "; + and - change them" } else { "" };
+        eprint!("\r{:3} %, {left} left, workers: {workers}{keys} \x1b[K", 100 * done / all);
         let _ = io::stderr().flush();
     }
 }

@@ -53,36 +53,20 @@ impl Tracer {
         let right = Vec3(0.0, 1.0, 0.0).cross(forward).unit();
         let up = forward.cross(right);
         let aspect = view.width as f64 / view.height as f64;
-        Self {
-            scene: Scene::chess(),
-            view,
-            eye,
-            forward,
-            right: right * (OPENING * aspect),
-            up: up * OPENING,
-        }
+        Self { scene: Scene::chess(), view, eye, forward, right: right * (OPENING * aspect), up: up * OPENING }
     }
 
     pub(crate) fn pixel(&self, column: usize, row: usize) -> Pixel {
-        let View {
-            width,
-            height,
-            samples,
-        } = self.view;
+        let View { width, height, samples } = self.view;
         let mut random = Random((row * width + column) as u64);
         let mut light = Vec3::ZERO;
         for i in 0..samples * samples {
-            let within =
-                |cell: usize, random: &mut Random| (cell as f64 + random.next()) / samples as f64;
+            let within = |cell: usize, random: &mut Random| (cell as f64 + random.next()) / samples as f64;
             let x = column as f64 + within(i % samples, &mut random);
             let y = row as f64 + within(i / samples, &mut random);
-            let direction = self.forward
-                + self.right * (2.0 * x / width as f64 - 1.0)
-                + self.up * (1.0 - 2.0 * y / height as f64);
-            let ray = Ray {
-                origin: self.eye,
-                direction: direction.unit(),
-            };
+            let direction =
+                self.forward + self.right * (2.0 * x / width as f64 - 1.0) + self.up * (1.0 - 2.0 * y / height as f64);
+            let ray = Ray { origin: self.eye, direction: direction.unit() };
             light = light + self.light(&ray, DEPTH, &mut random);
         }
         let light = light * (1.0 / (samples * samples) as f64);
@@ -103,22 +87,11 @@ impl Tracer {
         if mirror == 0.0 || depth == 0 {
             return own;
         }
-        let reflected = self.light(
-            &leaving(&hit, ray.direction.reflected(hit.normal)),
-            depth - 1,
-            random,
-        );
+        let reflected = self.light(&leaving(&hit, ray.direction.reflected(hit.normal)), depth - 1, random);
         own * (1.0 - mirror) + reflected * mirror
     }
 
-    fn through_glass(
-        &self,
-        ray: &Ray,
-        hit: &Hit,
-        slower: f64,
-        depth: u32,
-        random: &mut Random,
-    ) -> Vec3 {
+    fn through_glass(&self, ray: &Ray, hit: &Hit, slower: f64, depth: u32, random: &mut Random) -> Vec3 {
         if depth == 0 {
             return Scene::sky(ray.direction);
         }
@@ -133,11 +106,7 @@ impl Tracer {
         };
         // Schlick's approximation of what is reflected.
         let least = ((1.0 - slower) / (1.0 + slower)).powi(2);
-        let cosine = if enters {
-            -ray.direction.dot(normal)
-        } else {
-            -direction.dot(normal)
-        };
+        let cosine = if enters { -ray.direction.dot(normal) } else { -direction.dot(normal) };
         let part = least + (1.0 - least) * (1.0 - cosine).powi(5);
         let within = self.light(&leaving(hit, direction), depth - 1, random);
         let mut light = within.tinted(hit.material.colour) * (1.0 - part);
@@ -175,8 +144,5 @@ impl Tracer {
 }
 
 fn leaving(hit: &Hit, direction: Vec3) -> Ray {
-    Ray {
-        origin: hit.at,
-        direction,
-    }
+    Ray { origin: hit.at, direction }
 }

@@ -16,10 +16,7 @@ use crate::plan::Suite;
 /// # Errors
 /// If it fails; its messages are in the error.
 pub fn run(command: &mut Command) -> Result<()> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot run {command:?}"))?;
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot run {command:?}"))?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
         bail!("{command:?} failed: {}", errors.trim());
@@ -37,10 +34,7 @@ pub struct Builder {
 impl Builder {
     /// Builds below `folder`.
     pub fn new(folder: &Path) -> Self {
-        Self {
-            folder: folder.to_owned(),
-            built: BTreeMap::new(),
-        }
+        Self { folder: folder.to_owned(), built: BTreeMap::new() }
     }
 
     /// The folder with the programs of a suite, which are built at the first call.
@@ -60,18 +54,10 @@ impl Builder {
 fn make(folder: &Path, suite: Suite, with: &Implementation) -> Result<PathBuf> {
     let library = format!("{}-{:016x}", with.slug(), content(with)?);
     let build = folder.join(library).join(suite.folder());
-    let target = suite
-        .target(with.family, &build)
-        .context("there are no such programs")?;
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .context("the crate lies in a workspace")?
-        .join(suite.folder());
-    let variable = if with.family.is_mpi() {
-        "MPICC"
-    } else {
-        "OSHCC"
-    };
+    let target = suite.target(with.family, &build).context("there are no such programs")?;
+    let source =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the crate lies in a workspace")?.join(suite.folder());
+    let variable = if with.family.is_mpi() { "MPICC" } else { "OSHCC" };
     run(Command::new("make")
         .envs(with.environment())
         .args(["--silent", "-C"])

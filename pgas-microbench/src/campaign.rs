@@ -62,11 +62,7 @@ impl Watch {
     /// For a plan of some seconds: repetitions take half as long at most.
     fn new(expected: f64) -> Self {
         const WAITING: Duration = Duration::from_secs(20);
-        Self {
-            fastest: f64::INFINITY,
-            spare: expected / 2.0,
-            idle: IdleWait::new(WAITING),
-        }
+        Self { fastest: f64::INFINITY, spare: expected / 2.0, idle: IdleWait::new(WAITING) }
     }
 
     fn disturbance(&self, outcome: &Outcome) -> Option<Disturbance> {
@@ -85,11 +81,7 @@ impl Watch {
     /// The better of two outcomes of one run: that which succeeded, and of those the less disturbed.
     fn better(&self, one: Outcome, other: Outcome) -> Outcome {
         let rank = |it: &Outcome| (it.record.failure.is_some(), self.taken(it));
-        if rank(&other) < rank(&one) {
-            other
-        } else {
-            one
-        }
+        if rank(&other) < rank(&one) { other } else { one }
     }
 
     /// Writes into record and rows what the machine was like. The fastest is known only after all runs.
@@ -124,12 +116,7 @@ impl Campaign<'_> {
     ///
     /// # Errors
     /// If a program cannot be started, or its output cannot be read.
-    pub fn run(
-        &mut self,
-        runs: &[Run],
-        progress: &mut Progress,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<Results> {
+    pub fn run(&mut self, runs: &[Run], progress: &mut Progress, interrupted: &dyn Fn() -> bool) -> Result<Results> {
         let mut results = Results::default();
         let mut watch = Watch::new(runs.iter().map(|run| run.expected).sum());
         let mut outcomes = Vec::new();
@@ -161,12 +148,7 @@ impl Campaign<'_> {
     }
 
     /// Runs a program until a run is not disturbed, if there is time.
-    fn repeated(
-        &mut self,
-        run: &Run,
-        watch: &mut Watch,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<Outcome> {
+    fn repeated(&mut self, run: &Run, watch: &mut Watch, interrupted: &dyn Fn() -> bool) -> Result<Outcome> {
         let mut best = self.run_one(run, watch, interrupted)?;
         for _ in 0..REPETITIONS {
             let seconds = best.record.seconds;
@@ -185,19 +167,9 @@ impl Campaign<'_> {
         Ok(best)
     }
 
-    fn run_one(
-        &mut self,
-        run: &Run,
-        watch: &mut Watch,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<Outcome> {
+    fn run_one(&mut self, run: &Run, watch: &mut Watch, interrupted: &dyn Fn() -> bool) -> Result<Outcome> {
         let implementation = &self.implementations[run.implementation];
-        let outcome = |record, measured, conditions| Outcome {
-            record,
-            measured,
-            conditions,
-            pes: run.pes as usize,
-        };
+        let outcome = |record, measured, conditions| Outcome { record, measured, conditions, pes: run.pes as usize };
         let folder = match self.builder.programs(run.suite, implementation) {
             Ok(folder) => folder,
             Err(error) => {
@@ -211,12 +183,7 @@ impl Campaign<'_> {
             }
         };
         let program = folder.join(&run.program);
-        let launch = Launch {
-            pes: run.pes,
-            heap: run.heap,
-            bound: run.threads == 1,
-            options: &[],
-        };
+        let launch = Launch { pes: run.pes, heap: run.heap, bound: run.threads == 1, options: &[] };
         let mut command = implementation.launch(&program, launch);
         config::isolate(&mut command, &["OMP_"]);
         command.args(&run.arguments);
@@ -234,12 +201,7 @@ impl Campaign<'_> {
             // The failure explains more than the incomplete output.
             Err(error) => (Vec::new(), failure.or(Some(format!("{error:#}")))),
         };
-        let record = report::RunRecord {
-            command: line,
-            seconds: job.time.as_secs_f64(),
-            failure,
-            conditions: None,
-        };
+        let record = report::RunRecord { command: line, seconds: job.time.as_secs_f64(), failure, conditions: None };
         let conditions = readings.map(|(before, after)| before.until(&after));
         Ok(outcome(record, measured, conditions))
     }
@@ -249,16 +211,10 @@ impl Campaign<'_> {
 fn shown(command: &Command) -> String {
     let name = |word: &std::ffi::OsStr| {
         let path = Path::new(word);
-        let last = if path.is_absolute() {
-            path.file_name()
-        } else {
-            None
-        };
+        let last = if path.is_absolute() { path.file_name() } else { None };
         last.unwrap_or(word).to_string_lossy().into_owned()
     };
-    let set = command
-        .get_envs()
-        .filter_map(|(key, value)| Some(format!("{}={}", key.display(), value?.display())));
+    let set = command.get_envs().filter_map(|(key, value)| Some(format!("{}={}", key.display(), value?.display())));
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     set.chain(words.map(name)).collect::<Vec<_>>().join(" ")
 }
@@ -282,10 +238,7 @@ fn merged(measurements: &[Measurement]) -> Vec<Measurement> {
         group.sort_by(|a, b| a.median.total_cmp(&b.median));
         Measurement {
             samples: group.iter().map(|one| one.samples).sum(),
-            low: group
-                .iter()
-                .map(|one| one.low)
-                .fold(f64::INFINITY, f64::min),
+            low: group.iter().map(|one| one.low).fold(f64::INFINITY, f64::min),
             high: group.iter().map(|one| one.high).fold(0.0, f64::max),
             ..group[group.len() / 2].clone()
         }
@@ -365,40 +318,20 @@ mod tests {
         watch.describe(&mut disturbed);
         let words = "other processes took 30 % of the cores' time";
         let row = &disturbed.measured[0];
-        assert_eq!(
-            (row.others, row.clock, row.disturbed.as_str()),
-            (30.0, 0.8, words)
-        );
+        assert_eq!((row.others, row.clock, row.disturbed.as_str()), (30.0, 0.8, words));
         let conditions = disturbed.record.conditions.unwrap();
         assert_eq!(conditions.disturbed.as_deref(), Some(words));
         assert_eq!((conditions.load, conditions.stalled), (1.5, Some(0.0)));
         let mut quiet = outcome(0.012_345, 20_000.0, None);
         watch.describe(&mut quiet);
-        assert_eq!(
-            (
-                quiet.measured[0].others,
-                quiet.measured[0].disturbed.as_str()
-            ),
-            (1.235, "")
-        );
+        assert_eq!((quiet.measured[0].others, quiet.measured[0].disturbed.as_str()), (1.235, ""));
     }
 
     #[test]
     fn disturbed_rounds_count_only_if_all_were() {
-        let round = |rate, disturbed: &str| Measurement {
-            disturbed: disturbed.to_owned(),
-            ..measurement("A", rate)
-        };
-        let some = merged(&[
-            round(1.0, "load"),
-            round(5.0, ""),
-            round(6.0, ""),
-            round(7.0, ""),
-        ]);
-        assert_eq!(
-            (some[0].low, some[0].median, some[0].samples),
-            (5.0, 6.0, 3)
-        );
+        let round = |rate, disturbed: &str| Measurement { disturbed: disturbed.to_owned(), ..measurement("A", rate) };
+        let some = merged(&[round(1.0, "load"), round(5.0, ""), round(6.0, ""), round(7.0, "")]);
+        assert_eq!((some[0].low, some[0].median, some[0].samples), (5.0, 6.0, 3));
         assert_eq!(some[0].disturbed, "");
         let all = merged(&[round(1.0, "load"), round(5.0, "steal")]);
         assert_eq!((all[0].samples, all[0].disturbed.as_str()), (2, "steal"));

@@ -84,9 +84,7 @@ mod tests {
 
     fn entries(folder: &Path) -> Vec<String> {
         let names = folder.read_dir().unwrap();
-        let mut names: Vec<_> = names
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -97,9 +95,7 @@ mod tests {
         let path = root.path().join("below/report");
         for text in ["first", "second"] {
             let folder = Folder::new(&path).unwrap();
-            folder
-                .fill(|fresh| Ok(fs::write(fresh.join(RESULTS), text)?))
-                .unwrap();
+            folder.fill(|fresh| Ok(fs::write(fresh.join(RESULTS), text)?)).unwrap();
             assert_eq!(fs::read_to_string(path.join(RESULTS)).unwrap(), text);
         }
         assert_eq!(entries(path.parent().unwrap()), ["report"]);
@@ -122,10 +118,7 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_written_is_refused() {
         let error = Folder::new(Path::new("/proc/no/report")).unwrap_err();
-        assert!(
-            format!("{error:#}").contains("/proc/no/report"),
-            "{error:#}"
-        );
+        assert!(format!("{error:#}").contains("/proc/no/report"), "{error:#}");
         assert!(Folder::new(Path::new("/dev/null/report")).is_err());
     }
 }

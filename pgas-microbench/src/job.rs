@@ -64,11 +64,7 @@ impl Completed {
 ///
 /// # Errors
 /// If it cannot be started.
-pub fn run(
-    mut command: Command,
-    limit: Duration,
-    interrupted: &dyn Fn() -> bool,
-) -> Result<Completed> {
+pub fn run(mut command: Command, limit: Duration, interrupted: &dyn Fn() -> bool) -> Result<Completed> {
     let (output, errors) = (NamedTempFile::new()?, NamedTempFile::new()?);
     end_with_parent(&mut command);
     let start = Instant::now();
@@ -90,12 +86,7 @@ pub fn run(
         }
     };
     let time = start.elapsed();
-    Ok(Completed {
-        output: text(&output)?,
-        errors: text(&errors)?,
-        end,
-        time,
-    })
+    Ok(Completed { output: text(&output)?, errors: text(&errors)?, end, time })
 }
 
 /// Asks a process group to end, and kills it if it does not.
@@ -112,11 +103,7 @@ fn terminate(child: &mut Child) -> io::Result<()> {
 }
 
 /// The exit status, if the child ends before `limit` is over or `interrupted` returns true.
-fn wait(
-    child: &mut Child,
-    limit: Duration,
-    interrupted: &dyn Fn() -> bool,
-) -> io::Result<Option<ExitStatus>> {
+fn wait(child: &mut Child, limit: Duration, interrupted: &dyn Fn() -> bool) -> io::Result<Option<ExitStatus>> {
     // Rare enough not to disturb what is measured.
     const POLL: Duration = Duration::from_millis(20);
     let start = Instant::now();
@@ -181,13 +168,7 @@ impl Session {
                 }
             }
         });
-        Ok(Self {
-            input: child.stdin.take(),
-            child,
-            answers,
-            errors,
-            timeout,
-        })
+        Ok(Self { input: child.stdin.take(), child, answers, errors, timeout })
     }
 
     /// Sends an order.
@@ -219,10 +200,7 @@ impl Session {
         // The launcher may still be forwarding the error output.
         self.input = None;
         let _ = wait(&mut self.child, GRACE, &|| false);
-        anyhow!(
-            "the job ended: {}",
-            summary(&text(&self.errors).unwrap_or_default())
-        )
+        anyhow!("the job ended: {}", summary(&text(&self.errors).unwrap_or_default()))
     }
 }
 
@@ -255,17 +233,11 @@ mod tests {
     fn ends_are_distinguished() {
         let minute = Duration::from_secs(60);
         let fine = completed("echo out; echo err >&2", minute, false);
-        assert_eq!(
-            (fine.output.as_str(), fine.errors.as_str()),
-            ("out\n", "err\n")
-        );
+        assert_eq!((fine.output.as_str(), fine.errors.as_str()), ("out\n", "err\n"));
         assert_eq!(fine.failure(), None);
         let failed = completed("echo first >&2; echo second >&2; exit 3", minute, false);
         let reason = failed.failure().unwrap();
-        assert!(
-            reason.contains('3') && reason.ends_with(": first"),
-            "{reason}"
-        );
+        assert!(reason.contains('3') && reason.ends_with(": first"), "{reason}");
         let stopped = completed("sleep 60", minute, true);
         assert_eq!(stopped.failure().unwrap(), "interrupted");
     }

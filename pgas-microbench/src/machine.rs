@@ -28,16 +28,9 @@ pub fn facts() -> Vec<(String, String)> {
 }
 
 fn processor() -> String {
-    let Processor {
-        name,
-        virtual_machine,
-    } = Processor::here();
+    let Processor { name, virtual_machine } = Processor::here();
     let name = name.unwrap_or_else(|| std::env::consts::ARCH.to_owned());
-    if virtual_machine {
-        format!("{name} (virtual machine)")
-    } else {
-        name
-    }
+    if virtual_machine { format!("{name} (virtual machine)") } else { name }
 }
 
 /// Caches of the first core, smallest first.
@@ -57,9 +50,7 @@ fn caches() -> String {
 }
 
 fn memory() -> String {
-    meminfo("MemTotal").map_or(String::new(), |bytes| {
-        format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
-    })
+    meminfo("MemTotal").map_or(String::new(), |bytes| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)))
 }
 
 /// A value of `/proc/meminfo`, in bytes.
@@ -80,16 +71,11 @@ fn system() -> String {
         .trim_matches('"')
         .to_owned();
     let kernel = read("/proc/sys/kernel/osrelease");
-    format!("{distribution}, Linux {}", kernel.trim())
-        .trim_start_matches(", ")
-        .to_owned()
+    format!("{distribution}, Linux {}", kernel.trim()).trim_start_matches(", ").to_owned()
 }
 
 fn first_line(command: &str, argument: &str) -> String {
-    let output = Command::new(command)
-        .arg(argument)
-        .stdin(Stdio::null())
-        .output();
+    let output = Command::new(command).arg(argument).stdin(Stdio::null()).output();
     output.map_or_else(
         |_| String::new(),
         |o| {
@@ -149,10 +135,7 @@ mod tests {
         let facts = facts();
         for name in ["Processor", "Cores", "Memory", "System"] {
             let fact = facts.iter().find(|(n, _)| n == name);
-            assert!(
-                fact.is_some_and(|(_, value)| !value.is_empty()),
-                "{name}: {facts:?}"
-            );
+            assert!(fact.is_some_and(|(_, value)| !value.is_empty()), "{name}: {facts:?}");
         }
     }
 

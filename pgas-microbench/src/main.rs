@@ -60,21 +60,14 @@ fn perform(options: &Options) -> Result<ExitCode> {
     };
     let mut runs = plan(&request);
     runs.retain(|run| options.wants(&run.name()));
-    ensure!(
-        !runs.is_empty(),
-        "nothing has one of {:?} in its name: see --list",
-        options.only
-    );
+    ensure!(!runs.is_empty(), "nothing has one of {:?} in its name: see --list", options.only);
     let expected = runs.iter().map(|run| run.expected).sum();
     if options.list {
         list(&runs, &implementations, expected);
         return Ok(ExitCode::SUCCESS);
     }
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))?;
-    let mut campaign = Campaign {
-        implementations: &implementations,
-        builder: Builder::new(&build_folder()?),
-    };
+    let mut campaign = Campaign { implementations: &implementations, builder: Builder::new(&build_folder()?) };
     let mut progress = Progress::new(runs.len(), expected);
     let stop = || STOP.load(Ordering::Relaxed);
     let results = campaign.run(&runs, &mut progress, &stop)?;
@@ -126,22 +119,14 @@ fn implementations(options: &Options) -> Result<Vec<Implementation>> {
     if options.alone {
         found.retain(|one| one.family == Family::FerroShmem);
     }
-    found.push(Implementation::without_library(
-        Family::OpenMp,
-        "threads",
-        "cc",
-    ));
+    found.push(Implementation::without_library(Family::OpenMp, "threads", "cc"));
     Ok(found)
 }
 
 fn list(runs: &[Run], implementations: &[Implementation], expected: f64) {
     let mut before = String::new();
     for run in runs {
-        let line = format!(
-            "{}, {}",
-            run.name(),
-            implementations[run.implementation].name
-        );
+        let line = format!("{}, {}", run.name(), implementations[run.implementation].name);
         // All rounds of a benchmark have the same name.
         if line != before {
             println!("{line}");
@@ -161,10 +146,7 @@ fn context(options: &Options, request: &Request<'_>, results: &Results) -> Conte
         notes.insert(0, "Interrupted: not all was measured.".to_owned());
     }
     if !options.only.is_empty() {
-        notes.insert(
-            0,
-            format!("Only a part was run: {}.", options.only.join(", ")),
-        );
+        notes.insert(0, format!("Only a part was run: {}.", options.only.join(", ")));
     }
     Context {
         title: "FerroSHMEM beside its peers".to_owned(),
@@ -177,9 +159,7 @@ fn context(options: &Options, request: &Request<'_>, results: &Results) -> Conte
             .collect(),
         runs: results.runs.clone(),
         mode: mode.to_owned(),
-        when: jiff::Timestamp::now()
-            .strftime("%Y-%m-%d %H:%M UTC")
-            .to_string(),
+        when: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
         notes,
     }
 }

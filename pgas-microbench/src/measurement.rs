@@ -32,7 +32,8 @@ impl Display for Quantity {
 /// One measured point, a row of `results.csv`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// `latency`, `bandwidth`, `atomics`, `collectives`, `updates`, `stencil`, `packing`, `puts`, `halo`, `overlap`, `stream`, `is`, `sp` or `graph500`.
+    /// `latency`, `bandwidth`, `atomics`, `collectives`, `updates`, `stencil`, `packing`, `puts`, `halo`, `overlap`,
+    /// `stream`, `is`, `sp` or `graph500`.
     pub program: String,
     /// Name of the library, such as "FerroSHMEM" or "Open MPI".
     pub implementation: String,
@@ -135,10 +136,7 @@ impl Measurement {
 pub fn read(path: &Path) -> Result<Vec<Measurement>> {
     let name = || path.display().to_string();
     let mut reader = csv::Reader::from_path(path).with_context(name)?;
-    reader
-        .deserialize()
-        .collect::<Result<_, _>>()
-        .with_context(name)
+    reader.deserialize().collect::<Result<_, _>>().with_context(name)
 }
 
 /// Writes measurements to a CSV file.

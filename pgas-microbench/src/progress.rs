@@ -38,16 +38,7 @@ impl Progress {
         let bar = ProgressBar::new(runs as u64);
         let style = "{wide_bar} {pos}/{len}, {elapsed} so far, {msg}";
         bar.set_style(ProgressStyle::with_template(style).expect("the template is well-formed"));
-        Self {
-            bar,
-            runs,
-            begun: 0,
-            estimate: Estimate {
-                expected,
-                ..Estimate::default()
-            },
-            start: Instant::now(),
-        }
+        Self { bar, runs, begun: 0, estimate: Estimate { expected, ..Estimate::default() }, start: Instant::now() }
     }
 
     /// A run begins.
@@ -96,10 +87,7 @@ mod tests {
 
     #[test]
     fn the_remaining_time_is_corrected() {
-        let mut estimate = Estimate {
-            expected: 1000.0,
-            ..Estimate::default()
-        };
+        let mut estimate = Estimate { expected: 1000.0, ..Estimate::default() };
         assert_eq!(estimate.left(), 1000.0);
         (estimate.done, estimate.taken) = (495.0, 995.0);
         assert_eq!(estimate.left(), 1010.0, "all takes twice as long");

@@ -22,29 +22,17 @@ impl Spread {
             let above = (below + 1).min(last);
             values[below] + (values[above] - values[below]) * rest as f64 / 100.0
         };
-        Some(Self {
-            low: at(10),
-            median: at(50),
-            high: at(90),
-        })
+        Some(Self { low: at(10), median: at(50), high: at(90) })
     }
 
     /// A value without spread.
     pub fn exactly(value: f64) -> Self {
-        Self {
-            low: value,
-            median: value,
-            high: value,
-        }
+        Self { low: value, median: value, high: value }
     }
 
     /// These values divided by others: median by median, and the widest range that the ends allow.
     pub fn over(self, other: Self) -> Self {
-        Self {
-            low: self.low / other.high,
-            median: self.median / other.median,
-            high: self.high / other.low,
-        }
+        Self { low: self.low / other.high, median: self.median / other.median, high: self.high / other.low }
     }
 
     /// Whether the ranges from low to high overlap.

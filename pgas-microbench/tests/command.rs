@@ -18,11 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(900);
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pgas-microbench"));
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
@@ -33,10 +29,7 @@ fn watch(mut child: Child) -> Output {
         if start.elapsed() > TIMEOUT {
             child.kill().unwrap();
             let output = child.wait_with_output().unwrap();
-            panic!(
-                "no end; it printed {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
+            panic!("no end; it printed {}", String::from_utf8_lossy(&output.stderr));
         }
         sleep(Duration::from_millis(20));
     }
@@ -53,9 +46,7 @@ fn installed() -> bool {
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = folder.read_dir().unwrap();
-    let mut names: Vec<_> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -72,38 +63,21 @@ fn refusals_are_one_line_and_leave_nothing() {
         (vec!["--full".to_owned(), "--quick".to_owned()], "--quick"),
         (vec!["-o".to_owned(), here("full")], "is no report"),
         (vec!["-o".to_owned(), here("full/letter")], "is no report"),
-        (
-            vec!["-o".to_owned(), here("full/letter/below")],
-            "cannot write",
-        ),
-        (
-            vec!["-o".to_owned(), "/proc/report".to_owned()],
-            "cannot write",
-        ),
+        (vec!["-o".to_owned(), here("full/letter/below")], "cannot write"),
+        (vec!["-o".to_owned(), "/proc/report".to_owned()], "cannot write"),
         (vec!["--again".to_owned(), here("full")], "results.csv"),
     ];
     if installed() {
         let report = ["-o".to_owned(), here("report")];
-        cases.push((
-            [&report[..], &["--only".to_owned(), "pong".to_owned()]].concat(),
-            "pong",
-        ));
+        cases.push(([&report[..], &["--only".to_owned(), "pong".to_owned()]].concat(), "pong"));
     }
     for (arguments, word) in cases {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let output = watch(
-            command(&arguments)
-                .current_dir(root.path())
-                .spawn()
-                .unwrap(),
-        );
+        let output = watch(command(&arguments).current_dir(root.path()).spawn().unwrap());
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {errors}");
         assert_eq!(errors.lines().count(), 1, "{arguments:?}: {errors}");
-        assert!(
-            errors.starts_with("pgas-microbench: "),
-            "{arguments:?}: {errors}"
-        );
+        assert!(errors.starts_with("pgas-microbench: "), "{arguments:?}: {errors}");
         assert!(errors.contains(word), "{arguments:?}: {errors}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
@@ -115,9 +89,7 @@ fn refusals_are_one_line_and_leave_nothing() {
 fn a_prefix_without_installation_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let mut command = command(&["-o", "report"]);
-    command
-        .env("FERROSHMEM_PREFIX", root.path())
-        .current_dir(root.path());
+    command.env("FERROSHMEM_PREFIX", root.path()).current_dir(root.path());
     let output = watch(command.spawn().unwrap());
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
@@ -133,31 +105,17 @@ fn a_small_report_from_start_to_end() {
     let root = tempfile::tempdir().unwrap();
     let only = ["--only", "atomics/2-PEs", "is-ptr/S/2-PEs"];
     let arguments = [&["--alone", "-o", "report"], &only[..]].concat();
-    let output = watch(
-        command(&arguments)
-            .current_dir(root.path())
-            .spawn()
-            .unwrap(),
-    );
+    let output = watch(command(&arguments).current_dir(root.path()).spawn().unwrap());
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    assert!(
-        errors.contains("[2/2] is-ptr/S/2-PEs, FerroSHMEM"),
-        "{errors}"
-    );
+    assert!(errors.contains("[2/2] is-ptr/S/2-PEs, FerroSHMEM"), "{errors}");
 
     let report = root.path().join("report");
-    assert_eq!(
-        names(&report),
-        ["context.json", "figures", "index.html", "results.csv"]
-    );
+    assert_eq!(names(&report), ["context.json", "figures", "index.html", "results.csv"]);
     let rows = pgas_microbench::measurement::read(&report.join("results.csv")).unwrap();
     let is: Vec<_> = rows.iter().filter(|row| row.program == "is").collect();
     assert_eq!(is.len(), 1);
-    assert_eq!(
-        (is[0].class.as_str(), is[0].pes, is[0].form.as_str()),
-        ("S", 2, "ptr")
-    );
+    assert_eq!((is[0].class.as_str(), is[0].pes, is[0].form.as_str()), ("S", 2, "ptr"));
     assert!(is[0].median > 0.0);
     let fetch_add = |row: &&pgas_microbench::Measurement| {
         row.program == "atomics" && row.operation == "fetch_add" && row.form == "call"
@@ -169,12 +127,7 @@ fn a_small_report_from_start_to_end() {
     }
 
     // The page can be made again, and is the same.
-    let output = watch(
-        command(&["--again", "report"])
-            .current_dir(root.path())
-            .spawn()
-            .unwrap(),
-    );
+    let output = watch(command(&["--again", "report"]).current_dir(root.path()).spawn().unwrap());
     assert!(output.status.success());
     assert_eq!(fs::read_to_string(report.join("index.html")).unwrap(), page);
     assert_eq!(names(root.path()), ["report"]);

@@ -8,9 +8,8 @@ pub(crate) use ferroshmem_api::space::SpaceConfig;
 pub(crate) use ferroshmem_api::spawn::SpawnConfig;
 pub(crate) use ferroshmem_api::team::TeamConfig;
 pub(crate) use ferroshmem_api::{
-    Complex, active, amo, check, collective, context, counter, exports, group, handles, kernels,
-    lock, memory, message, ops, p2p, port, region, rma, setup, signal, space, spawn, stream, team,
-    threads,
+    Complex, active, amo, check, collective, context, counter, exports, group, handles, kernels, lock, memory, message,
+    ops, p2p, port, region, rma, setup, signal, space, spawn, stream, team, threads,
 };
 
 pub(crate) use crate::generated::checks;
@@ -30,8 +29,8 @@ pub(crate) fn bytes(n: usize, size: usize) -> usize {
 /// Defines functions of the C API: `"name" [check] (parameters) -> type = expression;` becomes the
 /// function `pname` and its weak alias `name`, side by side in one object file.
 ///
-/// The check, if there is one, comes first where it is due, and the record of the call last. They and a second copy of the
-/// expression are a function of their own, which the exported one jumps to with its arguments as they are: so a
+/// The check, if there is one, comes first where it is due, and the record of the call last. They and a second copy of
+/// the expression are a function of their own, which the exported one jumps to with its arguments as they are: so a
 /// call without checks pays for a comparison.
 macro_rules! c_api {
     ($($name:literal $check:tt ($($arg:ident: $ty:ty),*) $(-> $ret:ty)? = $body:expr;)*) => {$(

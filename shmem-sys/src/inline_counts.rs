@@ -10,12 +10,9 @@ const PES: usize = 4096;
 /// `struct shmemi_count`, for each PE: part of the ABI, since it is compiled into programs. All zeros, as the words of
 /// the fast path are.
 #[unsafe(export_name = "shmemi_counts")]
-static COUNTS: [InlineCount; PES] = [const {
-    InlineCount {
-        operations: [const { AtomicU64::new(0) }; 4],
-        bytes: [const { AtomicU64::new(0) }; 4],
-    }
-}; PES];
+static COUNTS: [InlineCount; PES] =
+    [const { InlineCount { operations: [const { AtomicU64::new(0) }; 4], bytes: [const { AtomicU64::new(0) }; 4] } };
+        PES];
 
 /// Quiets, fences, locks set and cleared: likewise.
 #[unsafe(export_name = "shmemi_sync_counts")]
@@ -31,8 +28,5 @@ extern "C" fn shmemi_count_inline() {
 
 /// The counts, if the program has such code.
 pub(crate) fn counts() -> Option<InlineCounts> {
-    ARE_USED.load(Ordering::Relaxed).then_some(InlineCounts {
-        pes: &COUNTS,
-        syncs: &SYNC_COUNTS,
-    })
+    ARE_USED.load(Ordering::Relaxed).then_some(InlineCounts { pes: &COUNTS, syncs: &SYNC_COUNTS })
 }

@@ -80,11 +80,7 @@ unsafe fn defines_inlined(base: usize, dynamic: *const [usize; 2]) -> bool {
 
     // SAFETY: `DT_NULL` ends the section; its tables are loaded, and a hash table tells how many symbols there are.
     unsafe {
-        let entries = || {
-            (0..)
-                .map(|i| *dynamic.add(i))
-                .take_while(|e| e[0] != DT_NULL)
-        };
+        let entries = || (0..).map(|i| *dynamic.add(i)).take_while(|e| e[0] != DT_NULL);
         let table = |tag| {
             let [_, at] = entries().find(|e| e[0] == tag)?;
             // The dynamic linker has made it an address, but where it may not write.

@@ -11,30 +11,10 @@ use crate::entry::*;
 pub(crate) struct LongDouble([u8; 16]);
 
 unsafe extern "C" {
-    fn shmemi_longdouble_sum(
-        dest: *mut LongDouble,
-        a: *const LongDouble,
-        b: *const LongDouble,
-        n: usize,
-    );
-    fn shmemi_longdouble_prod(
-        dest: *mut LongDouble,
-        a: *const LongDouble,
-        b: *const LongDouble,
-        n: usize,
-    );
-    fn shmemi_longdouble_min(
-        dest: *mut LongDouble,
-        a: *const LongDouble,
-        b: *const LongDouble,
-        n: usize,
-    );
-    fn shmemi_longdouble_max(
-        dest: *mut LongDouble,
-        a: *const LongDouble,
-        b: *const LongDouble,
-        n: usize,
-    );
+    fn shmemi_longdouble_sum(dest: *mut LongDouble, a: *const LongDouble, b: *const LongDouble, n: usize);
+    fn shmemi_longdouble_prod(dest: *mut LongDouble, a: *const LongDouble, b: *const LongDouble, n: usize);
+    fn shmemi_longdouble_min(dest: *mut LongDouble, a: *const LongDouble, b: *const LongDouble, n: usize);
+    fn shmemi_longdouble_max(dest: *mut LongDouble, a: *const LongDouble, b: *const LongDouble, n: usize);
 }
 
 macro_rules! reduce {
@@ -68,11 +48,7 @@ unsafe extern "C" fn shmemi_longdouble_p(
     value: *const LongDouble,
     pe: c_int,
 ) {
-    let name = if with_ctx != 0 {
-        "shmem_ctx_longdouble_p"
-    } else {
-        "shmem_longdouble_p"
-    };
+    let name = if with_ctx != 0 { "shmem_ctx_longdouble_p" } else { "shmem_longdouble_p" };
     if check::is_due() {
         checks::rma_p(name, 16, 16, ctx, dest.cast(), pe);
     }
@@ -89,11 +65,7 @@ unsafe extern "C" fn shmemi_longdouble_g(
     source: *const LongDouble,
     pe: c_int,
 ) {
-    let name = if with_ctx != 0 {
-        "shmem_ctx_longdouble_g"
-    } else {
-        "shmem_longdouble_g"
-    };
+    let name = if with_ctx != 0 { "shmem_ctx_longdouble_g" } else { "shmem_longdouble_g" };
     if check::is_due() {
         checks::rma_g(name, 16, 16, ctx, source.cast(), pe);
     }

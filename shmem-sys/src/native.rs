@@ -67,13 +67,7 @@ pub(crate) fn changed(native: Option<Native>) {
 }
 
 fn enable(native: Native) {
-    let Native {
-        pes,
-        n_pes,
-        me,
-        log2_stride,
-        own_by_calls,
-    } = native;
+    let Native { pes, n_pes, me, log2_stride, own_by_calls } = native;
     assert!(log2_stride >= 32, "a tag's low half is the number");
     for (i, &pe) in pes.iter().enumerate() {
         let offset = (i as i64 - i64::from(me)) << log2_stride;
@@ -85,11 +79,7 @@ fn enable(native: Native) {
     }
     publish(&WORDS.my_pe, u64::from(pes[me as usize]) + 1);
     publish(&WORDS.n_pes, n_pes.into());
-    let remote = if pes.len() == n_pes as usize {
-        0
-    } else {
-        REMOTE
-    };
+    let remote = if pes.len() == n_pes as usize { 0 } else { REMOTE };
     UNORDERED.store(remote, Ordering::Relaxed);
     publish(&WORDS.ordered, (remote == 0).into());
 }
@@ -185,11 +175,7 @@ pub(crate) fn is_on() -> bool {
 /// # Safety
 /// `dest` is writable and `source` readable for `bytes` bytes.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn shmemi_copy(
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-) -> *mut c_void {
+unsafe extern "C" fn shmemi_copy(dest: *mut c_void, source: *const c_void, bytes: usize) -> *mut c_void {
     // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
     unsafe { rma::copy(dest, source, bytes) }
 }
@@ -199,11 +185,7 @@ unsafe extern "C" fn shmemi_copy(
 /// # Safety
 /// As [`shmemi_copy`]; until a quiet, `source` does not change and `dest` is not relied on.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn shmemi_copy_nbi(
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-) -> *mut c_void {
+unsafe extern "C" fn shmemi_copy_nbi(dest: *mut c_void, source: *const c_void, bytes: usize) -> *mut c_void {
     // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes until a quiet.
     unsafe { rma::copy_nbi(dest, source, bytes) }
 }

@@ -1,5 +1,5 @@
-//! Whether what is loaded into this process fits this library: code that was compiled with its headers or older ones, and
-//! no other OpenSHMEM library.
+//! Whether what is loaded into this process fits this library: code that was compiled with its headers or older ones,
+//! and no other OpenSHMEM library.
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -42,10 +42,7 @@ fn other_library(file: &Path) -> Option<String> {
     let name = file.file_name()?.as_bytes();
     let is_other = OTHERS.iter().any(|other| name.starts_with(other));
     is_other.then(|| {
-        format!(
-            "the program has two OpenSHMEM libraries, FerroSHMEM and {}: link one of them alone",
-            file.display()
-        )
+        format!("the program has two OpenSHMEM libraries, FerroSHMEM and {}: link one of them alone", file.display())
     })
 }
 
@@ -65,7 +62,8 @@ fn newer(needs: [u32; 4], file: &Path) -> Option<String> {
     }
     (needs > NEEDS).then(|| {
         format!(
-            "{what} was compiled with the headers of FerroSHMEM {major}.{minor}.{patch}, and this library is {}: {remedy}",
+            "{what} was compiled with the headers of FerroSHMEM {major}.{minor}.{patch}, and this library is {}: \
+                {remedy}",
             info::VERSION
         )
     })

@@ -12,11 +12,7 @@ use crate::step::{Detail, Step, What};
 use crate::team::{Team, lives};
 
 /// Two arrays as details of a step: where they are and how long, which is the same on all PEs.
-fn details<T: Plain>(
-    dest: &mut PartMut<'_, T>,
-    source: Part<'_, T>,
-    more: [Detail; 2],
-) -> [Detail; 7] {
+fn details<T: Plain>(dest: &mut PartMut<'_, T>, source: Part<'_, T>, more: [Detail; 2]) -> [Detail; 7] {
     [
         (What::Array, dest.start().addr() as u64),
         (What::Length, dest.len() as u64),
@@ -33,22 +29,14 @@ const NONE: [Detail; 2] = [(What::Way, 0); 2];
 
 /// One array as details of a step.
 fn in_place(start: usize, n: usize, [ty, operator]: [Detail; 2]) -> [Detail; 4] {
-    [
-        (What::Array, start as u64),
-        (What::Length, n as u64),
-        ty,
-        operator,
-    ]
+    [(What::Array, start as u64), (What::Length, n as u64), ty, operator]
 }
 
 /// As [`Result`], for an array that must be so long.
 fn enough(array: usize, needed: Option<usize>) -> Result<(), TeamError> {
     match needed {
         Some(needed) if needed <= array => Ok(()),
-        _ => Err(TeamError::TooShort {
-            needed: needed.unwrap_or(usize::MAX),
-            array,
-        }),
+        _ => Err(TeamError::TooShort { needed: needed.unwrap_or(usize::MAX), array }),
     }
 }
 
@@ -68,17 +56,12 @@ impl Team<'_> {
         let (mut dest, source) = (dest.into(), source.into());
         let number = self.number_of(root)? as i32;
         enough(dest.len(), Some(source.len()))?;
-        self.step(
-            Step::Broadcast,
-            &details(&mut dest, source, [(What::Root, number as u64), NONE[0]]),
-        );
+        self.step(Step::Broadcast, &details(&mut dest, source, [(What::Root, number as u64), NONE[0]]));
         let bytes = source.len() * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
         // SAFETY: symmetric memory, of the lengths that the members have compared in the step; this
         // call has the only borrow of it. The same holds for the calls below.
-        super::done(unsafe {
-            collective::broadcast("Team::broadcast", self.handle(), to, from, bytes, number)
-        })?;
+        super::done(unsafe { collective::broadcast("Team::broadcast", self.handle(), to, from, bytes, number) })?;
         Ok(())
     }
 
@@ -109,10 +92,7 @@ impl Team<'_> {
     ) -> Result<(), TeamError> {
         let (mut dest, source) = (dest.into(), source.into());
         enough(dest.len(), Some(source.len()))?;
-        self.step(
-            Step::Reduce,
-            &details(&mut dest, source, reduction::<T, Op>()),
-        );
+        self.step(Step::Reduce, &details(&mut dest, source, reduction::<T, Op>()));
         let (to, from, n) = (dest.start(), source.start(), source.len());
         // SAFETY: as in `broadcast`.
         super::done(unsafe {
@@ -127,11 +107,7 @@ impl Team<'_> {
     /// # Panics
     /// If the team is that of a group that has failed.
     #[track_caller]
-    pub fn reduce_in_place<'a, T: Reducible<Op>, Op: Operator>(
-        &self,
-        array: impl Into<PartMut<'a, T>>,
-        operator: Op,
-    ) {
+    pub fn reduce_in_place<'a, T: Reducible<Op>, Op: Operator>(&self, array: impl Into<PartMut<'a, T>>, operator: Op) {
         lives(self.try_reduce_in_place(array, operator));
     }
 
@@ -147,20 +123,11 @@ impl Team<'_> {
     ) -> Result<(), TeamError> {
         let mut array = array.into();
         let (start, n) = (array.start(), array.len());
-        self.step(
-            Step::Reduce,
-            &in_place(start.addr(), n, reduction::<T, Op>()),
-        );
+        self.step(Step::Reduce, &in_place(start.addr(), n, reduction::<T, Op>()));
         let name = "Team::reduce";
         // SAFETY: as in `broadcast`; `dest` and `source` may be the same.
         super::done(unsafe {
-            collective::reduce::<T::Core, Op::Core>(
-                name,
-                self.handle(),
-                start.cast(),
-                start.cast(),
-                n,
-            )
+            collective::reduce::<T::Core, Op::Core>(name, self.handle(), start.cast(), start.cast(), n)
         })
     }
 
@@ -200,10 +167,7 @@ impl Team<'_> {
         inclusive: bool,
     ) -> Result<(), TeamError> {
         enough(dest.len(), Some(source.len()))?;
-        self.step(
-            Step::Scan,
-            &details(&mut dest, source, scan_details::<T>(inclusive)),
-        );
+        self.step(Step::Scan, &details(&mut dest, source, scan_details::<T>(inclusive)));
         let (to, from, n) = (dest.start(), source.start(), source.len());
         // SAFETY: as in `broadcast`.
         super::done(unsafe {
@@ -230,9 +194,7 @@ impl Team<'_> {
         let bytes = source.len() * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
         // SAFETY: as in `broadcast`.
-        super::done(unsafe {
-            collective::fcollect("Team::fcollect", self.handle(), to, from, bytes)
-        })?;
+        super::done(unsafe { collective::fcollect("Team::fcollect", self.handle(), to, from, bytes) })?;
         Ok(())
     }
 
@@ -252,11 +214,7 @@ impl Team<'_> {
     ) -> Result<usize, TeamError> {
         let mut dest = dest.into();
         // A member whose source is too short passes this to all, so that all return the error.
-        let mine = if count <= source.len() {
-            count as u64
-        } else {
-            u64::MAX
-        };
+        let mine = if count <= source.len() { count as u64 } else { u64::MAX };
         let counts = self.try_gather_value(mine)?;
         let add = |sum: usize, count: &u64| sum.checked_add(usize::try_from(*count).ok()?);
         let total = counts.iter().try_fold(0, add);
@@ -265,9 +223,7 @@ impl Team<'_> {
         let bytes = count * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.as_ptr().cast());
         // SAFETY: as in `broadcast`; the destination has room for the elements of all.
-        super::done(unsafe {
-            collective::collect("Team::collect", self.handle(), to, from, bytes)
-        })?;
+        super::done(unsafe { collective::collect("Team::collect", self.handle(), to, from, bytes) })?;
         Ok(total.unwrap_or(0))
     }
 
@@ -296,16 +252,11 @@ impl Team<'_> {
     ) -> Result<(), TeamError> {
         let block = source.len() / self.n_members();
         enough(dest.len(), Some(block * self.n_members()))?;
-        self.step(
-            Step::Alltoall,
-            &details(dest, source, [(What::Length, block as u64), NONE[0]]),
-        );
+        self.step(Step::Alltoall, &details(dest, source, [(What::Length, block as u64), NONE[0]]));
         let bytes = block * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
         // SAFETY: as in `broadcast`.
-        super::done(unsafe {
-            collective::alltoall("Team::alltoall", self.handle(), to, from, bytes)
-        })?;
+        super::done(unsafe { collective::alltoall("Team::alltoall", self.handle(), to, from, bytes) })?;
         Ok(())
     }
 
@@ -333,29 +284,13 @@ impl Team<'_> {
         enough(dest.len(), extent(strides.0))?;
         enough(source.len(), extent(strides.1))?;
         let packed = (strides.0 as u64) << 32 ^ strides.1 as u64;
-        self.step(
-            Step::Alltoalls,
-            &details(
-                &mut dest,
-                source,
-                [(What::Strides, packed), (What::Length, n as u64)],
-            ),
-        );
+        self.step(Step::Alltoalls, &details(&mut dest, source, [(What::Strides, packed), (What::Length, n as u64)]));
         let (to, from) = (dest.start().cast(), source.start().cast());
         let (dst, sst) = (strides.0 as isize, strides.1 as isize);
         let size = size_of::<T>();
         // SAFETY: as in `broadcast`.
         unsafe {
-            super::done(collective::alltoalls(
-                "Team::alltoalls",
-                self.handle(),
-                to,
-                from,
-                dst,
-                sst,
-                n,
-                size,
-            ))?;
+            super::done(collective::alltoalls("Team::alltoalls", self.handle(), to, from, dst, sst, n, size))?;
         }
         Ok(())
     }

@@ -34,8 +34,8 @@ impl Team<'_> {
     }
 
     /// Replaces each element by the reduction of every member's element there by a function, as
-    /// [`reduce_value_by`](Self::reduce_value_by). Collective, with the same length. Every PE gets all elements: for many,
-    /// [`reduce_by`](Self::reduce_by) is faster.
+    /// [`reduce_value_by`](Self::reduce_value_by). Collective, with the same length. Every PE gets all elements: for
+    /// many, [`reduce_by`](Self::reduce_by) is faster.
     ///
     /// # Panics
     /// If the team is that of a group that has failed.
@@ -50,8 +50,8 @@ impl Team<'_> {
     }
 
     /// Reduces every member's `source`, element by element, to every member's `dest` by a function, as
-    /// [`reduce_value_by`](Self::reduce_value_by). Collective. Each member reduces a part of the elements, so an element
-    /// is copied about twice per member.
+    /// [`reduce_value_by`](Self::reduce_value_by). Collective. Each member reduces a part of the elements, so an
+    /// element is copied about twice per member.
     ///
     /// ```
     /// # use ferroshmem::World;
@@ -117,11 +117,7 @@ impl Team<'_> {
     /// # Panics
     /// If the team is that of a group that has failed.
     #[track_caller]
-    pub fn exclusive_scan_value_by<T: Plain>(
-        &self,
-        value: T,
-        operator: impl Fn(T, T) -> T,
-    ) -> Option<T> {
+    pub fn exclusive_scan_value_by<T: Plain>(&self, value: T, operator: impl Fn(T, T) -> T) -> Option<T> {
         let of_all = self.gather_value(value);
         let before = of_all.into_iter().take(self.my_member().number());
         before.reduce(operator)
@@ -149,8 +145,8 @@ impl Team<'_> {
         self.extreme(value, Ordering::Greater)
     }
 
-    /// The least of the members' values, and the first member that has it, as [`max_loc`](Self::max_loc). Collective. (As
-    /// `MPI_MINLOC`)
+    /// The least of the members' values, and the first member that has it, as [`max_loc`](Self::max_loc). Collective.
+    /// (As `MPI_MINLOC`)
     ///
     /// # Panics
     /// If the team is that of a group that has failed.

@@ -49,11 +49,7 @@ impl Team<'_> {
     /// # Errors
     /// If the team is that of a group that has failed.
     #[track_caller]
-    pub fn try_reduce_value<T: Reducible<Op>, Op: Operator>(
-        &self,
-        value: T,
-        operator: Op,
-    ) -> Result<T, TeamError> {
+    pub fn try_reduce_value<T: Reducible<Op>, Op: Operator>(&self, value: T, operator: Op) -> Result<T, TeamError> {
         let mut values = [value];
         self.try_reduce_slice(&mut values, operator)?;
         Ok(values[0])
@@ -75,11 +71,7 @@ impl Team<'_> {
     /// # Errors
     /// If the team is that of a group that has failed.
     #[track_caller]
-    pub fn try_reduce_slice<T: Reducible<Op>, Op: Operator>(
-        &self,
-        values: &mut [T],
-        _: Op,
-    ) -> Result<(), TeamError> {
+    pub fn try_reduce_slice<T: Reducible<Op>, Op: Operator>(&self, values: &mut [T], _: Op) -> Result<(), TeamError> {
         let (source, dest) = (self.scratch().source::<T>(), self.scratch().dest::<T>());
         let of_all = bytes::<T>(values.len());
         for chunk in values.chunks_mut(CHUNK / size_of::<T>()) {
@@ -88,10 +80,7 @@ impl Team<'_> {
             // this one. The step ends the job unless all members pass the same type and length.
             unsafe {
                 ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
-                self.step(
-                    Step::Reduce,
-                    &of_values(self.scratch(), reduction::<T, Op>(), of_all),
-                );
+                self.step(Step::Reduce, &of_values(self.scratch(), reduction::<T, Op>(), of_all));
                 super::done(collective::reduce::<T::Core, Op::Core>(
                     "Team::reduce",
                     self.handle(),
@@ -149,10 +138,7 @@ impl Team<'_> {
         // SAFETY: as in `reduce_slice`; a number is shorter than a chunk.
         unsafe {
             source.write(value);
-            self.step(
-                Step::Scan,
-                &of_values(self.scratch(), scan_details::<T>(inclusive), 1),
-            );
+            self.step(Step::Scan, &of_values(self.scratch(), scan_details::<T>(inclusive), 1));
             super::done(collective::scan::<T::Core>(
                 "Team::scan",
                 self.handle(),
@@ -181,11 +167,7 @@ impl Team<'_> {
     /// # Errors
     /// If the root is a member of another team, or a PE that is not in this one.
     #[track_caller]
-    pub fn broadcast_slice<T: Plain>(
-        &self,
-        root: impl AsMember,
-        values: &mut [T],
-    ) -> Result<(), TeamError> {
+    pub fn broadcast_slice<T: Plain>(&self, root: impl AsMember, values: &mut [T]) -> Result<(), TeamError> {
         let number = self.number_of(root)? as i32;
         let (source, dest) = (self.scratch().source::<u8>(), self.scratch().dest::<u8>());
         let of_all = bytes::<T>(values.len());
@@ -198,22 +180,12 @@ impl Team<'_> {
                     Step::Broadcast,
                     &of_values(
                         self.scratch(),
-                        [
-                            (What::Root, number as u64),
-                            (What::Type, size_of::<T>() as u64),
-                        ],
+                        [(What::Root, number as u64), (What::Type, size_of::<T>() as u64)],
                         of_all,
                     ),
                 );
                 let (to, from) = (dest.cast(), source.cast());
-                super::done(collective::broadcast(
-                    "Team::broadcast",
-                    self.handle(),
-                    to,
-                    from,
-                    n,
-                    number,
-                ))?;
+                super::done(collective::broadcast("Team::broadcast", self.handle(), to, from, n, number))?;
                 ptr::copy_nonoverlapping(dest, chunk.as_mut_ptr(), n);
             }
         }
@@ -274,20 +246,10 @@ impl Team<'_> {
                 ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
                 self.step(
                     Step::Fcollect,
-                    &of_values(
-                        self.scratch(),
-                        [(What::Type, bytes::<T>(1)), (What::Way, 0)],
-                        mine.len() as u64,
-                    ),
+                    &of_values(self.scratch(), [(What::Type, bytes::<T>(1)), (What::Way, 0)], mine.len() as u64),
                 );
                 let (to, from) = (dest.cast(), source.cast());
-                super::done(collective::fcollect(
-                    "Team::fcollect",
-                    self.handle(),
-                    to,
-                    from,
-                    n,
-                ))?;
+                super::done(collective::fcollect("Team::fcollect", self.handle(), to, from, n))?;
             }
             for (member, values) in of_all.chunks_mut(mine.len()).enumerate() {
                 let piece = &mut bytemuck::cast_slice_mut::<T, u8>(values)[i * most..][..n];

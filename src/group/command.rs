@@ -74,7 +74,8 @@ impl Command {
         self
     }
 
-    /// Each bound to a core, a socket or what else `oshrun --bind-to` names: as the PEs of this job, if it is not given.
+    /// Each bound to a core, a socket or what else `oshrun --bind-to` names: as the PEs of this job, if it is not
+    /// given.
     ///
     /// ```
     /// # use ferroshmem::Command;
@@ -111,8 +112,9 @@ impl Command {
         self
     }
 
-    /// As a job whose end is not that of the team that starts it, nor the other way round: see [`Group::state`](crate::Group::state).
-    /// With [`spawn_multiple`](crate::Team::spawn_multiple), for all programs. (Extension: `SHMEMX_SPAWN_INDEPENDENT`)
+    /// As a job whose end is not that of the team that starts it, nor the other way round: see
+    /// [`Group::state`](crate::Group::state). With [`spawn_multiple`](crate::Team::spawn_multiple), for all programs.
+    /// (Extension: `SHMEMX_SPAWN_INDEPENDENT`)
     pub fn independent(mut self) -> Self {
         self.program.independent = true;
         self

@@ -28,11 +28,8 @@ impl<'w, A: Lend> Exported<'w, A> {
     #[track_caller]
     pub(crate) fn new(world: &'w World, name: &str, array: A) -> Result<Self, ExportError> {
         let (start, len) = sealed::Lend::mine(&array);
-        let details = [
-            (What::Array, start.addr().get() as u64),
-            (What::Name, digest(name.bytes())),
-            (What::Type, tag::<A>()),
-        ];
+        let details =
+            [(What::Array, start.addr().get() as u64), (What::Name, digest(name.bytes())), (What::Type, tag::<A>())];
         step::of_world(Step::Export, &details);
         if len == 0 {
             return Err(ExportError::Empty);
@@ -45,11 +42,7 @@ impl<'w, A: Lend> Exported<'w, A> {
             exports::ExportError::Taken => ExportError::Taken,
             exports::ExportError::Full => ExportError::Full,
         })?;
-        Ok(Self {
-            world,
-            name: name.to_owned(),
-            array: Some(ManuallyDrop::new(array)),
-        })
+        Ok(Self { world, name: name.to_owned(), array: Some(ManuallyDrop::new(array)) })
     }
 
     /// Ends the export and gives the array back. Collective over the world.
@@ -84,9 +77,7 @@ impl<A: Lend> Deref for Exported<'_, A> {
 
     #[inline]
     fn deref(&self) -> &A {
-        self.array
-            .as_ref()
-            .expect("it is there until the drop or `unexport`, which take `self`")
+        self.array.as_ref().expect("it is there until the drop or `unexport`, which take `self`")
     }
 }
 
@@ -101,9 +92,6 @@ impl<A: Lend> Drop for Exported<'_, A> {
 
 impl<A: Lend + fmt::Debug> fmt::Debug for Exported<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exported")
-            .field("name", &self.name)
-            .field("array", &**self)
-            .finish_non_exhaustive()
+        f.debug_struct("Exported").field("name", &self.name).field("array", &**self).finish_non_exhaustive()
     }
 }

@@ -44,9 +44,7 @@ unsafe impl<A: Lend> Sync for Imported<'_, A> where A::Element: Send + Sync {}
 
 /// The hash FNV-1a.
 pub(super) fn digest(bytes: impl Iterator<Item = u8>) -> u64 {
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The name of a type without modules: a module that two programs share has another path in each.
@@ -76,23 +74,10 @@ impl<'g, A: Lend> Imported<'g, A> {
         let owned = || name.to_owned();
         // More than the address space has is no array's length.
         let bytes = len.saturating_mul(size_of::<A::Element>());
-        let found = exports::import_as(
-            ROUTINE,
-            group.handle,
-            name.as_bytes(),
-            bytes,
-            Some(tag::<A>()),
-        );
+        let found = exports::import_as(ROUTINE, group.handle, name.as_bytes(), bytes, Some(tag::<A>()));
         let address = found.map_err(|why| match why {
-            exports::ImportError::Size { size, asked } => ImportError::Length {
-                name: owned(),
-                bytes: size,
-                asked,
-            },
-            exports::ImportError::Tag => ImportError::Type {
-                name: owned(),
-                asked: type_name::<A>(),
-            },
+            exports::ImportError::Size { size, asked } => ImportError::Length { name: owned(), bytes: size, asked },
+            exports::ImportError::Tag => ImportError::Type { name: owned(), asked: type_name::<A>() },
             exports::ImportError::NotShared => ImportError::NotShared { name: owned() },
             _ => ImportError::Missing { name: owned() },
         })?;
@@ -304,8 +289,8 @@ impl<T: Plain> Imported<'_, RawSymmetric<'_, T>> {
 }
 
 impl<T: Amo> Imported<'_, Atomics<'_, T>> {
-    /// Operates on an element of a PE's part: by `local`, given its address, or by `remote`, given the address that stands for
-    /// it and the PE's number.
+    /// Operates on an element of a PE's part: by `local`, given its address, or by `remote`, given the address that
+    /// stands for it and the PE's number.
     #[inline]
     fn on<R>(
         &self,
@@ -367,19 +352,12 @@ impl<T: AmoInt> Imported<'_, Atomics<'_, T>> {
     /// # Errors
     /// As for [`fetch`](Self::fetch).
     #[inline]
-    pub fn compare_swap(
-        &self,
-        pe: GroupPe,
-        index: usize,
-        current: T,
-        value: T,
-    ) -> Result<T, Error> {
+    pub fn compare_swap(&self, pe: GroupPe, index: usize, current: T, value: T) -> Result<T, Error> {
         // SAFETY: as in `fetch`.
         let local = |at| unsafe { T::compare_swap(at, current, value) };
         let name = "Imported::compare_swap";
         // SAFETY: as in `fetch`.
-        let remote =
-            |at, pe| unsafe { amo::compare_swap(name, CTX_DEFAULT, at, current, value, pe) };
+        let remote = |at, pe| unsafe { amo::compare_swap(name, CTX_DEFAULT, at, current, value, pe) };
         self.on(pe, index, local, remote)
     }
 }
@@ -417,9 +395,7 @@ operations!(fetch_add, add, fetch_and, and, fetch_or, or, fetch_xor, xor);
 
 impl<A: Lend> fmt::Debug for Imported<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Imported")
-            .field("len", &self.len)
-            .finish_non_exhaustive()
+        f.debug_struct("Imported").field("len", &self.len).finish_non_exhaustive()
     }
 }
 
@@ -431,10 +407,7 @@ mod tests {
     fn types_are_named_without_their_modules() {
         assert_eq!(without_modules("u64"), "u64");
         assert_eq!(without_modules("[a::b::Tile; 3]"), "[Tile; 3]");
-        assert_eq!(
-            without_modules("farm::Pair<core::num::Wrapping<u8>, x_1::Y>"),
-            "Pair<Wrapping<u8>, Y>"
-        );
+        assert_eq!(without_modules("farm::Pair<core::num::Wrapping<u8>, x_1::Y>"), "Pair<Wrapping<u8>, Y>");
     }
 
     #[test]

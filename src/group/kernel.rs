@@ -105,16 +105,14 @@ impl<'a> Calls<'a> {
             let mut argument = argument.0;
             if is_value {
                 // SAFETY: an argument that is a value is one of so many initialised bytes.
-                let bytes =
-                    unsafe { std::slice::from_raw_parts(argument.addr.cast(), argument.size) };
+                let bytes = unsafe { std::slice::from_raw_parts(argument.addr.cast(), argument.size) };
                 let value: Box<[u8]> = Box::from(bytes);
                 argument.addr = value.as_ptr().cast();
                 self.values.push(value);
             }
             self.arguments.push(argument);
         });
-        self.names
-            .push((kernel().name, self.arguments.len() - first));
+        self.names.push((kernel().name, self.arguments.len() - first));
     }
 }
 
@@ -160,8 +158,9 @@ use sealed::{Argument, One, Parameter};
 fn kind_of<T>() -> c_int {
     match type_name::<T>() {
         "f32" | "f64" => kind::REAL,
-        "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "i128" | "u128" | "isize"
-        | "usize" => kind::INTEGER,
+        "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "i128" | "u128" | "isize" | "usize" => {
+            kind::INTEGER
+        }
         _ => kind::OBJECT,
     }
 }
@@ -170,10 +169,7 @@ impl<T: Plain> One for Value<T> {
     type Given<'a> = T;
 
     fn parameter() -> Parameter {
-        Parameter(kernels::Parameter {
-            kind: kind_of::<T>(),
-            size: size_of::<T>(),
-        })
+        Parameter(kernels::Parameter { kind: kind_of::<T>(), size: size_of::<T>() })
     }
 
     fn name() -> String {
@@ -200,10 +196,7 @@ impl<T: Plain> One for Array<T> {
     type Given<'a> = &'a [T];
 
     fn parameter() -> Parameter {
-        Parameter(kernels::Parameter {
-            kind: kind::POINTER,
-            size: size_of::<T>(),
-        })
+        Parameter(kernels::Parameter { kind: kind::POINTER, size: size_of::<T>() })
     }
 
     fn name() -> String {
@@ -313,18 +306,10 @@ impl Group<'_> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn call<P: Parameters>(
-        &self,
-        kernel: fn() -> Kernel<P>,
-        args: P::Given<'_>,
-    ) -> Request<'_> {
+    pub fn call<P: Parameters>(&self, kernel: fn() -> Kernel<P>, args: P::Given<'_>) -> Request<'_> {
         let mut arguments = Vec::new();
         P::arguments(&args, &mut |argument, _| arguments.push(argument.0));
-        let call = Call {
-            name: kernel().name.as_ptr(),
-            n_args: arguments.len(),
-            args: arguments.as_ptr(),
-        };
+        let call = Call { name: kernel().name.as_ptr(), n_args: arguments.len(), args: arguments.as_ptr() };
         self.call_all("Group::call", &[call])
     }
 
@@ -334,11 +319,7 @@ impl Group<'_> {
         let all = calls.names.iter().map(|(name, n)| {
             let (args, after) = rest.split_at(*n);
             rest = after;
-            Call {
-                name: name.as_ptr(),
-                n_args: *n,
-                args: args.as_ptr(),
-            }
+            Call { name: name.as_ptr(), n_args: *n, args: args.as_ptr() }
         });
         let all: Vec<_> = all.collect();
         self.call_all("Group::call_multiple", &all)
@@ -346,22 +327,14 @@ impl Group<'_> {
 
     fn call_all(&self, name: &'static str, calls: &[Call]) -> Request<'_> {
         // SAFETY: the calls and what they point to live until the routine returns.
-        let handle =
-            unsafe { kernels::call_multiple(name, self.handle, calls.len(), calls.as_ptr()) };
-        Request {
-            has_failed: handle == 0,
-            handle,
-            group: PhantomData,
-        }
+        let handle = unsafe { kernels::call_multiple(name, self.handle, calls.len(), calls.as_ptr()) };
+        Request { has_failed: handle == 0, handle, group: PhantomData }
     }
 
     /// Runs the kernels that this group, which has started this job, calls, until it ends the group; their number.
     /// Sleeps while none is called. (Extension: `shmemx_kernel_serve`)
     pub fn serve(&self, world: &World) -> usize {
-        let context = KernelContext {
-            world,
-            parents: self,
-        };
+        let context = KernelContext { world, parents: self };
         let before = CONTEXT.replace(ptr::from_ref(&context).cast());
         let calls = kernels::serve("Group::serve");
         CONTEXT.set(before);
@@ -380,10 +353,7 @@ pub mod private {
     use super::*;
 
     pub const fn kernel<P>(name: &'static CStr) -> Kernel<P> {
-        Kernel {
-            name,
-            params: PhantomData,
-        }
+        Kernel { name, params: PhantomData }
     }
 
     /// # Safety
@@ -435,8 +405,8 @@ pub mod private {
 }
 
 /// Declares a kernel: a function that the PEs which have started a program call on it by name
-/// ([`Group::call`](crate::Group::call)). Its first parameter is the [`KernelContext`](crate::KernelContext), the others
-/// are [plain](crate::Plain) values and slices of them, at most 8. (Extension: `SHMEMX_KERNEL`)
+/// ([`Group::call`](crate::Group::call)). Its first parameter is the [`KernelContext`](crate::KernelContext), the
+/// others are [plain](crate::Plain) values and slices of them, at most 8. (Extension: `SHMEMX_KERNEL`)
 ///
 /// It is known by its name in all programs that link it, and in those in C, whose kernels it can stand for.
 #[macro_export]

@@ -27,8 +27,9 @@ use crate::step::{self, Step};
 use crate::team::Team;
 
 /// PEs of another job, which is connected with this one: those that [`Team::spawn`] has started, the
-/// [parents](crate::World::parents) that have started this job, or those of a job that it has met at a [`Port`]. It ends, collectively over both sides, when it is
-/// dropped: that waits for all PEs of both sides. (Extension: `shmemx_group_t`)
+/// [parents](crate::World::parents) that have started this job, or those of a job that it has met at a [`Port`]. It
+/// ends, collectively over both sides, when it is dropped: that waits for all PEs of both sides. (Extension:
+/// `shmemx_group_t`)
 ///
 /// What was imported from a group cannot be used after it:
 ///
@@ -65,8 +66,8 @@ pub struct Group<'t> {
 pub enum GroupState {
     /// They can.
     Connected,
-    /// One of them has failed, or has left without ending the group, in an independent job: waits for the others are over,
-    /// too. So it stays.
+    /// One of them has failed, or has left without ending the group, in an independent job: waits for the others are
+    /// over, too. So it stays.
     Failed,
 }
 
@@ -103,10 +104,7 @@ impl Iterator for GroupPes {
 
     fn next(&mut self) -> Option<GroupPe> {
         let number = self.rest.next()? as u32;
-        Some(GroupPe {
-            number,
-            group: self.group,
-        })
+        Some(GroupPe { number, group: self.group })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -185,13 +183,7 @@ impl<'t> Group<'t> {
                 Team::of_group(handle, team.shared_scratch(), sides)
             }
         };
-        Self {
-            team: both,
-            handle,
-            n_pes,
-            first,
-            is_remote,
-        }
+        Self { team: both, handle, n_pes, first, is_remote }
     }
 
     pub(crate) fn of_parents(world: &'t Team<'static>) -> Option<Self> {
@@ -213,15 +205,13 @@ impl<'t> Group<'t> {
         if number >= n_pes {
             return Err(PeOutOfRange { number, n_pes });
         }
-        Ok(GroupPe {
-            number: number as u32,
-            group: self.team.serial(),
-        })
+        Ok(GroupPe { number: number as u32, group: self.team.serial() })
     }
 
-    /// Whether its PEs can be waited for. Of jobs that are not [independent](Command::independent), the failure of one ends
-    /// the others; of a group of one that is, collectives of the [`team`](Self::team) and waits for kernels return an error (those of
-    /// them that return none panic; `Team::try_barrier` and the like return it), and puts to its memory, which is there until the group is dropped, have no effect.
+    /// Whether its PEs can be waited for. Of jobs that are not [independent](Command::independent), the failure of one
+    /// ends the others; of a group of one that is, collectives of the [`team`](Self::team) and waits for kernels return
+    /// an error (those of them that return none panic; `Team::try_barrier` and the like return it), and puts to its
+    /// memory, which is there until the group is dropped, have no effect.
     ///
     /// A wait for a variable is not over when the PE that was to set it has failed: test it, and look here in between.
     /// (Extension: `shmemx_group_state`)
@@ -234,10 +224,7 @@ impl<'t> Group<'t> {
 
     /// All PEs.
     pub fn pes(&self) -> GroupPes {
-        GroupPes {
-            rest: 0..self.n_pes,
-            group: self.team.serial(),
-        }
+        GroupPes { rest: 0..self.n_pes, group: self.team.serial() }
     }
 
     /// The team of both sides, for barriers and collectives: first the PEs that have started others, then those. It
@@ -251,19 +238,21 @@ impl<'t> Group<'t> {
     pub fn team(&self) -> &Team<'t> {
         assert!(
             !self.is_remote,
-            "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no team of both sides; call Group::barrier"
+            "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no team of \
+                both sides; call Group::barrier"
         );
         &self.team
     }
 
-    /// Whether members of both sides are on several nodes, or another launcher than `oshrun` has started one of the jobs: PEs of this
-    /// node are put to by stores, and others by the fabric. Then there is no [`team`](Self::team), and no array of the group is read in place.
+    /// Whether members of both sides are on several nodes, or another launcher than `oshrun` has started one of the
+    /// jobs: PEs of this node are put to by stores, and others by the fabric. Then there is no [`team`](Self::team),
+    /// and no array of the group is read in place.
     pub fn is_remote(&self) -> bool {
         self.is_remote
     }
 
-    /// Completes this PE's puts and waits for all PEs of both sides; after it, all see what each wrote before. Programs in C call it
-    /// as well. (Extension: `shmemx_group_barrier`)
+    /// Completes this PE's puts and waits for all PEs of both sides; after it, all see what each wrote before. Programs
+    /// in C call it as well. (Extension: `shmemx_group_barrier`)
     ///
     /// # Errors
     /// If the group has failed.
@@ -305,8 +294,8 @@ impl<'t> Group<'t> {
         Imported::new(self, name, len)
     }
 
-    /// Ends the group, collectively over both sides; waits for all PEs of both, or if it has failed for those of this side. Dropping it does so, too.
-    /// (Extension: `shmemx_group_disconnect`)
+    /// Ends the group, collectively over both sides; waits for all PEs of both, or if it has failed for those of this
+    /// side. Dropping it does so, too. (Extension: `shmemx_group_disconnect`)
     pub fn disconnect(self) {}
 }
 
@@ -324,8 +313,6 @@ impl Drop for Group<'_> {
 
 impl fmt::Debug for Group<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Group")
-            .field("n_pes", &self.n_pes)
-            .finish_non_exhaustive()
+        f.debug_struct("Group").field("n_pes", &self.n_pes).finish_non_exhaustive()
     }
 }

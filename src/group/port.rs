@@ -54,8 +54,9 @@ impl Port<'_> {
         &self.text
     }
 
-    /// Gives the port a name of 1 to 64 bytes, by which other jobs of this user on the node, or on all nodes that share the folder
-    /// `SHMEM_NAME_DIRECTORY`, [look it up](World::look_up_port), until the port closes. (Extension: `shmemx_port_publish`)
+    /// Gives the port a name of 1 to 64 bytes, by which other jobs of this user on the node, or on all nodes that share
+    /// the folder `SHMEM_NAME_DIRECTORY`, [look it up](World::look_up_port), until the port closes. (Extension:
+    /// `shmemx_port_publish`)
     ///
     /// # Errors
     /// If it is no name, another process has published it, or the folder cannot be used.
@@ -86,10 +87,7 @@ impl World {
     /// If the system has no socket for it.
     pub fn open_port(&self) -> Result<Port<'_>, ConnectError> {
         let text = port::open_port("World::open_port").map_err(failed)?;
-        Ok(Port {
-            text,
-            world: PhantomData,
-        })
+        Ok(Port { text, world: PhantomData })
     }
 
     /// The text of the port that a process of this user has published by a name. Waits for that up to `limit`, or
@@ -97,13 +95,9 @@ impl World {
     /// (Extension: `shmemx_port_lookup`)
     ///
     /// # Errors
-    /// If it is no name, a process of another user has taken it, the folder `SHMEM_NAME_DIRECTORY` cannot be used, or the host that has
-    /// published the name does not answer.
-    pub fn look_up_port(
-        &self,
-        name: &str,
-        limit: Option<Duration>,
-    ) -> Result<Option<String>, ConnectError> {
+    /// If it is no name, a process of another user has taken it, the folder `SHMEM_NAME_DIRECTORY` cannot be used, or
+    /// the host that has published the name does not answer.
+    pub fn look_up_port(&self, name: &str, limit: Option<Duration>) -> Result<Option<String>, ConnectError> {
         port::look_up_port("World::look_up_port", name.as_bytes(), limit).map_err(failed)
     }
 }
@@ -148,8 +142,9 @@ impl Team<'_> {
         self.accept_as(port, false)
     }
 
-    /// As [`accept`](Self::accept), for a team that calls [`connect_independent`](Self::connect_independent): the end of one
-    /// job is not the other's, see [`Group::state`](crate::Group::state). (Extension: `shmemx_port_accept_independent`)
+    /// As [`accept`](Self::accept), for a team that calls [`connect_independent`](Self::connect_independent): the end
+    /// of one job is not the other's, see [`Group::state`](crate::Group::state). (Extension:
+    /// `shmemx_port_accept_independent`)
     ///
     /// # Errors
     /// As of [`accept`](Self::accept).
@@ -159,19 +154,15 @@ impl Team<'_> {
     }
 
     #[track_caller]
-    fn accept_as(
-        &self,
-        port: Option<&Port<'_>>,
-        independent: bool,
-    ) -> Result<Group<'_>, ConnectError> {
+    fn accept_as(&self, port: Option<&Port<'_>>, independent: bool) -> Result<Group<'_>, ConnectError> {
         self.connected(Step::Accept, |name| {
             let text = || port.map_or_else(String::new, |port| port.text.clone());
             port::accept_at(name, self.handle(), 0, independent, text)
         })
     }
 
-    /// Connects this team with one that accepts at the port of this text, which counts on the first member; waits until it
-    /// does. Collective over the team. (Extension: `shmemx_port_connect`)
+    /// Connects this team with one that accepts at the port of this text, which counts on the first member; waits until
+    /// it does. Collective over the team. (Extension: `shmemx_port_connect`)
     ///
     /// ```no_run
     /// # use ferroshmem::{Atomics, World};
@@ -185,14 +176,16 @@ impl Team<'_> {
     /// ```
     ///
     /// # Errors
-    /// If the text is none of a port, the port is closed or of another user, or this is the team of a group. On all members.
+    /// If the text is none of a port, the port is closed or of another user, or this is the team of a group. On all
+    /// members.
     #[track_caller]
     pub fn connect(&self, port: &str) -> Result<Group<'_>, ConnectError> {
         self.connect_as(port, false)
     }
 
-    /// As [`connect`](Self::connect), to a team that calls [`accept_independent`](Self::accept_independent): the end of one
-    /// job is not the other's, see [`Group::state`](crate::Group::state). (Extension: `shmemx_port_connect_independent`)
+    /// As [`connect`](Self::connect), to a team that calls [`accept_independent`](Self::accept_independent): the end of
+    /// one job is not the other's, see [`Group::state`](crate::Group::state). (Extension:
+    /// `shmemx_port_connect_independent`)
     ///
     /// # Errors
     /// As of [`connect`](Self::connect).
@@ -209,8 +202,8 @@ impl Team<'_> {
         })
     }
 
-    /// Connects this team with that of the PE at the other end of a connected socket, which counts on the first member and
-    /// stays open. Collective over the team. (Extension: `shmemx_join`)
+    /// Connects this team with that of the PE at the other end of a connected socket, which counts on the first member
+    /// and stays open. Collective over the team. (Extension: `shmemx_join`)
     ///
     /// ```no_run
     /// # use ferroshmem::World;
@@ -226,8 +219,8 @@ impl Team<'_> {
     /// ```
     ///
     /// # Errors
-    /// If the first member gives no socket, the other end is closed or joins nothing, or this is the team of a group. On all
-    /// members.
+    /// If the first member gives no socket, the other end is closed or joins nothing, or this is the team of a group.
+    /// On all members.
     #[track_caller]
     pub fn join(&self, socket: Option<BorrowedFd<'_>>) -> Result<Group<'_>, ConnectError> {
         self.connected(Step::Join, |name| {

@@ -53,9 +53,7 @@ unsafe impl<T: Amo> Sync for Atomics<'_, T> {}
 impl<'w, T: Amo> Atomics<'w, T> {
     /// Elements of `block` are used by atomic operations only.
     pub(super) fn over(block: Block<'w, T>) -> Self {
-        Self {
-            block: block.for_atomics(),
-        }
+        Self { block: block.for_atomics() }
     }
 
     /// Elements of each part.
@@ -152,8 +150,7 @@ impl<'w, T: Amo> Atomics<'w, T> {
         // SAFETY: as in `fetch`.
         let local = |at| unsafe { T::swap(at, value) };
         // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
-        let remote =
-            move |at, pe| unsafe { amo::swap("Atomics::swap", CTX_DEFAULT, at, value, pe) };
+        let remote = move |at, pe| unsafe { amo::swap("Atomics::swap", CTX_DEFAULT, at, value, pe) };
         self.on(pe, index, local, remote)
     }
 }
@@ -185,19 +182,12 @@ impl<T: AmoInt> Atomics<'_, T> {
     /// As for [`fetch`](Self::fetch).
     #[inline]
     #[track_caller]
-    pub fn compare_swap(
-        &self,
-        pe: Pe,
-        index: usize,
-        current: T,
-        value: T,
-    ) -> Result<T, OutOfBounds> {
+    pub fn compare_swap(&self, pe: Pe, index: usize, current: T, value: T) -> Result<T, OutOfBounds> {
         // SAFETY: as in `fetch`.
         let local = |at| unsafe { T::compare_swap(at, current, value) };
         // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
-        let remote = move |at, pe| unsafe {
-            amo::compare_swap("Atomics::compare_swap", CTX_DEFAULT, at, current, value, pe)
-        };
+        let remote =
+            move |at, pe| unsafe { amo::compare_swap("Atomics::compare_swap", CTX_DEFAULT, at, current, value, pe) };
         self.on(pe, index, local, remote)
     }
 }
@@ -219,7 +209,8 @@ macro_rules! operations {
                 self.on(pe, index, local, remote)
             }
 
-            #[doc = concat!($does, " an element of a PE's part: on another node, by the next [`quiet`](crate::Team::quiet) or barrier.")]
+            #[doc = concat!($does, " an element of a PE's part: on another node, by the next \
+                [`quiet`](crate::Team::quiet) or barrier.")]
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).
@@ -260,7 +251,8 @@ macro_rules! additions {
             #[doc = concat!("let energy = world.atomics::<", stringify!($float), ">(1)?;")]
             /// energy.add(world.pe(0)?, 0, 0.5)?;
             /// world.barrier();
-            #[doc = concat!("assert_eq!(energy.fetch(world.pe(0)?, 0)?, 0.5 * world.n_pes() as ", stringify!($float), ");")]
+            #[doc = concat!("assert_eq!(energy.fetch(world.pe(0)?, 0)?, 0.5 * world.n_pes() \
+                as ", stringify!($float), ");")]
             /// # Ok(())
             /// # }
             /// ```
@@ -281,7 +273,8 @@ macro_rules! additions {
                 self.fetch_add(pe, index, value).map(drop)
             }
 
-            /// Exchanges an element for what `new` makes of it, by a context in whose team the PE has the number `number`.
+            /// Exchanges an element for what `new` makes of it, by a context in whose team the PE has the number
+            /// `number`.
             #[inline]
             pub(crate) fn fetch_update(
                 &self,
@@ -361,10 +354,7 @@ impl<T: Amo> Atomics<'_, T> {
     ///     println!("{seen}");
     /// });
     /// ```
-    pub fn nonblocking<'env, R>(
-        &'env self,
-        body: impl for<'scope> FnOnce(&'scope Fetches<'scope, 'env, T>) -> R,
-    ) -> R {
+    pub fn nonblocking<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Fetches<'scope, 'env, T>) -> R) -> R {
         let _completion = Completion::of(CTX_DEFAULT);
         body(&Fetches::new(self))
     }
@@ -372,8 +362,6 @@ impl<T: Amo> Atomics<'_, T> {
 
 impl<T: Amo> fmt::Debug for Atomics<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Atomics")
-            .field("len", &self.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Atomics").field("len", &self.len()).finish_non_exhaustive()
     }
 }

@@ -43,9 +43,7 @@ impl<T: Plain> Block<'_, T> {
     pub(crate) fn new(len: usize, space: usize) -> Result<Self, AllocError> {
         const { assert!(size_of::<T>() > 0, "an element must have bytes") };
         let size = size_of::<T>();
-        let bytes = len
-            .checked_mul(size)
-            .filter(|bytes| isize::try_from(*bytes).is_ok());
+        let bytes = len.checked_mul(size).filter(|bytes| isize::try_from(*bytes).is_ok());
         // All PEs must meet before any returns an error: one PE alone cannot return.
         step::of_world(
             Step::Alloc,
@@ -59,9 +57,7 @@ impl<T: Plain> Block<'_, T> {
         let bytes = bytes.ok_or(AllocError::TooLarge { len, size })?;
         let start = match bytes {
             0 => ptr::without_provenance_mut(align_of::<T>()),
-            _ if space == SPACE_INVALID => {
-                memory::align_zeroed("allocation", align_of::<T>().max(LINE), bytes)
-            }
+            _ if space == SPACE_INVALID => memory::align_zeroed("allocation", align_of::<T>().max(LINE), bytes),
             _ => space::align_zeroed("allocation", space, align_of::<T>().max(LINE), bytes),
         };
         if start.is_null() && space != SPACE_INVALID {
@@ -74,9 +70,7 @@ impl<T: Plain> Block<'_, T> {
         }
         let windows = windows();
         let block = Self {
-            first: start
-                .expose_provenance()
-                .wrapping_sub(windows.index << windows.log2_stride),
+            first: start.expose_provenance().wrapping_sub(windows.index << windows.log2_stride),
             log2_stride: windows.log2_stride,
             index: windows.index as u32,
             len,
@@ -126,12 +120,7 @@ impl<T> Block<'_, T> {
 
     /// Where PE `pe` has the `n` elements from `start` on.
     #[inline]
-    pub(crate) fn elements(
-        &self,
-        pe: Pe,
-        start: usize,
-        n: usize,
-    ) -> Result<Location<T>, OutOfBounds> {
+    pub(crate) fn elements(&self, pe: Pe, start: usize, n: usize) -> Result<Location<T>, OutOfBounds> {
         if start > self.len || n > self.len - start {
             return Err(self.out_of_bounds(start, n));
         }
@@ -174,20 +163,13 @@ impl<T> Block<'_, T> {
     }
 
     /// The elements that a range names.
-    pub(crate) fn range(
-        &self,
-        range: impl RangeBounds<usize>,
-    ) -> Result<Range<usize>, OutOfBounds> {
+    pub(crate) fn range(&self, range: impl RangeBounds<usize>) -> Result<Range<usize>, OutOfBounds> {
         within(self.len, range)
     }
 
     #[cold]
     pub(crate) fn out_of_bounds(&self, start: usize, len: usize) -> OutOfBounds {
-        OutOfBounds {
-            start,
-            len,
-            array: self.len,
-        }
+        OutOfBounds { start, len, array: self.len }
     }
 
     /// Drops the array without freeing its memory.
@@ -197,10 +179,7 @@ impl<T> Block<'_, T> {
 }
 
 /// The elements that a range names, of an array of `array`.
-pub(crate) fn within(
-    array: usize,
-    range: impl RangeBounds<usize>,
-) -> Result<Range<usize>, OutOfBounds> {
+pub(crate) fn within(array: usize, range: impl RangeBounds<usize>) -> Result<Range<usize>, OutOfBounds> {
     let start = match range.start_bound() {
         Bound::Included(start) => *start,
         Bound::Excluded(start) => start.saturating_add(1),

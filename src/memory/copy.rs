@@ -21,10 +21,7 @@ type CopyFunction = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *
 
 /// The runtime's copy, as a pointer whose value the compiler does not know.
 #[inline(always)]
-#[expect(
-    clippy::pointers_in_nomem_asm_block,
-    reason = "the asm does not read through the pointer"
-)]
+#[expect(clippy::pointers_in_nomem_asm_block, reason = "the asm does not read through the pointer")]
 fn opaque_copy() -> CopyFunction {
     let mut function: CopyFunction = rma::copy;
     // SAFETY: the asm is a comment: it has no instruction.
@@ -44,13 +41,7 @@ pub(crate) unsafe fn store<T>(shared: *mut T, source: *const T, n: usize) {
     // SAFETY: the caller promises that `source` is readable and `shared` writable for `n` elements,
     // which covers each access of `words` and of the copy.
     unsafe {
-        if !words(
-            shared.cast(),
-            source.cast(),
-            size_of::<T>() * n,
-            align_of::<T>(),
-            Direction::Out,
-        ) {
+        if !words(shared.cast(), source.cast(), size_of::<T>() * n, align_of::<T>(), Direction::Out) {
             opaque_copy()(shared.cast(), source.cast(), size_of::<T>() * n);
         }
     }
@@ -67,13 +58,7 @@ pub(crate) unsafe fn load<T>(dest: *mut T, shared: *const T, n: usize) {
     // which covers each access of `words` and of the copy.
     unsafe {
         let bytes = size_of::<T>() * n;
-        if !words(
-            shared.cast_mut().cast(),
-            dest.cast_const().cast(),
-            bytes,
-            align_of::<T>(),
-            Direction::In,
-        ) {
+        if !words(shared.cast_mut().cast(), dest.cast_const().cast(), bytes, align_of::<T>(), Direction::In) {
             opaque_copy()(dest.cast(), shared.cast(), bytes);
         }
     }
@@ -91,13 +76,7 @@ enum Direction {
 /// # Safety
 /// As for [`store`] and [`load`]; `own` is written if the direction is in.
 #[inline(always)]
-unsafe fn words(
-    shared: *mut u8,
-    own: *const u8,
-    bytes: usize,
-    align: usize,
-    direction: Direction,
-) -> bool {
+unsafe fn words(shared: *mut u8, own: *const u8, bytes: usize, align: usize, direction: Direction) -> bool {
     macro_rules! by {
         ($word:ty, $atomic:ty) => {{
             const SIZE: usize = size_of::<$word>();
@@ -152,12 +131,7 @@ macro_rules! word {
     )*};
 }
 
-word!(
-    u8 = AtomicU8,
-    u16 = AtomicU16,
-    u32 = AtomicU32,
-    u64 = AtomicU64
-);
+word!(u8 = AtomicU8, u16 = AtomicU16, u32 = AtomicU32, u64 = AtomicU64);
 
 /// # Safety
 /// As for [`words`].
@@ -182,10 +156,7 @@ mod tests {
             }
             assert_eq!(shared[..n], values[..n]);
             assert_eq!(back[..n], values[..n]);
-            assert!(
-                back[n..].iter().all(|value| *value == zero),
-                "{n}: {back:?}"
-            );
+            assert!(back[n..].iter().all(|value| *value == zero), "{n}: {back:?}");
         }
     }
 

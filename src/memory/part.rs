@@ -45,10 +45,7 @@ impl<T: Plain> Symmetric<'_, T> {
     ///
     /// # Errors
     /// As for [`part`](Self::part).
-    pub fn part_mut(
-        &mut self,
-        range: impl RangeBounds<usize>,
-    ) -> Result<PartMut<'_, T>, OutOfBounds> {
+    pub fn part_mut(&mut self, range: impl RangeBounds<usize>) -> Result<PartMut<'_, T>, OutOfBounds> {
         let (start, end) = self.within(range)?;
         Ok(PartMut::of(&mut self[start..end]))
     }
@@ -73,11 +70,7 @@ impl<'a, T: Plain> From<&'a mut Symmetric<'_, T>> for PartMut<'a, T> {
 
 impl<'a, T: Plain> Part<'a, T> {
     fn of(elements: &'a [T]) -> Self {
-        Self {
-            start: NonNull::from(elements).cast(),
-            len: elements.len(),
-            elements: PhantomData,
-        }
+        Self { start: NonNull::from(elements).cast(), len: elements.len(), elements: PhantomData }
     }
 
     /// Number of elements.
@@ -104,11 +97,7 @@ impl<'a, T: Plain> Part<'a, T> {
 
 impl<'a, T: Plain> PartMut<'a, T> {
     fn of(elements: &'a mut [T]) -> Self {
-        Self {
-            len: elements.len(),
-            start: NonNull::from(elements).cast(),
-            elements: PhantomData,
-        }
+        Self { len: elements.len(), start: NonNull::from(elements).cast(), elements: PhantomData }
     }
 
     /// Number of elements.

@@ -58,18 +58,13 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
     /// # Safety
     /// On no PE is anything left that was made from the pointers and is used later.
     pub unsafe fn into_inner(self) -> Symmetric<'w, T> {
-        step::of_world(
-            Step::Close,
-            &[(What::Array, self.block.id()), (What::Way, 1)],
-        );
+        step::of_world(Step::Close, &[(What::Array, self.block.id()), (What::Way, 1)]);
         Symmetric::over(self.block)
     }
 }
 
 impl<T: Plain> fmt::Debug for RawSymmetric<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawSymmetric")
-            .field("len", &self.len())
-            .finish_non_exhaustive()
+        f.debug_struct("RawSymmetric").field("len", &self.len()).finish_non_exhaustive()
     }
 }

@@ -52,11 +52,7 @@ impl Route {
     /// By the default context.
     #[inline]
     pub(crate) fn to(pe: Pe) -> Self {
-        Self {
-            pe,
-            context: CTX_DEFAULT,
-            number: pe.number(),
-        }
+        Self { pe, context: CTX_DEFAULT, number: pe.number() }
     }
 }
 
@@ -85,20 +81,12 @@ impl<T> Remote<T> {
 
     /// The elements that a PE of another job has imported as `symmetric`, by its number in this one.
     pub(crate) fn of_number(symmetric: NonNull<T>, pe: usize) -> Self {
-        Self {
-            symmetric,
-            context: CTX_DEFAULT,
-            pe: pe as i32,
-        }
+        Self { symmetric, context: CTX_DEFAULT, pe: pe as i32 }
     }
 
     /// The same elements, reached by a context.
     pub(crate) fn on(self, route: Route) -> Self {
-        Self {
-            context: route.context,
-            pe: route.number as i32,
-            ..self
-        }
+        Self { context: route.context, pe: route.number as i32, ..self }
     }
 
     /// This PE's elements, which stand for the remote ones.
@@ -191,18 +179,7 @@ impl<T: Plain> Remote<T> {
         // SAFETY: the caller promises that the part has the blocks, which no PE has references to, and
         // that they are readable from `source` on.
         unsafe {
-            rma::ibput(
-                call.0,
-                self.context,
-                to,
-                from,
-                to_stride,
-                from_stride,
-                block,
-                n,
-                size,
-                self.pe,
-            );
+            rma::ibput(call.0, self.context, to, from, to_stride, from_stride, block, n, size, self.pe);
         }
     }
 
@@ -220,18 +197,7 @@ impl<T: Plain> Remote<T> {
         // SAFETY: the caller promises that the part has the blocks, and that they are writable from
         // `dest` on by this thread alone.
         unsafe {
-            rma::ibget(
-                call.0,
-                self.context,
-                to,
-                from,
-                to_stride,
-                from_stride,
-                block,
-                n,
-                size,
-                self.pe,
-            );
+            rma::ibget(call.0, self.context, to, from, to_stride, from_stride, block, n, size, self.pe);
         }
     }
 }

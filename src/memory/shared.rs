@@ -46,15 +46,8 @@ unsafe impl<T: Plain + Sync> Sync for Shared<'_, T> {}
 impl<'w, T: Plain> Shared<'w, T> {
     /// No PE writes any part of `block`.
     pub(super) fn over(block: Block<'w, T>) -> Self {
-        let n = if init::spans_nodes() {
-            init::n_pes()
-        } else {
-            0
-        };
-        Self {
-            block: block.for_views(),
-            copies: (0..n).map(|_| OnceLock::new()).collect(),
-        }
+        let n = if init::spans_nodes() { init::n_pes() } else { 0 };
+        Self { block: block.for_views(), copies: (0..n).map(|_| OnceLock::new()).collect() }
     }
 
     /// The part of a PE, mine included: in place, or a copy if the PE is on another node.
@@ -140,8 +133,6 @@ impl<'w, T: Plain> Shared<'w, T> {
 
 impl<T: Plain> fmt::Debug for Shared<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared")
-            .field("len", &self.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Shared").field("len", &self.len()).finish_non_exhaustive()
     }
 }

@@ -45,12 +45,7 @@ pub struct SpaceConfig {
 impl SpaceConfig {
     /// A space of `bytes` bytes on each PE, at least 1; rounded up to whole pages.
     pub fn new(bytes: usize) -> Self {
-        Self {
-            bytes,
-            memory: Memory::Default,
-            huge_pages: false,
-            falls_back: false,
-        }
+        Self { bytes, memory: Memory::Default, huge_pages: false, falls_back: false }
     }
 
     /// Of this kind of memory.
@@ -62,20 +57,14 @@ impl SpaceConfig {
     /// On huge pages, which take all of their memory at once.
     #[must_use]
     pub fn huge_pages(self) -> Self {
-        Self {
-            huge_pages: true,
-            ..self
-        }
+        Self { huge_pages: true, ..self }
     }
 
     /// Of the default kind of memory on PEs that have none of the kind asked for. Without this there is no space
     /// then.
     #[must_use]
     pub fn or_default(self) -> Self {
-        Self {
-            falls_back: true,
-            ..self
-        }
+        Self { falls_back: true, ..self }
     }
 
     fn request(&self) -> MemoryRequest {
@@ -143,18 +132,9 @@ impl Space<'_> {
         if config.bytes == 0 {
             return Err(SpaceError::new("a space of 0 bytes: give at least 1"));
         }
-        let made = space::create_for(
-            "World::space",
-            TEAM_WORLD,
-            config.bytes as u64,
-            &config.request(),
-        );
+        let made = space::create_for("World::space", TEAM_WORLD, config.bytes as u64, &config.request());
         let handle = made.map_err(|why| SpaceError::new(&why.to_string()))?;
-        Ok(Self {
-            handle,
-            world: PhantomData,
-            thread: PhantomData,
-        })
+        Ok(Self { handle, world: PhantomData, thread: PhantomData })
     }
 
     /// Allocates an array of `len` elements on every PE, all bytes zero, as [`World::alloc`] does. Collective over

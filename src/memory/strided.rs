@@ -90,12 +90,7 @@ impl<T: Plain> Window<'_, T> {
         source_stride: usize,
         block: usize,
     ) -> Result<(), OutOfBounds> {
-        let places = Places {
-            start,
-            stride,
-            local_stride: source_stride,
-            block,
-        };
+        let places = Places { start, stride, local_stride: source_stride, block };
         self.put_places("Window::put_blocks", Route::to(pe), places, source)
     }
 
@@ -108,12 +103,7 @@ impl<T: Plain> Window<'_, T> {
         places: Places,
         source: &[T],
     ) -> Result<(), OutOfBounds> {
-        let Places {
-            start,
-            stride,
-            local_stride: source_stride,
-            block,
-        } = places;
+        let Places { start, stride, local_stride: source_stride, block } = places;
         let n = self.blocks(start, stride, source.len(), source_stride, block)?;
         let source = source.as_ptr();
         match self.first_of(n, route.pe, start)? {
@@ -128,17 +118,10 @@ impl<T: Plain> Window<'_, T> {
                 }
             }
             Location::Remote(elements) => {
-                let blocks = Blocks {
-                    stride,
-                    local_stride: source_stride,
-                    block,
-                    n,
-                };
+                let blocks = Blocks { stride, local_stride: source_stride, block, n };
                 // SAFETY: as for local parts.
                 unsafe {
-                    elements
-                        .on(route)
-                        .put_blocks((name, Caller::caller()), source, blocks);
+                    elements.on(route).put_blocks((name, Caller::caller()), source, blocks);
                 };
             }
         }
@@ -160,12 +143,7 @@ impl<T: Plain> Window<'_, T> {
         dest_stride: usize,
         block: usize,
     ) -> Result<(), OutOfBounds> {
-        let places = Places {
-            start,
-            stride,
-            local_stride: dest_stride,
-            block,
-        };
+        let places = Places { start, stride, local_stride: dest_stride, block };
         self.get_places("Window::get_blocks", Route::to(pe), places, dest)
     }
 
@@ -178,12 +156,7 @@ impl<T: Plain> Window<'_, T> {
         places: Places,
         dest: &mut [T],
     ) -> Result<(), OutOfBounds> {
-        let Places {
-            start,
-            stride,
-            local_stride: dest_stride,
-            block,
-        } = places;
+        let Places { start, stride, local_stride: dest_stride, block } = places;
         let n = self.blocks(start, stride, dest.len(), dest_stride, block)?;
         let dest = dest.as_mut_ptr();
         match self.first_of(n, route.pe, start)? {
@@ -197,17 +170,10 @@ impl<T: Plain> Window<'_, T> {
                 }
             }
             Location::Remote(elements) => {
-                let blocks = Blocks {
-                    stride,
-                    local_stride: dest_stride,
-                    block,
-                    n,
-                };
+                let blocks = Blocks { stride, local_stride: dest_stride, block, n };
                 // SAFETY: as for local parts.
                 unsafe {
-                    elements
-                        .on(route)
-                        .get_blocks((name, Caller::caller()), dest, blocks);
+                    elements.on(route).get_blocks((name, Caller::caller()), dest, blocks);
                 };
             }
         }

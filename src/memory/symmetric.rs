@@ -98,10 +98,7 @@ impl<'w, T: Plain> Symmetric<'w, T> {
     /// Gives up what the types guarantee. Collective over the world, and a barrier.
     #[track_caller]
     pub fn into_raw(self) -> RawSymmetric<'w, T> {
-        step::of_world(
-            Step::Open,
-            &[(What::Array, self.block.id()), (What::Way, 1)],
-        );
+        step::of_world(Step::Open, &[(What::Array, self.block.id()), (What::Way, 1)]);
         RawSymmetric::over(self.block)
     }
 

@@ -10,16 +10,11 @@ use crate::plain::Plain;
 /// Number of elements that a shape takes, if the array has that many.
 fn fill<D: Dimension>(shape: &Shape<D>, array: usize) -> Result<usize, OutOfBounds> {
     let size = shape.raw_dim().size_checked();
-    size.filter(|size| *size <= array)
-        .ok_or(too_large(size.unwrap_or(usize::MAX), array))
+    size.filter(|size| *size <= array).ok_or(too_large(size.unwrap_or(usize::MAX), array))
 }
 
 fn too_large(len: usize, array: usize) -> OutOfBounds {
-    OutOfBounds {
-        start: 0,
-        len,
-        array,
-    }
+    OutOfBounds { start: 0, len, array }
 }
 
 impl<T: Plain> Symmetric<'_, T> {
@@ -28,10 +23,7 @@ impl<T: Plain> Symmetric<'_, T> {
     ///
     /// # Errors
     /// If the part has fewer elements.
-    pub fn view<D: Dimension>(
-        &self,
-        shape: impl ShapeBuilder<Dim = D>,
-    ) -> Result<ArrayView<'_, T, D>, OutOfBounds> {
+    pub fn view<D: Dimension>(&self, shape: impl ShapeBuilder<Dim = D>) -> Result<ArrayView<'_, T, D>, OutOfBounds> {
         view(self, shape)
     }
 

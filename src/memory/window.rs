@@ -52,13 +52,7 @@ impl<'w, T: Plain> Window<'w, T> {
 
     /// Copies `source` to elements of a PE's part; `remote` does so if the PE is on another node.
     #[inline(always)]
-    fn store(
-        &self,
-        pe: Pe,
-        start: usize,
-        source: &[T],
-        remote: impl FnOnce(Remote<T>),
-    ) -> Result<(), OutOfBounds> {
+    fn store(&self, pe: Pe, start: usize, source: &[T], remote: impl FnOnce(Remote<T>)) -> Result<(), OutOfBounds> {
         match self.block.elements(pe, start, source.len())? {
             // SAFETY: `source.len()` elements within the part, as `elements` has checked; no PE has
             // references to elements of a window.
@@ -211,12 +205,7 @@ impl<'w, T: Plain> Window<'w, T> {
     /// `source` lives, and does not change, until that.
     #[inline]
     #[track_caller]
-    pub(crate) unsafe fn begin_put(
-        &self,
-        route: Route,
-        start: usize,
-        source: &[T],
-    ) -> Result<(), OutOfBounds> {
+    pub(crate) unsafe fn begin_put(&self, route: Route, start: usize, source: &[T]) -> Result<(), OutOfBounds> {
         let caller = Caller::caller();
         self.store(route.pe, start, source, |remote| {
             // SAFETY: as in `put`; the caller promises that `source` lives unchanged until a quiet.
@@ -230,12 +219,7 @@ impl<'w, T: Plain> Window<'w, T> {
     /// `dest` lives, and is neither read nor written, until that.
     #[inline]
     #[track_caller]
-    pub(crate) unsafe fn begin_get(
-        &self,
-        route: Route,
-        start: usize,
-        dest: &mut [T],
-    ) -> Result<(), OutOfBounds> {
+    pub(crate) unsafe fn begin_get(&self, route: Route, start: usize, dest: &mut [T]) -> Result<(), OutOfBounds> {
         let caller = Caller::caller();
         self.load(route.pe, start, dest, |remote, dest| {
             // SAFETY: as in `put`; the caller promises that `dest` lives unused until a quiet.
@@ -315,10 +299,7 @@ impl<'w, T: Plain> Window<'w, T> {
     ///     data[0] = 2.0;
     /// });
     /// ```
-    pub fn nonblocking<'env, R>(
-        &'env self,
-        body: impl for<'scope> FnOnce(&'scope Pending<'scope, 'env, T>) -> R,
-    ) -> R {
+    pub fn nonblocking<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Pending<'scope, 'env, T>) -> R) -> R {
         let _completion = Completion::of(CTX_DEFAULT);
         body(&Pending::new(self))
     }
@@ -339,8 +320,6 @@ impl<'w, T: Plain> Window<'w, T> {
 
 impl<T: Plain> fmt::Debug for Window<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Window")
-            .field("len", &self.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Window").field("len", &self.len()).finish_non_exhaustive()
     }
 }

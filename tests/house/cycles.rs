@@ -12,12 +12,7 @@ pub(crate) fn cycles(sources: &[Source]) -> Vec<Vec<&str>> {
     let mut cycles: Vec<Vec<&str>> = components(&imports(sources))
         .into_iter()
         .filter(|component| component.len() > 1)
-        .map(|component| {
-            component
-                .iter()
-                .map(|f| sources[*f].path.as_str())
-                .collect()
-        })
+        .map(|component| component.iter().map(|f| sources[*f].path.as_str()).collect())
         .collect();
     for cycle in &mut cycles {
         cycle.sort_unstable();
@@ -53,19 +48,13 @@ pub(crate) fn largest_cycle_of_folders(sources: &[Source]) -> usize {
 
 /// The files that each file imports from.
 fn imports(sources: &[Source]) -> Vec<BTreeSet<usize>> {
-    let modules: BTreeMap<Names, usize> = sources
-        .iter()
-        .enumerate()
-        .filter_map(|(file, source)| Some((module(&source.path)?, file)))
-        .collect();
+    let modules: BTreeMap<Names, usize> =
+        sources.iter().enumerate().filter_map(|(file, source)| Some((module(&source.path)?, file))).collect();
     let mut exports = BTreeMap::new();
     for (name, file) in &modules {
         let found = paths(&sources[*file].tokens, name, &modules);
         for path in found.iter().filter(|path| path.exported) {
-            exports.insert(
-                [name.clone(), vec![path.alias.clone()]].concat(),
-                path.names.clone(),
-            );
+            exports.insert([name.clone(), vec![path.alias.clone()]].concat(), path.names.clone());
         }
     }
     let mut edges = vec![BTreeSet::new(); sources.len()];
@@ -143,11 +132,7 @@ fn paths(tokens: &[Token], module: &[String], modules: &BTreeMap<Names, usize>) 
             at = tree(tokens, at + 1, &[], &mut paths);
             for (names, alias) in paths {
                 let names = absolute(&names, module, modules, true);
-                found.extend(names.map(|names| Path {
-                    names,
-                    alias,
-                    exported,
-                }));
+                found.extend(names.map(|names| Path { names, alias, exported }));
             }
             continue;
         }
@@ -159,11 +144,7 @@ fn paths(tokens: &[Token], module: &[String], modules: &BTreeMap<Names, usize>) 
                 at += 2;
             }
             let names = absolute(&names, module, modules, false);
-            found.extend(names.map(|names| Path {
-                names,
-                alias: String::new(),
-                exported: false,
-            }));
+            found.extend(names.map(|names| Path { names, alias: String::new(), exported: false }));
         }
         at += 1;
     }
@@ -171,12 +152,7 @@ fn paths(tokens: &[Token], module: &[String], modules: &BTreeMap<Names, usize>) 
 }
 
 /// Reads a tree of `use` from `at`; returns where it ends.
-fn tree(
-    tokens: &[Token],
-    mut at: usize,
-    before: &[String],
-    found: &mut Vec<(Names, String)>,
-) -> usize {
+fn tree(tokens: &[Token], mut at: usize, before: &[String], found: &mut Vec<(Names, String)>) -> usize {
     let text = |at: usize| tokens.get(at).map_or(";", |token| token.text.as_str());
     let mut names = before.to_vec();
     loop {
@@ -211,12 +187,7 @@ fn tree(
 }
 
 /// A path from the root of the crate; none if it is of another crate.
-fn absolute(
-    names: &[String],
-    module: &[String],
-    modules: &BTreeMap<Names, usize>,
-    in_use: bool,
-) -> Option<Names> {
+fn absolute(names: &[String], module: &[String], modules: &BTreeMap<Names, usize>, in_use: bool) -> Option<Names> {
     let mut base: Names = match names.first()?.as_str() {
         "crate" => Vec::new(),
         "self" => module.to_vec(),

@@ -25,10 +25,8 @@ pub(crate) const FOLDERS: &[&str] = &[
 pub(crate) const TABLES: &[&str] = &["crates/config/src", "crates/bootstrap/src/environment"];
 
 /// Other sources that read variables, and why.
-const ALLOWED: &[(&str, &str)] = &[(
-    "crates/fabric/src/discovery",
-    "FI_UNIVERSE_SIZE is libfabric's: it is set where the user has not set it",
-)];
+const ALLOWED: &[(&str, &str)] =
+    &[("crates/fabric/src/discovery", "FI_UNIVERSE_SIZE is libfabric's: it is set where the user has not set it")];
 
 /// Functions of `std::env` and macros that read variables.
 const READS: [&str; 4] = ["var", "var_os", "vars", "vars_os"];
@@ -36,10 +34,7 @@ const READS: [&str; 4] = ["var", "var_os", "vars", "vars_os"];
 /// Reads of variables that should not be in this source.
 pub(crate) fn findings(source: &Source) -> Vec<String> {
     let allowed = TABLES.iter().chain(ALLOWED.iter().map(|(file, _)| file));
-    if allowed
-        .into_iter()
-        .any(|file| source.path.starts_with(file))
-    {
+    if allowed.into_iter().any(|file| source.path.starts_with(file)) {
         return Vec::new();
     }
     let tokens = &source.tokens;
@@ -49,10 +44,7 @@ pub(crate) fn findings(source: &Source) -> Vec<String> {
         let of_std = text(at) == "env" && text(at + 1) == "::" && READS.contains(&text(at + 2));
         let of_c = ["getenv", "secure_getenv", "option_env"].contains(&text(at));
         if of_std || of_c {
-            found.push(format!(
-                "{}:{} reads an environment variable",
-                source.path, token.line
-            ));
+            found.push(format!("{}:{} reads an environment variable", source.path, token.line));
         }
     }
     found

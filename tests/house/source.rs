@@ -29,10 +29,7 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn new(path: &str, text: &str) -> Self {
-        Self {
-            path: path.to_owned(),
-            tokens: without_tests(tokens(text)),
-        }
+        Self { path: path.to_owned(), tokens: without_tests(tokens(text)) }
     }
 }
 
@@ -90,10 +87,7 @@ fn tokens(text: &str) -> Vec<Token> {
             }
             ['r', '#', ..] if raw_hashes(&rest[1..]).is_some() => at += 1 + raw(&rest[1..]),
             ['\'', '\\', ..] => {
-                at += 2 + rest[3..]
-                    .iter()
-                    .position(|c| *c == '\'')
-                    .map_or(0, |n| n + 2);
+                at += 2 + rest[3..].iter().position(|c| *c == '\'').map_or(0, |n| n + 2);
             }
             ['\'', _, '\'', ..] => at += 3,
             [first, ..] if is_word(*first) => {
@@ -103,26 +97,17 @@ fn tokens(text: &str) -> Vec<Token> {
             }
             [':', ':', ..] => {
                 at += 2;
-                found.push(Token {
-                    text: "::".into(),
-                    line,
-                });
+                found.push(Token { text: "::".into(), line });
             }
             [sign, ..] => {
                 at += 1;
                 if !sign.is_whitespace() {
-                    found.push(Token {
-                        text: sign.to_string(),
-                        line,
-                    });
+                    found.push(Token { text: sign.to_string(), line });
                 }
             }
             [] => unreachable!("the loop ends there"),
         }
-        line += chars[begin..at.min(chars.len())]
-            .iter()
-            .filter(|c| **c == '\n')
-            .count();
+        line += chars[begin..at.min(chars.len())].iter().filter(|c| **c == '\n').count();
     }
     found
 }
@@ -163,10 +148,7 @@ fn raw(text: &[char]) -> usize {
     let hashes = raw_hashes(text).unwrap_or(0);
     let end: Vec<char> = std::iter::once('"').chain(vec!['#'; hashes]).collect();
     let inner = &text[hashes + 1..];
-    let length = inner
-        .windows(end.len())
-        .position(|w| w == end)
-        .unwrap_or(inner.len());
+    let length = inner.windows(end.len()).position(|w| w == end).unwrap_or(inner.len());
     hashes + 1 + length + end.len()
 }
 
@@ -176,11 +158,7 @@ fn without_tests(tokens: Vec<Token>) -> Vec<Token> {
     let mut kept = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        let begins = tokens[at..]
-            .iter()
-            .map(|t| t.text.as_str())
-            .take(7)
-            .eq(TEST);
+        let begins = tokens[at..].iter().map(|t| t.text.as_str()).take(7).eq(TEST);
         if !begins {
             kept.push(tokens[at].clone());
             at += 1;

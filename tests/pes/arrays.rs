@@ -50,11 +50,7 @@ fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
 
 fn transitions() -> Result<(), Error> {
     let world = World::init()?;
-    let (me, next, previous) = (
-        world.my_pe(),
-        world.my_pe().next(),
-        world.my_pe().previous(),
-    );
+    let (me, next, previous) = (world.my_pe(), world.my_pe().next(), world.my_pe().previous());
     let of = |pe: ferroshmem::Pe| pe.number() as u64;
     let mut array = world.alloc::<u64>(5)?;
     array[0] = of(me);
@@ -116,11 +112,7 @@ fn of_nothing() -> Result<(), Error> {
     let window = shared.reclaim().open();
     window.put(next, 0, &[])?;
     window.get(next, 0, &mut [])?;
-    let out_of_bounds = |start, len| OutOfBounds {
-        start,
-        len,
-        array: 0,
-    };
+    let out_of_bounds = |start, len| OutOfBounds { start, len, array: 0 };
     assert_eq!(window.put(next, 1, &[]), Err(out_of_bounds(1, 0)));
     assert_eq!(window.g(me, 0).err(), Some(out_of_bounds(0, 1)));
     drop(window);
@@ -184,9 +176,7 @@ fn untouched() -> Result<(), Error> {
         let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
         let line = status.lines().find(|line| line.starts_with("RssShmem:"));
         let words = line.into_iter().flat_map(str::split_whitespace);
-        let kib = words
-            .filter_map(|word| word.parse::<usize>().ok())
-            .sum::<usize>();
+        let kib = words.filter_map(|word| word.parse::<usize>().ok()).sum::<usize>();
         kib << 10
     };
     for _ in 0..3 {

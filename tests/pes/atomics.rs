@@ -31,10 +31,7 @@ fn every_operation() -> Result<(), Error> {
 }
 
 /// Operations of all types.
-fn number<T: Amo + PartialEq + Debug, const N: usize>(
-    world: &World,
-    values: [T; N],
-) -> Result<(), Error> {
+fn number<T: Amo + PartialEq + Debug, const N: usize>(world: &World, values: [T; N]) -> Result<(), Error> {
     let (me, pe) = (world.my_pe(), world.my_pe().next());
     let atomics = world.atomics::<T>(3)?;
     let mut before = T::zeroed();
@@ -45,11 +42,7 @@ fn number<T: Amo + PartialEq + Debug, const N: usize>(
         before = value;
     }
     for index in [3, usize::MAX] {
-        let error = OutOfBounds {
-            start: index,
-            len: 1,
-            array: 3,
-        };
+        let error = OutOfBounds { start: index, len: 1, array: 3 };
         assert_eq!(atomics.fetch(me, index), Err(error));
         assert_eq!(atomics.set(me, index, before), Err(error));
         assert_eq!(atomics.swap(me, index, before), Err(error));

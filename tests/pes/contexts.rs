@@ -3,8 +3,7 @@
 use std::thread;
 
 use ferroshmem::{
-    AsMember, Atomics, Compare, Context, ContextOptions, Error, SignalUpdate, Signals, Team,
-    TeamError, Window, World,
+    AsMember, Atomics, Compare, Context, ContextOptions, Error, SignalUpdate, Signals, Team, TeamError, Window, World,
 };
 
 use crate::Program;
@@ -70,12 +69,7 @@ fn every_operation() -> Result<(), Error> {
     let (words, signals) = (world.atomics::<u64>(2)?, world.signals(2)?);
     for options in [ContextOptions::new(), ContextOptions::new().no_store()] {
         let context = world.context_with(options)?;
-        use_all(
-            &context,
-            me.next(),
-            me.number(),
-            (&window, &words, &signals),
-        )?;
+        use_all(&context, me.next(), me.number(), (&window, &words, &signals))?;
         let before = me.previous().number();
         signals.wait_until(0, Compare::Eq(before as u64 + 1))?;
         signals.wait_until(1, Compare::Eq(5))?;
@@ -99,12 +93,7 @@ fn of_teams() -> Result<(), Error> {
         let next = team.member((number + 1) % team.n_members())?;
         use_all(&context, next, number, (&window, &words, &signals))?;
         world.barrier();
-        use_all(
-            &context,
-            team.pe_of(next)?,
-            number,
-            (&window, &words, &signals),
-        )?;
+        use_all(&context, team.pe_of(next)?, number, (&window, &words, &signals))?;
         world.barrier();
         Ok(())
     }
@@ -121,21 +110,13 @@ fn refused() -> Result<(), Error> {
     if let Some(team) = &team {
         let context = team.context()?;
         let last = world.pe(n - 1)?;
-        let expected = if n == 1 {
-            Ok(())
-        } else {
-            Err(TeamError::NotMember.into())
-        };
+        let expected = if n == 1 { Ok(()) } else { Err(TeamError::NotMember.into()) };
         assert_eq!(context.p(&window, last, 0, 1), expected);
         assert_eq!(context.quiet_members(&[last]).is_ok(), n == 1);
         let other = Err(TeamError::OtherTeam.into());
         assert_eq!(context.p(&window, world.my_member(), 0, 1), other);
         assert!(context.p(&window, world.my_pe(), 4, 1).is_err());
-        assert!(
-            context
-                .nonblocking(|pending| pending.put(&window, last, 3, &[1, 2]))
-                .is_err()
-        );
+        assert!(context.nonblocking(|pending| pending.put(&window, last, 3, &[1, 2])).is_err());
         assert_eq!(team.broadcast_value(last, 1).is_ok(), n == 1);
         assert!(TeamError::NotMember.to_string().contains("member_of"));
     }
@@ -163,16 +144,10 @@ fn nonblocking() -> Result<(), Error> {
         signals.wait_until(0, Compare::Eq(1))?;
         pending.get(&window, me, 1000, &mut seen)
     })?;
-    assert!(same(
-        &seen,
-        &elements::<u64>(me.previous().number(), 0, 1000)
-    ));
+    assert!(same(&seen, &elements::<u64>(me.previous().number(), 0, 1000)));
     assert!(tickets.iter().all(|ticket| *ticket < n));
     let array = window.close();
-    assert!(same(
-        &array[..1000],
-        &elements::<u64>(me.previous().number(), 0, 1000)
-    ));
+    assert!(same(&array[..1000], &elements::<u64>(me.previous().number(), 0, 1000)));
     assert_eq!(words.into_inner()[0], n);
     Ok(())
 }
@@ -196,9 +171,7 @@ fn threads() -> Result<(), Error> {
                 let next = job.my_pe().next();
                 for round in 0..ROUNDS {
                     let place = t * ROUNDS + round;
-                    context
-                        .p(window, next, place, place as u64)
-                        .expect("it exists");
+                    context.p(window, next, place, place as u64).expect("it exists");
                     for pe in job.pes() {
                         counter.add(pe, 0, 0.5).expect("it exists");
                     }
@@ -208,21 +181,12 @@ fn threads() -> Result<(), Error> {
                 job.quiet_pes(&[next]);
                 job.quiet();
                 // Other contexts' operations are not needed for this.
-                assert_eq!(
-                    context.g(window, next, t * ROUNDS).expect("it exists"),
-                    (t * ROUNDS) as u64
-                );
+                assert_eq!(context.g(window, next, t * ROUNDS).expect("it exists"), (t * ROUNDS) as u64);
             });
         }
     });
     assert!(format!("{job:?}").contains("n_pes"));
-    assert!(
-        window
-            .close()
-            .iter()
-            .copied()
-            .eq(0..(THREADS * ROUNDS) as u64)
-    );
+    assert!(window.close().iter().copied().eq(0..(THREADS * ROUNDS) as u64));
     let expected = 0.5 * (THREADS * ROUNDS * world.n_pes()) as f64;
     assert_eq!(counter.into_inner()[0], expected);
     Ok(())
@@ -245,19 +209,11 @@ fn fetches() -> Result<(), Error> {
         pending.fetch_and(next, 4, 0, e)?;
         pending.fetch_or(next, 5, 8, f)?;
         pending.fetch_xor(next, 6, 9, g)?;
-        assert!(
-            pending
-                .fetch_add(next, 3, 0, Box::leak(Box::new(0)))
-                .is_ok()
-        );
+        assert!(pending.fetch_add(next, 3, 0, Box::leak(Box::new(0))).is_ok());
         Ok::<(), Error>(())
     })?;
     assert_eq!(got, [10 + next.number() as u64, 0, 0, 0, 0, 0, 0]);
-    assert!(
-        words
-            .nonblocking(|p| p.fetch(next, 7, Box::leak(Box::new(0))))
-            .is_err()
-    );
+    assert!(words.nonblocking(|p| p.fetch(next, 7, Box::leak(Box::new(0)))).is_err());
     let array = words.into_inner();
     assert_eq!(array[1..], [5, 6, 7, 0, 8, 9]);
     drop(array);
@@ -289,17 +245,10 @@ fn put_signals() -> Result<(), Error> {
             let update = SignalUpdate::Set(round as u64);
             pending.put_signal(next, 0, low, &signals, 0, update)?;
             pending.put_signal(next, 1250, high, &signals, 1, update)?;
-            assert!(
-                pending
-                    .put_signal(next, 0, low, &signals, 2, update)
-                    .is_err()
-            );
+            assert!(pending.put_signal(next, 0, low, &signals, 2, update).is_err());
             signals.wait_until_all(&[0, 1], Compare::Ge(round as u64))
         })?;
-        assert!(same(
-            &window.get_vec(me, ..2500)?,
-            &elements::<u16>(previous, round, 2500)
-        ));
+        assert!(same(&window.get_vec(me, ..2500)?, &elements::<u16>(previous, round, 2500)));
         world.barrier();
     }
     Ok(())

@@ -34,11 +34,7 @@ fn own_blocks() -> Result<(), Error> {
             *value = scramble(0, 0, i);
         }
         assert!(array.iter_with_index().map(|(i, _)| i).eq(mine.clone()));
-        assert!(
-            array
-                .iter_with_index()
-                .all(|(i, value)| *value == scramble(0, 0, i))
-        );
+        assert!(array.iter_with_index().all(|(i, value)| *value == scramble(0, 0, i)));
         assert_eq!(world.gather_value(mine.start).first(), Some(&0));
         assert_eq!(world.reduce_value(mine.len(), ferroshmem::Sum), len);
         assert!(format!("{array:?}").contains("blocks"));
@@ -54,12 +50,7 @@ fn shared() -> Result<(), Error> {
             *value = scramble(1, 0, i);
         }
         let array = array.share();
-        assert!(
-            array
-                .iter()
-                .copied()
-                .eq((0..len).map(|i| scramble(1, 0, i)))
-        );
+        assert!(array.iter().copied().eq((0..len).map(|i| scramble(1, 0, i))));
         for i in 0..len {
             assert_eq!(array[i], scramble(1, 0, i));
         }
@@ -169,12 +160,7 @@ fn atomics() -> Result<(), Error> {
     assert_eq!(counts.by_pe().len(), 37_usize.div_ceil(world.n_pes()));
     let shared = counts.into_inner().share();
     assert_eq!((shared[35], shared[36]), (25, 4));
-    assert!(
-        means
-            .into_inner()
-            .iter()
-            .all(|mean| *mean == 0.5 * n as f64)
-    );
+    assert!(means.into_inner().iter().all(|mean| *mean == 0.5 * n as f64));
     Ok(())
 }
 

@@ -119,10 +119,7 @@ fn collect_refused() -> Result<(), Error> {
     }
     let little = dest.part_mut(..10 * n - 1)?;
     let needed = 10 * n;
-    let error = TeamError::TooShort {
-        needed,
-        array: needed - 1,
-    };
+    let error = TeamError::TooShort { needed, array: needed - 1 };
     assert_eq!(world.collect(little, &source, 10), Err(error));
     assert_eq!(world.collect(&mut dest, &source, 10), Ok(10 * n));
     Ok(())
@@ -159,10 +156,7 @@ fn alltoalls() -> Result<(), Error> {
     for (to, from, count) in [(1, 1, 1), (2, 1, 3), (1, 4, 10), (3, 7, 100), (5, 5, 0)] {
         let all = count * n;
         let room = |stride: usize| all * stride;
-        let (mut dest, mut source) = (
-            world.alloc::<u32>(room(to))?,
-            world.alloc::<u32>(room(from))?,
-        );
+        let (mut dest, mut source) = (world.alloc::<u32>(room(to))?, world.alloc::<u32>(room(from))?);
         source.copy_from_slice(&elements(me, count, room(from)));
         world.alltoalls(&mut dest, &source, (to, from), count)?;
         let mut expected = vec![0; room(to)];
@@ -182,10 +176,7 @@ fn too_short() -> Result<(), Error> {
     let n = world.n_pes();
     let (mut dest, source) = (world.alloc::<u64>(4 * n - 1)?, world.alloc::<u64>(4 * n)?);
     let too_short = |needed, array| Err(TeamError::TooShort { needed, array });
-    assert_eq!(
-        world.alltoall(&mut dest, &source),
-        too_short(4 * n, 4 * n - 1)
-    );
+    assert_eq!(world.alltoall(&mut dest, &source), too_short(4 * n, 4 * n - 1));
     let four = source.part(..4)?;
     assert_eq!(world.fcollect(&mut dest, four), too_short(4 * n, 4 * n - 1));
     assert!(world.alltoalls(&mut dest, &source, (1, 1), 4).is_err());

@@ -28,19 +28,11 @@ fn values() -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     let up_to = |end: usize| (0..end).map(|pe| of(pe, 1)).reduce(after);
     assert_eq!(Some(world.reduce_value_by(of(me, 1), after)), up_to(n));
-    assert_eq!(
-        Some(world.inclusive_scan_value_by(of(me, 1), after)),
-        up_to(me + 1)
-    );
+    assert_eq!(Some(world.inclusive_scan_value_by(of(me, 1), after)), up_to(me + 1));
     assert_eq!(world.exclusive_scan_value_by(of(me, 1), after), up_to(me));
     // A function with state of its own, and a type of the program.
     let weight = 2.0;
-    let mine = Particle {
-        position: [me as f64; 3],
-        charge: 1.0,
-        kind: 0,
-        serial: 1 << me,
-    };
+    let mine = Particle { position: [me as f64; 3], charge: 1.0, kind: 0, serial: 1 << me };
     let all = world.reduce_value_by(mine, |a, b| Particle {
         position: [0, 1, 2].map(|i| a.position[i].max(weight * b.position[i])),
         charge: a.charge + b.charge,
@@ -56,8 +48,7 @@ fn slices_and_arrays() -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     for len in [0, 1, n - 1, n, n + 1, 300, 7 * n + 3, 5000] {
         let expected = Vec::from_iter((0..len).map(|i| (0..n).map(|pe| of(pe, i)).reduce(after)));
-        let right =
-            |values: &[[u64; 2]]| values.iter().map(|v| Some(*v)).eq(expected.iter().copied());
+        let right = |values: &[[u64; 2]]| values.iter().map(|v| Some(*v)).eq(expected.iter().copied());
         let mut slice = Vec::from_iter((0..len).map(|i| of(me, i)));
         world.reduce_slice_by(&mut slice, after);
         assert!(right(&slice), "{len}");
@@ -81,10 +72,7 @@ fn places() -> Result<(), Error> {
     let world = World::init()?;
     let (me, n) = (world.my_pe().number(), world.n_pes());
     let (least, member) = world.min_loc((me as i32 - 1).abs());
-    assert_eq!(
-        (least, member.number()),
-        (i32::from(n == 1), usize::from(n > 1))
-    );
+    assert_eq!((least, member.number()), (i32::from(n == 1), usize::from(n > 1)));
     let (greatest, member) = world.max_loc(if me % 2 == 0 { 1.5 } else { -1.0 });
     assert_eq!((greatest, member.number()), (1.5, 0)); // the first of several
     let nan = if me == 0 { f64::NAN } else { me as f64 };
@@ -111,10 +99,7 @@ fn gather() -> Result<(), Error> {
         let of_all = world.gather_slice(&elements::<u16>(me, len, len));
         assert_eq!(of_all.len(), n * len);
         for pe in 0..n {
-            assert!(same(
-                &of_all[pe * len..][..len],
-                &elements::<u16>(pe, len, len)
-            ));
+            assert!(same(&of_all[pe * len..][..len], &elements::<u16>(pe, len, len)));
         }
     }
     Ok(())

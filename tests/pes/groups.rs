@@ -1,5 +1,5 @@
-//! `Team::spawn`, `Group`, `Exported`, `Imported`: jobs that grow. The programs start themselves again; the PEs that were
-//! started know it by their parents.
+//! `Team::spawn`, `Group`, `Exported`, `Imported`: jobs that grow. The programs start themselves again; the PEs that
+//! were started know it by their parents.
 
 use std::env;
 use std::sync::atomic::Ordering::Relaxed;
@@ -7,9 +7,8 @@ use std::thread;
 
 use bytemuck::{Pod, Zeroable};
 use ferroshmem::{
-    Atomics, Calls, Command, Compare, Error, ExportError, Group, GroupFailed, GroupState,
-    ImportError, KernelContext, Max, OutOfBounds, PeOutOfRange, RawSymmetric, Shared, SignalUpdate,
-    Signals, Sum, TeamError, Window, World, kernel,
+    Atomics, Calls, Command, Compare, Error, ExportError, Group, GroupFailed, GroupState, ImportError, KernelContext,
+    Max, OutOfBounds, PeOutOfRange, RawSymmetric, Shared, SignalUpdate, Signals, Sum, TeamError, Window, World, kernel,
 };
 
 use crate::{PE, Program};
@@ -33,12 +32,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
 
 /// Those that a job can run which another launcher has started.
 #[cfg(not(sanitized))]
-pub(crate) const BY_LAUNCHER: [&str; 4] = [
-    "groups/memory",
-    "groups/atomics",
-    "groups/signals",
-    "groups/kernels",
-];
+pub(crate) const BY_LAUNCHER: [&str; 4] = ["groups/memory", "groups/atomics", "groups/signals", "groups/kernels"];
 
 /// PEs of jobs that are started, one job after the other.
 const CHILDREN: [usize; 3] = [1, 4, 3];
@@ -51,11 +45,7 @@ fn pes(program: &str, n: usize) -> Command {
 
 /// Calls `body` with the group of the other side: of the parents in a job that was started, else of several jobs in
 /// turn.
-fn with_groups(
-    world: &World,
-    program: &str,
-    body: impl Fn(&Group<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
+fn with_groups(world: &World, program: &str, body: impl Fn(&Group<'_>) -> Result<(), Error>) -> Result<(), Error> {
     if let Some(parents) = world.parents() {
         assert!(world.parents().is_none(), "a group has one owner");
         return body(&parents);
@@ -161,9 +151,7 @@ fn atomics() -> Result<(), Error> {
         let won = theirs.compare_swap(first, 4, 0, 7)? == 0;
         assert_eq!(group_sum(&world, won)?, 1);
         theirs.set(first, 5, u64::MAX)?;
-        group
-            .import::<Atomics<'_, f64>>("float", 1)?
-            .swap(first, 0, 0.5)?;
+        group.import::<Atomics<'_, f64>>("float", 1)?.swap(first, 0, 0.5)?;
         group.barrier()?;
         let theirs_are = group.n_pes() as u64;
         assert_eq!(counts.fetch(own, 0)?, 2 * TIMES * theirs_are);
@@ -238,12 +226,7 @@ fn collectives() -> Result<(), Error> {
         assert_eq!(team.gather_value(me), Vec::from_iter(0..n));
         // More than the smaller side's scratch has room for at once.
         let large = team.gather_value([me as u32; 1500]);
-        assert!(
-            large
-                .iter()
-                .enumerate()
-                .all(|(i, a)| *a == [i as u32; 1500])
-        );
+        assert!(large.iter().enumerate().all(|(i, a)| *a == [i as u32; 1500]));
         for root in team.members() {
             let mut values = vec![me as u32; 3000];
             team.broadcast_slice(root, &mut values)?;
@@ -251,18 +234,12 @@ fn collectives() -> Result<(), Error> {
         }
         for pe in group.pes() {
             let member = group.member_of(pe)?;
-            assert_eq!(
-                member.number(),
-                if is_child { 0 } else { world.n_pes() } + pe.number()
-            );
+            assert_eq!(member.number(), if is_child { 0 } else { world.n_pes() } + pe.number());
             assert_eq!(team.pe_of(member), Err(TeamError::OtherJob));
         }
         assert_eq!(team.pe_of(team.my_member())?, world.my_pe());
         assert_eq!(team.member_of(world.my_pe()), Some(team.my_member()));
-        assert_eq!(
-            team.split_strided(0, 1, 1).unwrap_err(),
-            TeamError::OtherJob
-        );
+        assert_eq!(team.split_strided(0, 1, 1).unwrap_err(), TeamError::OtherJob);
         assert_eq!(team.split_2d(1).unwrap_err(), TeamError::OtherJob);
         let spawned = team.spawn(&Command::new("true"));
         assert!(spawned.unwrap_err().to_string().contains("PEs of two jobs"));
@@ -308,54 +285,24 @@ fn what_is_imported() -> Result<(), Error> {
     with_groups(&world, "groups/what_is_imported", |group| {
         group.team().barrier();
         let missing = group.import::<Window<'_, u64>>("windows", 8).unwrap_err();
-        assert!(
-            missing.to_string().contains("no array \"windows\""),
-            "{missing}"
-        );
+        assert!(missing.to_string().contains("no array \"windows\""), "{missing}");
         for len in [0, 7, 9, usize::MAX] {
             let error = group.import::<Window<'_, u64>>("window", len).unwrap_err();
-            assert!(
-                matches!(&error, ImportError::Length { name, bytes: 64, .. } if name == "window"),
-                "{error}"
-            );
+            assert!(matches!(&error, ImportError::Length { name, bytes: 64, .. } if name == "window"), "{error}");
         }
         let is_type = |error: ImportError| matches!(error, ImportError::Type { .. });
-        assert!(is_type(
-            group.import::<Window<'_, i64>>("window", 8).unwrap_err()
-        ));
-        assert!(is_type(
-            group.import::<Window<'_, u32>>("window", 16).unwrap_err()
-        ));
-        assert!(is_type(
-            group.import::<Window<'_, Pair>>("window", 8).unwrap_err()
-        ));
-        assert!(is_type(
-            group.import::<Atomics<'_, u64>>("window", 8).unwrap_err()
-        ));
-        assert!(is_type(
-            group.import::<Shared<'_, u64>>("window", 8).unwrap_err()
-        ));
-        assert!(is_type(
-            group
-                .import::<RawSymmetric<'_, u64>>("window", 8)
-                .unwrap_err()
-        ));
-        assert!(is_type(
-            group.import::<Window<'_, u64>>("atomics", 8).unwrap_err()
-        ));
-        assert!(is_type(
-            group.import::<Signals<'_>>("atomics", 8).unwrap_err()
-        ));
+        assert!(is_type(group.import::<Window<'_, i64>>("window", 8).unwrap_err()));
+        assert!(is_type(group.import::<Window<'_, u32>>("window", 16).unwrap_err()));
+        assert!(is_type(group.import::<Window<'_, Pair>>("window", 8).unwrap_err()));
+        assert!(is_type(group.import::<Atomics<'_, u64>>("window", 8).unwrap_err()));
+        assert!(is_type(group.import::<Shared<'_, u64>>("window", 8).unwrap_err()));
+        assert!(is_type(group.import::<RawSymmetric<'_, u64>>("window", 8).unwrap_err()));
+        assert!(is_type(group.import::<Window<'_, u64>>("atomics", 8).unwrap_err()));
+        assert!(is_type(group.import::<Signals<'_>>("atomics", 8).unwrap_err()));
         let pairs = group.import::<Window<'_, Pair>>("pairs", 2)?;
         let pe = group.pe(0)?;
         pairs.p(pe, 1, Pair(1, 2))?;
-        let outside = |start, len| {
-            Err(Error::Bounds(OutOfBounds {
-                start,
-                len,
-                array: 2,
-            }))
-        };
+        let outside = |start, len| Err(Error::Bounds(OutOfBounds { start, len, array: 2 }));
         assert_eq!(pairs.put(pe, 1, &[Pair(0, 0); 2]), outside(1, 2));
         assert_eq!(pairs.get(pe, usize::MAX, &mut []), outside(usize::MAX, 0));
         assert_eq!(pairs.put(pe, 2, &[]), Ok(()));
@@ -434,10 +381,7 @@ fn commands() -> Result<(), Error> {
         let which = usize::from(me > 0);
         assert_eq!(arguments, [["first", "a b"], ["second", ""]][which]);
         assert_eq!(env::var("WHICH").ok().as_deref(), [Some("1"), None][which]);
-        assert_eq!(
-            env::var("EVERY").ok().as_deref(),
-            [None, Some("x=y")][which]
-        );
+        assert_eq!(env::var("EVERY").ok().as_deref(), [None, Some("x=y")][which]);
         let at_root = env::current_dir().is_ok_and(|folder| folder.as_os_str() == "/");
         assert_eq!(at_root, which == 1);
         return Ok(());
@@ -445,14 +389,8 @@ fn commands() -> Result<(), Error> {
     // The first member's commands count.
     let none = [Command::new("/no/such/program")];
     let programs = [
-        pes("groups/commands", 1)
-            .arg("first")
-            .arg("a b")
-            .env("WHICH", "1"),
-        pes("groups/commands", 2)
-            .args(["second", ""])
-            .env("EVERY", "x=y")
-            .current_dir("/"),
+        pes("groups/commands", 1).arg("first").arg("a b").env("WHICH", "1"),
+        pes("groups/commands", 2).args(["second", ""]).env("EVERY", "x=y").current_dir("/"),
     ];
     let root = world.my_pe().number() == 0;
     let group = world.spawn_multiple(if root { &programs } else { &none })?;
@@ -476,10 +414,7 @@ fn of_teams() -> Result<(), Error> {
     let (half, _column) = world.split_2d(world.n_pes().div_ceil(2))?;
     let ours = half.spawn(&pes("groups/of_teams", 2))?;
     let all = world.spawn(&pes("groups/of_teams", 1).heap_size(1 << 22))?;
-    assert_eq!(
-        (ours.n_pes(), ours.team().n_members()),
-        (2, half.n_members() + 2)
-    );
+    assert_eq!((ours.n_pes(), ours.team().n_members()), (2, half.n_members() + 2));
     let theirs = ours.import::<Atomics<'_, u32>>("count", 1);
     // The children may not have exported it yet.
     all.team().barrier();
@@ -497,9 +432,7 @@ fn of_teams() -> Result<(), Error> {
 /// PEs that were started start PEs.
 fn generations() -> Result<(), Error> {
     let world = World::init()?;
-    let left: u64 = env::args()
-        .nth(3)
-        .map_or(3, |n| n.parse().expect("a number"));
+    let left: u64 = env::args().nth(3).map_or(3, |n| n.parse().expect("a number"));
     let total = world.export("total", world.atomics::<u64>(1)?)?;
     let parents = world.parents();
     if left > 0 {
@@ -523,21 +456,14 @@ fn not_started() -> Result<(), Error> {
     let is_root = world.my_pe().number() == 0;
     let refused = |command: Command, why: &str| {
         let error = world.spawn(&command).map(drop).unwrap_err().to_string();
-        let said = if is_root {
-            why
-        } else {
-            "it has failed on PE 0"
-        };
+        let said = if is_root { why } else { "it has failed on PE 0" };
         assert!(error.contains(said), "{error}");
     };
     refused(Command::new("./no-such-program"), "no such file");
     refused(Command::new("/tmp"), "directory");
     refused(pes("groups/not_started", 0), "1 or more");
     refused(pes("groups/not_started", 100_000), "4096");
-    refused(
-        pes("groups/not_started", 1).current_dir("/no/such/folder"),
-        "no such directory",
-    );
+    refused(pes("groups/not_started", 1).current_dir("/no/such/folder"), "no such directory");
     refused(pes("groups/not_started", 1).arg("a\0b"), "NUL");
     refused(pes("groups/not_started", 1).env("A\0", "b"), "NUL");
     assert!(world.spawn_multiple(&[]).is_err());
@@ -591,11 +517,7 @@ struct Point {
     name: [u8; 24],
 }
 
-const ORIGIN: Point = Point {
-    x: 1.5,
-    y: -2.5,
-    name: *b"a point of twenty-four..",
-};
+const ORIGIN: Point = Point { x: 1.5, y: -2.5, name: *b"a point of twenty-four.." };
 
 /// Adds to all PEs that have called.
 fn note(context: &KernelContext<'_>, value: u64) {

@@ -87,12 +87,7 @@ fn try_lock() -> Result<(), Error> {
 
 fn several() -> Result<(), Error> {
     let world = World::init()?;
-    let particle = Particle {
-        position: [1.0, 2.0, 3.0],
-        charge: -1.0,
-        kind: 7,
-        serial: 0,
-    };
+    let particle = Particle { position: [1.0, 2.0, 3.0], charge: -1.0, kind: 7, serial: 0 };
     let (first, second) = (world.locked(particle)?, world.locked(0i32)?);
     for _ in 0..30 {
         let mut outer = first.lock();

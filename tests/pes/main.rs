@@ -62,11 +62,7 @@ pub struct Program {
 
 impl Program {
     const fn new(name: &'static str, run: fn() -> Result<(), Error>) -> Self {
-        Self {
-            name,
-            run,
-            env: &[],
-        }
+        Self { name, run, env: &[] }
     }
 
     const fn env(mut self, env: &'static [(&'static str, &'static str)]) -> Self {
@@ -171,8 +167,9 @@ fn suite() -> Suite {
         if name.starts_with("groups/") || name.starts_with("ports/") {
             continue;
         }
-        // Thousands of teams and of reductions, of which each takes some dozen round trips between nodes. Of the others,
-        // those between nodes that do not run with 16 PEs: what is below the Rust API is there in C programs, too.
+        // Thousands of teams and of reductions, of which each takes some dozen round trips between nodes. Of the
+        // others, those between nodes that do not run with 16 PEs: what is below the Rust API is there in C programs,
+        // too.
         let is_long = matches!(name, "teams/many" | "reductions/integers");
         let is_short = !is_long && number % 2 == 1;
         suite.add_one_on_cluster(name, number, is_short, move |_, pes| {
@@ -194,10 +191,7 @@ fn suite() -> Suite {
     for failure in failures::FAILURES.iter().copied().flatten() {
         suite.add(format!("failures/{}", failure.program.name), |setting| {
             let watchdog = failures::WITHIN;
-            let job = Job {
-                watchdog,
-                ..job(failure.pes, failure.program.name)
-            };
+            let job = Job { watchdog, ..job(failure.pes, failure.program.name) };
             let outcome = job.run(&setting.prefix, &setting.scratch)?;
             failure.expect.verify(&outcome)
         });

@@ -65,12 +65,7 @@ fn half(world: &World) -> Result<Option<(Team<'_>, bool)>, Error> {
 }
 
 /// Each side adds to the other's elements.
-fn exchange(
-    group: &Group<'_>,
-    team: &Team<'_>,
-    world: &World,
-    is_first: bool,
-) -> Result<(), Error> {
+fn exchange(group: &Group<'_>, team: &Team<'_>, world: &World, is_first: bool) -> Result<(), Error> {
     let theirs = group.import::<Atomics<'_, u64>>("sums", 2)?;
     assert_eq!(group.n_pes() + team.n_members(), world.n_pes());
     assert_eq!(group.team().n_members(), world.n_pes());
@@ -93,9 +88,7 @@ fn meet() -> Result<(), Error> {
         return Ok(());
     };
     let is_root = team.my_member().number() == 0;
-    let port = (is_first && is_root)
-        .then(|| world.open_port())
-        .transpose()?;
+    let port = (is_first && is_root).then(|| world.open_port()).transpose()?;
     for round in 0..ROUNDS {
         if let Some(port) = port.as_ref().filter(|_| round == 0) {
             port.publish(&name)?;
@@ -151,32 +144,16 @@ fn join() -> Result<(), Error> {
 fn refused() -> Result<(), Error> {
     let world = World::init()?;
     let says = |error: String, words: &str| {
-        let words = if world.my_pe().number() == 0 {
-            words
-        } else {
-            "has failed on PE 0"
-        };
+        let words = if world.my_pe().number() == 0 { words } else { "has failed on PE 0" };
         assert!(error.contains(words), "{error}");
     };
-    says(
-        world.connect("no port").unwrap_err().to_string(),
-        "is not the text of a port",
-    );
-    says(
-        world.accept(None).unwrap_err().to_string(),
-        "is not the text of a port",
-    );
-    says(
-        world.join(None).unwrap_err().to_string(),
-        "is not that of a socket",
-    );
+    says(world.connect("no port").unwrap_err().to_string(), "is not the text of a port");
+    says(world.accept(None).unwrap_err().to_string(), "is not the text of a port");
+    says(world.join(None).unwrap_err().to_string(), "is not that of a socket");
     let port = world.open_port()?;
     let text = port.text().to_owned();
     drop(port);
-    says(
-        world.connect(&text).unwrap_err().to_string(),
-        "the port is closed",
-    );
+    says(world.connect(&text).unwrap_err().to_string(), "the port is closed");
     let long = "x".repeat(65);
     assert!(world.look_up_port(&long, None).is_err() && world.look_up_port("", None).is_err());
     world.barrier();

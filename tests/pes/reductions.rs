@@ -2,9 +2,7 @@
 
 use std::fmt::Debug;
 
-use ferroshmem::{
-    And, Error, Max, Min, Operator, Or, Prod, Reducible, Sum, Team, TeamError, World, Xor,
-};
+use ferroshmem::{And, Error, Max, Min, Operator, Or, Prod, Reducible, Sum, Team, TeamError, World, Xor};
 
 use crate::Program;
 use crate::data::scramble;
@@ -116,21 +114,9 @@ fn long() -> Result<(), Error> {
     let world = World::init()?;
     let all = Vec::from_iter(0..world.n_pes());
     let on = (&*world, &all[..]);
-    reduce(
-        &world,
-        on,
-        100_000,
-        Sum,
-        (|bits| bits as u8, u8::wrapping_add),
-    )?;
+    reduce(&world, on, 100_000, Sum, (|bits| bits as u8, u8::wrapping_add))?;
     reduce(&world, on, 100_000, Max, (|bits| bits as i64, Ord::max))?;
-    reduce(
-        &world,
-        on,
-        100_000,
-        Sum,
-        (|bits| (bits % 1000) as f64, |a, b| a + b),
-    )
+    reduce(&world, on, 100_000, Sum, (|bits| (bits % 1000) as f64, |a, b| a + b))
 }
 
 /// Parts of arrays at odd offsets; the elements around them stay unchanged.
@@ -139,12 +125,7 @@ fn parts() -> Result<(), Error> {
     let n = world.n_pes() as u32;
     let (mut source, mut dest) = (world.alloc::<u32>(100)?, world.alloc::<u32>(100)?);
     source.fill(1);
-    for (from, to) in [
-        (0..1, 99..100),
-        (3..50, 7..90),
-        (100..100, 0..0),
-        (1..100, 0..99),
-    ] {
+    for (from, to) in [(0..1, 99..100), (3..50, 7..90), (100..100, 0..0), (1..100, 0..99)] {
         dest.fill(0);
         let len = from.len();
         world.reduce(dest.part_mut(to.clone())?, source.part(from)?, Sum)?;
@@ -173,17 +154,11 @@ fn parts() -> Result<(), Error> {
 fn too_short() -> Result<(), Error> {
     let world = World::init()?;
     let (mut dest, source) = (world.alloc::<i32>(9)?, world.alloc::<i32>(10)?);
-    let error = TeamError::TooShort {
-        needed: 10,
-        array: 9,
-    };
+    let error = TeamError::TooShort { needed: 10, array: 9 };
     assert_eq!(world.reduce(&mut dest, &source, Sum), Err(error));
     assert_eq!(world.inclusive_scan(&mut dest, &source), Err(error));
     assert_eq!(world.exclusive_scan(&mut dest, &source), Err(error));
-    assert_eq!(
-        world.broadcast(world.member(0)?, &mut dest, &source),
-        Err(error)
-    );
+    assert_eq!(world.broadcast(world.member(0)?, &mut dest, &source), Err(error));
     assert!(error.to_string().contains("9 elements"));
     world.barrier();
     Ok(())

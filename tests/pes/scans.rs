@@ -54,20 +54,8 @@ fn every_type() -> Result<(), Error> {
             ($($t:ty),*) => {$(scan(&world, &world, len, |bits| bits as $t, <$t>::wrapping_add)?;)*};
         }
         integers!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize);
-        scan(
-            &world,
-            &world,
-            len,
-            |bits| (bits % 1000) as f32,
-            |a, b| a + b,
-        )?;
-        scan(
-            &world,
-            &world,
-            len,
-            |bits| (bits % 1000) as f64,
-            |a, b| a + b,
-        )?;
+        scan(&world, &world, len, |bits| (bits % 1000) as f32, |a, b| a + b)?;
+        scan(&world, &world, len, |bits| (bits % 1000) as f64, |a, b| a + b)?;
     }
     Ok(())
 }
@@ -89,11 +77,5 @@ fn of_a_team() -> Result<(), Error> {
 
 fn long() -> Result<(), Error> {
     let world = World::init()?;
-    scan(
-        &world,
-        &world,
-        100_000,
-        |bits| bits as u16,
-        u16::wrapping_add,
-    )
+    scan(&world, &world, 100_000, |bits| bits as u16, u16::wrapping_add)
 }

@@ -4,10 +4,7 @@ use ferroshmem::{AllocError, Error, Memory, SpaceConfig, Sum, World};
 
 use crate::Program;
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("spaces/arrays", arrays),
-    Program::new("spaces/kinds", kinds),
-];
+pub(crate) const PROGRAMS: &[Program] = &[Program::new("spaces/arrays", arrays), Program::new("spaces/kinds", kinds)];
 
 fn arrays() -> Result<(), Error> {
     let world = World::init()?;
@@ -25,18 +22,12 @@ fn arrays() -> Result<(), Error> {
         assert_eq!((array[1], sum), (me.number() as u64, n * (n - 1) / 2));
         let counters = space.alloc::<u64>(1)?.into_atomics();
         counters.add(world.pe(0)?, 0, 1)?;
-        assert_eq!(
-            counters.into_inner()[0],
-            if me.number() == 0 { n } else { 0 }
-        );
+        assert_eq!(counters.into_inner()[0], if me.number() == 0 { n } else { 0 });
         let kept: &mut [u32] = space.alloc(10)?.keep();
         kept[9] = 1;
         // Neither too much nor more than is left.
         let none = space.alloc::<u8>(1 << 16).map(drop);
-        let Err(AllocError::NoRoomInSpace {
-            bytes, space: all, ..
-        }) = none
-        else {
+        let Err(AllocError::NoRoomInSpace { bytes, space: all, .. }) = none else {
             panic!("{none:?}");
         };
         assert_eq!((bytes, all), (1 << 16, 1 << 16));

@@ -42,9 +42,7 @@ fn everything_arrives() -> Result<(), Error> {
                     }
                 }
             }
-            stream
-                .drain()
-                .for_each(|(from, item)| arrived(from.number(), item));
+            stream.drain().for_each(|(from, item)| arrived(from.number(), item));
             assert!(stream.is_done() && stream.pull().is_none());
             assert_eq!(next, vec![800; n]);
             stream.reset();
@@ -86,9 +84,7 @@ fn questions_and_answers() -> Result<(), Error> {
             break;
         }
     }
-    answers
-        .drain()
-        .for_each(|(from, pair)| check(&mut known, from.number(), pair));
+    answers.drain().for_each(|(from, pair)| check(&mut known, from.number(), pair));
     assert_eq!((known, sum > 0), (3000, true));
     Ok(())
 }

@@ -27,13 +27,7 @@ struct Copy {
 impl Copy {
     /// Pairs of indices in the part and in the buffer; `None` for an error.
     fn pairs(self) -> Option<Vec<(usize, usize)>> {
-        let Self {
-            start,
-            stride,
-            len,
-            local_stride,
-            block,
-        } = self;
+        let Self { start, stride, len, local_stride, block } = self;
         if block == 0 || len < block {
             return Some(Vec::new());
         }
@@ -43,10 +37,7 @@ impl Copy {
         let blocks = (0..).take_while(|i| i * local_stride + block <= len);
         let of_block = |i| (0..block).map(move |j| (start + i * stride + j, i * local_stride + j));
         let pairs = Vec::from_iter(blocks.flat_map(of_block));
-        pairs
-            .iter()
-            .all(|(remote, _)| *remote < LEN)
-            .then_some(pairs)
+        pairs.iter().all(|(remote, _)| *remote < LEN).then_some(pairs)
     }
 }
 
@@ -72,13 +63,7 @@ fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
             local_stride: pick(3, 6),
             block: [1, 1, 2, 3, 5, 0][pick(4, 6)],
         };
-        let Copy {
-            start,
-            stride,
-            len,
-            local_stride,
-            block,
-        } = copy;
+        let Copy { start, stride, len, local_stride, block } = copy;
         let source = |pe: ferroshmem::Pe| elements::<T>(pe.number(), round, len);
         let put = match block {
             1 => window.put_strided(next, start, stride, &source(me), local_stride),
@@ -137,10 +122,7 @@ fn far_out() -> Result<(), Error> {
         let put = window.put_blocks(pe, start, stride, &buffer, local_stride, block);
         let get = window.get_blocks(pe, start, stride, &mut buffer, local_stride, block);
         if block <= buffer.len() {
-            assert!(
-                put.is_err() && get.is_err(),
-                "{start} {stride} {local_stride}"
-            );
+            assert!(put.is_err() && get.is_err(), "{start} {stride} {local_stride}");
         } else {
             assert_eq!((put, get), (Ok(()), Ok(())), "no whole block");
         }
@@ -165,11 +147,7 @@ fn columns() -> Result<(), Error> {
     let mut row = vec![0.0; n];
     for i in 0..8 {
         matrix.get(world.my_pe().next(), i * n, &mut row)?;
-        assert!(
-            row.iter()
-                .zip(0..)
-                .all(|(value, pe)| *value == f64::from(pe))
-        );
+        assert!(row.iter().zip(0..).all(|(value, pe)| *value == f64::from(pe)));
     }
     Ok(())
 }

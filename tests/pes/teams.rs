@@ -45,15 +45,7 @@ fn verify(world: &World, team: &Team<'_>, pes: &[usize]) -> Result<(), Error> {
 fn strided() -> Result<(), Error> {
     let world = World::init()?;
     let (me, n) = (world.my_pe().number(), world.n_pes());
-    for (start, stride) in [
-        (0, 1),
-        (0, 2),
-        (1, 2),
-        (1, 1),
-        (n / 2, 1),
-        (n - 1, 5),
-        (0, 0),
-    ] {
+    for (start, stride) in [(0, 1), (0, 2), (1, 2), (1, 1), (n / 2, 1), (n - 1, 5), (0, 0)] {
         let rest = n.saturating_sub(start);
         let size = match stride {
             0 => 1,
@@ -156,11 +148,7 @@ fn refused() -> Result<(), Error> {
     let n = world.n_pes();
     let refused = |start, stride, size| {
         let split = world.split_strided(start, stride, size);
-        assert_eq!(
-            split.err(),
-            Some(TeamError::Split),
-            "{start} {stride} {size}"
-        );
+        assert_eq!(split.err(), Some(TeamError::Split), "{start} {stride} {size}");
     };
     refused(0, 1, 0);
     refused(0, 1, n + 1);
@@ -187,26 +175,16 @@ fn colors() -> Result<(), Error> {
         let team = world.split(Some(me % parts), 7)?.expect("a color");
         verify(&world, &team, &of_color)?;
         let reversed = Vec::from_iter(of_color.into_iter().rev());
-        let team = world
-            .split(Some(me % parts), -(me as i64))?
-            .expect("a color");
+        let team = world.split(Some(me % parts), -(me as i64))?.expect("a color");
         verify(&world, &team, &reversed)?;
     }
     let is_high = me >= n / 2;
-    let half = world
-        .split(Some(usize::MAX - usize::from(is_high)), 0)?
-        .expect("a color");
+    let half = world.split(Some(usize::MAX - usize::from(is_high)), 0)?.expect("a color");
     let pes = if is_high { n / 2..n } else { 0..n / 2 };
     verify(&world, &half, &Vec::from_iter(pes.clone()))?;
     // A team of a team, while the other half makes its own.
-    let quarter = half
-        .split(Some(half.my_member().number() % 2), 0)?
-        .expect("a color");
-    verify(
-        &world,
-        &quarter,
-        &Vec::from_iter((pes.start + (me - pes.start) % 2..pes.end).step_by(2)),
-    )?;
+    let quarter = half.split(Some(half.my_member().number() % 2), 0)?.expect("a color");
+    verify(&world, &quarter, &Vec::from_iter((pes.start + (me - pes.start) % 2..pes.end).step_by(2)))?;
     let rest = world.split((me > 0).then_some(0), 0)?;
     assert_eq!(rest.is_some(), me > 0);
     if let Some(rest) = &rest {

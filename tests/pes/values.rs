@@ -24,18 +24,7 @@ fn gather() -> Result<(), Error> {
             }
         })*};
     }
-    types!(
-        u8,
-        [u8; 3],
-        u16,
-        f32,
-        u64,
-        u128,
-        Particle,
-        [u8; 1001],
-        [u32; 1024],
-        [u16; 5001]
-    );
+    types!(u8, [u8; 3], u16, f32, u64, u128, Particle, [u8; 1001], [u32; 1024], [u16; 5001]);
     assert_eq!(world.gather_value(()).len(), world.n_pes());
     Ok(())
 }
@@ -63,12 +52,7 @@ fn slices() -> Result<(), Error> {
     for len in [0, 1, 511, 512, 513, 5000] {
         let mut values = Vec::from_iter((0..len).map(|i| me * i));
         world.reduce_slice(&mut values, Sum);
-        assert!(
-            values
-                .iter()
-                .zip(0..)
-                .all(|(sum, i)| *sum == n * (n - 1) / 2 * i)
-        );
+        assert!(values.iter().zip(0..).all(|(sum, i)| *sum == n * (n - 1) / 2 * i));
     }
     Ok(())
 }

@@ -28,12 +28,9 @@ fn every_type() -> Result<(), Error> {
 fn of_type<T: AmoInt>(world: &World, [a, b, c, d, e, f]: [T; 6]) -> Result<(), Error> {
     let next = world.my_pe().next();
     let words = world.atomics::<T>(1)?;
-    for (value, compare) in [
-        (a, Compare::Ne(T::zeroed())),
-        (b, Compare::Eq(b)),
-        (c, Compare::Gt(b)),
-        (d, Compare::Ge(d)),
-    ] {
+    for (value, compare) in
+        [(a, Compare::Ne(T::zeroed())), (b, Compare::Eq(b)), (c, Compare::Gt(b)), (d, Compare::Ge(d))]
+    {
         assert!(!words.test(0, compare)?);
         world.barrier();
         words.set(next, 0, value)?;
@@ -91,9 +88,7 @@ fn conditions() -> Result<(), Error> {
         words.wait_until(1, Compare::Ge(1)).unwrap();
         value == 0 && evaluated == 3
     })?;
-    let unwound = catch_unwind(AssertUnwindSafe(|| {
-        words.wait(0, |_| std::panic::resume_unwind(Box::new("expected")))
-    }));
+    let unwound = catch_unwind(AssertUnwindSafe(|| words.wait(0, |_| std::panic::resume_unwind(Box::new("expected")))));
     assert!(unwound.is_err());
     thread::scope(|scope| {
         scope.spawn(|| words.wait(0, |value| value == 8).unwrap());
@@ -123,11 +118,7 @@ fn vectors() -> Result<(), Error> {
     let world = World::init()?;
     let words = world.atomics::<i64>(5)?;
     let (me, next) = (world.my_pe(), world.my_pe().next());
-    let conditions = [
-        (0, Compare::Eq(7)),
-        (3, Compare::Lt(0)),
-        (4, Compare::Ge(2)),
-    ];
+    let conditions = [(0, Compare::Eq(7)), (3, Compare::Lt(0)), (4, Compare::Ge(2))];
     assert!(!words.test_all_vector(&conditions)?);
     assert_eq!(words.test_any_vector(&conditions)?, None);
     assert!(words.test_some_vector(&conditions)?.is_empty());
@@ -146,11 +137,7 @@ fn vectors() -> Result<(), Error> {
     assert!(words.test_all(&[1, 2], Compare::Eq(0))?);
     words.wait_until_all_vector(&[])?;
     assert_eq!(words.wait_until_any_vector(&[])?, None);
-    assert!(
-        words
-            .wait_until_any_vector(&[(0, Compare::Eq(7)), (5, Compare::Eq(0))])
-            .is_err()
-    );
+    assert!(words.wait_until_any_vector(&[(0, Compare::Eq(7)), (5, Compare::Eq(0))]).is_err());
     assert!(words.test_some_vector(&[(5, Compare::Eq(0))]).is_err());
     assert_eq!(words.fetch(me, 0)?, 7);
     Ok(())
@@ -164,9 +151,7 @@ fn of_signals() -> Result<(), Error> {
     for pe in world.pes() {
         signals.update(pe, world.my_pe().number(), SignalUpdate::Add(1))?;
     }
-    let first = signals
-        .wait_until_any(&all, Compare::Eq(1))?
-        .expect("there is one");
+    let first = signals.wait_until_any(&all, Compare::Eq(1))?.expect("there is one");
     assert!(first < n && signals.test_any(&[first], Compare::Eq(1))?.is_some());
     assert!(!signals.wait_until_some(&all, Compare::Eq(1))?.is_empty());
     signals.wait_until_all(&all, Compare::Eq(1))?;

@@ -37,11 +37,7 @@ fn every_length() -> Result<(), Error> {
 /// Puts every length to the next PE, which verifies it and the bytes around it.
 fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
     let most = (300 / size_of::<T>()).clamp(2, 70);
-    let (me, next, previous) = (
-        world.my_pe(),
-        world.my_pe().next(),
-        world.my_pe().previous(),
-    );
+    let (me, next, previous) = (world.my_pe(), world.my_pe().next(), world.my_pe().previous());
     let mut window = world.alloc::<T>(most + 2)?.open();
     for n in 0..=most {
         let start = n % 3;
@@ -65,10 +61,7 @@ fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
     for index in 0..most + 2 {
         window.p(next, index, elements::<T>(me.number(), index, 1)[0])?;
         world.quiet();
-        assert!(same(
-            &[window.g(next, index)?],
-            &elements::<T>(me.number(), index, 1)
-        ));
+        assert!(same(&[window.g(next, index)?], &elements::<T>(me.number(), index, 1)));
     }
     Ok(())
 }
@@ -95,19 +88,8 @@ fn bounds() -> Result<(), Error> {
     let pe = world.my_pe().next();
     let window = world.alloc::<u32>(10)?.open();
     let signals = world.signals(2)?;
-    for (start, len) in [
-        (0, 11),
-        (10, 1),
-        (11, 0),
-        (9, 2),
-        (usize::MAX, 2),
-        (usize::MAX - 3, 4),
-    ] {
-        let error = OutOfBounds {
-            start,
-            len,
-            array: 10,
-        };
+    for (start, len) in [(0, 11), (10, 1), (11, 0), (9, 2), (usize::MAX, 2), (usize::MAX - 3, 4)] {
+        let error = OutOfBounds { start, len, array: 10 };
         assert_eq!(window.put(pe, start, &vec![1; len]), Err(error));
         assert_eq!(window.get(pe, start, &mut vec![1; len]), Err(error));
         let put = window.put_signal(pe, start, &vec![1; len], &signals, 0, SignalUpdate::Add(1));
@@ -117,19 +99,11 @@ fn bounds() -> Result<(), Error> {
         assert!(error.to_string().contains("length 10"));
     }
     for start in [10, usize::MAX] {
-        let error = OutOfBounds {
-            start,
-            len: 1,
-            array: 10,
-        };
+        let error = OutOfBounds { start, len: 1, array: 10 };
         assert_eq!(window.p(pe, start, 1), Err(error));
         assert_eq!(window.g(pe, start), Err(error));
     }
-    let no_signal = OutOfBounds {
-        start: 2,
-        len: 1,
-        array: 2,
-    };
+    let no_signal = OutOfBounds { start: 2, len: 1, array: 2 };
     let put = window.put_signal(pe, 0, &[1], &signals, 2, SignalUpdate::Add(1));
     assert_eq!(put, Err(no_signal));
     // A refused put has written nothing.
@@ -152,9 +126,7 @@ fn threads() -> Result<(), Error> {
                     let start = thread * EACH;
                     window.put(next, start, &[round; EACH]).unwrap();
                     let mut seen = [0; 9];
-                    window
-                        .get(next, (start + EACH) % (3 * EACH), &mut seen)
-                        .unwrap();
+                    window.get(next, (start + EACH) % (3 * EACH), &mut seen).unwrap();
                     assert!(seen.iter().all(|value| *value < 50));
                 }
             })
@@ -175,12 +147,7 @@ fn nonblocking() -> Result<(), Error> {
     let (first, second) = (elements(me.number(), 1, 50), elements(me.number(), 2, 50));
     let answer = window.nonblocking(|pending| {
         pending.put(next, 0, &first)?;
-        thread::scope(|scope| {
-            scope
-                .spawn(|| pending.put(next, 50, &second))
-                .join()
-                .unwrap()
-        })?;
+        thread::scope(|scope| scope.spawn(|| pending.put(next, 50, &second)).join().unwrap())?;
         Ok::<_, OutOfBounds>(42)
     });
     assert_eq!(answer, Ok(42));
@@ -207,11 +174,7 @@ fn nonblocking() -> Result<(), Error> {
 /// Rings of growing messages: a PE that sees the signal sees what was put.
 fn put_signal() -> Result<(), Error> {
     let world = World::init()?;
-    let (me, next, previous) = (
-        world.my_pe(),
-        world.my_pe().next(),
-        world.my_pe().previous(),
-    );
+    let (me, next, previous) = (world.my_pe(), world.my_pe().next(), world.my_pe().previous());
     let window = world.alloc::<u16>(5000)?.open();
     let signals = world.signals(3)?;
     assert_eq!((signals.len(), signals.is_empty()), (3, false));
@@ -243,13 +206,9 @@ fn signals() -> Result<(), Error> {
         signals.update(pe, 0, SignalUpdate::Add(2))?;
     }
     assert_eq!(signals.wait_until(0, Compare::Eq(2 * n))?, 2 * n);
-    for holds in [
-        Compare::Ne(0),
-        Compare::Gt(2 * n - 1),
-        Compare::Ge(2 * n),
-        Compare::Lt(2 * n + 1),
-        Compare::Le(2 * n),
-    ] {
+    for holds in
+        [Compare::Ne(0), Compare::Gt(2 * n - 1), Compare::Ge(2 * n), Compare::Lt(2 * n + 1), Compare::Le(2 * n)]
+    {
         assert_eq!(signals.wait_until(0, holds)?, 2 * n);
     }
     world.barrier();
@@ -262,9 +221,7 @@ fn signals() -> Result<(), Error> {
     // Another thread waits while this one updates the signal.
     thread::scope(|scope| {
         scope.spawn(|| signals.wait_until(1, Compare::Eq(9)).unwrap());
-        signals
-            .update(world.my_pe().next(), 1, SignalUpdate::Set(9))
-            .unwrap();
+        signals.update(world.my_pe().next(), 1, SignalUpdate::Set(9)).unwrap();
     });
     Ok(())
 }

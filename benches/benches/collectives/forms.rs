@@ -47,11 +47,7 @@ struct Claim {
 
 impl Claim {
     fn new(text: &'static str) -> Self {
-        Self {
-            text,
-            held: 0,
-            missed: Vec::new(),
-        }
+        Self { text, held: 0, missed: Vec::new() }
     }
 
     /// The claim holds at a point if the 10th percentile of the ratio is at most [`MARGIN`].
@@ -60,8 +56,7 @@ impl Claim {
             Some(spread) if spread.low <= MARGIN => self.held += 1,
             Some(spread) => {
                 let Spread { low, median, .. } = spread;
-                self.missed
-                    .push(format!("{whose}: {median:.2}, from {low:.2}"));
+                self.missed.push(format!("{whose}: {median:.2}, from {low:.2}"));
             }
             None => {}
         }
@@ -70,15 +65,8 @@ impl Claim {
     fn print(&self) {
         let all = self.held + self.missed.len();
         if all > 0 {
-            println!(
-                "  {}: {} of {all}  {}",
-                self.text,
-                self.held,
-                verdict(self.missed.is_empty())
-            );
-            self.missed
-                .iter()
-                .for_each(|missed| println!("    {missed}"));
+            println!("  {}: {} of {all}  {}", self.text, self.held, verdict(self.missed.is_empty()));
+            self.missed.iter().for_each(|missed| println!("    {missed}"));
         }
     }
 }
@@ -105,10 +93,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
         }
         table(testbed, options, pes, &wanted, &mut claims)?;
     }
-    if claims
-        .iter()
-        .any(|claim| claim.held + claim.missed.len() > 0)
-    {
+    if claims.iter().any(|claim| claim.held + claim.missed.len() > 0) {
         println!("\nalgorithms (no slower: the 10%..90% range of the ratio reaches {MARGIN})");
         claims.iter().for_each(Claim::print);
     }
@@ -118,9 +103,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
 /// Whether the installed library has the variable that chooses the algorithm.
 fn has_variable(testbed: &Testbed) -> Result<bool> {
     let info = testbed.prefix.bin("oshmem_info");
-    let output = Command::new(&info)
-        .output()
-        .with_context(|| info.display().to_string())?;
+    let output = Command::new(&info).output().with_context(|| info.display().to_string())?;
     Ok(String::from_utf8_lossy(&output.stdout).contains(VARIABLE))
 }
 
@@ -128,33 +111,20 @@ fn item(pes: usize, bytes: usize) -> String {
     format!("forms/{pes}-PEs/{}", table::size(bytes))
 }
 
-fn table(
-    testbed: &Testbed,
-    options: &Options,
-    pes: usize,
-    sizes: &[usize],
-    claims: &mut [Claim; 4],
-) -> Result<()> {
+fn table(testbed: &Testbed, options: &Options, pes: usize, sizes: &[usize], claims: &mut [Claim; 4]) -> Result<()> {
     let variants = CHOICES.map(|choice| Variant {
         variable: Some((VARIABLE, choice.to_owned())),
         ..Variant::new(choice, Family::FerroShmem)
     });
     let operation = "sum";
-    let entries: Vec<_> = (0..CHOICES.len())
-        .map(|job| Entry { job, operation })
-        .collect();
+    let entries: Vec<_> = (0..CHOICES.len()).map(|job| Entry { job, operation }).collect();
     println!("\ndouble sum by each algorithm ({pes}): us per call");
     let table = LiveTable::new("", &CHOICES, "best");
     let largest = sizes.iter().copied().max().unwrap_or(0);
     let mut comparison = Comparison::new(testbed.start(&variants, pes, largest), &entries);
     for bytes in sizes {
         let name = item(pes, *bytes);
-        let outcome = measure(
-            &mut comparison,
-            &name,
-            *bytes,
-            Testbed::effort(options, pes),
-        );
+        let outcome = measure(&mut comparison, &name, *bytes, Testbed::effort(options, pes));
         let best = outcome.fastest(1..CHOICES.len());
         let best = best.map_or("", |entry| CHOICES[entry]);
         let rest = format!("{best}{}", table::disturbed(&outcome));
@@ -174,18 +144,12 @@ fn judge(outcome: &Outcome, item: &str, bytes: usize, claims: &mut [Claim; 4]) {
         }
     }
     if let Some(other) = outcome.fastest(1..CHOICES.len()) {
-        best.judge(
-            outcome.ratio(0, other),
-            &format!("{item} to {}", CHOICES[other]),
-        );
+        best.judge(outcome.ratio(0, other), &format!("{item} to {}", CHOICES[other]));
     }
     if bytes < SMALL {
         small.judge(entry("rd:ptr").and_then(|rd| outcome.ratio(0, rd)), item);
     }
     if bytes >= LARGE {
-        large.judge(
-            entry("rsag:ptr").and_then(|rsag| outcome.ratio(0, rsag)),
-            item,
-        );
+        large.judge(entry("rsag:ptr").and_then(|rsag| outcome.ratio(0, rsag)), item);
     }
 }

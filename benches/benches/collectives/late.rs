@@ -10,14 +10,7 @@ use crate::testbed::{Testbed, Variant, measure, report_failures};
 
 const PES: usize = 2;
 /// Microseconds after the other PEs, and how many times as fast as the fastest peer this library is to be.
-const LATENESS: [(usize, f64); 6] = [
-    (1, 1.0),
-    (10, 1.0),
-    (100, 1.0),
-    (1_000, 1.0),
-    (10_000, 1.0),
-    (1_000_000, 1.0),
-];
+const LATENESS: [(usize, f64); 6] = [(1, 1.0), (10, 1.0), (100, 1.0), (1_000, 1.0), (10_000, 1.0), (1_000_000, 1.0)];
 const OPERATION: &str = "late/barrier";
 const ELEMENT: usize = 8;
 
@@ -30,21 +23,14 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     if wanted.is_empty() {
         return Ok(());
     }
-    let mut variants = vec![
-        Variant::new("ours", Family::FerroShmem),
-        Variant::new("counter", Family::Processes),
-    ];
+    let mut variants = vec![Variant::new("ours", Family::FerroShmem), Variant::new("counter", Family::Processes)];
     variants.extend(testbed.peers(PES, &[]));
     let labels: Vec<_> = variants.iter().map(|v| v.label.as_str()).collect();
-    println!(
-        "\nbarrier of {PES} PEs, of which one comes late: us from its arrival until all go on"
-    );
+    println!("\nbarrier of {PES} PEs, of which one comes late: us from its arrival until all go on");
     println!("counter: bare processes that poll and yield; ratio: fastest peer / ours");
     let live = LiveTable::new("", &labels, " ratio       10%..90%      bar  to");
     let operation = OPERATION;
-    let entries: Vec<_> = (0..variants.len())
-        .map(|job| Entry { job, operation })
-        .collect();
+    let entries: Vec<_> = (0..variants.len()).map(|job| Entry { job, operation }).collect();
     let mut comparison = Comparison::new(testbed.start(&variants, PES, ELEMENT), &entries);
     for (us, bar) in wanted {
         let name = item(us);

@@ -38,12 +38,7 @@ fn item(operation: &str, pes: usize, bytes: usize) -> String {
     format!("others/{operation}/{pes}-PEs/{}", table::size(bytes))
 }
 
-fn table(
-    testbed: &Testbed,
-    options: &Options,
-    pes: usize,
-    wanted: &[(&'static str, Vec<usize>)],
-) -> Result<()> {
+fn table(testbed: &Testbed, options: &Options, pes: usize, wanted: &[(&'static str, Vec<usize>)]) -> Result<()> {
     let mut variants = vec![Variant::new("ours", Family::FerroShmem)];
     variants.extend(testbed.peers(pes, &[]));
     let labels: Vec<_> = variants.iter().map(|v| v.label.as_str()).collect();
@@ -92,8 +87,5 @@ fn table(
 /// Less than elsewhere, as there is no limit.
 fn effort(options: &Options, pes: usize) -> Effort {
     let effort = Testbed::effort(options, pes);
-    Effort {
-        blocks: effort.blocks * 2 / 3,
-        ..effort
-    }
+    Effort { blocks: effort.blocks * 2 / 3, ..effort }
 }

@@ -9,9 +9,7 @@ use anyhow::{Result, anyhow, ensure};
 use ferroshmem_benches::Options;
 use ferroshmem_benches::table::{self, verdict};
 use ferroshmem_simd::ops::Sum;
-use ferroshmem_simd::{
-    Reduce, non_temporal_threshold_for, past_caches, set_non_temporal_threshold,
-};
+use ferroshmem_simd::{Reduce, non_temporal_threshold_for, past_caches, set_non_temporal_threshold};
 use pgas_microbench::Spread;
 use pgas_microbench::machine::IdleWait;
 
@@ -43,13 +41,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if wanted.is_empty() {
         return Ok(());
     }
-    println!(
-        "\none PE adds up sources of doubles out of cache: GB/s read, ours / a loop that only reads"
-    );
-    println!(
-        "{:29}  {:>8}  {:>8}   ratio       10%..90%      bar",
-        "", "bare", "ours"
-    );
+    println!("\none PE adds up sources of doubles out of cache: GB/s read, ours / a loop that only reads");
+    println!("{:29}  {:>8}  {:>8}   ratio       10%..90%      bar", "", "bare", "ours");
     set_non_temporal_threshold(non_temporal_threshold_for(1));
     let measured = thread::scope(|scope| {
         let measure = || wanted.iter().try_for_each(|shape| measure(options, *shape));
@@ -68,8 +61,7 @@ fn measure(options: &Options, (sources, bytes): (usize, usize)) -> Result<()> {
     let n = bytes / size_of::<f64>();
     // SAFETY: the mapping has `(sources + 1) * bytes` bytes, aligned to pages and zero, and `memory` is
     // their only owner.
-    let all =
-        unsafe { std::slice::from_raw_parts_mut(memory.start.cast::<f64>(), (sources + 1) * n) };
+    let all = unsafe { std::slice::from_raw_parts_mut(memory.start.cast::<f64>(), (sources + 1) * n) };
     let (data, dest) = all.split_at_mut(sources * n);
     for (i, value) in data.iter_mut().enumerate() {
         *value = (i / n + 1) as f64;
@@ -87,10 +79,7 @@ fn measure(options: &Options, (sources, bytes): (usize, usize)) -> Result<()> {
             rounds.push((bare, ours));
         }
         let written = if to == Dest::Whole { n } else { PIECE };
-        ensure!(
-            dest[..written].iter().all(|value| *value == sum),
-            "a wrong sum"
-        );
+        ensure!(dest[..written].iter().all(|value| *value == sum), "a wrong sum");
         dest.fill(0.0);
         print((sources, bytes), to, &rounds);
     }
@@ -100,9 +89,7 @@ fn measure(options: &Options, (sources, bytes): (usize, usize)) -> Result<()> {
 fn print(shape: (usize, usize), to: Dest, rounds: &[(f64, f64)]) {
     let (sources, bytes) = shape;
     let all = (sources * bytes) as f64;
-    let rate = |time: fn(&(f64, f64)) -> f64| {
-        Spread::of(rounds.iter().map(time)).map_or(f64::NAN, |t| all / t.median)
-    };
+    let rate = |time: fn(&(f64, f64)) -> f64| Spread::of(rounds.iter().map(time)).map_or(f64::NAN, |t| all / t.median);
     let Some(ratio) = Spread::of(rounds.iter().map(|(bare, ours)| bare / ours)) else {
         return;
     };
@@ -114,12 +101,7 @@ fn print(shape: (usize, usize), to: Dest, rounds: &[(f64, f64)]) {
         Dest::Whole if sources < FEW => String::new(),
         _ => format!(">= {BAR:.2}  {}", verdict(ratio.median >= BAR)),
     };
-    let line = format!(
-        "{name:29}  {:>8.1}  {:>8.1}  {}  {judged}",
-        rate(|r| r.0),
-        rate(|r| r.1),
-        table::ratio(ratio),
-    );
+    let line = format!("{name:29}  {:>8.1}  {:>8.1}  {}  {judged}", rate(|r| r.0), rate(|r| r.1), table::ratio(ratio),);
     table::clear();
     println!("{}", line.trim_end());
 }
@@ -202,11 +184,7 @@ fn stay_here() -> Result<()> {
         libc::CPU_SET(libc::sched_getcpu() as usize, &mut set);
         libc::sched_setaffinity(0, size_of_val(&set), &raw const set)
     };
-    ensure!(
-        done == 0,
-        "cannot stay on a core: {}",
-        std::io::Error::last_os_error()
-    );
+    ensure!(done == 0, "cannot stay on a core: {}", std::io::Error::last_os_error());
     Ok(())
 }
 
@@ -230,17 +208,10 @@ impl Memory {
                 0,
             )
         };
-        ensure!(
-            start != libc::MAP_FAILED,
-            "no memory: {}",
-            std::io::Error::last_os_error()
-        );
+        ensure!(start != libc::MAP_FAILED, "no memory: {}", std::io::Error::last_os_error());
         // SAFETY: the mapping was made above with `bytes` bytes; advice does not change its contents.
         unsafe { libc::madvise(start, bytes, libc::MADV_HUGEPAGE) };
-        Ok(Self {
-            start: start.cast(),
-            bytes,
-        })
+        Ok(Self { start: start.cast(), bytes })
     }
 }
 

@@ -81,10 +81,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options, reduction: Reduction) ->
         points - ratios.missed,
         verdict(ratios.missed == 0)
     );
-    println!(
-        "  geometric mean of fastest peer / ours:        {mean:.2}, bar >= 2.00  {}",
-        verdict(mean >= 2.0)
-    );
+    println!("  geometric mean of fastest peer / ours:        {mean:.2}, bar >= 2.00  {}", verdict(mean >= 2.0));
     if let Some(mean) = geometric_mean(&ratios.by_default) {
         println!("  the same with the peers' default algorithms:  {mean:.2}");
     }
@@ -112,21 +109,13 @@ fn table(
     let mut entries: Vec<_> = ours.iter().map(|operation| entry(0, operation)).collect();
     entries.extend((1..variants.len()).map(|job| entry(job, reduction.theirs)));
 
-    println!(
-        "\n{} ({pes}): us per call, fastest peer / ours",
-        reduction.title
-    );
+    println!("\n{} ({pes}): us per call, fastest peer / ours", reduction.title);
     let live = LiveTable::new("", &labels, "ratio       10%..90%  to");
     let largest = sizes.iter().copied().max().unwrap_or(0);
     let mut comparison = Comparison::new(testbed.start(&variants, pes, largest), &entries);
     for bytes in sizes {
         let name = item(reduction, pes, *bytes);
-        let outcome = measure(
-            &mut comparison,
-            &name,
-            *bytes,
-            Testbed::effort(options, pes),
-        );
+        let outcome = measure(&mut comparison, &name, *bytes, Testbed::effort(options, pes));
         let rest = judge(&outcome, entries.len(), ours.len(), &variants, ratios);
         live.line(&name, &outcome.medians(), &rest);
     }
@@ -134,24 +123,13 @@ fn table(
 }
 
 /// Compares the first of `entries` entries with the peers', which begin at `peers`.
-fn judge(
-    outcome: &Outcome,
-    entries: usize,
-    peers: usize,
-    variants: &[Variant],
-    ratios: &mut Ratios,
-) -> String {
+fn judge(outcome: &Outcome, entries: usize, peers: usize, variants: &[Variant], ratios: &mut Ratios) -> String {
     let variant = |entry: usize| &variants[entry - peers + 1];
     let default = (peers..entries).filter(|entry| variant(*entry).setting != Setting::Linear);
-    let default = outcome
-        .fastest(default)
-        .and_then(|entry| outcome.ratio(entry, 0));
-    ratios
-        .by_default
-        .extend(default.map(|spread| spread.median));
-    let Some((entry, spread)) = outcome
-        .fastest(peers..entries)
-        .and_then(|entry| Some((entry, outcome.ratio(entry, 0)?)))
+    let default = outcome.fastest(default).and_then(|entry| outcome.ratio(entry, 0));
+    ratios.by_default.extend(default.map(|spread| spread.median));
+    let Some((entry, spread)) =
+        outcome.fastest(peers..entries).and_then(|entry| Some((entry, outcome.ratio(entry, 0)?)))
     else {
         return String::new();
     };
@@ -160,9 +138,5 @@ fn judge(
     ratios.missed += usize::from(!met);
     let label = &variant(entry).label;
     let disturbed = table::disturbed(outcome);
-    format!(
-        "{}  {label:9}  {}{disturbed}",
-        table::ratio(spread),
-        verdict(met)
-    )
+    format!("{}  {label:9}  {}{disturbed}", table::ratio(spread), verdict(met))
 }

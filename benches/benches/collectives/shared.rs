@@ -26,16 +26,10 @@ enum Surroundings {
 }
 
 /// Names of rows, what is around, and the operations as `c/collectives/measure.c` names them.
-const ROWS: [(&str, Surroundings); 3] = [
-    ("load/1", Surroundings::Load(1)),
-    ("load/2", Surroundings::Load(2)),
-    ("quota/1", Surroundings::Quota(1.0)),
-];
-const OPERATIONS: [(&str, &str); 3] = [
-    ("barrier", "barrier"),
-    ("uneven-barrier", "uneven/uniform/barrier"),
-    ("uneven-sum", "uneven/uniform/sum"),
-];
+const ROWS: [(&str, Surroundings); 3] =
+    [("load/1", Surroundings::Load(1)), ("load/2", Surroundings::Load(2)), ("quota/1", Surroundings::Quota(1.0))];
+const OPERATIONS: [(&str, &str); 3] =
+    [("barrier", "barrier"), ("uneven-barrier", "uneven/uniform/barrier"), ("uneven-sum", "uneven/uniform/sum")];
 
 /// Measures each row beside all peers.
 ///
@@ -49,16 +43,14 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
             continue;
         }
         match around {
-            Surroundings::Load(processes) => println!(
-                "\ncollectives of {PES} PEs beside {processes} compute-bound processes: us"
-            ),
-            Surroundings::Quota(cores) => println!(
-                "\ncollectives of {PES} PEs in a control group with the time of {cores} cores: us"
-            ),
+            Surroundings::Load(processes) => {
+                println!("\ncollectives of {PES} PEs beside {processes} compute-bound processes: us")
+            }
+            Surroundings::Quota(cores) => {
+                println!("\ncollectives of {PES} PEs in a control group with the time of {cores} cores: us")
+            }
         }
-        println!(
-            "uneven: work of {SIZE} us on average, time from the last arrival; ratio: fastest peer / ours"
-        );
+        println!("uneven: work of {SIZE} us on average, time from the last arrival; ratio: fastest peer / ours");
         let mut variants = vec![Variant::new("ours", Family::FerroShmem)];
         variants.extend(testbed.peers(PES, &[]));
         let start = || testbed.start(&variants, PES, SIZE);
@@ -81,9 +73,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
         let live = LiveTable::new("", &labels, " ratio       10%..90%      bar  to");
         let mut jobs = Some(jobs);
         for (name, operation) in wanted {
-            let entries: Vec<_> = (0..variants.len())
-                .map(|job| Entry { job, operation })
-                .collect();
+            let entries: Vec<_> = (0..variants.len()).map(|job| Entry { job, operation }).collect();
             let started = jobs.take().ok_or_else(|| anyhow!("no jobs are left"))?;
             let mut comparison = Comparison::new(started, &entries).beside(processes);
             let item = item(row, name);

@@ -1,5 +1,5 @@
-//! PEs that are started while a job runs, beside the peers' processes: from the call over a first put or message to each of
-//! them, to the end of the connection.
+//! PEs that are started while a job runs, beside the peers' processes: from the call over a first put or message to
+//! each of them, to the end of the connection.
 
 use anyhow::Result;
 use ferroshmem_benches::comparison::{Comparison, Entry};
@@ -32,29 +32,17 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
         variant.setting = Setting::Free;
     }
     let labels: Vec<_> = variants.iter().map(|v| v.label.as_str()).collect();
-    println!(
-        "\nspawn of PEs by one PE, a put or message to each, and disconnect: us; one after the other"
-    );
+    println!("\nspawn of PEs by one PE, a put or message to each, and disconnect: us; one after the other");
     println!("ratio: fastest peer / ours, also that of PEs started in a second");
     let live = LiveTable::new("", &labels, " ratio       10%..90%      bar  to");
-    let entries: Vec<_> = (0..variants.len())
-        .map(|job| Entry {
-            job,
-            operation: OPERATION,
-        })
-        .collect();
+    let entries: Vec<_> = (0..variants.len()).map(|job| Entry { job, operation: OPERATION }).collect();
     for number in wanted {
         // An element stands for a PE.
         let bytes = number * size_of::<f64>();
         let jobs = testbed.start(&variants, 1, bytes);
         let mut comparison = Comparison::new(jobs, &entries);
         let name = item(number);
-        let outcome = measure(
-            &mut comparison,
-            &name,
-            bytes,
-            Testbed::effort(options, number),
-        );
+        let outcome = measure(&mut comparison, &name, bytes, Testbed::effort(options, number));
         let rest = table::beside_fastest(&outcome, 1..entries.len(), &labels, BAR);
         live.line(&name, &outcome.medians(), &rest);
         report_failures(comparison.failures(), |job| labels[job].to_owned())?;

@@ -9,12 +9,8 @@ use pgas_microbench::implementation::{Family, Implementation, Launch, Search, fi
 use pgas_microbench::machine::cores;
 
 /// The other implementations, with their names in tables.
-const PEERS: [(Family, &str); 4] = [
-    (Family::OpenShmem, "OSHM"),
-    (Family::OpenMpi, "OMPI"),
-    (Family::Mpich, "MPICH"),
-    (Family::IntelMpi, "Intel"),
-];
+const PEERS: [(Family, &str); 4] =
+    [(Family::OpenShmem, "OSHM"), (Family::OpenMpi, "OMPI"), (Family::Mpich, "MPICH"), (Family::IntelMpi, "Intel")];
 /// Size of the symmetric heap of a PE, where the default is too small.
 const HEAP: u64 = 256 << 20;
 
@@ -61,21 +57,11 @@ pub(crate) struct Variant {
 impl Variant {
     /// An implementation in its ordinary setting.
     pub(crate) fn new(label: &str, family: Family) -> Self {
-        Self {
-            label: label.to_owned(),
-            family,
-            version: None,
-            setting: Setting::Bound,
-            variable: None,
-        }
+        Self { label: label.to_owned(), family, version: None, setting: Setting::Bound, variable: None }
     }
 
     fn with(&self, suffix: &str, setting: Setting) -> Self {
-        Self {
-            label: format!("{}.{suffix}", self.label),
-            setting,
-            ..self.clone()
-        }
+        Self { label: format!("{}.{suffix}", self.label), setting, ..self.clone() }
     }
 }
 
@@ -103,16 +89,9 @@ impl Testbed {
     /// # Errors
     /// If this library's program, or that of bare processes, cannot be built.
     pub(crate) fn open(prefix: Prefix, folder: &Path) -> Result<Self> {
-        let search = Search {
-            prefix: Some(prefix.root().to_owned()),
-            ..Search::from_environment()
-        };
+        let search = Search { prefix: Some(prefix.root().to_owned()), ..Search::from_environment() };
         let mut found = find(&search)?;
-        found.push(Implementation::without_library(
-            Family::Processes,
-            "",
-            "gcc",
-        ));
+        found.push(Implementation::without_library(Family::Processes, "", "gcc"));
         let mut installed = Vec::new();
         let mut build = |implementation: &Implementation| -> Result<()> {
             installed.push(Installed {
@@ -145,11 +124,7 @@ impl Testbed {
                 println!("  {family} is missing: its compiler wrapper was not found");
             }
         }
-        Ok(Self {
-            prefix,
-            folder: folder.to_owned(),
-            installed,
-        })
+        Ok(Self { prefix, folder: folder.to_owned(), installed })
     }
 
     /// How much is measured at a point of jobs of `pes` PEs.
@@ -191,16 +166,12 @@ impl Testbed {
     pub(crate) fn start(&self, variants: &[Variant], pes: usize, bytes: usize) -> Vec<Result<Job>> {
         let start = |variant: &Variant| {
             let is_it = |one: &&Installed| {
-                let Implementation {
-                    family, version, ..
-                } = &one.implementation;
+                let Implementation { family, version, .. } = &one.implementation;
                 *family == variant.family && variant.version.as_ref().is_none_or(|v| v == version)
             };
             let found = self.installed.iter().find(is_it);
-            let Installed {
-                implementation,
-                program,
-            } = found.ok_or_else(|| anyhow!("{} is missing", variant.family))?;
+            let Installed { implementation, program } =
+                found.ok_or_else(|| anyhow!("{} is missing", variant.family))?;
             let launch = Launch {
                 pes: u32::try_from(pes)?,
                 heap: HEAP,
@@ -216,12 +187,7 @@ impl Testbed {
 }
 
 /// Measures a point, with progress on the terminal.
-pub(crate) fn measure(
-    comparison: &mut Comparison,
-    name: &str,
-    bytes: usize,
-    effort: Effort,
-) -> Outcome {
+pub(crate) fn measure(comparison: &mut Comparison, name: &str, bytes: usize, effort: Effort) -> Outcome {
     comparison.run(bytes, effort, |block| {
         table::progress(&format!("{name} block {}", block + 1));
     })

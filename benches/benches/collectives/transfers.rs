@@ -16,18 +16,7 @@ const TRANSFERS: [(&str, &[usize]); 3] = [
     ("put_signal", &[64 * KIB, 256 * KIB, MIB, 8 * MIB]),
     ("isx", &[2 * MIB, 16 * MIB, 64 * MIB]),
     // The last, as it ends the jobs of libraries without one-sided operations.
-    (
-        "put",
-        &[
-            4 * KIB,
-            64 * KIB,
-            MIB,
-            8 * MIB,
-            16 * MIB,
-            32 * MIB,
-            64 * MIB,
-        ],
-    ),
+    ("put", &[4 * KIB, 64 * KIB, MIB, 8 * MIB, 16 * MIB, 32 * MIB, 64 * MIB]),
 ];
 /// How many times as fast as the fastest peer this library is to be.
 const BAR: f64 = 1.0;
@@ -55,15 +44,11 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     variants.extend(testbed.peers(PES, &[]));
     let labels: Vec<_> = variants.iter().map(|v| v.label.as_str()).collect();
     println!("\ntransfers between {PES} PEs: us per call, fastest peer / ours");
-    println!(
-        "put_signal there and back; of isx, half of the bytes stay; MPI's sources lie on huge pages"
-    );
+    println!("put_signal there and back; of isx, half of the bytes stay; MPI's sources lie on huge pages");
     let live = LiveTable::new("", &labels, " ratio       10%..90%      bar  to");
     let mut jobs = testbed.start(&variants, PES, largest);
     for (operation, sizes) in all {
-        let entries: Vec<_> = (0..variants.len())
-            .map(|job| Entry { job, operation })
-            .collect();
+        let entries: Vec<_> = (0..variants.len()).map(|job| Entry { job, operation }).collect();
         let mut comparison = Comparison::new(jobs, &entries);
         for bytes in sizes {
             let name = item(operation, bytes);

@@ -37,9 +37,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     if OPERATIONS.iter().all(|operation| of(operation).is_empty()) {
         return Ok(());
     }
-    println!(
-        "\ncollectives of {PES} PEs between uneven work: us from the last arrival until all go on"
-    );
+    println!("\ncollectives of {PES} PEs between uneven work: us from the last arrival until all go on");
     println!("counter: bare processes that poll and yield; ratio: fastest peer / ours");
     for operation in OPERATIONS {
         let means = of(operation);
@@ -51,12 +49,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
 }
 
 /// Measures `operation` with each mean of the work.
-fn compare(
-    testbed: &Testbed,
-    options: &Options,
-    operation: &'static str,
-    means: &[usize],
-) -> Result<()> {
+fn compare(testbed: &Testbed, options: &Options, operation: &'static str, means: &[usize]) -> Result<()> {
     let mut variants = vec![Variant::new("ours", Family::FerroShmem)];
     // Bare processes have a barrier alone.
     let bare = operation.ends_with("/barrier");
@@ -66,15 +59,12 @@ fn compare(
     variants.extend(testbed.peers(PES, &[]));
     let labels: Vec<_> = variants.iter().map(|v| v.label.as_str()).collect();
     let live = LiveTable::new("", &labels, " ratio       10%..90%      bar  to");
-    let entries: Vec<_> = (0..variants.len())
-        .map(|job| Entry { job, operation })
-        .collect();
+    let entries: Vec<_> = (0..variants.len()).map(|job| Entry { job, operation }).collect();
     let mut comparison = Comparison::new(testbed.start(&variants, PES, ELEMENT), &entries);
     for &mean in means {
         let item = item(operation, mean);
         let outcome = measure(&mut comparison, &item, mean, Testbed::effort(options, PES));
-        let rest =
-            table::beside_fastest(&outcome, 1 + usize::from(bare)..entries.len(), &labels, BAR);
+        let rest = table::beside_fastest(&outcome, 1 + usize::from(bare)..entries.len(), &labels, BAR);
         live.line(&item, &outcome.medians(), &rest);
     }
     report_failures(comparison.failures(), |job| labels[job].to_owned())

@@ -16,11 +16,7 @@ const PES: usize = 4;
 /// If the output of the program has another format.
 pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
     let turns = if options.full { 7 } else { 3 };
-    let places = [1, 2].map(|hosts| Placement {
-        pes: PES,
-        hosts,
-        distribution: Distribution::Block,
-    });
+    let places = [1, 2].map(|hosts| Placement { pes: PES, hosts, distribution: Distribution::Block });
     let name = |place: &Placement| format!("IS/{CLASS}/{}x{}", place.hosts, PES / place.hosts);
     let wanted: Vec<_> = places.iter().filter(|p| options.wants(&name(p))).collect();
     if wanted.is_empty() {
@@ -38,9 +34,7 @@ pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
     let table = LiveTable::new("", &["ours"], "       10%..90%");
     for (place, times) in wanted.iter().zip(times) {
         let spread = Spread::of(times);
-        let rest = spread.map_or(String::new(), |s| {
-            format!("{:.0}..{:.0}", s.low / 1e3, s.high / 1e3)
-        });
+        let rest = spread.map_or(String::new(), |s| format!("{:.0}..{:.0}", s.low / 1e3, s.high / 1e3));
         table.line(&name(place), &[spread.map(|s| s.median)], &rest);
     }
     Ok(())
@@ -48,9 +42,7 @@ pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
 
 /// The time in the program's output. Its exit status says that the result is right.
 fn seconds(output: &str) -> Result<f64> {
-    let line = output
-        .lines()
-        .find(|line| line.trim().starts_with("Time in seconds"));
+    let line = output.lines().find(|line| line.trim().starts_with("Time in seconds"));
     let value = line.and_then(|line| line.split('=').nth(1)?.trim().parse().ok());
     value.with_context(|| format!("IS printed no time: {output:?}"))
 }

@@ -25,7 +25,8 @@ const USAGE: &str = "\
 usage: cargo bench -p ferroshmem-benches --bench fabric [-- [--full] [FILTER...]]
 
 Measures the items with one of FILTER in their names, such as put/8B, reduce/64KiB, message/8B,
-updates/add, threads/put, overlap/1MiB or IS, with PEs on two hosts made of namespaces (which takes root). --full takes more turns, and longer.";
+updates/add, threads/put, overlap/1MiB or IS, with PEs on two hosts made of namespaces (which takes root). --full \
+takes more turns, and longer.";
 
 fn run(options: &Options) -> Result<bool> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

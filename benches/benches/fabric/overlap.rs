@@ -13,11 +13,7 @@ const PUTS: [(usize, &[&str]); 2] = [(8, &["100"]), (1 << 20, &["0.5", "1", "2",
 /// The overlap of two times that differ by this factor cannot be measured.
 const COMPARABLE: f64 = 10.0;
 
-const PLACE: Placement = Placement {
-    pes: 2,
-    hosts: 2,
-    distribution: Distribution::Block,
-};
+const PLACE: Placement = Placement { pes: 2, hosts: 2, distribution: Distribution::Block };
 
 /// A line of the program's output: times in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,23 +63,13 @@ pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
     for (bytes, factors) in PUTS {
         let name = format!("overlap/{}", table::size(bytes));
         if options.wants(&name) {
-            print_table(
-                testbed,
-                options,
-                &name,
-                &format!("{bytes} {}", factors.join(" ")),
-            )?;
+            print_table(testbed, options, &name, &format!("{bytes} {}", factors.join(" ")))?;
         }
     }
     Ok(())
 }
 
-fn print_table(
-    testbed: &mut Testbed<'_>,
-    options: &Options,
-    name: &str,
-    arguments: &str,
-) -> Result<()> {
+fn print_table(testbed: &mut Testbed<'_>, options: &Options, name: &str, arguments: &str) -> Result<()> {
     let turns = if options.full { 9 } else { 3 };
     let labels: Vec<_> = testbed.variants.iter().map(|c| c.label).collect();
     let mut runs: Vec<Vec<Vec<Row>>> = vec![Vec::new(); labels.len()];
@@ -96,9 +82,7 @@ fn print_table(
             }
         }
     }
-    println!(
-        "\n{name}: a put during a computation on one of two PEs, us; hidden, of the shorter one"
-    );
+    println!("\n{name}: a put during a computation on one of two PEs, us; hidden, of the shorter one");
     let columns = ["alone", "put", "put too", "both"];
     let live = LiveTable::new("who computes", &columns, "hidden       10%..90%");
     for (label, runs) in labels.iter().zip(&runs) {
@@ -107,12 +91,8 @@ fn print_table(
             let of = |value: fn(&Row) -> Option<f64>| {
                 Spread::of(runs.iter().filter_map(|run| run.get(row)).filter_map(value))
             };
-            let values = [
-                of(|r| Some(r.computation)),
-                of(|r| Some(r.put)),
-                of(|r| Some(r.meanwhile)),
-                of(|r| Some(r.together)),
-            ];
+            let values =
+                [of(|r| Some(r.computation)), of(|r| Some(r.put)), of(|r| Some(r.meanwhile)), of(|r| Some(r.together))];
             let medians = values.map(|spread| spread.map(|s| s.median));
             let hidden = of(Row::hidden).map(table::ratio).unwrap_or_default();
             live.line(&format!("{label}/{}", runs[0][row].what), &medians, &hidden);

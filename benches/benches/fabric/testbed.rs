@@ -96,10 +96,7 @@ impl<'r> Testbed<'r> {
     /// If Open MPI's launcher, which starts all jobs, is missing.
     pub(crate) fn open(cluster: &'r Cluster, prefix: &Prefix, folder: &Path) -> Result<Self> {
         Launcher::OpenMpi.check()?;
-        let search = Search {
-            prefix: Some(prefix.root().to_owned()),
-            ..Search::from_environment()
-        };
+        let search = Search { prefix: Some(prefix.root().to_owned()), ..Search::from_environment() };
         let found = find(&search)?;
         let variant = |(label, family)| {
             let one = found.iter().find(|one| one.family == family)?;
@@ -134,9 +131,7 @@ impl<'r> Testbed<'r> {
             return None;
         }
         table::progress(&format!("{}: {program} {arguments} {place}", one.label));
-        let result = one
-            .build(program)
-            .and_then(|path| one.job(self.cluster, &path, arguments, place));
+        let result = one.build(program).and_then(|path| one.job(self.cluster, &path, arguments, place));
         result
             .map_err(|error| {
                 let what = format!("{program} {arguments}, {place}");
@@ -175,12 +170,8 @@ impl Variant {
                 .context("this takes the headers of libfabric (libfabric-dev)"),
             Program::Conveyors => {
                 let prefix = std::env::var(updates::CONVEYORS)?;
-                let flags = [
-                    format!("-I{prefix}/include"),
-                    format!("-L{prefix}/lib"),
-                    "-lconvey".to_owned(),
-                    "-lm".to_owned(),
-                ];
+                let flags =
+                    [format!("-I{prefix}/include"), format!("-L{prefix}/lib"), "-lconvey".to_owned(), "-lm".to_owned()];
                 self.compile("conveyors", &flags)
             }
         }
@@ -218,13 +209,7 @@ impl Variant {
         words
     }
 
-    fn job(
-        &self,
-        cluster: &Cluster,
-        program: &Path,
-        arguments: &str,
-        place: &Placement,
-    ) -> Result<String> {
+    fn job(&self, cluster: &Cluster, program: &Path, arguments: &str, place: &Placement) -> Result<String> {
         let mut command = vec![program.display().to_string()];
         command.extend(arguments.split_whitespace().map(str::to_owned));
         let host = cluster.hosts().next().context("a cluster has hosts")?;
@@ -233,9 +218,7 @@ impl Variant {
             launch = launch.env(name, value);
         }
         if self.implementation.family == Family::OpenShmem {
-            launch = launch
-                .env("UCX_TLS", "tcp,self")
-                .env("SHMEM_SYMMETRIC_HEAP_SIZE", "512M");
+            launch = launch.env("UCX_TLS", "tcp,self").env("SHMEM_SYMMETRIC_HEAP_SIZE", "512M");
         }
         IdleWait::new(IDLE).wait();
         let mut process = launch.spawn()?;

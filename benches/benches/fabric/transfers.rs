@@ -26,14 +26,7 @@ const fn item(
     bytes: usize,
     judged: bool,
 ) -> Item {
-    Item {
-        name,
-        program,
-        quantity,
-        operation,
-        bytes,
-        judged,
-    }
+    Item { name, program, quantity, operation, bytes, judged }
 }
 
 const LATENCY: (&str, Quantity) = ("latency", Quantity::Latency);
@@ -46,31 +39,15 @@ const ITEMS: [Item; 8] = [
     item("get/1MiB", LATENCY, "get", 1 << 20, false),
     item("put_nbi/8B", BANDWIDTH, "put_nbi", 8, false),
     item("put_nbi/1MiB", BANDWIDTH, "put_nbi", 1 << 20, false),
-    item(
-        "fetch_add/8B",
-        ("atomics", Quantity::Latency),
-        "fetch_add",
-        8,
-        true,
-    ),
-    item(
-        "reduce/64KiB",
-        ("collectives", Quantity::Latency),
-        "reduce",
-        64 << 10,
-        true,
-    ),
+    item("fetch_add/8B", ("atomics", Quantity::Latency), "fetch_add", 8, true),
+    item("reduce/64KiB", ("collectives", Quantity::Latency), "reduce", 64 << 10, true),
 ];
 
 /// The rate of non-blocking puts, in times of the rate of puts that are completed one by one.
 const NON_BLOCKING: f64 = 5.0;
 
 /// A PE on each host.
-pub(crate) const PLACE: Placement = Placement {
-    pes: 2,
-    hosts: 2,
-    distribution: Distribution::Block,
-};
+pub(crate) const PLACE: Placement = Placement { pes: 2, hosts: 2, distribution: Distribution::Block };
 
 /// Nanoseconds by item (index), variant and turn.
 type Times = Vec<Vec<Vec<f64>>>;
@@ -102,11 +79,7 @@ pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
         let median = |times: &Vec<f64>| Spread::of(times.iter().copied()).map(|s| s.median);
         let columns: Vec<_> = times.iter().map(median).collect();
         let rest = ratio(times).map_or(String::new(), |ratio| {
-            let verdict = if item.judged {
-                table::verdict(ratio.median > 1.0)
-            } else {
-                ""
-            };
+            let verdict = if item.judged { table::verdict(ratio.median > 1.0) } else { "" };
             format!("{}  {verdict}", table::ratio(ratio))
         });
         live.line(item.name, &columns, &rest);
@@ -115,18 +88,8 @@ pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn measure(
-    testbed: &mut Testbed<'_>,
-    variant: usize,
-    item: &Item,
-    time: u32,
-) -> Result<Option<f64>> {
-    let Item {
-        program,
-        operation,
-        bytes,
-        ..
-    } = item;
+fn measure(testbed: &mut Testbed<'_>, variant: usize, item: &Item, time: u32) -> Result<Option<f64>> {
+    let Item { program, operation, bytes, .. } = item;
     let sizes = match *program {
         // They have one size.
         "atomics" => String::new(),

@@ -35,33 +35,22 @@ pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
         return Ok(());
     }
     if env::var_os(CONVEYORS).is_none() {
-        println!(
-            "\n{CONVEYORS} names no installation of bale's conveyors: updates/... are left out"
-        );
+        println!("\n{CONVEYORS} names no installation of bale's conveyors: updates/... are left out");
         return Ok(());
     }
     let turns = if options.full { 31 } else { 9 };
     println!(
         "\nrandom words on hosts x PEs of each, millions per second of all PEs; plain / conveyors, plain / streams"
     );
-    println!(
-        "{:24}{:>11}{:>9}{:>9}   ratio       10%..90%",
-        "", "conveyors", "plain", "streams"
-    );
+    println!("{:24}{:>11}{:>9}{:>9}   ratio       10%..90%", "", "conveyors", "plain", "streams");
     for (name, what, pes) in wanted {
-        let place = Placement {
-            pes,
-            hosts: 2,
-            distribution: Distribution::Block,
-        };
+        let place = Placement { pes, hosts: 2, distribution: Distribution::Block };
         let arguments = format!("{what} {turns} 300000");
         let Some(output) = testbed.run(0, Program::Conveyors, &arguments, &place) else {
             return Ok(());
         };
         let turns = numbers::<3>(&output)?;
-        let median = |which: usize| {
-            Spread::of(turns.iter().map(|turn| turn[which])).map_or(0.0, |s| s.median)
-        };
+        let median = |which: usize| Spread::of(turns.iter().map(|turn| turn[which])).map_or(0.0, |s| s.median);
         let ratio = |which: usize, bar: f64| {
             let ratio = Spread::of(turns.iter().map(|turn| turn[1] / turn[which]));
             ratio.map_or(String::new(), |ratio| {
@@ -75,10 +64,7 @@ pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
         };
         table::clear();
         let [conveyors, plain, streams] = [0, 1, 2].map(median);
-        println!(
-            "{name:24}{conveyors:>11.1}{plain:>9.1}{streams:>9.1}  {}",
-            ratio(0, BAR)
-        );
+        println!("{name:24}{conveyors:>11.1}{plain:>9.1}{streams:>9.1}  {}", ratio(0, BAR));
         println!("{:53}  {}", "", ratio(2, BESIDE_STREAMS));
     }
     Ok(())

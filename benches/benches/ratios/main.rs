@@ -30,9 +30,7 @@ impl Sessions {
         let beside = program.beside;
         Ok(Self {
             ours: start_session(builder, program, program.variables)?,
-            beside: beside
-                .map(|variables| start_session(builder, program, variables))
-                .transpose()?,
+            beside: beside.map(|variables| start_session(builder, program, variables)).transpose()?,
         })
     }
 
@@ -49,10 +47,7 @@ impl Sessions {
             let some = TURN.min(rounds - all.len());
             let others = Round::measure(beside, name, some)?;
             let ours = Round::measure(&mut self.ours, name, some)?;
-            let pair = |(other, ours): (&Round, &Round)| Round {
-                bare: other.ours,
-                ours: ours.ours,
-            };
+            let pair = |(other, ours): (&Round, &Round)| Round { bare: other.ours, ours: ours.ours };
             all.extend(others.iter().zip(&ours).map(pair));
         }
         Ok(all)
@@ -73,15 +68,8 @@ fn start_session(builder: &Builder, program: &Program, variables: Variables) -> 
 }
 
 /// Measures all series of a program; starts it with the first that the command line asks for.
-fn run(
-    criterion: &mut Criterion<Ratios>,
-    table: &mut Table,
-    builder: &Builder,
-    program: &Program,
-) -> Result<()> {
-    let Program {
-        build, pes, series, ..
-    } = program;
+fn run(criterion: &mut Criterion<Ratios>, table: &mut Table, builder: &Builder, program: &Program) -> Result<()> {
+    let Program { build, pes, series, .. } = program;
     let mut group = ratios::group(criterion, &build.name);
     if *pes > 2 {
         // Rounds take long and differ much.
@@ -115,9 +103,7 @@ fn start(criterion: &mut Criterion<Ratios>, table: &mut Table, builder: &Builder
             Some(start) => start,
             None => start.insert(Start::new(builder, 64)?),
         };
-        (0..rounds)
-            .map(|round| start.measure(round % 2 == 0))
-            .collect()
+        (0..rounds).map(|round| start.measure(round % 2 == 0)).collect()
     })?;
     table.add("64-PEs/start-up", bar, &rounds);
     group.finish();

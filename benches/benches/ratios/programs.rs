@@ -37,8 +37,7 @@ impl Program {
 
     /// The same with further series of one limit.
     fn measures(mut self, names: impl IntoIterator<Item = String>, bar: Option<Bar>) -> Self {
-        self.series
-            .extend(names.into_iter().map(|name| (name, bar)));
+        self.series.extend(names.into_iter().map(|name| (name, bar)));
         self
     }
 }
@@ -71,35 +70,20 @@ fn offload() -> Program {
         variables: &[("SHMEM_WORKERS", "1")],
         ..Program::new("offload.c")
     }
-    .measures(
-        pairs(&["one/put", "one/get"], &sizes),
-        Some(Bar::Bandwidth(1.3)),
-    )
-    .measures(
-        pairs(&["two/put", "two/get"], &sizes),
-        Some(Bar::Bandwidth(0.95)),
-    )
+    .measures(pairs(&["one/put", "one/get"], &sizes), Some(Bar::Bandwidth(1.3)))
+    .measures(pairs(&["two/put", "two/get"], &sizes), Some(Bar::Bandwidth(0.95)))
     .measures(pairs(&["one"], &packed), Some(Bar::Bandwidth(1.3)))
     .measures(pairs(&["two"], &packed), Some(Bar::Bandwidth(0.95)))
-    .measures(
-        pairs(&["call", "start"], &["awake"]),
-        Some(Bar::Nanoseconds(300.0)),
-    )
-    .measures(
-        pairs(&["call", "start"], &["asleep"]),
-        Some(Bar::Nanoseconds(2_000.0)),
-    )
+    .measures(pairs(&["call", "start"], &["awake"]), Some(Bar::Nanoseconds(300.0)))
+    .measures(pairs(&["call", "start"], &["asleep"]), Some(Bar::Nanoseconds(2_000.0)))
     .measures(names(&["line/awake"]), None)
-    .measures(
-        pairs(&["idle/put"], &["4KiB", "16KiB", "64KiB"]),
-        Some(Bar::Bandwidth(0.98)),
-    )
+    .measures(pairs(&["idle/put"], &["4KiB", "16KiB", "64KiB"]), Some(Bar::Bandwidth(0.98)))
     .measures(names(&["caches/beside"]), Some(Bar::Time(1.1)))
     .measures(names(&["caches/after"]), None)
 }
 
-/// What does not change where workers are allowed: PEs that fill the cores, and short puts. Those of two jobs differ by their pages
-/// more than by the bar, which `idle/put` of [`offload`] has.
+/// What does not change where workers are allowed: PEs that fill the cores, and short puts. Those of two jobs differ by
+/// their pages more than by the bar, which `idle/put` of [`offload`] has.
 fn with_workers() -> Vec<Program> {
     let beside = |name: &str, variables| {
         let blocks = Program::new("blocks.c");
@@ -113,23 +97,15 @@ fn with_workers() -> Vec<Program> {
     let large = ["64KiB", "1024KiB", "2048KiB", "8192KiB", "65536KiB"];
     let full = beside("workers/2-PEs", &[("SHMEM_WORKERS", "auto")])
         .measures(pairs(&["put", "get"], &large), Some(Bar::Bandwidth(0.98)));
-    let short = Program {
-        pes: 1,
-        options: &["--bind-to", "none"],
-        ..beside("workers/1-PE", &[("SHMEM_WORKERS", "1")])
-    }
-    .measures(pairs(&["put"], &["4KiB", "16KiB", "64KiB"]), None);
+    let short =
+        Program { pes: 1, options: &["--bind-to", "none"], ..beside("workers/1-PE", &[("SHMEM_WORKERS", "1")]) }
+            .measures(pairs(&["put"], &["4KiB", "16KiB", "64KiB"]), None);
     vec![full, short]
 }
 
 /// Every combination of two words, as names of series.
 fn pairs(first: &[&str], second: &[&str]) -> Vec<String> {
-    let with = |a: &&str| {
-        second
-            .iter()
-            .map(move |b| format!("{a}/{b}"))
-            .collect::<Vec<_>>()
-    };
+    let with = |a: &&str| second.iter().map(move |b| format!("{a}/{b}")).collect::<Vec<_>>();
     first.iter().flat_map(with).collect()
 }
 
@@ -137,11 +113,7 @@ fn pairs(first: &[&str], second: &[&str]) -> Vec<String> {
 fn scalars(compiler: Compiler, native_only: bool) -> Program {
     let source = |file, element_wise| Source { file, element_wise };
     let mut build = Build::new("scalars.c").named(&format!("8-byte/{}", compiler.name()));
-    build.sources = vec![
-        source("scalars.c", false),
-        source("kernels.c", false),
-        source("bare.c", true),
-    ];
+    build.sources = vec![source("scalars.c", false), source("kernels.c", false), source("bare.c", true)];
     build.compiler = compiler;
     // A loop of a few instructions takes up to twice as long where it crosses a line of 64 bytes.
     build.flags.push("-falign-loops=64");
@@ -151,21 +123,15 @@ fn scalars(compiler: Compiler, native_only: bool) -> Program {
     }
     let bar = Bar::Time(if native_only { 1.1 } else { 2.0 });
     let names = pairs(&["p", "g", "put", "get"], &["heap", "global"]);
-    Program {
-        build,
-        ..Program::new("scalars.c")
-    }
-    .measures(names, Some(bar))
-    .measures(
-        pairs(&["get64"], &["heap", "global"]),
-        Some(Bar::Time(if native_only { 1.2 } else { 2.0 })),
-    )
+    Program { build, ..Program::new("scalars.c") }
+        .measures(names, Some(bar))
+        .measures(pairs(&["get64"], &["heap", "global"]), Some(Bar::Time(if native_only { 1.2 } else { 2.0 })))
 }
 
 fn blocks() -> Program {
     let sizes = [
-        "4KiB", "16KiB", "64KiB", "256KiB", "1024KiB", "2048KiB", "4096KiB", "8192KiB", "16384KiB",
-        "32768KiB", "65536KiB",
+        "4KiB", "16KiB", "64KiB", "256KiB", "1024KiB", "2048KiB", "4096KiB", "8192KiB", "16384KiB", "32768KiB",
+        "65536KiB",
     ];
     Program::new("blocks.c").measures(pairs(&["put", "get"], &sizes), Some(Bar::Bandwidth(0.95)))
 }
@@ -173,20 +139,14 @@ fn blocks() -> Program {
 fn exchange() -> Program {
     let bar = Some(Bar::Bandwidth(0.95));
     Program::new("exchange.c")
-        .measures(
-            pairs(&["put_signal"], &["64KiB", "256KiB", "1024KiB", "8192KiB"]),
-            bar,
-        )
+        .measures(pairs(&["put_signal"], &["64KiB", "256KiB", "1024KiB", "8192KiB"]), bar)
         .measures(pairs(&["isx"], &["1024KiB", "8192KiB", "32768KiB"]), bar)
 }
 
 /// Messages, beside a word that is put and waited for, and beside bare copies.
 fn messages() -> Program {
     Program::new("messages.c")
-        .measures(
-            pairs(&["short"], &["0B", "8B", "32B", "256B", "4096B"]),
-            None,
-        )
+        .measures(pairs(&["short"], &["0B", "8B", "32B", "256B", "4096B"]), None)
         .measures(pairs(&["long"], &["16KiB", "64KiB"]), None)
         .measures(pairs(&["long"], &["256KiB", "1024KiB", "8192KiB"]), None)
 }
@@ -199,10 +159,7 @@ fn atomics() -> Program {
         .measures(pairs(&integer, &["int", "long"]), bar)
         .measures(pairs(&any, &["int", "long", "double"]), bar)
         // Plain stores and loads overlap: they take less than any test of the PE.
-        .measures(
-            pairs(&["set_release", "fetch"], &["int", "long", "double"]),
-            None,
-        )
+        .measures(pairs(&["set_release", "fetch"], &["int", "long", "double"]), None)
 }
 
 fn latency() -> Program {
@@ -216,40 +173,28 @@ fn latency() -> Program {
 /// PEs started while a job runs, beside as many processes.
 fn spawn() -> Program {
     let sizes = ["1-PE", "2-PEs", "8-PEs", "32-PEs"].map(str::to_owned);
-    Program {
-        pes: 1,
-        options: &[],
-        ..Program::new("spawn.c")
-    }
-    .measures(sizes, Some(Bar::Time(1.5)))
+    Program { pes: 1, options: &[], ..Program::new("spawn.c") }.measures(sizes, Some(Bar::Time(1.5)))
 }
 
 /// PEs of another job, beside those of the own one.
 fn groups() -> Program {
     let one_sided = ["p", "g", "put/64KiB", "add", "fetch_add", "p+wait_until"];
     let collectives = ["broadcast", "fcollect", "alltoall", "sum"];
-    Program {
-        options: &[],
-        ..Program::new("groups.c")
-    }
-    .measures(one_sided.map(str::to_owned), Some(Bar::Time(1.05)))
-    .measures(["first-contact", "sync"].map(str::to_owned), None)
-    .measures(pairs(&collectives, &["8B", "64KiB"]), None)
+    Program { options: &[], ..Program::new("groups.c") }
+        .measures(one_sided.map(str::to_owned), Some(Bar::Time(1.05)))
+        .measures(["first-contact", "sync"].map(str::to_owned), None)
+        .measures(pairs(&collectives, &["8B", "64KiB"]), None)
 }
 
 /// Kernels that PEs of another job run.
 fn calls() -> Program {
     let numbers = ["1", "4", "16", "64", "256", "1024"];
-    Program {
-        pes: 1,
-        options: &[],
-        ..Program::new("calls.c")
-    }
-    .measures(pairs(&["waited"], &["40B", "64KiB"]), Some(Bar::Time(1.5)))
-    .measures(pairs(&["one-spawn"], &["1", "16"]), None)
-    .measures(pairs(&["batch"], &numbers[..2]), None)
-    .measures(pairs(&["batch"], &numbers[2..]), Some(Bar::Time(0.3)))
-    .measures(pairs(&["stream", "one-batch"], &numbers), None)
+    Program { pes: 1, options: &[], ..Program::new("calls.c") }
+        .measures(pairs(&["waited"], &["40B", "64KiB"]), Some(Bar::Time(1.5)))
+        .measures(pairs(&["one-spawn"], &["1", "16"]), None)
+        .measures(pairs(&["batch"], &numbers[..2]), None)
+        .measures(pairs(&["batch"], &numbers[2..]), Some(Bar::Time(0.3)))
+        .measures(pairs(&["stream", "one-batch"], &numbers), None)
 }
 
 /// Recorded calls, beside 100 ns each.
@@ -258,11 +203,8 @@ fn traced() -> Program {
     // Without it, PEs say that they cannot record.
     let _ = std::fs::create_dir_all(RECORDS);
     let calls = ["p", "g", "put/64B", "atomic_add", "fence"].map(str::to_owned);
-    Program {
-        variables: &[("SHMEM_PROFILE_DIR", RECORDS), ("SHMEM_TRACE_SIZE", "64m")],
-        ..Program::new("traced.c")
-    }
-    .measures(calls, Some(Bar::Time(1.0)))
+    Program { variables: &[("SHMEM_PROFILE_DIR", RECORDS), ("SHMEM_TRACE_SIZE", "64m")], ..Program::new("traced.c") }
+        .measures(calls, Some(Bar::Time(1.0)))
 }
 
 /// More PEs than cores.
@@ -278,10 +220,5 @@ fn crowd(pes: usize) -> Program {
     if pes <= 16 {
         program = program.measures(one("lock+unlock"), Some(Bar::Time(0.5)));
     }
-    Program {
-        build: program.build.named(&format!("{pes}-PEs")),
-        pes,
-        options: &[],
-        ..program
-    }
+    Program { build: program.build.named(&format!("{pes}-PEs")), pes, options: &[], ..program }
 }

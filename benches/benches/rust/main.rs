@@ -41,13 +41,7 @@ struct Ledger<'a> {
 
 impl Ledger<'_> {
     /// Measures `count` operations in C and in Rust.
-    fn add(
-        &mut self,
-        name: &str,
-        count: usize,
-        mut c: impl FnMut(),
-        mut rust: impl FnMut() -> Result<(), Error>,
-    ) {
+    fn add(&mut self, name: &str, count: usize, mut c: impl FnMut(), mut rust: impl FnMut() -> Result<(), Error>) {
         let Some(group) = &mut self.group else {
             return;
         };
@@ -65,10 +59,7 @@ impl Ledger<'_> {
             let ours = time_rust();
             let bare = first.unwrap_or_else(&mut time_c);
             let per_operation = (times * count) as f64;
-            Round {
-                bare: bare / per_operation,
-                ours: ours / per_operation,
-            }
+            Round { bare: bare / per_operation, ours: ours / per_operation }
         };
         let rounds = ratios::sample(group, name, Some(BAR), |rounds| {
             if rounds == 0 {

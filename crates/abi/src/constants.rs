@@ -14,21 +14,11 @@ pub struct Constant {
 }
 
 const fn c(name: &'static str, value: &'static str, rust: &'static str) -> Constant {
-    Constant {
-        name,
-        value,
-        rust,
-        underscored: false,
-    }
+    Constant { name, value, rust, underscored: false }
 }
 
 const fn old(name: &'static str, value: &'static str, rust: &'static str) -> Constant {
-    Constant {
-        name,
-        value,
-        rust,
-        underscored: true,
-    }
+    Constant { name, value, rust, underscored: true }
 }
 
 /// A group of [`Constant`]s, with the comment that describes it.
@@ -72,17 +62,11 @@ pub const SECTIONS: &[Section] = &[
     },
     Section {
         title: "Signal operations",
-        constants: &[
-            c("SHMEM_SIGNAL_SET", "0", "c_int"),
-            c("SHMEM_SIGNAL_ADD", "1", "c_int"),
-        ],
+        constants: &[c("SHMEM_SIGNAL_SET", "0", "c_int"), c("SHMEM_SIGNAL_ADD", "1", "c_int")],
     },
     Section {
         title: "Hints of shmem_malloc_with_hints",
-        constants: &[
-            c("SHMEM_MALLOC_ATOMICS_REMOTE", "1L", "c_long"),
-            c("SHMEM_MALLOC_SIGNAL_REMOTE", "2L", "c_long"),
-        ],
+        constants: &[c("SHMEM_MALLOC_ATOMICS_REMOTE", "1L", "c_long"), c("SHMEM_MALLOC_SIGNAL_REMOTE", "2L", "c_long")],
     },
     Section {
         title: "Options of contexts, sessions and teams",
@@ -131,7 +115,8 @@ pub const EXTENSIONS: &[Section] = &[
         ],
     },
     Section {
-        title: "Kinds of memory: as the heap; of the NUMA node that the PE is bound to; of a given node; of\n * all nodes with CPUs in turn, page by page; high-bandwidth; of least latency; slower, such as CXL's",
+        title: "Kinds of memory: as the heap; of the NUMA node that the PE is bound to; of a given node; of\n * all \
+            nodes with CPUs in turn, page by page; high-bandwidth; of least latency; slower, such as CXL's",
         constants: &[
             c("SHMEMX_MEM_DEFAULT", "0", "c_int"),
             c("SHMEMX_MEM_LOCAL", "1", "c_int"),
@@ -144,24 +129,15 @@ pub const EXTENSIONS: &[Section] = &[
     },
     Section {
         title: "Pages of a space; huge ones take their memory at once",
-        constants: &[
-            c("SHMEMX_PAGES_DEFAULT", "0", "c_int"),
-            c("SHMEMX_PAGES_HUGE", "1", "c_int"),
-        ],
+        constants: &[c("SHMEMX_PAGES_DEFAULT", "0", "c_int"), c("SHMEMX_PAGES_HUGE", "1", "c_int")],
     },
     Section {
         title: "What a PE does that has no memory of the kind: no space is made, or one of the default kind",
-        constants: &[
-            c("SHMEMX_FALLBACK_NONE", "0", "c_int"),
-            c("SHMEMX_FALLBACK_DEFAULT", "1", "c_int"),
-        ],
+        constants: &[c("SHMEMX_FALLBACK_NONE", "0", "c_int"), c("SHMEMX_FALLBACK_DEFAULT", "1", "c_int")],
     },
     Section {
         title: "Instead of a root, in collectives between groups: this PE is the root; another PE of this side is",
-        constants: &[
-            c("SHMEMX_ROOT", "-2", "c_int"),
-            c("SHMEMX_PROC_NULL", "-1", "c_int"),
-        ],
+        constants: &[c("SHMEMX_ROOT", "-2", "c_int"), c("SHMEMX_PROC_NULL", "-1", "c_int")],
     },
     Section {
         title: "Bytes of the text of a port, with the NUL at its end",
@@ -175,10 +151,7 @@ pub const EXTENSIONS: &[Section] = &[
             c("SHMEMX_MSG_TRUNCATED", "1", "c_int"),
         ],
     },
-    Section {
-        title: "Options of streams",
-        constants: &[c("SHMEMX_STREAM_STEADY", "1", "c_long")],
-    },
+    Section { title: "Options of streams", constants: &[c("SHMEMX_STREAM_STEADY", "1", "c_long")] },
     Section {
         title: "Fields of shmemx_spawn_config_t that are set: config_mask",
         constants: &[
@@ -233,8 +206,8 @@ pub const VENDOR_STRING: &str = concat!("FerroSHMEM ", env!("CARGO_PKG_VERSION")
 /// The number of the soname, libshmem.so.1 (docs/releasing.md).
 pub const SONAME: u32 = 1;
 
-/// What programs compiled with the headers need of the library that they run with: the number of its soname, and a version
-/// as new as the headers'.
+/// What programs compiled with the headers need of the library that they run with: the number of its soname, and a
+/// version as new as the headers'.
 pub fn needs() -> [u32; 4] {
     let mut version = env!("CARGO_PKG_VERSION").split(['.', '-', '+']);
     let mut number = || {

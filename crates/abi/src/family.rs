@@ -83,35 +83,22 @@ pub fn family(
 impl Family {
     /// Deprecated by the standard.
     pub fn deprecated(self) -> Self {
-        Self {
-            status: Status::Deprecated,
-            ..self
-        }
+        Self { status: Status::Deprecated, ..self }
     }
 
     /// Not in the standard.
     pub fn extension(self) -> Self {
-        Self {
-            status: Status::Extension,
-            generic_listed: false,
-            ..self
-        }
+        Self { status: Status::Extension, generic_listed: false, ..self }
     }
 
     /// Selected by type-generic `name`.
     pub fn generic(self, name: &'static str) -> Self {
-        Self {
-            generic: Some(name),
-            ..self
-        }
+        Self { generic: Some(name), ..self }
     }
 
     /// Defined inline by macro `name`.
     pub fn inline(self, name: &'static str) -> Self {
-        Self {
-            inline: Some(name),
-            ..self
-        }
+        Self { inline: Some(name), ..self }
     }
 
     /// Called in the test program by macro `name`.
@@ -126,22 +113,9 @@ impl Family {
 
     /// The family's functions.
     pub fn symbols(&self) -> Vec<Symbol<'_>> {
-        let forms: &[bool] = if self.has_ctx() {
-            &[false, true]
-        } else {
-            &[false]
-        };
+        let forms: &[bool] = if self.has_ctx() { &[false, true] } else { &[false] };
         let types = self.group.types();
-        forms
-            .iter()
-            .flat_map(|&ctx| {
-                types.iter().map(move |&ty| Symbol {
-                    family: self,
-                    ty,
-                    ctx,
-                })
-            })
-            .collect()
+        forms.iter().flat_map(|&ctx| types.iter().map(move |&ty| Symbol { family: self, ty, ctx })).collect()
     }
 }
 
@@ -160,10 +134,7 @@ impl Symbol<'_> {
     /// C name.
     pub fn name(&self) -> String {
         let ctx = if self.ctx { "ctx_" } else { "" };
-        self.family
-            .pattern
-            .replace("{ctx}", ctx)
-            .replace("{T}", self.ty.name)
+        self.family.pattern.replace("{ctx}", ctx).replace("{T}", self.ty.name)
     }
 
     /// Name of the function in the profiling interface.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::emit::{
-    checker, constants, extensions, fuzz, generic, header, inline, interposed, manual, misuse,
-    overloads, pages, rust, test_program, variables,
+    checker, constants, extensions, fuzz, generic, header, inline, interposed, manual, misuse, overloads, pages, rust,
+    test_program, variables,
 };
 use crate::reference::Reference;
 use crate::{root, table};
@@ -19,48 +19,21 @@ pub fn generated() -> Vec<Generated> {
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
     let mut files = vec![
         ("include/shmem/constants.h".to_owned(), constants::c()),
-        (
-            "include/shmem/api.h".to_owned(),
-            header::api(&chapters, &reference),
-        ),
-        (
-            "include/shmem/inline.h".to_owned(),
-            inline::inline(&chapters, &reference),
-        ),
-        (
-            "include/shmem/generic.h".to_owned(),
-            generic::generic(&chapters, &reference),
-        ),
-        (
-            "include/shmem/overloads.h".to_owned(),
-            overloads::overloads(&chapters),
-        ),
+        ("include/shmem/api.h".to_owned(), header::api(&chapters, &reference)),
+        ("include/shmem/inline.h".to_owned(), inline::inline(&chapters, &reference)),
+        ("include/shmem/generic.h".to_owned(), generic::generic(&chapters, &reference)),
+        ("include/shmem/overloads.h".to_owned(), overloads::overloads(&chapters)),
         ("include/pshmem.h".to_owned(), header::profiling(&chapters)),
-        (
-            "shmem-sys/src/generated/constants.rs".to_owned(),
-            constants::rust(),
-        ),
-        (
-            "shmem-sys/src/generated/inlined.rs".to_owned(),
-            interposed::rust(&chapters),
-        ),
+        ("shmem-sys/src/generated/constants.rs".to_owned(), constants::rust()),
+        ("shmem-sys/src/generated/inlined.rs".to_owned(), interposed::rust(&chapters)),
     ];
     files.push((checker::RUST_PATH.to_owned(), checker::operations()));
-    files.push((
-        "include/shmemx.h".to_owned(),
-        extensions::header(&chapters, &reference),
-    ));
+    files.push(("include/shmemx.h".to_owned(), extensions::header(&chapters, &reference)));
     files.extend(variables::pages());
     files.extend(manual::pages(&chapters, &reference).expect("the pages are in the repository"));
     let sys = rust::files(&chapters);
-    files.extend(
-        sys.into_iter()
-            .map(|(n, t)| (format!("shmem-sys/src/generated/{n}"), t)),
-    );
-    files
-        .into_iter()
-        .map(|(path, text)| (path.into(), text))
-        .collect()
+    files.extend(sys.into_iter().map(|(n, t)| (format!("shmem-sys/src/generated/{n}"), t)));
+    files.into_iter().map(|(path, text)| (path.into(), text)).collect()
 }
 
 /// The manual pages of section 3 that are not written by hand, which an installation has. Paths are the files' names.
@@ -70,7 +43,8 @@ pub fn manual_pages() -> Vec<Generated> {
     pages.map(|(name, text)| (name.into(), text)).collect()
 }
 
-/// Sources of tests, which the crate `ferroshmem-conformance` makes where it compiles them. Paths are relative to its `c/`.
+/// Sources of tests, which the crate `ferroshmem-conformance` makes where it compiles them. Paths are relative to its
+/// `c/`.
 pub fn tests() -> Vec<Generated> {
     let chapters = table::chapters();
     let mut files: Vec<Generated> = test_program::files(&chapters)
@@ -84,9 +58,7 @@ pub fn tests() -> Vec<Generated> {
 
 /// Generated files that are not as committed.
 pub fn outdated() -> Vec<Generated> {
-    let differs = |(path, text): &Generated| {
-        fs::read_to_string(root().join(path)).ok().as_ref() != Some(text)
-    };
+    let differs = |(path, text): &Generated| fs::read_to_string(root().join(path)).ok().as_ref() != Some(text);
     generated().into_iter().filter(differs).collect()
 }
 

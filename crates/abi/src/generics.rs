@@ -21,10 +21,7 @@ impl<'a> Generic<'a> {
 
     /// The types it selects among, each once.
     pub fn types(&self) -> Vec<Type> {
-        self.families
-            .iter()
-            .flat_map(|f| f.group.basic_types())
-            .collect()
+        self.families.iter().flat_map(|f| f.group.basic_types()).collect()
     }
 
     /// Name of that set of types, for macros.
@@ -51,19 +48,8 @@ impl<'a> Generic<'a> {
     /// The form without a context and, if the families have it, the form with one.
     pub fn forms(&self) -> Vec<Symbol<'a>> {
         let ty = self.types()[0];
-        let forms: &[bool] = if self.shape().has_ctx() {
-            &[false, true]
-        } else {
-            &[false]
-        };
-        forms
-            .iter()
-            .map(|&ctx| Symbol {
-                family: self.shape(),
-                ty,
-                ctx,
-            })
-            .collect()
+        let forms: &[bool] = if self.shape().has_ctx() { &[false, true] } else { &[false] };
+        forms.iter().map(|&ctx| Symbol { family: self.shape(), ty, ctx }).collect()
     }
 }
 
@@ -77,10 +63,7 @@ pub fn generics(chapters: &[Chapter]) -> Vec<Generic<'_>> {
         }
         match all.iter_mut().find(|g| g.name == name) {
             Some(generic) => generic.families.push(family),
-            None => all.push(Generic {
-                name,
-                families: vec![family],
-            }),
+            None => all.push(Generic { name, families: vec![family] }),
         }
     }
     all

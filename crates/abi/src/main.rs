@@ -1,6 +1,6 @@
-//! `cargo run -p ferroshmem-abi -- --write` writes the generated files; without
-//! `--write` it lists those that differ from the table. `--tests DIR` writes the sources that tests make for themselves, to be read;
-//! `--manual DIR` writes the manual pages that an installation has; `--markdown DIR` writes the reference as Markdown, for the book.
+//! `cargo run -p ferroshmem-abi -- --write` writes the generated files; without `--write` it lists those that differ
+//! from the table. `--tests DIR` writes the sources that tests make for themselves, to be read; `--manual DIR` writes
+//! the manual pages that an installation has; `--markdown DIR` writes the reference as Markdown, for the book.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,11 +19,7 @@ fn main() -> ExitCode {
             for (path, _) in &outdated {
                 println!("differs from the table: {}", path.display());
             }
-            if outdated.is_empty() {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
-            }
+            if outdated.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         ["--write"] => write(&ferroshmem_abi::root(), files::outdated()),
         ["--manual", folder] => write(Path::new(folder), files::manual_pages()),
@@ -36,9 +32,7 @@ fn main() -> ExitCode {
             }
         },
         _ => {
-            eprintln!(
-                "usage: ferroshmem-abi [--write | --manual DIR | --tests DIR | --markdown DIR]"
-            );
+            eprintln!("usage: ferroshmem-abi [--write | --manual DIR | --tests DIR | --markdown DIR]");
             ExitCode::FAILURE
         }
     }

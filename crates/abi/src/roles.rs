@@ -103,14 +103,12 @@ pub enum Role {
     Pes(&'static str),
 }
 
-use Extent::{
-    Blocks, Bytes, Elements, ElementsOf, One, PerMember, Strided, StridedPerMember, Work,
-};
+use Extent::{Blocks, Bytes, Elements, ElementsOf, One, PerMember, Strided, StridedPerMember, Work};
 use Role::{
-    Alignment, AnyTimeResult, Array, Block, Comparison, Configuration, Context, ContextOrInvalid,
-    Count, GroupOrInvalid, IntCount, LogStride, OptionalRead, OwnContext, OwnTeam, Pe, Pes,
-    PositiveStride, Read, Result, Root, SignalOperation, Size, Space, SpaceBlock, SpaceOrInvalid,
-    Start, Stride, Symmetric, SymmetricStride, Team, TeamOrInvalid, TeamPe, Value, Write,
+    Alignment, AnyTimeResult, Array, Block, Comparison, Configuration, Context, ContextOrInvalid, Count,
+    GroupOrInvalid, IntCount, LogStride, OptionalRead, OwnContext, OwnTeam, Pe, Pes, PositiveStride, Read, Result,
+    Root, SignalOperation, Size, Space, SpaceBlock, SpaceOrInvalid, Start, Stride, Symmetric, SymmetricStride, Team,
+    TeamOrInvalid, TeamPe, Value, Write,
 };
 
 /// A parameter and its role.
@@ -169,12 +167,14 @@ const ROWS: &[Row] = &[
     (&["p2p::wait_until", "p2p::test"],
      &[("ivar", Symmetric(One)), ("cmp", Comparison), ("cmp_value", Value)]),
     (&["p2p::wait_until_all", "p2p::wait_until_any", "p2p::test_all", "p2p::test_any"],
-     &[("ivars", Symmetric(N)), ("nelems", Count), ("status", OptionalRead(INTS)), ("cmp", Comparison), ("cmp_value", Value)]),
+     &[("ivars", Symmetric(N)), ("nelems", Count), ("status", OptionalRead(INTS)), ("cmp", Comparison), ("cmp_value",
+       Value)]),
     (&["p2p::wait_until_some", "p2p::test_some"],
      &[("ivars", Symmetric(N)), ("nelems", Count), ("indices", Result(SIZES)), ("status", OptionalRead(INTS)),
        ("cmp", Comparison), ("cmp_value", Value)]),
     (&["p2p::wait_until_all_vector", "p2p::wait_until_any_vector", "p2p::test_all_vector", "p2p::test_any_vector"],
-     &[("ivars", Symmetric(N)), ("nelems", Count), ("status", OptionalRead(INTS)), ("cmp", Comparison), ("cmp_values", Read(N))]),
+     &[("ivars", Symmetric(N)), ("nelems", Count), ("status", OptionalRead(INTS)), ("cmp", Comparison), ("cmp_values",
+       Read(N))]),
     (&["p2p::wait_until_some_vector", "p2p::test_some_vector"],
      &[("ivars", Symmetric(N)), ("nelems", Count), ("indices", Result(SIZES)), ("status", OptionalRead(INTS)),
        ("cmp", Comparison), ("cmp_values", Read(N))]),
@@ -186,12 +186,15 @@ const ROWS: &[Row] = &[
     (&["collective::fcollect"],
      &[("team", Team), ("dest", Array(PerMember("nelems"))), ("source", Array(N)), ("nelems", Count)]),
     (&["collective::alltoall"],
-     &[("team", Team), ("dest", Array(PerMember("nelems"))), ("source", Array(PerMember("nelems"))), ("nelems", Count)]),
+     &[("team", Team), ("dest", Array(PerMember("nelems"))), ("source", Array(PerMember("nelems"))), ("nelems",
+       Count)]),
     (&["collective::alltoalls"],
-     &[("team", Team), ("dest", Array(StridedPerMember("dst", "nelems"))), ("source", Array(StridedPerMember("sst", "nelems"))),
+     &[("team", Team), ("dest", Array(StridedPerMember("dst", "nelems"))), ("source", Array(StridedPerMember("sst",
+       "nelems"))),
        ("dst", PositiveStride), ("sst", PositiveStride), ("nelems", Count)]),
     (&["collective::reduce"],
-     &[("team", Team), ("dest", Array(Elements("nreduce"))), ("source", Array(Elements("nreduce"))), ("nreduce", Count)]),
+     &[("team", Team), ("dest", Array(Elements("nreduce"))), ("source", Array(Elements("nreduce"))), ("nreduce",
+       Count)]),
     (&["collective::scan"],
      &[("team", Team), ("dest", Array(N)), ("source", Array(N)), ("nelems", Count)]),
     (&["active::barrier", "active::sync"],
@@ -223,7 +226,8 @@ const ROWS: &[Row] = &[
     (&["context::destroy"], &[("ctx", OwnContext)]),
     (&["context::get_team"], &[("ctx", ContextOrInvalid), ("team", Result(WORD))]),
     (&["context::session_start"],
-     &[("ctx", ContextOrInvalid), ("options", Value), ("config", Configuration("config_mask")), ("config_mask", Value)]),
+     &[("ctx", ContextOrInvalid), ("options", Value), ("config", Configuration("config_mask")), ("config_mask",
+       Value)]),
     (&["context::session_stop"], &[("ctx", ContextOrInvalid)]),
     (&["team::my_pe", "team::n_pes"], &[("team", TeamOrInvalid)]),
     (&["team::get_config"],
@@ -269,9 +273,11 @@ const ROWS: &[Row] = &[
     (&["message::recv"],
      &[("team", TeamOrInvalid), ("buf", Value), ("nbytes", Value), ("pe", Value), ("tag", Value), ("status", Value)]),
     (&["message::isend"],
-     &[("team", TeamOrInvalid), ("buf", Value), ("nbytes", Value), ("pe", Value), ("tag", Value), ("request", Result(WORD))]),
+     &[("team", TeamOrInvalid), ("buf", Value), ("nbytes", Value), ("pe", Value), ("tag", Value), ("request",
+       Result(WORD))]),
     (&["message::irecv"],
-     &[("team", TeamOrInvalid), ("buf", Value), ("nbytes", Value), ("pe", Value), ("tag", Value), ("request", Result(WORD))]),
+     &[("team", TeamOrInvalid), ("buf", Value), ("nbytes", Value), ("pe", Value), ("tag", Value), ("request",
+       Result(WORD))]),
     (&["message::probe", "message::iprobe"],
      &[("team", TeamOrInvalid), ("pe", Value), ("tag", Value), ("status", Value)]),
     (&["message::cancel"], &[("request", Result(WORD))]),
@@ -298,7 +304,8 @@ const ROWS: &[Row] = &[
     (&["group::broadcast"],
      &[("group", GroupOrInvalid), ("dest", Value), ("source", Value), ("nelems", Value), ("PE_root", Value)]),
     (&["group::fcollect", "group::alltoall"],
-     &[("group", GroupOrInvalid), ("dest", Value), ("dest_nelems", Value), ("source", Value), ("source_nelems", Value)]),
+     &[("group", GroupOrInvalid), ("dest", Value), ("dest_nelems", Value), ("source", Value), ("source_nelems",
+       Value)]),
     (&["group::reduce"], &[("group", Value), ("dest", Value), ("source", Value), ("nreduce", Value)]),
     (&["group::create_ctx"], &[("group", GroupOrInvalid), ("options", Value), ("ctx", Result(WORD))]),
     (&["team::destroy"], &[("team", OwnTeam)]),
@@ -337,12 +344,8 @@ pub fn function(family: &Family) -> &'static str {
 /// forms take. A family whose parameters have none ends the generator.
 pub fn of(family: &Family) -> Vec<Parameter> {
     let function = function(family);
-    let row = ROWS
-        .iter()
-        .find(|(functions, _)| functions.contains(&function));
-    let row = row
-        .unwrap_or_else(|| panic!("{}: {function} has no roles", family.pattern))
-        .1;
+    let row = ROWS.iter().find(|(functions, _)| functions.contains(&function));
+    let row = row.unwrap_or_else(|| panic!("{}: {function} has no roles", family.pattern)).1;
     let symbol = &family.symbols()[0];
     assert!(!symbol.ctx, "the form without a context comes first");
     let names = symbol.params().into_iter().map(|(_, name)| name);
@@ -355,27 +358,19 @@ pub fn of(family: &Family) -> Vec<Parameter> {
 
 /// All functions of the runtime that have roles.
 pub fn functions() -> impl Iterator<Item = (&'static str, &'static [Parameter])> {
-    ROWS.iter()
-        .flat_map(|(functions, roles)| functions.iter().map(move |f| (*f, *roles)))
+    ROWS.iter().flat_map(|(functions, roles)| functions.iter().map(move |f| (*f, *roles)))
 }
 
 /// Whether a role is looked at with checks on alone: else the routine itself does.
 pub fn needs_check(role: Role) -> bool {
     matches!(
         role,
-        Symmetric(_)
-            | Array(_)
-            | Read(_)
-            | OptionalRead(_)
-            | Write(_)
-            | Result(_)
-            | Configuration(_)
-            | Pes(_)
+        Symmetric(_) | Array(_) | Read(_) | OptionalRead(_) | Write(_) | Result(_) | Configuration(_) | Pes(_)
     )
 }
 
-/// The kind of a call in a profile, a variant of the runtime's `profiling::Kind`; None for queries and what is called outside
-/// `shmem_init` and `shmem_finalize`, which are not recorded.
+/// The kind of a call in a profile, a variant of the runtime's `profiling::Kind`; None for queries and what is called
+/// outside `shmem_init` and `shmem_finalize`, which are not recorded.
 pub fn kind(family: &Family) -> Option<&'static str> {
     let function = function(family);
     Some(match function {
@@ -401,8 +396,7 @@ pub fn kind(family: &Family) -> Option<&'static str> {
         "collective::scan" => "Scan",
         _ if function.starts_with("collective::") || function.starts_with("active::") => "Exchange",
         "message::send" | "message::isend" => "Send",
-        "message::recv" | "message::probe" | "message::wait" | "message::waitany"
-        | "message::waitall" => "Receive",
+        "message::recv" | "message::probe" | "message::wait" | "message::waitany" | "message::waitall" => "Receive",
         _ if function.starts_with("message::") => "Test",
         "memory::free" => "Free",
         _ if function.starts_with("memory::") => "Allocate",
@@ -412,12 +406,7 @@ pub fn kind(family: &Family) -> Option<&'static str> {
         | "context::create"
         | "context::destroy"
         | "team::create_ctx" => "Other",
-        _ if ["space::", "spawn::", "port::", "group::"]
-            .iter()
-            .any(|p| function.starts_with(p)) =>
-        {
-            "Other"
-        }
+        _ if ["space::", "spawn::", "port::", "group::"].iter().any(|p| function.starts_with(p)) => "Other",
         _ => return None,
     })
 }
@@ -458,8 +447,8 @@ mod tests {
         for (function, roles) in functions() {
             let is_parameter = |name: &str| roles.iter().any(|(p, _)| *p == name);
             for (name, role) in roles {
-                let (Symmetric(extent) | Array(extent) | Read(extent) | OptionalRead(extent)
-                | Write(extent) | Result(extent)) = *role
+                let (Symmetric(extent) | Array(extent) | Read(extent) | OptionalRead(extent) | Write(extent)
+                | Result(extent)) = *role
                 else {
                     continue;
                 };

@@ -43,12 +43,7 @@ impl Type {
 }
 
 const fn t(name: &'static str, c: &'static str, rust: &'static str, size: usize) -> Type {
-    Type {
-        name,
-        c,
-        rust,
-        size,
-    }
+    Type { name, c, rust, size }
 }
 
 // The library is built for LP64 systems only (shmem-sys asserts it).
@@ -122,9 +117,8 @@ impl Group {
         match self {
             Self::Single => &const { [t("", "", "", 0)] },
             Self::Rma => &[
-                FLOAT, DOUBLE, LONGDOUBLE, CHAR, SCHAR, SHORT, INT, LONG, LONGLONG, UCHAR, USHORT,
-                UINT, ULONG, ULONGLONG, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64,
-                SIZE, PTRDIFF,
+                FLOAT, DOUBLE, LONGDOUBLE, CHAR, SCHAR, SHORT, INT, LONG, LONGLONG, UCHAR, USHORT, UINT, ULONG,
+                ULONGLONG, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, SIZE, PTRDIFF,
             ],
             Self::Sizes => {
                 &const {
@@ -137,39 +131,28 @@ impl Group {
                     ]
                 }
             }
-            Self::OldSizes => {
-                &const { [t("32", "void", "c_void", 4), t("64", "void", "c_void", 8)] }
-            }
+            Self::OldSizes => &const { [t("32", "void", "c_void", 4), t("64", "void", "c_void", 8)] },
             Self::Mem => &const { [t("mem", "void", "c_void", 1)] },
-            Self::Amo => &[
-                INT, LONG, LONGLONG, UINT, ULONG, ULONGLONG, INT32, INT64, UINT32, UINT64, SIZE,
-                PTRDIFF,
-            ],
+            Self::Amo => &[INT, LONG, LONGLONG, UINT, ULONG, ULONGLONG, INT32, INT64, UINT32, UINT64, SIZE, PTRDIFF],
             Self::ExtAmo => &[
-                FLOAT, DOUBLE, INT, LONG, LONGLONG, UINT, ULONG, ULONGLONG, INT32, INT64, UINT32,
-                UINT64, SIZE, PTRDIFF,
+                FLOAT, DOUBLE, INT, LONG, LONGLONG, UINT, ULONG, ULONGLONG, INT32, INT64, UINT32, UINT64, SIZE, PTRDIFF,
             ],
             Self::BitAmo => &[UINT, ULONG, ULONGLONG, INT32, INT64, UINT32, UINT64],
-            Self::ReduceBits => &[
-                UCHAR, USHORT, UINT, ULONG, ULONGLONG, INT8, INT16, INT32, INT64, UINT8, UINT16,
-                UINT32, UINT64, SIZE,
-            ],
+            Self::ReduceBits => {
+                &[UCHAR, USHORT, UINT, ULONG, ULONGLONG, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, SIZE]
+            }
             Self::ReduceBitsSigned => &[CHAR, SCHAR, SHORT, INT, LONG, LONGLONG, PTRDIFF],
             Self::ReduceOrder => &[
-                CHAR, SCHAR, SHORT, INT, LONG, LONGLONG, PTRDIFF, UCHAR, USHORT, UINT, ULONG,
-                ULONGLONG, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, SIZE, FLOAT,
-                DOUBLE, LONGDOUBLE,
+                CHAR, SCHAR, SHORT, INT, LONG, LONGLONG, PTRDIFF, UCHAR, USHORT, UINT, ULONG, ULONGLONG, INT8, INT16,
+                INT32, INT64, UINT8, UINT16, UINT32, UINT64, SIZE, FLOAT, DOUBLE, LONGDOUBLE,
             ],
             Self::ReduceArith => &[
-                CHAR, SCHAR, SHORT, INT, LONG, LONGLONG, PTRDIFF, UCHAR, USHORT, UINT, ULONG,
-                ULONGLONG, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, SIZE, FLOAT,
-                DOUBLE, LONGDOUBLE, COMPLEXD, COMPLEXF,
+                CHAR, SCHAR, SHORT, INT, LONG, LONGLONG, PTRDIFF, UCHAR, USHORT, UINT, ULONG, ULONGLONG, INT8, INT16,
+                INT32, INT64, UINT8, UINT16, UINT32, UINT64, SIZE, FLOAT, DOUBLE, LONGDOUBLE, COMPLEXD, COMPLEXF,
             ],
             Self::OldBits => &[SHORT, INT, LONG, LONGLONG],
             Self::OldOrder => &[SHORT, INT, LONG, LONGLONG, FLOAT, DOUBLE, LONGDOUBLE],
-            Self::OldArith => &[
-                SHORT, INT, LONG, LONGLONG, FLOAT, DOUBLE, LONGDOUBLE, COMPLEXD, COMPLEXF,
-            ],
+            Self::OldArith => &[SHORT, INT, LONG, LONGLONG, FLOAT, DOUBLE, LONGDOUBLE, COMPLEXD, COMPLEXF],
             Self::Shorts => &[SHORT, USHORT],
         }
     }
@@ -205,13 +188,7 @@ mod tests {
 
     #[test]
     fn basic_types_are_distinct() {
-        for group in [
-            Group::Rma,
-            Group::Amo,
-            Group::ExtAmo,
-            Group::BitAmo,
-            Group::ReduceArith,
-        ] {
+        for group in [Group::Rma, Group::Amo, Group::ExtAmo, Group::BitAmo, Group::ReduceArith] {
             let mut names: Vec<_> = group.basic_types().iter().map(|t| t.c).collect();
             let n = names.len();
             names.sort_unstable();

@@ -10,11 +10,7 @@ use ferroshmem_abi::reference::Reference;
 use ferroshmem_abi::root;
 
 /// Documents with links, besides those of `docs/`.
-const OTHERS: &[&str] = &[
-    "README.md",
-    "CONTRIBUTING.md",
-    "crates/abi/reference/README.md",
-];
+const OTHERS: &[&str] = &["README.md", "CONTRIBUTING.md", "crates/abi/reference/README.md"];
 
 fn documents() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = OTHERS.iter().map(|name| root().join(name)).collect();
@@ -66,9 +62,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     headings
         .map(|line| {
             let title = line.trim_start_matches('#').trim().to_lowercase();
-            let kept = title
-                .chars()
-                .filter(|c| c.is_alphanumeric() || "-_ ".contains(*c));
+            let kept = title.chars().filter(|c| c.is_alphanumeric() || "-_ ".contains(*c));
             kept.map(|c| if c == ' ' { '-' } else { c }).collect()
         })
         .collect()
@@ -77,11 +71,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 #[test]
 fn links_lead_somewhere() {
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
-    let pages: BTreeSet<String> = reference
-        .entries
-        .iter()
-        .map(|e| format!("{}.md", e.name))
-        .collect();
+    let pages: BTreeSet<String> = reference.entries.iter().map(|e| format!("{}.md", e.name)).collect();
     let mut broken = Vec::new();
     for document in documents() {
         let text = fs::read_to_string(&document).expect("readable");
@@ -100,11 +90,7 @@ fn links_lead_somewhere() {
                 }
                 continue;
             }
-            let target = if path.is_empty() {
-                document.clone()
-            } else {
-                folder.join(path)
-            };
+            let target = if path.is_empty() { document.clone() } else { folder.join(path) };
             let there = target.exists()
                 && (anchor.is_empty()
                     || target.extension().is_none_or(|e| e != "md")
@@ -114,11 +100,7 @@ fn links_lead_somewhere() {
             }
         }
     }
-    assert!(
-        broken.is_empty(),
-        "links that lead nowhere:\n{}",
-        broken.join("\n")
-    );
+    assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
 }
 
 #[test]
@@ -131,10 +113,7 @@ fn all_chapters_are_in_the_table_of_contents() {
             continue;
         };
         let name = name.to_string_lossy();
-        assert!(
-            name == "SUMMARY.md" || linked.contains(&*name),
-            "{name} is not in docs/SUMMARY.md"
-        );
+        assert!(name == "SUMMARY.md" || linked.contains(&*name), "{name} is not in docs/SUMMARY.md");
     }
 }
 
@@ -148,12 +127,7 @@ fn words_are_spelled_right() {
     check.current_dir(root());
     check.args(["--builtin", "clear", "--quiet-level", "3"]);
     check.args(["--ignore-words-list", RIGHT, "--skip", "*.csv,*.svg"]);
-    check.args([
-        "README.md",
-        "CHANGELOG.md",
-        "CONTRIBUTING.md",
-        "SECURITY.md",
-    ]);
+    check.args(["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]);
     check.args(["docs", "packaging", "include", "examples"]);
     let Ok(output) = check.arg("crates/abi/reference").output() else {
         eprintln!("skipped: codespell is not installed");
@@ -166,9 +140,6 @@ fn words_are_spelled_right() {
 
 #[test]
 fn links_and_anchors_are_found() {
-    assert_eq!(
-        links("a [b](c.md#d), `[e](f)`\n```\n[g](h)\n```\n"),
-        ["c.md#d"]
-    );
+    assert_eq!(links("a [b](c.md#d), `[e](f)`\n```\n[g](h)\n```\n"), ["c.md#d"]);
     assert!(anchors("## A halo exchange, `x`\n").contains("a-halo-exchange-x"));
 }

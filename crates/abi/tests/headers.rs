@@ -14,15 +14,7 @@ const COMPILERS: &[(&str, &str, &[&str])] = &[
     ("clang++", "c++", &["c++11", "c++17", "c++20"]),
 ];
 
-const WARNINGS: &[&str] = &[
-    "-Werror",
-    "-Wall",
-    "-Wextra",
-    "-Wpedantic",
-    "-Wshadow",
-    "-Wconversion",
-    "-Wundef",
-];
+const WARNINGS: &[&str] = &["-Werror", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wundef"];
 
 fn include() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include")
@@ -37,12 +29,7 @@ fn source(name: &str, text: &str) -> PathBuf {
 /// None if there is no such compiler here.
 fn compile(compiler: &str, args: &[&str], source: &Path) -> Option<Output> {
     let command = &mut Command::new(compiler);
-    let output = command
-        .args(args)
-        .arg("-I")
-        .arg(include())
-        .arg(source)
-        .output();
+    let output = command.args(args).arg("-I").arg(include()).arg(source).output();
     if output.is_err() {
         eprintln!("skipped: {compiler} is not installed");
     }
@@ -56,7 +43,8 @@ fn assert_compiles(output: &Output, what: &str) {
 
 #[test]
 fn headers_compile_without_warnings() {
-    let text = "#include <shmem.h>\n#include <pshmem.h>\n#include <shmemx.h>\n#include <mpp/shmem.h>\n#include <mpp/shmemx.h>\nint main(void) { return 0; }\n";
+    let text = "#include <shmem.h>\n#include <pshmem.h>\n#include <shmemx.h>\n#include <mpp/shmem.h>\n#include \
+        <mpp/shmemx.h>\nint main(void) { return 0; }\n";
     let source = source("headers.c", text);
     for (compiler, language, dialects) in COMPILERS {
         for dialect in *dialects {
@@ -77,16 +65,7 @@ fn headers_compile_without_warnings() {
 /// Instructions that gcc executes for a file, in millions, if valgrind is here to count them.
 fn instructions(compiler: &str, language: &str, file: &Path) -> Option<f64> {
     const COUNT: &str = "valgrind,--tool=cachegrind,--cache-sim=no,--cachegrind-out-file=/dev/null";
-    let args = [
-        "-x",
-        language,
-        "-O2",
-        "-wrapper",
-        COUNT,
-        "-S",
-        "-o",
-        "/dev/null",
-    ];
+    let args = ["-x", language, "-O2", "-wrapper", COUNT, "-S", "-o", "/dev/null"];
     let output = compile(compiler, &args, file)?;
     let said = String::from_utf8_lossy(&output.stderr);
     let counted = said.lines().find_map(|line| line.split_once("refs:"));
@@ -103,10 +82,7 @@ fn instructions(compiler: &str, language: &str, file: &Path) -> Option<f64> {
 /// 100 ms are 20 times the instructions of an empty file, and 300 ms 45 times.
 #[test]
 fn empty_programs_compile_in_time() {
-    let (with, without) = (
-        source("compiled.c", "#include <shmem.h>\n"),
-        source("nothing.c", "\n"),
-    );
+    let (with, without) = (source("compiled.c", "#include <shmem.h>\n"), source("nothing.c", "\n"));
     for (compiler, language, most) in [("gcc", "c", 20.0), ("g++", "c++", 45.0)] {
         let Some(nothing) = instructions(compiler, language, &without) else {
             continue;
@@ -122,19 +98,12 @@ fn empty_programs_compile_in_time() {
 /// What a program reads that includes the header, in bytes after the preprocessor.
 #[test]
 fn empty_programs_are_short() {
-    for (compiler, language, most) in [
-        ("gcc", "c", 600_000),
-        ("clang", "c", 620_000),
-        ("g++", "c++", 795_000),
-        ("clang++", "c++", 810_000),
-    ] {
+    for (compiler, language, most) in
+        [("gcc", "c", 600_000), ("clang", "c", 620_000), ("g++", "c++", 795_000), ("clang++", "c++", 810_000)]
+    {
         let source = source(&format!("empty-{compiler}.c"), "#include <shmem.h>\n");
         let run = |options: &[&str]| {
-            let output = compile(
-                compiler,
-                &[&["-x", language, "-O2"], options].concat(),
-                &source,
-            )?;
+            let output = compile(compiler, &[&["-x", language, "-O2"], options].concat(), &source)?;
             assert_compiles(&output, compiler);
             Some(output.stdout)
         };
@@ -144,10 +113,7 @@ fn empty_programs_are_short() {
         assert!(text.len() <= most, "{compiler} reads {} bytes", text.len());
         let headers = String::from_utf8(run(&["-M"]).expect("it has run")).expect("paths are text");
         // <complex> alone takes twice as long as all of this header.
-        let others: Vec<_> = headers
-            .split_whitespace()
-            .filter(|path| path.contains("/c++/"))
-            .collect();
+        let others: Vec<_> = headers.split_whitespace().filter(|path| path.contains("/c++/")).collect();
         assert!(others.is_empty(), "{compiler} reads {others:?}");
     }
 }
@@ -156,13 +122,7 @@ fn empty_programs_are_short() {
 /// where it is defined inline. Returns the functions that lack one, and the number of functions.
 fn uncommented(header: &str, level: &str) -> Option<(Vec<String>, usize)> {
     let source = source("commented.c", &format!("#include <{header}>\n"));
-    let args = [
-        level,
-        "-fsyntax-only",
-        "-Xclang",
-        "-ast-dump",
-        "-fno-color-diagnostics",
-    ];
+    let args = [level, "-fsyntax-only", "-Xclang", "-ast-dump", "-fno-color-diagnostics"];
     let output = compile("clang", &args, &source)?;
     assert_compiles(&output, "clang -ast-dump");
     let tree = String::from_utf8_lossy(&output.stdout);
@@ -180,9 +140,7 @@ fn uncommented(header: &str, level: &str) -> Option<(Vec<String>, usize)> {
                 commented.entry(name).or_insert(false);
             }
         } else if let Some(name) = current
-            && line[2..]
-                .trim_start_matches(['|', '`', '-'])
-                .starts_with("FullComment")
+            && line[2..].trim_start_matches(['|', '`', '-']).starts_with("FullComment")
         {
             commented.insert(name, true);
         }
@@ -199,10 +157,7 @@ fn editors_show_a_comment_for_every_routine() {
             let Some((lacking, functions)) = uncommented(header, level) else {
                 return;
             };
-            assert!(
-                functions >= least,
-                "{header}: clang lists {functions} functions"
-            );
+            assert!(functions >= least, "{header}: clang lists {functions} functions");
             assert!(
                 lacking.is_empty(),
                 "{header}, {level}: no comment for {lacking:?}: add an entry to crates/abi/reference"
@@ -225,11 +180,9 @@ fn complex_numbers_of_the_standard_library_select_overloads() {
         )
     };
     for compiler in ["g++", "clang++"] {
-        for (number, accepted) in [
-            ("std::complex<double>", true),
-            ("std::shared_ptr<double>", false),
-            ("std::complex<long double>", false),
-        ] {
+        for (number, accepted) in
+            [("std::complex<double>", true), ("std::shared_ptr<double>", false), ("std::complex<long double>", false)]
+        {
             let source = source(&format!("complex-{compiler}.cpp"), &program(number));
             let Some(output) = compile(compiler, &["-O2", "-fsyntax-only"], &source) else {
                 break;
@@ -253,7 +206,8 @@ fn native_only_loops_vectorize() {
     ];
     for (i, body) in loops.iter().enumerate() {
         let text = format!(
-            "#include <shmem.h>\ndouble to[1000], from[1000];\nvoid f(double *d, const double *s, size_t n, int pe);\nvoid f(double *d, const double *s, size_t n, int pe) {{ (void)d; (void)s; {body} }}\n"
+            "#include <shmem.h>\ndouble to[1000], from[1000];\nvoid f(double *d, const double *s, size_t n, int \
+                pe);\nvoid f(double *d, const double *s, size_t n, int pe) {{ (void)d; (void)s; {body} }}\n"
         );
         let source = source(&format!("loop{i}.c"), &text);
         for (compiler, level) in [("gcc", "-O3"), ("clang", "-O2")] {
@@ -289,16 +243,8 @@ fn operations_are_inlined_unless_told_otherwise() {
             };
             assert_compiles(&output, compiler);
             let assembly = String::from_utf8_lossy(&output.stdout);
-            assert_eq!(
-                assembly.contains("shmemi_native"),
-                inlined,
-                "{compiler} {options:?}"
-            );
-            assert_eq!(
-                assembly.contains("shmem_long_p"),
-                calls,
-                "{compiler} {options:?}"
-            );
+            assert_eq!(assembly.contains("shmemi_native"), inlined, "{compiler} {options:?}");
+            assert_eq!(assembly.contains("shmem_long_p"), calls, "{compiler} {options:?}");
         }
     }
 }

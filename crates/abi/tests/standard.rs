@@ -10,23 +10,15 @@ use ferroshmem_abi::reference::Reference;
 use ferroshmem_abi::{files, table};
 
 fn listed(name: &str) -> BTreeSet<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("spec")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("spec").join(name);
     let text = fs::read_to_string(path).expect("the list is in spec/");
-    text.lines()
-        .filter(|l| !l.starts_with('#'))
-        .map(str::to_owned)
-        .collect()
+    text.lines().filter(|l| !l.starts_with('#')).map(str::to_owned).collect()
 }
 
 fn assert_same(table: &BTreeSet<String>, spec: &BTreeSet<String>) {
     let extra: Vec<_> = table.difference(spec).take(10).collect();
     let missing: Vec<_> = spec.difference(table).take(10).collect();
-    assert!(
-        extra.is_empty() && missing.is_empty(),
-        "extra: {extra:#?}\nmissing: {missing:#?}"
-    );
+    assert!(extra.is_empty() && missing.is_empty(), "extra: {extra:#?}\nmissing: {missing:#?}");
 }
 
 #[test]
@@ -76,10 +68,7 @@ fn generics_are_those_of_the_standard() {
                 continue;
             }
             let synopsis = symbol.synopsis().expect("generic");
-            table.insert(format!(
-                "{name}\t{status}\t{types}\t{}\t{synopsis}",
-                family.section
-            ));
+            table.insert(format!("{name}\t{status}\t{types}\t{}\t{synopsis}", family.section));
         }
     }
     let exit = "shmem_global_exit\tcurrent\t\tshmem_global_exit\t_Noreturn void shmem_global_exit(int status)";
@@ -89,10 +78,7 @@ fn generics_are_those_of_the_standard() {
 
 #[test]
 fn generated_files_are_up_to_date() {
-    let outdated: Vec<_> = files::outdated()
-        .into_iter()
-        .map(|(path, _)| path)
-        .collect();
+    let outdated: Vec<_> = files::outdated().into_iter().map(|(path, _)| path).collect();
     assert!(
         outdated.is_empty(),
         "these files differ from the table; run `cargo run -p ferroshmem-abi -- --write`: {outdated:?}"
@@ -116,22 +102,14 @@ fn examples_check_their_results() {
             continue;
         };
         let checks = example.code.contains("shmem_global_exit(1)");
-        assert!(
-            checks,
-            "{} in {}: the example calls shmem_global_exit(1) nowhere",
-            entry.name, entry.file
-        );
-        let named = entry.routines.iter().map(|(name, _)| {
-            name.replace("shmem_TYPENAME", "")
-                .replace("shmemx_TYPENAME", "")
-        });
+        assert!(checks, "{} in {}: the example calls shmem_global_exit(1) nowhere", entry.name, entry.file);
+        let named =
+            entry.routines.iter().map(|(name, _)| name.replace("shmem_TYPENAME", "").replace("shmemx_TYPENAME", ""));
         let mut names: Vec<String> = named.collect();
         names.push(entry.name.replacen("shmem_", "_", 1));
         names.push(entry.name.clone());
         assert!(
-            names
-                .iter()
-                .any(|name| example.code.contains(name.as_str())),
+            names.iter().any(|name| example.code.contains(name.as_str())),
             "{} in {}: the example does not call it",
             entry.name,
             entry.file
@@ -158,9 +136,7 @@ fn pages_refer_to_pages() {
     for entry in &reference.entries {
         for name in &entry.see {
             assert!(
-                pages
-                    .iter()
-                    .any(|(page, _)| page.strip_suffix(".3") == Some(name)),
+                pages.iter().any(|(page, _)| page.strip_suffix(".3") == Some(name)),
                 "{} in {}: there is no page {name}",
                 entry.name,
                 entry.file
@@ -174,9 +150,7 @@ fn every_extension_has_a_manual_page() {
     let chapters = table::chapters();
     let families = chapters.iter().flat_map(|chapter| &chapter.families);
     let extensions = families.map(|family| family.pattern.replace("{T}", "TYPENAME"));
-    let routines: BTreeSet<_> = extensions
-        .filter(|name| name.starts_with("shmemx_"))
-        .collect();
+    let routines: BTreeSet<_> = extensions.filter(|name| name.starts_with("shmemx_")).collect();
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
     let pages = all_pages(&reference);
     let is_extension = |(name, _): &&(String, String)| name.starts_with("shmemx_");
@@ -185,10 +159,7 @@ fn every_extension_has_a_manual_page() {
     let mut documented = BTreeSet::new();
     for (path, page) in pages {
         for name in manual::names(page) {
-            assert!(
-                documented.insert(name.to_owned()),
-                "{path}: {name} has two pages"
-            );
+            assert!(documented.insert(name.to_owned()), "{path}: {name} has two pages");
             let is_shown = |request: &str| page.contains(&format!("\n.{request} {name}"));
             if name.ends_with("_t") {
                 assert!(is_shown("Vt"), "{path}: {name} is not described");
@@ -196,10 +167,7 @@ fn every_extension_has_a_manual_page() {
                 assert!(is_declared, "{path}: shmemx.h declares no type {name}");
                 continue;
             }
-            assert!(
-                is_shown("Fo") || is_shown("Fn"),
-                "{path}: {name} has no synopsis"
-            );
+            assert!(is_shown("Fo") || is_shown("Fn"), "{path}: {name} has no synopsis");
             let known = routines.contains(name) || name == "shmemx_kernel_call";
             assert!(known, "{path}: there is no {name}");
         }

@@ -19,19 +19,9 @@ fn on_set<const N: usize>(
     body: impl FnOnce(&OnGroup<'_>),
 ) {
     let rt = runtime::get(name);
-    let group = active_set::enter(
-        &rt.node,
-        &rt.teams,
-        &rt.active_sets,
-        name,
-        (start, log_stride, size),
-        psync,
-    );
+    let group = active_set::enter(&rt.node, &rt.teams, &rt.active_sets, name, (start, log_stride, size), psync);
     check_same(&rt.node, &group, &arguments);
-    body(&OnGroup {
-        node: &rt.node,
-        group: &group,
-    });
+    body(&OnGroup { node: &rt.node, group: &group });
 }
 
 /// Copies the root's `source` to the `dest` of every other member.
@@ -58,15 +48,9 @@ pub unsafe fn broadcast(
         Same::Array("source", source, bytes),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(
-        name,
-        (start, log_stride, size),
-        psync,
-        same,
-        |call| unsafe {
-            call.broadcast(dest.cast(), source.cast(), bytes, root, false);
-        },
-    );
+    on_set(name, (start, log_stride, size), psync, same, |call| unsafe {
+        call.broadcast(dest.cast(), source.cast(), bytes, root, false);
+    });
 }
 
 /// Gathers all sources, which may differ in length, on every member.
@@ -86,15 +70,9 @@ pub unsafe fn collect(
 ) {
     let same = [Same::Array("dest", dest, 1)];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(
-        name,
-        (start, log_stride, size),
-        psync,
-        same,
-        |call| unsafe {
-            call.collect(dest.cast(), source.cast(), bytes);
-        },
-    );
+    on_set(name, (start, log_stride, size), psync, same, |call| unsafe {
+        call.collect(dest.cast(), source.cast(), bytes);
+    });
 }
 
 /// Gathers all sources, of one length, on every member.
@@ -118,15 +96,9 @@ pub unsafe fn fcollect(
         Same::Array("source", source, bytes),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(
-        name,
-        (start, log_stride, size),
-        psync,
-        same,
-        |call| unsafe {
-            call.fcollect(dest.cast(), source.cast(), bytes);
-        },
-    );
+    on_set(name, (start, log_stride, size), psync, same, |call| unsafe {
+        call.fcollect(dest.cast(), source.cast(), bytes);
+    });
 }
 
 /// Exchanges blocks of `bytes` bytes between all members.
@@ -150,15 +122,9 @@ pub unsafe fn alltoall(
         Same::Array("source", source, bytes),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(
-        name,
-        (start, log_stride, size),
-        psync,
-        same,
-        |call| unsafe {
-            call.alltoall(dest.cast(), source.cast(), bytes);
-        },
-    );
+    on_set(name, (start, log_stride, size), psync, same, |call| unsafe {
+        call.alltoall(dest.cast(), source.cast(), bytes);
+    });
 }
 
 /// Exchanges blocks of `nelems` elements that are `dst` and `sst` elements apart.
@@ -187,15 +153,9 @@ pub unsafe fn alltoalls(
         Same::Array("source", source, nelems),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(
-        name,
-        (start, log_stride, size),
-        psync,
-        same,
-        |call| unsafe {
-            call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem);
-        },
-    );
+    on_set(name, (start, log_stride, size), psync, same, |call| unsafe {
+        call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem);
+    });
 }
 
 /// Reduces element by element over all members, with the result on every member.
@@ -230,10 +190,7 @@ unsafe fn reduce_by(
     psync: *mut c_long,
 ) {
     let Ok(n) = usize::try_from(nreduce) else {
-        fatal(
-            name,
-            format_args!("nreduce = {nreduce} is negative: give 0 or more"),
-        );
+        fatal(name, format_args!("nreduce = {nreduce} is negative: give 0 or more"));
     };
     let same = [
         Same::Number("nreduce", nreduce as u64),
@@ -250,13 +207,7 @@ unsafe fn reduce_by(
 ///
 /// # Safety
 /// As [`broadcast`].
-pub unsafe fn barrier(
-    name: &'static str,
-    start: c_int,
-    log_stride: c_int,
-    size: c_int,
-    psync: *mut c_long,
-) {
+pub unsafe fn barrier(name: &'static str, start: c_int, log_stride: c_int, size: c_int, psync: *mut c_long) {
     runtime::get(name).node.transport.quiet_default();
     on_set(name, (start, log_stride, size), psync, [], |call| {
         call.group.sync();
@@ -267,13 +218,7 @@ pub unsafe fn barrier(
 ///
 /// # Safety
 /// As [`broadcast`].
-pub unsafe fn sync(
-    name: &'static str,
-    start: c_int,
-    log_stride: c_int,
-    size: c_int,
-    psync: *mut c_long,
-) {
+pub unsafe fn sync(name: &'static str, start: c_int, log_stride: c_int, size: c_int, psync: *mut c_long) {
     on_set(name, (start, log_stride, size), psync, [], |call| {
         call.group.sync();
     });

@@ -22,19 +22,12 @@ fn fetching<T: Atomic>(
 ) -> T {
     let rt = runtime::get(name);
     let call = rt.call(name, ctx, pe);
-    rt.node
-        .transport
-        .fetching(&call, variable, operation, local)
+    rt.node.transport.fetching(&call, variable, operation, local)
 }
 
 /// An operation without a result, and how a CPU does it.
 #[inline]
-fn posting<T: Atomic>(
-    (name, ctx, pe): Called,
-    dest: *mut T,
-    operation: Operation<T>,
-    local: impl FnOnce(*mut T),
-) {
+fn posting<T: Atomic>((name, ctx, pe): Called, dest: *mut T, operation: Operation<T>, local: impl FnOnce(*mut T)) {
     let rt = runtime::get(name);
     let call = rt.call(name, ctx, pe);
     let transport = &rt.node.transport;
@@ -67,9 +60,7 @@ unsafe fn fetching_nbi<T: Atomic>(
 pub unsafe fn fetch<T: Atomic>(name: &'static str, ctx: usize, source: *const T, pe: c_int) -> T {
     let what = Operation::FETCH;
     // SAFETY: the transport has found a `T` mapped, which the caller promises to be aligned.
-    let value = fetching((name, ctx, pe), ("source", source), what, |at| unsafe {
-        T::fetch(at)
-    });
+    let value = fetching((name, ctx, pe), ("source", source), what, |at| unsafe { T::fetch(at) });
     looked_at(source.addr(), value.to_bits());
     value
 }
@@ -79,33 +70,20 @@ pub unsafe fn fetch<T: Atomic>(name: &'static str, ctx: usize, source: *const T,
 /// # Safety
 /// As [`fetch`].
 pub unsafe fn set<T: Atomic>(name: &'static str, ctx: usize, dest: *mut T, value: T, pe: c_int) {
-    posting(
-        (name, ctx, pe),
-        dest,
-        Operation::with(Op::Write, value),
-        |at| {
-            // SAFETY: as in `fetch`.
-            unsafe { T::set(at, value) };
-        },
-    );
+    posting((name, ctx, pe), dest, Operation::with(Op::Write, value), |at| {
+        // SAFETY: as in `fetch`.
+        unsafe { T::set(at, value) };
+    });
 }
 
 /// Writes `dest` on PE `pe`; returns what was there.
 ///
 /// # Safety
 /// As [`fetch`].
-pub unsafe fn swap<T: Atomic>(
-    name: &'static str,
-    ctx: usize,
-    dest: *mut T,
-    value: T,
-    pe: c_int,
-) -> T {
+pub unsafe fn swap<T: Atomic>(name: &'static str, ctx: usize, dest: *mut T, value: T, pe: c_int) -> T {
     let what = Operation::with(Op::Swap, value);
     // SAFETY: as in `fetch`.
-    fetching((name, ctx, pe), ("dest", dest), what, |at| unsafe {
-        T::swap(at, value)
-    })
+    fetching((name, ctx, pe), ("dest", dest), what, |at| unsafe { T::swap(at, value) })
 }
 
 /// Writes `dest` on PE `pe` if `cond` is there; returns what was there.
@@ -122,21 +100,14 @@ pub unsafe fn compare_swap<T: AtomicInt>(
 ) -> T {
     let what = Operation::compare_swap(cond, value);
     // SAFETY: as in `fetch`.
-    fetching((name, ctx, pe), ("dest", dest), what, |at| unsafe {
-        T::compare_swap(at, cond, value)
-    })
+    fetching((name, ctx, pe), ("dest", dest), what, |at| unsafe { T::compare_swap(at, cond, value) })
 }
 
 /// Adds 1 to `dest` on PE `pe`; returns what was there.
 ///
 /// # Safety
 /// As [`fetch`].
-pub unsafe fn fetch_inc<T: AtomicInt>(
-    name: &'static str,
-    ctx: usize,
-    dest: *mut T,
-    pe: c_int,
-) -> T {
+pub unsafe fn fetch_inc<T: AtomicInt>(name: &'static str, ctx: usize, dest: *mut T, pe: c_int) -> T {
     // SAFETY: as in `fetch`.
     unsafe { fetch_add(name, ctx, dest, T::ONE, pe) }
 }
@@ -231,13 +202,7 @@ non_blocking!(
 ///
 /// # Safety
 /// As [`fetch_add_nbi`].
-pub unsafe fn fetch_inc_nbi<T: AtomicInt>(
-    name: &'static str,
-    ctx: usize,
-    fetch: *mut T,
-    dest: *const T,
-    pe: c_int,
-) {
+pub unsafe fn fetch_inc_nbi<T: AtomicInt>(name: &'static str, ctx: usize, fetch: *mut T, dest: *const T, pe: c_int) {
     // SAFETY: the caller promises an aligned `T`, and that `fetch` is valid until a quiet.
     unsafe { fetch_add_nbi(name, ctx, fetch, dest, T::ONE, pe) }
 }

@@ -44,18 +44,14 @@ pub enum Concerns {
 impl Concerns {
     /// Found without ending the job: of an argument that is wrong the routine says so itself.
     pub(crate) fn scope(self, rt: &Runtime, routine: &'static str) -> Scope {
-        let of_team = |id: usize, members, root: c_int| Scope::Team {
-            members,
-            id: id as u64,
-            root: root.max(0) as u32,
-        };
+        let of_team =
+            |id: usize, members, root: c_int| Scope::Team { members, id: id as u64, root: root.max(0) as u32 };
         match self {
             Self::None => Scope::None,
             Self::Pe(context, pe) => Scope::Pe(rt.call(routine, context, pe).pe),
-            Self::Team(team, root) => rt
-                .teams
-                .get(team)
-                .map_or(Scope::None, |team| of_team(team.id, team.members, root)),
+            Self::Team(team, root) => {
+                rt.teams.get(team).map_or(Scope::None, |team| of_team(team.id, team.members, root))
+            }
             Self::TeamPe(team, pe) => {
                 let team = rt.teams.get(team).filter(|team| team.connection.is_none());
                 let index = usize::try_from(pe).ok();
@@ -188,7 +184,8 @@ impl Check {
         match last.flatten() {
             Some(last) if start >= 0 && size >= 1 && last < n_pes as i64 => size as usize,
             _ => self.refuse(format_args!(
-                "PE_start = {start}, logPE_stride = {log_stride}, PE_size = {size} is not a set of PEs: this job has PEs 0 to {}",
+                "PE_start = {start}, logPE_stride = {log_stride}, PE_size = {size} is not a set of PEs: this job has \
+                    PEs 0 to {}",
                 n_pes - 1
             )),
         }
@@ -199,10 +196,7 @@ impl Check {
         if usize::try_from(root).is_ok_and(|root| root < members) {
             return;
         }
-        self.refuse(format_args!(
-            "PE_root = {root} is out of range: give 0 to {}",
-            members - 1
-        ));
+        self.refuse(format_args!("PE_root = {root} is out of range: give 0 to {}", members - 1));
     }
 
     /// A comparison, one of `SHMEM_CMP_*`.
@@ -213,17 +207,13 @@ impl Check {
     /// The update of a signal.
     pub fn signal_operation(&self, sig_op: c_int) {
         if ![SIGNAL_SET, SIGNAL_ADD].contains(&sig_op) {
-            self.refuse(format_args!(
-                "sig_op = {sig_op}: give SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD"
-            ));
+            self.refuse(format_args!("sig_op = {sig_op}: give SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD"));
         }
     }
 
     /// A number of elements that has the type `int`.
     pub fn count(&self, (name, n): Named<c_int>) -> usize {
-        usize::try_from(n).unwrap_or_else(|_| {
-            self.refuse(format_args!("{name} = {n} is negative: give 0 or more"))
-        })
+        usize::try_from(n).unwrap_or_else(|_| self.refuse(format_args!("{name} = {n} is negative: give 0 or more")))
     }
 
     /// So many elements of `size` bytes, of each of `members` PEs.
@@ -235,7 +225,8 @@ impl Check {
         match bytes {
             Some(bytes) => Extent::of(bytes),
             None => self.refuse(format_args!(
-                "{name} = {n}: so many elements of {size} bytes exceed the address space: give the number of elements, which must not be negative"
+                "{name} = {n}: so many elements of {size} bytes exceed the address space: give the number of elements, \
+                    which must not be negative"
             )),
         }
     }
@@ -264,12 +255,10 @@ impl Check {
             .and_then(|elements| elements.checked_mul(size as isize));
         let bytes = reach.and_then(|reach| reach.unsigned_abs().checked_add(one.bytes));
         match (reach, bytes) {
-            (Some(reach), Some(bytes)) => Extent {
-                below: reach.min(0).unsigned_abs(),
-                bytes,
-            },
+            (Some(reach), Some(bytes)) => Extent { below: reach.min(0).unsigned_abs(), bytes },
             _ => self.refuse(format_args!(
-                "{stride_name} = {stride}: {count} blocks at this stride exceed the address space: give the stride in elements"
+                "{stride_name} = {stride}: {count} blocks at this stride exceed the address space: give the stride in \
+                    elements"
             )),
         }
     }
@@ -284,9 +273,7 @@ impl Check {
     /// A stride of a collective.
     pub fn positive_stride(&self, (name, stride): Named<isize>) {
         if stride < 1 {
-            self.refuse(format_args!(
-                "the stride {name} = {stride} is not positive: give 1 or more"
-            ));
+            self.refuse(format_args!("the stride {name} = {stride} is not positive: give 1 or more"));
         }
     }
 
@@ -298,9 +285,7 @@ impl Check {
 
     fn aligned(&self, name: &str, addr: usize, align: usize) {
         if !addr.is_multiple_of(align) {
-            self.refuse(format_args!(
-                "{name} = {addr:#x} is not aligned: give a multiple of {align}"
-            ));
+            self.refuse(format_args!("{name} = {addr:#x} is not aligned: give a multiple of {align}"));
         }
     }
 
@@ -314,10 +299,7 @@ impl Check {
         let remedy = "give symmetric memory, from shmem_malloc or a global variable";
         self.not_null(name, addr.addr(), remedy);
         self.aligned(name, addr.addr(), align);
-        let argument = Argument {
-            routine: self.name,
-            name,
-        };
+        let argument = Argument { routine: self.name, name };
         let transport = &self.rt.node.transport;
         let memory = &transport.memory;
         let lowest = addr.wrapping_byte_sub(below);
@@ -368,26 +350,14 @@ impl Check {
     }
 
     /// The arrays of a collective, which do not overlap, unless they are the same and may be.
-    pub fn apart(
-        &self,
-        dest: *const c_void,
-        to: Extent,
-        source: *const c_void,
-        from: Extent,
-        may_be_same: bool,
-    ) {
+    pub fn apart(&self, dest: *const c_void, to: Extent, source: *const c_void, from: Extent, may_be_same: bool) {
         let (d, s) = (dest.addr(), source.addr());
         let (to, from) = (to.bytes, from.bytes);
         if to == 0 || from == 0 || (d == s && may_be_same) || d + to <= s || s + from <= d {
             return;
         }
-        let allowed = if may_be_same {
-            "give the same array twice, or two that are apart"
-        } else {
-            "give two that are apart"
-        };
-        self.refuse(format_args!(
-            "dest = {d:#x} ({to} bytes) and source = {s:#x} ({from} bytes) overlap: {allowed}"
-        ));
+        let allowed =
+            if may_be_same { "give the same array twice, or two that are apart" } else { "give two that are apart" };
+        self.refuse(format_args!("dest = {d:#x} ({to} bytes) and source = {s:#x} ({from} bytes) overlap: {allowed}"));
     }
 }

@@ -26,10 +26,7 @@ fn on_team<const N: usize>(
     let rt = runtime::get(name);
     let Some(team) = rt.teams.find(name, team) else {
         if rt.node.settings.check {
-            fatal(
-                name,
-                "the team is SHMEM_TEAM_INVALID: check the result of the split",
-            );
+            fatal(name, "the team is SHMEM_TEAM_INVALID: check the result of the split");
         }
         return INVALID;
     };
@@ -38,10 +35,7 @@ fn on_team<const N: usize>(
         return INVALID;
     }
     check_same(&rt.node, &group, &arguments);
-    body(&OnGroup {
-        node: &rt.node,
-        group: &group,
-    });
+    body(&OnGroup { node: &rt.node, group: &group });
     if group.has_failed() { INVALID } else { DONE }
 }
 
@@ -210,17 +204,7 @@ pub unsafe fn scan<T: Reduce<Sum>>(
 ) -> c_int {
     let op = Operator::of::<T, Sum>();
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe {
-        scan_by(
-            name,
-            team,
-            dest.cast(),
-            source.cast(),
-            nelems,
-            op,
-            inclusive,
-        )
-    }
+    unsafe { scan_by(name, team, dest.cast(), source.cast(), nelems, op, inclusive) }
 }
 
 /// [`scan`], compiled once for all types.

@@ -38,11 +38,7 @@ pub enum GroupError {
 ///
 /// # Safety
 /// `result` can be written.
-pub(crate) unsafe fn give(
-    name: &str,
-    made: Result<usize, GroupError>,
-    result: *mut usize,
-) -> c_int {
+pub(crate) unsafe fn give(name: &str, made: Result<usize, GroupError>, result: *mut usize) -> c_int {
     if let Err(GroupError::Refused(why)) = &made {
         warn(name, why);
     }
@@ -116,13 +112,7 @@ fn connected(
     let group = Group::of_team(&rt.node, name, team);
     let root = match usize::try_from(root) {
         Ok(root) if root < group.size => root,
-        _ => fatal(
-            name,
-            format_args!(
-                "PE_root = {root} is out of range: give 0 to {}",
-                group.size - 1
-            ),
-        ),
+        _ => fatal(name, format_args!("PE_root = {root} is out of range: give 0 to {}", group.size - 1)),
     };
     let mut way = None;
     let mut refused = None;
@@ -171,12 +161,7 @@ fn connected(
         return connect(name, rt, &job, role).map_err(refusal);
     }
     let (mut words, mut hub, mut alive) = ([0; Invitation::WORDS], None, None);
-    if let Some(Way::Remote {
-        invitation,
-        hub: thread,
-        sign,
-    }) = way
-    {
+    if let Some(Way::Remote { invitation, hub: thread, sign }) = way {
         (words, hub, alive) = (invitation.to_words(), thread, sign);
     }
     let words = words.map(|word| from_root(&group, root, word));
@@ -212,8 +197,8 @@ fn from_root(group: &Group<'_>, root: usize, word: u64) -> u64 {
 
 /// Takes `n` numbers in a row for the members of a connection, the first of which is returned.
 ///
-/// Inlined operations find a PE by the low 12 bits of its number: those of this job's PEs are left out. Each node of a job
-/// has numbers of its own to give.
+/// Inlined operations find a PE by the low 12 bits of its number: those of this job's PEs are left out. Each node of a
+/// job has numbers of its own to give.
 pub(crate) fn take_numbers(header: &Header, placement: &job::Placement, n: usize) -> Option<usize> {
     let own = placement.n_pes();
     let each = (i32::MAX as usize - own) / placement.nodes();
@@ -228,13 +213,8 @@ pub(crate) fn take_numbers(header: &Header, placement: &job::Placement, n: usize
         } else if place + n > MAX_PES {
             first += MAX_PES - place + own;
         }
-        let end = u32::try_from(first + n)
-            .ok()
-            .filter(|end| *end as usize <= last)?;
-        let taken =
-            header
-                .next_pe
-                .compare_exchange(next, end, Ordering::Relaxed, Ordering::Relaxed);
+        let end = u32::try_from(first + n).ok().filter(|end| *end as usize <= last)?;
+        let taken = header.next_pe.compare_exchange(next, end, Ordering::Relaxed, Ordering::Relaxed);
         match taken {
             Ok(_) => return Some(first),
             Err(seen) => next = seen,

@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::{Ordering, fence as order};
 
 use ferroshmem_core::constants::{
-    CTX_DEFAULT, CTX_INVALID, CTX_OPTIONS, CTX_PRIVATE, CTX_SERIALIZED, CTX_SESSION_BATCH,
-    TEAM_INVALID, THREAD_MULTIPLE,
+    CTX_DEFAULT, CTX_INVALID, CTX_OPTIONS, CTX_PRIVATE, CTX_SERIALIZED, CTX_SESSION_BATCH, TEAM_INVALID,
+    THREAD_MULTIPLE,
 };
 use ferroshmem_core::offload;
 use ferroshmem_core::team::Team;
@@ -22,8 +22,7 @@ pub(crate) fn make(rt: &Runtime, team: &Team, options: c_long, of_group: bool) -
     // Below this level, threads do not contend for an endpoint.
     let has_threads = rt.thread_level().load(Ordering::Relaxed) == THREAD_MULTIPLE;
     let is_of_thread = has_threads && options & (CTX_PRIVATE | CTX_SERIALIZED) != 0;
-    rt.contexts
-        .create(team.handle(), options, of_group, is_of_thread)
+    rt.contexts.create(team.handle(), options, of_group, is_of_thread)
 }
 
 /// Makes a context that numbers PEs as the world does.
@@ -63,13 +62,7 @@ pub unsafe fn get_team(name: &'static str, ctx: usize, team: *mut usize) -> c_in
 
 /// Begins a session: a hint that many operations follow. With `SHMEM_CTX_SESSION_BATCH`, the context's short puts
 /// to other nodes all go together. On a node nothing is gained by batching stores.
-pub fn session_start(
-    name: &'static str,
-    ctx: usize,
-    options: c_long,
-    _config: *const c_void,
-    _mask: c_long,
-) {
+pub fn session_start(name: &'static str, ctx: usize, options: c_long, _config: *const c_void, _mask: c_long) {
     if valid(name, ctx) {
         let is_batch = options & CTX_SESSION_BATCH != 0;
         runtime::get(name).context(name, ctx).expect_batch(is_batch);

@@ -24,24 +24,18 @@ fn kinds(number: usize) -> Option<&'static [Kind]> {
 pub fn read(routine: &'static str, kind: c_int, quantity: c_int) -> u64 {
     runtime::get(routine);
     let Some(kinds) = usize::try_from(kind).ok().and_then(kinds) else {
-        fatal(
-            routine,
-            format_args!("kind = {kind}: give one of SHMEMX_COUNTER_ALL to SHMEMX_COUNTER_MESSAGE"),
-        );
+        fatal(routine, format_args!("kind = {kind}: give one of SHMEMX_COUNTER_ALL to SHMEMX_COUNTER_MESSAGE"));
     };
     if !(0..QUANTITIES).contains(&quantity) {
         fatal(
             routine,
             format_args!(
-                "quantity = {quantity}: give SHMEMX_COUNTER_OPERATIONS, SHMEMX_COUNTER_BYTES or SHMEMX_COUNTER_NANOSECONDS"
+                "quantity = {quantity}: give SHMEMX_COUNTER_OPERATIONS, SHMEMX_COUNTER_BYTES or \
+                    SHMEMX_COUNTER_NANOSECONDS"
             ),
         );
     }
-    let Count {
-        operations,
-        bytes,
-        ns,
-    } = sum(kinds, profiling::count);
+    let Count { operations, bytes, ns } = sum(kinds, profiling::count);
     [operations, bytes, ns][quantity as usize]
 }
 
@@ -59,9 +53,5 @@ pub fn reset_all() {
 /// Calls, bytes and time of a kind of `SHMEMX_COUNTER_*`.
 pub fn totals(kind: usize) -> (u64, u64, Duration) {
     let count = sum(kinds(kind).unwrap_or_default(), profiling::count);
-    (
-        count.operations,
-        count.bytes,
-        Duration::from_nanos(count.ns),
-    )
+    (count.operations, count.bytes, Duration::from_nanos(count.ns))
 }

@@ -53,10 +53,7 @@ pub fn import_as(
         return Err(ImportError::Tag);
     }
     if found.size != size as u64 {
-        return Err(ImportError::Size {
-            size: found.size,
-            asked: size,
-        });
+        return Err(ImportError::Size { size: found.size, asked: size });
     }
     let space = rt.node.transport.memory.space;
     let addr = connection.address_of(space, found.place, found.size);
@@ -80,12 +77,7 @@ unsafe fn object_name<'a>(name: &str, object: *const c_char) -> &'a [u8] {
 ///
 /// # Safety
 /// `object` is a string.
-pub unsafe fn export(
-    name: &'static str,
-    object: *const c_char,
-    addr: *const c_void,
-    size: usize,
-) -> c_int {
+pub unsafe fn export(name: &'static str, object: *const c_char, addr: *const c_void, size: usize) -> c_int {
     // SAFETY: the caller promises that `object` is a C string.
     let object = unsafe { object_name(name, object) };
     done(name, object, export_as(name, object, addr, size, 0))
@@ -112,11 +104,7 @@ pub fn export_as(
             ),
         );
     }
-    let exported = Exported {
-        place: space.place(addr.expose_provenance()),
-        size: size as u64,
-        tag,
-    };
+    let exported = Exported { place: space.place(addr.expose_provenance()), size: size as u64, tag };
     rt.node.job.control.exports().add(object, exported)
 }
 
@@ -152,12 +140,7 @@ fn done(name: &str, object: &[u8], result: Result<(), impl Display>) -> c_int {
 ///
 /// # Safety
 /// `object` is a string.
-pub unsafe fn import(
-    name: &'static str,
-    group: usize,
-    object: *const c_char,
-    size: usize,
-) -> *mut c_void {
+pub unsafe fn import(name: &'static str, group: usize, object: *const c_char, size: usize) -> *mut c_void {
     // SAFETY: the caller promises that `object` is a C string.
     let object = unsafe { object_name(name, object) };
     match import_as(name, group, object, size, None) {

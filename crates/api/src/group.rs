@@ -84,23 +84,14 @@ unsafe fn on_group(
         let extents = [dest, source].map(|array| Extent::of(array.1));
         call.symmetric("dest", dest.0.cast(), extents[0], 1);
         call.symmetric("source", source.0.cast(), extents[1], 1);
-        call.apart(
-            dest.0.cast(),
-            extents[0],
-            source.0.cast(),
-            extents[1],
-            false,
-        );
+        call.apart(dest.0.cast(), extents[0], source.0.cast(), extents[1], false);
     }
     let memory = &rt.node.transport.memory;
     let place = |argument: &'static str, (addr, bytes): Array| {
         if bytes == 0 {
             return 0;
         }
-        let argument = Argument {
-            routine: name,
-            name: argument,
-        };
+        let argument = Argument { routine: name, name: argument };
         memory.own(argument, addr.cast(), bytes);
         memory.space.place(addr.addr())
     };
@@ -112,15 +103,7 @@ unsafe fn on_group(
         refuse_to_wait(name, connection);
     }
     if let Some(remote) = connection.remote().filter(|r| !r.is_on_one_node()) {
-        let call = RemoteIntergroup {
-            group: &group,
-            remote,
-            connection,
-            dest,
-            source,
-            received,
-            space: memory.space,
-        };
+        let call = RemoteIntergroup { group: &group, remote, connection, dest, source, received, space: memory.space };
         // SAFETY: the caller promises that source and destination are valid for what the collective
         // reads and writes.
         unsafe { action.run(&call) };
@@ -189,10 +172,7 @@ pub unsafe fn broadcast(
         let of = |is_used: bool| if is_used { bytes } else { 0 };
         let receives = matches!(action.part(), Some(Part::From(_)));
         let sends = action.part() == Some(Part::Root);
-        [
-            (dest.cast(), of(receives)),
-            (source.cast_mut().cast(), of(sends)),
-        ]
+        [(dest.cast(), of(receives)), (source.cast_mut().cast(), of(sends))]
     };
     // SAFETY: the caller promises that source and destination are valid for what the collective
     // reads and writes.
@@ -213,12 +193,8 @@ pub unsafe fn fcollect(
     sent: usize,
 ) -> c_int {
     let all = |n: usize, connection: &Connection| n.saturating_mul(connection.others().len());
-    let arrays = |connection: &Connection, _| {
-        [
-            (dest.cast(), all(received, connection)),
-            (source.cast_mut().cast(), sent),
-        ]
-    };
+    let arrays =
+        |connection: &Connection, _| [(dest.cast(), all(received, connection)), (source.cast_mut().cast(), sent)];
     let lengths = (sent, received);
     let action = Action::Exchange(Collective::Fcollect);
     // SAFETY: the caller promises that source and destination are valid for what the collective
@@ -241,10 +217,7 @@ pub unsafe fn alltoall(
 ) -> c_int {
     let all = |n: usize, connection: &Connection| n.saturating_mul(connection.others().len());
     let arrays = |connection: &Connection, _| {
-        [
-            (dest.cast(), all(received, connection)),
-            (source.cast_mut().cast(), all(sent, connection)),
-        ]
+        [(dest.cast(), all(received, connection)), (source.cast_mut().cast(), all(sent, connection))]
     };
     let lengths = (sent, received);
     let action = Action::Exchange(Collective::Alltoall);
@@ -267,16 +240,7 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     let op = Operator::of::<T, Op>();
     // SAFETY: the caller promises that source and destination are valid for what the collective
     // reads and writes.
-    unsafe {
-        reduce_by(
-            name,
-            group,
-            dest.cast(),
-            source.cast_mut().cast(),
-            nreduce,
-            op,
-        )
-    }
+    unsafe { reduce_by(name, group, dest.cast(), source.cast_mut().cast(), nreduce, op) }
 }
 
 /// [`reduce`], compiled once for all types and operators.
@@ -300,12 +264,7 @@ unsafe fn reduce_by(
 ///
 /// # Safety
 /// `ctx` is valid.
-pub unsafe fn create_ctx(
-    name: &'static str,
-    group: usize,
-    options: c_long,
-    ctx: *mut usize,
-) -> c_int {
+pub unsafe fn create_ctx(name: &'static str, group: usize, options: c_long, ctx: *mut usize) -> c_int {
     let rt = runtime::get(name);
     let found = handles::find(name, rt, group);
     let made = found.and_then(|(team, _)| super::context::make(rt, team, options, true));

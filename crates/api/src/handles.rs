@@ -4,9 +4,7 @@ use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::connection::Connection;
-use ferroshmem_core::constants::{
-    GROUP_CONNECTED, GROUP_DISCONNECTED, GROUP_FAILED, GROUP_INVALID, TEAM_INVALID,
-};
+use ferroshmem_core::constants::{GROUP_CONNECTED, GROUP_DISCONNECTED, GROUP_FAILED, GROUP_INVALID, TEAM_INVALID};
 use ferroshmem_core::failure::fatal::{fatal, warn};
 use ferroshmem_core::team::Team;
 use ferroshmem_runtime::lifecycle::connections;
@@ -26,21 +24,14 @@ pub fn has_groups(name: &'static str) -> bool {
 
 /// The connection that a handle names; None for `SHMEMX_GROUP_INVALID`. Another handle that names none ends
 /// the job.
-pub(crate) fn find(
-    name: &str,
-    rt: &'static Runtime,
-    group: usize,
-) -> Option<(&'static Team, &'static Connection)> {
+pub(crate) fn find(name: &str, rt: &'static Runtime, group: usize) -> Option<(&'static Team, &'static Connection)> {
     if group == GROUP_INVALID {
         return None;
     }
     let team = rt.teams.get(group);
     let found = team.and_then(|team| Some((team, team.connection.as_deref()?)));
     if found.is_none() {
-        fatal(
-            name,
-            format_args!("{group:#x} is not a live group: was it disconnected?"),
-        );
+        fatal(name, format_args!("{group:#x} is not a live group: was it disconnected?"));
     }
     found
 }
@@ -83,7 +74,8 @@ pub fn team(name: &'static str, group: usize) -> usize {
         Some((_, connection)) if connection.remote().is_some() => {
             warn(
                 name,
-                "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no team of both sides; use the routines for groups",
+                "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no team of \
+                    both sides; use the routines for groups",
             );
             TEAM_INVALID
         }
@@ -114,9 +106,6 @@ pub fn state(name: &'static str, group: usize) -> c_int {
 /// Ends the job over a routine that a team of two jobs cannot be given.
 pub(crate) fn refuse_team_of_connection(name: &str, team: &Team) {
     if team.connection.is_some() {
-        fatal(
-            name,
-            "the team is that of a group, with PEs of two jobs: give a team of this job",
-        );
+        fatal(name, "the team is that of a group, with PEs of two jobs: give a team of this job");
     }
 }

@@ -28,21 +28,13 @@ const MESSAGE: u32 = 40;
 ///
 /// # Safety
 /// On the first PE, there are `count` valid calls.
-pub unsafe fn call_multiple(
-    name: &'static str,
-    group: usize,
-    count: usize,
-    calls: *const Call,
-) -> usize {
+pub unsafe fn call_multiple(name: &'static str, group: usize, count: usize, calls: *const Call) -> usize {
     let rt = runtime::get(name);
     let Some((_, connection)) = handles::find(name, rt, group) else {
         return 0;
     };
     if connection.sides.own != 0 {
-        fatal(
-            name,
-            "the group has started this job: kernels are called by the PEs that have started others",
-        );
+        fatal(name, "the group has started this job: kernels are called by the PEs that have started others");
     }
     let calls = match (calls.is_null(), count) {
         (_, 0) => &[],
@@ -73,8 +65,8 @@ fn find(name: &str, request: usize) -> Option<(&'static Connection, u64)> {
     Some((connection, request as u64 & ((1 << MESSAGE) - 1)))
 }
 
-/// Whether the calls of a request are complete on all PEs of the group: 1 or 0; -1 if they never are, since the group has
-/// failed.
+/// Whether the calls of a request are complete on all PEs of the group: 1 or 0; -1 if they never are, since the group
+/// has failed.
 pub fn test(name: &'static str, request: usize) -> c_int {
     let Some((connection, message)) = find(name, request) else {
         return 1;
@@ -95,9 +87,7 @@ pub fn test(name: &'static str, request: usize) -> c_int {
 /// Waits until the calls of a request are complete on all PEs of the group: 0, or -1 if the group fails before.
 pub fn wait(name: &'static str, request: usize) -> c_int {
     match (find(name, request), test(name, request)) {
-        (Some((connection, message)), 0) => {
-            c_int::from(calls::caller::wait(connection, name, message)) - 1
-        }
+        (Some((connection, message)), 0) => c_int::from(calls::caller::wait(connection, name, message)) - 1,
         (_, tested) => tested.min(0),
     }
 }

@@ -1,5 +1,5 @@
-//! Jobs that grow by another launcher than `oshrun`: it starts the PEs, which find this job at a port that is opened for
-//! them alone.
+//! Jobs that grow by another launcher than `oshrun`: it starts the PEs, which find this job at a port that is opened
+//! for them alone.
 //!
 //! The text of the port goes with the launcher's order, and comes back from it in the job that is started: so no other
 //! process sees it.
@@ -27,8 +27,7 @@ use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
 use super::connecting::{Found, GroupError, group_of_parents};
@@ -46,7 +45,8 @@ pub(crate) fn start(
     let launcher = launcher.ok_or("no launcher has started this job")?;
     if independent && launcher.ends_with_started() {
         return Err(format!(
-            "independent is set, but {} ends all that it has started with one of them: start the jobs apart, and connect them by shmemx_port_accept_independent",
+            "independent is set, but {} ends all that it has started with one of them: start the jobs apart, and \
+                connect them by shmemx_port_accept_independent",
             launcher.launcher()
         ));
     }
@@ -62,10 +62,7 @@ pub(crate) fn start(
     check_remote(rt).map_err(|e| e.to_string())?;
     let port = open_for(rt).map_err(|e| e.to_string())?;
     if port.name().remote().is_none() {
-        return Err(
-            "this host has no address at which other hosts reach it: set SHMEM_FABRIC_INTERFACE"
-                .to_owned(),
-        );
+        return Err("this host has no address at which other hosts reach it: set SHMEM_FABRIC_INTERFACE".to_owned());
     }
     let text = port.name().to_string();
     if launcher.loses_starts() {
@@ -75,20 +72,11 @@ pub(crate) fn start(
     let limit = rt.node.settings.spawn_timeout;
     let timer = limit.map(timer).transpose().map_err(|e| e.to_string())?;
     let end = either([&command, &timer]).map_err(|e| e.to_string())?;
-    let accepted = accept_one(
-        name,
-        rt,
-        &port,
-        members,
-        Expected::Started(independent),
-        Some(end.as_fd()),
-    );
+    let accepted = accept_one(name, rt, &port, members, Expected::Started(independent), Some(end.as_fd()));
     match (accepted, limit) {
         (Err(PortError::SocketClosed), _) if command.is_some_and(|fd| is_readable(&fd)) => {
-            Err(
-                "the launcher's command has ended before the PEs have called shmem_init: its output says why"
-                    .to_owned(),
-            )
+            Err("the launcher's command has ended before the PEs have called shmem_init: its output says why"
+                .to_owned())
         }
         // Other launchers do not say whether PEs compute: so those that come late are ended with this job.
         (Err(PortError::SocketClosed), Some(limit)) => {
@@ -111,12 +99,7 @@ pub(crate) fn start(
 fn either(all: [&Option<OwnedFd>; 2]) -> io::Result<OwnedFd> {
     let any = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for fd in all.into_iter().flatten() {
-        epoll::add(
-            &any,
-            fd,
-            epoll::EventData::new_u64(0),
-            epoll::EventFlags::IN,
-        )?;
+        epoll::add(&any, fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
     }
     Ok(any)
 }
@@ -131,23 +114,13 @@ fn is_readable(fd: &OwnedFd) -> bool {
 fn timer(limit: Duration) -> io::Result<OwnedFd> {
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
     let none = Timespec::default();
-    let limit = Itimerspec {
-        it_interval: none,
-        it_value: Timespec {
-            tv_sec: limit.as_secs() as i64,
-            ..none
-        },
-    };
+    let limit = Itimerspec { it_interval: none, it_value: Timespec { tv_sec: limit.as_secs() as i64, ..none } };
     timerfd_settime(&timer, TimerfdTimerFlags::empty(), &limit)?;
     Ok(timer)
 }
 
 /// What the launcher is to start, which places PEs itself: on hosts, if these are given.
-fn order<'a>(
-    rt: &Runtime,
-    program: &'a ProgramRequest,
-    file: &'a Path,
-) -> Result<Program<'a>, String> {
+fn order<'a>(rt: &Runtime, program: &'a ProgramRequest, file: &'a Path) -> Result<Program<'a>, String> {
     let mut hosts = None;
     for option in &program.placement {
         match option.as_bytes().strip_prefix(b"host=") {
@@ -157,7 +130,8 @@ fn order<'a>(
             }
             None => {
                 return Err(format!(
-                    "{option:?}: the launcher of this job places PEs itself: give host alone, or start the job by oshrun on one node"
+                    "{option:?}: the launcher of this job places PEs itself: give host alone, or start the job by \
+                        oshrun on one node"
                 ));
             }
         }
@@ -176,12 +150,9 @@ fn order<'a>(
 fn check_hosts(rt: &Runtime, hosts: &[u8]) -> Result<(), String> {
     let hosts = String::from_utf8_lossy(hosts);
     let is_known = |host: &str| {
-        (0..rt.node.job.n_pes()).any(|pe| rt.node.job.host_of(pe) == host)
-            || (host, 0).to_socket_addrs().is_ok()
+        (0..rt.node.job.n_pes()).any(|pe| rt.node.job.host_of(pe) == host) || (host, 0).to_socket_addrs().is_ok()
     };
-    let names = hosts
-        .split(',')
-        .map(|host| host.split(':').next().unwrap_or_default());
+    let names = hosts.split(',').map(|host| host.split(':').next().unwrap_or_default());
     match names.into_iter().find(|host| !is_known(host)) {
         None => Ok(()),
         Some(host) => Err(format!(
@@ -249,8 +220,5 @@ pub(crate) fn connect_with_parents(name: &'static str) {
             why.to_string()
         }
     };
-    fatal(
-        name,
-        format_args!("the PEs that have started this job cannot be reached: {why}"),
-    )
+    fatal(name, format_args!("the PEs that have started this job cannot be reached: {why}"))
 }

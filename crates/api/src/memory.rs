@@ -6,8 +6,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use ferroshmem_core::constants::{
-    MALLOC_ATOMICS_REMOTE, MALLOC_HIGH_BW_MEM, MALLOC_HINTS, MALLOC_LOW_LAT_MEM,
-    MALLOC_SIGNAL_REMOTE,
+    MALLOC_ATOMICS_REMOTE, MALLOC_HIGH_BW_MEM, MALLOC_HINTS, MALLOC_LOW_LAT_MEM, MALLOC_SIGNAL_REMOTE,
 };
 use ferroshmem_core::failure::checks;
 use ferroshmem_core::failure::fatal::{debug, fatal};
@@ -115,10 +114,7 @@ impl HeapCall {
     #[inline]
     pub(crate) fn synchronise(&self, group: &Group<'_>, block: u64) {
         let [a, b] = self.arguments;
-        let mine = CallSummary {
-            routine: self.kind as u32,
-            arguments: [a, b, block],
-        };
+        let mine = CallSummary { routine: self.kind as u32, arguments: [a, b, block] };
         if let Err(differs) = group.sync_comparing(&mine) {
             self.differs(&differs, block);
         }
@@ -129,10 +125,7 @@ impl HeapCall {
         const REMEDY: &str = "all PEs must make the same allocation calls in the same order";
         let other = said.and_then(|said| Some((Kind::numbered(said.routine)?, said.arguments)));
         let Some((kind, theirs)) = other else {
-            fatal(
-                self.name,
-                format_args!("PE {pe} calls another routine at this point: {REMEDY}"),
-            );
+            fatal(self.name, format_args!("PE {pe} calls another routine at this point: {REMEDY}"));
         };
         let show = |name: &str, value: u64| match name {
             "ptr" | "space" => format!("{name} = {value:#x}"),
@@ -146,23 +139,16 @@ impl HeapCall {
         let (mine, other) = (list(self.kind, &self.arguments), list(kind, &theirs));
         if kind as u32 != self.kind as u32 {
             let routine = kind.routine();
-            fatal(
-                self.name,
-                format_args!(
-                    "called with {mine}, but PE {pe} calls {routine} with {other}: {REMEDY}"
-                ),
-            );
+            fatal(self.name, format_args!("called with {mine}, but PE {pe} calls {routine} with {other}: {REMEDY}"));
         }
         if mine != other {
-            fatal(
-                self.name,
-                format_args!("{mine} here, but {other} on PE {pe}: {REMEDY}"),
-            );
+            fatal(self.name, format_args!("{mine} here, but {other} on PE {pe}: {REMEDY}"));
         }
         fatal(
             self.name,
             format_args!(
-                "the block with {mine} is at byte {block} of the heap here, but at {} on PE {pe}, so earlier calls differed: {REMEDY}",
+                "the block with {mine} is at byte {block} of the heap here, but at {} on PE {pe}, so earlier calls \
+                    differed: {REMEDY}",
                 theirs[2]
             ),
         )
@@ -196,14 +182,7 @@ pub(crate) struct Shape {
 impl Shape {
     /// As blocks lie that need nothing else.
     pub(crate) fn of(size: usize) -> Self {
-        Self {
-            size,
-            align: BLOCK_ALIGN as usize,
-            unit: BLOCK_ALIGN,
-            zero: false,
-            kind: None,
-            touched: 0,
-        }
+        Self { size, align: BLOCK_ALIGN as usize, unit: BLOCK_ALIGN, zero: false, kind: None, touched: 0 }
     }
 
     /// At a multiple of `align`.
@@ -220,14 +199,7 @@ impl Shape {
 
 /// Takes a block from `heap`, the symmetric heap or a space; null if there is no room.
 pub(crate) fn take(rt: &Runtime, name: &str, heap: &mut Heap, shape: Shape) -> *mut c_void {
-    let Shape {
-        size,
-        align,
-        unit,
-        zero,
-        kind,
-        touched,
-    } = shape;
+    let Shape { size, align, unit, zero, kind, touched } = shape;
     let mark = heap.mark();
     match heap.allocate_units(size as u64, align as u64, unit) {
         Some(offset) => {
@@ -250,23 +222,23 @@ pub(crate) fn take(rt: &Runtime, name: &str, heap: &mut Heap, shape: Shape) -> *
             touch(rt, offset, touched);
             // Before the synchronisation at the end, after which others may write there.
             open(rt, name, offset + size as u64);
-            ptr::with_exposed_provenance_mut(
-                rt.node.transport.memory.space.heap_base() + offset as usize,
-            )
+            ptr::with_exposed_provenance_mut(rt.node.transport.memory.space.heap_base() + offset as usize)
         }
         None => {
             if heap.is_low() {
                 fatal(
                     name,
                     format_args!(
-                        "{size} bytes do not fit below the symmetric space of a team, of which other PEs do not know: set SHMEM_SYMMETRIC_SIZE to more, or create spaces over all PEs"
+                        "{size} bytes do not fit below the symmetric space of a team, of which other PEs do not know: \
+                            set SHMEM_SYMMETRIC_SIZE to more, or create spaces over all PEs"
                     ),
                 );
             }
             let (free, blocks, all) = (heap.free_bytes(), heap.block_count(), heap.size());
             debug(|| {
                 format!(
-                    "{name}: no room for {size} bytes: {free} of {all} bytes of the symmetric heap or space are free, beside {blocks} blocks"
+                    "{name}: no room for {size} bytes: {free} of {all} bytes of the symmetric heap or space are free, \
+                        beside {blocks} blocks"
                 )
             });
             ptr::null_mut()
@@ -298,36 +270,22 @@ fn collapse(rt: &Runtime, name: &str, offset: u64, size: u64) {
 /// PEs of other nodes may reach the heap up to `end`.
 fn open(rt: &Runtime, name: &str, end: u64) {
     if let Some(internode) = rt.node.transport.internode() {
-        internode
-            .open_heap(end as usize)
-            .unwrap_or_else(|e| fatal(name, e));
+        internode.open_heap(end as usize).unwrap_or_else(|e| fatal(name, e));
     }
     for remote in rt.node.transport.connections.remote() {
-        remote
-            .open_heap(end as usize)
-            .unwrap_or_else(|e| fatal(name, e));
+        remote.open_heap(end as usize).unwrap_or_else(|e| fatal(name, e));
     }
 }
 
 /// The offset of a live block; another pointer ends the job.
 fn block(rt: &Runtime, name: &str, at: *mut c_void) -> (u64, u64) {
-    let offset = at
-        .addr()
-        .wrapping_sub(rt.node.transport.memory.space.heap_base()) as u64;
+    let offset = at.addr().wrapping_sub(rt.node.transport.memory.space.heap_base()) as u64;
     if offset >= rt.node.transport.memory.space.heap_size() {
-        fatal(
-            name,
-            format_args!(
-                "{at:p} is not in the symmetric heap: give what shmem_malloc has returned"
-            ),
-        );
+        fatal(name, format_args!("{at:p} is not in the symmetric heap: give what shmem_malloc has returned"));
     }
     let memory = &rt.node.transport.memory;
     if memory.spaces().around(offset).is_some() {
-        fatal(
-            name,
-            format_args!("{at:p} is in a symmetric space: use shmemx_space_free"),
-        );
+        fatal(name, format_args!("{at:p} is in a symmetric space: use shmemx_space_free"));
     }
     live_block(name, &memory.heap(), at, offset)
 }
@@ -336,17 +294,10 @@ fn block(rt: &Runtime, name: &str, at: *mut c_void) -> (u64, u64) {
 pub(crate) fn live_block(name: &str, heap: &Heap, at: *mut c_void, offset: u64) -> (u64, u64) {
     match (heap.block_size(offset), heap.block_around(offset)) {
         (Some(size), _) => (offset, size),
-        (None, Some((start, _))) => fatal(
-            name,
-            format_args!(
-                "{at:p} is {} bytes into a block: give its start",
-                offset - start
-            ),
-        ),
-        (None, None) => fatal(
-            name,
-            format_args!("{at:p} is not an allocated block: freed twice, or never allocated"),
-        ),
+        (None, Some((start, _))) => {
+            fatal(name, format_args!("{at:p} is {} bytes into a block: give its start", offset - start))
+        }
+        (None, None) => fatal(name, format_args!("{at:p} is not an allocated block: freed twice, or never allocated")),
     }
 }
 
@@ -374,11 +325,7 @@ pub(crate) fn offset_of(rt: &Runtime, block: *mut c_void) -> u64 {
 
 /// Allocates `size` bytes; null if there is no room.
 pub fn malloc(name: &'static str, size: usize) -> *mut c_void {
-    let call = HeapCall {
-        name,
-        kind: Kind::Malloc,
-        arguments: [size as u64, 0],
-    };
+    let call = HeapCall { name, kind: Kind::Malloc, arguments: [size as u64, 0] };
     allocate(call, Shape::of(size))
 }
 
@@ -386,18 +333,11 @@ pub fn malloc(name: &'static str, size: usize) -> *mut c_void {
 pub fn room(name: &'static str) -> (u64, u64) {
     let rt = runtime::get(name);
     let heap = rt.node.transport.memory.heap();
-    (
-        heap.free_bytes(),
-        rt.node.transport.memory.space.heap_size(),
-    )
+    (heap.free_bytes(), rt.node.transport.memory.space.heap_size())
 }
 
 /// Bytes that cores fetch together: pairs of cache lines on x86-64, lines of up to 256 bytes on aarch64 (A64FX).
-const FETCHED_TOGETHER: u64 = if cfg!(target_arch = "aarch64") {
-    256
-} else {
-    128
-};
+const FETCHED_TOGETHER: u64 = if cfg!(target_arch = "aarch64") { 256 } else { 128 };
 
 /// A block with hints is touched by its PE up to this size, so that no other PE's update waits for its memory.
 const TOUCHED_AT_ONCE: usize = 2 << 20;
@@ -408,11 +348,7 @@ pub fn malloc_with_hints(name: &'static str, size: usize, hints: c_long) -> *mut
     if hints & !MALLOC_HINTS != 0 {
         debug(|| format!("{name}: unknown hints {hints:#x} ignored"));
     }
-    let call = HeapCall {
-        name,
-        kind: Kind::MallocWithHints,
-        arguments: [size as u64, hints as u64],
-    };
+    let call = HeapCall { name, kind: Kind::MallocWithHints, arguments: [size as u64, hints as u64] };
     let kind = match hints {
         _ if hints & MALLOC_HIGH_BW_MEM != 0 => Some(Memkind::HighBandwidth),
         _ if hints & MALLOC_LOW_LAT_MEM != 0 => Some(Memkind::LowLatency),
@@ -428,11 +364,7 @@ pub fn malloc_with_hints(name: &'static str, size: usize, hints: c_long) -> *mut
     let shape = Shape {
         unit,
         kind,
-        touched: if is_polled {
-            size.min(TOUCHED_AT_ONCE)
-        } else {
-            0
-        },
+        touched: if is_polled { size.min(TOUCHED_AT_ONCE) } else { 0 },
         ..Shape::aligned(size, unit as usize)
     };
     allocate(call, shape)
@@ -443,11 +375,7 @@ fn place(rt: &Runtime, name: &str, heap: &Heap, offset: u64, kind: Memkind) {
     let Some(range) = heap.placed(offset) else {
         return;
     };
-    let request = MemoryRequest {
-        kind,
-        huge_pages: false,
-        is_strict: false,
-    };
+    let request = MemoryRequest { kind, huge_pages: false, is_strict: false };
     let space = rt.node.transport.memory.space;
     rt.node.empty_heap(&range);
     if let Err(why) = request.apply(space, &range) {
@@ -482,11 +410,7 @@ fn release(rt: &Runtime, offset: u64) {
 pub fn calloc(name: &'static str, count: usize, size: usize) -> *mut c_void {
     // A product beyond the address space is beyond any heap: usize::MAX finds no room.
     let bytes = count.saturating_mul(size);
-    let call = HeapCall {
-        name,
-        kind: Kind::Calloc,
-        arguments: [count as u64, size as u64],
-    };
+    let call = HeapCall { name, kind: Kind::Calloc, arguments: [count as u64, size as u64] };
     allocate(call, Shape::of(bytes).zeroed())
 }
 
@@ -496,11 +420,7 @@ pub fn align(name: &'static str, alignment: usize, size: usize) -> *mut c_void {
     if !is_alignment(name, alignment) {
         return ptr::null_mut();
     }
-    let call = HeapCall {
-        name,
-        kind: Kind::Align,
-        arguments: [alignment as u64, size as u64],
-    };
+    let call = HeapCall { name, kind: Kind::Align, arguments: [alignment as u64, size as u64] };
     allocate(call, Shape::aligned(size, alignment))
 }
 
@@ -522,11 +442,7 @@ pub(crate) fn is_alignment(name: &str, alignment: usize) -> bool {
 /// As [`align`], with all bytes zero.
 pub fn align_zeroed(name: &'static str, alignment: usize, size: usize) -> *mut c_void {
     debug_assert!(alignment.is_power_of_two());
-    let call = HeapCall {
-        name,
-        kind: Kind::Align,
-        arguments: [alignment as u64, size as u64],
-    };
+    let call = HeapCall { name, kind: Kind::Align, arguments: [alignment as u64, size as u64] };
     allocate(call, Shape::aligned(size, alignment).zeroed())
 }
 
@@ -540,11 +456,7 @@ pub unsafe fn free(name: &'static str, at: *mut c_void) {
         return;
     }
     let group = world(rt, name);
-    let call = HeapCall {
-        name,
-        kind: Kind::Free,
-        arguments: [at.addr() as u64, 0],
-    };
+    let call = HeapCall { name, kind: Kind::Free, arguments: [at.addr() as u64, 0] };
     call.check(&group, rt);
     let (offset, _) = block(rt, name, at);
     rt.node.transport.quiet_default();
@@ -568,11 +480,7 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
     }
     let rt = runtime::get(name);
     let group = world(rt, name);
-    let call = HeapCall {
-        name,
-        kind: Kind::Realloc,
-        arguments: [at.addr() as u64, size as u64],
-    };
+    let call = HeapCall { name, kind: Kind::Realloc, arguments: [at.addr() as u64, size as u64] };
     call.check(&group, rt);
     let (offset, old) = block(rt, name, at);
     rt.node.transport.quiet_default();

@@ -38,24 +38,13 @@ fn find_other<'a>(name: &'static str, rt: &'a Runtime, team: usize) -> Option<&'
 
 #[cold]
 fn elsewhere(name: &str) -> ! {
-    fatal(
-        name,
-        "messages are for the PEs of one job alone: use put with signal between jobs",
-    );
+    fatal(name, "messages are for the PEs of one job alone: use put with signal between jobs");
 }
 
 #[inline(always)]
 fn party(name: &'static str, team: &Team, pe: c_int) -> Party {
-    let peer = if pe == ANY {
-        ANY
-    } else {
-        team.world_pe(name, pe) as i32
-    };
-    Party {
-        team: team.id as u16,
-        me: team.index,
-        peer,
-    }
+    let peer = if pe == ANY { ANY } else { team.world_pe(name, pe) as i32 };
+    Party { team: team.id as u16, me: team.index, peer }
 }
 
 /// The messages that a call takes, and whose they are.
@@ -63,11 +52,7 @@ fn party(name: &'static str, team: &Team, pe: c_int) -> Party {
 fn pattern(name: &'static str, team: &Team, pe: c_int, tag: c_int) -> (Pattern, c_int) {
     check_tag(name, tag, ANY);
     let Party { team, peer, .. } = party(name, team, pe);
-    let pattern = Pattern {
-        team,
-        source: pe,
-        tag,
-    };
+    let pattern = Pattern { team, source: pe, tag };
     (pattern, peer)
 }
 
@@ -80,10 +65,7 @@ fn check_tag(name: &str, tag: c_int, least: c_int) {
 
 #[cold]
 fn no_tag(name: &str, tag: c_int) -> ! {
-    fatal(
-        name,
-        format_args!("tag = {tag} is out of range: give 0 to 2147483647"),
-    )
+    fatal(name, format_args!("tag = {tag} is out of range: give 0 to 2147483647"))
 }
 
 /// # Safety
@@ -117,15 +99,7 @@ unsafe fn begin_send(
     }
     // SAFETY: the caller promises that the buffer is valid for `nbytes` bytes until the request is
     // complete.
-    Some(unsafe {
-        rt.messages.send(
-            &rt.node,
-            party(name, team, pe),
-            tag,
-            buf.cast(),
-            nbytes as u64,
-        )
-    })
+    Some(unsafe { rt.messages.send(&rt.node, party(name, team, pe), tag, buf.cast(), nbytes as u64) })
 }
 
 /// Sends a message, and waits until its buffer may be changed: 0, or -1 for an invalid team.
@@ -133,14 +107,7 @@ unsafe fn begin_send(
 /// # Safety
 /// `buf` is readable for `nbytes` bytes.
 #[inline]
-pub unsafe fn send(
-    name: &'static str,
-    team: usize,
-    buf: *const c_void,
-    nbytes: usize,
-    pe: c_int,
-    tag: c_int,
-) -> c_int {
+pub unsafe fn send(name: &'static str, team: usize, buf: *const c_void, nbytes: usize, pe: c_int, tag: c_int) -> c_int {
     if team == TEAM_WORLD
         && let Some(rt) = runtime::current()
         // SAFETY: the caller promises that the buffer is readable.
@@ -157,14 +124,7 @@ pub unsafe fn send(
 
 /// As [`send`], whatever the message.
 #[inline(never)]
-unsafe fn send_any(
-    name: &'static str,
-    team: usize,
-    buf: *const c_void,
-    nbytes: usize,
-    pe: c_int,
-    tag: c_int,
-) -> c_int {
+unsafe fn send_any(name: &'static str, team: usize, buf: *const c_void, nbytes: usize, pe: c_int, tag: c_int) -> c_int {
     // SAFETY: the caller's promise; this call waits.
     match unsafe { begin_send(name, team, buf, nbytes, pe, tag) } {
         None => -1,
@@ -184,22 +144,15 @@ fn await_one(name: &'static str, handle: u64) {
     let Some(reason) = rt.messages.reason(name, handle) else {
         dead(name);
     };
-    rt.messages.wait(
-        &rt.node,
-        &reason,
-        &mut |requests| match take(requests, handle) {
-            Ok(done) => done.is_some(),
-            Err(Dead) => dead(name),
-        },
-    );
+    rt.messages.wait(&rt.node, &reason, &mut |requests| match take(requests, handle) {
+        Ok(done) => done.is_some(),
+        Err(Dead) => dead(name),
+    });
 }
 
 #[cold]
 fn dead(name: &str) -> ! {
-    fatal(
-        name,
-        "the request is not live: it was waited for, tested or cancelled before",
-    )
+    fatal(name, "the request is not live: it was waited for, tested or cancelled before")
 }
 
 /// Receives a message: 0, `SHMEMX_MSG_TRUNCATED`, or -1 for an invalid team.
@@ -249,8 +202,7 @@ unsafe fn recv_any(
     // SAFETY: the caller's promise; this call waits.
     let received = unsafe {
         let (buf, bytes) = (buf.cast(), nbytes as u64);
-        rt.messages
-            .receive_now(&rt.node, name, pattern, peer, buf, bytes)
+        rt.messages.receive_now(&rt.node, name, pattern, peer, buf, bytes)
     };
     // SAFETY: the caller promises that `status` is null or writable.
     unsafe { write(status, received) };
@@ -296,10 +248,7 @@ pub unsafe fn irecv(
         let (pattern, peer) = pattern(name, team, pe, tag);
         // SAFETY: the caller promises that the buffer is valid for `nbytes` bytes until the request
         // is complete.
-        unsafe {
-            rt.messages
-                .receive(&rt.node, pattern, peer, buf.cast(), nbytes as u64)
-        }
+        unsafe { rt.messages.receive(&rt.node, pattern, peer, buf.cast(), nbytes as u64) }
     });
     // SAFETY: the caller promises that `request` is writable.
     unsafe { request.write(begun.unwrap_or(0) as usize) };
@@ -310,13 +259,7 @@ pub unsafe fn irecv(
 ///
 /// # Safety
 /// `status` is null or can be written.
-pub unsafe fn probe(
-    name: &'static str,
-    team: usize,
-    pe: c_int,
-    tag: c_int,
-    status: *mut Status,
-) -> c_int {
+pub unsafe fn probe(name: &'static str, team: usize, pe: c_int, tag: c_int, status: *mut Status) -> c_int {
     let rt = runtime::get(name);
     let Some(team) = find(name, rt, team) else {
         return -1;
@@ -333,13 +276,7 @@ pub unsafe fn probe(
 ///
 /// # Safety
 /// As [`probe`].
-pub unsafe fn iprobe(
-    name: &'static str,
-    team: usize,
-    pe: c_int,
-    tag: c_int,
-    status: *mut Status,
-) -> c_int {
+pub unsafe fn iprobe(name: &'static str, team: usize, pe: c_int, tag: c_int, status: *mut Status) -> c_int {
     let rt = runtime::get(name);
     let found = find(name, rt, team).and_then(|team| {
         let (pattern, _) = pattern(name, team, pe, tag);
@@ -352,7 +289,8 @@ pub unsafe fn iprobe(
     give_way(found.is_some())
 }
 
-/// The result of a look: one that finds nothing makes progress with streams, and gives up the core where PEs outnumber cores.
+/// The result of a look: one that finds nothing makes progress with streams, and gives up the core where PEs outnumber
+/// cores.
 fn give_way(is_found: bool) -> c_int {
     if !is_found {
         attend(WaitKind::Message);
@@ -416,9 +354,7 @@ impl Set {
                 dead(name);
             }
             let is_complete = handle == SENT
-                || live
-                    .get(handle)
-                    .is_some_and(|r| r.phase == ferroshmem_message::request::Phase::Complete);
+                || live.get(handle).is_some_and(|r| r.phase == ferroshmem_message::request::Phase::Complete);
             match (is_complete, is_all) {
                 (false, true) => return None,
                 (true, false) => {
@@ -454,12 +390,7 @@ impl Set {
 
     /// # Safety
     /// As [`take`](Self::take).
-    unsafe fn test(
-        &self,
-        name: &'static str,
-        is_all: bool,
-        statuses: *mut Status,
-    ) -> Option<(usize, c_int)> {
+    unsafe fn test(&self, name: &'static str, is_all: bool, statuses: *mut Status) -> Option<(usize, c_int)> {
         let rt = runtime::get(name);
         let found = rt.messages.look(&rt.node, &mut |live| {
             // SAFETY: the caller promises it of requests and statuses.
@@ -471,12 +402,7 @@ impl Set {
 
     /// # Safety
     /// As [`take`](Self::take).
-    unsafe fn wait(
-        &self,
-        name: &'static str,
-        is_all: bool,
-        statuses: *mut Status,
-    ) -> (usize, c_int) {
+    unsafe fn wait(&self, name: &'static str, is_all: bool, statuses: *mut Status) -> (usize, c_int) {
         let rt = runtime::get(name);
         // SAFETY: the caller's promise, here and below.
         let mut handles = (0..self.n).map(|i| unsafe { self.requests.add(i).read() } as u64);
@@ -502,13 +428,7 @@ fn reason_of_none(name: &'static str) -> ferroshmem_core::wait::WaitReason<'stat
 /// For this and all functions below: the requests are variables, the statuses null or can be written.
 pub unsafe fn test(name: &'static str, request: *mut usize, status: *mut Status) -> c_int {
     // SAFETY: the caller's promise, here and below.
-    let found = unsafe {
-        Set {
-            requests: request,
-            n: 1,
-        }
-        .test(name, true, status)
-    };
+    let found = unsafe { Set { requests: request, n: 1 }.test(name, true, status) };
     found.is_some().into()
 }
 
@@ -519,26 +439,14 @@ pub unsafe fn test(name: &'static str, request: *mut usize, status: *mut Status)
 pub unsafe fn wait(name: &'static str, request: *mut usize, status: *mut Status) -> c_int {
     // SAFETY: the caller promises that `requests` has `n` entries, and that there is room for the
     // statuses.
-    unsafe {
-        Set {
-            requests: request,
-            n: 1,
-        }
-        .wait(name, true, status)
-    }
-    .1
+    unsafe { Set { requests: request, n: 1 }.wait(name, true, status) }.1
 }
 
 /// Ends a request that is complete: its index, or `SIZE_MAX` if none is.
 ///
 /// # Safety
 /// As [`test()`].
-pub unsafe fn testany(
-    name: &'static str,
-    n: usize,
-    requests: *mut usize,
-    status: *mut Status,
-) -> usize {
+pub unsafe fn testany(name: &'static str, n: usize, requests: *mut usize, status: *mut Status) -> usize {
     // SAFETY: the caller promises that `requests` has `n` entries, and that there is room for the
     // statuses.
     let found = unsafe { Set { requests, n }.test(name, false, status) };
@@ -549,29 +457,17 @@ pub unsafe fn testany(
 ///
 /// # Safety
 /// As [`test()`].
-pub unsafe fn testall(
-    name: &'static str,
-    n: usize,
-    requests: *mut usize,
-    statuses: *mut Status,
-) -> c_int {
+pub unsafe fn testall(name: &'static str, n: usize, requests: *mut usize, statuses: *mut Status) -> c_int {
     // SAFETY: the caller promises that `requests` has `n` entries, and that there is room for the
     // statuses.
-    unsafe { Set { requests, n }.test(name, true, statuses) }
-        .is_some()
-        .into()
+    unsafe { Set { requests, n }.test(name, true, statuses) }.is_some().into()
 }
 
 /// Waits for one of several requests, which ends: its index, or `SIZE_MAX` if none is live.
 ///
 /// # Safety
 /// As [`test()`].
-pub unsafe fn waitany(
-    name: &'static str,
-    n: usize,
-    requests: *mut usize,
-    status: *mut Status,
-) -> usize {
+pub unsafe fn waitany(name: &'static str, n: usize, requests: *mut usize, status: *mut Status) -> usize {
     // SAFETY: the caller promises that `requests` has `n` entries, and that there is room for the
     // statuses.
     unsafe { Set { requests, n }.wait(name, false, status) }.0
@@ -581,12 +477,7 @@ pub unsafe fn waitany(
 ///
 /// # Safety
 /// As [`test()`].
-pub unsafe fn waitall(
-    name: &'static str,
-    n: usize,
-    requests: *mut usize,
-    statuses: *mut Status,
-) -> c_int {
+pub unsafe fn waitall(name: &'static str, n: usize, requests: *mut usize, statuses: *mut Status) -> c_int {
     // SAFETY: the caller promises that `requests` has `n` entries, and that there is room for the
     // statuses.
     unsafe { Set { requests, n }.wait(name, true, statuses) }.1

@@ -73,11 +73,7 @@ impl<'a> OnGroup<'a> {
     #[cold]
     #[inline(never)]
     fn internode(&self, body: impl FnOnce(&internode::InternodeCall<'_>)) {
-        body(&internode::InternodeCall {
-            node: self.node,
-            group: self.group,
-            subgroups: self.group.subgroups(),
-        });
+        body(&internode::InternodeCall { node: self.node, group: self.group, subgroups: self.group.subgroups() });
     }
 
     /// With `SHMEM_CHECK=1`: the arrays of a collect, of which only now `total`, the bytes of all
@@ -93,22 +89,12 @@ impl<'a> OnGroup<'a> {
         }
     }
 
-    pub(crate) unsafe fn broadcast(
-        &self,
-        dest: *mut u8,
-        source: *const u8,
-        bytes: usize,
-        root: c_int,
-        to_root: bool,
-    ) {
+    pub(crate) unsafe fn broadcast(&self, dest: *mut u8, source: *const u8, bytes: usize, root: c_int, to_root: bool) {
         let root = match usize::try_from(root) {
             Ok(root) if root < self.group.size => root,
             _ => fatal(
                 self.group.name,
-                format_args!(
-                    "PE_root = {root} is out of range: give 0 to {}",
-                    self.group.size - 1
-                ),
+                format_args!("PE_root = {root} is out of range: give 0 to {}", self.group.size - 1),
             ),
         };
         if !self.group.is_local() {
@@ -126,8 +112,7 @@ impl<'a> OnGroup<'a> {
         if !self.group.is_local() {
             let check = |total| self.check_collect(dest, total, source, bytes);
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-            return self
-                .internode(|call| unsafe { internode::collect(call, dest, source, bytes, check) });
+            return self.internode(|call| unsafe { internode::collect(call, dest, source, bytes, check) });
         }
         let addresses = |total| {
             self.check_collect(dest, total, source, bytes);
@@ -140,8 +125,7 @@ impl<'a> OnGroup<'a> {
     pub(crate) unsafe fn fcollect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-            return self
-                .internode(|call| unsafe { internode::fcollect(call, dest, source, bytes) });
+            return self.internode(|call| unsafe { internode::fcollect(call, dest, source, bytes) });
         }
         let total = bytes * self.group.size;
         let (dest, source) = (self.dest(dest, total), self.source(source, bytes));
@@ -152,8 +136,7 @@ impl<'a> OnGroup<'a> {
     pub(crate) unsafe fn alltoall(&self, dest: *mut u8, source: *const u8, bytes: usize) {
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-            return self
-                .internode(|call| unsafe { internode::alltoall(call, dest, source, bytes) });
+            return self.internode(|call| unsafe { internode::alltoall(call, dest, source, bytes) });
         }
         let total = bytes * self.group.size;
         let (dest, source) = (self.dest(dest, total), self.source(source, total));
@@ -174,9 +157,7 @@ impl<'a> OnGroup<'a> {
             (Ok(dest @ 1..), Ok(source @ 1..)) => Strides { dest, source, elem },
             _ => fatal(
                 self.group.name,
-                format_args!(
-                    "strides dst = {dst} and sst = {sst} must be positive: give 1 or more"
-                ),
+                format_args!("strides dst = {dst} and sst = {sst} must be positive: give 1 or more"),
             ),
         };
         let all = n * self.group.size;
@@ -187,8 +168,7 @@ impl<'a> OnGroup<'a> {
         let (to, from) = (extent(strides.dest), extent(strides.source));
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-            return self
-                .internode(|call| unsafe { internode::alltoalls(call, dest, source, strides, n) });
+            return self.internode(|call| unsafe { internode::alltoalls(call, dest, source, strides, n) });
         }
         let (dest, source) = (self.dest(dest, to), self.source(source, from));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
@@ -196,13 +176,7 @@ impl<'a> OnGroup<'a> {
     }
 
     /// Elements are of the operator's type, as in [`scan`](Self::scan).
-    pub(crate) unsafe fn reduce(
-        &self,
-        dest: *mut u8,
-        source: *const u8,
-        n: usize,
-        op: &'static Operator,
-    ) {
+    pub(crate) unsafe fn reduce(&self, dest: *mut u8, source: *const u8, n: usize, op: &'static Operator) {
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe { internode::reduce(call, dest, source, n, op) });

@@ -15,11 +15,7 @@ use ferroshmem_runtime as runtime;
 /// Waits until `condition` gives a result: for conditions that C's comparisons cannot say.
 /// `address` is what is waited on, for the report of what each PE waits for.
 pub fn wait_for<R>(name: &'static str, address: usize, condition: impl FnMut() -> Option<R>) -> R {
-    wait(
-        &runtime::get(name).node.transport,
-        WaitReason::at(WaitKind::Point, name, address),
-        condition,
-    )
+    wait(&runtime::get(name).node.transport, WaitReason::at(WaitKind::Point, name, address), condition)
 }
 
 /// Lets another PE run where PEs outnumber cores: for callers that look again and again.
@@ -41,11 +37,7 @@ pub unsafe fn wait_until<T: SyncVariable>(name: &'static str, ivar: *mut T, cmp:
     wait(
         &runtime::get(name).node.transport,
         WaitReason {
-            condition: Some(Condition {
-                comparison: cmp,
-                width: T::WIDTH,
-                value: value.word(),
-            }),
+            condition: Some(Condition { comparison: cmp, width: T::WIDTH, value: value.word() }),
             ..WaitReason::at(WaitKind::Point, name, ivar.addr())
         },
         || {
@@ -68,12 +60,7 @@ pub unsafe fn wait_while<T: SyncVariable>(name: &'static str, ivar: *mut T, valu
 ///
 /// # Safety
 /// As [`wait_until`].
-pub unsafe fn test<T: SyncVariable>(
-    name: &'static str,
-    ivar: *mut T,
-    cmp: c_int,
-    value: T,
-) -> c_int {
+pub unsafe fn test<T: SyncVariable>(name: &'static str, ivar: *mut T, cmp: c_int, value: T) -> c_int {
     let set = one(name, ivar, cmp, value);
     // SAFETY: as in `wait_until`.
     poll(unsafe { set.all() }.then_some(1)).unwrap_or(0)
@@ -94,18 +81,9 @@ fn set<T: SyncVariable>(
     runtime::get(name);
     let cmp = Comparison::new(name, cmp);
     if n > 0 && vars.is_null() {
-        fatal(
-            name,
-            "the variable is a null pointer: give symmetric memory, from shmem_malloc or a global variable",
-        );
+        fatal(name, "the variable is a null pointer: give symmetric memory, from shmem_malloc or a global variable");
     }
-    Set {
-        vars,
-        n,
-        status,
-        cmp,
-        values,
-    }
+    Set { vars, n, status, cmp, values }
 }
 
 /// A test that fails gives up the core now and then: programs call it in loops that would
@@ -138,11 +116,7 @@ unsafe fn fair_any<T: SyncVariable>(set: &Set<T>) -> Option<usize> {
 
 /// Waits until `look` gives a result, out of line: with a copy of the wait for each type and form, these routines
 /// would be 3 % of the library.
-fn wait_out_of_line<R>(
-    name: &'static str,
-    address: usize,
-    mut look: impl FnMut() -> Option<R>,
-) -> R {
+fn wait_out_of_line<R>(name: &'static str, address: usize, mut look: impl FnMut() -> Option<R>) -> R {
     #[inline(never)]
     fn wait_until_true(name: &'static str, address: usize, look: &mut dyn FnMut() -> bool) {
         wait_for(name, address, || look().then_some(()));
@@ -184,11 +158,7 @@ unsafe fn wait_any<T: SyncVariable>(name: &'static str, set: Set<T>) -> usize {
 
 /// # Safety
 /// The arrays of the set are valid, `indices` for as many elements.
-unsafe fn wait_some<T: SyncVariable>(
-    name: &'static str,
-    set: Set<T>,
-    indices: *mut usize,
-) -> usize {
+unsafe fn wait_some<T: SyncVariable>(name: &'static str, set: Set<T>, indices: *mut usize) -> usize {
     // SAFETY: the caller promises that the set's arrays have as many entries as it says.
     if unsafe { set.is_empty() } {
         return 0;

@@ -43,9 +43,7 @@ unsafe fn text_of(name: &str, port: *const c_char) -> String {
     }
     // SAFETY: the caller promises a string.
     let bytes = unsafe { CStr::from_ptr(port) }.to_bytes();
-    OsString::from_vec(bytes.to_vec())
-        .to_string_lossy()
-        .into_owned()
+    OsString::from_vec(bytes.to_vec()).to_string_lossy().into_owned()
 }
 
 /// Writes the text of a port where there is room for [`MAX_PORT_NAME`] bytes.
@@ -56,8 +54,7 @@ unsafe fn write_text(text: &str, port: *mut c_char) {
     let len = text.len().min(MAX_PORT_NAME - 1);
     // SAFETY: the caller promises that `port` has room for the longest name.
     unsafe {
-        port.cast::<u8>()
-            .copy_from_nonoverlapping(text.as_ptr(), len);
+        port.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), len);
         port.add(len).write(0);
     }
 }
@@ -175,12 +172,7 @@ pub unsafe fn unpublish(name: &'static str, service: *const c_char) -> c_int {
 ///
 /// # Safety
 /// `service` is a string; `port` has room for `SHMEMX_MAX_PORT_NAME` bytes.
-pub unsafe fn lookup(
-    name: &'static str,
-    service: *const c_char,
-    timeout: c_int,
-    port: *mut c_char,
-) -> c_int {
+pub unsafe fn lookup(name: &'static str, service: *const c_char, timeout: c_int, port: *mut c_char) -> c_int {
     // SAFETY: the caller promises that `service` is a C string.
     let service = unsafe { name_of(name, service) };
     let limit = u64::try_from(timeout).ok().map(Duration::from_millis);
@@ -199,11 +191,7 @@ pub unsafe fn lookup(
 ///
 /// # Errors
 /// If it is no name, or a process of another user has taken it.
-pub fn look_up_port(
-    name: &str,
-    service: &[u8],
-    limit: Option<Duration>,
-) -> Result<Option<String>, PortError> {
+pub fn look_up_port(name: &str, service: &[u8], limit: Option<Duration>) -> Result<Option<String>, PortError> {
     let rt = runtime::get(name);
     let _shown = Recorder::start(&WaitReason::at(WaitKind::Connection, name, 0));
     let found = names::look_up(service, limit, rt.node.settings.name_directory.as_deref())?;
@@ -294,13 +282,7 @@ pub fn connect_to(
 ///
 /// # Safety
 /// `group` can be written.
-pub unsafe fn join(
-    name: &'static str,
-    team: usize,
-    root: c_int,
-    fd: c_int,
-    group: *mut usize,
-) -> c_int {
+pub unsafe fn join(name: &'static str, team: usize, root: c_int, fd: c_int, group: *mut usize) -> c_int {
     let made = join_over(name, team, root, fd);
     // SAFETY: the caller promises that `group` is writable.
     unsafe { give(name, made, group) }
@@ -310,25 +292,13 @@ pub unsafe fn join(
 ///
 /// # Errors
 /// If the root cannot join the other. On all members.
-pub fn join_over(
-    name: &'static str,
-    team: usize,
-    root: c_int,
-    fd: RawFd,
-) -> Result<usize, GroupError> {
+pub fn join_over(name: &'static str, team: usize, root: c_int, fd: RawFd) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
-    group_of(name, rt, team, root, |members| {
-        join_one(name, rt, fd, members).map_err(|why| why.to_string())
-    })
+    group_of(name, rt, team, root, |members| join_one(name, rt, fd, members).map_err(|why| why.to_string()))
 }
 
 /// Exchanges the texts of two ports over a socket: the PE whose text comes first in the alphabet accepts the other.
-fn join_one(
-    name: &'static str,
-    rt: &Runtime,
-    fd: RawFd,
-    members: usize,
-) -> Result<Found, PortError> {
+fn join_one(name: &'static str, rt: &Runtime, fd: RawFd, members: usize) -> Result<Found, PortError> {
     if fd < 0 {
         return Err(PortError::NoSocket);
     }
@@ -356,11 +326,7 @@ pub(crate) enum Expected {
 
 impl Expected {
     fn new(independent: bool) -> Self {
-        if independent {
-            Self::Independent
-        } else {
-            Self::Job
-        }
+        if independent { Self::Independent } else { Self::Job }
     }
 }
 
@@ -386,9 +352,7 @@ pub(crate) fn accept_one(
         let knows = !matches!(expected, Expected::Started(_));
         if knows && caller.is_independent() != independent {
             let kind = if independent { "_independent" } else { "" };
-            caller.refuse(&format!(
-                "it calls shmemx_port_accept{kind}: call shmemx_port_connect{kind}"
-            ));
+            caller.refuse(&format!("it calls shmemx_port_accept{kind}: call shmemx_port_connect{kind}"));
             continue;
         }
         let accepted = match caller {
@@ -414,10 +378,7 @@ pub(crate) fn check_remote(rt: &Runtime) -> Result<(), PortError> {
         let why = "cannot be reached where atomics are not a CPU's: set SHMEM_FABRIC to \"tcp\"";
         return Err(PortError::NotFromHere(why));
     }
-    let config = Config {
-        sets_environment: false,
-        ..fabric_config(&rt.node.settings.fabric)
-    };
+    let config = Config { sets_environment: false, ..fabric_config(&rt.node.settings.fabric) };
     Ok(discovery::check(&config)?)
 }
 
@@ -442,22 +403,10 @@ fn offer_remote(
         return Ok(None);
     }
     let first = numbers(rt, members + sizes[1])?;
-    let watch = Watch {
-        routine: name,
-        timeout: rt.node.settings.fabric_timeout,
-        spawns,
-    };
+    let watch = Watch { routine: name, timeout: rt.node.settings.fabric_timeout, spawns };
     let hub = hub.start(caller.done()?, watch)?;
-    let way = Way::Remote {
-        invitation,
-        hub: Some(hub),
-        sign: None,
-    };
-    Ok(Some(Found {
-        way,
-        first,
-        side: 0,
-    }))
+    let way = Way::Remote { invitation, hub: Some(hub), sign: None };
+    Ok(Some(Found { way, first, side: 0 }))
 }
 
 /// Offers a connection; None if the caller is gone.
@@ -472,17 +421,10 @@ fn offer(rt: &Runtime, caller: Caller, members: usize) -> Result<Option<Found>, 
     let cores = header.node_cores();
     let number = FIRST_MET | PortName::random_number()?;
     let sides = [members, caller.members];
-    let (connection, control) =
-        Control::create_connection(number, sides, caller.independent, cores, header.tuning)?;
+    let (connection, control) = Control::create_connection(number, sides, caller.independent, cores, header.tuning)?;
     let mapped = Mapped(control);
     let (mine, theirs) = pair()?;
-    let met = watched(
-        service,
-        number,
-        0,
-        [caller.memory.as_fd(), connection.as_fd()],
-        mine,
-    )?;
+    let met = watched(service, number, 0, [caller.memory.as_fd(), connection.as_fd()], mine)?;
     let files = [job.file.as_fd(), connection.as_fd(), theirs.as_fd()];
     if !caller.offer(number, &files) {
         return Ok(None);
@@ -495,12 +437,7 @@ fn offer(rt: &Runtime, caller: Caller, members: usize) -> Result<Option<Found>, 
 }
 
 /// Takes an offer up at a port for `members` PEs; as [`accept_one`].
-pub(crate) fn connect_at(
-    rt: &Runtime,
-    port: &PortName,
-    members: usize,
-    independent: bool,
-) -> Result<Found, PortError> {
+pub(crate) fn connect_at(rt: &Runtime, port: &PortName, members: usize, independent: bool) -> Result<Found, PortError> {
     let job = rt.node.job;
     let remote = port.remote();
     if let (Some(remote), false) = (remote, job.may_have_service()) {
@@ -516,9 +453,7 @@ pub(crate) fn connect_at(
     let service = job.service()?;
     let control = Control::open(&offer.connection).map_err(PortError::Memory)?;
     let control = Mapped(control);
-    drop(Mapped(
-        Control::open(&offer.memory).map_err(PortError::Memory)?,
-    ));
+    drop(Mapped(Control::open(&offer.memory).map_err(PortError::Memory)?));
     let first = numbers(rt, control.0.n_pes())?;
     let files = [offer.memory.as_fd(), offer.connection.as_fd()];
     let peer = offer.peer.try_clone()?;
@@ -538,16 +473,8 @@ fn connect_remote(
     let offer = RemoteOffer::wait(port, members, independent)?;
     let invitation = offer.invitation.clone();
     let first = numbers(rt, invitation.sizes.iter().sum())?;
-    let way = Way::Remote {
-        invitation,
-        hub: None,
-        sign: Some(offer.take()?),
-    };
-    Ok(Found {
-        way,
-        first,
-        side: 1,
-    })
+    let way = Way::Remote { invitation, hub: None, sign: Some(offer.take()?) };
+    Ok(Found { way, first, side: 1 })
 }
 
 /// Has `oshrun` watch the other job, by its memory and that of the connection.
@@ -571,11 +498,7 @@ fn watched(
 
 fn found(met: MetJob, first: usize) -> Found {
     Found {
-        way: Way::Local(StartedJob {
-            job_number: met.number,
-            memory: met.memory,
-            connection: met.connection,
-        }),
+        way: Way::Local(StartedJob { job_number: met.number, memory: met.memory, connection: met.connection }),
         first,
         side: met.side,
     }

@@ -1,4 +1,5 @@
-//! Calls of the Rust API, recorded as those of the C API are (`api::check::record`): with the caller's line, which the compiler knows.
+//! Calls of the Rust API, recorded as those of the C API are (`api::check::record`): with the caller's line, which the
+//! compiler knows.
 
 use std::panic::Location;
 
@@ -49,14 +50,7 @@ fn begin_recorded(
     address: usize,
 ) -> Record {
     if let Some(rt) = runtime::current() {
-        let operation = Operation {
-            routine,
-            kind,
-            scope: concerns.scope(rt, routine),
-            bytes,
-            address,
-            signal: 0,
-        };
+        let operation = Operation { routine, kind, scope: concerns.scope(rt, routine), bytes, address, signal: 0 };
         profiling::begin_in_source(&operation, caller);
     }
     Record(())

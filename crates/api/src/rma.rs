@@ -16,11 +16,7 @@ use ferroshmem_runtime as runtime;
 /// # Safety
 /// `dest` is writable and `source` readable for `bytes` bytes.
 #[inline]
-pub unsafe extern "C" fn copy(
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-) -> *mut c_void {
+pub unsafe extern "C" fn copy(dest: *mut c_void, source: *const c_void, bytes: usize) -> *mut c_void {
     // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
     unsafe { offload::copy(dest.cast(), source.cast(), bytes) };
     dest
@@ -31,11 +27,7 @@ pub unsafe extern "C" fn copy(
 /// # Safety
 /// As [`copy`]; until the quiet, `source` does not change and `dest` is not relied on.
 #[inline]
-pub unsafe extern "C" fn copy_nbi(
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-) -> *mut c_void {
+pub unsafe extern "C" fn copy_nbi(dest: *mut c_void, source: *const c_void, bytes: usize) -> *mut c_void {
     // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes until the quiet.
     unsafe { offload::copy_nbi(Owner::UNKNOWN, dest.cast(), source.cast(), bytes) };
     dest
@@ -46,14 +38,7 @@ pub unsafe extern "C" fn copy_nbi(
 /// # Safety
 /// `source` is valid for `bytes` bytes; `dest` is a symmetric address.
 #[inline]
-pub unsafe fn put(
-    name: &'static str,
-    ctx: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    pe: c_int,
-) {
+pub unsafe fn put(name: &'static str, ctx: usize, dest: *mut c_void, source: *const c_void, bytes: usize, pe: c_int) {
     let rt = runtime::get(name);
     let call = rt.call(name, ctx, pe);
     // SAFETY: the caller promises that `source` is valid for `bytes` bytes.
@@ -84,14 +69,7 @@ pub unsafe fn put_nbi(
 /// # Safety
 /// `dest` is valid for `bytes` bytes; `source` is a symmetric address.
 #[inline]
-pub unsafe fn get(
-    name: &'static str,
-    ctx: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    pe: c_int,
-) {
+pub unsafe fn get(name: &'static str, ctx: usize, dest: *mut c_void, source: *const c_void, bytes: usize, pe: c_int) {
     let rt = runtime::get(name);
     let call = rt.call(name, ctx, pe);
     // SAFETY: the caller promises that `dest` is valid for `bytes` bytes.
@@ -166,12 +144,7 @@ pub unsafe fn g<T: Copy>(name: &'static str, ctx: usize, source: *const T, pe: c
 /// The blocks of a strided call: `count` blocks of `block` elements of `elem` bytes, whose starts are
 /// so many elements apart in this PE's array and in the symmetric one.
 fn blocks(local: isize, remote: isize, block: usize, count: usize, elem: usize) -> Blocks {
-    Blocks {
-        bytes: block * elem,
-        count,
-        local_stride: local * elem as isize,
-        remote_stride: remote * elem as isize,
-    }
+    Blocks { bytes: block * elem, count, local_stride: local * elem as isize, remote_stride: remote * elem as isize }
 }
 
 /// Strided put: `nelems` elements of `elem` bytes, `dst` and `sst` elements apart.

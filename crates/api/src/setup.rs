@@ -56,10 +56,7 @@ pub unsafe fn init_thread(name: &'static str, requested: c_int, provided: *mut c
 /// A result of a routine that may be called at any time: not null.
 fn result<T>(name: &str, argument: &str, at: *mut T) -> *mut T {
     if at.is_null() {
-        fatal(
-            name,
-            format_args!("{argument} is a null pointer: give a variable for the result"),
-        );
+        fatal(name, format_args!("{argument} is a null pointer: give a variable for the result"));
     }
     at
 }
@@ -115,9 +112,7 @@ pub fn global_exit(name: &'static str, status: c_int) -> ! {
     let rt = runtime::get(name);
     let block = rt.node.job.control.pe_block(rt.node.job.index);
     block.status.store(status, Ordering::Relaxed);
-    block
-        .state
-        .store(PeState::GlobalExit as u32, Ordering::Release);
+    block.state.store(PeState::GlobalExit as u32, Ordering::Release);
     if let Some(detector) = rt.failure_detector {
         detector.end_all(status as u8);
     }

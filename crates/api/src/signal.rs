@@ -20,10 +20,7 @@ fn operation(name: &str, sig_op: c_int, signal: u64) -> Operation<u64> {
     match sig_op {
         SIGNAL_SET => Operation::with(Op::Write, signal),
         SIGNAL_ADD => Operation::with(Op::Add, signal),
-        _ => fatal(
-            name,
-            format_args!("sig_op = {sig_op}: give SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD"),
-        ),
+        _ => fatal(name, format_args!("sig_op = {sig_op}: give SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD")),
     }
 }
 
@@ -75,9 +72,7 @@ pub unsafe fn put_signal_nbi(
     // SAFETY: the caller promises that `source` is valid and unchanged until a quiet, and `sig_addr`
     // aligned.
     unsafe {
-        if offload::may_queue(bytes)
-            && transport.queue_signalled(&call, dest, source, bytes, (sig_addr, operation))
-        {
+        if offload::may_queue(bytes) && transport.queue_signalled(&call, dest, source, bytes, (sig_addr, operation)) {
             return;
         }
         transport.put_signalled(&call, dest, source, bytes, true);
@@ -89,13 +84,7 @@ pub unsafe fn put_signal_nbi(
 ///
 /// # Safety
 /// `sig_addr` is a symmetric address.
-pub unsafe fn signal_set(
-    name: &'static str,
-    ctx: usize,
-    sig_addr: *mut u64,
-    signal: u64,
-    pe: c_int,
-) {
+pub unsafe fn signal_set(name: &'static str, ctx: usize, sig_addr: *mut u64, signal: u64, pe: c_int) {
     let rt = runtime::get(name);
     let call = rt.call(name, ctx, pe);
     let operation = operation(name, SIGNAL_SET, signal);
@@ -107,13 +96,7 @@ pub unsafe fn signal_set(
 ///
 /// # Safety
 /// `sig_addr` is a symmetric address.
-pub unsafe fn signal_add(
-    name: &'static str,
-    ctx: usize,
-    sig_addr: *mut u64,
-    signal: u64,
-    pe: c_int,
-) {
+pub unsafe fn signal_add(name: &'static str, ctx: usize, sig_addr: *mut u64, signal: u64, pe: c_int) {
     let rt = runtime::get(name);
     let call = rt.call(name, ctx, pe);
     let operation = operation(name, SIGNAL_ADD, signal);
@@ -135,36 +118,18 @@ pub unsafe fn signal_fetch(_name: &'static str, sig_addr: *const u64) -> u64 {
 ///
 /// # Safety
 /// `sig_addr` is valid and aligned.
-pub unsafe fn signal_wait_until(
-    name: &'static str,
-    sig_addr: *mut u64,
-    cmp: c_int,
-    value: u64,
-) -> u64 {
+pub unsafe fn signal_wait_until(name: &'static str, sig_addr: *mut u64, cmp: c_int, value: u64) -> u64 {
     let rt = runtime::get(name);
-    let condition = Some(Condition {
-        comparison: cmp,
-        width: size_of::<u64>() as u32,
-        value,
-    });
+    let condition = Some(Condition { comparison: cmp, width: size_of::<u64>() as u32, value });
     let cmp = Comparison::new(name, cmp);
     let transport = &rt.node.transport;
     if sig_addr.is_null() {
-        let argument = Argument {
-            routine: name,
-            name: "sig_addr",
-        };
-        transport
-            .memory
-            .own(argument, sig_addr.cast(), size_of::<u64>());
+        let argument = Argument { routine: name, name: "sig_addr" };
+        transport.memory.own(argument, sig_addr.cast(), size_of::<u64>());
     }
     // SAFETY: the caller promises that `sig_addr` is valid and aligned.
     let word = unsafe { AtomicU64::from_ptr(sig_addr) };
-    let what = WaitReason {
-        condition,
-        ..WaitReason::at(WaitKind::Signal, name, sig_addr.addr())
-    };
-    transport.wait(&what, signals::NOTIFIED, || {
-        Some(word.load(Ordering::Acquire)).filter(|seen| cmp.holds(*seen, value))
-    })
+    let what = WaitReason { condition, ..WaitReason::at(WaitKind::Signal, name, sig_addr.addr()) };
+    transport
+        .wait(&what, signals::NOTIFIED, || Some(word.load(Ordering::Acquire)).filter(|seen| cmp.holds(*seen, value)))
 }

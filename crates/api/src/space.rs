@@ -7,9 +7,9 @@ use std::ffi::{c_int, c_long, c_void};
 use std::ptr;
 
 use ferroshmem_core::constants::{
-    FALLBACK_DEFAULT, FALLBACK_NONE, MEM_DEFAULT, MEM_HIGH_BW, MEM_INTERLEAVED, MEM_LARGE_CAP,
-    MEM_LOCAL, MEM_LOW_LAT, MEM_NUMA, PAGES_DEFAULT, PAGES_HUGE, SPACE_FALLBACK, SPACE_INVALID,
-    SPACE_MEMKIND, SPACE_NUMA_DOMAIN, SPACE_PGSIZE, SPACE_SHEAP_SIZE,
+    FALLBACK_DEFAULT, FALLBACK_NONE, MEM_DEFAULT, MEM_HIGH_BW, MEM_INTERLEAVED, MEM_LARGE_CAP, MEM_LOCAL, MEM_LOW_LAT,
+    MEM_NUMA, PAGES_DEFAULT, PAGES_HUGE, SPACE_FALLBACK, SPACE_INVALID, SPACE_MEMKIND, SPACE_NUMA_DOMAIN, SPACE_PGSIZE,
+    SPACE_SHEAP_SIZE,
 };
 use ferroshmem_core::failure::fatal::{debug, fatal, warn};
 use ferroshmem_core::group::Group;
@@ -45,7 +45,8 @@ pub struct SpaceConfig {
 pub enum SpaceError {
     /// The heap has no room on some member.
     #[error(
-        "no room for {bytes} bytes in the symmetric heap of {heap} bytes: set SHMEM_SYMMETRIC_SIZE to more, or free blocks"
+        "no room for {bytes} bytes in the symmetric heap of {heap} bytes: set SHMEM_SYMMETRIC_SIZE to more, or free \
+            blocks"
     )]
     NoRoom {
         /// Bytes of the space.
@@ -57,14 +58,10 @@ pub enum SpaceError {
     #[error(transparent)]
     Memkind(#[from] MemkindError),
     /// Another PE has none.
-    #[error(
-        "PE {0} has no such memory: see its message, or let the space fall back to the default kind"
-    )]
+    #[error("PE {0} has no such memory: see its message, or let the space fall back to the default kind")]
     OtherPe(usize),
     /// PEs outside of the team are on other nodes.
-    #[error(
-        "the team has {members} of {n_pes} PEs, which are on several nodes: create the space over all PEs"
-    )]
+    #[error("the team has {members} of {n_pes} PEs, which are on several nodes: create the space over all PEs")]
     SomePes {
         /// PEs of the team.
         members: usize,
@@ -85,7 +82,8 @@ unsafe fn request(name: &str, config: *const SpaceConfig, mask: c_long) -> (u64,
     let Some(config) = (unsafe { config.as_ref() }) else {
         fatal(
             name,
-            "config is a null pointer: give a configuration with sheap_size, and SHMEMX_SPACE_SHEAP_SIZE in config_mask",
+            "config is a null pointer: give a configuration with sheap_size, and SHMEMX_SPACE_SHEAP_SIZE in \
+                config_mask",
         );
     };
     let value = |bit, value, default| if mask & bit != 0 { value } else { default };
@@ -93,10 +91,7 @@ unsafe fn request(name: &str, config: *const SpaceConfig, mask: c_long) -> (u64,
         fatal(name, format_args!("{field} = {value}: give one of {names}"))
     };
     if mask & SPACE_SHEAP_SIZE == 0 || config.sheap_size == 0 {
-        fatal(
-            name,
-            "the space has no size: set sheap_size, and SHMEMX_SPACE_SHEAP_SIZE in config_mask",
-        );
+        fatal(name, "the space has no size: set sheap_size, and SHMEMX_SPACE_SHEAP_SIZE in config_mask");
     }
     let kind = match value(SPACE_MEMKIND, config.memkind, MEM_DEFAULT) {
         MEM_DEFAULT => Memkind::Default,
@@ -124,11 +119,7 @@ unsafe fn request(name: &str, config: *const SpaceConfig, mask: c_long) -> (u64,
         FALLBACK_DEFAULT => false,
         other => wrong("fallback", other, "SHMEMX_FALLBACK_*"),
     };
-    let request = MemoryRequest {
-        kind,
-        huge_pages,
-        is_strict,
-    };
+    let request = MemoryRequest { kind, huge_pages, is_strict };
     (config.sheap_size as u64, request)
 }
 
@@ -166,12 +157,7 @@ pub unsafe fn create(
 ///
 /// # Errors
 /// A member cannot have it. On all members, each with its own reason.
-pub fn create_for(
-    name: &'static str,
-    team: usize,
-    bytes: u64,
-    request: &MemoryRequest,
-) -> Result<usize, SpaceError> {
+pub fn create_for(name: &'static str, team: usize, bytes: u64, request: &MemoryRequest) -> Result<usize, SpaceError> {
     let rt = runtime::get(name);
     let found = rt.teams.find(name, team);
     let found = found.unwrap_or_else(|| fatal(name, "there is no such team"));
@@ -225,13 +211,7 @@ fn make(
             }
         }
     };
-    let failed = first_failed(
-        &group,
-        made.is_ok(),
-        range.as_ref().map_or(0, |r| r.start + 1),
-        bytes,
-        request,
-    );
+    let failed = first_failed(&group, made.is_ok(), range.as_ref().map_or(0, |r| r.start + 1), bytes, request);
     let Some(range) = range else {
         return Err(SpaceError::NoRoom { bytes, heap });
     };
@@ -251,12 +231,7 @@ fn make(
     let handle = memory.space.heap_base() + range.start as usize;
     let mut heap = memory.heap();
     let mut spaces = memory.spaces();
-    spaces.insert(SymmetricSpace {
-        team,
-        is_of_all,
-        blocks: Heap::within(range.start..end, mark),
-        range,
-    });
+    spaces.insert(SymmetricSpace { team, is_of_all, blocks: Heap::within(range.start..end, mark), range });
     heap.set_ceiling(spaces.lowest());
     Ok(handle)
 }
@@ -270,9 +245,7 @@ fn gather(group: &Group<'_>, word: u64) -> Vec<u64> {
     epoch.publish(word);
     epoch.synchronise();
     // No member publishes for the epoch after next before this PE has entered the next one.
-    (0..group.size)
-        .map(|member| epoch.published(member))
-        .collect()
+    (0..group.size).map(|member| epoch.published(member)).collect()
 }
 
 /// The highest start of a space of `len` bytes that is free on all members.
@@ -308,27 +281,19 @@ fn number(kind: Memkind) -> u64 {
 }
 
 /// The first PE of the team for which it did not go well. Members that ask for different spaces end the job.
-fn first_failed(
-    group: &Group<'_>,
-    is_well: bool,
-    place: u64,
-    bytes: u64,
-    request: &MemoryRequest,
-) -> Option<usize> {
+fn first_failed(group: &Group<'_>, is_well: bool, place: u64, bytes: u64, request: &MemoryRequest) -> Option<usize> {
     let flags = u64::from(request.huge_pages) << 1 | u64::from(request.is_strict);
     let details = [bytes, place, number(request.kind) << 2 | flags];
-    let digest = details.iter().fold(0_u64, |sum, detail| {
-        (sum ^ detail)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(29)
-    });
+    let digest =
+        details.iter().fold(0_u64, |sum, detail| (sum ^ detail).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
     let mine = digest << 1 | u64::from(is_well);
     let said = gather(group, mine);
     if let Some(member) = said.iter().position(|word| (word ^ mine) >> 1 != 0) {
         fatal(
             group.name,
             format_args!(
-                "PE {} creates another space at this point: all PEs of the team must give the same size, kind, pages and fallback, after the same allocation calls",
+                "PE {} creates another space at this point: all PEs of the team must give the same size, kind, pages \
+                    and fallback, after the same allocation calls",
                 group.pe(member)
             ),
         );
@@ -343,14 +308,10 @@ fn find(rt: &Runtime, name: &str, space: usize) -> (u64, usize) {
     let start = space.wrapping_sub(memory.space.heap_base()) as u64;
     match memory.spaces().get(start) {
         Some(found) => (start, found.team),
-        None if space == SPACE_INVALID => fatal(
-            name,
-            "the space is SHMEMX_SPACE_INVALID: check the result of shmemx_space_create",
-        ),
-        None => fatal(
-            name,
-            format_args!("{space:#x} is no space of this PE: destroyed, or never created"),
-        ),
+        None if space == SPACE_INVALID => {
+            fatal(name, "the space is SHMEMX_SPACE_INVALID: check the result of shmemx_space_create")
+        }
+        None => fatal(name, format_args!("{space:#x} is no space of this PE: destroyed, or never created")),
     }
 }
 
@@ -373,11 +334,7 @@ pub unsafe fn destroy(name: &'static str, space: usize) {
     }
     let (start, team) = find(rt, name, space);
     let group = members(rt, name, team);
-    let call = HeapCall {
-        name,
-        kind: Kind::SpaceDestroy,
-        arguments: [space as u64, 0],
-    };
+    let call = HeapCall { name, kind: Kind::SpaceDestroy, arguments: [space as u64, 0] };
     call.check(&group, rt);
     rt.node.transport.quiet_default();
     call.synchronise(&group, start);
@@ -404,21 +361,13 @@ fn allocate(call: HeapCall, space: usize, shape: Shape) -> *mut c_void {
 
 /// Allocates `size` bytes of a space; null if there is no room. Collective over its team.
 pub fn malloc(name: &'static str, space: usize, size: usize) -> *mut c_void {
-    let call = HeapCall {
-        name,
-        kind: Kind::SpaceMalloc,
-        arguments: [size as u64, 0],
-    };
+    let call = HeapCall { name, kind: Kind::SpaceMalloc, arguments: [size as u64, 0] };
     allocate(call, space, Shape::of(size))
 }
 
 /// Allocates `count` objects of `size` bytes of a space, all zero.
 pub fn calloc(name: &'static str, space: usize, count: usize, size: usize) -> *mut c_void {
-    let call = HeapCall {
-        name,
-        kind: Kind::SpaceCalloc,
-        arguments: [count as u64, size as u64],
-    };
+    let call = HeapCall { name, kind: Kind::SpaceCalloc, arguments: [count as u64, size as u64] };
     allocate(call, space, Shape::of(count.saturating_mul(size)).zeroed())
 }
 
@@ -428,27 +377,14 @@ pub fn align(name: &'static str, space: usize, alignment: usize, size: usize) ->
     if !is_alignment(name, alignment) {
         return ptr::null_mut();
     }
-    let call = HeapCall {
-        name,
-        kind: Kind::SpaceAlign,
-        arguments: [alignment as u64, size as u64],
-    };
+    let call = HeapCall { name, kind: Kind::SpaceAlign, arguments: [alignment as u64, size as u64] };
     allocate(call, space, Shape::aligned(size, alignment))
 }
 
 /// As [`align`], with all bytes zero.
-pub fn align_zeroed(
-    name: &'static str,
-    space: usize,
-    alignment: usize,
-    size: usize,
-) -> *mut c_void {
+pub fn align_zeroed(name: &'static str, space: usize, alignment: usize, size: usize) -> *mut c_void {
     debug_assert!(alignment.is_power_of_two());
-    let call = HeapCall {
-        name,
-        kind: Kind::SpaceAlign,
-        arguments: [alignment as u64, size as u64],
-    };
+    let call = HeapCall { name, kind: Kind::SpaceAlign, arguments: [alignment as u64, size as u64] };
     allocate(call, space, Shape::aligned(size, alignment).zeroed())
 }
 
@@ -463,22 +399,13 @@ pub unsafe fn free(name: &'static str, space: usize, at: *mut c_void) {
         return;
     }
     let group = members(rt, name, team);
-    let call = HeapCall {
-        name,
-        kind: Kind::SpaceFree,
-        arguments: [at.addr() as u64, 0],
-    };
+    let call = HeapCall { name, kind: Kind::SpaceFree, arguments: [at.addr() as u64, 0] };
     call.check(&group, rt);
     let memory = &rt.node.transport.memory;
     let offset = at.addr().wrapping_sub(memory.space.heap_base()) as u64;
     if let Some(space) = memory.spaces().get(start) {
         if !space.range.contains(&offset) {
-            fatal(
-                name,
-                format_args!(
-                    "{at:p} is not in the space: give what shmemx_space_malloc has returned"
-                ),
-            );
+            fatal(name, format_args!("{at:p} is not in the space: give what shmemx_space_malloc has returned"));
         }
         live_block(name, &space.blocks, at, offset);
     }
@@ -494,7 +421,5 @@ pub fn room(name: &'static str, space: usize) -> (u64, u64) {
     let rt = runtime::get(name);
     let (start, _) = find(rt, name, space);
     let mut spaces = rt.node.transport.memory.spaces();
-    spaces
-        .get(start)
-        .map_or((0, 0), |s| (s.blocks.free_bytes(), s.blocks.size()))
+    spaces.get(start).map_or((0, 0), |s| (s.blocks.free_bytes(), s.blocks.size()))
 }

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use ferroshmem_config::{self as config, SYMMETRIC_SIZE};
 use ferroshmem_core::constants::{
-    SPAWN_ALL_FIELDS, SPAWN_ARGV, SPAWN_BIND_TO, SPAWN_CORES, SPAWN_CPUS, SPAWN_ENV, SPAWN_HOST,
-    SPAWN_INDEPENDENT, SPAWN_MAP_BY, SPAWN_SHEAP_SIZE, SPAWN_WDIR,
+    SPAWN_ALL_FIELDS, SPAWN_ARGV, SPAWN_BIND_TO, SPAWN_CORES, SPAWN_CPUS, SPAWN_ENV, SPAWN_HOST, SPAWN_INDEPENDENT,
+    SPAWN_MAP_BY, SPAWN_SHEAP_SIZE, SPAWN_WDIR,
 };
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job::service::{self, JobRequest, ProgramRequest};
@@ -94,16 +94,10 @@ unsafe fn program(
     let added = SPAWN_BIND_TO | SPAWN_MAP_BY | SPAWN_CORES | SPAWN_CPUS | SPAWN_HOST;
     let known = SPAWN_ARGV | SPAWN_ENV | SPAWN_WDIR | SPAWN_SHEAP_SIZE | SPAWN_INDEPENDENT | added;
     if mask & !known != 0 {
-        fatal(
-            name,
-            format_args!("config_mask = {mask:#x}: give a combination of SHMEMX_SPAWN_*"),
-        );
+        fatal(name, format_args!("config_mask = {mask:#x}: give a combination of SHMEMX_SPAWN_*"));
     }
     if mask != 0 && config.is_null() {
-        fatal(
-            name,
-            "config is a null pointer, but config_mask is not 0: give a configuration, or the mask 0",
-        );
+        fatal(name, "config is a null pointer, but config_mask is not 0: give a configuration, or the mask 0");
     }
     // No reference to the whole: programs that were compiled before have the first fields alone.
     let is_set = |field: c_long| mask & field & !SPAWN_ALL_FIELDS != 0;
@@ -116,12 +110,8 @@ unsafe fn program(
             is_set(SPAWN_WDIR).then(|| text((*config).wdir)),
             is_set(SPAWN_SHEAP_SIZE).then(|| (*config).sheap_size),
             Placement {
-                bind_to: is_set(SPAWN_BIND_TO)
-                    .then(|| text((*config).bind_to))
-                    .flatten(),
-                map_by: is_set(SPAWN_MAP_BY)
-                    .then(|| text((*config).map_by))
-                    .flatten(),
+                bind_to: is_set(SPAWN_BIND_TO).then(|| text((*config).bind_to)).flatten(),
+                map_by: is_set(SPAWN_MAP_BY).then(|| text((*config).map_by)).flatten(),
                 cores: is_set(SPAWN_CORES).then(|| (*config).cores),
                 cpus: is_set(SPAWN_CPUS).then(|| text((*config).cpus)).flatten(),
                 host: is_set(SPAWN_HOST).then(|| text((*config).host)).flatten(),
@@ -138,10 +128,7 @@ unsafe fn program(
         at.is_some_and(|at| at > 0)
     };
     if let Some(wrong) = environment.iter().find(|v| !is_variable(v)) {
-        fatal(
-            name,
-            format_args!("env has {wrong:?}: give variables as NAME=VALUE"),
-        );
+        fatal(name, format_args!("env has {wrong:?}: give variables as NAME=VALUE"));
     }
     Program {
         command,
@@ -229,10 +216,7 @@ impl Program {
             n_pes: self.n_pes,
             arguments: self.arguments,
             environment: inherited.chain(environment).collect(),
-            directory: self
-                .directory
-                .or_else(|| std::env::current_dir().ok())
-                .unwrap_or_else(|| "/".into()),
+            directory: self.directory.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| "/".into()),
             placement: self.placement.options(),
         }
     }
@@ -282,10 +266,7 @@ pub unsafe fn spawn_multiple(
     let programs = || {
         let count = usize::try_from(count).unwrap_or(0);
         if count == 0 || commands.is_null() || n_pes.is_null() {
-            fatal(
-                name,
-                "no program is given: give count of 1 or more, commands and npes",
-            );
+            fatal(name, "no program is given: give count of 1 or more, commands and npes");
         }
         // SAFETY: the caller promises an array of `count` elements, or null.
         let mask = |i: usize| unsafe { if masks.is_null() { 0 } else { *masks.add(i) } };
@@ -304,8 +285,8 @@ pub unsafe fn spawn_multiple(
     unsafe { give(name, made, children) }
 }
 
-/// Starts PEs of `programs`, which are asked for on the root alone, for a team, collectively; the group of them. They may
-/// be started by another launcher, which connects jobs as those of different nodes are.
+/// Starts PEs of `programs`, which are asked for on the root alone, for a team, collectively; the group of them. They
+/// may be started by another launcher, which connects jobs as those of different nodes are.
 ///
 /// # Errors
 /// If they cannot be started. On all members.
@@ -319,10 +300,7 @@ pub fn spawn_for(
     group_of(name, rt, team, root, |parents| {
         let programs = programs();
         let independent = programs.iter().any(|program| program.independent);
-        if programs
-            .iter()
-            .any(|program| program.independent != independent)
-        {
+        if programs.iter().any(|program| program.independent != independent) {
             return Err("independent is set for some programs alone: they are one job".to_owned());
         }
         let is_by_oshrun = rt.node.job.may_have_service();
@@ -342,55 +320,34 @@ pub fn spawn_for(
 /// That there is something to start.
 fn check(programs: &[ProgramRequest]) -> Result<(), String> {
     if let Some(none) = programs.iter().find(|program| program.n_pes == 0) {
-        return Err(format!(
-            "npes of {:?} is not a number of PEs: give 1 or more",
-            none.command
-        ));
+        return Err(format!("npes of {:?} is not a number of PEs: give 1 or more", none.command));
     }
     if programs.is_empty() {
         return Err("no program is given: give 1 or more".to_owned());
     }
     if let Some(wrong) = programs.iter().flat_map(strings_of).find(|s| has_nul(s)) {
-        return Err(format!(
-            "{wrong:?} has a NUL byte: no string of a process can"
-        ));
+        return Err(format!("{wrong:?} has a NUL byte: no string of a process can"));
     }
     Ok(())
 }
 
 /// Has `oshrun` start a job for `parents` PEs.
-fn ask(
-    rt: &Runtime,
-    parents: usize,
-    programs: Vec<ProgramRequest>,
-    independent: bool,
-) -> Result<Found, String> {
+fn ask(rt: &Runtime, parents: usize, programs: Vec<ProgramRequest>, independent: bool) -> Result<Found, String> {
     let service = rt.node.job.service().map_err(|why| why.to_string())?;
     let n_pes: usize = programs.iter().map(|program| program.n_pes).sum();
     let header = rt.node.job.control.header();
     let Some(first) = take_numbers(header, &rt.node.job.placement, parents + n_pes) else {
         return Err("the numbers for PEs of other jobs are used up".to_owned());
     };
-    let request = JobRequest {
-        parents,
-        programs,
-        independent,
-    };
+    let request = JobRequest { parents, programs, independent };
     let job = service::start(service, &request).map_err(|e| e.to_string())?;
-    Ok(Found {
-        way: Way::Local(job),
-        first,
-        side: 0,
-    })
+    Ok(Found { way: Way::Local(job), first, side: 0 })
 }
 
 fn strings_of(program: &ProgramRequest) -> impl Iterator<Item = &OsStr> {
     let lists = program.arguments.iter().chain(&program.environment);
     let directory = program.directory.as_os_str();
-    lists
-        .chain(&program.placement)
-        .map(OsString::as_os_str)
-        .chain([&*program.command, directory])
+    lists.chain(&program.placement).map(OsString::as_os_str).chain([&*program.command, directory])
 }
 
 fn has_nul(text: &OsStr) -> bool {

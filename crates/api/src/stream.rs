@@ -16,37 +16,19 @@ pub const STEADY: c_long = 1;
 ///
 /// # Safety
 /// `stream` can be written.
-pub unsafe fn create(
-    name: &'static str,
-    team: usize,
-    item_size: usize,
-    options: c_long,
-    stream: *mut usize,
-) -> c_int {
+pub unsafe fn create(name: &'static str, team: usize, item_size: usize, options: c_long, stream: *mut usize) -> c_int {
     let rt = runtime::get(name);
     let made = rt.teams.find(name, team).and_then(|team| {
         if team.connection.is_some() {
-            fatal(
-                name,
-                "streams are for the PEs of one job: give a team that is not of a group",
-            );
+            fatal(name, "streams are for the PEs of one job: give a team that is not of a group");
         }
         if item_size == 0 || item_size > LONGEST {
-            fatal(
-                name,
-                format_args!("item_size = {item_size} is out of range: give 1 to {LONGEST} bytes"),
-            );
+            fatal(name, format_args!("item_size = {item_size} is out of range: give 1 to {LONGEST} bytes"));
         }
         if options & !STEADY != 0 {
-            fatal(
-                name,
-                format_args!("options = {options:#x} are unknown: give 0 or SHMEMX_STREAM_STEADY"),
-            );
+            fatal(name, format_args!("options = {options:#x} are unknown: give 0 or SHMEMX_STREAM_STEADY"));
         }
-        let options = Options {
-            item: item_size,
-            is_steady: options & STEADY != 0,
-        };
+        let options = Options { item: item_size, is_steady: options & STEADY != 0 };
         rt.streams.create(&rt.node, name, team, options).ok()
     });
     // SAFETY: the caller promises that `stream` is writable.
@@ -73,7 +55,8 @@ fn leave(mut state: Entered<'_>, is_in_vain: bool) {
 fn has_ended(name: &str) -> ! {
     fatal(
         name,
-        "this PE has ended the stream: call shmemx_stream_end once, after the last push, or reset the stream to use it again",
+        "this PE has ended the stream: call shmemx_stream_end once, after the last push, or reset the stream to use it \
+            again",
     )
 }
 
@@ -92,13 +75,7 @@ pub unsafe fn push(name: &'static str, stream: usize, item: *const c_void, pe: c
 /// # Safety
 /// `items` is readable for the bytes of `n` items.
 #[inline]
-pub unsafe fn push_many(
-    name: &'static str,
-    stream: usize,
-    items: *const c_void,
-    n: usize,
-    pe: c_int,
-) -> usize {
+pub unsafe fn push_many(name: &'static str, stream: usize, items: *const c_void, n: usize, pe: c_int) -> usize {
     let rt = runtime::get(name);
     let mut state = enter(name, rt, stream);
     if state.is_ended() {
@@ -136,12 +113,7 @@ pub unsafe fn pull(name: &'static str, stream: usize, item: *mut c_void, pe: *mu
 /// # Safety
 /// `items` can be written; `pe` is null or can be written.
 #[inline]
-pub unsafe fn view(
-    name: &'static str,
-    stream: usize,
-    items: *mut *const c_void,
-    pe: *mut c_int,
-) -> usize {
+pub unsafe fn view(name: &'static str, stream: usize, items: *mut *const c_void, pe: *mut c_int) -> usize {
     let rt = runtime::get(name);
     let mut state = enter(name, rt, stream);
     let found = state.view(&rt.node);
@@ -194,10 +166,7 @@ pub fn done(name: &'static str, stream: usize) -> c_int {
 fn finish(name: &'static str, rt: &Runtime, stream: &Stream) {
     stream.finish(&rt.node, name);
     let Some(team) = rt.teams.get(stream.team) else {
-        fatal(
-            name,
-            "the stream's team is destroyed: destroy its streams first",
-        );
+        fatal(name, "the stream's team is destroyed: destroy its streams first");
     };
     Group::of_team(&rt.node, name, team).sync();
 }

@@ -20,39 +20,25 @@ pub struct TeamConfig {
 
 /// This PE's number in a team, -1 for an invalid team.
 pub fn my_pe(name: &'static str, team: usize) -> c_int {
-    runtime::get(name)
-        .teams
-        .find(name, team)
-        .map_or(-1, |t| t.index as c_int)
+    runtime::get(name).teams.find(name, team).map_or(-1, |t| t.index as c_int)
 }
 
 /// A team's number of PEs, -1 for an invalid team.
 pub fn n_pes(name: &'static str, team: usize) -> c_int {
-    runtime::get(name)
-        .teams
-        .find(name, team)
-        .map_or(-1, |t| t.members.size as c_int)
+    runtime::get(name).teams.find(name, team).map_or(-1, |t| t.members.size as c_int)
 }
 
 /// The parameters that a team was made with.
 ///
 /// # Safety
 /// `config` is valid unless `mask` is 0.
-pub unsafe fn get_config(
-    name: &'static str,
-    team: usize,
-    mask: c_long,
-    config: *mut TeamConfig,
-) -> c_int {
+pub unsafe fn get_config(name: &'static str, team: usize, mask: c_long, config: *mut TeamConfig) -> c_int {
     let Some(team) = runtime::get(name).teams.find(name, team) else {
         return -1;
     };
     if mask & TEAM_NUM_CONTEXTS != 0 {
         if config.is_null() {
-            fatal(
-                name,
-                "config is a null pointer, but config_mask is not 0: give a configuration, or the mask 0",
-            );
+            fatal(name, "config is a null pointer, but config_mask is not 0: give a configuration, or the mask 0");
         }
         // SAFETY: the caller promises that `config` is valid if the mask is not 0.
         unsafe { (*config).num_contexts = team.num_contexts };
@@ -63,10 +49,7 @@ pub unsafe fn get_config(
 /// The number in `dest_team` of PE `src_pe` of `src_team`, -1 if it is in neither.
 pub fn translate_pe(name: &'static str, src_team: usize, src_pe: c_int, dest_team: usize) -> c_int {
     let rt = runtime::get(name);
-    let (Some(from), Some(to)) = (
-        rt.teams.find(name, src_team),
-        rt.teams.find(name, dest_team),
-    ) else {
+    let (Some(from), Some(to)) = (rt.teams.find(name, src_team), rt.teams.find(name, dest_team)) else {
         return -1;
     };
     usize::try_from(src_pe)
@@ -87,14 +70,8 @@ unsafe fn contexts_in(name: &str, config: *const TeamConfig, mask: c_long) -> c_
     // SAFETY: the caller promises that `config` is valid or null.
     match unsafe { config.as_ref() } {
         Some(config) if config.num_contexts >= 0 => config.num_contexts,
-        Some(config) => fatal(
-            name,
-            format_args!("num_contexts = {} is negative", config.num_contexts),
-        ),
-        None => fatal(
-            name,
-            "config is a null pointer, but config_mask is not 0: give a configuration, or the mask 0",
-        ),
+        Some(config) => fatal(name, format_args!("num_contexts = {} is negative", config.num_contexts)),
+        None => fatal(name, "config is a null pointer, but config_mask is not 0: give a configuration, or the mask 0"),
     }
 }
 
@@ -117,22 +94,11 @@ pub unsafe fn split_strided(
     let made = rt.teams.find(name, parent).and_then(|parent| {
         refuse_team_of_connection(name, parent);
         let group = Group::of_team(&rt.node, name, parent);
-        let same = [
-            ("start", start as u64),
-            ("stride", stride as u64),
-            ("size", size as u64),
-        ];
+        let same = [("start", start as u64), ("stride", stride as u64), ("size", size as u64)];
         group.check_agreement(&rt.node, &same);
         // SAFETY: the caller promises that `config` is valid if the mask is not 0.
         let contexts = unsafe { contexts_in(name, config, mask) };
-        split::split_strided(
-            &rt.node,
-            &rt.teams,
-            name,
-            parent,
-            (start, stride, size),
-            contexts,
-        )
+        split::split_strided(&rt.node, &rt.teams, name, parent, (start, stride, size), contexts)
     });
     // SAFETY: the caller promises that `new_team` can be written.
     unsafe { new_team.write(made.unwrap_or(TEAM_INVALID)) };
@@ -165,12 +131,8 @@ pub unsafe fn split_2d(
             fatal(name, format_args!("xrange = {xrange} must be 1 or more"));
         };
         // SAFETY: the caller promises that each configuration is valid if its mask is not 0.
-        let contexts = unsafe {
-            [
-                contexts_in(name, xaxis_config, xaxis_mask),
-                contexts_in(name, yaxis_config, yaxis_mask),
-            ]
-        };
+        let contexts =
+            unsafe { [contexts_in(name, xaxis_config, xaxis_mask), contexts_in(name, yaxis_config, yaxis_mask)] };
         split::split_2d(&rt.node, &rt.teams, name, parent, width, contexts)
     });
     let [x, y] = made.unwrap_or([TEAM_INVALID; 2]);
@@ -182,13 +144,9 @@ pub unsafe fn split_2d(
     if made.is_some() { 0 } else { -1 }
 }
 
-/// Makes a team of the members of `parent` that this PE names by start, stride and number, all of which name the same; no
-/// team if it names none. Collective over `parent`: the handle, 0 without a team, or None if no team is left.
-pub fn split_apart(
-    name: &'static str,
-    parent: usize,
-    mine: Option<(c_int, c_int, c_int)>,
-) -> Option<usize> {
+/// Makes a team of the members of `parent` that this PE names by start, stride and number, all of which name the same;
+/// no team if it names none. Collective over `parent`: the handle, 0 without a team, or None if no team is left.
+pub fn split_apart(name: &'static str, parent: usize, mine: Option<(c_int, c_int, c_int)>) -> Option<usize> {
     let rt = runtime::get(name);
     let parent = rt.teams.find(name, parent)?;
     refuse_team_of_connection(name, parent);
@@ -202,16 +160,10 @@ pub fn destroy(name: &'static str, team: usize) {
         return;
     };
     if found.id < PREDEFINED_TEAMS {
-        fatal(
-            name,
-            "the predefined teams cannot be destroyed: remove this call",
-        );
+        fatal(name, "the predefined teams cannot be destroyed: remove this call");
     }
     if found.connection.is_some() {
-        fatal(
-            name,
-            "the team is that of a group: disconnect the group instead",
-        );
+        fatal(name, "the team is that of a group: disconnect the group instead");
     }
     for context in rt.contexts.of_team(team) {
         rt.destroy_context(name, context);
@@ -221,10 +173,7 @@ pub fn destroy(name: &'static str, team: usize) {
     rt.messages.drain(&rt.node, name);
     split::destroy(&rt.node, &rt.teams, name, found, || {
         if !rt.messages.leave_team(&rt.node, id) {
-            fatal(
-                name,
-                "sends or receives of messages are under way on the team: wait for them before",
-            );
+            fatal(name, "sends or receives of messages are under way on the team: wait for them before");
         }
     });
     rt.node.end_spaces(Some(team));
@@ -244,17 +193,9 @@ pub fn ptr(name: &'static str, team: usize, dest: *const c_void, pe: c_int) -> *
 ///
 /// # Safety
 /// `ctx` is valid.
-pub unsafe fn create_ctx(
-    name: &'static str,
-    team: usize,
-    options: c_long,
-    ctx: *mut usize,
-) -> c_int {
+pub unsafe fn create_ctx(name: &'static str, team: usize, options: c_long, ctx: *mut usize) -> c_int {
     let rt = runtime::get(name);
-    let made = rt
-        .teams
-        .find(name, team)
-        .and_then(|team| super::context::make(rt, team, options, false));
+    let made = rt.teams.find(name, team).and_then(|team| super::context::make(rt, team, options, false));
     // SAFETY: the caller promises that `ctx` can be written.
     unsafe { ctx.write(made.unwrap_or(CTX_INVALID)) };
     if made.is_some() { 0 } else { -1 }

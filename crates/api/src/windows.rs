@@ -94,9 +94,7 @@ fn memory(rt: &Runtime) -> Reach {
         return views(rt);
     }
     let index = |pe| (pe == rt.node.me).then_some(rt.node.job.index);
-    Reach(Some(
-        OWN.get_or_init(|| Reach::of((0..rt.node.n_pes).map(index))),
-    ))
+    Reach(Some(OWN.get_or_init(|| Reach::of((0..rt.node.n_pes).map(index)))))
 }
 
 fn views(rt: &Runtime) -> Reach {

@@ -20,8 +20,8 @@ use std::time::Duration;
 use rustix::fs::{FileType, fstat};
 
 use crate::environment::{
-    HYDI_CONTROL_FD, MPIRUN_NPROCS, OMPI_COMM_WORLD_SIZE, PMI_FD, PMI_ID, PMI_PORT, PMI_SIZE,
-    PMIX_NAMESPACE, PMIX_RANK, SLURM_STEP_ID, SLURM_STEP_NUM_TASKS, Variable, value,
+    HYDI_CONTROL_FD, MPIRUN_NPROCS, OMPI_COMM_WORLD_SIZE, PMI_FD, PMI_ID, PMI_PORT, PMI_SIZE, PMIX_NAMESPACE,
+    PMIX_RANK, SLURM_STEP_ID, SLURM_STEP_NUM_TASKS, Variable, value,
 };
 use crate::pmi::{self, Server};
 use crate::{Bootstrap, Error, Protocol, pmix, slurm};
@@ -43,11 +43,7 @@ pub struct Config {
 impl Default for Config {
     /// A minute, all protocols, the system's library.
     fn default() -> Self {
-        Self {
-            deadline: Duration::from_secs(60),
-            protocol: None,
-            library: None,
-        }
+        Self { deadline: Duration::from_secs(60), protocol: None, library: None }
     }
 }
 
@@ -76,9 +72,7 @@ pub fn detect(config: &Config) -> Result<Option<Box<dyn Bootstrap>>, Error> {
 
 /// Whether the variables of a launcher with a server are set, be it that of this process or of one above it.
 pub fn is_launched() -> bool {
-    [&PMI_FD, &PMI_PORT, &PMIX_NAMESPACE]
-        .into_iter()
-        .any(|v| value(v).is_some())
+    [&PMI_FD, &PMI_PORT, &PMIX_NAMESPACE].into_iter().any(|v| value(v).is_some())
 }
 
 /// How this process reaches its launcher's server.
@@ -96,9 +90,7 @@ fn endpoint(
 ) -> Option<Endpoint> {
     let protocol = match only {
         Some(protocol) => protocol,
-        None if variable(&SLURM_STEP_ID).is_some() && variable(&HYDI_CONTROL_FD).is_none() => {
-            Protocol::Pmi2
-        }
+        None if variable(&SLURM_STEP_ID).is_some() && variable(&HYDI_CONTROL_FD).is_none() => Protocol::Pmi2,
         None => Protocol::Pmi1,
     };
     let descriptor = variable(&PMI_FD).and_then(|v| v.parse().ok());
@@ -157,9 +149,7 @@ impl Launcher {
         let namespace = variable(&PMIX_NAMESPACE).unwrap_or_default();
         match () {
             () if namespace.starts_with("slurm.pmix.") => by(SLURM, Some(&SLURM_STEP_NUM_TASKS)),
-            () if is_set(&OMPI_COMM_WORLD_SIZE) => {
-                by("Open MPI's mpirun", Some(&OMPI_COMM_WORLD_SIZE))
-            }
+            () if is_set(&OMPI_COMM_WORLD_SIZE) => by("Open MPI's mpirun", Some(&OMPI_COMM_WORLD_SIZE)),
             () if namespace.starts_with("prterun-") => by("PRRTE's prterun", None),
             () => by("a PMIx launcher", None),
         }
@@ -189,23 +179,16 @@ const LAUNCHERS: &[(&Variable, &str, &str)] = &[
     (
         &PMI_SIZE,
         "a PMI launcher",
-        "its descriptor PMI_FD is missing: start the program by mpiexec.hydra or srun --mpi=pmi2 itself, not by a program that closes descriptors",
+        "its descriptor PMI_FD is missing: start the program by mpiexec.hydra or srun --mpi=pmi2 itself, not by a \
+            program that closes descriptors",
     ),
     (
         &OMPI_COMM_WORLD_SIZE,
         "Open MPI's mpirun",
         "its PMIx variables are missing: use mpirun of Open MPI 4 or later, prterun, or mpiexec.hydra",
     ),
-    (
-        &SLURM_STEP_NUM_TASKS,
-        SLURM,
-        "without a way to talk to it: use srun --mpi=pmix or srun --mpi=pmi2",
-    ),
-    (
-        &MPIRUN_NPROCS,
-        "MVAPICH's mpirun_rsh",
-        "without a way to talk to it: use mpiexec.hydra",
-    ),
+    (&SLURM_STEP_NUM_TASKS, SLURM, "without a way to talk to it: use srun --mpi=pmix or srun --mpi=pmi2"),
+    (&MPIRUN_NPROCS, "MVAPICH's mpirun_rsh", "without a way to talk to it: use mpiexec.hydra"),
 ];
 
 /// Processes that cannot talk to their launcher: several of one job must not become several jobs
@@ -214,11 +197,7 @@ fn refuse_silent_launcher(variable: impl Fn(&Variable) -> Option<String>) -> Res
     for (size, launcher, remedy) in LAUNCHERS {
         let count = variable(size).and_then(|v| v.parse::<usize>().ok());
         if let Some(processes) = count.filter(|n| *n > 1) {
-            return Err(Error::NoServer {
-                processes,
-                launcher,
-                remedy,
-            });
+            return Err(Error::NoServer { processes, launcher, remedy });
         }
     }
     Ok(())
@@ -228,9 +207,7 @@ fn refuse_silent_launcher(variable: impl Fn(&Variable) -> Option<String>) -> Res
 mod tests {
     use super::*;
 
-    fn in_environment<'a>(
-        variables: &'a [(&str, &str)],
-    ) -> impl Fn(&Variable) -> Option<String> + Copy + 'a {
+    fn in_environment<'a>(variables: &'a [(&str, &str)]) -> impl Fn(&Variable) -> Option<String> + Copy + 'a {
         |variable| {
             let found = variables.iter().find(|(n, _)| *n == variable.name);
             found.map(|(_, value)| (*value).to_owned())
@@ -258,11 +235,7 @@ mod tests {
 
     #[test]
     fn slurm_speaks_pmi_2_and_hydra_below_it_pmi_1() {
-        let slurm = [
-            ("PMI_FD", "6"),
-            ("SLURM_STEP_ID", "0"),
-            (HYDI_CONTROL_FD.name, "7"),
-        ];
+        let slurm = [("PMI_FD", "6"), ("SLURM_STEP_ID", "0"), (HYDI_CONTROL_FD.name, "7")];
         let protocol = |endpoint| match endpoint {
             Some(Endpoint::Pmi(_, protocol)) => protocol,
             other => panic!("{other:?}"),
@@ -274,10 +247,7 @@ mod tests {
     #[test]
     fn a_port_is_for_those_without_a_socket() {
         let port = [("PMI_PORT", "host:4000"), ("PMI_ID", "3"), ("PMI_FD", "6")];
-        let expected = Server::Port {
-            address: "host:4000".into(),
-            id: "3".into(),
-        };
+        let expected = Server::Port { address: "host:4000".into(), id: "3".into() };
         let expected = Some(Endpoint::Pmi(expected, Protocol::Pmi1));
         assert_eq!(chosen(&port, -1, None), expected);
     }
@@ -294,18 +264,14 @@ mod tests {
         assert_eq!(of(&[outer, srun]), ("Slurm's srun", true));
         let prterun = ("PMIX_NAMESPACE", "prterun-host-7@1");
         assert_eq!(of(&[outer, prterun]), ("PRRTE's prterun", false));
-        let mpirun = [
-            ("PMIX_NAMESPACE", "784662529"),
-            ("OMPI_COMM_WORLD_SIZE", "4"),
-        ];
+        let mpirun = [("PMIX_NAMESPACE", "784662529"), ("OMPI_COMM_WORLD_SIZE", "4")];
         assert_eq!(of(&mpirun), ("Open MPI's mpirun", false));
     }
 
     #[test]
     fn several_processes_are_never_several_jobs() {
-        let of = |variables: &[(&str, &str)]| {
-            refuse_silent_launcher(in_environment(variables)).map_err(|e| e.to_string())
-        };
+        let of =
+            |variables: &[(&str, &str)]| refuse_silent_launcher(in_environment(variables)).map_err(|e| e.to_string());
         let one = ("SLURM_STEP_NUM_TASKS", "1");
         assert_eq!(of(&[]), Ok(()));
         assert_eq!(of(&[one, ("PMI_SIZE", "many")]), Ok(()));

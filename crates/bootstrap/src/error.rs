@@ -8,9 +8,7 @@ use std::io;
 #[non_exhaustive]
 pub enum Error {
     /// A launcher started several processes and left no way to talk to its server.
-    #[error(
-        "started as one of {processes} processes by {launcher}, but {remedy}; or use oshrun -n {processes}"
-    )]
+    #[error("started as one of {processes} processes by {launcher}, but {remedy}; or use oshrun -n {processes}")]
     NoServer {
         /// Number of processes of the job.
         processes: usize,
@@ -29,7 +27,8 @@ pub enum Error {
     },
     /// The descriptor that a launcher left open is closed.
     #[error(
-        "the launcher set PMI_FD={0}, but this descriptor is closed: have the launcher start the program itself, not a program that closes descriptors"
+        "the launcher set PMI_FD={0}, but this descriptor is closed: have the launcher start the program itself, not a \
+            program that closes descriptors"
     )]
     ClosedDescriptor(i32),
     /// No connection to the address of a launcher's server.
@@ -41,9 +40,7 @@ pub enum Error {
         reason: String,
     },
     /// A server is silent.
-    #[error(
-        "{launcher} gave no answer within {seconds} s: it hangs, or a process of the job did not come this far"
-    )]
+    #[error("{launcher} gave no answer within {seconds} s: it hangs, or a process of the job did not come this far")]
     Timeout {
         /// The launcher.
         launcher: String,
@@ -62,9 +59,7 @@ pub enum Error {
         response: String,
     },
     /// A server's line does not end.
-    #[error(
-        "the launcher answered by a line of more than {bytes} bytes, which is of no PMI: {beginning:?}..."
-    )]
+    #[error("the launcher answered by a line of more than {bytes} bytes, which is of no PMI: {beginning:?}...")]
     LongResponse {
         /// Bytes read.
         bytes: usize,
@@ -99,9 +94,7 @@ pub enum Error {
         status: String,
     },
     /// A launcher that starts no processes while the job runs.
-    #[error(
-        "{0}, starts no PEs while the job runs: start the job by oshrun, mpiexec.hydra, mpirun or srun"
-    )]
+    #[error("{0}, starts no PEs while the job runs: start the job by oshrun, mpiexec.hydra, mpirun or srun")]
     StartsNone(String),
     /// The launcher has not started processes, and why.
     #[error("the launcher does not start the PEs: {0}")]
@@ -118,7 +111,8 @@ pub enum Error {
     },
     /// A PMIx server refuses this process.
     #[error(
-        "the PMIx server of {launcher} does not take this process ({status}): libpmix may be too old or too new for it; use the launcher's own libpmix.so.2, or start by mpiexec.hydra or srun --mpi=pmi2"
+        "the PMIx server of {launcher} does not take this process ({status}): libpmix may be too old or too new for \
+            it; use the launcher's own libpmix.so.2, or start by mpiexec.hydra or srun --mpi=pmi2"
     )]
     PmixRefused {
         /// The launcher.
@@ -128,7 +122,8 @@ pub enum Error {
     },
     /// The library of PMIx cannot be opened.
     #[error(
-        "the launcher talks PMIx, but its library cannot be used: {0}: install PMIx (Debian: libpmix2), or name the directory of libpmix.so.2 in LD_LIBRARY_PATH"
+        "the launcher talks PMIx, but its library cannot be used: {0}: install PMIx (Debian: libpmix2), or name the \
+            directory of libpmix.so.2 in LD_LIBRARY_PATH"
     )]
     PmixLibrary(String),
     /// The descriptors of a node's memory were not received.
@@ -146,7 +141,8 @@ pub enum Error {
     #[error("cannot wait for the PEs of this node: {0}")]
     Wait(io::Error),
     /// Processes of a node did not come for its memory.
-    #[error("{} of this node {} not come for the node's memory within {seconds} s", list(.ranks), if .ranks.len() == 1 { "has" } else { "have" })]
+    #[error("{} of this node {} not come for the node's memory within {seconds} \
+        s", list(.ranks), if .ranks.len() == 1 { "has" } else { "have" })]
     Absent {
         /// The processes.
         ranks: Vec<usize>,
@@ -167,9 +163,7 @@ pub enum Error {
     )]
     UnknownIdentity,
     /// Another version of the library, or none, on rank 0.
-    #[error(
-        "rank 0 gave no secret through {launcher}: use one version of the library on all nodes"
-    )]
+    #[error("rank 0 gave no secret through {launcher}: use one version of the library on all nodes")]
     NoSecret {
         /// The launcher.
         launcher: String,

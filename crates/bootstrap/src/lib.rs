@@ -70,8 +70,8 @@ pub trait Bootstrap: Send + Sync + fmt::Debug {
     fn abort(&self, status: i32, message: &str);
 
     /// Starts further processes, which are a job of their own, beside this one; `parents` is what these get by
-    /// [`parents`](Self::parents). Returns once the launcher has taken the order, if a command of its own does that, with a
-    /// descriptor that is readable once the command has ended.
+    /// [`parents`](Self::parents). Returns once the launcher has taken the order, if a command of its own does that,
+    /// with a descriptor that is readable once the command has ended.
     ///
     /// # Errors
     /// If the launcher starts none, refuses, or gives no answer.

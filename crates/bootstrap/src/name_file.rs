@@ -1,11 +1,14 @@
-//! Names of ports in a folder that hosts share (`SHMEM_NAME_DIRECTORY`), by which the jobs of a user on different hosts find them.
+//! Names of ports in a folder that hosts share (`SHMEM_NAME_DIRECTORY`), by which the jobs of a user on different hosts
+//! find them.
 //!
-//! A name is a file of this user alone: the port's text, and the address at which the PE that has published it says a word that
-//! no other one says. The file is written under another name and linked, so that it is complete from the start and replaces no other one.
+//! A name is a file of this user alone: the port's text, and the address at which the PE that has published it says a
+//! word that no other one says. The file is written under another name and linked, so that it is complete from the
+//! start and replaces no other one.
 //!
-//! A PE that is killed leaves its file. A process that reads a file asks at the address; where none answers, or one says something else, the
-//! file counts as none, and the next process that publishes the name replaces it. The file is moved away first, and back if it has become another
-//! one meanwhile. There are no locks: some network file systems have none, or such as other hosts do not see.
+//! A PE that is killed leaves its file. A process that reads a file asks at the address; where none answers, or one
+//! says something else, the file counts as none, and the next process that publishes the name replaces it. The file is
+//! moved away first, and back if it has become another one meanwhile. There are no locks: some network file systems
+//! have none, or such as other hosts do not see.
 
 use std::ffi::{CStr, CString};
 use std::io::{self, ErrorKind, Read};
@@ -32,19 +35,13 @@ const MOST_WORD: usize = 64;
 #[non_exhaustive]
 pub enum NameFileError {
     /// The file, or the folder that it is in, is not what it should be.
-    #[error(
-        "{0} cannot be used: {1}; let SHMEM_NAME_DIRECTORY be a folder that this user alone can write to"
-    )]
+    #[error("{0} cannot be used: {1}; let SHMEM_NAME_DIRECTORY be a folder that this user alone can write to")]
     Unusable(String, io::Error),
     /// A PE has published the name: where it answers, and the file.
-    #[error(
-        "the name is taken: a PE at {0} has published it ({1}); unpublish it there, or take another name"
-    )]
+    #[error("the name is taken: a PE at {0} has published it ({1}); unpublish it there, or take another name")]
     Taken(SocketAddr, String),
     /// It does not answer.
-    #[error(
-        "the PE at {0}, which has published the name, does not answer ({2}): if it is gone, remove {1}"
-    )]
+    #[error("the PE at {0}, which has published the name, does not answer ({2}): if it is gone, remove {1}")]
     NoAnswer(SocketAddr, String, io::Error),
 }
 
@@ -57,10 +54,7 @@ struct Entry {
 
 impl Entry {
     fn new(text: &str, word: &str, publisher: SocketAddr) -> Self {
-        Self {
-            content: format!("{text}\n{word}\n{publisher}\n"),
-            publisher,
-        }
+        Self { content: format!("{text}\n{word}\n{publisher}\n"), publisher }
     }
 
     fn parse(content: String) -> Option<Self> {
@@ -79,9 +73,7 @@ impl Entry {
             Err(e)
                 if matches!(
                     e.kind(),
-                    ErrorKind::ConnectionRefused
-                        | ErrorKind::ConnectionReset
-                        | ErrorKind::UnexpectedEof
+                    ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof
                 ) =>
             {
                 Ok(false)
@@ -127,10 +119,7 @@ impl NameFile {
         }
         // A value of the environment has no NUL.
         let string = |s: String| CString::new(s).unwrap_or_default();
-        Self {
-            folder: string(folder.to_owned()),
-            path: string(path),
-        }
+        Self { folder: string(folder.to_owned()), path: string(path) }
     }
 
     /// The text of the port that a PE publishes by the name, which is to answer within a time; None if none does.
@@ -244,12 +233,7 @@ impl Publication {
     /// If the folder cannot be used, or another PE has published the name.
     // This crate is compiled for size, callers for speed.
     #[inline(never)]
-    pub fn new(
-        file: NameFile,
-        text: &str,
-        word: &str,
-        address: IpAddr,
-    ) -> Result<Self, NameFileError> {
+    pub fn new(file: NameFile, text: &str, word: &str, address: IpAddr) -> Result<Self, NameFileError> {
         let broken = |e| unusable(&file.folder, e);
         let listener = TcpListener::bind((address, 0)).map_err(broken)?;
         let entry = Entry::new(text, word, listener.local_addr().map_err(broken)?);
@@ -264,11 +248,7 @@ impl Publication {
         let (folder, name) = path.split_at(start);
         let other = [folder, b".", name, b"-", word.as_bytes()].concat();
         file.publish(&entry, &CString::new(other).unwrap_or_default())?;
-        Ok(Self {
-            file,
-            content: entry.content,
-            _responder: responder,
-        })
+        Ok(Self { file, content: entry.content, _responder: responder })
     }
 }
 
@@ -339,10 +319,7 @@ mod tests {
     use super::*;
 
     /// A publication that answers, and its text.
-    fn publish(
-        folder: &tempfile::TempDir,
-        name: &[u8],
-    ) -> Result<(Publication, String), NameFileError> {
+    fn publish(folder: &tempfile::TempDir, name: &[u8]) -> Result<(Publication, String), NameFileError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
 
         let word = format!("word {}", NEXT.fetch_add(1, Ordering::Relaxed));
@@ -405,10 +382,7 @@ mod tests {
         let folder = folder();
         let (first, text) = publish(&folder, b"name").unwrap();
         let taken = publish(&folder, b"name").unwrap_err().to_string();
-        assert!(
-            taken.contains("the name is taken: a PE at 127.0.0.1:"),
-            "{taken}"
-        );
+        assert!(taken.contains("the name is taken: a PE at 127.0.0.1:"), "{taken}");
         assert_eq!(found(&folder, b"name"), Some(text));
         leave(first);
         assert_eq!((files(&folder), found(&folder, b"name")), (1, None));
@@ -525,9 +499,6 @@ mod tests {
         let address = SocketAddr::from((Ipv4Addr::BROADCAST, 9));
         let entry = Entry::new("text", "word", address);
         fs::write(path(&publication.file), entry.content).unwrap();
-        refused(
-            folder.path().to_str().unwrap(),
-            "which has published the name, does not answer",
-        );
+        refused(folder.path().to_str().unwrap(), "which has published the name, does not answer");
     }
 }

@@ -41,12 +41,8 @@ impl Identity {
     pub fn here() -> Result<Self, Error> {
         const BOOT: &str = "/proc/sys/kernel/random/boot_id";
         const NETWORK: &str = "/proc/self/ns/net";
-        let boot =
-            fs::read_to_string(BOOT).map_err(|error| Error::NoIdentity { path: BOOT, error })?;
-        let network = fs::metadata(NETWORK).map_err(|error| Error::NoIdentity {
-            path: NETWORK,
-            error,
-        })?;
+        let boot = fs::read_to_string(BOOT).map_err(|error| Error::NoIdentity { path: BOOT, error })?;
+        let network = fs::metadata(NETWORK).map_err(|error| Error::NoIdentity { path: NETWORK, error })?;
         Ok(Self {
             host: uname().nodename().to_string_lossy().into_owned(),
             boot: boot.trim().to_owned(),

@@ -55,10 +55,7 @@ impl Placement {
                 pes.push(Vec::new());
                 pes.len() - 1
             });
-            all.push(NodeRank {
-                node: node as u32,
-                index: pes[node].len() as u32,
-            });
+            all.push(NodeRank { node: node as u32, index: pes[node].len() as u32 });
             pes[node].push(pe as u32);
         }
         if pes.len() == 1 {
@@ -118,10 +115,7 @@ impl Placement {
 
     /// Where world PE `pe` is.
     pub fn of(&self, pe: usize) -> NodeRank {
-        self.all.get(pe).copied().unwrap_or(NodeRank {
-            node: 0,
-            index: pe as u32,
-        })
+        self.all.get(pe).copied().unwrap_or(NodeRank { node: 0, index: pe as u32 })
     }
 }
 
@@ -131,10 +125,7 @@ mod tests {
 
     #[test]
     fn one_node_is_all_here() {
-        for p in [
-            Placement::one_node(3),
-            Placement::new(&["host", "host", "host"], 1),
-        ] {
+        for p in [Placement::one_node(3), Placement::new(&["host", "host", "host"], 1)] {
             assert!(!p.spans_nodes());
             assert_eq!((p.local_pes(), p.largest_node()), ([0, 1, 2].as_slice(), 3));
             assert_eq!(p.local_index(2), Some(2));
@@ -146,10 +137,7 @@ mod tests {
         let p = Placement::new(&["b", "a", "b", "c", "a", "b"], 4);
         assert!(p.spans_nodes());
         assert_eq!((p.nodes(), p.largest_node()), (3, 3));
-        assert_eq!(
-            (p.local_pes(), p.first_of_nodes()),
-            (&[1, 4][..], &[0, 1, 3][..])
-        );
+        assert_eq!((p.local_pes(), p.first_of_nodes()), (&[1, 4][..], &[0, 1, 3][..]));
         assert_eq!(p.local_index(4), Some(1));
         assert_eq!(p.local_index(0), None);
         assert_eq!(p.of(5), NodeRank { node: 0, index: 2 });

@@ -20,7 +20,8 @@ pub struct Program<'a> {
     pub hosts: Option<&'a OsStr>,
 }
 
-/// A host for each of `n` processes, from a list `host[:processes],...`: in its order, and from its begin again where it ends.
+/// A host for each of `n` processes, from a list `host[:processes],...`: in its order, and from its begin again where
+/// it ends.
 pub(crate) fn one_each(list: &str, n: usize) -> Vec<String> {
     let slots = list.split(',').flat_map(|host| {
         let (name, many) = host.split_once(':').unwrap_or((host, "1"));

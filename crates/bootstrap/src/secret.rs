@@ -37,9 +37,7 @@ impl Secret {
         };
         let all = bootstrap.exchange(&mine)?;
         let bytes = all.first().and_then(|b| b.as_slice().try_into().ok());
-        bytes.map(Self).ok_or_else(|| Error::NoSecret {
-            launcher: bootstrap.launcher().to_owned(),
-        })
+        bytes.map(Self).ok_or_else(|| Error::NoSecret { launcher: bootstrap.launcher().to_owned() })
     }
 
     /// A new one.

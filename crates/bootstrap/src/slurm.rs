@@ -29,11 +29,7 @@ pub(crate) struct Step {
 
 impl Step {
     pub(crate) fn new(client: Box<dyn Bootstrap>, interface: &'static str) -> Self {
-        Self {
-            client,
-            interface,
-            started: Mutex::default(),
-        }
+        Self { client, interface, started: Mutex::default() }
     }
 }
 
@@ -120,11 +116,7 @@ fn placement(programs: &[Program<'_>], n: usize) -> Result<Vec<String>, Error> {
         let nodes = value(&SLURM_STEP_NUM_NODES).and_then(|nodes| nodes.parse().ok());
         let nodes: usize = nodes.unwrap_or(1);
         words.push(format!("--nodes={}", nodes.min(n)));
-        words.extend(
-            value(&SLURM_STEP_NODELIST)
-                .filter(|_| nodes <= n)
-                .map(|list| format!("--nodelist={list}")),
-        );
+        words.extend(value(&SLURM_STEP_NODELIST).filter(|_| nodes <= n).map(|list| format!("--nodelist={list}")));
         return Ok(words);
     };
     let mut hosts = Vec::with_capacity(n);
@@ -224,11 +216,7 @@ mod tests {
         };
         let programs = [program(1, None), program(3, Some(OsStr::new("a,b")))];
         let words = placement(&programs, 4).unwrap();
-        let expected = [
-            "--ntasks=4",
-            "--distribution=arbitrary",
-            "--nodelist=a,a,a,b",
-        ];
+        let expected = ["--ntasks=4", "--distribution=arbitrary", "--nodelist=a,a,a,b"];
         assert_eq!(words, expected);
     }
 }

@@ -85,8 +85,8 @@ pub struct Call {
     pub skip: usize,
 }
 
-/// What the checks keep from the start of a call to its end: four words of the functions of the preloaded library, which
-/// are zero at the start.
+/// What the checks keep from the start of a call to its end: four words of the functions of the preloaded library,
+/// which are zero at the start.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct Scratch {
@@ -131,11 +131,7 @@ impl Call {
     pub fn allocates(&self) -> bool {
         matches!(
             self.operation(),
-            Operation::Malloc
-                | Operation::Calloc
-                | Operation::Align
-                | Operation::MallocWithHints
-                | Operation::Realloc
+            Operation::Malloc | Operation::Calloc | Operation::Align | Operation::MallocWithHints | Operation::Realloc
         )
     }
 
@@ -199,18 +195,10 @@ impl Call {
             Extent::One => row(1),
             Extent::Elements => row(count(parameter.a)),
             Extent::PerMember => row(count(parameter.a).saturating_mul(members)),
-            Extent::Strided => Span {
-                at,
-                len: element,
-                stride: step(parameter.a),
-                count: count(parameter.b),
-            },
-            Extent::StridedPerMember => Span {
-                at,
-                len: element,
-                stride: step(parameter.a),
-                count: count(parameter.b).saturating_mul(members),
-            },
+            Extent::Strided => Span { at, len: element, stride: step(parameter.a), count: count(parameter.b) },
+            Extent::StridedPerMember => {
+                Span { at, len: element, stride: step(parameter.a), count: count(parameter.b).saturating_mul(members) }
+            }
             Extent::Blocks => Span {
                 at,
                 len: count(parameter.b).saturating_mul(element),
@@ -218,9 +206,7 @@ impl Call {
                 count: count(parameter.c),
             },
             Extent::Bytes => Span::row(at, parameter.a.into()),
-            Extent::ElementsOf => {
-                Span::row(at, count(parameter.a).saturating_mul(parameter.b.into()))
-            }
+            Extent::ElementsOf => Span::row(at, count(parameter.a).saturating_mul(parameter.b.into())),
             Extent::WorkArray => row(count(parameter.a) / 2 + 1),
         }
     }

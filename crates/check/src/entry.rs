@@ -54,8 +54,8 @@ fn start(library: Library) -> Option<Checks> {
     })
 }
 
-/// Set while this thread is in the checks: a signal handler of the program, or its `malloc`, may come here again, and would
-/// wait for a lock that its own thread has.
+/// Set while this thread is in the checks: a signal handler of the program, or its `malloc`, may come here again, and
+/// would wait for a lock that its own thread has.
 struct Inside;
 
 thread_local! {

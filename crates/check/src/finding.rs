@@ -108,9 +108,7 @@ impl Finding {
         let (place, of, place_at, offset) = match self.place {
             Place::None => (place::NONE, 0, 0, 0),
             Place::Global(object, address) => (place::GLOBAL, u64::from(object) + 1, address, 0),
-            Place::Block { offset, size, site } => {
-                (place::BLOCK, size, u64::from(site), offset as u64)
-            }
+            Place::Block { offset, size, site } => (place::BLOCK, size, u64::from(site), offset as u64),
             Place::Heap(address) => (place::HEAP, 0, address, 0),
         };
         let other_pe = self.other.map_or(0, |(pe, _)| pe as u64 + 1);
@@ -136,10 +134,7 @@ impl Finding {
         let other_site = word(finding::OTHER_SITE).checked_sub(1);
         let other = other_pe.zip(other_site);
         let place = match word(finding::PLACE) {
-            place::GLOBAL => Place::Global(
-                word(finding::PLACE_OF).wrapping_sub(1) as u32,
-                word(finding::PLACE_AT),
-            ),
+            place::GLOBAL => Place::Global(word(finding::PLACE_OF).wrapping_sub(1) as u32, word(finding::PLACE_AT)),
             place::BLOCK => Place::Block {
                 offset: word(finding::OFFSET) as i64,
                 size: word(finding::PLACE_OF),

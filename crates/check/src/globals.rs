@@ -23,9 +23,7 @@ impl Globals {
     pub(crate) fn read() -> Self {
         let path = std::env::current_exe().unwrap_or_default();
         let bytes = std::fs::read(&path).unwrap_or_default();
-        let bias = program()
-            .and_then(Object::around)
-            .map_or(0, |object| object.load_address());
+        let bias = program().and_then(Object::around).map_or(0, |object| object.load_address());
         let mut this = Self::parse(&bytes, bias).unwrap_or_default();
         this.path = path.display().to_string();
         this
@@ -34,15 +32,14 @@ impl Globals {
     fn parse(bytes: &[u8], bias: usize) -> Option<Self> {
         const WRITABLE: u32 = object::elf::PF_W;
         let file = object::File::parse(bytes).ok()?;
-        let writable = file.segments().filter(|segment| {
-            matches!(segment.flags(), SegmentFlags::Elf { p_flags } if p_flags & WRITABLE != 0)
-        });
+        let writable = file
+            .segments()
+            .filter(|segment| matches!(segment.flags(), SegmentFlags::Elf { p_flags } if p_flags & WRITABLE != 0));
         let ranges = writable.map(|s| (s.address(), s.address() + s.size()));
         let (start, end) = ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
         let symbols = file.symbols().chain(file.dynamic_symbols());
-        let variables = symbols.filter(|symbol| {
-            symbol.is_definition() && symbol.kind() == SymbolKind::Data && symbol.size() > 0
-        });
+        let variables =
+            symbols.filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Data && symbol.size() > 0);
         let mut variables: Vec<_> = variables.map(|s| (s.address(), s.size())).collect();
         variables.sort_unstable();
         variables.dedup();
@@ -57,9 +54,7 @@ impl Globals {
     /// The variable that an address of this process is in: its first address and its bytes.
     pub(crate) fn around(&self, at: usize) -> Option<(usize, usize)> {
         let address = at.wrapping_sub(self.bias) as u64;
-        let after = self
-            .variables
-            .partition_point(|(start, _)| *start <= address);
+        let after = self.variables.partition_point(|(start, _)| *start <= address);
         // Symbols may lie in others: the largest counts.
         let holds = |(start, size): &&(u64, u64)| address - start < *size;
         let found = self.variables[..after].iter().rev().take(8).filter(holds);
@@ -81,10 +76,7 @@ mod tests {
         let start = (&raw const WRITTEN).addr();
         assert!(globals.range.contains(&start));
         assert_eq!(globals.around(start + 16), Some((start, 32)));
-        assert_ne!(
-            globals.around(start + 32).map(|(start, _)| start),
-            Some(start)
-        );
+        assert_ne!(globals.around(start + 32).map(|(start, _)| start), Some(start));
         assert!(Globals::parse(b"\x7fELF", 0).is_none());
     }
 }

@@ -1,4 +1,5 @@
-//! Addresses as the checks keep them, so that a search of memory for pointers does not take their own for the program's.
+//! Addresses as the checks keep them, so that a search of memory for pointers does not take their own for the
+//! program's.
 
 /// An address of a process, with the highest bit set, which no address has. The order stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

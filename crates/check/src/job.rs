@@ -32,14 +32,7 @@ impl Job {
         let globals = Globals::read();
         let object = shared.object(&globals.path).unwrap_or(0);
         let (me, n_pes) = library.numbers();
-        Self {
-            shared,
-            library,
-            globals,
-            object,
-            me,
-            n_pes,
-        }
+        Self { shared, library, globals, object, me, n_pes }
     }
 
     /// The number of a call's routine and place.
@@ -105,15 +98,6 @@ impl Job {
 
     /// A finding of this PE about its own memory.
     pub(crate) fn finding(&self, kind: Kind, site: u32) -> Finding {
-        Finding {
-            kind,
-            pe: self.me,
-            site,
-            target: self.me,
-            other: None,
-            place: Place::None,
-            bytes: 0,
-            detail: 0,
-        }
+        Finding { kind, pe: self.me, site, target: self.me, other: None, place: Place::None, bytes: 0, detail: 0 }
     }
 }

@@ -19,20 +19,12 @@ impl Members {
         let last = i64::from(start).checked_add(last)?;
         let all = 0..i64::try_from(n_pes).ok()?;
         let is_inside = size > 0 && all.contains(&start.into()) && all.contains(&last);
-        is_inside.then_some(Self {
-            start,
-            stride,
-            size,
-        })
+        is_inside.then_some(Self { start, stride, size })
     }
 
     /// All PEs.
     pub fn world(n_pes: usize) -> Self {
-        Self {
-            start: 0,
-            stride: 1,
-            size: n_pes,
-        }
+        Self { start: 0, stride: 1, size: n_pes }
     }
 
     /// Member number `index`, None if there is none.

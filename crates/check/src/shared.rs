@@ -67,8 +67,7 @@ impl Shared {
         // SAFETY: a new mapping of the file's length; the kernel chooses its address.
         let at = unsafe { map_shared(file.as_fd(), 0, len, MapAddress::Anywhere)? };
         // SAFETY: the mapping is page-aligned, has so many words, and stays until the process ends.
-        let words =
-            unsafe { std::slice::from_raw_parts(at.cast::<AtomicU64>().cast_const(), len / WORD) };
+        let words = unsafe { std::slice::from_raw_parts(at.cast::<AtomicU64>().cast_const(), len / WORD) };
         Ok(Self { words })
     }
 
@@ -137,10 +136,7 @@ impl Shared {
                 self.publish(at + finding::STATE);
                 return;
             }
-            if self
-                .finding(at)
-                .is_some_and(|(there, _)| there.key() == key)
-            {
+            if self.finding(at).is_some_and(|(there, _)| there.key() == key) {
                 self.add(at + finding::COUNT, 1);
                 return;
             }

@@ -44,8 +44,9 @@ impl Shared {
                 let place = address.wrapping_sub(object.load_address()) as u64;
                 let path = match object.path.as_str() {
                     // As the dynamic linker names the program where it was started by a relative path.
-                    path if !path.starts_with('/') => std::env::current_exe()
-                        .map_or_else(|_| path.to_owned(), |p| p.display().to_string()),
+                    path if !path.starts_with('/') => {
+                        std::env::current_exe().map_or_else(|_| path.to_owned(), |p| p.display().to_string())
+                    }
                     path => path.to_owned(),
                 };
                 (self.object(&path).map_or(0, |n| u64::from(n) + 1), place)
@@ -55,9 +56,7 @@ impl Shared {
         let room = site::NAME_WORDS * WORD;
         // Names of routines are ASCII.
         let routine = routine.get(..room).unwrap_or(routine);
-        let name = routine
-            .bytes()
-            .fold(number, |sum, byte| mixed(sum, u64::from(byte)));
+        let name = routine.bytes().fold(number, |sum, byte| mixed(sum, u64::from(byte)));
         let first = mixed(name, place) as usize;
         for i in 0..site::MOST - 1 {
             let index = 1 + first.wrapping_add(i) % (site::MOST - 1);
@@ -114,10 +113,7 @@ mod tests {
         let (name, object, address) = shared.site_of(first).unwrap();
         let program = std::env::current_exe().unwrap();
         assert_eq!(name, "shmem_putmem");
-        assert_eq!(
-            shared.object_path(object.unwrap()),
-            program.display().to_string()
-        );
+        assert_eq!(shared.object_path(object.unwrap()), program.display().to_string());
         assert!(address < here as u64);
     }
 

@@ -16,12 +16,7 @@ pub struct Span {
 impl Span {
     /// Bytes in a row.
     pub fn row(at: usize, len: usize) -> Self {
-        Self {
-            at,
-            len,
-            stride: 0,
-            count: usize::from(len > 0),
-        }
+        Self { at, len, stride: 0, count: usize::from(len > 0) }
     }
 
     /// The blocks: address and bytes. Blocks that lie side by side are one.
@@ -55,23 +50,10 @@ mod tests {
 
     #[test]
     fn a_span_has_blocks_and_bounds() {
-        let span = Span {
-            at: 1000,
-            len: 8,
-            stride: -24,
-            count: 3,
-        };
-        assert_eq!(
-            span.blocks().collect::<Vec<_>>(),
-            [(1000, 8), (976, 8), (952, 8)]
-        );
+        let span = Span { at: 1000, len: 8, stride: -24, count: 3 };
+        assert_eq!(span.blocks().collect::<Vec<_>>(), [(1000, 8), (976, 8), (952, 8)]);
         assert_eq!(span.bounds(), (952, 56));
-        let row = Span {
-            at: 64,
-            len: 8,
-            stride: 8,
-            count: 4,
-        };
+        let row = Span { at: 64, len: 8, stride: 8, count: 4 };
         assert_eq!(row.blocks().collect::<Vec<_>>(), [(64, 32)]);
         assert_eq!(Span::row(64, 0).blocks().count(), 0);
         assert_eq!(Span::row(64, 5).blocks().collect::<Vec<_>>(), [(64, 5)]);

@@ -52,12 +52,7 @@ pub fn enter<'a>(
     (start, log_stride, size): (i32, i32, i32),
     work_array: *mut c_long,
 ) -> Group<'a> {
-    let key = Key {
-        start,
-        log_stride,
-        size,
-        work_array: work_array.expose_provenance(),
-    };
+    let key = Key { start, log_stride, size, work_array: work_array.expose_provenance() };
     let id = sets.find(&key).unwrap_or_else(|| {
         let first = over_work_array(node, name, key);
         check_work_array(node, &first, key);
@@ -78,7 +73,8 @@ fn check_work_array(node: &Node, set: &Group<'_>, key: Key) {
         fatal(
             set.name,
             format_args!(
-                "pSync at {:#x} is not initialised: its element {element} is {value}; set all elements to SHMEM_SYNC_VALUE on all PEs, and call shmem_barrier_all, before its first use",
+                "pSync at {:#x} is not initialised: its element {element} is {value}; set all elements to \
+                    SHMEM_SYNC_VALUE on all PEs, and call shmem_barrier_all, before its first use",
                 key.work_array
             ),
         );
@@ -88,33 +84,15 @@ fn check_work_array(node: &Node, set: &Group<'_>, key: Key) {
 /// A group of an active set without a team. A set that is not of this job's PEs, or without this
 /// PE, ends the job.
 fn over_work_array<'a>(node: &'a Node, name: &'static str, key: Key) -> Group<'a> {
-    let Key {
-        start,
-        log_stride,
-        size,
-        work_array,
-    } = key;
-    let describe =
-        format_args!("PE_start = {start}, logPE_stride = {log_stride}, PE_size = {size}");
+    let Key { start, log_stride, size, work_array } = key;
+    let describe = format_args!("PE_start = {start}, logPE_stride = {log_stride}, PE_size = {size}");
     let world = Members::world(node.n_pes);
-    let members = (0..31)
-        .contains(&log_stride)
-        .then(|| world.strided(start, 1 << log_stride, size))
-        .flatten();
+    let members = (0..31).contains(&log_stride).then(|| world.strided(start, 1 << log_stride, size)).flatten();
     let Some(members) = members else {
-        fatal(
-            name,
-            format_args!(
-                "{describe} is not a set of PEs of this job (0 to {})",
-                node.n_pes - 1
-            ),
-        );
+        fatal(name, format_args!("{describe} is not a set of PEs of this job (0 to {})", node.n_pes - 1));
     };
     let Some(me) = members.index_of(node.me) else {
-        fatal(
-            name,
-            format_args!("this PE is not in the active set ({describe})"),
-        );
+        fatal(name, format_args!("this PE is not in the active set ({describe})"));
     };
     let array = WorkArray::new(&node.transport, name, members, work_array);
     Group::over_work_array(array, me, node.settings.reproducible)

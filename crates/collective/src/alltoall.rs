@@ -39,26 +39,14 @@ pub unsafe fn alltoall(
                 group.sync();
                 for member in from_on(me, group.size) {
                     let to = dest.from(me * bytes).of(member);
-                    copy_part(
-                        group,
-                        to,
-                        source.from(member * bytes).of(me),
-                        bytes,
-                        2 * all,
-                    );
+                    copy_part(group, to, source.from(member * bytes).of(me), bytes, 2 * all);
                 }
                 group.leave();
             }
             _ => group.share_by_member(2 * all, |reader| {
                 for member in from_on(reader, group.size) {
                     let from = source.from(reader * bytes).of(member);
-                    copy_part(
-                        group,
-                        dest.from(member * bytes).of(reader),
-                        from,
-                        bytes,
-                        2 * all,
-                    );
+                    copy_part(group, dest.from(member * bytes).of(reader), from, bytes, 2 * all);
                 }
             }),
         }
@@ -113,12 +101,7 @@ pub unsafe fn alltoalls(
 ///
 /// # Safety
 /// All elements are readable in `from` and writable in `to`, and do not overlap.
-unsafe fn copy_strided(
-    (to, to_step): (*mut u8, usize),
-    (from, from_step): (*const u8, usize),
-    n: usize,
-    elem: usize,
-) {
+unsafe fn copy_strided((to, to_step): (*mut u8, usize), (from, from_step): (*const u8, usize), n: usize, elem: usize) {
     /// Copies an element of a size known at compile time: one load and one store.
     ///
     /// # Safety
@@ -126,8 +109,7 @@ unsafe fn copy_strided(
     unsafe fn each<const SIZE: usize>(to: *mut u8, from: *const u8) {
         // SAFETY: the caller promises `SIZE` bytes on both sides.
         unsafe {
-            to.cast::<[u8; SIZE]>()
-                .write(from.cast::<[u8; SIZE]>().read());
+            to.cast::<[u8; SIZE]>().write(from.cast::<[u8; SIZE]>().read());
         };
     }
     // SAFETY: the caller promises `n` elements on both sides, which do not overlap.

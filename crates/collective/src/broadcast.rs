@@ -36,14 +36,7 @@ pub unsafe fn broadcast<'a>(
     root: usize,
     to_root: bool,
 ) {
-    let b = Broadcast {
-        group,
-        dest,
-        source,
-        bytes,
-        root,
-        to_root,
-    };
+    let b = Broadcast { group, dest, source, bytes, root, to_root };
     let choice = group.choose(Collective::Broadcast, bytes);
     // SAFETY: the caller promises `bytes` bytes at `dest` and `source` on every member, the same or
     // not overlapping.
@@ -81,8 +74,7 @@ impl Broadcast<'_> {
         let (dest, source) = (self.dest.of(me), self.source.of(me));
         // SAFETY: the caller promises `bytes` bytes at `dest` and `source`.
         unsafe {
-            self.group
-                .broadcast_small(Some(self.root), sockets, dest, source, self.bytes);
+            self.group.broadcast_small(Some(self.root), sockets, dest, source, self.bytes);
             if me == self.root && self.to_root {
                 copy(self.group, dest, source, self.bytes);
             }
@@ -187,11 +179,7 @@ impl Broadcast<'_> {
         if number > 0 {
             // The parent lacks the highest bit.
             let parent = member(number - (1 << number.ilog2()));
-            let from = if parent == self.root {
-                self.source.of(parent)
-            } else {
-                self.dest.of(parent)
-            };
+            let from = if parent == self.root { self.source.of(parent) } else { self.dest.of(parent) };
             epoch.wait(COPIED);
             // SAFETY: the caller promises `bytes` bytes at `dest` and `source` on every member; the
             // parent has its copy.

@@ -140,10 +140,7 @@ pub unsafe fn collect<'p>(
     if group.has_failed() {
         return;
     }
-    let all = Contributions {
-        epoch: &epoch,
-        size: group.size,
-    };
+    let all = Contributions { epoch: &epoch, size: group.size };
     let (mut total, mut longest, mut all_have_sources) = (0, 0, true);
     for n in all.sizes() {
         total += n;

@@ -33,25 +33,16 @@ impl Hypercube {
     #[inline]
     pub(super) fn of(size: usize) -> Self {
         let rounds = size.ilog2() as usize;
-        Self {
-            rounds,
-            extra_ranks: size - (1 << rounds),
-        }
+        Self { rounds, extra_ranks: size - (1 << rounds) }
     }
 
     /// The role of member `me`. Among the first members, each even one is the proxy of the next.
     #[inline]
     pub(super) fn role(&self, me: usize) -> Role {
         if me >= 2 * self.extra_ranks {
-            Role::Vertex {
-                number: me - self.extra_ranks,
-                extra: None,
-            }
+            Role::Vertex { number: me - self.extra_ranks, extra: None }
         } else if me.is_multiple_of(2) {
-            Role::Vertex {
-                number: me / 2,
-                extra: Some(me + 1),
-            }
+            Role::Vertex { number: me / 2, extra: Some(me + 1) }
         } else {
             Role::Extra { proxy: me - 1 }
         }
@@ -60,11 +51,7 @@ impl Hypercube {
     /// The member at vertex `number`.
     #[inline]
     pub(super) fn member(&self, number: usize) -> usize {
-        if self.has_extra(number) {
-            2 * number
-        } else {
-            number + self.extra_ranks
-        }
+        if self.has_extra(number) { 2 * number } else { number + self.extra_ranks }
     }
 
     /// Whether the member at vertex `number` is a proxy.

@@ -100,20 +100,12 @@ impl<'a> Intergroup<'a> {
     /// The arrays of a side, which its first member has left. After the first synchronisation.
     fn side(&self, side: usize) -> Side<'a> {
         let members = self.sides.of(side);
-        Side {
-            dest: self.left(members.start, DEST),
-            source: self.left(members.start, SOURCE),
-            members,
-        }
+        Side { dest: self.left(members.start, DEST), source: self.left(members.start, SOURCE), members }
     }
 
     /// Bytes that a side contributes.
     fn sent_by(&self, side: usize) -> usize {
-        if side == self.sides.own {
-            self.sent
-        } else {
-            self.received
-        }
+        if side == self.sides.own { self.sent } else { self.received }
     }
 
     /// With `SHMEM_CHECK=1`: all members call the same routine with lengths that fit, and arrays that are
@@ -140,22 +132,18 @@ impl<'a> Intergroup<'a> {
                 fatal(
                     name,
                     format_args!(
-                        "the sides give {sent} and {got} bytes here, but {there} and {back} on {who}: all PEs must give the same"
+                        "the sides give {sent} and {got} bytes here, but {there} and {back} on {who}: all PEs must \
+                            give the same"
                     ),
                 );
             }
-            let arrays = [
-                ("dest", DEST, self.dest.1),
-                ("source", SOURCE, self.source.1),
-            ];
+            let arrays = [("dest", DEST, self.dest.1), ("source", SOURCE, self.source.1)];
             for (array, word, place) in arrays {
                 if own.contains(&member) && left(member, word) != place && part.is_none() {
                     let who = self.describe(member);
                     fatal(
                         name,
-                        format_args!(
-                            "{array} is not that of {who}: give an array that is symmetric on this side"
-                        ),
+                        format_args!("{array} is not that of {who}: give an array that is symmetric on this side"),
                     );
                 }
             }
@@ -217,7 +205,8 @@ impl<'a> Intergroup<'a> {
     fn refuse_roots(&self) -> ! {
         fatal(
             self.group.name,
-            "the PEs do not agree on the root: one PE gives SHMEMX_ROOT, the others of its side SHMEMX_PROC_NULL, and those of the other side the number of that PE",
+            "the PEs do not agree on the root: one PE gives SHMEMX_ROOT, the others of its side SHMEMX_PROC_NULL, and \
+                those of the other side the number of that PE",
         )
     }
 }
@@ -263,11 +252,7 @@ impl BothSides for Intergroup<'_> {
             };
             match choice.algorithm {
                 Algorithm::Push => {
-                    let root = if part == Part::Root {
-                        group.me
-                    } else {
-                        group.size
-                    };
+                    let root = if part == Part::Root { group.me } else { group.size };
                     group.run_on_one(root, (1 + group.size) * bytes, || {
                         let (receivers, source) = arrays();
                         for member in receivers.members {
@@ -333,11 +318,8 @@ impl BothSides for Intergroup<'_> {
             let index = one - mine.members.start;
             let count = other.members.len();
             for i in from_on(index % count, count) {
-                let ((reader, r), (writer, w)) = if reads {
-                    ((&mine, index), (&other, i))
-                } else {
-                    ((&other, i), (&mine, index))
-                };
+                let ((reader, r), (writer, w)) =
+                    if reads { ((&mine, index), (&other, i)) } else { ((&other, i), (&mine, index)) };
                 let bytes = self.sent_by(if reads { 1 - own_side } else { own_side });
                 let to = reader.dest.from(w * bytes).of(reader.members.start + r);
                 let block = if is_alltoall { r } else { 0 };
@@ -355,11 +337,7 @@ impl BothSides for Intergroup<'_> {
         if n == 0 {
             return group.sync();
         }
-        let fold = if group.reproducible {
-            op.fold_exact
-        } else {
-            op.fold
-        };
+        let fold = if group.reproducible { op.fold_exact } else { op.fold };
         let algorithm = group.choose(Collective::Reduce, bytes).algorithm;
         let is_small = matches!(algorithm, Algorithm::Eager | Algorithm::RecursiveDoubling);
         let is_pair = group.size == 2 && !group.has_central_barrier();

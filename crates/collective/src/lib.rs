@@ -51,15 +51,8 @@ fn slices_of(group: &Group<'_>, n: usize, elem: usize, arrays: usize) -> Work {
     let share = lines.div_ceil(group.size) * per_line;
     let start = (group.me * share).min(n);
     let bytes = n * elem;
-    let piece = (bytes / 16)
-        .next_multiple_of(PAGE)
-        .clamp(PAGE, LARGEST_PIECE);
-    Work {
-        total: n,
-        own: start..(start + share).min(n),
-        piece: piece / elem,
-        bytes: bytes * arrays,
-    }
+    let piece = (bytes / 16).next_multiple_of(PAGE).clamp(PAGE, LARGEST_PIECE);
+    Work { total: n, own: start..(start + share).min(n), piece: piece / elem, bytes: bytes * arrays }
 }
 
 /// The two halves of a range; the first one ends at a multiple of cache lines.
@@ -115,19 +108,14 @@ unsafe fn copy_to_socket(
     }
 }
 
-/// Copies as [`copy`] does, as a part of a call for which `whole` bytes decide whether its copies go past the caches: those that
-/// a member copies where all read the same sources, which stay there, and twice as many where each byte is read by one.
+/// Copies as [`copy`] does, as a part of a call for which `whole` bytes decide whether its copies go past the caches:
+/// those that a member copies where all read the same sources, which stay there, and twice as many where each byte is
+/// read by one.
 ///
 /// # Safety
 /// As [`copy`].
 #[inline]
-unsafe fn copy_part(
-    group: &Group<'_>,
-    dest: *mut u8,
-    source: *const u8,
-    bytes: usize,
-    whole: usize,
-) {
+unsafe fn copy_part(group: &Group<'_>, dest: *mut u8, source: *const u8, bytes: usize, whole: usize) {
     if !std::ptr::eq(dest, source) {
         group.traffic().moved(bytes, bytes);
         group.touches(dest, bytes);

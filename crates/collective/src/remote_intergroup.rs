@@ -1,8 +1,9 @@
-//! Collectives between the two sides of a connection that are on different nodes: members say where their arrays are when
-//! they synchronise, get what is theirs from the other side, and synchronise again. From members of their own node they load it.
+//! Collectives between the two sides of a connection that are on different nodes: members say where their arrays are
+//! when they synchronise, get what is theirs from the other side, and synchronise again. From members of their own node
+//! they load it.
 //!
-//! To synchronise, the members of each node, of both sides, meet in memory, then the first of each exchanges messages with those of the
-//! other nodes, and then they meet again.
+//! To synchronise, the members of each node, of both sides, meet in memory, then the first of each exchanges messages
+//! with those of the other nodes, and then they meet again.
 
 use ferroshmem_core::connection::Connection;
 use ferroshmem_core::connection::departures::Departures;
@@ -37,8 +38,8 @@ pub struct RemoteIntergroup<'a> {
 }
 
 impl RemoteIntergroup<'_> {
-    /// Synchronises all members, and gives them a word. Once the connection has failed, whose sides are independent, what follows
-    /// does nothing.
+    /// Synchronises all members, and gives them a word. Once the connection has failed, whose sides are independent,
+    /// what follows does nothing.
     fn meet(&self, word: u64) {
         let number = self.remote.enter_meeting(word);
         self.group.sync();
@@ -67,12 +68,8 @@ impl RemoteIntergroup<'_> {
     #[inline(never)]
     fn local(&self, member: usize, at: usize, bytes: usize) -> Option<*const u8> {
         let place = self.remote.said(member).checked_add(at as u64)?;
-        let address = self
-            .connection
-            .address_of(self.space, place, bytes as u64)?;
-        let copy = self
-            .connection
-            .translate(self.space, address, bytes, member)?;
+        let address = self.connection.address_of(self.space, place, bytes as u64)?;
+        let copy = self.connection.translate(self.space, address, bytes, member)?;
         Some(copy.cast_const())
     }
 
@@ -94,11 +91,7 @@ impl RemoteIntergroup<'_> {
             Some(offset) => (GLOBALS, offset),
             None => (HEAP, place),
         };
-        let from = Remote {
-            pe: member,
-            segment,
-            offset: start as usize + at,
-        };
+        let from = Remote { pe: member, segment, offset: start as usize + at };
         let (fabric, context) = self.remote.way();
         // SAFETY: the caller promises that `to` is writable for `bytes` bytes until the context is
         // quiet.
@@ -106,7 +99,8 @@ impl RemoteIntergroup<'_> {
     }
 }
 
-/// Ends the job if a member has left the group without calling this collective, of which the other side is not independent.
+/// Ends the job if a member has left the group without calling this collective, of which the other side is not
+/// independent.
 pub fn refuse_to_wait(name: &str, connection: &Connection) {
     let departures = connection.remote().map(RemoteJob::departures);
     let Some(member) = departures.and_then(Departures::missing) else {
@@ -123,7 +117,8 @@ pub fn refuse_to_wait(name: &str, connection: &Connection) {
     fatal(
         name,
         format_args!(
-            "PE {number}, which is of {of}, has left the group without calling it: have all PEs of both sides call it before they disconnect"
+            "PE {number}, which is of {of}, has left the group without calling it: have all PEs of both sides call it \
+                before they disconnect"
         ),
     );
 }
@@ -146,10 +141,7 @@ impl BothSides for RemoteIntergroup<'_> {
     }
 
     unsafe fn exchange(&self, collective: Collective) {
-        let (bytes, me) = (
-            self.received,
-            self.connection.me - self.connection.own().start,
-        );
+        let (bytes, me) = (self.received, self.connection.me - self.connection.own().start);
         let at = match collective {
             Collective::Alltoall => me * bytes,
             _ => 0,
@@ -171,11 +163,7 @@ impl BothSides for RemoteIntergroup<'_> {
         const ROOM: usize = 1 << 20;
 
         let others = self.connection.others();
-        let fold = if self.connection.reproducible {
-            op.fold_exact
-        } else {
-            op.fold
-        };
+        let fold = if self.connection.reproducible { op.fold_exact } else { op.fold };
         let step = (ROOM / (others.len() * op.size)).clamp(1, n.max(1));
         // Aligned for elements of all types.
         let each = (step * op.size).next_multiple_of(size_of::<u128>());

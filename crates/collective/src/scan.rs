@@ -36,14 +36,7 @@ pub unsafe fn scan<'a>(
     op: &'static Operator,
     inclusive: bool,
 ) {
-    let scan = Scan {
-        group,
-        dest,
-        source,
-        n,
-        op,
-        inclusive,
-    };
+    let scan = Scan { group, dest, source, n, op, inclusive };
     let bytes = n * op.size;
     let in_place = dest.of(group.me) == source.of(group.me);
     let choice = group.choose(Collective::Scan, bytes);
@@ -76,8 +69,7 @@ impl Scan<'_> {
         // SAFETY: the caller promises arrays of `n` elements, whose copies are read while they last.
         unsafe {
             let mut add_up = |value: &ValueOf<'_>| self.add_up(value);
-            self.group
-                .scan_small(source, self.n * self.op.size, &mut add_up);
+            self.group.scan_small(source, self.n * self.op.size, &mut add_up);
         }
     }
 

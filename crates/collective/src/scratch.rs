@@ -19,9 +19,7 @@ thread_local! {
 pub(super) fn with_scratch<R>(body: impl FnOnce(*mut u8) -> R) -> R {
     BUFFER.with_borrow_mut(|buffer| {
         if buffer.is_empty() {
-            buffer.resize_with(SCRATCH / 64, || CacheLine {
-                _bytes: MaybeUninit::uninit(),
-            });
+            buffer.resize_with(SCRATCH / 64, || CacheLine { _bytes: MaybeUninit::uninit() });
         }
         body(buffer.as_mut_ptr().cast())
     })

@@ -1,12 +1,12 @@
 //! Splitting and destroying teams. Collective over the parent.
 //!
-//! The members must agree on ids that are free on all of them, and on a count from which the epochs of the
-//! new teams go on: past every value that a flag in their slots may show. One synchronisation of the parent
-//! does both ([`Group::combine_words`]): it unites the bitmaps of used ids, a block of them at a time,
-//! and finds the greatest count at which any member has left any team. Meanwhile no other thread of
-//! a future member splits a team, so that what it has said stays true. If one does already, the split of the team
-//! with the smaller id has precedence: the other says that it is busy, and all its members try again. After the synchronisation a member may use the new team at once: the
-//! other members' slots are its own, though they may still be about to add the team to their tables.
+//! The members must agree on ids that are free on all of them, and on a count from which the epochs of the new teams go
+//! on: past every value that a flag in their slots may show. One synchronisation of the parent does both
+//! ([`Group::combine_words`]): it unites the bitmaps of used ids, a block of them at a time, and finds the greatest
+//! count at which any member has left any team. Meanwhile no other thread of a future member splits a team, so that
+//! what it has said stays true. If one does already, the split of the team with the smaller id has precedence: the
+//! other says that it is busy, and all its members try again. After the synchronisation a member may use the new team
+//! at once: the other members' slots are its own, though they may still be about to add the team to their tables.
 //!
 //! Destroying synchronises the team itself. So a split and a destruction cost two barriers.
 //!
@@ -106,9 +106,7 @@ impl Claim<'_> {
             for _ in 0..attempt {
                 std::thread::yield_now();
             }
-            let lock = self
-                .is_member
-                .then(|| IdLock::take(self.splitting, self.parent));
+            let lock = self.is_member.then(|| IdLock::take(self.splitting, self.parent));
             if let Ok(claimed) = self.scan(group, matches!(lock, Some(None))) {
                 return claimed;
             }
@@ -156,11 +154,7 @@ impl Claim<'_> {
 fn lowest_free_id(node: &Node, parent: &Group<'_>, ids: &Range<usize>) -> Option<usize> {
     (ids.start / 64..ids.end / 64).find_map(|w| {
         let used = (0..parent.size).fold(0, |used, i| used | used_ids(node, parent.pe(i), w));
-        let used = if w == 0 {
-            used | ((1 << PREDEFINED_TEAMS) - 1)
-        } else {
-            used
-        };
+        let used = if w == 0 { used | ((1 << PREDEFINED_TEAMS) - 1) } else { used };
         (used != u64::MAX).then(|| w * 64 + used.trailing_ones() as usize)
     })
 }
@@ -185,11 +179,7 @@ fn claim_id(node: &Node, parent: &Group<'_>, ids: Range<usize>) -> Option<usize>
             Some(word) => word.fetch_or(bit, Ordering::AcqRel) & bit == 0,
             _ => true,
         };
-        let mine = if claimed {
-            AGREED + id.map_or(0, |id| id as u64 + 1)
-        } else {
-            FAILED
-        };
+        let mine = if claimed { AGREED + id.map_or(0, |id| id as u64 + 1) } else { FAILED };
         let epoch = parent.epoch();
         epoch.publish(mine);
         epoch.synchronise();
@@ -206,7 +196,8 @@ fn claim_id(node: &Node, parent: &Group<'_>, ids: Range<usize>) -> Option<usize>
     }
     fatal(
         parent.name,
-        "the PEs cannot agree on a team: they call different collectives, or pSync is in use by another one or not initialised; set its elements to SHMEM_SYNC_VALUE and call shmem_barrier_all before its first use",
+        "the PEs cannot agree on a team: they call different collectives, or pSync is in use by another one or not \
+            initialised; set its elements to SHMEM_SYNC_VALUE and call shmem_barrier_all before its first use",
     )
 }
 
@@ -233,9 +224,7 @@ fn create(
         is_member: wanted.iter().any(|(members, _)| members.is_some()),
     };
     let claimed = claim.agree(group)?;
-    parent
-        .id_block
-        .store(claimed.block as u32, Ordering::Relaxed);
+    parent.id_block.store(claimed.block as u32, Ordering::Relaxed);
     let mut handles = [0; MOST];
     for (i, (members, num_contexts)) in wanted.iter().enumerate() {
         let Some(members) = *members else { continue };
@@ -262,13 +251,7 @@ pub fn create_for_active_set(node: &Node, teams: &Teams, set: &Group<'_>) -> Opt
         return None;
     }
     let id = claim_id(node, set, MAX_TEAMS - ACTIVE_SETS..MAX_TEAMS)?;
-    let mut new = NewTeam {
-        id,
-        members: *set.members(),
-        num_contexts: 0,
-        epoch: 0,
-        mailbox_epochs: [0; 2],
-    };
+    let mut new = NewTeam { id, members: *set.members(), num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2] };
     continue_counts(node, &mut new);
     insert(node, teams, new);
     // After the call a member may use the team at once, so all must have read the counts in its
@@ -290,9 +273,7 @@ fn continue_counts(node: &Node, new: &mut NewTeam) {
         }
         if node.transport.internode().is_some() {
             for (page, count) in MAILBOX_PAGES.into_iter().zip(&mut new.mailbox_epochs) {
-                let at = mailboxes::team_mailbox_offset(new.id)
-                    + page
-                    + std::mem::offset_of!(MailboxPage, epoch);
+                let at = mailboxes::team_mailbox_offset(new.id) + page + std::mem::offset_of!(MailboxPage, epoch);
                 *count = latest(*count, node.transport.read_mailbox(pe, at) as u32);
             }
         }
@@ -302,9 +283,7 @@ fn continue_counts(node: &Node, new: &mut NewTeam) {
 /// Adds a team to this PE's teams; returns its handle.
 fn insert(node: &Node, teams: &Teams, new: NewTeam) -> usize {
     if let Some(internode) = node.transport.internode() {
-        internode
-            .open_mailboxes(new.id)
-            .unwrap_or_else(|e| fatal("shmem_team_split", e));
+        internode.open_mailboxes(new.id).unwrap_or_else(|e| fatal("shmem_team_split", e));
     }
     let own = &node.job.control.team_slot(new.id, node.job.index).own;
     own.entered.store(0, Ordering::Relaxed);
@@ -341,8 +320,7 @@ pub fn split_apart(
     mine: Option<(i32, i32, i32)>,
 ) -> Option<usize> {
     let group = Group::of_team(node, name, parent);
-    let members =
-        mine.and_then(|(start, stride, size)| parent.members.strided(start, stride, size));
+    let members = mine.and_then(|(start, stride, size)| parent.members.strided(start, stride, size));
     let handles = create(node, teams, (&group, parent), &[(members, 0)])?;
     Some(handles[0])
 }
@@ -359,25 +337,15 @@ pub fn split_2d(
     let n = parent.members.size;
     let width = xrange.min(n);
     let (x, y) = (parent.index % width, parent.index / width);
-    let row = parent
-        .members
-        .strided((y * width) as i32, 1, width.min(n - y * width) as i32);
-    let column = parent
-        .members
-        .strided(x as i32, width as i32, (n - x).div_ceil(width) as i32);
+    let row = parent.members.strided((y * width) as i32, 1, width.min(n - y * width) as i32);
+    let column = parent.members.strided(x as i32, width as i32, (n - x).div_ceil(width) as i32);
     let group = Group::of_team(node, name, parent);
     let [x, y] = num_contexts;
     create(node, teams, (&group, parent), &[(row, x), (column, y)])
 }
 
 /// Destroys a team that the program has made, and whose contexts are gone. Collective over its members.
-pub fn destroy(
-    node: &Node,
-    teams: &Teams,
-    name: &'static str,
-    team: &Team,
-    synchronised: impl FnOnce(),
-) {
+pub fn destroy(node: &Node, teams: &Teams, name: &'static str, team: &Team, synchronised: impl FnOnce()) {
     Group::of_team(node, name, team).sync();
     synchronised();
     let id = team.id;
@@ -403,9 +371,7 @@ mod tests {
     impl Ids {
         fn new(epochs: u64) -> Self {
             Self {
-                used: TeamIds {
-                    words: std::array::from_fn(|_| AtomicU64::new(0)),
-                },
+                used: TeamIds { words: std::array::from_fn(|_| AtomicU64::new(0)) },
                 epochs: AtomicU64::new(epochs),
                 splitting: AtomicU32::new(0),
             }
@@ -434,11 +400,7 @@ mod tests {
         }
     }
 
-    const BARRIERS: [Algorithm; 3] = [
-        Algorithm::Central,
-        Algorithm::Dissemination,
-        Algorithm::Tree,
-    ];
+    const BARRIERS: [Algorithm; 3] = [Algorithm::Central, Algorithm::Dissemination, Algorithm::Tree];
 
     fn decisions(barrier: Algorithm) -> DecisionTable {
         DecisionTable::fixed(Collective::Barrier, Choice::direct(barrier))
@@ -490,12 +452,7 @@ mod tests {
             let claimed = claimed_by_all(&pes, 2, 0).unwrap();
             assert_eq!(claimed.ids, [first, first + 1]);
             assert_eq!(claimed.epochs, 10 * (size as u64 - 1));
-            assert!(
-                claimed
-                    .ids
-                    .iter()
-                    .all(|id| pes.iter().all(|pe| pe.is_used(*id)))
-            );
+            assert!(claimed.ids.iter().all(|id| pes.iter().all(|pe| pe.is_used(*id))));
             // A PE outside of the new team keeps the id for others.
             let next = claimed_by_all(&pes, 1, 1).map(|c| c.ids[0]);
             assert_eq!(next, Some(first + 2));
@@ -518,11 +475,7 @@ mod tests {
         pes[1].used.words[0].store(0, Ordering::Relaxed);
         pes[1].used.words[100].store(0, Ordering::Relaxed);
         pes[1].used.words[111].store(u64::MAX, Ordering::Relaxed);
-        let expected = if PREDEFINED_TEAMS > 2 {
-            None
-        } else {
-            Some([2, 6400])
-        };
+        let expected = if PREDEFINED_TEAMS > 2 { None } else { Some([2, 6400]) };
         assert_eq!(claimed_by_all(&pes, 2, 0).map(|c| c.ids), expected);
     }
 
@@ -544,15 +497,9 @@ mod tests {
                 }
             }
         });
-        let mut all: Vec<_> = seen
-            .iter()
-            .flat_map(|s| s.lock().unwrap().clone())
-            .collect();
+        let mut all: Vec<_> = seen.iter().flat_map(|s| s.lock().unwrap().clone()).collect();
         all.sort_unstable();
         assert_eq!(all.len(), 2 * SPLITS);
-        assert!(
-            all.windows(2).all(|pair| pair[0] != pair[1]),
-            "an id was claimed twice"
-        );
+        assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "an id was claimed twice");
     }
 }

@@ -37,40 +37,24 @@ impl fmt::Debug for Environment<'_> {
 impl Environment<'static> {
     /// That of this process.
     pub fn process() -> Self {
-        Self {
-            first: None,
-            then: &|name| env::var_os(name),
-            instead: None,
-        }
+        Self { first: None, then: &|name| env::var_os(name), instead: None }
     }
 }
 
 impl<'a> Environment<'a> {
     /// That of this process, after what `first` finds.
     pub fn process_after(first: Lookup<'a>) -> Self {
-        Self {
-            first: Some(first),
-            then: &|name| env::var_os(name),
-            instead: None,
-        }
+        Self { first: Some(first), then: &|name| env::var_os(name), instead: None }
     }
 
     /// What `lookup` finds, and nothing else.
     pub fn only(lookup: Lookup<'a>) -> Self {
-        Self {
-            first: None,
-            then: lookup,
-            instead: None,
-        }
+        Self { first: None, then: lookup, instead: None }
     }
 
     /// That of this process, but for the variables that `instead` has.
     pub fn process_but(instead: &'a dyn Values) -> Self {
-        Self {
-            first: None,
-            then: &|name| env::var_os(name),
-            instead: Some(instead),
-        }
+        Self { first: None, then: &|name| env::var_os(name), instead: Some(instead) }
     }
 
     /// The value of `name`, or of `alias` where `name` is unset.
@@ -154,22 +138,14 @@ mod tests {
         assert_eq!(of(&set), Some(Some(OsStr::new("value"))));
         let mut command = Command::new("true");
         isolate(&mut command, &[]);
-        assert!(
-            command
-                .get_envs()
-                .all(|(name, _)| name.to_string_lossy().starts_with('S'))
-        );
+        assert!(command.get_envs().all(|(name, _)| name.to_string_lossy().starts_with('S')));
     }
 
     #[test]
     fn aliases_and_overrides_have_an_order() {
         let first = |name: &str| (name == "SMA_X").then(|| OsString::from("first"));
         let then = |name: &str| name.ends_with("_X").then(|| OsString::from(name));
-        let both = Environment {
-            first: Some(&first),
-            then: &then,
-            instead: None,
-        };
+        let both = Environment { first: Some(&first), then: &then, instead: None };
         let raw = |alias| both.raw("SHMEM_X", alias);
         assert_eq!(raw(Some("SMA_X")), Some("first".into()));
         assert_eq!(raw(None), Some("SHMEM_X".into()));

@@ -55,9 +55,7 @@ impl GivenSettings {
         let given = |entry: &'static dyn Entry| entry.raw(environment);
         let text = |value: &OsStr| clipped(value.to_string_lossy().into_owned());
         let values = of_job().map(|entry| given(entry).map(|value| text(&value)));
-        Self {
-            values: values.collect(),
-        }
+        Self { values: values.collect() }
     }
 
     /// The first variable that is set here and has another meaning than on PE 0, which is given
@@ -252,10 +250,7 @@ mod tests {
         let differs = checked.difference(&none).unwrap().unwrap();
         assert_eq!((differs.here.as_str(), differs.first), ("1g", None));
         let differs = default.difference(&checked).unwrap().unwrap();
-        assert_eq!(
-            (differs.variable, differs.first),
-            ("SHMEM_CHECK", Some("1".into()))
-        );
+        assert_eq!((differs.variable, differs.first), ("SHMEM_CHECK", Some("1".into())));
         let wrong = given(&[("SHMEM_CHECK", "perhaps")]);
         assert!(wrong.difference(&checked).is_err());
     }

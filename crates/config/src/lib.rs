@@ -32,9 +32,7 @@ use std::time::Duration;
 use ferroshmem_fabric::Aggregate;
 use ferroshmem_tuning::{Collective, Forced};
 
-pub use self::environment::{
-    Environment, Lookup, Values, inherited, inherited_all, isolate, search_path,
-};
+pub use self::environment::{Environment, Lookup, Values, inherited, inherited_all, isolate, search_path};
 pub use self::given::{GivenDiffers, GivenSettings};
 pub use self::table::*;
 pub use self::text::{c_comment, describe, manual_list};
@@ -241,9 +239,7 @@ impl HeapSettings {
     }
 
     fn of(environment: &Environment<'_>) -> Result<Self, ConfigError> {
-        Ok(Self {
-            size: SYMMETRIC_SIZE.read(environment)?,
-        })
+        Ok(Self { size: SYMMETRIC_SIZE.read(environment)? })
     }
 }
 
@@ -262,10 +258,7 @@ impl JobSettings {
     /// # Errors
     /// A value cannot be read.
     pub fn read(environment: &Environment<'_>) -> Result<Self, ConfigError> {
-        Ok(Self {
-            heap: HeapSettings::of(environment)?,
-            tuning_file: TUNING_FILE.read(environment)?,
-        })
+        Ok(Self { heap: HeapSettings::of(environment)?, tuning_file: TUNING_FILE.read(environment)? })
     }
 }
 

@@ -4,8 +4,8 @@ use Program::{Library, Oshcc, Oshcxx, OshmemInfo, Oshrun, Oshtune};
 use ferroshmem_tuning::Collective;
 
 use super::value::{
-    Aggregation, AlgorithmChoice, Command, Count, Flag, OptionalFlag, Polls, Seconds, Size,
-    SocketList, Switch, Text, TuningPath,
+    Aggregation, AlgorithmChoice, Command, Count, Flag, OptionalFlag, Polls, Seconds, Size, SocketList, Switch, Text,
+    TuningPath,
 };
 use super::variable::{Entry, Program, Scope, Variable};
 
@@ -34,9 +34,7 @@ pub static SYMMETRIC_SIZE: Variable<Size> = Variable {
     readers: &[Library, Oshrun],
     scope: Scope::Job,
     help: "Size of each PE's symmetric heap. Memory is used only once it is touched.",
-    value: Size {
-        unset: "the node's memory",
-    },
+    value: Size { unset: "the node's memory" },
 };
 /// Debugging messages (standard).
 pub static DEBUG: Variable<Switch> = Variable {
@@ -62,7 +60,8 @@ pub static FAST_PATH: Variable<Flag> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "0 sends every call through the library, as profiling tools need it (a tool that interposes is noticed by itself).",
+    help: "0 sends every call through the library, as profiling tools need it (a tool that interposes is noticed by \
+        itself).",
     value: Flag { default: true },
 };
 /// Polls before a waiting PE yields its core.
@@ -72,10 +71,7 @@ pub static SPIN: Variable<Polls> = Variable {
     readers: &[Library],
     scope: Scope::Pe,
     help: "How often a waiting PE polls before it yields its core.",
-    value: Polls {
-        default: 2000,
-        oversubscribed: 20,
-    },
+    value: Polls { default: 2000, oversubscribed: 20 },
 };
 /// Puts symmetric memory on huge pages as it is allocated.
 pub static HUGE_PAGES: Variable<OptionalFlag> = Variable {
@@ -83,7 +79,8 @@ pub static HUGE_PAGES: Variable<OptionalFlag> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "1 puts allocated blocks of 2 MiB and more on huge pages, whatever the system's setting for shared memory; a block takes all of its memory at once then. 0 leaves all memory to the system's setting.",
+    help: "1 puts allocated blocks of 2 MiB and more on huge pages, whatever the system's setting for shared memory; a \
+        block takes all of its memory at once then. 0 leaves all memory to the system's setting.",
     value: OptionalFlag {
         unset: "memory moves to huge pages when it has been copied 4 times in pieces that go past the caches",
     },
@@ -94,10 +91,9 @@ pub static NON_TEMPORAL_THRESHOLD: Variable<Size> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "Puts and gets of so many bytes and more are written past the caches, by non-temporal stores; in an all-to-all exchange, half as many.",
-    value: Size {
-        unset: "5/16 of the last-level cache, divided by half the number of PEs that share it",
-    },
+    help: "Puts and gets of so many bytes and more are written past the caches, by non-temporal stores; in an \
+        all-to-all exchange, half as many.",
+    value: Size { unset: "5/16 of the last-level cache, divided by half the number of PEs that share it" },
 };
 /// Threads of the library that share large copies.
 pub static WORKERS: Variable<Count> = Variable {
@@ -105,11 +101,9 @@ pub static WORKERS: Variable<Count> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "How many threads of the library share a PE's large copies and make its large non-blocking ones while it computes. They are started by the first such copy and sleep while there is none.",
-    value: Count {
-        unset: 0,
-        auto: "as many as there are cores for each PE beyond the program's threads",
-    },
+    help: "How many threads of the library share a PE's large copies and make its large non-blocking ones while it \
+        computes. They are started by the first such copy and sleep while there is none.",
+    value: Count { unset: 0, auto: "as many as there are cores for each PE beyond the program's threads" },
 };
 /// From how many bytes on idle threads share a copy.
 pub static SHARE_THRESHOLD: Variable<Size> = Variable {
@@ -117,7 +111,8 @@ pub static SHARE_THRESHOLD: Variable<Size> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "Blocking puts and gets, and a PE's own part of collectives, of so many bytes and more are shared by idle threads, if there are any.",
+    help: "Blocking puts and gets, and a PE's own part of collectives, of so many bytes and more are shared by idle \
+        threads, if there are any.",
     value: Size { unset: "2m" },
 };
 /// From how many bytes on non-blocking copies go on after their calls.
@@ -126,7 +121,8 @@ pub static OFFLOAD_THRESHOLD: Variable<Size> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "Non-blocking puts and gets within a node of so many bytes and more are made by idle threads, if there are any, while the PE computes.",
+    help: "Non-blocking puts and gets within a node of so many bytes and more are made by idle threads, if there are \
+        any, while the PE computes.",
     value: Size { unset: "1m" },
 };
 /// Lets threads of OpenMP take part in large copies.
@@ -135,7 +131,8 @@ pub static OPENMP: Variable<Flag> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "Threads of OpenMP that wait, in a barrier or after a parallel region, take part in a PE's large copies, under the run-time of LLVM. Where it has another tool, workers do.",
+    help: "Threads of OpenMP that wait, in a barrier or after a parallel region, take part in a PE's large copies, \
+        under the run-time of LLVM. Where it has another tool, workers do.",
     value: Flag { default: false },
 };
 /// Makes results independent of the algorithm and the number of PEs.
@@ -144,7 +141,8 @@ pub static REPRODUCIBLE: Variable<Flag> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Job,
-    help: "Sums of floating-point numbers get the same bits by any algorithm and on any number of PEs, and take longer.",
+    help: "Sums of floating-point numbers get the same bits by any algorithm and on any number of PEs, and take \
+        longer.",
     value: Flag { default: false },
 };
 
@@ -154,7 +152,8 @@ pub static SOCKETS: Variable<SocketList> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Job,
-    help: "On which socket each PE of a node runs: collectives of PEs on several pass as little as possible between them. By default as PEs are bound.",
+    help: "On which socket each PE of a node runs: collectives of PEs on several pass as little as possible between \
+        them. By default as PEs are bound.",
     value: SocketList,
 };
 
@@ -238,9 +237,7 @@ pub static TUNING_FILE: Variable<TuningPath> = Variable {
     readers: &[Oshrun, Oshtune, OshmemInfo],
     scope: Scope::Node,
     help: "File that oshtune writes and oshrun reads: which algorithm pays on this machine.",
-    value: TuningPath {
-        default: "ferroshmem/tuning.toml",
-    },
+    value: TuningPath { default: "ferroshmem/tuning.toml" },
 };
 
 /// Which provider of libfabric to use.
@@ -275,7 +272,8 @@ pub static FABRIC_TIMEOUT: Variable<Seconds> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Job,
-    help: "Within this time of a PE's or a node's end, or of a cut of the network, the job ends with a line that says so.",
+    help: "Within this time of a PE's or a node's end, or of a cut of the network, the job ends with a line that says \
+        so.",
     value: Seconds { default: 10 },
 };
 /// How long spawned PEs may take.
@@ -284,7 +282,8 @@ pub static SPAWN_TIMEOUT: Variable<Seconds> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "Where another launcher than oshrun starts PEs for shmemx_spawn: within this time all of them call shmem_init, or the job ends with a line that says so. The value of PE_root counts.",
+    help: "Where another launcher than oshrun starts PEs for shmemx_spawn: within this time all of them call \
+        shmem_init, or the job ends with a line that says so. The value of PE_root counts.",
     value: Seconds { default: 60 },
 };
 /// Where names of ports are that other nodes find.
@@ -293,7 +292,8 @@ pub static NAME_DIRECTORY: Variable<Text> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "Folder on a file system that nodes share: shmemx_port_publish names ports there for jobs of this user on all of them.",
+    help: "Folder on a file system that nodes share: shmemx_port_publish names ports there for jobs of this user on \
+        all of them.",
     value: Text {
         accepts: "absolute path of a folder that this user alone can write to",
         default: None,
@@ -306,7 +306,8 @@ pub static AGGREGATE: Variable<Aggregation> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Job,
-    help: "How long puts are at most that go to a PE of another node together, where the provider has messages, and how many microseconds they wait for more; 0: each goes by itself.",
+    help: "How long puts are at most that go to a PE of another node together, where the provider has messages, and \
+        how many microseconds they wait for more; 0: each goes by itself.",
     value: Aggregation,
 };
 /// Endpoints for contexts of threads.
@@ -315,11 +316,10 @@ pub static ENDPOINTS: Variable<Count> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "Between nodes, private and serialised contexts take turns at so many endpoints beside the first under SHMEM_THREAD_MULTIPLE, over tcp. Each takes some 1 MB from its first use on, 90 with ofi_rxm; at most 16, 0: all contexts use the first.",
-    value: Count {
-        unset: 0,
-        auto: "4",
-    },
+    help: "Between nodes, private and serialised contexts take turns at so many endpoints beside the first under \
+        SHMEM_THREAD_MULTIPLE, over tcp. Each takes some 1 MB from its first use on, 90 with ofi_rxm; at most 16, 0: \
+        all contexts use the first.",
+    value: Count { unset: 0, auto: "4" },
 };
 /// The library that moves data between nodes.
 pub static LIBFABRIC: Variable<Text> = Variable {
@@ -342,9 +342,7 @@ pub static CC: Variable<Command> = Variable {
     readers: &[Oshcc],
     scope: Scope::Tool,
     help: "The compiler that oshcc runs.",
-    value: Command {
-        candidates: &["cc", "gcc", "clang"],
-    },
+    value: Command { candidates: &["cc", "gcc", "clang"] },
 };
 /// The C++ compiler behind `oshc++`.
 pub static CXX: Variable<Command> = Variable {
@@ -353,9 +351,7 @@ pub static CXX: Variable<Command> = Variable {
     readers: &[Oshcxx],
     scope: Scope::Tool,
     help: "The compiler that oshc++ runs.",
-    value: Command {
-        candidates: &["c++", "g++", "clang++"],
-    },
+    value: Command { candidates: &["c++", "g++", "clang++"] },
 };
 
 /// Internal: by it `oshrun` hands each PE its place in the job.
@@ -379,11 +375,7 @@ pub static CHECK_FILE: Variable<Text> = Variable {
     readers: &[Library],
     scope: Scope::Pe,
     help: "Set by oshrun --check for each PE.",
-    value: Text {
-        accepts: "<descriptor of the file of findings>",
-        default: None,
-        unset: "the PE is not checked",
-    },
+    value: Text { accepts: "<descriptor of the file of findings>", default: None, unset: "the PE is not checked" },
 };
 
 /// Where each PE records what it does.
@@ -392,12 +384,9 @@ pub static PROFILE_DIR: Variable<Text> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "Each PE records there where its time goes, for oshrun --profile and --trace, which set it; turns the fast path off.",
-    value: Text {
-        accepts: "path of a directory",
-        default: None,
-        unset: "nothing is recorded",
-    },
+    help: "Each PE records there where its time goes, for oshrun --profile and --trace, which set it; turns the fast \
+        path off.",
+    value: Text { accepts: "path of a directory", default: None, unset: "nothing is recorded" },
 };
 /// How much of a trace each PE keeps.
 pub static TRACE_SIZE: Variable<Size> = Variable {
@@ -405,7 +394,8 @@ pub static TRACE_SIZE: Variable<Size> = Variable {
     alias: None,
     readers: &[Library, Oshrun],
     scope: Scope::Pe,
-    help: "How much of its newest calls each PE keeps for oshrun --trace, at 56 bytes a call; oshrun --trace sets 64m where it is unset.",
+    help: "How much of its newest calls each PE keeps for oshrun --trace, at 56 bytes a call; oshrun --trace sets 64m \
+        where it is unset.",
     value: Size { unset: "no trace" },
 };
 
@@ -415,7 +405,8 @@ pub static COUNTERS: Variable<Flag> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "1 counts calls, bytes and time by kind of routine, for shmemx_counter_read and for oshrun --status and --metrics, which set it; turns the fast path off, but not that of programs compiled with -DSHMEM_NATIVE_ONLY.",
+    help: "1 counts calls, bytes and time by kind of routine, for shmemx_counter_read and for oshrun --status and \
+        --metrics, which set it; turns the fast path off, but not that of programs compiled with -DSHMEM_NATIVE_ONLY.",
     value: Flag { default: false },
 };
 /// How often each node shows what its PEs count.
@@ -424,7 +415,8 @@ pub static STATUS: Variable<Seconds> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "Where another launcher than oshrun starts the PEs: each node shows every so many seconds what its PEs do, if they count calls (SHMEM_COUNTERS). oshrun --hosts sets both by --status.",
+    help: "Where another launcher than oshrun starts the PEs: each node shows every so many seconds what its PEs do, \
+        if they count calls (SHMEM_COUNTERS). oshrun --hosts sets both by --status.",
     value: Seconds { default: 0 },
 };
 /// The time without progress after which each node shows what its PEs do.
@@ -433,7 +425,8 @@ pub static HANG_HINT: Variable<Seconds> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Job,
-    help: "Where another launcher than oshrun starts the PEs: after so many seconds in which a PE waits and none makes progress, each node shows what its PEs do. For jobs of several nodes. oshrun --hosts sets it by --hang-hint.",
+    help: "Where another launcher than oshrun starts the PEs: after so many seconds in which a PE waits and none makes \
+        progress, each node shows what its PEs do. For jobs of several nodes. oshrun --hosts sets it by --hang-hint.",
     value: Seconds { default: 60 },
 };
 /// After which time without progress the job is ended.
@@ -442,7 +435,9 @@ pub static HANG_TIMEOUT: Variable<Seconds> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Job,
-    help: "Where another launcher than oshrun starts the PEs: after so many seconds in which a PE waits and none makes progress, each node shows what its PEs do, and the job ends with status 124. oshrun --hosts sets it by --hang-timeout.",
+    help: "Where another launcher than oshrun starts the PEs: after so many seconds in which a PE waits and none makes \
+        progress, each node shows what its PEs do, and the job ends with status 124. oshrun --hosts sets it by \
+        --hang-timeout.",
     value: Seconds { default: 0 },
 };
 /// PEs that wait for a debugger.
@@ -452,11 +447,7 @@ pub static WAIT_FOR_DEBUGGER: Variable<Text> = Variable {
     readers: &[Library],
     scope: Scope::Pe,
     help: "These PEs wait in shmem_init until a debugger is attached, with any launcher; oshrun --debugger sets it.",
-    value: Text {
-        accepts: "numbers of PEs (0,4-7), or all",
-        default: None,
-        unset: "no PE waits",
-    },
+    value: Text { accepts: "numbers of PEs (0,4-7), or all", default: None, unset: "no PE waits" },
 };
 /// Whether a PE that is about to end badly starts gdb.
 pub static GDB: Variable<Text> = Variable {
@@ -464,12 +455,10 @@ pub static GDB: Variable<Text> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "A PE that is about to end badly (by a misuse that the library reports, or by a signal such as SIGSEGV and SIGABRT) first starts gdb on itself, which prints a backtrace of all threads, or takes the terminal; oshrun --gdb sets it.",
-    value: Text {
-        accepts: "1 for a backtrace, or interactive",
-        default: None,
-        unset: "no gdb",
-    },
+    help: "A PE that is about to end badly (by a misuse that the library reports, or by a signal such as SIGSEGV and \
+        SIGABRT) first starts gdb on itself, which prints a backtrace of all threads, or takes the terminal; oshrun \
+        --gdb sets it.",
+    value: Text { accepts: "1 for a backtrace, or interactive", default: None, unset: "no gdb" },
 };
 
 /// All variables that users set, in the order they are printed.

@@ -143,9 +143,7 @@ impl dyn Entry {
     /// Whether the variable is one of the library or of a job, not of the compiler wrappers.
     pub fn is_of_jobs(&self) -> bool {
         let readers = self.readers();
-        [Program::Library, Program::Oshrun]
-            .iter()
-            .any(|program| readers.contains(program))
+        [Program::Library, Program::Oshrun].iter().any(|program| readers.contains(program))
     }
 
     /// The value in `environment` as it stands there.

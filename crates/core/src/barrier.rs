@@ -100,12 +100,7 @@ impl<W: Word> TaskBarrier<'_, W> {
 /// Synchronises member `me` of `size`: `post(m, k)` posts member m's flag of round k, `wait(k)`
 /// waits for this member's own.
 #[inline]
-pub fn dissemination(
-    me: usize,
-    size: usize,
-    post: impl Fn(usize, usize),
-    mut wait: impl FnMut(usize),
-) {
+pub fn dissemination(me: usize, size: usize, post: impl Fn(usize, usize), mut wait: impl FnMut(usize)) {
     let mut distance = 1;
     let mut k = 0;
     while distance < size {
@@ -214,11 +209,7 @@ pub fn child(me: usize, k: usize) -> usize {
 /// for this member's own.
 #[inline]
 pub fn tree(me: usize, size: usize, post: impl Fn(usize, usize), mut wait: impl FnMut(usize)) {
-    let children = || {
-        (0..FAN_IN)
-            .map(|c| (c, child(me, c)))
-            .take_while(|(_, m)| *m < size)
-    };
+    let children = || (0..FAN_IN).map(|c| (c, child(me, c))).take_while(|(_, m)| *m < size);
     for (c, _) in children() {
         wait(c);
     }

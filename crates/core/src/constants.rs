@@ -60,8 +60,7 @@ pub const MALLOC_LOW_LAT_MEM: c_long = 1 << 16;
 /// `SHMEMX_MALLOC_HIGH_BW_MEM`.
 pub const MALLOC_HIGH_BW_MEM: c_long = 1 << 17;
 /// All hints of `shmem_malloc_with_hints`.
-pub const MALLOC_HINTS: c_long =
-    MALLOC_ATOMICS_REMOTE | MALLOC_SIGNAL_REMOTE | MALLOC_LOW_LAT_MEM | MALLOC_HIGH_BW_MEM;
+pub const MALLOC_HINTS: c_long = MALLOC_ATOMICS_REMOTE | MALLOC_SIGNAL_REMOTE | MALLOC_LOW_LAT_MEM | MALLOC_HIGH_BW_MEM;
 
 /// `SHMEMX_GROUP_INVALID`.
 pub const GROUP_INVALID: usize = 0;

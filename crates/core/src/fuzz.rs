@@ -84,8 +84,8 @@ pub fn job_request(bytes: &[u8]) {
     }
 }
 
-/// A record of calls of kernels, as the PE that calls sends it, and as PEs that are called answer: the first byte is the number of
-/// the one that does, and whether this one is called.
+/// A record of calls of kernels, as the PE that calls sends it, and as PEs that are called answer: the first byte is
+/// the number of the one that does, and whether this one is called.
 pub fn call_record(bytes: &[u8]) {
     let Some((first, record)) = bytes.split_first() else {
         return;

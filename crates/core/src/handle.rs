@@ -30,13 +30,7 @@ fn locate(index: usize) -> (usize, usize) {
 impl<T> Table<T> {
     /// An empty table.
     pub(crate) const fn new() -> Self {
-        Self {
-            chunks: [const { OnceLock::new() }; CHUNKS],
-            free: Mutex::new(Free {
-                next: 0,
-                returned: Vec::new(),
-            }),
-        }
+        Self { chunks: [const { OnceLock::new() }; CHUNKS], free: Mutex::new(Free { next: 0, returned: Vec::new() }) }
     }
 
     fn place(&self, index: usize) -> Option<&AtomicPtr<T>> {
@@ -63,11 +57,7 @@ impl<T> Table<T> {
         let Some(cell) = self.chunks.get(chunk) else {
             return false;
         };
-        let entries = cell.get_or_init(|| {
-            (0..FIRST << chunk)
-                .map(|_| AtomicPtr::new(ptr::null_mut()))
-                .collect()
-        });
+        let entries = cell.get_or_init(|| (0..FIRST << chunk).map(|_| AtomicPtr::new(ptr::null_mut())).collect());
         let old = entries[offset].swap(Box::into_raw(Box::new(object)), Ordering::AcqRel);
         debug_assert!(old.is_null(), "place {index} was taken");
         true
@@ -94,20 +84,14 @@ impl<T> Table<T> {
 
     /// Gives an index that `insert` chose back.
     pub fn give_back(&self, index: usize) {
-        self.free
-            .lock()
-            .unwrap_or_else(|e| e.into_inner())
-            .returned
-            .push(index);
+        self.free.lock().unwrap_or_else(|e| e.into_inner()).returned.push(index);
     }
 
     /// All objects with their indices.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
         let ends = self.chunks.iter().enumerate();
-        let end = ends
-            .filter_map(|(k, chunk)| chunk.get().map(|c| FIRST * ((1 << k) - 1) + c.len()))
-            .max()
-            .unwrap_or(0);
+        let end =
+            ends.filter_map(|(k, chunk)| chunk.get().map(|c| FIRST * ((1 << k) - 1) + c.len())).max().unwrap_or(0);
         (0..end).filter_map(|i| self.get(i).map(|t| (i, t)))
     }
 }

@@ -20,8 +20,8 @@ pub struct Native {
     pub own_by_calls: bool,
 }
 
-/// What a program has counted of the operations on a PE that are inlined into it, by kind: puts, puts of at most 8 bytes,
-/// gets, atomics. The program adds without atomic instructions.
+/// What a program has counted of the operations on a PE that are inlined into it, by kind: puts, puts of at most 8
+/// bytes, gets, atomics. The program adds without atomic instructions.
 #[derive(Debug)]
 #[repr(C)]
 pub struct InlineCount {

@@ -26,16 +26,14 @@ pub fn version_line() -> String {
 pub fn describe() -> String {
     let machine = ferroshmem_platform::Machine::here();
     format!(
-        "{}\n\n{}\nBuild\n  target: {}-{}\n  profile: {}\n  Rust: {} or later\n\nMachine\n  cores this process may use: {}\n  memory: {} MiB\n  page size: {} bytes\n  huge pages for shared memory: {}; with SHMEM_HUGE_PAGES=1: {}\n{}",
+        "{}\n\n{}\nBuild\n  target: {}-{}\n  profile: {}\n  Rust: {} or later\n\nMachine\n  cores this process may \
+            use: {}\n  memory: {} MiB\n  page size: {} bytes\n  huge pages for shared memory: {}; with \
+            SHMEM_HUGE_PAGES=1: {}\n{}",
         version_line(),
         config::describe(),
         std::env::consts::ARCH,
         std::env::consts::OS,
-        if cfg!(debug_assertions) {
-            "debug"
-        } else {
-            "release"
-        },
+        if cfg!(debug_assertions) { "debug" } else { "release" },
         env!("CARGO_PKG_RUST_VERSION"),
         machine.cores,
         machine.memory >> 20,
@@ -50,8 +48,8 @@ pub fn describe() -> String {
     )
 }
 
-/// What `oshmem_info --threads` prints: which threads take part in the large copies of a PE, why, and from which sizes on, where `copies` were
-/// measured.
+/// What `oshmem_info --threads` prints: which threads take part in the large copies of a PE, why, and from which sizes
+/// on, where `copies` were measured.
 ///
 /// # Errors
 /// A variable cannot be read: one line for the user.
@@ -60,8 +58,7 @@ pub fn threads(copies: &CopySizes) -> Result<String, config::ConfigError> {
     let config = offload::Config {
         workers: config::WORKERS.read(&environment)?,
         share: (config::SHARE_THRESHOLD.read(&environment)?).or(CopySizes::known(copies.share)),
-        offload: (config::OFFLOAD_THRESHOLD.read(&environment)?)
-            .or(CopySizes::known(copies.offload)),
+        offload: (config::OFFLOAD_THRESHOLD.read(&environment)?).or(CopySizes::known(copies.offload)),
         openmp: config::OPENMP.read(&environment)?,
         cores: ferroshmem_platform::NodeCores::new(&ferroshmem_platform::Cores::of_this_process()),
         pes: 1,
@@ -70,9 +67,7 @@ pub fn threads(copies: &CopySizes) -> Result<String, config::ConfigError> {
     };
     let past_caches = config::NON_TEMPORAL_THRESHOLD
         .read(&environment)?
-        .unwrap_or_else(|| {
-            simd::non_temporal_threshold_of(1, CopySizes::known(copies.non_temporal))
-        });
+        .unwrap_or_else(|| simd::non_temporal_threshold_of(1, CopySizes::known(copies.non_temporal)));
     let past_caches = usize::try_from(past_caches).unwrap_or(usize::MAX);
     Ok(offload::overview(&config, past_caches))
 }

@@ -3,8 +3,9 @@
 //! The crate `ferroshmem-api` makes routines of it; `libshmem` and the Rust API are over that one. Programs use
 //! one of those; this one changes as they need it. It knows no routine of the API.
 //!
-//! How a put travels: `ferroshmem_api::rma` → `runtime` (which context, which PE) → `transport` (where the
-//! PE's copy is, by `memory`) → a copy, or for a PE of another node the crate `ferroshmem-fabric`. The inlined form in `shmem.h` does the same arithmetic.
+//! How a put travels: `ferroshmem_api::rma` → `runtime` (which context, which PE) → `transport` (where the PE's copy
+//! is, by `memory`) → a copy, or for a PE of another node the crate `ferroshmem-fabric`. The inlined form in `shmem.h`
+//! does the same arithmetic.
 
 // Public are the parts that the crates above need, and their descriptions name others.
 #![allow(rustdoc::private_intra_doc_links)]

@@ -3,8 +3,7 @@
 
 use std::ffi::c_int;
 use std::sync::atomic::{
-    AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
-    Ordering,
+    AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
 };
 
 use crate::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
@@ -84,12 +83,9 @@ impl Comparison {
             CMP_GE => Self::GreaterEqual,
             CMP_LT => Self::Less,
             CMP_LE => Self::LessEqual,
-            _ => fatal(
-                name,
-                format_args!(
-                    "cmp = {cmp} is no comparison: give one of SHMEM_CMP_EQ, NE, GT, GE, LT, LE"
-                ),
-            ),
+            _ => {
+                fatal(name, format_args!("cmp = {cmp} is no comparison: give one of SHMEM_CMP_EQ, NE, GT, GE, LT, LE"))
+            }
         }
     }
 
@@ -176,9 +172,7 @@ impl<T: SyncVariable> Set<T> {
     /// The arrays are valid.
     pub unsafe fn any(&self, from: usize) -> Option<usize> {
         // SAFETY: i < n, for which the caller promises valid arrays.
-        (0..self.n)
-            .map(|i| (from + i) % self.n)
-            .find(|i| unsafe { self.included(*i) && self.holds(*i) })
+        (0..self.n).map(|i| (from + i) % self.n).find(|i| unsafe { self.included(*i) && self.holds(*i) })
     }
 
     /// Whether all conditions hold.
@@ -211,11 +205,7 @@ impl<T: SyncVariable> Set<T> {
 
 /// Polls until `condition` gives a result. `what` is the wait for the report, of a variable at its address.
 #[inline]
-pub fn wait<R>(
-    transport: &Transport,
-    what: WaitReason<'static>,
-    mut condition: impl FnMut() -> Option<R>,
-) -> R {
+pub fn wait<R>(transport: &Transport, what: WaitReason<'static>, mut condition: impl FnMut() -> Option<R>) -> R {
     if let Some(result) = condition() {
         return result;
     }

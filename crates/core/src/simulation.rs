@@ -67,18 +67,13 @@ impl Simulation {
         progress.turns += 1;
         assert!(progress.turns < MOST_TURNS * pes, "PE {me} waits for ever");
         let after = (1..=pes).map(|i| (me + i) % pes);
-        let next = after
-            .clone()
-            .find(|pe| progress.states[*pe] == State::Ready);
+        let next = after.clone().find(|pe| progress.states[*pe] == State::Ready);
         match next {
             Some(next) => {
                 progress.running = next;
                 self.turn[next].notify_one();
             }
-            None => assert!(
-                progress.states.iter().all(|s| *s == State::Ended),
-                "all PEs sleep"
-            ),
+            None => assert!(progress.states.iter().all(|s| *s == State::Ended), "all PEs sleep"),
         }
         if progress.states[me] == State::Ended {
             return;

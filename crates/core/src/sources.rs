@@ -7,9 +7,7 @@ static ABOVE: OnceLock<String> = OnceLock::new();
 /// Takes the digests of the crates above this one, before the job starts; only the first call counts.
 pub fn set_above(digests: &[&str]) {
     ABOVE.get_or_init(|| {
-        let numbers = digests
-            .iter()
-            .filter_map(|d| u64::from_str_radix(d, 16).ok());
+        let numbers = digests.iter().filter_map(|d| u64::from_str_radix(d, 16).ok());
         let all = numbers.fold(0_u64, |all, number| all.rotate_left(8) ^ number);
         format!("{all:016x}")
     });

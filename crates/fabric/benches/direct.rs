@@ -17,9 +17,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ferroshmem_fabric::endpoint::{BATCH, Completed, Endpoint};
-use ferroshmem_fabric::{
-    AtomicOp, Config, Context, Events, Fabric, Op, Remote, Width, discovery, libfabric,
-};
+use ferroshmem_fabric::{AtomicOp, Config, Context, Events, Fabric, Op, Remote, Width, discovery, libfabric};
 
 const LEN: usize = 4 << 20;
 const MIB: usize = 1 << 20;
@@ -70,15 +68,10 @@ struct Bare {
 impl Bare {
     fn open() -> Bare {
         let library = discovery::open_library(&config(0)).unwrap();
-        let best = discovery::enumerate(&library, &config(0), false)
-            .into_iter()
-            .next();
+        let best = discovery::enumerate(&library, &config(0), false).into_iter().next();
         let endpoint = Endpoint::open(library, best.unwrap().info, false).unwrap();
         let memory = vec![1u8; LEN];
-        let access = libfabric::FI_REMOTE_READ
-            | libfabric::FI_REMOTE_WRITE
-            | libfabric::FI_READ
-            | libfabric::FI_WRITE;
+        let access = libfabric::FI_REMOTE_READ | libfabric::FI_REMOTE_WRITE | libfabric::FI_READ | libfabric::FI_WRITE;
         let mut mr = ptr::null_mut();
         // SAFETY: the memory lives as long as the process.
         let result = unsafe {
@@ -86,16 +79,7 @@ impl Bare {
             libfabric::fi_mr_reg(domain, base, LEN, access.into(), KEY, &raw mut mr)
         };
         assert_eq!(result, 0);
-        Bare {
-            endpoint,
-            memory,
-            mr,
-            base: 0,
-            key: 0,
-            peer: 0,
-            contexts: [ptr::null_mut(); BATCH],
-            done: 0,
-        }
+        Bare { endpoint, memory, mr, base: 0, key: 0, peer: 0, contexts: [ptr::null_mut(); BATCH], done: 0 }
     }
 
     fn meet(&mut self, socket: &mut UnixStream) {
@@ -123,15 +107,8 @@ impl Bare {
         // SAFETY: the memory is registered here and there. Contexts are needed where the
         // provider wants their space; those tested do not.
         let begin = |bare: &Bare| unsafe {
-            let iov = libc::iovec {
-                iov_base: bare.memory.as_ptr().cast_mut().cast(),
-                iov_len: len,
-            };
-            let to = libfabric::fi_rma_iov {
-                addr: bare.base,
-                len,
-                key: bare.key,
-            };
+            let iov = libc::iovec { iov_base: bare.memory.as_ptr().cast_mut().cast(), iov_len: len };
+            let to = libfabric::fi_rma_iov { addr: bare.base, len, key: bare.key };
             let message = libfabric::fi_msg_rma {
                 msg_iov: &raw const iov,
                 desc: &raw mut (*bare.mr).mem_desc,
@@ -216,10 +193,7 @@ impl Bare {
     /// Sends a message that the target need not acknowledge.
     fn send(&mut self, number: u64) {
         let words = [1, 2, 3, number];
-        let iov = libc::iovec {
-            iov_base: words.as_ptr().cast_mut().cast(),
-            iov_len: size_of_val(&words),
-        };
+        let iov = libc::iovec { iov_base: words.as_ptr().cast_mut().cast(), iov_len: size_of_val(&words) };
         let message = libfabric::fi_msg {
             msg_iov: &raw const iov,
             desc: ptr::null_mut(),
@@ -230,9 +204,7 @@ impl Bare {
         };
         let flags = libfabric::FI_INJECT | libfabric::FI_INJECT_COMPLETE | libfabric::FI_COMPLETION;
         // SAFETY: the message and what it points to are read during the call.
-        let begin = |bare: &Bare| unsafe {
-            libfabric::fi_sendmsg(bare.endpoint.ep, &raw const message, flags.into())
-        };
+        let begin = |bare: &Bare| unsafe { libfabric::fi_sendmsg(bare.endpoint.ep, &raw const message, flags.into()) };
         while begin(self) != 0 {
             self.poll();
         }
@@ -402,11 +374,7 @@ fn main() {
     bare.meet(&mut socket);
     let (fabric, memory) = open(&mut socket, 0);
     let context = Context::default();
-    let to = |offset| Remote {
-        pe: 1,
-        segment: 0,
-        offset,
-    };
+    let to = |offset| Remote { pe: 1, segment: 0, offset };
     let mut turn = |what: &[u8]| {
         socket.write_all(what).unwrap();
         socket.read_exact(&mut [0]).unwrap();
@@ -416,22 +384,7 @@ fn main() {
     let mut number = 0;
     bare.receive();
     let mut all: [Rounds; 14] = Default::default();
-    let [
-        b8,
-        e8,
-        bm,
-        em,
-        nbi,
-        far,
-        bn,
-        e64,
-        bg,
-        get,
-        bf,
-        fetch,
-        there,
-        by_message,
-    ] = &mut all;
+    let [b8, e8, bm, em, nbi, far, bn, e64, bg, get, bf, fetch, there, by_message] = &mut all;
     for round in 0..=ROUNDS {
         turn(b"b");
         b8.time(1000, || {
@@ -546,27 +499,12 @@ fn main() {
     let bare_mib = bm.show("1 MiB written, libfabric");
     let engine_mib = em.show("1 MiB put and quiet, engine");
     far.show("8 bytes put and quiet, target computes");
-    println!(
-        "8-byte put and quiet over libfabric: {:.3} (at most 1.15)",
-        engine8 / bare8
-    );
+    println!("8-byte put and quiet over libfabric: {:.3} (at most 1.15)", engine8 / bare8);
     println!("8-byte get over libfabric: {:.3}", engine_get / bare_get);
     if let Some(bare_fetch) = bare_fetch {
-        println!(
-            "fetch and add over libfabric: {:.3}",
-            engine_fetch / bare_fetch
-        );
+        println!("fetch and add over libfabric: {:.3}", engine_fetch / bare_fetch);
     }
-    println!(
-        "non-blocking over blocking rate: {:.2} (at least 5)",
-        engine8 / many
-    );
-    println!(
-        "non-blocking rate over libfabric's: {:.2}",
-        bare_many / many
-    );
-    println!(
-        "1 MiB bandwidth over libfabric's: {:.3} (at least 0.95)",
-        bare_mib / engine_mib
-    );
+    println!("non-blocking over blocking rate: {:.2} (at least 5)", engine8 / many);
+    println!("non-blocking rate over libfabric's: {:.2}", bare_many / many);
+    println!("1 MiB bandwidth over libfabric's: {:.3} (at least 0.95)", bare_mib / engine_mib);
 }

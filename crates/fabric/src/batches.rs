@@ -1,19 +1,20 @@
-//! Batches: small operations that threads gather, each in batches of its own by target, until a thread hands them over to what
-//! all threads share.
+//! Batches: small operations that threads gather, each in batches of its own by target, until a thread hands them over
+//! to what all threads share.
 //!
-//! A thread that gathers takes the lock of its own batch alone. [`Batches`] lists the targets for which something is gathered, so that
-//! whoever completes them finds these without a look at all; the [`Registry`] has the batches of all contexts, for threads that idle and
-//! the progress thread.
+//! A thread that gathers takes the lock of its own batch alone. [`Batches`] lists the targets for which something is
+//! gathered, so that whoever completes them finds these without a look at all; the [`Registry`] has the batches of all
+//! contexts, for threads that idle and the progress thread.
 //!
-//! Why nothing stays behind: an item is in a batch whose target is listed, until a thread takes the list; that thread then hands the
-//! batch over, or lists the target again. The progress thread goes to sleep by [`Registry::may_rest`] alone: it counts a lull, then
-//! looks at all lists. A thread that has gathered looks at that count after its target is listed ([`Registry::lull_after_listing`]).
-//! Between write and read there is a fence on both sides, so one of them sees the other's write: the progress thread stays
-//! awake, or the thread hands over itself. `tests/model/batches.rs` of the crate core lets loom try every interleaving.
+//! Why nothing stays behind: an item is in a batch whose target is listed, until a thread takes the list; that thread
+//! then hands the batch over, or lists the target again. The progress thread goes to sleep by [`Registry::may_rest`]
+//! alone: it counts a lull, then looks at all lists. A thread that has gathered looks at that count after its target is
+//! listed ([`Registry::lull_after_listing`]). Between write and read there is a fence on both sides, so one of them
+//! sees the other's write: the progress thread stays awake, or the thread hands over itself. `tests/model/batches.rs`
+//! of the crate core lets loom try every interleaving.
 //!
-//! Why the order stays: a batch is locked while it is handed over, so items of a target arrive in the order in which they were
-//! gathered, whichever threads hand them over; and a thread that has [handed over](Batches::hand_over) a target's batch knows that all of it
-//! is before what it does next.
+//! Why the order stays: a batch is locked while it is handed over, so items of a target arrive in the order in which
+//! they were gathered, whichever threads hand them over; and a thread that has [handed over](Batches::hand_over) a
+//! target's batch knows that all of it is before what it does next.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::*};
@@ -142,10 +143,7 @@ impl<P: Primitives, B: Batch> Batches<P, B> {
     ///
     /// # Errors
     /// That of `hand_over`; what is left then stays where it is.
-    pub fn hand_over_filled<E>(
-        &self,
-        mut hand_over: impl FnMut(usize, &mut B) -> Result<bool, E>,
-    ) -> Result<(), E> {
+    pub fn hand_over_filled<E>(&self, mut hand_over: impl FnMut(usize, &mut B) -> Result<bool, E>) -> Result<(), E> {
         if !self.has_filled() {
             return Ok(());
         }
@@ -188,11 +186,7 @@ impl<P: Primitives, C> Default for Registry<P, C> {
     fn default() -> Self {
         let lulls = P::Word::default();
         lulls.store(1);
-        Self {
-            contexts: Vec::new().into(),
-            n_contexts: P::Word::default(),
-            lulls,
-        }
+        Self { contexts: Vec::new().into(), n_contexts: P::Word::default(), lulls }
     }
 }
 
@@ -229,14 +223,15 @@ impl<P: Primitives, C> Registry<P, C> {
         self.lulls.load()
     }
 
-    /// The number of lulls, for a thread whose items are listed: if it is not the one it knows, the progress thread may not have seen them.
+    /// The number of lulls, for a thread whose items are listed: if it is not the one it knows, the progress thread may
+    /// not have seen them.
     pub fn lull_after_listing(&self) -> u32 {
         P::fence();
         self.lull()
     }
 
-    /// Whether the progress thread, which alone calls this, may sleep for long, since nothing is listed: the contexts by `is_filled`,
-    /// anything else by `is_busy`.
+    /// Whether the progress thread, which alone calls this, may sleep for long, since nothing is listed: the contexts
+    /// by `is_filled`, anything else by `is_busy`.
     pub fn may_rest(&self, is_busy: impl Fn() -> bool, is_filled: impl Fn(&C) -> bool) -> bool {
         if is_busy() || self.any(&is_filled) {
             return false;

@@ -27,8 +27,8 @@ pub struct Config {
     pub peer_timeout: Duration,
     /// What goes together.
     pub aggregate: Aggregate,
-    /// Endpoints beside the first, for contexts that [use their own](crate::Context::use_own_endpoint): at most 16, each
-    /// opened when one of these first needs it, if the provider is tcp.
+    /// Endpoints beside the first, for contexts that [use their own](crate::Context::use_own_endpoint): at most 16,
+    /// each opened when one of these first needs it, if the provider is tcp.
     pub endpoints: usize,
     /// Whether the owner goes on when a PE has failed, without the fabric.
     pub survives: bool,
@@ -48,10 +48,7 @@ pub struct Aggregate {
 
 impl Default for Aggregate {
     fn default() -> Aggregate {
-        Aggregate {
-            bytes: 2048,
-            delay: Duration::from_millis(2),
-        }
+        Aggregate { bytes: 2048, delay: Duration::from_millis(2) }
     }
 }
 

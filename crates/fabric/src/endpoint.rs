@@ -39,10 +39,7 @@ impl Injected {
     /// That of a completion, if it is one of an injected write.
     pub fn of(context: *mut c_void) -> Option<Self> {
         let word = context.addr();
-        (word & 1 != 0).then_some(Self {
-            pe: word >> 2,
-            awaited: word & 2 != 0,
-        })
+        (word & 1 != 0).then_some(Self { pe: word >> 2, awaited: word & 2 != 0 })
     }
 }
 
@@ -196,8 +193,8 @@ impl Endpoint {
             attr.wait_obj = wait_obj;
             libfabric::fi_cq_open(domain, &raw mut *attr, cq)
         };
-        // For each completion, tcp makes a queue's descriptor readable, and version 1.17 leaves it so. The descriptor of a queue
-        // that no operation completes to is readable as long as a socket of the domain has something.
+        // For each completion, tcp makes a queue's descriptor readable, and version 1.17 leaves it so. The descriptor
+        // of a queue that no operation completes to is readable as long as a socket of the domain has something.
         if self.is_tcp_alone() && open(attr, libfabric::FI_WAIT_FD, &raw mut self.waiting) == 0 {
             let result = open(attr, libfabric::FI_WAIT_NONE, &raw mut self.cq);
             return self.check(result, "open a completion queue");
@@ -210,11 +207,7 @@ impl Endpoint {
     }
 
     fn queue_to_wait_for(&self) -> *mut libfabric::fid_cq {
-        if self.waiting.is_null() {
-            self.cq
-        } else {
-            self.waiting
-        }
+        if self.waiting.is_null() { self.cq } else { self.waiting }
     }
 
     /// An error if libfabric refused a step.
@@ -266,11 +259,7 @@ impl Endpoint {
 
     /// What peers call the first byte of memory that is registered from `base` on.
     pub fn address_of(&self, base: *const u8) -> u64 {
-        if self.virtual_addresses() {
-            base.expose_provenance() as u64
-        } else {
-            0
-        }
+        if self.virtual_addresses() { base.expose_provenance() as u64 } else { 0 }
     }
 
     /// What peers need to find this endpoint.
@@ -278,8 +267,7 @@ impl Endpoint {
         let mut name = vec![0u8; 256];
         let mut len = name.len();
         // SAFETY: an open endpoint and room for its name.
-        let result =
-            unsafe { libfabric::fi_getname(self.ep, name.as_mut_ptr().cast(), &raw mut len) };
+        let result = unsafe { libfabric::fi_getname(self.ep, name.as_mut_ptr().cast(), &raw mut len) };
         self.check(result, "name its address")?;
         name.truncate(len);
         Ok(name)
@@ -289,8 +277,7 @@ impl Endpoint {
     pub fn insert(&self, name: &[u8]) -> Option<libfabric::fi_addr_t> {
         let mut address = libfabric::ADDR_NOTAVAIL;
         // SAFETY: a name of an endpoint of the same format.
-        let n =
-            unsafe { libfabric::fi_av_insert(self.av, name.as_ptr().cast(), 1, &raw mut address) };
+        let n = unsafe { libfabric::fi_av_insert(self.av, name.as_ptr().cast(), 1, &raw mut address) };
         (n == 1 && address != libfabric::ADDR_NOTAVAIL).then_some(address)
     }
 
@@ -299,9 +286,7 @@ impl Endpoint {
         let mut name = vec![0u8; 256];
         let mut len = name.len();
         // SAFETY: an open address vector and room for the name.
-        let result = unsafe {
-            libfabric::fi_av_lookup(self.av, address, name.as_mut_ptr().cast(), &raw mut len)
-        };
+        let result = unsafe { libfabric::fi_av_lookup(self.av, address, name.as_mut_ptr().cast(), &raw mut len) };
         let is_whole = result == 0 && len <= name.len();
         name.truncate(len);
         is_whole.then_some(name)
@@ -324,10 +309,7 @@ impl Endpoint {
             // SAFETY: the caller promises that `from` is readable for `len` bytes.
             return unsafe { libfabric::fi_inject_write(self.ep, from, len, peer, addr, key) };
         }
-        let iov = libc::iovec {
-            iov_base: from.cast_mut(),
-            iov_len: len,
-        };
+        let iov = libc::iovec { iov_base: from.cast_mut(), iov_len: len };
         let message = libfabric::fi_msg_rma {
             msg_iov: &raw const iov,
             desc: ptr::null_mut(),
@@ -344,8 +326,8 @@ impl Endpoint {
         unsafe { libfabric::fi_writemsg(self.ep, &raw const message, flags.into()) }
     }
 
-    /// Sends a message, and what names its memory if that is registered; returns libfabric's result. That the context has completed tells that the message may
-    /// be changed, not that it has arrived.
+    /// Sends a message, and what names its memory if that is registered; returns libfabric's result. That the context
+    /// has completed tells that the message may be changed, not that it has arrived.
     ///
     /// # Safety
     /// With the flag `FI_INJECT`, the message is no longer than what the provider injects; without, it stays
@@ -357,10 +339,7 @@ impl Endpoint {
         (message, mut desc): (&[u8], *mut c_void),
         flags: u32,
     ) -> isize {
-        let iov = libc::iovec {
-            iov_base: message.as_ptr().cast_mut().cast(),
-            iov_len: message.len(),
-        };
+        let iov = libc::iovec { iov_base: message.as_ptr().cast_mut().cast(), iov_len: message.len() };
         let message = libfabric::fi_msg {
             msg_iov: &raw const iov,
             desc: &raw mut desc,
@@ -380,12 +359,7 @@ impl Endpoint {
     /// # Safety
     /// `to` is writable for `len` bytes until [`Received::of`] finds this among what has completed, or the
     /// endpoint is closed.
-    pub unsafe fn receive(
-        &self,
-        (to, desc): (*mut c_void, *mut c_void),
-        len: usize,
-        received: Received,
-    ) -> isize {
+    pub unsafe fn receive(&self, (to, desc): (*mut c_void, *mut c_void), len: usize, received: Received) -> isize {
         let (any, context) = (libfabric::ADDR_NOTAVAIL, received.context());
         // SAFETY: the caller promises that the memory is writable.
         unsafe { libfabric::fi_recv(self.ep, to, len, desc, any, context) }
@@ -404,10 +378,7 @@ impl Endpoint {
         } else {
             Completed::Failed(Failure {
                 context: ptr::null_mut(),
-                reason: format!(
-                    "the completion queue is broken: {}",
-                    self.library.strerror(n)
-                ),
+                reason: format!("the completion queue is broken: {}", self.library.strerror(n)),
             })
         }
     }
@@ -432,10 +403,7 @@ impl Endpoint {
         if known.prov_errno != 0 && provider != reason {
             reason = format!("{reason} ({provider})");
         }
-        Completed::Failed(Failure {
-            context: known.op_context,
-            reason,
-        })
+        Completed::Failed(Failure { context: known.op_context, reason })
     }
 
     /// Whether it is right to sleep until [`ready`](Self::ready) is readable.

@@ -10,9 +10,7 @@ use std::net::IpAddr;
 #[non_exhaustive]
 pub enum Error {
     /// The loader does not find or open the library.
-    #[error(
-        "cannot open libfabric ({reason}): install it (Debian: libfabric1) or name its file in SHMEM_LIBFABRIC"
-    )]
+    #[error("cannot open libfabric ({reason}): install it (Debian: libfabric1) or name its file in SHMEM_LIBFABRIC")]
     LibraryMissing {
         /// The loader's reason.
         reason: String,
@@ -41,9 +39,7 @@ pub enum Error {
         reason: String,
     },
     /// libfabric refuses a step of opening an endpoint.
-    #[error(
-        "{provider} on {domain} cannot {step}: {reason}; SHMEM_FABRIC chooses another provider"
-    )]
+    #[error("{provider} on {domain} cannot {step}: {reason}; SHMEM_FABRIC chooses another provider")]
     Endpoint {
         /// The provider.
         provider: String,
@@ -77,7 +73,8 @@ pub enum Error {
     },
     /// There is no route to a PE's address.
     #[error(
-        "PE {pe} at {theirs} cannot be reached from {ours} ({reason}): set SHMEM_FABRIC_INTERFACE to the network that joins the nodes"
+        "PE {pe} at {theirs} cannot be reached from {ours} ({reason}): set SHMEM_FABRIC_INTERFACE to the network that \
+            joins the nodes"
     )]
     Unreachable {
         /// The PE.
@@ -90,9 +87,7 @@ pub enum Error {
         reason: String,
     },
     /// The provider refuses a PE's address.
-    #[error(
-        "{provider} does not accept the address of PE {pe}: do all nodes have the same libfabric?"
-    )]
+    #[error("{provider} does not accept the address of PE {pe}: do all nodes have the same libfabric?")]
     AddressRefused {
         /// The provider.
         provider: String,
@@ -109,7 +104,8 @@ pub enum Error {
     },
     /// Symmetric memory cannot be registered.
     #[error(
-        "{provider} cannot register {bytes} bytes of symmetric memory: {reason}; raise the limit of locked memory (ulimit -l) or make the heap smaller"
+        "{provider} cannot register {bytes} bytes of symmetric memory: {reason}; raise the limit of locked memory \
+            (ulimit -l) or make the heap smaller"
     )]
     SegmentRegistration {
         /// The provider.
@@ -120,9 +116,7 @@ pub enum Error {
         reason: String,
     },
     /// The fabric's own buffers cannot be registered.
-    #[error(
-        "cannot register memory for {purpose}: {reason}; raise the limit of locked memory (ulimit -l)"
-    )]
+    #[error("cannot register memory for {purpose}: {reason}; raise the limit of locked memory (ulimit -l)")]
     BufferRegistration {
         /// What the buffers are for.
         purpose: &'static str,
@@ -130,9 +124,7 @@ pub enum Error {
         reason: String,
     },
     /// The kernel gives no random numbers.
-    #[error(
-        "cannot get random numbers for keys of memory: {reason}; is the system call getrandom forbidden here?"
-    )]
+    #[error("cannot get random numbers for keys of memory: {reason}; is the system call getrandom forbidden here?")]
     Random {
         /// The kernel's reason.
         reason: String,

@@ -33,9 +33,7 @@ impl EventCount {
 
     pub(crate) fn new() -> Result<EventCount, Error> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let wake_up = eventfd(0, flags).map_err(|error| Error::Eventfd {
-            reason: error.to_string(),
-        })?;
+        let wake_up = eventfd(0, flags).map_err(|error| Error::Eventfd { reason: error.to_string() })?;
         Ok(EventCount {
             wake_up,
             stop: AtomicBool::new(false),
@@ -102,8 +100,8 @@ impl EventCount {
         !self.sleeping.swap(false, Relaxed)
     }
 
-    /// The progress thread blocks until it is notified or one of `ready`, at most [`MOST_READY`](Self::MOST_READY), is readable;
-    /// returns whether one is.
+    /// The progress thread blocks until it is notified or one of `ready`, at most [`MOST_READY`](Self::MOST_READY), is
+    /// readable; returns whether one is.
     pub(crate) fn block(&self, ready: &[BorrowedFd<'_>], limit: Duration) -> bool {
         let own = self.wake_up.as_fd();
         let mut list = [own; 1 + EventCount::MOST_READY];
@@ -112,10 +110,7 @@ impl EventCount {
         }
         let mut list = list.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
         let list = &mut list[..(1 + ready.len()).min(1 + EventCount::MOST_READY)];
-        let limit = Timespec {
-            tv_sec: limit.as_secs() as i64,
-            tv_nsec: limit.subsec_nanos().into(),
-        };
+        let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
         // Interrupted: as if the time had passed.
         let _ = poll(list, Some(&limit));
         let is_readable = |fd: &PollFd<'_>| !fd.revents().is_empty();

@@ -59,10 +59,7 @@ impl Fabric {
         let completions = CompletionQueue::new(endpoint, shared, messenger);
         let issuer = Issuer::new(completions, inject_bytes, pinned);
         let progress = Arc::new(Progress::new(issuer, config.endpoints));
-        Ok(Fabric {
-            _thread: ProgressThread::start(progress.clone())?,
-            rma: Rma { progress, ordered },
-        })
+        Ok(Fabric { _thread: ProgressThread::start(progress.clone())?, rma: Rma { progress, ordered } })
     }
 
     fn shared(&self) -> &Shared {
@@ -104,19 +101,8 @@ impl Fabric {
     ///
     /// # Safety
     /// The memory stays mapped while the fabric is open. Peers read and write it at any time.
-    pub unsafe fn share(
-        &self,
-        index: usize,
-        base: *mut u8,
-        len: usize,
-        ready: usize,
-    ) -> Result<(), Error> {
-        let Shared {
-            segments,
-            endpoint,
-            buffers,
-            ..
-        } = self.shared();
+    pub unsafe fn share(&self, index: usize, base: *mut u8, len: usize, ready: usize) -> Result<(), Error> {
+        let Shared { segments, endpoint, buffers, .. } = self.shared();
         let make_room = |bytes| buffers.give_up(bytes);
         // SAFETY: the caller promises that the memory stays mapped while the fabric is open.
         unsafe { segments.share(endpoint, index, base, len, ready, &make_room) }
@@ -128,20 +114,13 @@ impl Fabric {
     /// # Errors
     /// The provider cannot register the memory.
     pub fn extend(&self, index: usize, ready: usize) -> Result<(), Error> {
-        let Shared {
-            segments,
-            endpoint,
-            buffers,
-            ..
-        } = self.shared();
+        let Shared { segments, endpoint, buffers, .. } = self.shared();
         segments.extend(endpoint, index, ready, &|bytes| buffers.give_up(bytes))
     }
 
     /// All that a peer needs to reach this PE: its address blob. Less than 1 KiB.
     pub fn address(&self) -> Vec<u8> {
-        let Shared {
-            segments, endpoint, ..
-        } = self.shared();
+        let Shared { segments, endpoint, .. } = self.shared();
         let messenger = &self.rma.progress.completions().messenger;
         let blob = AddressBlob {
             provider: endpoint.info.provider(),
@@ -159,14 +138,8 @@ impl Fabric {
     ///
     /// # Errors
     /// A PE uses another provider, or its address cannot be reached from here.
-    pub fn connect(
-        &self,
-        n_pes: usize,
-        blobs: &mut dyn Iterator<Item = (usize, &[u8])>,
-    ) -> Result<(), Error> {
-        let Shared {
-            peers, endpoint, ..
-        } = self.shared();
+    pub fn connect(&self, n_pes: usize, blobs: &mut dyn Iterator<Item = (usize, &[u8])>) -> Result<(), Error> {
+        let Shared { peers, endpoint, .. } = self.shared();
         peers.connect(endpoint, n_pes, blobs)
     }
 
@@ -196,13 +169,7 @@ impl Fabric {
     /// # Safety
     /// As for [`put`](Self::put).
     #[inline]
-    pub unsafe fn put_behind(
-        &self,
-        context: &Context,
-        to: Remote,
-        from: *const u8,
-        len: usize,
-    ) -> bool {
+    pub unsafe fn put_behind(&self, context: &Context, to: Remote, from: *const u8, len: usize) -> bool {
         let context = context.counters();
         context.aggregation() != Aggregation::Off
             && self.append_behind(context, to, |place| {
@@ -214,20 +181,14 @@ impl Fabric {
     /// As [`put_behind`](Self::put_behind), to [post](Self::post) an operation on an aligned word.
     #[inline]
     pub fn post_behind(&self, context: &Context, at: Remote, atomic: AtomicOp) -> bool {
-        self.append_behind(context.counters(), at, |place| {
-            Short::request(Request::Post(atomic), place)
-        })
+        self.append_behind(context.counters(), at, |place| Short::request(Request::Post(atomic), place))
     }
 
     #[inline]
     fn append_behind(
         &self,
         context: &ContextCounters,
-        Remote {
-            pe,
-            segment,
-            offset,
-        }: Remote,
+        Remote { pe, segment, offset }: Remote,
         item: impl FnOnce((usize, usize)) -> Option<Short>,
     ) -> bool {
         let messenger = self.rma.progress.completions().messenger.as_ref();
@@ -249,24 +210,12 @@ impl Fabric {
     ///
     /// # Safety
     /// As for [`put`](Self::put) or [`put_nbi`](Self::put_nbi).
-    pub unsafe fn put_signalled(
-        &self,
-        context: &Context,
-        to: Remote,
-        from: *const u8,
-        len: usize,
-        keep: bool,
-    ) {
+    pub unsafe fn put_signalled(&self, context: &Context, to: Remote, from: *const u8, len: usize, keep: bool) {
         if self.is_shut_down() {
             return;
         }
         let context = context.counters();
-        let put = Put {
-            rma: &self.rma,
-            context,
-            to,
-            is_signalled: true,
-        };
+        let put = Put { rma: &self.rma, context, to, is_signalled: true };
         // SAFETY: the caller promises that the source is readable for `len` bytes, with `keep` until the
         // write is complete.
         unsafe {
@@ -281,23 +230,11 @@ impl Fabric {
     /// # Safety
     /// The source is readable for `len` bytes; with `keep` until the write is complete.
     #[inline(never)] // once for all routines
-    unsafe fn write(
-        &self,
-        context: &ContextCounters,
-        to: Remote,
-        from: *const u8,
-        len: usize,
-        keep: bool,
-    ) {
+    unsafe fn write(&self, context: &ContextCounters, to: Remote, from: *const u8, len: usize, keep: bool) {
         if len == 0 || self.is_shut_down() {
             return;
         }
-        let put = Put {
-            rma: &self.rma,
-            context,
-            to,
-            is_signalled: false,
-        };
+        let put = Put { rma: &self.rma, context, to, is_signalled: false };
         // SAFETY: the caller promises that the source is readable for `len` bytes.
         if unsafe { put.begin(from, len) } {
             return;
@@ -307,14 +244,7 @@ impl Fabric {
         if len <= WriteCoalescer::LONGEST {
             let iov = self.rma.resolve(to);
             if len <= iov.usable {
-                let write = SmallWrite {
-                    pe,
-                    context,
-                    peer,
-                    iov,
-                    from,
-                    len,
-                };
+                let write = SmallWrite { pe, context, peer, iov, from, len };
                 // SAFETY: the caller promises that the source is readable for `len` bytes.
                 unsafe { issuer.coalescer.write(issuer, write) };
                 return;
@@ -336,25 +266,12 @@ impl Fabric {
     ///
     /// # Safety
     /// As for `write`.
-    unsafe fn write_long(
-        &self,
-        context: &ContextCounters,
-        to: Remote,
-        from: *const u8,
-        len: usize,
-        keep: bool,
-    ) {
+    unsafe fn write_long(&self, context: &ContextCounters, to: Remote, from: *const u8, len: usize, keep: bool) {
         let buffers = &self.shared().buffers;
         let peer = self.rma.peer_counters(context, to.pe);
         let issuer = self.rma.issuer(context);
         let counter = CompletionCounter::context(context, peer, true);
-        let transfer = Transfer {
-            direction: Direction::Write,
-            remote: to,
-            exposed: None,
-            local: from.cast_mut(),
-            len,
-        };
+        let transfer = Transfer { direction: Direction::Write, remote: to, exposed: None, local: from.cast_mut(), len };
         let is_copied = !keep || buffers.must_register();
         if len <= crate::completion::INLINE || is_copied && len <= buffers.bounce_len() {
             // SAFETY: the caller promises that the source is readable.
@@ -368,8 +285,7 @@ impl Fabric {
             // SAFETY: the caller promises that the source is readable; the operations are complete
             // on return.
             unsafe {
-                self.rma
-                    .transfer_direct(issuer, transfer, pending.counter());
+                self.rma.transfer_direct(issuer, transfer, pending.counter());
             }
             let progress = &self.rma.progress;
             progress.wait_at(issuer, || pending.is_complete());
@@ -382,26 +298,15 @@ impl Fabric {
     ///
     /// # Safety
     /// As for [`put_nbi`](Self::put_nbi).
-    pub unsafe fn put_local_completion(
-        &self,
-        context: &Context,
-        to: Remote,
-        from: *const u8,
-        len: usize,
-    ) {
+    pub unsafe fn put_local_completion(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
         if self.is_shut_down() {
             return;
         }
         let context = context.counters();
         let peer = self.rma.order(context, to.pe, true);
         let counter = CompletionCounter::context(context, peer, true);
-        let transfer = Transfer {
-            direction: Direction::WriteLocal,
-            remote: to,
-            exposed: None,
-            local: from.cast_mut(),
-            len,
-        };
+        let transfer =
+            Transfer { direction: Direction::WriteLocal, remote: to, exposed: None, local: from.cast_mut(), len };
         let issuer = self.rma.issuer(context);
         // SAFETY: the caller promises that the source is readable for `len` bytes until quiet.
         unsafe { self.rma.transfer_direct(issuer, transfer, counter) };
@@ -511,22 +416,9 @@ impl Fabric {
 
     /// # Safety
     /// The destination is writable for `len` bytes until the operations are complete.
-    unsafe fn read(
-        &self,
-        issuer: &Issuer,
-        counter: CompletionCounter,
-        to: *mut u8,
-        from: Remote,
-        len: usize,
-    ) {
+    unsafe fn read(&self, issuer: &Issuer, counter: CompletionCounter, to: *mut u8, from: Remote, len: usize) {
         let buffers = &self.shared().buffers;
-        let transfer = Transfer {
-            direction: Direction::Read,
-            remote: from,
-            exposed: None,
-            local: to,
-            len,
-        };
+        let transfer = Transfer { direction: Direction::Read, remote: from, exposed: None, local: to, len };
         // SAFETY: the caller promises that the destination is writable until the operations are
         // complete.
         unsafe {
@@ -538,8 +430,8 @@ impl Fabric {
         }
     }
 
-    /// Lets peers [read](Self::get_exposed) memory that is in no segment. None: it must go by another way, since too much is
-    /// exposed, or the provider refuses to register it.
+    /// Lets peers [read](Self::get_exposed) memory that is in no segment. None: it must go by another way, since too
+    /// much is exposed, or the provider refuses to register it.
     ///
     /// # Safety
     /// The memory is readable until it is [withdrawn](Self::withdraw).
@@ -558,23 +450,13 @@ impl Fabric {
     ///
     /// # Safety
     /// The destination is writable until quiet.
-    pub unsafe fn get_exposed(
-        &self,
-        context: &Context,
-        to: *mut u8,
-        (pe, from): (usize, Exposed),
-        len: usize,
-    ) {
+    pub unsafe fn get_exposed(&self, context: &Context, to: *mut u8, (pe, from): (usize, Exposed), len: usize) {
         let context = context.counters();
         let peer = self.rma.peer_counters(context, pe);
         let counter = CompletionCounter::context(context, peer, false);
         let transfer = Transfer {
             direction: Direction::Read,
-            remote: Remote {
-                pe,
-                segment: 0,
-                offset: 0,
-            },
+            remote: Remote { pe, segment: 0, offset: 0 },
             exposed: Some(from.into()),
             local: to,
             len,
@@ -589,13 +471,7 @@ impl Fabric {
     ///
     /// # Safety
     /// As for [`put`](Self::put), for each block.
-    pub unsafe fn put_blocks(
-        &self,
-        context: &Context,
-        to: Remote,
-        from: *const u8,
-        blocks: Blocks,
-    ) {
+    pub unsafe fn put_blocks(&self, context: &Context, to: Remote, from: *const u8, blocks: Blocks) {
         let context = context.counters();
         if blocks.is_empty() || self.is_shut_down() {
             return;
@@ -653,11 +529,7 @@ impl Fabric {
     }
 
     fn atomic(&self, at: Remote, atomic: AtomicOp) -> AtomicTransfer<'_> {
-        AtomicTransfer {
-            rma: &self.rma,
-            at,
-            atomic,
-        }
+        AtomicTransfer { rma: &self.rma, at, atomic }
     }
 
     /// An atomic operation without result: [`Op::Write`](crate::Op::Write), `Add`, `And`, `Or` or
@@ -694,13 +566,7 @@ impl Fabric {
     ///
     /// # Safety
     /// The result is writable until quiet.
-    pub unsafe fn fetch_nbi(
-        &self,
-        context: &Context,
-        at: Remote,
-        atomic: AtomicOp,
-        result: *mut u8,
-    ) {
+    pub unsafe fn fetch_nbi(&self, context: &Context, at: Remote, atomic: AtomicOp, result: *mut u8) {
         if self.is_shut_down() {
             return;
         }
@@ -715,8 +581,7 @@ impl Fabric {
         let counter = CompletionCounter::context(context, peer, false);
         // SAFETY: as above.
         unsafe {
-            self.atomic(at, atomic)
-                .begin(self.rma.issuer(context), counter, result);
+            self.atomic(at, atomic).begin(self.rma.issuer(context), counter, result);
         }
     }
 
@@ -726,15 +591,15 @@ impl Fabric {
         messenger.map_or(0, |messenger| messenger.messages.longest_record())
     }
 
-    /// Sends a record of two parts to the owner of a PE's fabric ([`Events::record_arrived`]), behind those that were sent to it
-    /// before. It is complete, at quiet, when the owner has got it. False: there is no room at present.
+    /// Sends a record of two parts to the owner of a PE's fabric ([`Events::record_arrived`]), behind those that were
+    /// sent to it before. It is complete, at quiet, when the owner has got it. False: there is no room at present.
     pub fn send_record(&self, context: &Context, pe: usize, parts: [&[u8]; 2]) -> bool {
         append_record(&self.rma, context.counters(), pe, parts) || self.is_shut_down()
     }
 
-    /// Has the fabric shut down, as after [`Events::peer_failed`]: soon after, no operation does anything any more, whatever it
-    /// would give has any value, and no thread waits, for those under way neither. The memory of these may be used for
-    /// something else then. With [`Config::survives`] alone; from any thread.
+    /// Has the fabric shut down, as after [`Events::peer_failed`]: soon after, no operation does anything any more,
+    /// whatever it would give has any value, and no thread waits, for those under way neither. The memory of these may
+    /// be used for something else then. With [`Config::survives`] alone; from any thread.
     pub fn shut_down(&self) {
         self.shared().shutdown.ask();
     }
@@ -791,8 +656,8 @@ impl Fabric {
         self.rma.progress.wait(done);
     }
 
-    /// Makes progress once: for a thread that waits for memory which a remote PE writes. Returns how many operations were completed,
-    /// and messages of peers served.
+    /// Makes progress once: for a thread that waits for memory which a remote PE writes. Returns how many operations
+    /// were completed, and messages of peers served.
     pub fn progress(&self) -> usize {
         self.rma.progress.poll()
     }

@@ -5,7 +5,8 @@
 //! on each PE reads and writes the segments of all others; a progress thread keeps operations going
 //! while the program computes.
 //!
-//! An operation that fails for good does not return: [`Events::peer_failed`] ends the process, or has the fabric shut down.
+//! An operation that fails for good does not return: [`Events::peer_failed`] ends the process, or has the fabric shut
+//! down.
 
 mod address;
 mod am;

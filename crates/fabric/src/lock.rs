@@ -30,8 +30,9 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A lock that is taken for each word which a program sends, and seldom by two threads at a time. It is given back by a plain
-/// store: a mutex asks by an atomic operation whether a thread sleeps, which takes as long as all the rest of appending a word.
+/// A lock that is taken for each word which a program sends, and seldom by two threads at a time. It is given back by a
+/// plain store: a mutex asks by an atomic operation whether a thread sleeps, which takes as long as all the rest of
+/// appending a word.
 #[derive(Default)]
 pub(crate) struct ShortLock<T> {
     is_held: AtomicBool,
@@ -78,10 +79,7 @@ impl<T> ShortLock<T> {
 
 impl<T> From<T> for ShortLock<T> {
     fn from(value: T) -> ShortLock<T> {
-        ShortLock {
-            is_held: AtomicBool::new(false),
-            value: value.into(),
-        }
+        ShortLock { is_held: AtomicBool::new(false), value: value.into() }
     }
 }
 

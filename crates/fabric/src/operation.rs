@@ -48,12 +48,7 @@ pub struct AtomicOp {
 impl AtomicOp {
     /// An operation with one operand.
     pub fn new(op: Op, width: Width, operand: u64) -> AtomicOp {
-        AtomicOp {
-            op,
-            width,
-            operand,
-            compare: 0,
-        }
+        AtomicOp { op, width, operand, compare: 0 }
     }
 
     /// Returns the word.
@@ -63,10 +58,7 @@ impl AtomicOp {
 
     /// Stores `new` if the word equals `expected`, and returns what was there.
     pub fn compare_swap(width: Width, expected: u64, new: u64) -> AtomicOp {
-        AtomicOp {
-            compare: expected,
-            ..AtomicOp::new(Op::CompareSwap, width, new)
-        }
+        AtomicOp { compare: expected, ..AtomicOp::new(Op::CompareSwap, width, new) }
     }
 }
 

@@ -9,26 +9,23 @@ use crate::am::{Flush, Messenger};
 use crate::completion::{CompletionCounter, Shared, WorkRequest, WorkRequests};
 use crate::endpoint::{BATCH, Completed, Endpoint, Failure, Injected, Received, Sent};
 
-/// Completes the operations of an endpoint whenever a thread polls it; that of the first endpoint also serves the active messages
-/// of peers.
+/// Completes the operations of an endpoint whenever a thread polls it; that of the first endpoint also serves the
+/// active messages of peers.
 pub(crate) struct CompletionQueue {
     requests: WorkRequests,
     /// None: the first endpoint has it, or none of the fabric's.
     pub messenger: Option<Messenger>,
     pub endpoint: Arc<Endpoint>,
     pub shared: Arc<Shared>,
-    /// Counts polls of the program's threads, about; the first endpoint's are counted by [`EventCount`](crate::event_count::EventCount).
+    /// Counts polls of the program's threads, about; the first endpoint's are counted by
+    /// [`EventCount`](crate::event_count::EventCount).
     polls: AtomicUsize,
     /// Work requests that are in use.
     in_use: AtomicUsize,
 }
 
 impl CompletionQueue {
-    pub(crate) fn new(
-        endpoint: Arc<Endpoint>,
-        shared: Arc<Shared>,
-        messenger: Option<Messenger>,
-    ) -> CompletionQueue {
+    pub(crate) fn new(endpoint: Arc<Endpoint>, shared: Arc<Shared>, messenger: Option<Messenger>) -> CompletionQueue {
         CompletionQueue {
             requests: WorkRequests::default(),
             messenger,
@@ -142,9 +139,7 @@ impl CompletionQueue {
 
     /// Serves active messages, and sends what is pending of them; returns how many were or are to be served.
     pub(crate) fn serve(&self, flush: Flush) -> usize {
-        self.shared
-            .shutdown
-            .while_open(|| self.serve_messages(flush))
+        self.shared.shutdown.while_open(|| self.serve_messages(flush))
     }
 
     #[inline]

@@ -41,13 +41,7 @@ impl<'a> Requester<'a> {
         if !(1..=Request::LONGEST).contains(&len) || !is_aligned || !is_in_reach {
             return None;
         }
-        (rma.resolve(at).usable >= len).then_some(Requester {
-            progress,
-            messenger,
-            context,
-            at,
-            request,
-        })
+        (rma.resolve(at).usable >= len).then_some(Requester { progress, messenger, context, at, request })
     }
 
     fn place(&self) -> Place {
@@ -59,14 +53,7 @@ impl<'a> Requester<'a> {
         if self.context.has_own_batches() && self.messenger.longest_put > 0 {
             let item = (Gathered::Post(self.request), self.place());
             let by = (self.context, peer);
-            return gather(
-                self.progress,
-                self.messenger,
-                self.at.pe,
-                item,
-                by,
-                Urgency::Usual,
-            );
+            return gather(self.progress, self.messenger, self.at.pe, item, by, Urgency::Usual);
         }
         let counter = CompletionCounter::context(self.context, peer, false);
         // SAFETY: there is no result.
@@ -82,9 +69,7 @@ impl<'a> Requester<'a> {
         }
         let port = self.messenger.port(shared);
         let messages = &self.messenger.messages;
-        once_there_is_room(self.progress, || {
-            shared.heed(messages.hand_over(&port, pe, self.context))
-        });
+        once_there_is_room(self.progress, || shared.heed(messages.hand_over(&port, pe, self.context)));
     }
 
     /// Makes the request; the counter counts it, and the result goes to `result` until it is complete.
@@ -94,24 +79,13 @@ impl<'a> Requester<'a> {
     pub(crate) unsafe fn begin(&self, counter: CompletionCounter, result: *mut u8) {
         self.hand_over();
         let awaited = Awaited { counter, result };
-        let urgency = if self.messenger.longest_put == 0 {
-            Urgency::Now
-        } else {
-            Urgency::Usual
-        };
+        let urgency = if self.messenger.longest_put == 0 { Urgency::Now } else { Urgency::Usual };
         self.append(awaited, urgency);
     }
 
     fn append(&self, awaited: Awaited, urgency: Urgency) {
         let outgo = (Outgo::Request(self.request), self.place());
-        append(
-            self.progress,
-            self.messenger,
-            self.at.pe,
-            outgo,
-            awaited,
-            urgency,
-        );
+        append(self.progress, self.messenger, self.at.pe, outgo, awaited, urgency);
     }
 
     /// Makes the request and returns its result.
@@ -122,8 +96,7 @@ impl<'a> Requester<'a> {
         let pe = self.at.pe;
         let shutdown = &shared.shutdown;
         let request = (self.request, self.place());
-        let written =
-            shutdown.while_open(|| shared.heed(messages.request_by_slot(&port, pe, request)));
+        let written = shutdown.while_open(|| shared.heed(messages.request_by_slot(&port, pe, request)));
         let mut reply = [0; TaggedMessage::BYTES];
         if let Some((tag, sequence)) = written {
             self.progress.wait(|| {
@@ -192,11 +165,7 @@ impl Put<'_> {
             let issuer = self.rma.opened_issuer(context);
             progress.wait_at(issuer, || peer.no_writes());
         }
-        let urgency = if self.is_signalled {
-            Urgency::Gathered
-        } else {
-            Urgency::Usual
-        };
+        let urgency = if self.is_signalled { Urgency::Gathered } else { Urgency::Usual };
         // SAFETY: the caller promises that the source is readable.
         let data = unsafe { std::slice::from_raw_parts(from, len) };
         if context.has_own_batches() {
@@ -204,10 +173,7 @@ impl Put<'_> {
             gather(progress, messenger, pe, item, (context, peer), urgency);
             return true;
         }
-        let awaited = Awaited {
-            counter: CompletionCounter::context(context, peer, false),
-            result: ptr::null_mut(),
-        };
+        let awaited = Awaited { counter: CompletionCounter::context(context, peer, false), result: ptr::null_mut() };
         let outgo = (Outgo::Put(data), place);
         append(progress, messenger, pe, outgo, awaited, urgency);
         true
@@ -215,12 +181,7 @@ impl Put<'_> {
 }
 
 /// Appends a record, of two parts, to a message for the PE, which the context counts. False: there is no room now.
-pub(crate) fn append_record(
-    rma: &Rma,
-    context: &ContextCounters,
-    pe: usize,
-    parts: [&[u8]; 2],
-) -> bool {
+pub(crate) fn append_record(rma: &Rma, context: &ContextCounters, pe: usize, parts: [&[u8]; 2]) -> bool {
     let progress: &Progress = &rma.progress;
     let Some(messenger) = &progress.completions().messenger else {
         return false;
@@ -257,9 +218,7 @@ fn append(
 ) {
     let (shared, messages) = (progress.shared(), &messenger.messages);
     let port = messenger.port(shared);
-    once_there_is_room(progress, || {
-        shared.heed(messages.append(&port, pe, outgo, awaited, urgency))
-    });
+    once_there_is_room(progress, || shared.heed(messages.append(&port, pe, outgo, awaited, urgency)));
 }
 
 /// Adds an item to what the context gathers for the PE, as soon as there is room.
@@ -274,9 +233,7 @@ fn gather(
 ) {
     let (shared, messages) = (progress.shared(), &messenger.messages);
     let port = messenger.port(shared);
-    once_there_is_room(progress, || {
-        shared.heed(messages.gather(&port, pe, item, by, urgency))
-    });
+    once_there_is_room(progress, || shared.heed(messages.gather(&port, pe, item, by, urgency)));
 }
 
 /// Calls `attempt`, which calls the provider, until it succeeds.

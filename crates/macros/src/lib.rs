@@ -15,9 +15,7 @@ use options::Options;
 pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(options as Options);
     let function = parse_macro_input!(item as ItemFn);
-    expand_main(&options, &function)
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    expand_main(&options, &function).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// See `ferroshmem::test`.
@@ -25,9 +23,7 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(options as Options);
     let function = parse_macro_input!(item as ItemFn);
-    expand_test(&options, &function)
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    expand_test(&options, &function).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// See `ferroshmem::plain`.
@@ -38,10 +34,7 @@ pub fn plain(options: TokenStream, item: TokenStream) -> TokenStream {
         return error.into_compile_error().into();
     }
     let item = parse_macro_input!(item as ItemStruct);
-    let is_laid_out = item
-        .attrs
-        .iter()
-        .any(|attribute| attribute.path().is_ident("repr"));
+    let is_laid_out = item.attrs.iter().any(|attribute| attribute.path().is_ident("repr"));
     // One that is there, such as `repr(C, align(64))`, stays.
     let layout = (!is_laid_out).then(|| quote!(#[repr(C)]));
     quote! {
@@ -60,18 +53,8 @@ pub fn plain(options: TokenStream, item: TokenStream) -> TokenStream {
 
 fn expand_main(options: &Options, function: &ItemFn) -> syn::Result<proc_macro2::TokenStream> {
     options.refuse_timeout()?;
-    let Body {
-        attributes,
-        visibility,
-        name,
-        output,
-        inner,
-        call,
-    } = Body::of(function, &options.pes(), true)?;
-    let start = options
-        .pes
-        .as_ref()
-        .map(|pes| quote!(::ferroshmem::job::start(#pes);));
+    let Body { attributes, visibility, name, output, inner, call } = Body::of(function, &options.pes(), true)?;
+    let start = options.pes.as_ref().map(|pes| quote!(::ferroshmem::job::start(#pes);));
     Ok(quote! {
         #(#attributes)*
         #visibility fn #name() #output {
@@ -83,14 +66,7 @@ fn expand_main(options: &Options, function: &ItemFn) -> syn::Result<proc_macro2:
 }
 
 fn expand_test(options: &Options, function: &ItemFn) -> syn::Result<proc_macro2::TokenStream> {
-    let Body {
-        attributes,
-        visibility,
-        name,
-        inner,
-        call,
-        ..
-    } = Body::of(function, &options.pes(), false)?;
+    let Body { attributes, visibility, name, inner, call, .. } = Body::of(function, &options.pes(), false)?;
     let pes = options.pes();
     let timeout = match &options.timeout {
         Some(seconds) => quote!(#seconds),

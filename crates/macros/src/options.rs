@@ -15,10 +15,7 @@ pub(crate) struct Options {
 
 impl Parse for Options {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let mut options = Self {
-            pes: None,
-            timeout: None,
-        };
+        let mut options = Self { pes: None, timeout: None };
         while !input.is_empty() {
             let name: Ident = input.parse()?;
             input.parse::<Token![=]>()?;
@@ -54,10 +51,9 @@ impl Options {
     /// An error if there is a timeout.
     pub(crate) fn refuse_timeout(&self) -> syn::Result<()> {
         match &self.timeout {
-            Some(seconds) => Err(syn::Error::new(
-                seconds.span(),
-                "a program has no `timeout`: start it by `oshrun --timeout`",
-            )),
+            Some(seconds) => {
+                Err(syn::Error::new(seconds.span(), "a program has no `timeout`: start it by `oshrun --timeout`"))
+            }
             None => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! Records of PEs of other nodes that this PE has not looked at, in the order in which they came.
 //!
-//! Whichever thread makes progress with the fabric adds them. How many bytes there are is bounded by what each sender may have
-//! under way ([`super::remote`]).
+//! Whichever thread makes progress with the fabric adds them. How many bytes there are is bounded by what each sender
+//! may have under way ([`super::remote`]).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,10 +14,7 @@ use super::wire;
 const SPARE: usize = 1 << 20;
 
 /// This process's arrivals.
-pub static ARRIVALS: Arrivals = Arrivals {
-    records: Mutex::new(Vec::new()),
-    count: AtomicU32::new(0),
-};
+pub static ARRIVALS: Arrivals = Arrivals { records: Mutex::new(Vec::new()), count: AtomicU32::new(0) };
 
 /// A queue of records.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use super::state::{Data, State};
 use super::{BESIDE, Messages, reason};
 
 impl Messages {
-    /// The team of an id ends, on which all members have synchronised: forgets the messages that were not received. False
-    /// if requests are under way.
+    /// The team of an id ends, on which all members have synchronised: forgets the messages that were not received.
+    /// False if requests are under way.
     pub fn leave_team(&self, node: &Node, id: usize) -> bool {
         let mut state = self.take_all(node);
         // No message of the team comes after.
@@ -42,9 +42,7 @@ impl Messages {
         drop(state);
         if self.queued.load(Ordering::Relaxed) != 0 {
             let reason = reason(routine, 0, -1, true, -1);
-            self.wait(node, &reason, &mut |_| {
-                self.queued.load(Ordering::Relaxed) == 0
-            });
+            self.wait(node, &reason, &mut |_| self.queued.load(Ordering::Relaxed) == 0);
         }
         self.drain(node, routine);
     }

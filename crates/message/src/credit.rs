@@ -30,7 +30,8 @@ impl Credit {
         self.there = self.there.saturating_sub(bytes);
     }
 
-    /// A receive has matched a message of the other PE: what to say of it and those before, if it is a quarter of the limit.
+    /// A receive has matched a message of the other PE: what to say of it and those before, if it is a quarter of the
+    /// limit.
     #[inline]
     pub fn owe(&mut self, bytes: u64, limit: u64) -> Option<u64> {
         self.owed += bytes;

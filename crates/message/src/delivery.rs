@@ -21,13 +21,7 @@ impl Messages {
     /// # Safety
     /// It is one: `control` is valid unless it is eager, `data` for its length.
     #[inline]
-    pub(super) unsafe fn take(
-        &self,
-        node: &Node,
-        state: &mut State,
-        record: &Record,
-        receive: Option<&mut Receive>,
-    ) {
+    pub(super) unsafe fn take(&self, node: &Node, state: &mut State, record: &Record, receive: Option<&mut Receive>) {
         let envelope = &record.envelope;
         let receive = receive.filter(|receive| receive.pattern.takes(envelope));
         if envelope.kind == Kind::Eager
@@ -49,26 +43,14 @@ impl Messages {
     /// # Safety
     /// As [`take`](Self::take).
     #[inline(never)]
-    unsafe fn take_any(
-        &self,
-        node: &Node,
-        state: &mut State,
-        record: &Record,
-        receive: Option<&mut Receive>,
-    ) {
+    unsafe fn take_any(&self, node: &Node, state: &mut State, record: &Record, receive: Option<&mut Receive>) {
         let (envelope, data) = (&record.envelope, record.data);
         let len = envelope.len as usize;
         let is_message = matches!(envelope.kind, Kind::Eager | Kind::Ready | Kind::Exposed);
         let matched = is_message.then(|| {
             state.matching.take(envelope).or_else(|| {
                 let receive = receive?;
-                let Receive {
-                    pattern,
-                    peer,
-                    buffer,
-                    bytes,
-                    ..
-                } = *receive;
+                let Receive { pattern, peer, buffer, bytes, .. } = *receive;
                 receive.handle = state.add_receive(pattern, peer, buffer, bytes);
                 Some(receive.handle)
             })
@@ -144,14 +126,7 @@ impl Messages {
     }
 
     /// Gives a message to the receive that it has matched.
-    pub(super) fn deliver(
-        &self,
-        node: &Node,
-        state: &mut State,
-        handle: u64,
-        envelope: &Envelope,
-        data: &Data,
-    ) {
+    pub(super) fn deliver(&self, node: &Node, state: &mut State, handle: u64, envelope: &Envelope, data: &Data) {
         let Some(request) = state.requests.get(handle) else {
             return;
         };
@@ -168,23 +143,10 @@ impl Messages {
         };
         let from = control.from as usize;
         (request.peer, request.reply) = (from as i32, control.reply);
-        let mut answer = Control {
-            request: control.reply,
-            reply: handle,
-            place: NOWHERE,
-            from: node.me as u64,
-        };
-        let reply = |kind| Envelope {
-            kind,
-            len: 0,
-            bytes: n,
-            ..*envelope
-        };
+        let mut answer = Control { request: control.reply, reply: handle, place: NOWHERE, from: node.me as u64 };
+        let reply = |kind| Envelope { kind, len: 0, bytes: n, ..*envelope };
         if envelope.kind == Kind::Exposed && n > 0 {
-            let there = Exposed {
-                address: control.place,
-                key: control.request,
-            };
+            let there = Exposed { address: control.place, key: control.request };
             let transfer = state.transfer(handle, from, reply(Kind::Read), answer);
             // SAFETY: the receive's buffer stays until it is complete, which is after the transfer.
             unsafe { transfer.read_exposed(node, buffer, there, n) };
@@ -195,11 +157,7 @@ impl Messages {
             _ => place::address(node, control.place, n, from).map(<*mut u8>::cast_const),
         };
         let there = remote::place(node, control.place, n, from);
-        let kind = if here.is_some() || there.is_some() || n == 0 {
-            Kind::Read
-        } else {
-            Kind::Clear
-        };
+        let kind = if here.is_some() || there.is_some() || n == 0 { Kind::Read } else { Kind::Clear };
         let envelope = reply(kind);
         if let Some(source) = here.filter(|_| n > 0) {
             if let Some(request) = state.requests.get(handle) {
@@ -242,18 +200,8 @@ impl Messages {
             return;
         };
         let (to, buffer) = (request.peer as usize, request.buffer);
-        let envelope = Envelope {
-            kind: Kind::Written,
-            team: request.team,
-            source: 0,
-            tag: 0,
-            len: 0,
-            bytes,
-        };
-        let written = Control {
-            request: control.reply,
-            ..Control::default()
-        };
+        let envelope = Envelope { kind: Kind::Written, team: request.team, source: 0, tag: 0, len: 0, bytes };
+        let written = Control { request: control.reply, ..Control::default() };
         if let Some(there) = remote::place(node, control.place, bytes, to) {
             let transfer = state.transfer(handle, to, envelope, written);
             // SAFETY: the send's buffer stays until it is complete, which is after the transfer.

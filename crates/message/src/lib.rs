@@ -1,19 +1,20 @@
 //! Messages (extension): sends and receives that are matched by team, source and tag (`docs/messages.md`).
 //!
-//! All matching is done by the receiver, in the order in which records are in its inbox, which is that in which each sender has
-//! written them. Where a record says that the sender keeps the data, the receiver decides by which way they come:
-//! it copies them if they are in symmetric memory, else the sender does if they go to symmetric memory, else they go through
-//! the receiver's inbox in fragments.
+//! All matching is done by the receiver, in the order in which records are in its inbox, which is that in which each
+//! sender has written them. Where a record says that the sender keeps the data, the receiver decides by which way they
+//! come: it copies them if they are in symmetric memory, else the sender does if they go to symmetric memory, else they
+//! go through the receiver's inbox in fragments.
 //!
-//! Messages longer than a record are copied without the lock, so that the PE's other threads go on. A blocking receive posts
-//! nothing while it waits: it is asked last when a record is matched.
+//! Messages longer than a record are copied without the lock, so that the PE's other threads go on. A blocking receive
+//! posts nothing while it waits: it is asked last when a record is matched.
 //!
-//! Between nodes, records travel in the fabric's messages ([`remote`]); what they say and how they are matched is the same.
+//! Between nodes, records travel in the fabric's messages ([`remote`]); what they say and how they are matched is the
+//! same.
 //!
 //! The crate knows `ferroshmem-core` and the fabric; `ferroshmem-runtime` holds its state.
 //!
-//! No PE waits for another one while it holds the lock. What finds no room in an inbox is queued in this PE's memory, and
-//! what has arrived is moved out of its own inbox, so that PEs which wait for each other's room find some.
+//! No PE waits for another one while it holds the lock. What finds no room in an inbox is queued in this PE's memory,
+//! and what has arrived is moved out of its own inbox, so that PEs which wait for each other's room find some.
 
 mod arrivals;
 mod closing;
@@ -55,8 +56,8 @@ pub use self::request::{Dead, Party, SENT, take};
 /// The digest of this crate's sources.
 pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
 
-/// Most bytes of a message on a node whose data are sent without being asked for. From there on, the data are copied in less
-/// time than a receiver's answer takes. Between nodes, all that a record of the fabric has room for goes so.
+/// Most bytes of a message on a node whose data are sent without being asked for. From there on, the data are copied in
+/// less time than a receiver's answer takes. Between nodes, all that a record of the fabric has room for goes so.
 const EAGER: u64 = 8 << 10;
 /// Bytes of a fragment: an inbox has room for eight.
 const FRAGMENT: u64 = 30 << 10;
@@ -137,21 +138,11 @@ impl Messages {
     }
 
     /// Waits until `is_done`, which is asked after each change.
-    pub fn wait(
-        &self,
-        node: &Node,
-        reason: &WaitReason<'_>,
-        is_done: &mut dyn FnMut(&mut Requests) -> bool,
-    ) {
+    pub fn wait(&self, node: &Node, reason: &WaitReason<'_>, is_done: &mut dyn FnMut(&mut Requests) -> bool) {
         self.wait_until(node, reason, &mut |state| is_done(&mut state.requests));
     }
 
-    fn wait_until(
-        &self,
-        node: &Node,
-        reason: &WaitReason<'_>,
-        is_done: &mut dyn FnMut(&mut State) -> bool,
-    ) {
+    fn wait_until(&self, node: &Node, reason: &WaitReason<'_>, is_done: &mut dyn FnMut(&mut State) -> bool) {
         let mut seen = self.changes.load(Ordering::Acquire).wrapping_sub(1);
         node.transport.wait(reason, signals::NOTIFIED, || {
             if !self.has_news(&mut seen) {
@@ -235,8 +226,7 @@ impl Messages {
                 room(node, inbox);
             }
         }
-        self.position
-            .store(state.reader.position(), Ordering::Relaxed);
+        self.position.store(state.reader.position(), Ordering::Relaxed);
         if ARRIVALS.count() != 0 {
             self.take_arrivals(node, &mut state, receive);
         }
@@ -251,8 +241,8 @@ impl Messages {
     fn make_copies<'a>(&'a self, node: &Node, mut state: Guard<'a, State>) -> Guard<'a, State> {
         while let Some(copy) = state.copies.pop_front() {
             drop(state);
-            // SAFETY: a part of a message's buffer and of symmetric memory, as `deliver` and `clear` have found. Both stay
-            // until the requests of the two PEs are complete, which are below.
+            // SAFETY: a part of a message's buffer and of symmetric memory, as `deliver` and `clear` have found. Both
+            // stay until the requests of the two PEs are complete, which are below.
             unsafe { offload::copy(copy.dest, copy.source, copy.bytes) };
             state = self.lock();
             self.complete(&mut state, copy.request);

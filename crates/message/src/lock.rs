@@ -27,11 +27,7 @@ pub(super) struct Guard<'a, T> {
 impl<T> Lock<T> {
     /// Of a value.
     pub(super) fn new(value: T) -> Self {
-        Self {
-            mutex: Mutex::new(()),
-            is_held: AtomicBool::new(false),
-            value: UnsafeCell::new(value),
-        }
+        Self { mutex: Mutex::new(()), is_held: AtomicBool::new(false), value: UnsafeCell::new(value) }
     }
 
     /// Waits until there is no guard, and makes one.
@@ -42,20 +38,16 @@ impl<T> Lock<T> {
     #[inline]
     pub(super) unsafe fn lock(&self, is_threaded: bool) -> Guard<'_, T> {
         let mutex = is_threaded.then(|| self.mutex.lock().unwrap_or_else(|e| e.into_inner()));
-        self.guard(mutex)
-            .expect("the thread has left its last call")
+        self.guard(mutex).expect("the thread has left its last call")
     }
 
     /// The value, if there is no guard: for a thread that needs no lock, and for no longer than a few instructions.
     ///
     /// # Safety
-    /// One thread at a time calls the library, as the program has promised in `shmem_init_thread`. The caller makes no guard, and
-    /// does not come here again, while it uses the value.
+    /// One thread at a time calls the library, as the program has promised in `shmem_init_thread`. The caller makes no
+    /// guard, and does not come here again, while it uses the value.
     #[inline(always)]
-    #[allow(
-        clippy::mut_from_ref,
-        reason = "the caller promises that it has the only access"
-    )]
+    #[allow(clippy::mut_from_ref, reason = "the caller promises that it has the only access")]
     pub(super) unsafe fn alone(&self) -> Option<&mut T> {
         if self.is_held.load(Ordering::Relaxed) {
             return None;

@@ -19,10 +19,7 @@ pub struct Matching<D> {
 
 impl<D> Default for Matching<D> {
     fn default() -> Self {
-        Self {
-            posted: VecDeque::new(),
-            unexpected: VecDeque::new(),
-        }
+        Self { posted: VecDeque::new(), unexpected: VecDeque::new() }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Receiving: a receive takes a message that is there, or is posted for one that comes; a blocking one looks for its own.
+//! Receiving: a receive takes a message that is there, or is posted for one that comes; a blocking one looks for its
+//! own.
 
 use std::sync::atomic::Ordering;
 
@@ -17,14 +18,7 @@ impl Messages {
     ///
     /// # Safety
     /// `buffer` is writable for `bytes` bytes until the request is complete.
-    pub unsafe fn receive(
-        &self,
-        node: &Node,
-        pattern: Pattern,
-        peer: i32,
-        buffer: *mut u8,
-        bytes: u64,
-    ) -> u64 {
+    pub unsafe fn receive(&self, node: &Node, pattern: Pattern, peer: i32, buffer: *mut u8, bytes: u64) -> u64 {
         let mut state = self.lock();
         let handle = state.add_receive(pattern, peer, buffer, bytes);
         match state.matching.find(&pattern) {
@@ -54,18 +48,7 @@ impl Messages {
         {
             return status;
         }
-        self.receive_any(
-            node,
-            routine,
-            Receive {
-                pattern,
-                peer,
-                buffer,
-                bytes,
-                status: None,
-                handle: 0,
-            },
-        )
+        self.receive_any(node, routine, Receive { pattern, peer, buffer, bytes, status: None, handle: 0 })
     }
 
     /// Receives a message, however it comes.
@@ -86,16 +69,10 @@ impl Messages {
         })
     }
 
-    /// Receives the next record of the inbox, or the one that comes within the time of a short wait, if that is the message and
-    /// nothing else is to be done before: the way of a PE of one thread that sends and receives in turns.
+    /// Receives the next record of the inbox, or the one that comes within the time of a short wait, if that is the
+    /// message and nothing else is to be done before: the way of a PE of one thread that sends and receives in turns.
     #[inline(always)]
-    fn receive_next(
-        &self,
-        node: &Node,
-        pattern: Pattern,
-        buffer: *mut u8,
-        bytes: u64,
-    ) -> Option<Status> {
+    fn receive_next(&self, node: &Node, pattern: Pattern, buffer: *mut u8, bytes: u64) -> Option<Status> {
         let inbox = self.inbox;
         // SAFETY: the program promises that one thread at a time calls the library.
         let mut state = unsafe { self.state.lock(false) };
@@ -119,8 +96,7 @@ impl Messages {
         if state.reader.release(inbox) {
             room(node, inbox);
         }
-        self.position
-            .store(state.reader.position(), Ordering::Relaxed);
+        self.position.store(state.reader.position(), Ordering::Relaxed);
         Some(Status::of(&envelope, bytes))
     }
 
@@ -147,13 +123,7 @@ impl Messages {
     /// Gives a blocking receive the unexpected message at `at`.
     #[cold]
     fn deliver_late(&self, node: &Node, state: &mut State, receive: &mut Receive, at: usize) {
-        let Receive {
-            pattern,
-            peer,
-            buffer,
-            bytes,
-            ..
-        } = *receive;
+        let Receive { pattern, peer, buffer, bytes, .. } = *receive;
         receive.handle = state.add_receive(pattern, peer, buffer, bytes);
         self.deliver_unexpected(node, state, at, receive.handle);
     }

@@ -1,22 +1,22 @@
 //! Messages between nodes: how records travel, and how data follow them.
 //!
-//! A record goes in the fabric's messages to its receiver, whose thread that makes progress adds it to [`ARRIVALS`]; from there
-//! on it is like one of the inbox. So the records of a PE to another keep their order, and many that are sent together are one
-//! message of the fabric.
+//! A record goes in the fabric's messages to its receiver, whose thread that makes progress adds it to [`ARRIVALS`];
+//! from there on it is like one of the inbox. So the records of a PE to another keep their order, and many that are
+//! sent together are one message of the fabric.
 //!
 //! # Flow control
 //!
 //! A PE may have so many bytes of [eager](Kind::Eager) messages at each other one that no receive has matched
-//! ([`credit`]). What is beyond that, its sender keeps as if it were long. So no send waits for credit, and what a PE keeps for
-//! others is bounded: by the credit of each, by a short record for each send that has begun, and by a [`WINDOW`] for each
-//! receive that has matched. Credit comes back when receives match. Beneath, the fabric's messages are acknowledged by any thread
-//! that makes progress, whatever the program does.
+//! ([`credit`]). What is beyond that, its sender keeps as if it were long. So no send waits for credit, and what a PE
+//! keeps for others is bounded: by the credit of each, by a short record for each send that has begun, and by a
+//! [`WINDOW`] for each receive that has matched. Credit comes back when receives match. Beneath, the fabric's messages
+//! are acknowledged by any thread that makes progress, whatever the program does.
 //!
 //! # Long messages
 //!
-//! Where the sender's buffer is symmetric, or the fabric exposes it, the receiver reads the data straight into its buffer. Else the
-//! sender writes them where the receiver's is symmetric, and else they go in fragments, at most a window of which the receiver has
-//! not taken. What a send exposes is withdrawn when the receiver has answered.
+//! Where the sender's buffer is symmetric, or the fabric exposes it, the receiver reads the data straight into its
+//! buffer. Else the sender writes them where the receiver's is symmetric, and else they go in fragments, at most a
+//! window of which the receiver has not taken. What a send exposes is withdrawn when the receiver has answered.
 
 use std::slice;
 
@@ -38,8 +38,8 @@ const WINDOW: u64 = 512 << 10;
 /// Bytes of eager messages of one PE at another that no receive has matched: no less, and no more.
 const CREDIT: (u64, u64) = (16 << 10, 1 << 20);
 
-/// Bytes of eager messages that a PE may have at another one, of which no receive has matched: [`KEPT`] of all together, if these
-/// are few.
+/// Bytes of eager messages that a PE may have at another one, of which no receive has matched: [`KEPT`] of all
+/// together, if these are few.
 fn credit(node: &Node) -> u64 {
     let n = node.job.n_pes() as u64;
     (KEPT / n).clamp(CREDIT.0, CREDIT.1)
@@ -120,43 +120,20 @@ impl Remotes {
 
 impl State {
     /// A transfer that is about to begin.
-    pub(super) fn transfer(
-        &mut self,
-        request: u64,
-        to: usize,
-        envelope: Envelope,
-        control: Control,
-    ) -> Transfer {
+    pub(super) fn transfer(&mut self, request: u64, to: usize, envelope: Envelope, control: Control) -> Transfer {
         if let Some(request) = self.requests.get(request) {
-            request.phase = if request.is_send {
-                Phase::Sending
-            } else {
-                Phase::Receiving
-            };
+            request.phase = if request.is_send { Phase::Sending } else { Phase::Receiving };
             // None of it comes in fragments.
             (request.done, request.all, request.allowed) = (0, 0, 0);
         }
-        Transfer {
-            context: self.remotes.spare.pop().unwrap_or_default(),
-            request,
-            to,
-            envelope,
-            control,
-        }
+        Transfer { context: self.remotes.spare.pop().unwrap_or_default(), request, to, envelope, control }
     }
 }
 
 impl Messages {
     /// Begins a send to a PE of another node.
     #[inline(never)]
-    pub(super) fn send_remote(
-        &self,
-        node: &Node,
-        party: Party,
-        tag: i32,
-        buffer: *const u8,
-        bytes: u64,
-    ) -> u64 {
+    pub(super) fn send_remote(&self, node: &Node, party: Party, tag: i32, buffer: *const u8, bytes: u64) -> u64 {
         let to = party.peer as usize;
         let mut state = self.lock();
         if ARRIVALS.count() != 0 {
@@ -206,12 +183,7 @@ impl Messages {
 
     /// Takes records of other nodes, until a blocking receive has its message.
     #[cold]
-    pub(super) fn take_arrivals(
-        &self,
-        node: &Node,
-        state: &mut State,
-        mut receive: Option<&mut Receive>,
-    ) {
+    pub(super) fn take_arrivals(&self, node: &Node, state: &mut State, mut receive: Option<&mut Receive>) {
         // Out of the state, as records are read while it changes.
         let mut taken = std::mem::take(&mut state.remotes.taken);
         while !receive.as_ref().is_some_and(|r| r.has_matched()) {
@@ -225,16 +197,8 @@ impl Messages {
                 unexpected(pe);
             }
             // Of the PE that the fabric names.
-            let control = Control {
-                from: pe as u64,
-                ..control
-            };
-            let record = Record {
-                envelope,
-                control: &raw const control,
-                data: data.as_ptr(),
-                remote: Some(pe as u32),
-            };
+            let control = Control { from: pe as u64, ..control };
+            let record = Record { envelope, control: &raw const control, data: data.as_ptr(), remote: Some(pe as u32) };
             let was_kept = state.matching.unexpected();
             // SAFETY: the control part is here, the data are as long as `parse` has found; `expects` has seen that they
             // have room.
@@ -249,26 +213,11 @@ impl Messages {
     /// A receive has matched an eager message of a PE of another node, which may send as much again.
     pub(super) fn owe(&self, node: &Node, state: &mut State, pe: u32, bytes: u64) {
         // A PE in `shmem_finalize` says no more of it.
-        let limit = if state.is_closing {
-            u64::MAX
-        } else {
-            credit(node)
-        };
-        let Some(owed) = state
-            .remotes
-            .peer(node, pe as usize)
-            .owe(bytes + BESIDE, limit)
-        else {
+        let limit = if state.is_closing { u64::MAX } else { credit(node) };
+        let Some(owed) = state.remotes.peer(node, pe as usize).owe(bytes + BESIDE, limit) else {
             return;
         };
-        let envelope = Envelope {
-            kind: Kind::Credit,
-            team: 0,
-            source: 0,
-            tag: 0,
-            len: 0,
-            bytes: owed,
-        };
+        let envelope = Envelope { kind: Kind::Credit, team: 0, source: 0, tag: 0, len: 0, bytes: owed };
         let control = Some(Control::default());
         self.post(node, state, pe as usize, envelope, control, 0);
     }
@@ -278,30 +227,14 @@ impl Messages {
         let Some(request) = state.requests.get(handle) else {
             return;
         };
-        let window = Window {
-            done: request.done,
-            allowed: request.allowed,
-            all: request.all,
-        };
+        let window = Window { done: request.done, allowed: request.allowed, all: request.all };
         let Some(bytes) = window.advance(WINDOW) else {
             return;
         };
         request.allowed = bytes;
         let to = request.peer as usize;
-        let control = Control {
-            request: request.reply,
-            reply: handle,
-            place: NOWHERE,
-            from: 0,
-        };
-        let envelope = Envelope {
-            kind: Kind::More,
-            team: request.team,
-            source: 0,
-            tag: 0,
-            len: 0,
-            bytes,
-        };
+        let control = Control { request: request.reply, reply: handle, place: NOWHERE, from: 0 };
+        let envelope = Envelope { kind: Kind::More, team: request.team, source: 0, tag: 0, len: 0, bytes };
         self.post(node, state, to, envelope, Some(control), 0);
     }
 
@@ -328,13 +261,7 @@ impl Messages {
         let is_complete = |t: &Transfer| fabric(node).is_complete(&t.context);
         while let Some(at) = state.remotes.transfers.iter().position(is_complete) {
             let transfer = state.remotes.transfers.swap_remove(at);
-            let Transfer {
-                context,
-                request,
-                to,
-                envelope,
-                control,
-            } = transfer;
+            let Transfer { context, request, to, envelope, control } = transfer;
             state.remotes.spare.push(context);
             self.complete(state, request);
             self.post(node, state, to, envelope, Some(control), 0);
@@ -346,8 +273,7 @@ impl State {
     /// Whether a record of another node says what its sender may say now.
     fn expects(&mut self, node: &Node, pe: usize, envelope: &Envelope, control: &Control) -> bool {
         let (len, bytes) = (u64::from(envelope.len), envelope.bytes);
-        let is_placed =
-            || control.place == NOWHERE || place(node, control.place, bytes, pe).is_some();
+        let is_placed = || control.place == NOWHERE || place(node, control.place, bytes, pe).is_some();
         match envelope.kind {
             Kind::Eager | Kind::Credit => return true,
             // The fabric finds whether its sender may be read there.
@@ -362,19 +288,12 @@ impl State {
         let is_of = |is_send, phase| request.is_send == is_send && request.phase == phase;
         match envelope.kind {
             Kind::Clear => {
-                is_of(true, Phase::Sent)
-                    && request.exposure.is_none()
-                    && bytes <= request.bytes
-                    && is_placed()
+                is_of(true, Phase::Sent) && request.exposure.is_none() && bytes <= request.bytes && is_placed()
             }
             Kind::Read => is_of(true, Phase::Sent),
-            Kind::More => {
-                is_of(true, Phase::Sending) && request.allowed < bytes && bytes <= request.all
-            }
+            Kind::More => is_of(true, Phase::Sending) && request.allowed < bytes && bytes <= request.all,
             Kind::Fragment => {
-                is_of(false, Phase::Receiving)
-                    && control.place == request.done
-                    && len <= request.allowed - request.done
+                is_of(false, Phase::Receiving) && control.place == request.done && len <= request.allowed - request.done
             }
             Kind::Written => is_of(false, Phase::Receiving) && request.all > 0,
             Kind::Eager | Kind::Credit | Kind::Ready | Kind::Exposed => true,
@@ -387,7 +306,8 @@ fn unexpected(pe: usize) -> ! {
     fatal(
         "messages",
         format_args!(
-            "PE {pe} sent a record that does not belong to any message of this PE: let all PEs run the same build of the library, and no other program of yours use its port"
+            "PE {pe} sent a record that does not belong to any message of this PE: let all PEs run the same build of \
+                the library, and no other program of yours use its port"
         ),
     );
 }
@@ -408,12 +328,7 @@ pub(super) fn poll(node: &Node) {
 
 /// Lets a PE of another node read a message that is long enough for that, which stays readable until it is
 /// [withdrawn](withdraw).
-pub(super) fn expose(
-    node: &Node,
-    buffer: *const u8,
-    bytes: u64,
-    pe: usize,
-) -> Option<(Exposure, Exposed)> {
+pub(super) fn expose(node: &Node, buffer: *const u8, bytes: u64, pe: usize) -> Option<(Exposure, Exposed)> {
     if bytes <= EAGER || node.job.placement.local_index(pe).is_some() {
         return None;
     }
@@ -453,9 +368,5 @@ pub(super) fn place(node: &Node, place: u64, bytes: u64, pe: usize) -> Option<Re
         MemoryKind::Globals => internode::GLOBALS,
         MemoryKind::NotSymmetric => return None,
     };
-    Some(Remote {
-        pe,
-        segment,
-        offset,
-    })
+    Some(Remote { pe, segment, offset })
 }

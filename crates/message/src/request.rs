@@ -23,17 +23,8 @@ pub struct Status {
 impl Status {
     /// Of a message, for a receive of at most `room` bytes.
     pub fn of(envelope: &Envelope, room: u64) -> Self {
-        let error = if envelope.bytes > room {
-            ferroshmem_core::constants::MSG_TRUNCATED
-        } else {
-            0
-        };
-        Self {
-            source: envelope.source as i32,
-            tag: envelope.tag,
-            bytes: envelope.bytes as usize,
-            error,
-        }
+        let error = if envelope.bytes > room { ferroshmem_core::constants::MSG_TRUNCATED } else { 0 };
+        Self { source: envelope.source as i32, tag: envelope.tag, bytes: envelope.bytes as usize, error }
     }
 }
 
@@ -126,8 +117,7 @@ impl Requests {
     #[inline]
     pub fn get(&mut self, handle: u64) -> Option<&mut Request> {
         let (generation, slot) = self.slots.get_mut(handle as u32 as usize)?;
-        slot.as_mut()
-            .filter(|_| u64::from(*generation) == handle >> 32)
+        slot.as_mut().filter(|_| u64::from(*generation) == handle >> 32)
     }
 
     /// Ends a live request.

@@ -21,14 +21,7 @@ impl Messages {
     /// # Safety
     /// `buffer` is readable for `bytes` bytes until the request is complete.
     #[inline(always)]
-    pub unsafe fn send(
-        &self,
-        node: &Node,
-        party: Party,
-        tag: i32,
-        buffer: *const u8,
-        bytes: u64,
-    ) -> u64 {
+    pub unsafe fn send(&self, node: &Node, party: Party, tag: i32, buffer: *const u8, bytes: u64) -> u64 {
         if bytes <= SHORT as u64
             && self.queued.load(Ordering::Relaxed) == 0
             && let Some(index) = node.job.placement.local_index(party.peer as usize)
@@ -49,14 +42,7 @@ impl Messages {
     /// # Safety
     /// As [`send`](Self::send).
     #[inline(never)]
-    unsafe fn send_any(
-        &self,
-        node: &Node,
-        party: Party,
-        tag: i32,
-        buffer: *const u8,
-        bytes: u64,
-    ) -> u64 {
+    unsafe fn send_any(&self, node: &Node, party: Party, tag: i32, buffer: *const u8, bytes: u64) -> u64 {
         let to = party.peer as usize;
         let Some(index) = node.job.placement.local_index(to) else {
             return self.send_remote(node, party, tag, buffer, bytes);
@@ -88,9 +74,7 @@ impl Messages {
             true => NOWHERE,
             false => place::of(node, buffer, bytes, to),
         };
-        let exposed = (!is_eager && place == NOWHERE)
-            .then(|| remote::expose(node, buffer, bytes, to))
-            .flatten();
+        let exposed = (!is_eager && place == NOWHERE).then(|| remote::expose(node, buffer, bytes, to)).flatten();
         let handle = state.add(Request {
             phase: Phase::Sent,
             is_send: true,
@@ -106,12 +90,7 @@ impl Messages {
             status: Status::of(envelope, u64::MAX),
         });
         let mut envelope = *envelope;
-        let mut control = Control {
-            request: 0,
-            reply: handle,
-            place,
-            from: node.me as u64,
-        };
+        let mut control = Control { request: 0, reply: handle, place, from: node.me as u64 };
         if let Some((_, Exposed { address, key })) = exposed {
             envelope.kind = Kind::Exposed;
             (control.place, control.request) = (address, key);
@@ -133,12 +112,7 @@ impl Messages {
         control: Option<Control>,
         request: u64,
     ) {
-        let outgoing = Outgoing {
-            to,
-            envelope,
-            control,
-            request,
-        };
+        let outgoing = Outgoing { to, envelope, control, request };
         if !state.outgoing.is_empty() || !self.write(node, state, &outgoing) {
             state.outgoing.push_back(outgoing);
             self.count_queued(state);
@@ -147,12 +121,7 @@ impl Messages {
 
     /// Writes a record if there is room for it.
     fn write(&self, node: &Node, state: &mut State, outgoing: &Outgoing) -> bool {
-        let Outgoing {
-            to,
-            envelope,
-            control,
-            request,
-        } = outgoing;
+        let Outgoing { to, envelope, control, request } = outgoing;
         let data = state.requests.get(*request).map(|r| r.buffer.cast_const());
         let data = data.unwrap_or(std::ptr::null());
         // SAFETY: a send's buffer, which stays readable until it is complete; other records have no data here.
@@ -180,9 +149,7 @@ impl Messages {
         match local_inbox(node, to) {
             // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope
             // says.
-            Some((index, inbox)) => unsafe {
-                push_to(node, (index, inbox), envelope, control, data)
-            },
+            Some((index, inbox)) => unsafe { push_to(node, (index, inbox), envelope, control, data) },
             // SAFETY: as above.
             None => unsafe { self.push_remote(node, to, envelope, control, data) },
         }
@@ -222,20 +189,9 @@ impl Messages {
         let longest = remote::longest_fragment(node, request.peer as usize).unwrap_or(FRAGMENT);
         while request.done < request.allowed {
             let len = longest.min(request.allowed - request.done);
-            let envelope = Envelope {
-                kind: Kind::Fragment,
-                team: request.team,
-                source: 0,
-                tag: 0,
-                len: len as u32,
-                bytes: 0,
-            };
-            let control = Control {
-                request: request.reply,
-                reply: 0,
-                place: request.done,
-                from: 0,
-            };
+            let envelope =
+                Envelope { kind: Kind::Fragment, team: request.team, source: 0, tag: 0, len: len as u32, bytes: 0 };
+            let control = Control { request: request.reply, reply: 0, place: request.done, from: 0 };
             let data = request.buffer.wrapping_add(request.done as usize);
             let to = request.peer as usize;
             // SAFETY: a part of the send's buffer, which is not complete.

@@ -1,6 +1,6 @@
-//! The way of short messages between PEs of the world team on one node, while nothing else is under way: a send writes one
-//! line, and a receive takes the next one. Few instructions, none of which needs a stack frame; whatever is different goes the
-//! long way ([`Messages::send`], [`Messages::receive_now`]).
+//! The way of short messages between PEs of the world team on one node, while nothing else is under way: a send writes
+//! one line, and a receive takes the next one. Few instructions, none of which needs a stack frame; whatever is
+//! different goes the long way ([`Messages::send`], [`Messages::receive_now`]).
 
 use std::sync::atomic::Ordering;
 
@@ -25,16 +25,10 @@ impl Messages {
         unsafe { neighbour(self.inbox, node.job.index, index) }
     }
 
-    /// Writes the record of an eager message that fits a cell, by [`Inbox::push_line`], to the inbox of the PE of this node with
-    /// a number there, and wakes it; false if it has no room now, or keeps much already.
+    /// Writes the record of an eager message that fits a cell, by [`Inbox::push_line`], to the inbox of the PE of this
+    /// node with a number there, and wakes it; false if it has no room now, or keeps much already.
     #[inline(always)]
-    pub(super) fn push_line(
-        &self,
-        node: &Node,
-        index: usize,
-        envelope: Envelope,
-        write: impl FnOnce(*mut u8),
-    ) -> bool {
+    pub(super) fn push_line(&self, node: &Node, index: usize, envelope: Envelope, write: impl FnOnce(*mut u8)) -> bool {
         let inbox = self.inbox_of(node, index);
         if inbox.kept() >= KEPT {
             return false;
@@ -54,18 +48,8 @@ impl Messages {
     /// # Safety
     /// `buffer` is readable for `bytes` bytes.
     #[inline(always)]
-    pub unsafe fn send_short(
-        &self,
-        node: &Node,
-        pe: i32,
-        tag: i32,
-        buffer: *const u8,
-        bytes: usize,
-    ) -> bool {
-        if bytes > FIRST_LINE
-            || tag < 0
-            || pe as u32 as usize >= node.n_pes
-            || self.queued.load(Ordering::Relaxed) != 0
+    pub unsafe fn send_short(&self, node: &Node, pe: i32, tag: i32, buffer: *const u8, bytes: usize) -> bool {
+        if bytes > FIRST_LINE || tag < 0 || pe as u32 as usize >= node.n_pes || self.queued.load(Ordering::Relaxed) != 0
         {
             return false;
         }
@@ -86,8 +70,8 @@ impl Messages {
         })
     }
 
-    /// Receives the next message, if it is the one that is asked for and comes within the time of a short wait; its error. None:
-    /// the receive goes the long way.
+    /// Receives the next message, if it is the one that is asked for and comes within the time of a short wait; its
+    /// error. None: the receive goes the long way.
     ///
     /// # Safety
     /// `buffer` is writable for `bytes` bytes; `status` is null or can be written.
@@ -108,7 +92,8 @@ impl Messages {
         {
             return None;
         }
-        // SAFETY: the program promises that one thread at a time calls the library; this function lends the state to no other.
+        // SAFETY: the program promises that one thread at a time calls the library; this function lends the state to no
+        // other.
         let state = unsafe { self.state.alone() }?;
         if !state.matching.is_empty() {
             return None;
@@ -131,8 +116,7 @@ impl Messages {
         if state.reader.release_cell(inbox) {
             room(node, inbox);
         }
-        self.position
-            .store(state.reader.position(), Ordering::Relaxed);
+        self.position.store(state.reader.position(), Ordering::Relaxed);
         if !status.is_null() {
             // SAFETY: the caller promises that it can be written.
             unsafe { status.write(Status::of(&envelope, bytes as u64)) };
@@ -153,10 +137,7 @@ unsafe fn copy(dest: *mut u8, source: *const u8, n: usize) {
         let last = n - size_of::<T>();
         // SAFETY: the caller promises `n` bytes, which are no fewer than those of a `T`.
         unsafe {
-            let (a, b) = (
-                source.cast::<T>().read_unaligned(),
-                source.add(last).cast::<T>().read_unaligned(),
-            );
+            let (a, b) = (source.cast::<T>().read_unaligned(), source.add(last).cast::<T>().read_unaligned());
             dest.cast::<T>().write_unaligned(a);
             dest.add(last).cast::<T>().write_unaligned(b);
         }

@@ -93,13 +93,7 @@ impl State {
         self.requests.add(request)
     }
 
-    pub(super) fn add_receive(
-        &mut self,
-        pattern: Pattern,
-        peer: i32,
-        buffer: *mut u8,
-        bytes: u64,
-    ) -> u64 {
+    pub(super) fn add_receive(&mut self, pattern: Pattern, peer: i32, buffer: *mut u8, bytes: u64) -> u64 {
         self.add(Request {
             phase: Phase::Posted,
             is_send: false,
@@ -112,10 +106,7 @@ impl State {
             allowed: 0,
             reply: 0,
             exposure: None,
-            status: Status {
-                tag: pattern.tag,
-                ..Status::default()
-            },
+            status: Status { tag: pattern.tag, ..Status::default() },
         })
     }
 

@@ -37,12 +37,7 @@ pub fn parse(record: &[u8]) -> Option<(Envelope, Control, &[u8])> {
     let kind = envelope.kind;
     let mut control = Control::default();
     if kind != Kind::Eager {
-        control = Control {
-            request: word()?,
-            reply: word()?,
-            place: word()?,
-            from: word()?,
-        };
+        control = Control { request: word()?, reply: word()?, place: word()?, from: word()? };
     }
     let has_data = matches!(kind, Kind::Eager | Kind::Fragment);
     let is_whole = rest.len() == envelope.len as usize
@@ -70,12 +65,7 @@ mod tests {
                 len,
                 bytes: if has_data { u64::from(len) } else { 1 << 40 },
             };
-            let control = Control {
-                request: 1,
-                reply: u64::MAX,
-                place: 3,
-                from: 4,
-            };
+            let control = Control { request: 1, reply: u64::MAX, place: 3, from: 4 };
             let control = (kind != Kind::Eager).then_some(control);
             let (head, n) = head(&envelope, control.as_ref());
             let mut record = head[..n].to_vec();

@@ -1,10 +1,10 @@
-//! Flow control and matching of messages between nodes, in every order in which PEs act and records arrive: two PEs send to a
-//! third, which receives. The library's own credit, windows and matching, between queues that keep each sender's order as the
-//! fabric's messages do.
+//! Flow control and matching of messages between nodes, in every order in which PEs act and records arrive: two PEs
+//! send to a third, which receives. The library's own credit, windows and matching, between queues that keep each
+//! sender's order as the fabric's messages do.
 //!
-//! In every state that can be reached, what the receiver keeps for a sender is within the sender's credit, and fragments are
-//! within the window. In every last state, all sends and receives are complete, each receive has the first message
-//! that it takes, and each message the first receive that takes it.
+//! In every state that can be reached, what the receiver keeps for a sender is within the sender's credit, and
+//! fragments are within the window. In every last state, all sends and receives are complete, each receive has the
+//! first message that it takes, and each message the first receive that takes it.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -85,23 +85,12 @@ struct State {
 impl Programs {
     fn envelope(&self, sender: usize, message: usize) -> Envelope {
         let (tag, bytes) = self.sends[sender][message];
-        Envelope {
-            kind: Kind::Eager,
-            team: 0,
-            source: sender as u32,
-            tag,
-            len: bytes as u32,
-            bytes,
-        }
+        Envelope { kind: Kind::Eager, team: 0, source: sender as u32, tag, len: bytes as u32, bytes }
     }
 
     fn pattern(&self, receive: usize) -> Pattern {
         let (source, tag) = self.receives[receive];
-        Pattern {
-            team: 0,
-            source,
-            tag,
-        }
+        Pattern { team: 0, source, tag }
     }
 
     fn bytes(&self, sender: usize, message: usize) -> u64 {
@@ -188,14 +177,7 @@ impl Programs {
     }
 
     /// A receive has matched a message.
-    fn deliver(
-        &self,
-        state: &mut State,
-        receive: usize,
-        sender: usize,
-        message: usize,
-        is_eager: bool,
-    ) {
+    fn deliver(&self, state: &mut State, receive: usize, sender: usize, message: usize, is_eager: bool) {
         state.matched.push((receive, sender, message));
         let bytes = self.bytes(sender, message);
         let answers = &mut state.senders[sender].from_receiver;
@@ -207,11 +189,7 @@ impl Programs {
             }
             return;
         }
-        let window = Window {
-            done: 0,
-            allowed: bytes.min(WINDOW),
-            all: bytes,
-        };
+        let window = Window { done: 0, allowed: bytes.min(WINDOW), all: bytes };
         answers.push_back(Answer::Clear(message, window.allowed));
         if bytes == 0 {
             state.complete.push(receive);
@@ -227,8 +205,7 @@ impl Programs {
         match state.matching.find(&pattern) {
             None => state.matching.post(pattern, receive as u64),
             Some(at) => {
-                let (envelope, (sender, message)) =
-                    state.matching.remove(at).expect("it was found");
+                let (envelope, (sender, message)) = state.matching.remove(at).expect("it was found");
                 let is_eager = envelope.kind == Kind::Eager;
                 if is_eager {
                     state.kept[sender] -= envelope.bytes;
@@ -254,10 +231,7 @@ impl Programs {
         let kind = if is_eager { Kind::Eager } else { Kind::Ready };
         if is_eager {
             state.kept[sender] += envelope.bytes;
-            assert!(
-                state.kept[sender] <= self.limit,
-                "more is kept than the credit"
-            );
+            assert!(state.kept[sender] <= self.limit, "more is kept than the credit");
         }
         let envelope = Envelope { kind, ..envelope };
         state.matching.keep(envelope, (sender, message));
@@ -285,11 +259,7 @@ impl Programs {
         for one in &state.senders {
             assert!(one.open.is_empty(), "sends hang: {state:?}");
         }
-        assert_eq!(
-            state.complete.len(),
-            self.receives.len(),
-            "receives hang: {state:?}"
-        );
+        assert_eq!(state.complete.len(), self.receives.len(), "receives hang: {state:?}");
         let matched = |sender: usize, message: usize| {
             let mut matched = state.matched.iter();
             matched.position(|m| (m.1, m.2) == (sender, message))
@@ -299,19 +269,13 @@ impl Programs {
             // No message that was sent before passes this receive by.
             for before in (0..message).filter(|m| pattern.takes(&self.envelope(sender, *m))) {
                 let at = matched(sender, before);
-                assert!(
-                    at.is_some_and(|at| at < when),
-                    "a message overtakes: {state:?}"
-                );
+                assert!(at.is_some_and(|at| at < when), "a message overtakes: {state:?}");
             }
             // No receive that was called before passes this message by.
             let envelope = self.envelope(sender, message);
             for before in (0..receive).filter(|r| self.pattern(*r).takes(&envelope)) {
                 let mut earlier = state.matched[..when].iter();
-                assert!(
-                    earlier.any(|m| m.0 == before),
-                    "a receive overtakes: {state:?}"
-                );
+                assert!(earlier.any(|m| m.0 == before), "a receive overtakes: {state:?}");
             }
         }
     }

@@ -110,29 +110,17 @@ const OFFER_QUIET: Duration = Duration::from_micros(300);
 impl Limits {
     /// For what PEs of the same node do, where each has a core: as long as nothing else computes on the
     /// waiter's core, it keeps looking. The waiter's polls are [`Spins`].
-    pub const NODE: Limits = Limits {
-        offer_time: OFFER_NODE,
-        offer_time_taken: OFFER_NODE,
-        longest_away: LONGEST_AWAY,
-        ..NO_CLOCK
-    };
+    pub const NODE: Limits =
+        Limits { offer_time: OFFER_NODE, offer_time_taken: OFFER_NODE, longest_away: LONGEST_AWAY, ..NO_CLOCK };
 
     /// The same where a control group limits the time that the node's PEs may use: polling takes from
     /// what their threads need, and the group is stopped for a tenth of a second when it is used up.
-    pub const NODE_QUOTA: Limits = Limits {
-        offer_time: OFFER_QUOTA,
-        offer_time_taken: OFFER_QUOTA,
-        ..Limits::NODE
-    };
+    pub const NODE_QUOTA: Limits = Limits { offer_time: OFFER_QUOTA, offer_time_taken: OFFER_QUOTA, ..Limits::NODE };
 
     /// These, while another thread is known to compute on the waiter's core: it polls for `poll_time`, and does
     /// not offer the core.
     pub const fn beside_computing(self, poll_time: Duration) -> Limits {
-        Limits {
-            poll_time,
-            core_is_lost: true,
-            ..self
-        }
+        Limits { poll_time, core_is_lost: true, ..self }
     }
 
     /// For what PEs of the same node do, where the core is shared. The waiter's polls are [`Spins`].
@@ -146,11 +134,7 @@ impl Limits {
     pub fn internode(spins: u32, yields: u32, oversubscribed: bool) -> Limits {
         const POLLS: u32 = 500;
         const STRIDE: u32 = 32;
-        let offer_time = if oversubscribed {
-            Duration::ZERO
-        } else {
-            OFFER_FIRST
-        };
+        let offer_time = if oversubscribed { Duration::ZERO } else { OFFER_FIRST };
         Limits {
             polls: spins.min(POLLS),
             stride: STRIDE,
@@ -263,22 +247,14 @@ impl<S: Scheduler> Backoff<S> {
             return Step::Poll;
         }
         if limits.has_clock() {
-            let stride = if self.away.is_zero() {
-                limits.stride
-            } else {
-                limits.stride_taken
-            };
+            let stride = if self.away.is_zero() { limits.stride } else { limits.stride_taken };
             if !self.polls.is_multiple_of(stride) {
                 return Step::Poll;
             }
             let now = self.scheduler.now();
             self.waited = now - *self.since.get_or_insert(now);
             self.quiet = now - *self.quiet_since.get_or_insert(now);
-            let offer_time = if self.ever_taken {
-                limits.offer_time_taken
-            } else {
-                limits.offer_time
-            };
+            let offer_time = if self.ever_taken { limits.offer_time_taken } else { limits.offer_time };
             if self.quiet < limits.poll_time {
                 return Step::Poll;
             }
@@ -339,11 +315,7 @@ impl<S: Scheduler> Backoff<S> {
         const EACH: u32 = 8;
         const DOUBLINGS: u32 = 7;
 
-        let doublings = if self.lost.is_some() {
-            self.sleeps + 2
-        } else {
-            self.sleeps / EACH
-        };
+        let doublings = if self.lost.is_some() { self.sleeps + 2 } else { self.sleeps / EACH };
         // The count never wraps.
         self.sleeps = (self.sleeps + 1).min(EACH * (DOUBLINGS + 1));
         FIRST * (1 << doublings.min(DOUBLINGS))
@@ -376,11 +348,7 @@ impl<S: Scheduler> Backoff<S> {
         const SOON: Duration = Duration::from_millis(1);
 
         if !self.limits.offer_time.is_zero() {
-            let offer_time = if slept < SOON {
-                OFFER_BUSY
-            } else {
-                OFFER_QUIET
-            };
+            let offer_time = if slept < SOON { OFFER_BUSY } else { OFFER_QUIET };
             self.limits.offer_time = offer_time;
             self.limits.offer_time_taken = offer_time;
         }
@@ -526,10 +494,7 @@ mod tests {
         backoff.reset();
         assert_eq!(backoff.step(), Step::Yielded);
         let oversubscribed = Limits::internode(20, 4, true);
-        assert_eq!(
-            steps(&mut Backoff::new(oversubscribed)),
-            [(Step::Poll, 20), (Step::Yielded, 4), (Step::Sleep, 1)]
-        );
+        assert_eq!(steps(&mut Backoff::new(oversubscribed)), [(Step::Poll, 20), (Step::Yielded, 4), (Step::Sleep, 1)]);
     }
 
     /// A waiter that gives up its core knows how long it has waited, long before it sleeps.

@@ -45,9 +45,7 @@ impl LastLevelCache {
             let bytes = size(&value("size")?)?;
             Some((level, Self { bytes, cores }))
         });
-        caches
-            .max_by_key(|(level, _)| *level)
-            .map(|(_, cache)| cache)
+        caches.max_by_key(|(level, _)| *level).map(|(_, cache)| cache)
     }
 
     /// What one of `pes` processes has of it, if they keep to different cores.
@@ -76,9 +74,7 @@ fn count(list: &str) -> Option<usize> {
         let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
         last.checked_sub(first)?.checked_add(1)
     };
-    list.split(',')
-        .map(count)
-        .try_fold(0, |sum: usize, n| sum.checked_add(n?))
+    list.split(',').map(count).try_fold(0, |sum: usize, n| sum.checked_add(n?))
 }
 
 #[cfg(test)]
@@ -119,10 +115,7 @@ mod tests {
             })
         };
         assert_eq!(first(0), None);
-        let one = LastLevelCache {
-            bytes: 32 << 10,
-            cores: 1,
-        };
+        let one = LastLevelCache { bytes: 32 << 10, cores: 1 };
         assert_eq!(first(2), Some(one));
         let last = first(4).unwrap();
         assert_eq!((last.bytes, last.cores), (32 << 20, 16));

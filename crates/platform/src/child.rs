@@ -17,11 +17,7 @@ pub fn end_with_parent(command: &mut Command) {
 
 fn attach(parent: u32) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
-    if std::os::unix::process::parent_id() == parent {
-        Ok(())
-    } else {
-        Err(Errno::CHILD.into())
-    }
+    if std::os::unix::process::parent_id() == parent { Ok(()) } else { Err(Errno::CHILD.into()) }
 }
 
 #[cfg(test)]

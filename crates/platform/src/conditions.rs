@@ -85,9 +85,7 @@ impl Reading {
             at: Instant::now(),
             counters,
             work: fixed_work(),
-            load: read("/proc/loadavg")
-                .and_then(|text| text.split_whitespace().next()?.parse().ok())
-                .unwrap_or(0.0),
+            load: read("/proc/loadavg").and_then(|text| text.split_whitespace().next()?.parse().ok()).unwrap_or(0.0),
             megahertz: megahertz(&Cores::of_this_process()),
         })
     }
@@ -112,13 +110,7 @@ impl Reading {
 
 impl Counters {
     /// From the texts of `/proc/stat`, `/proc/self/stat` and `/proc/pressure/cpu`.
-    fn parse(
-        stat: &str,
-        own: &str,
-        pressure: Option<&str>,
-        cores: &Cores,
-        ticks: f64,
-    ) -> Option<Self> {
+    fn parse(stat: &str, own: &str, pressure: Option<&str>, cores: &Cores, ticks: f64) -> Option<Self> {
         let (mut busy, mut stolen) = (0.0, 0.0);
         for line in stat.lines().filter_map(|line| line.strip_prefix("cpu")) {
             let mut words = line.split_ascii_whitespace();
@@ -157,8 +149,7 @@ impl Counters {
             cores: later.cores,
             others: ((busy - own) / all).clamp(0.0, 1.0),
             steal: ((later.stolen - self.stolen) / all).clamp(0.0, 1.0),
-            stalled: stalled
-                .map(|(from, to)| ((to - from) / seconds.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)),
+            stalled: stalled.map(|(from, to)| ((to - from) / seconds.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)),
             load: 0.0,
             work: 0.0,
             megahertz: None,
@@ -175,9 +166,7 @@ impl Conditions {
     /// 2 % (and 20 ms); or a thread waited for a core for more than 10 % of the time (and 30 ms) where processes do
     /// not outnumber cores; or the fixed work took more than 1.1 times the fastest.
     pub fn disturbance(&self, fastest: f64, processes: usize) -> Option<Disturbance> {
-        let over = |part: f64, limit: f64, seconds: f64| {
-            part * self.seconds > limit * self.seconds + seconds
-        };
+        let over = |part: f64, limit: f64, seconds: f64| part * self.seconds > limit * self.seconds + seconds;
         let slow = self.work / fastest;
         if over(self.others, 0.05, 0.03) {
             Some(Disturbance::Others(self.others))
@@ -186,9 +175,7 @@ impl Conditions {
         } else if slow > 1.1 {
             Some(Disturbance::Slow(slow))
         } else {
-            self.stalled
-                .filter(|part| processes <= self.cores && over(*part, 0.10, 0.03))
-                .map(Disturbance::Stalled)
+            self.stalled.filter(|part| processes <= self.cores && over(*part, 0.10, 0.03)).map(Disturbance::Stalled)
         }
     }
 }
@@ -262,36 +249,22 @@ mod tests {
 
     fn counters(cores: [[u32; 3]; 2], own: u32, stalled: u64) -> Counters {
         let (user, children) = (own / 3, own - own / 3);
-        let this = format!(
-            "77 (a (b) c) R 1 77 77 0 -1 4194304 98 0 0 0 {user} 0 {children} 0 20 0 1 0 5 6 7"
-        );
-        let pressure = format!(
-            "some avg10=92.88 avg60=41.29 avg300=22.18 total={stalled}\nfull avg10=0.00 total=0\n"
-        );
+        let this = format!("77 (a (b) c) R 1 77 77 0 -1 4194304 98 0 0 0 {user} 0 {children} 0 20 0 1 0 5 6 7");
+        let pressure = format!("some avg10=92.88 avg60=41.29 avg300=22.18 total={stalled}\nfull avg10=0.00 total=0\n");
         let mask = Cores::default().with(0).with(1);
         Counters::parse(&stat(cores), &this, Some(&pressure), &mask, 100.0).unwrap()
     }
 
     /// Conditions of 10 s that took these ticks.
     fn ten_seconds(busy: u32, stolen: u32, own: u32, stalled: u64) -> Conditions {
-        let before = counters(
-            [[600_000, 98_847, 6544], [500_000, 85_018, 7201]],
-            300,
-            5_000_000,
-        );
+        let before = counters([[600_000, 98_847, 6544], [500_000, 85_018, 7201]], 300, 5_000_000);
         let (half, rest) = (busy / 2, busy - busy / 2);
         let after = counters(
-            [
-                [600_000 + half, 98_947, 6544 + stolen],
-                [500_000 + rest, 85_218, 7201],
-            ],
+            [[600_000 + half, 98_947, 6544 + stolen], [500_000 + rest, 85_218, 7201]],
             300 + own,
             5_000_000 + stalled,
         );
-        Conditions {
-            work: 20_000.0,
-            ..before.until(&after, 10.0)
-        }
+        Conditions { work: 20_000.0, ..before.until(&after, 10.0) }
     }
 
     #[test]
@@ -300,13 +273,7 @@ mod tests {
         let text = stat([[400, 3, 1], [800, 4, 2]]);
         let own = "1 (x) R 1 1 1 0 -1 0 0 0 0 0 10 20 30 40 20 0";
         let one = Counters::parse(&text, own, None, &mask, 100.0).unwrap();
-        let expected = Counters {
-            cores: 1,
-            busy: 8.0,
-            stolen: 0.02,
-            own: 1.0,
-            stalled: None,
-        };
+        let expected = Counters { cores: 1, busy: 8.0, stolen: 0.02, own: 1.0, stalled: None };
         assert_eq!(one, expected);
         for damaged in ["", "cpu0 1 2", "cpu1 a b c d"] {
             let read = Counters::parse(damaged, "1 (x) R 1", None, &mask, 100.0);
@@ -326,35 +293,17 @@ mod tests {
         assert_eq!(judged(quiet, 2), None);
         // A compilation beside them.
         let compiled = ten_seconds(2_000, 3, 1_400, 6_000_000);
-        assert_eq!(
-            judged(compiled, 2).unwrap(),
-            "other processes took 30 % of the cores' time"
-        );
+        assert_eq!(judged(compiled, 2).unwrap(), "other processes took 30 % of the cores' time");
         // A neighbour of this virtual machine.
         let stolen = ten_seconds(1_800, 160, 1_780, 0);
-        assert_eq!(
-            judged(stolen, 2).unwrap(),
-            "the hypervisor took 8 % of the cores' time"
-        );
+        assert_eq!(judged(stolen, 2).unwrap(), "the hypervisor took 8 % of the cores' time");
         // Kernel threads on the PEs' cores; PEs that outnumber cores wait for each other.
         let waited = ten_seconds(2_000, 0, 1_990, 3_000_000);
-        assert_eq!(
-            judged(waited, 2).unwrap(),
-            "threads waited for a core 30 % of the time"
-        );
+        assert_eq!(judged(waited, 2).unwrap(), "threads waited for a core 30 % of the time");
         assert_eq!(judged(waited, 16), None);
-        let throttled = Conditions {
-            work: 25_000.0,
-            ..quiet
-        };
-        assert_eq!(
-            judged(throttled, 2).unwrap(),
-            "the processor ran at 1/1.25 of its speed"
-        );
-        let first_of_all = Conditions {
-            work: 20_000.0,
-            ..quiet
-        };
+        let throttled = Conditions { work: 25_000.0, ..quiet };
+        assert_eq!(judged(throttled, 2).unwrap(), "the processor ran at 1/1.25 of its speed");
+        let first_of_all = Conditions { work: 20_000.0, ..quiet };
         assert_eq!(first_of_all.disturbance(20_000.0, 2), None);
     }
 
@@ -363,20 +312,14 @@ mod tests {
         // 40 ms in which 3 ticks of 8 were not this process's: no more than the counters' error.
         let before = counters([[100, 0, 0], [100, 0, 0]], 0, 0);
         let after = counters([[104, 0, 0], [104, 0, 0]], 5, 0);
-        let short = Conditions {
-            work: 1.0,
-            ..before.until(&after, 0.04)
-        };
+        let short = Conditions { work: 1.0, ..before.until(&after, 0.04) };
         assert!(short.others > 0.3);
         assert_eq!(short.disturbance(1.0, 2), None);
     }
 
     #[test]
     fn a_process_that_is_not_waited_for_disturbs() {
-        let mut spinning = Command::new("sh")
-            .args(["-c", "while :; do :; done"])
-            .spawn()
-            .unwrap();
+        let mut spinning = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let from = Reading::take().unwrap();
         let mut found = None;
         // Long enough for any machine on which the process gets a core at all.

@@ -22,11 +22,7 @@ impl NodeCores {
     pub fn new(mask: &Cores) -> Self {
         let mine = std::thread::available_parallelism().map_or(1, usize::from);
         let quota = mine < Cores::of_this_process().count();
-        let count = if quota {
-            mask.count().min(2 * mine)
-        } else {
-            mask.count()
-        };
+        let count = if quota { mask.count().min(2 * mine) } else { mask.count() };
         Self { count, quota }
     }
 }

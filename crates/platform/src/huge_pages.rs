@@ -3,9 +3,9 @@
 //! A copy between small pages of shared memory takes up to 1.8 times as long, as the processor looks for an address
 //! translation every 4 KiB. The kernel rarely puts shared memory on huge pages by itself, but it does on request, for
 //! memory that is in use already: that takes as long as 2 to 80 copies of it, as the kernel finds memory in pieces of
-//! this size or must make them. So memory moves page by page once it has been copied [`FIRST`] times, and all moves together
-//! take at most a fifth of the time that copies take. Only pages which a copy fills go there, so no memory is used
-//! beyond what the program uses.
+//! this size or must make them. So memory moves page by page once it has been copied [`FIRST`] times, and all moves
+//! together take at most a fifth of the time that copies take. Only pages which a copy fills go there, so no memory is
+//! used beyond what the program uses.
 
 use std::io;
 use std::ops::Range;
@@ -96,8 +96,7 @@ fn move_page(page: usize) -> Option<usize> {
 /// Tells ranges apart: copies of a part of an array leave the rest where it is.
 fn hash(whole: &Range<usize>) -> u64 {
     let ends = [whole.start, whole.end].map(|at| (at / HUGE_PAGE) as u64);
-    let mixed =
-        ends[0].wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ ends[1].wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = ends[0].wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ ends[1].wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (mixed ^ mixed >> 31) >> COPIES_BITS
 }
 
@@ -159,9 +158,7 @@ mod tests {
             let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
             let start = format!("{at:x}-");
             let own = smaps.lines().skip_while(|line| !line.starts_with(&start));
-            let huge = own
-                .into_iter()
-                .find_map(|line| line.strip_prefix("ShmemPmdMapped:"));
+            let huge = own.into_iter().find_map(|line| line.strip_prefix("ShmemPmdMapped:"));
             huge.unwrap().trim().to_owned()
         };
         let copy = |all: &mut [u8], number| {

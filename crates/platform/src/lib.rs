@@ -1,10 +1,11 @@
 //! What FerroSHMEM uses of the operating system and the processor, in the few forms that it needs.
 //!
-//! It knows nothing of PEs, jobs or configuration; every other crate may use it. What threads do while they wait: [`futex`]
-//! sleeps on a word, [`Core`] offers the core to other threads, [`watch`] waits for a store to a cache line, and [`Backoff`]
-//! decides when a thread that waits polls, offers its core and sleeps; its [`Limits`] are in one table. What a process is made
-//! of: [`mapping`], [`huge_pages`] and [`memory_policy`] of its memory, [`loaded`] objects, [`threads`]. What the machine has:
-//! [`cores`], [`numa`], [`processor`], [`cache`]. Whether others use it: [`conditions`].
+//! It knows nothing of PEs, jobs or configuration; every other crate may use it. What threads do while they wait:
+//! [`futex`] sleeps on a word, [`Core`] offers the core to other threads, [`watch`] waits for a store to a cache line,
+//! and [`Backoff`] decides when a thread that waits polls, offers its core and sleeps; its [`Limits`] are in one table.
+//! What a process is made of: [`mapping`], [`huge_pages`] and [`memory_policy`] of its memory, [`loaded`] objects,
+//! [`threads`]. What the machine has: [`cores`], [`numa`], [`processor`], [`cache`]. Whether others use it:
+//! [`conditions`].
 
 mod backoff;
 pub mod cache;

@@ -49,9 +49,7 @@ impl Lifeline {
     /// Has the calling thread hold the lifeline until it ends; whether it does. A lifeline is held once.
     pub fn hold(&self) -> bool {
         let (unused, claimed) = (State::Unused as u32, State::Claimed as u32);
-        let claim =
-            self.state
-                .compare_exchange(unused, claimed, Ordering::Relaxed, Ordering::Relaxed);
+        let claim = self.state.compare_exchange(unused, claimed, Ordering::Relaxed, Ordering::Relaxed);
         let is_held = claim.is_ok() && self.lock();
         if is_held {
             self.state.store(State::Held as u32, Ordering::Release);
@@ -69,12 +67,10 @@ impl Lifeline {
             if libc::pthread_mutexattr_init(attributes) != 0 {
                 return false;
             }
-            let is_locked =
-                libc::pthread_mutexattr_setpshared(attributes, libc::PTHREAD_PROCESS_SHARED) == 0
-                    && libc::pthread_mutexattr_setrobust(attributes, libc::PTHREAD_MUTEX_ROBUST)
-                        == 0
-                    && libc::pthread_mutex_init(self.lock.get().cast(), attributes) == 0
-                    && libc::pthread_mutex_lock(self.lock.get().cast()) == 0;
+            let is_locked = libc::pthread_mutexattr_setpshared(attributes, libc::PTHREAD_PROCESS_SHARED) == 0
+                && libc::pthread_mutexattr_setrobust(attributes, libc::PTHREAD_MUTEX_ROBUST) == 0
+                && libc::pthread_mutex_init(self.lock.get().cast(), attributes) == 0
+                && libc::pthread_mutex_lock(self.lock.get().cast()) == 0;
             libc::pthread_mutexattr_destroy(attributes);
             is_locked
         }
@@ -87,11 +83,7 @@ impl Lifeline {
         }
         // SAFETY: the lock was initialised before the state that was loaded was stored.
         let result = unsafe { libc::pthread_mutex_lock(self.lock.get().cast()) };
-        if result == libc::EOWNERDEAD {
-            Wait::Ended
-        } else {
-            Wait::Failed
-        }
+        if result == libc::EOWNERDEAD { Wait::Ended } else { Wait::Failed }
     }
 }
 
@@ -104,11 +96,7 @@ mod tests {
     fn shared() -> &'static Lifeline {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: new memory of zeros, which is never unmapped.
-        unsafe {
-            &*mmap_anonymous(ptr::null_mut(), 4096, access, MapFlags::SHARED)
-                .unwrap()
-                .cast()
-        }
+        unsafe { &*mmap_anonymous(ptr::null_mut(), 4096, access, MapFlags::SHARED).unwrap().cast() }
     }
 
     #[test]

@@ -43,14 +43,8 @@ mod tests {
     #[test]
     fn what_breaks_a_line_is_escaped() {
         assert_eq!(one_line("a \"b\"\\ ä"), "a \"b\"\\ ä");
-        assert_eq!(
-            one_line("a\nb\r\x1b[31m\tc\0"),
-            "a\\nb\\r\\u{1b}[31m\\tc\\u{0}"
-        );
-        assert_eq!(
-            one_line("\u{9b}1m\u{202e}x\u{2028}"),
-            "\\u{9b}1m\\u{202e}x\\u{2028}"
-        );
+        assert_eq!(one_line("a\nb\r\x1b[31m\tc\0"), "a\\nb\\r\\u{1b}[31m\\tc\\u{0}");
+        assert_eq!(one_line("\u{9b}1m\u{202e}x\u{2028}"), "\\u{9b}1m\\u{202e}x\\u{2028}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The executable and the libraries that are loaded into this process, in the order in which the dynamic linker searches
-//! them: the executable comes first.
+//! The executable and the libraries that are loaded into this process, in the order in which the dynamic linker
+//! searches them: the executable comes first.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::ControlFlow;
@@ -32,8 +32,7 @@ impl Loaded<'_> {
     /// Whether it contains this library.
     pub fn is_this_library(&self) -> bool {
         let here = address_here();
-        self.segments(libc::PT_LOAD)
-            .any(|h| here.wrapping_sub(self.address(h)) < h.p_memsz as usize)
+        self.segments(libc::PT_LOAD).any(|h| here.wrapping_sub(self.address(h)) < h.p_memsz as usize)
     }
 }
 
@@ -55,7 +54,8 @@ unsafe extern "C" fn visit<B, F: FnMut(&Loaded<'_>) -> ControlFlow<B>>(
     _size: libc::size_t,
     state: *mut c_void,
 ) -> c_int {
-    // SAFETY: dl_iterate_phdr passes a valid record with the headers of a loaded object, and the state of `find_loaded`.
+    // SAFETY: dl_iterate_phdr passes a valid record with the headers of a loaded object, and the state of
+    // `find_loaded`.
     unsafe {
         let (info, (look, found)) = (&*info, &mut *state.cast::<(F, Option<B>)>());
         let path = match info.dlpi_name.is_null() {
@@ -85,10 +85,7 @@ mod tests {
         });
         assert_eq!(ended, None);
         assert_eq!(paths[0], (c"".to_owned(), true));
-        assert!(
-            paths.len() > 1 && paths[1..].iter().all(|(_, ours)| !ours),
-            "{paths:?}"
-        );
+        assert!(paths.len() > 1 && paths[1..].iter().all(|(_, ours)| !ours), "{paths:?}");
         assert_eq!(find_loaded(|_| ControlFlow::Break(7)), Some(7));
     }
 }

@@ -27,10 +27,7 @@ pub struct Machine {
 impl Machine {
     /// What PEs on it may use.
     pub fn node_cores(&self) -> NodeCores {
-        NodeCores {
-            count: self.cores,
-            quota: self.quota,
-        }
+        NodeCores { count: self.cores, quota: self.quota }
     }
 
     /// Looks at this machine.
@@ -70,9 +67,7 @@ fn control_group_limit() -> Option<u64> {
         let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
         let (root, file) = match controllers {
             "" => ("/sys/fs/cgroup", "memory.max"),
-            c if c.split(',').any(|c| c == "memory") => {
-                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
-            }
+            c if c.split(',').any(|c| c == "memory") => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
             _ => continue,
         };
         let mut dir = format!("{root}{path}");
@@ -100,8 +95,5 @@ fn huge_pages() -> String {
     let Ok(text) = text else {
         return "not offered by this kernel".into();
     };
-    text.split_whitespace()
-        .find_map(|w| w.strip_prefix('[')?.strip_suffix(']'))
-        .unwrap_or("unknown")
-        .to_owned()
+    text.split_whitespace().find_map(|w| w.strip_prefix('[')?.strip_suffix(']')).unwrap_or("unknown").to_owned()
 }

@@ -20,8 +20,7 @@ pub const JOB_MEMORY: &str = "/memfd:ferroshmem";
 pub fn memory_file(size: u64) -> io::Result<File> {
     let create = |flags| rustix::fs::memfd_create("ferroshmem", flags);
     // Kernels before 6.3 do not know MFD_NOEXEC_SEAL.
-    let file = create(MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL)
-        .or_else(|_| create(MemfdFlags::CLOEXEC))?;
+    let file = create(MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL).or_else(|_| create(MemfdFlags::CLOEXEC))?;
     let file = File::from(file);
     resize(&file, size)?;
     Ok(file)
@@ -34,9 +33,7 @@ pub fn resize(file: &File, size: u64) -> io::Result<()> {
 
 /// Writes bytes to a memory file, which may be shorter.
 pub fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-    within_file_limit(offset + bytes.len() as u64, || {
-        file.write_all_at(bytes, offset)
-    })
+    within_file_limit(offset + bytes.len() as u64, || file.write_all_at(bytes, offset))
 }
 
 /// Has `resize` make a file of `size` bytes. The kernel holds even this file, which is not on a disk, against
@@ -49,13 +46,11 @@ fn within_file_limit(size: u64, resize: impl FnOnce() -> io::Result<()>) -> io::
     }
     if let Some(most) = limit.maximum.filter(|most| size > *most) {
         return Err(io::Error::other(format!(
-            "its sparse file of {size} bytes exceeds the limit of {most} bytes on files, which cannot be raised here: give the job a higher one (ulimit -f unlimited)"
+            "its sparse file of {size} bytes exceeds the limit of {most} bytes on files, which cannot be raised here: \
+                give the job a higher one (ulimit -f unlimited)"
         )));
     }
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     setrlimit(Resource::Fsize, raised)?;
     let result = resize();
     setrlimit(Resource::Fsize, limit)?;
@@ -78,12 +73,7 @@ pub enum MapAddress {
 ///
 /// # Safety
 /// With [`MapAddress::Over`], the caller owns all of the memory replaced.
-pub unsafe fn map_shared(
-    file: BorrowedFd<'_>,
-    offset: u64,
-    len: usize,
-    place: MapAddress,
-) -> io::Result<*mut u8> {
+pub unsafe fn map_shared(file: BorrowedFd<'_>, offset: u64, len: usize, place: MapAddress) -> io::Result<*mut u8> {
     let (at, flags) = match place {
         MapAddress::Anywhere => (0, 0),
         MapAddress::Exactly(at) => (at, 0),
@@ -140,7 +130,8 @@ pub fn advise(at: usize, len: usize, advice: Advice) {
     let _ = unsafe { rustix::mm::madvise(at, len, advice) };
 }
 
-/// Makes the pages of memory present, to be read or written, without a change of what they hold; whether they are there.
+/// Makes the pages of memory present, to be read or written, without a change of what they hold; whether they are
+/// there.
 pub fn populate(at: *const u8, bytes: usize, to_write: bool) -> bool {
     let advice = match to_write {
         true => Advice::LinuxPopulateWrite,
@@ -277,9 +268,7 @@ mod tests {
             let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
             let start = format!("{:x}-", at as usize);
             let own = smaps.lines().skip_while(|line| !line.starts_with(&start));
-            let huge = own
-                .into_iter()
-                .find_map(|l| l.strip_prefix("ShmemPmdMapped:"));
+            let huge = own.into_iter().find_map(|l| l.strip_prefix("ShmemPmdMapped:"));
             assert_eq!(huge.unwrap().trim(), format!("{} kB", LEN >> 10));
         }
         // SAFETY: used no more.
@@ -299,11 +288,8 @@ mod tests {
         for page in [3, 4, 40] {
             file.write_all_at(&[1], page * PAGE).unwrap();
         }
-        let covers = |from: u64, to: u64, byte: u64| {
-            parts(from, to)
-                .iter()
-                .any(|(from, to)| (*from..*to).contains(&byte))
-        };
+        let covers =
+            |from: u64, to: u64, byte: u64| parts(from, to).iter().any(|(from, to)| (*from..*to).contains(&byte));
         for byte in [3 * PAGE, 4 * PAGE, 40 * PAGE] {
             assert!(covers(0, 64 * PAGE, byte), "{byte}");
             assert!(covers(byte, byte + 1, byte), "{byte}");
@@ -311,11 +297,7 @@ mod tests {
         }
         let all: u64 = parts(0, 64 * PAGE).iter().map(|(from, to)| to - from).sum();
         assert!(all <= 64 * PAGE);
-        assert!(
-            parts(5 * PAGE, 5 * PAGE + 1)
-                .iter()
-                .all(|(from, to)| to - from == 1)
-        );
+        assert!(parts(5 * PAGE, 5 * PAGE + 1).iter().all(|(from, to)| to - from == 1));
         assert!(punch_hole(file.as_fd(), 0, 64 * PAGE));
         assert_eq!(parts(0, 64 * PAGE), []);
     }

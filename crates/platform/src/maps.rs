@@ -19,11 +19,7 @@ impl<'a> Mapping<'a> {
         let (from, to) = range.split_once('-')?;
         let from = usize::from_str_radix(from, 16).ok()?;
         let to = usize::from_str_radix(to, 16).ok()?;
-        Some(Self {
-            range: from..to,
-            permissions: fields.next()?,
-            name: fields.nth(3).unwrap_or(b""),
-        })
+        Some(Self { range: from..to, permissions: fields.next()?, name: fields.nth(3).unwrap_or(b"") })
     }
 
     /// Whether its pages can be read. What the C library reserves for later cannot.
@@ -36,15 +32,11 @@ impl<'a> Mapping<'a> {
         self.permissions.starts_with(b"rw") && self.permissions.ends_with(b"p")
     }
 
-    /// Passes all mappings, in the order of their addresses. It does not allocate, and may be called in a signal handler.
+    /// Passes all mappings, in the order of their addresses. It does not allocate, and may be called in a signal
+    /// handler.
     pub fn each(mut found: impl FnMut(Mapping<'_>)) {
         // SAFETY: open is async-signal-safe; the path is a C string.
-        let fd = unsafe {
-            libc::open(
-                c"/proc/self/maps".as_ptr(),
-                libc::O_RDONLY | libc::O_CLOEXEC,
-            )
-        };
+        let fd = unsafe { libc::open(c"/proc/self/maps".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
         if fd < 0 {
             return;
         }

@@ -45,8 +45,7 @@ impl MemoryPolicy {
         // The kernel reads one bit less than it is told.
         let bits = WORDS * 64 + 1;
         // SAFETY: a policy changes no contents; the mask is readable.
-        let result =
-            unsafe { libc::syscall(libc::SYS_mbind, at, len, mode, mask.as_ptr(), bits, 0) };
+        let result = unsafe { libc::syscall(libc::SYS_mbind, at, len, mode, mask.as_ptr(), bits, 0) };
         match result {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
@@ -65,16 +64,7 @@ pub fn allowed_nodes() -> io::Result<Vec<usize>> {
     // MPOL_F_MEMS_ALLOWED, which the crate libc lacks.
     let flags = 1 << 2;
     // SAFETY: the kernel writes the mask, of which it is told the size.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_get_mempolicy,
-            no_mode,
-            mask.as_mut_ptr(),
-            bits,
-            0_usize,
-            flags,
-        )
-    };
+    let result = unsafe { libc::syscall(libc::SYS_get_mempolicy, no_mode, mask.as_mut_ptr(), bits, 0_usize, flags) };
     if result != 0 {
         return Err(io::Error::last_os_error());
     }

@@ -88,11 +88,7 @@ impl NumaNodes {
             }
             let distances = text(&format!("system/node/node{number}/distance")).unwrap_or_default();
             let distances = distances.split_whitespace().map_while(|d| d.parse().ok());
-            cpu_nodes.push(CpuNode {
-                number,
-                cpus,
-                distances: online.iter().copied().zip(distances).collect(),
-            });
+            cpu_nodes.push(CpuNode { number, cpus, distances: online.iter().copied().zip(distances).collect() });
         }
         let is_allowed = |node: &usize| allowed.is_none_or(|allowed| allowed.contains(node));
         let node = |number: usize| {
@@ -113,18 +109,10 @@ impl NumaNodes {
                 bandwidth: value("read_bandwidth"),
                 latency: value("read_latency"),
                 tier: tier.map(|(tier, _)| *tier),
-                initiators: cpu_nodes
-                    .iter()
-                    .filter(is_initiator)
-                    .map(|p| p.number)
-                    .collect(),
+                initiators: cpu_nodes.iter().filter(is_initiator).map(|p| p.number).collect(),
             }
         };
-        let mut nodes: Vec<_> = with_memory
-            .into_iter()
-            .filter(is_allowed)
-            .map(node)
-            .collect();
+        let mut nodes: Vec<_> = with_memory.into_iter().filter(is_allowed).map(node).collect();
         if nodes.is_empty() {
             nodes.push(NumaNode {
                 number: 0,
@@ -138,11 +126,7 @@ impl NumaNodes {
         }
         let midr = text("system/cpu/cpu0/regs/identification/midr_el1").unwrap_or_default();
         let midr = u64::from_str_radix(midr.trim().trim_start_matches("0x"), 16);
-        Self {
-            nodes,
-            cpu_nodes,
-            all_fast: midr.is_ok_and(is_a64fx),
-        }
+        Self { nodes, cpu_nodes, all_fast: midr.is_ok_and(is_a64fx) }
     }
 
     /// The nodes, ascending; there is at least one.
@@ -164,11 +148,7 @@ impl NumaNodes {
     /// The nodes whose CPUs are among `cores`.
     pub fn of_cores(&self, cores: &Cores) -> Vec<usize> {
         let has_core = |place: &&CpuNode| place.cpus.iter().any(|cpu| cores.contains(*cpu));
-        self.cpu_nodes
-            .iter()
-            .filter(has_core)
-            .map(|p| p.number)
-            .collect()
+        self.cpu_nodes.iter().filter(has_core).map(|p| p.number).collect()
     }
 
     /// The node with memory nearest to `cores`, if they are all of one node: mostly that one itself.
@@ -213,10 +193,7 @@ impl NumaNodes {
     /// The node from which the CPUs of node `place` read with the least latency.
     pub fn least_latency(&self, place: usize) -> Option<usize> {
         let nearest = self.nearest(place, &|_| true).first().copied();
-        let initiated = self
-            .nodes
-            .iter()
-            .filter(|node| node.initiators.contains(&place));
+        let initiated = self.nodes.iter().filter(|node| node.initiators.contains(&place));
         let known = initiated.filter_map(|node| {
             let is_other = Some(node.number) != nearest;
             Some((node.latency?, is_other, node.number))
@@ -291,9 +268,7 @@ fn tiers(devices: &Path) -> Vec<(u64, Vec<usize>)> {
     let folders = fs::read_dir(devices.join("virtual/memory_tiering"));
     for folder in folders.into_iter().flatten().flatten() {
         let name = folder.file_name();
-        let number = name
-            .to_str()
-            .and_then(|name| name.strip_prefix("memory_tier"));
+        let number = name.to_str().and_then(|name| name.strip_prefix("memory_tier"));
         let nodes = fs::read_to_string(folder.path().join("nodelist"));
         if let (Some(Ok(number)), Ok(nodes)) = (number.map(str::parse), nodes) {
             tiers.push((number, numbers(nodes.trim())));
@@ -330,29 +305,20 @@ mod tests {
             let distances: Vec<_> = (0..nodes.len()).map(distance).collect();
             write(file("cpulist"), format!("{cpus}\n"));
             write(file("distance"), distances.join(" ") + "\n");
-            let meminfo =
-                format!("Node {number} MemTotal:    1024 kB\nNode {number} MemFree: 7 kB\n");
+            let meminfo = format!("Node {number} MemTotal:    1024 kB\nNode {number} MemFree: 7 kB\n");
             write(file("meminfo"), meminfo);
             if *bandwidth > 0 {
-                write(
-                    file("access0/initiators/read_bandwidth"),
-                    bandwidth.to_string(),
-                );
+                write(file("access0/initiators/read_bandwidth"), bandwidth.to_string());
                 write(file("access0/initiators/read_latency"), latency.to_string());
                 // Each memory of this machine is near the CPUs of every other node.
-                write(
-                    file(&format!("access0/initiators/node{}", number % 2)),
-                    String::new(),
-                );
+                write(file(&format!("access0/initiators/node{}", number % 2)), String::new());
             }
         }
         devices
     }
 
     fn cores(numbers: &[usize]) -> Cores {
-        numbers
-            .iter()
-            .fold(Cores::default(), |cores, core| cores.with(*core))
+        numbers.iter().fold(Cores::default(), |cores, core| cores.with(*core))
     }
 
     #[test]
@@ -362,11 +328,7 @@ mod tests {
         assert_eq!(nodes.home(&cores(&[5, 6])), Some(1));
         assert_eq!(nodes.home(&cores(&[3, 4])), None);
         assert_eq!(nodes.of_cores(&cores(&[3, 4])), [0, 1]);
-        assert!(
-            nodes
-                .iter()
-                .all(|n| n.memory == 1 << 20 && nodes.speed(n) == Speed::Ordinary)
-        );
+        assert!(nodes.iter().all(|n| n.memory == 1 << 20 && nodes.speed(n) == Speed::Ordinary));
         assert_eq!(nodes.describe(), "NUMA nodes 0-1 of ordinary memory");
         let one = NumaNodes::read(devices.path(), Some(&[1]));
         assert!(one.is_one() && one.home(&cores(&[0])) == Some(1));
@@ -389,10 +351,7 @@ mod tests {
             nodes.describe(),
             "NUMA nodes 0-1 of ordinary memory, NUMA nodes 2-3 of high-bandwidth memory, NUMA node 4 of slower memory"
         );
-        assert_eq!(
-            (nodes.least_latency(0), nodes.least_latency(1)),
-            (Some(0), Some(1))
-        );
+        assert_eq!((nodes.least_latency(0), nodes.least_latency(1)), (Some(0), Some(1)));
     }
 
     #[test]

@@ -23,21 +23,16 @@ impl Object {
         // or the dynamic linker's.
         unsafe {
             if libc::dladdr(address as *const c_void, info.as_mut_ptr()) == 0 {
-                return static_program()
-                    .filter(|(_, range)| range.contains(&address))
-                    .map(|f| f.0);
+                return static_program().filter(|(_, range)| range.contains(&address)).map(|f| f.0);
             }
             let info = info.assume_init();
             let path = (!info.dli_fname.is_null()).then(|| CStr::from_ptr(info.dli_fname));
-            Some(Self {
-                base: info.dli_fbase.addr(),
-                path: path.unwrap_or_default().to_string_lossy().into_owned(),
-            })
+            Some(Self { base: info.dli_fbase.addr(), path: path.unwrap_or_default().to_string_lossy().into_owned() })
         }
     }
 
-    /// What is to be subtracted from an address to have it as the file counts: 0 if the object's addresses do not depend
-    /// on where it is loaded.
+    /// What is to be subtracted from an address to have it as the file counts: 0 if the object's addresses do not
+    /// depend on where it is loaded.
     pub fn load_address(&self) -> usize {
         /// Offset of `e_type`, and `ET_EXEC`.
         const TYPE: usize = 16;
@@ -59,10 +54,7 @@ fn static_program() -> Option<(Object, Range<usize>)> {
         ControlFlow::Break(ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))))
     });
     let (start, end) = range.flatten()?;
-    let object = Object {
-        base: start,
-        path: String::new(),
-    };
+    let object = Object { base: start, path: String::new() };
     Some((object, start..end))
 }
 

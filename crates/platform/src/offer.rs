@@ -35,9 +35,7 @@ impl Scheduler for Core {
         const POLLS: Duration = Duration::from_micros(200);
 
         let begin = Instant::now();
-        let (switches, last) = *self
-            .last
-            .get_or_insert_with(|| (involuntary_switches(), begin));
+        let (switches, last) = *self.last.get_or_insert_with(|| (involuntary_switches(), begin));
         std::thread::yield_now();
         let end = Instant::now();
         let (polls, offer) = (begin - last, end - begin);

@@ -29,8 +29,8 @@ pub fn wait_until_forwarded() {
 
 /// Whether `output` is a pipe that has bytes in it. What is written to other files has arrived.
 fn unread(output: impl AsFd) -> bool {
-    let is_pipe = rustix::fs::fstat(output.as_fd())
-        .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_fifo());
+    let is_pipe =
+        rustix::fs::fstat(output.as_fd()).is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_fifo());
     is_pipe && rustix::io::ioctl_fionread(output).is_ok_and(|bytes| bytes > 0)
 }
 

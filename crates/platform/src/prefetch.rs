@@ -1,7 +1,8 @@
 //! Hints to the processor about cache lines.
 
-/// Gives the hint that an instruction of each processor is, on the line at an address. In assembler, as `_mm_prefetch` only reads a
-/// line that is to be written where the compiler does not know that all processors have this instruction; those without it do nothing.
+/// Gives the hint that an instruction of each processor is, on the line at an address. In assembler, as `_mm_prefetch`
+/// only reads a line that is to be written where the compiler does not know that all processors have this instruction;
+/// those without it do nothing.
 macro_rules! hint {
     ($at:ident, x86_64: $x86_64:literal, aarch64: $aarch64:literal) => {
         #[cfg(target_arch = "x86_64")]

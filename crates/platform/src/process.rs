@@ -35,9 +35,7 @@ pub fn ticks(line: &[u8]) -> Option<u64> {
 /// Whether a debugger, or another tracer, is attached to the process `pid`.
 pub fn is_traced(pid: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let tracer = status
-        .lines()
-        .find_map(|line| line.strip_prefix("TracerPid:"));
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
     tracer.is_some_and(|pid| pid.trim() != "0")
 }
 

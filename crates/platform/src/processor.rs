@@ -37,9 +37,7 @@ impl Processor {
 /// The beginning of `/proc/cpuinfo`, which is long where there are many cores.
 fn beginning() -> io::Result<String> {
     let mut text = Vec::new();
-    File::open("/proc/cpuinfo")?
-        .take(4096)
-        .read_to_end(&mut text)?;
+    File::open("/proc/cpuinfo")?.take(4096).read_to_end(&mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 

@@ -112,10 +112,7 @@ mod tests {
         write("node/online", "0-3\n");
         for node in 0..4 {
             let (first, last) = (2 * node, 2 * node + 1);
-            write(
-                &format!("node/node{node}/cpulist"),
-                &format!("{first}-{last}\n"),
-            );
+            write(&format!("node/node{node}/cpulist"), &format!("{first}-{last}\n"));
             for cpu in [first, last] {
                 let socket = if cpu < 4 { "0-3\n" } else { "4-7\n" };
                 write(&format!("cpu/cpu{cpu}/topology/package_cpus_list"), socket);

@@ -22,11 +22,7 @@ pub struct ThreadName {
 impl ThreadName {
     /// The name of the thread with a number; empty if it has ended.
     pub(super) fn of(tid: i32) -> Self {
-        let mut this = Self {
-            tid,
-            name: [0; 16],
-            len: 0,
-        };
+        let mut this = Self { tid, name: [0; 16], len: 0 };
         let mut text = [0; 64];
         if let Ok(comm) = read(tid, "comm", &mut text) {
             let comm = comm.strip_suffix(b"\n").unwrap_or(comm);
@@ -111,9 +107,7 @@ pub(super) fn state(tid: i32) -> Option<u8> {
 pub(super) fn blocked(tid: i32) -> Option<u64> {
     let mut text = [0; 4096];
     let status = read(tid, "status", &mut text).ok()?;
-    let line = status
-        .split(|c| *c == b'\n')
-        .find_map(|line| line.strip_prefix(b"SigBlk:"))?;
+    let line = status.split(|c| *c == b'\n').find_map(|line| line.strip_prefix(b"SigBlk:"))?;
     u64::from_str_radix(std::str::from_utf8(line).ok()?.trim(), 16).ok()
 }
 

@@ -7,20 +7,12 @@ use std::{io, mem, ptr, thread};
 ///
 /// # Errors
 /// If the system starts no more threads.
-pub fn spawn(
-    name: &str,
-    stack: usize,
-    body: impl FnOnce() + Send + 'static,
-) -> io::Result<thread::JoinHandle<()>> {
+pub fn spawn(name: &str, stack: usize, body: impl FnOnce() + Send + 'static) -> io::Result<thread::JoinHandle<()>> {
     spawn_boxed(name, stack, Box::new(body))
 }
 
 /// Once in the library, not for every body: the standard library's part of it takes kilobytes.
-fn spawn_boxed(
-    name: &str,
-    stack: usize,
-    body: Box<dyn FnOnce() + Send>,
-) -> io::Result<thread::JoinHandle<()>> {
+fn spawn_boxed(name: &str, stack: usize, body: Box<dyn FnOnce() + Send>) -> io::Result<thread::JoinHandle<()>> {
     // SAFETY: sigset_t is plain data that sigfillset and pthread_sigmask write before it is read; the mask
     // is that of this thread, which gets the old one back below.
     let old = unsafe {

@@ -46,10 +46,7 @@ impl StopError {
 
 impl fmt::Display for StopError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the program's other threads must pause while its global variables become symmetric, but "
-        )?;
+        write!(f, "the program's other threads must pause while its global variables become symmetric, but ")?;
         match self {
             Self::Blocks(thread) => write!(f, "{thread} blocks all realtime signals"),
             Self::Busy(thread) => write!(f, "{thread} does not react to a signal"),
@@ -169,18 +166,10 @@ impl Stopped {
 impl Stop {
     /// Sends the signal to all threads and waits until each has taken it. When this ends with an error,
     /// those that did go on.
-    fn attempt(
-        tasks: &Tasks,
-        signal: c_int,
-        before: Option<libc::sigaction>,
-    ) -> Result<Stop, StopError> {
+    fn attempt(tasks: &Tasks, signal: c_int, before: Option<libc::sigaction>) -> Result<Stop, StopError> {
         let handshake = Handshake::map().map_err(StopError::Unlisted)?;
         HANDSHAKE.store(ptr::from_ref(handshake).cast_mut(), Ordering::Release);
-        let mut stop = Stop {
-            handshake,
-            signal,
-            before: None,
-        };
+        let mut stop = Stop { handshake, signal, before: None };
         while send_to_new(tasks, handshake, signal)? {
             wait_for_all(handshake, signal)?;
         }
@@ -207,11 +196,7 @@ fn send_to_new(tasks: &Tasks, handshake: &Handshake, signal: c_int) -> Result<bo
     let mut result = Ok(false);
     tasks
         .each(|tid| {
-            let known = tid == me
-                || handshake
-                    .slots()
-                    .iter()
-                    .any(|s| s.tid.load(Ordering::Relaxed) == tid);
+            let known = tid == me || handshake.slots().iter().any(|s| s.tid.load(Ordering::Relaxed) == tid);
             if known || result.is_err() || tasks::has_ended(tid) {
                 return;
             }
@@ -236,8 +221,7 @@ fn wait_for_all(handshake: &Handshake, signal: c_int) -> Result<(), StopError> {
     loop {
         let stopped = handshake.stopped.load(Ordering::Acquire);
         let runs = |slot: &&Slot| {
-            slot.stopped.load(Ordering::Acquire) == 0
-                && !tasks::has_ended(slot.tid.load(Ordering::Relaxed))
+            slot.stopped.load(Ordering::Acquire) == 0 && !tasks::has_ended(slot.tid.load(Ordering::Relaxed))
         };
         let Some(slot) = handshake.slots().iter().find(runs) else {
             return Ok(());
@@ -246,18 +230,10 @@ fn wait_for_all(handshake: &Handshake, signal: c_int) -> Result<(), StopError> {
             last = (stopped, Instant::now());
         }
         let tid = slot.tid.load(Ordering::Relaxed);
-        let limit = if tasks::state(tid) == Some(b'R') {
-            READY
-        } else {
-            ATTEMPT
-        };
+        let limit = if tasks::state(tid) == Some(b'R') { READY } else { ATTEMPT };
         if last.1.elapsed() > limit {
             let thread = ThreadName::of(tid);
-            return Err(if blocks(tid, signal) {
-                StopError::Blocks(thread)
-            } else {
-                StopError::Busy(thread)
-            });
+            return Err(if blocks(tid, signal) { StopError::Blocks(thread) } else { StopError::Busy(thread) });
         }
         futex::wait_private(&handshake.stopped, stopped, Some(Duration::from_millis(5)));
     }
@@ -274,11 +250,7 @@ extern "C" fn wait_here(_: c_int) {
     // SAFETY: as above.
     let before = unsafe { *errno };
     let me = tasks::this_thread();
-    if let Some(slot) = handshake
-        .slots()
-        .iter()
-        .find(|s| s.tid.load(Ordering::Relaxed) == me)
-    {
+    if let Some(slot) = handshake.slots().iter().find(|s| s.tid.load(Ordering::Relaxed) == me) {
         slot.stopped.store(1, Ordering::Release);
         handshake.stopped.fetch_add(1, Ordering::AcqRel);
         futex::wake_private(&handshake.stopped);
@@ -453,25 +425,20 @@ mod tests {
         let (ready, is_ready) = mpsc::channel();
         let barrier = Arc::new(Barrier::new(2));
         let there = Arc::clone(&barrier);
-        let deaf = thread::Builder::new()
-            .name("deaf".to_owned())
-            .spawn(move || {
-                // SAFETY: blocks all signals in this thread.
-                unsafe {
-                    let mut all: libc::sigset_t = std::mem::zeroed();
-                    libc::sigfillset(&raw mut all);
-                    libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, ptr::null_mut());
-                }
-                ready.send(()).unwrap();
-                there.wait();
-            });
+        let deaf = thread::Builder::new().name("deaf".to_owned()).spawn(move || {
+            // SAFETY: blocks all signals in this thread.
+            unsafe {
+                let mut all: libc::sigset_t = std::mem::zeroed();
+                libc::sigfillset(&raw mut all);
+                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, ptr::null_mut());
+            }
+            ready.send(()).unwrap();
+            there.wait();
+        });
         is_ready.recv().unwrap();
         let error = Stopped::all().unwrap_err().to_string();
         barrier.wait();
         deaf.unwrap().join().unwrap();
-        assert!(
-            error.contains("(\"deaf\") blocks all realtime signals"),
-            "{error}"
-        );
+        assert!(error.contains("(\"deaf\") blocks all realtime signals"), "{error}");
     }
 }

@@ -44,17 +44,10 @@ type Visitor<'a> = &'a mut dyn FnMut(Frame) -> ControlFlow<()>;
 extern "C" fn visit(context: *mut UnwindContext, argument: *mut c_void) -> c_int {
     // SAFETY: `frames` passes a visitor of its own, which no other thread uses; the unwinder passes a valid context.
     let (visitor, frame) = unsafe {
-        let frame = Frame {
-            address: _Unwind_GetIP(context),
-            end: _Unwind_GetCFA(context),
-        };
+        let frame = Frame { address: _Unwind_GetIP(context), end: _Unwind_GetCFA(context) };
         (&mut *argument.cast::<Visitor<'_>>(), frame)
     };
-    if visitor(frame).is_break() {
-        STOP
-    } else {
-        GO_ON
-    }
+    if visitor(frame).is_break() { STOP } else { GO_ON }
 }
 
 /// Visits the frames from the innermost on, until the visitor breaks off.

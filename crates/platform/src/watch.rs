@@ -3,8 +3,8 @@
 
 use std::hint::spin_loop;
 
-/// Polls where the processor has no instruction for it: some 4 microseconds. An offer of the core takes some 0.3, in which
-/// a store is not seen: with 16 polls, that was half of the time of a wait.
+/// Polls where the processor has no instruction for it: some 4 microseconds. An offer of the core takes some 0.3, in
+/// which a store is not seen: with 16 polls, that was half of the time of a wait.
 const POLLS: u32 = 128;
 
 /// Returns once `unchanged` does not hold, or after a moment of at most some 25 microseconds (100 on
@@ -97,16 +97,8 @@ mod processor {
 
     #[cold]
     fn find() -> Method {
-        let leaf_7 = if __cpuid(0).eax >= 7 {
-            __cpuid_count(7, 0).ecx
-        } else {
-            0
-        };
-        let extended_1 = if __cpuid(0x8000_0000).eax >= 0x8000_0001 {
-            __cpuid(0x8000_0001).ecx
-        } else {
-            0
-        };
+        let leaf_7 = if __cpuid(0).eax >= 7 { __cpuid_count(7, 0).ecx } else { 0 };
+        let extended_1 = if __cpuid(0x8000_0000).eax >= 0x8000_0001 { __cpuid(0x8000_0001).ecx } else { 0 };
         select(leaf_7, extended_1)
     }
 
@@ -170,11 +162,7 @@ mod processor {
         /// The kernel's event stream ends each `wfe` after at most 100 µs.
         const EVENT_STREAM: usize = 1 << 2;
 
-        if rustix::param::linux_hwcap().0 & EVENT_STREAM != 0 {
-            Method::Wfe
-        } else {
-            Method::Polls
-        }
+        if rustix::param::linux_hwcap().0 & EVENT_STREAM != 0 { Method::Wfe } else { Method::Polls }
     }
 
     /// # Safety

@@ -1,5 +1,5 @@
-//! The hub of a connection between nodes: a thread of the PE that has accepted, at which the members meet and part by their
-//! [links](ferroshmem_core::connection::link).
+//! The hub of a connection between nodes: a thread of the PE that has accepted, at which the members meet and part by
+//! their [links](ferroshmem_core::connection::link).
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -12,9 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::lobby::{Lobby, take_over};
 use super::started;
 use ferroshmem_core::connection::invitation::{Greeting, HEAD, Invitation};
-use ferroshmem_core::connection::link::{
-    APART, END, GO, READY, STACK, TIME_LIMIT, Watch, end_when_silent, hear_one,
-};
+use ferroshmem_core::connection::link::{APART, END, GO, READY, STACK, TIME_LIMIT, Watch, end_when_silent, hear_one};
 
 /// A member at the hub.
 #[derive(Debug)]
@@ -33,25 +31,12 @@ pub struct Hub {
 
 impl Hub {
     /// Opens the hub of a connection, which listens at an address of this host.
-    pub fn open(
-        address: IpAddr,
-        number: u32,
-        sizes: [usize; 2],
-        independent: bool,
-    ) -> io::Result<Self> {
+    pub fn open(address: IpAddr, number: u32, sizes: [usize; 2], independent: bool) -> io::Result<Self> {
         let token = Secret::random().map_err(io::Error::other)?;
         let listener = TcpListener::bind((address, 0))?;
-        let invitation = Invitation {
-            number,
-            sizes,
-            independent,
-            hub: listener.local_addr()?,
-            token: token.long_token("hub", 0),
-        };
-        Ok(Self {
-            lobby: Lobby::new(listener, HEAD)?,
-            invitation,
-        })
+        let invitation =
+            Invitation { number, sizes, independent, hub: listener.local_addr()?, token: token.long_token("hub", 0) };
+        Ok(Self { lobby: Lobby::new(listener, HEAD)?, invitation })
     }
 
     /// What another job needs in order to connect.
@@ -130,8 +115,8 @@ impl Hub {
         Ok((greeting.member as usize, Seat { link, said }))
     }
 
-    /// Whether the connection is over if a member cannot be reached: if it is of this side, its launcher ends the job, which
-    /// links of the other side show unless members outlive that.
+    /// Whether the connection is over if a member cannot be reached: if it is of this side, its launcher ends the job,
+    /// which links of the other side show unless members outlive that.
     fn is_lost_with(&self, member: usize) -> bool {
         self.invitation.independent || member >= self.invitation.sizes[0]
     }
@@ -199,11 +184,7 @@ mod tests {
     use ferroshmem_core::connection::link::Link;
     use ferroshmem_core::job::region::ConnectionState;
 
-    const WATCH: Watch = Watch {
-        routine: "test",
-        timeout: Some(Duration::from_secs(60)),
-        spawns: false,
-    };
+    const WATCH: Watch = Watch { routine: "test", timeout: Some(Duration::from_secs(60)), spawns: false };
 
     /// The hub of a connection, and the other side's end of its first socket.
     fn hub(sizes: [usize; 2], independent: bool) -> (Hub, TcpStream, TcpStream) {

@@ -1,8 +1,8 @@
-//! How jobs find each other (extension): ports that PEs open and others connect to, the names that they are published by, and
-//! the hub at which the members of a connection between nodes meet (`docs/spawn.md`).
+//! How jobs find each other (extension): ports that PEs open and others connect to, the names that they are published
+//! by, and the hub at which the members of a connection between nodes meet (`docs/spawn.md`).
 //!
-//! The crate gives sockets and invitations; `ferroshmem_core::connection` makes connections of them. It knows that crate, and no
-//! routine of the API.
+//! The crate gives sockets and invitations; `ferroshmem_core::connection` makes connections of them. It knows that
+//! crate, and no routine of the API.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;

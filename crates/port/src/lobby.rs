@@ -24,11 +24,7 @@ impl Lobby {
     /// Callers begin with `head` bytes.
     pub(super) fn new(listener: TcpListener, head: usize) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
-        Ok(Self {
-            listener,
-            head,
-            silent: Vec::new(),
-        })
+        Ok(Self { listener, head, silent: Vec::new() })
     }
 
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
@@ -43,10 +39,7 @@ impl Lobby {
     }
 
     /// The next caller that has begun, with how it has; None once one of `others` is readable.
-    pub(super) fn next(
-        &mut self,
-        others: &[BorrowedFd<'_>],
-    ) -> io::Result<Option<(TcpStream, Vec<u8>)>> {
+    pub(super) fn next(&mut self, others: &[BorrowedFd<'_>]) -> io::Result<Option<(TcpStream, Vec<u8>)>> {
         loop {
             let others = others.iter();
             let others = others.map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN));

@@ -35,12 +35,9 @@ const BACKLOG: i32 = 4096;
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// Time for that in a lookup whose limit is less.
 const ANSWERS_SOON: Duration = Duration::from_secs(1);
-/// The first and the longest time between two looks for a name that is not published, and the longest where each asks a server of files.
-const PAUSES: [Duration; 3] = [
-    Duration::from_millis(1),
-    Duration::from_millis(20),
-    Duration::from_millis(100),
-];
+/// The first and the longest time between two looks for a name that is not published, and the longest where each asks a
+/// server of files.
+const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(20), Duration::from_millis(100)];
 
 fn address_of(name: &[u8]) -> Result<SocketAddrUnix, PortError> {
     if !(1..=MOST_NAME).contains(&name.len()) {
@@ -73,9 +70,8 @@ impl Published {
         // Either all jobs find the name or none does: before it listens, those of this host do not.
         let shared = shared.filter(|_| port.remote().is_some());
         let text = port.to_string();
-        let shared = shared.map(|(folder, address)| {
-            Publication::new(NameFile::new(folder, name), &text, &port.address, address)
-        });
+        let shared = shared
+            .map(|(folder, address)| Publication::new(NameFile::new(folder, name), &text, &port.address, address));
         let shared = shared.transpose()?;
         listen(&listener, BACKLOG)?;
         let answer = move |socket: OwnedFd| {
@@ -84,12 +80,7 @@ impl Published {
                 let _ = send(socket.as_fd(), [TEXT, 0, 0], &text, &[]);
             }
         };
-        Ok(Self {
-            name: name.into(),
-            port,
-            _shared: shared,
-            _own: Responder::start(listener, Box::new(answer))?,
-        })
+        Ok(Self { name: name.into(), port, _shared: shared, _own: Responder::start(listener, Box::new(answer))? })
     }
 }
 
@@ -101,10 +92,7 @@ fn taken(address: &SocketAddrUnix) -> PortError {
     });
     match asked {
         Ok(process) if process.uid != geteuid() => PortError::NameOfOtherUser,
-        Ok(process) => PortError::NameTaken(format!(
-            "process {} has published it",
-            process.pid.as_raw_nonzero()
-        )),
+        Ok(process) => PortError::NameTaken(format!("process {} has published it", process.pid.as_raw_nonzero())),
         // Not listening yet, or no longer.
         Err(_) => PortError::NameTaken("another process publishes it".to_owned()),
     }
@@ -142,14 +130,10 @@ fn ask(address: &SocketAddrUnix, within: Duration) -> Result<Option<PortName>, P
     }
 }
 
-/// The port that a process of this user has published by a name, on this host or in a `folder` that others share. Waits for
-/// that until `limit` is over, or as long as it takes; None if no process does so. A process that does is to answer within the limit, or
-/// [`ANSWERS_SOON`].
-pub fn look_up(
-    name: &[u8],
-    limit: Option<Duration>,
-    folder: Option<&str>,
-) -> Result<Option<PortName>, PortError> {
+/// The port that a process of this user has published by a name, on this host or in a `folder` that others share. Waits
+/// for that until `limit` is over, or as long as it takes; None if no process does so. A process that does is to answer
+/// within the limit, or [`ANSWERS_SOON`].
+pub fn look_up(name: &[u8], limit: Option<Duration>, folder: Option<&str>) -> Result<Option<PortName>, PortError> {
     let address = address_of(name)?;
     let file = folder.map(|folder| NameFile::new(folder, name));
     let longest = PAUSES[if file.is_some() { 2 } else { 1 }];
@@ -157,15 +141,10 @@ pub fn look_up(
     let mut pause = PAUSES[0];
     loop {
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-        let within = left.map_or(ANSWERS_WITHIN, |left| {
-            left.clamp(ANSWERS_SOON, ANSWERS_WITHIN)
-        });
+        let within = left.map_or(ANSWERS_WITHIN, |left| left.clamp(ANSWERS_SOON, ANSWERS_WITHIN));
         let mut found = ask(&address, within)?;
         if let (None, Some(file)) = (&found, &file) {
-            found = file
-                .look_up(within)?
-                .map(|text| PortName::parse(&text))
-                .transpose()?;
+            found = file.look_up(within)?.map(|text| PortName::parse(&text)).transpose()?;
         }
         if found.is_some() {
             return Ok(found);
@@ -188,13 +167,9 @@ impl Names {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Publishes a port by a name; also in a folder that other hosts share, for whose jobs this PE answers at an address.
-    pub fn publish(
-        &self,
-        name: &[u8],
-        port: PortName,
-        shared: Option<(&str, IpAddr)>,
-    ) -> Result<(), PortError> {
+    /// Publishes a port by a name; also in a folder that other hosts share, for whose jobs this PE answers at an
+    /// address.
+    pub fn publish(&self, name: &[u8], port: PortName, shared: Option<(&str, IpAddr)>) -> Result<(), PortError> {
         let published = Published::new(name, port, shared)?;
         self.all().push(published);
         Ok(())
@@ -245,10 +220,7 @@ mod tests {
             names.unpublish(&name).unwrap();
             assert_eq!(look_up(&name, NONE, None).unwrap(), None);
         }
-        assert!(matches!(
-            names.unpublish(&name),
-            Err(PortError::NotPublished)
-        ));
+        assert!(matches!(names.unpublish(&name), Err(PortError::NotPublished)));
         let other = name_of("other");
         names.publish(&name, port("4"), None).unwrap();
         names.publish(&other, port("5"), None).unwrap();
@@ -263,9 +235,7 @@ mod tests {
     fn a_name_is_published_once() {
         let (names, name) = (Names::default(), name_of("once"));
         names.publish(&name, port("1"), None).unwrap();
-        let again = Names::default()
-            .publish(&name, port("2"), None)
-            .unwrap_err();
+        let again = Names::default().publish(&name, port("2"), None).unwrap_err();
         let mine = format!("process {}", std::process::id());
         assert!(again.to_string().contains(&mine), "{again}");
         assert_eq!(look_up(&name, NONE, None).unwrap(), Some(port("1")));
@@ -275,9 +245,7 @@ mod tests {
     fn a_lookup_waits() {
         let (names, name) = (Names::default(), name_of("waits"));
         std::thread::scope(|scope| {
-            let waits: Vec<_> = (0..20)
-                .map(|_| scope.spawn(|| look_up(&name, None, None).unwrap()))
-                .collect();
+            let waits: Vec<_> = (0..20).map(|_| scope.spawn(|| look_up(&name, None, None).unwrap())).collect();
             assert_eq!(look_up(&name, Some(PAUSES[1]), None).unwrap(), None);
             names.publish(&name, port("7"), None).unwrap();
             for wait in waits {

@@ -1,8 +1,9 @@
 //! Ports, at which jobs that were started separately meet.
 //!
-//! A port is a listening socket of the PE that has opened it, with a random name without a path: nothing is left behind;
-//! for jobs on other nodes, it listens on TCP, too ([`super::remote_port`]). Its text ([`super::port_name`]) has name, address and a secret. Either side asks the kernel for the other's user (`SO_PEERCRED`) before it
-//! sends anything. The messages, of which the last two keep the end of one side until then from being the other's:
+//! A port is a listening socket of the PE that has opened it, with a random name without a path: nothing is left
+//! behind; for jobs on other nodes, it listens on TCP, too ([`super::remote_port`]). Its text ([`super::port_name`])
+//! has name, address and a secret. Either side asks the kernel for the other's user (`SO_PEERCRED`) before it sends
+//! anything. The messages, of which the last two keep the end of one side until then from being the other's:
 //!
 //! | from | message | with |
 //! |---|---|---|
@@ -22,8 +23,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
-    connect, listen, recv, shutdown, socket_with,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind, connect, listen, recv,
+    shutdown, socket_with,
 };
 use rustix::process::geteuid;
 
@@ -145,11 +146,7 @@ impl Port {
             name.remote = Some(lobby.address()?);
             waiting.lobby = Some(lobby);
         }
-        Ok(Self {
-            name,
-            listeners: (local, remote),
-            waiting: Mutex::new(waiting),
-        })
+        Ok(Self { name, listeners: (local, remote), waiting: Mutex::new(waiting) })
     }
 
     /// What others look it up by.
@@ -183,10 +180,7 @@ impl Port {
         let theirs = PortName::parse(&name).map_err(|_| PortError::NoJoin)?;
         match theirs.host == self.name.host || theirs.remote.is_some() {
             true => Ok(theirs),
-            false => Err(PortError::OtherHost {
-                there: theirs.host,
-                here: host(),
-            }),
+            false => Err(PortError::OtherHost { there: theirs.host, here: host() }),
         }
     }
 
@@ -232,8 +226,7 @@ impl Port {
                     Some(libc::EINVAL) => PortError::NotOpen,
                     _ => e.into(),
                 })?;
-                let caller =
-                    caller.and_then(|(s, hello)| RemoteCaller::hear(s, &hello, &self.name.secret));
+                let caller = caller.and_then(|(s, hello)| RemoteCaller::hear(s, &hello, &self.name.secret));
                 if let Some(caller) = caller {
                     return Ok(AnyCaller::Remote(caller));
                 }
@@ -249,11 +242,7 @@ impl Port {
     fn close(&self) {
         // Processes that this PE has forked may have the socket, too.
         let (local, remote) = &self.listeners;
-        for listener in local
-            .iter()
-            .map(AsFd::as_fd)
-            .chain(remote.iter().map(AsFd::as_fd))
-        {
+        for listener in local.iter().map(AsFd::as_fd).chain(remote.iter().map(AsFd::as_fd)) {
             let _ = shutdown(listener, Shutdown::Both);
         }
     }
@@ -292,7 +281,8 @@ impl Port {
             [HELLO, VERSION, _] if same(secret.as_bytes(), self.name.secret.as_bytes()) => Some(caller),
             [HELLO, VERSION, _] => caller.refuse("the port's text has another secret"),
             [HELLO, version, _] => caller.refuse(&format!(
-                "its FerroSHMEM has job memory of version {VERSION}, and this job's of version {version}: link both with one FerroSHMEM"
+                "its FerroSHMEM has job memory of version {VERSION}, and this job's of version {version}: link both \
+                    with one FerroSHMEM"
             )),
             _ => None,
         }
@@ -392,12 +382,7 @@ pub struct Offer {
 impl Offer {
     /// Waits at the port of this name for an offer to `members` PEs of the job with this memory, which are to be
     /// `independent` of the other side, or not.
-    pub fn wait(
-        name: &PortName,
-        members: usize,
-        independent: bool,
-        memory: BorrowedFd<'_>,
-    ) -> Result<Self, PortError> {
+    pub fn wait(name: &PortName, members: usize, independent: bool, memory: BorrowedFd<'_>) -> Result<Self, PortError> {
         let (socket, address) = (new_socket()?, name.socket_address()?);
         match rustix::io::retry_on_intr(|| connect(&socket, &address)) {
             Ok(()) => {}
@@ -425,13 +410,9 @@ impl Offer {
     fn read((head, text, files): Message, socket: OwnedFd) -> Result<Self, PortError> {
         let mut files = files.into_iter();
         match (head[0], files.next(), files.next(), files.next()) {
-            (WELCOME, Some(memory), Some(connection), Some(peer)) => Ok(Self {
-                number: head[1],
-                memory: memory.into(),
-                connection: connection.into(),
-                peer,
-                socket,
-            }),
+            (WELCOME, Some(memory), Some(connection), Some(peer)) => {
+                Ok(Self { number: head[1], memory: memory.into(), connection: connection.into(), peer, socket })
+            }
             (REFUSED, ..) => Err(PortError::Refused(text)),
             _ => Err(PortError::Refused("it answers in another way".to_owned())),
         }
@@ -441,10 +422,7 @@ impl Offer {
     pub fn take(&self, control: &Control) -> Result<(), PortError> {
         let socket = self.socket.as_fd();
         let sent = send(socket, [READY, 0, 0], "", &[]);
-        if matches!(
-            sent.and_then(|()| receive(socket)),
-            Ok(Some(([DONE, ..], ..)))
-        ) {
+        if matches!(sent.and_then(|()| receive(socket)), Ok(Some(([DONE, ..], ..)))) {
             return Ok(());
         }
         // It may have ended after it has agreed: then this job ends with it.
@@ -506,20 +484,11 @@ mod tests {
         assert_eq!(caller.members, 5);
         assert_eq!(caller.memory.metadata().unwrap().len(), 10);
         assert!(answer(&wrong).contains("secret") && answer(&short).contains("secret"));
-        assert_eq!(
-            (answer(&garbage), answer(&no_memory)),
-            ("nothing".into(), "nothing".into())
-        );
+        assert_eq!((answer(&garbage), answer(&no_memory)), ("nothing".into(), "nothing".into()));
         assert!(answer(&old).contains("one FerroSHMEM"));
         assert!(port.waiting.lock().unwrap().silent.len() <= MOST_SILENT);
         // One of them has been slow.
-        send(
-            silent[100].as_fd(),
-            [HELLO, VERSION, 6],
-            &secret,
-            &[memory.as_fd()],
-        )
-        .unwrap();
+        send(silent[100].as_fd(), [HELLO, VERSION, 6], &secret, &[memory.as_fd()]).unwrap();
         assert_eq!(next(&port).members, 6);
     }
 
@@ -534,17 +503,13 @@ mod tests {
             let offer = wait().unwrap();
             let sides = [1, 3];
             let tuning = ferroshmem_tuning::Tuning::default_for(2);
-            let (_file, control) =
-                Control::create_connection(7, sides, true, 2.into(), tuning).unwrap();
+            let (_file, control) = Control::create_connection(7, sides, true, 2.into(), tuning).unwrap();
             assert_eq!(offer.number, 7);
             offer.take(&control).unwrap();
             // Gone before it is accepted.
             drop(wait());
             assert!(matches!(wait(), Err(PortError::Closed)));
-            let other = PortName {
-                host: "x".into(),
-                ..name.clone()
-            };
+            let other = PortName { host: "x".into(), ..name.clone() };
             let error = Offer::wait(&other, 3, false, memory.as_fd()).unwrap_err();
             assert!(error.to_string().contains("on host x"), "{error}");
         });

@@ -16,9 +16,7 @@ pub(super) const MOST_NAME: usize = 64;
 #[non_exhaustive]
 pub enum PortError {
     /// The text is none of a port.
-    #[error(
-        "{0:?} is not the text of a port: give what shmemx_port_open or shmemx_port_lookup has written"
-    )]
+    #[error("{0:?} is not the text of a port: give what shmemx_port_open or shmemx_port_lookup has written")]
     Text(String),
     /// No process listens.
     #[error("the port is closed: is the job that opened it still running?")]

@@ -26,12 +26,7 @@ pub struct PortName {
 
 impl fmt::Display for PortName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            host,
-            address,
-            secret,
-            remote,
-        } = self;
+        let Self { host, address, secret, remote } = self;
         write!(f, "{PREFIX}:{host}:{address}:{secret}")?;
         remote.map_or(Ok(()), |remote| write!(f, ":{remote}"))
     }
@@ -44,12 +39,7 @@ impl PortName {
             let bytes = random.long_token("port", number);
             bytes.iter().map(|byte| format!("{byte:02x}")).collect()
         };
-        Ok(Self {
-            host: host(),
-            address: digits(0),
-            secret: digits(1),
-            remote: None,
-        })
+        Ok(Self { host: host(), address: digits(0), secret: digits(1), remote: None })
     }
 
     /// Where jobs on other nodes connect, and the secret that they give.
@@ -72,18 +62,12 @@ impl PortName {
         let fields: Vec<&str> = text.splitn(5, ':').collect();
         let remote = fields.get(4).map(|remote| remote.parse());
         let remote = remote.transpose().map_err(|_| wrong())?;
-        let is_token =
-            |t: &str| t.len() == DIGITS && t.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_token = |t: &str| t.len() == DIGITS && t.bytes().all(|byte| byte.is_ascii_hexdigit());
         match fields[..] {
             [PREFIX, host, address, secret] | [PREFIX, host, address, secret, _]
                 if is_token(address) && is_token(secret) && text.len() < MAX_PORT_NAME =>
             {
-                Ok(Self {
-                    host: host.to_owned(),
-                    address: address.to_owned(),
-                    secret: secret.to_owned(),
-                    remote,
-                })
+                Ok(Self { host: host.to_owned(), address: address.to_owned(), secret: secret.to_owned(), remote })
             }
             _ => Err(wrong()),
         }

@@ -1,8 +1,8 @@
-//! Ports for jobs on other nodes: the same four messages over TCP, of which the second invites the other side's members to
-//! a hub ([`super::hub`]).
+//! Ports for jobs on other nodes: the same four messages over TCP, of which the second invites the other side's members
+//! to a hub ([`super::hub`]).
 //!
-//! The kernel does not say of which user a process on another host is: so the secret in the port's text is all that counts.
-//! Without it, a caller gets no answer.
+//! The kernel does not say of which user a process on another host is: so the secret in the port's text is all that
+//! counts. Without it, a caller gets no answer.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -115,11 +115,7 @@ impl RemoteCaller {
         take_over(&socket).ok()?;
         socket.set_write_timeout(Some(TIME_LIMIT)).ok()?;
         socket.set_read_timeout(Some(TIME_LIMIT)).ok()?;
-        let caller = Self {
-            members: hello.members as usize,
-            independent: hello.independent,
-            socket,
-        };
+        let caller = Self { members: hello.members as usize, independent: hello.independent, socket };
         match hello.version == VERSION && hello.sources == sources() {
             true => Some(caller),
             false => caller.refuse("its FerroSHMEM is another build: install one for all hosts"),
@@ -134,11 +130,11 @@ impl RemoteCaller {
 
     /// Invites the other side; whether it is ready to be connected.
     pub fn offer(&self, invitation: &Invitation) -> bool {
-        send(&self.socket, WELCOME, &invitation.to_bytes()).is_ok()
-            && matches!(receive(&self.socket), Ok((READY, _)))
+        send(&self.socket, WELCOME, &invitation.to_bytes()).is_ok() && matches!(receive(&self.socket), Ok((READY, _)))
     }
 
-    /// Says that the jobs are connected. The socket, which lives as long as the other side's root until all members have met.
+    /// Says that the jobs are connected. The socket, which lives as long as the other side's root until all members
+    /// have met.
     pub fn done(self) -> io::Result<TcpStream> {
         // If it is gone, the hub notices.
         let _ = send(&self.socket, DONE, &[]);
@@ -156,13 +152,9 @@ pub struct RemoteOffer {
 }
 
 impl RemoteOffer {
-    /// Waits at the port at this address, which has this secret, for an offer to `members` PEs, `independent` of the other side
-    /// or not.
-    pub fn wait(
-        (address, secret): (SocketAddr, &str),
-        members: usize,
-        independent: bool,
-    ) -> Result<Self, PortError> {
+    /// Waits at the port at this address, which has this secret, for an offer to `members` PEs, `independent` of the
+    /// other side or not.
+    pub fn wait((address, secret): (SocketAddr, &str), members: usize, independent: bool) -> Result<Self, PortError> {
         let mut socket = match TcpStream::connect_timeout(&address, TIME_LIMIT) {
             Ok(socket) => socket,
             Err(e) if e.kind() == ErrorKind::ConnectionRefused => return Err(PortError::Closed),
@@ -176,26 +168,20 @@ impl RemoteOffer {
             members: members as u32,
             independent,
             // The text of a port has been read: its secret has as many digits.
-            secret: secret
-                .as_bytes()
-                .try_into()
-                .map_err(|_| PortError::Closed)?,
+            secret: secret.as_bytes().try_into().map_err(|_| PortError::Closed)?,
             sources: sources(),
         };
-        let answer = socket
-            .write_all(&hello.to_bytes())
-            .and_then(|()| receive(&socket))
-            .map_err(|_| PortError::Closed)?;
+        let answer =
+            socket.write_all(&hello.to_bytes()).and_then(|()| receive(&socket)).map_err(|_| PortError::Closed)?;
         match (answer.0, Invitation::from_bytes(&answer.1)) {
             (WELCOME, Some(invitation)) => Ok(Self { invitation, socket }),
-            (REFUSED, _) => Err(PortError::Refused(
-                String::from_utf8_lossy(&answer.1).into_owned(),
-            )),
+            (REFUSED, _) => Err(PortError::Refused(String::from_utf8_lossy(&answer.1).into_owned())),
             _ => Err(PortError::Refused("it answers in another way".to_owned())),
         }
     }
 
-    /// Takes the offer up. The socket, which the other side reads as this one's sign of life until all members have met.
+    /// Takes the offer up. The socket, which the other side reads as this one's sign of life until all members have
+    /// met.
     pub fn take(self) -> Result<TcpStream, PortError> {
         let sent = send(&self.socket, READY, &[]);
         match sent.and_then(|()| receive(&self.socket)) {

@@ -18,8 +18,8 @@ pub(super) fn add(links: impl Iterator<Item = TcpStream>) {
     all.extend(links);
 }
 
-/// Waits until they have ended, and the launcher has heard of it. Those that go on for long after the end of their connection
-/// are left alone.
+/// Waits until they have ended, and the launcher has heard of it. Those that go on for long after the end of their
+/// connection are left alone.
 pub fn wait_for_end() {
     const LIMIT: Duration = Duration::from_secs(3);
     /// The launcher learns from the kernel as well, and then closes what it has of the process.
@@ -38,14 +38,8 @@ pub fn wait_for_end() {
 
 /// Removes links that have been closed, once there is one or the time has passed.
 fn retain_open(links: &mut Vec<TcpStream>, limit: Duration) {
-    let mut fds: Vec<_> = links
-        .iter()
-        .map(|link| PollFd::new(link, PollFlags::IN))
-        .collect();
-    let limit = Timespec {
-        tv_sec: limit.as_secs() as i64,
-        tv_nsec: limit.subsec_nanos().into(),
-    };
+    let mut fds: Vec<_> = links.iter().map(|link| PollFd::new(link, PollFlags::IN)).collect();
+    let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
     // Nothing is sent over them any more. A signal leaves all open.
     let is_open: Vec<bool> = match poll(&mut fds, Some(&limit)) {
         Ok(_) => fds.iter().map(|fd| fd.revents().is_empty()).collect(),

@@ -62,27 +62,15 @@ impl Contexts {
         context.unwrap_or_else(|| invalid(routine, handle))
     }
 
-    /// Creates a context of the team with handle `team`, or of the group that it belongs to; None if there is no room. `is_of_thread`: one
-    /// thread at a time uses it, while others use other contexts.
-    pub fn create(
-        &self,
-        team: usize,
-        options: i64,
-        of_group: bool,
-        is_of_thread: bool,
-    ) -> Option<usize> {
+    /// Creates a context of the team with handle `team`, or of the group that it belongs to; None if there is no room.
+    /// `is_of_thread`: one thread at a time uses it, while others use other contexts.
+    pub fn create(&self, team: usize, options: i64, of_group: bool, is_of_thread: bool) -> Option<usize> {
         let stream = fabric::Context::aggregating();
         if is_of_thread {
             stream.use_own_endpoint(self.own_endpoints.fetch_add(1, Ordering::Relaxed));
         }
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) & 0xffff_ffff;
-        let index = self.table.insert(|_| Context {
-            team,
-            of_group,
-            options,
-            stream,
-            generation,
-        })?;
+        let index = self.table.insert(|_| Context { team, of_group, options, stream, generation })?;
         self.table.get(index).map(|c| handle_of(index, c))
     }
 
@@ -114,13 +102,7 @@ impl Contexts {
 #[cold]
 fn invalid(routine: &str, handle: usize) -> ! {
     if handle == CTX_INVALID {
-        fatal(
-            routine,
-            "the context is SHMEM_CTX_INVALID: check the result of shmem_ctx_create",
-        );
+        fatal(routine, "the context is SHMEM_CTX_INVALID: check the result of shmem_ctx_create");
     }
-    fatal(
-        routine,
-        format_args!("{handle:#x} is not a live context: was it destroyed?"),
-    )
+    fatal(routine, format_args!("{handle:#x} is not a live context: was it destroyed?"))
 }

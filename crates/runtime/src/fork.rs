@@ -24,9 +24,7 @@ unsafe extern "C" fn in_child() {
     // SAFETY: a child of fork has one thread, this one.
     if let Err(e) = unsafe { globals.make_private(&job.file, *offset) } {
         let pe = job.pe;
-        say(&format!(
-            "ferroshmem: PE {pe}: fork: cannot give the child its own globals: {e}"
-        ));
+        say(&format!("ferroshmem: PE {pe}: fork: cannot give the child its own globals: {e}"));
         // SAFETY: ends the child before it can write its parent's variables.
         unsafe { libc::_exit(1) };
     }

@@ -1,8 +1,8 @@
-//! FerroSHMEM from `shmem_init` to `shmem_finalize`: [`Runtime`] holds all of the library's state, [`lifecycle`] begins and ends
-//! it, [`failure`] notices PEs that fail, jobs that hang and segmentation faults.
+//! FerroSHMEM from `shmem_init` to `shmem_finalize`: [`Runtime`] holds all of the library's state, [`lifecycle`] begins
+//! and ends it, [`failure`] notices PEs that fail, jobs that hang and segmentation faults.
 //!
-//! It knows the crates `ferroshmem-core`, `-message` and `-stream`, whose state it holds, and no routine of the API: the crate
-//! `ferroshmem-api` is over it.
+//! It knows the crates `ferroshmem-core`, `-message` and `-stream`, whose state it holds, and no routine of the API:
+//! the crate `ferroshmem-api` is over it.
 
 pub mod context;
 pub mod failure;

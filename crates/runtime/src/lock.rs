@@ -45,8 +45,7 @@ impl Polled<'_> {
         let variable = ("lock", word.cast_const());
         // SAFETY: the transport has found the word mapped; it is aligned as the lock is.
         let local = |at| unsafe { T::fetch(at) };
-        self.transport
-            .fetching(&self.call, variable, Operation::FETCH, local)
+        self.transport.fetching(&self.call, variable, Operation::FETCH, local)
     }
 
     /// Draws a ticket.
@@ -55,8 +54,7 @@ impl Polled<'_> {
         let one = Operation::with(Op::Add, 1);
         // SAFETY: as in `fetch`.
         let local = |at| unsafe { u32::fetch_add(at, 1) };
-        self.transport
-            .fetching(&self.call, ("lock", next), one, local)
+        self.transport.fetching(&self.call, ("lock", next), one, local)
     }
 
     /// The ticket that is served.
@@ -68,11 +66,10 @@ impl Polled<'_> {
     fn serve_next(&self) {
         let serving = self.half(offset_of!(Words, serving));
         let one = Operation::with(Op::Add, 1);
-        self.transport
-            .posting(&self.call, ("lock", serving), one, |at| {
-                // SAFETY: as in `fetch`.
-                unsafe { u32::fetch_add(at, 1) };
-            });
+        self.transport.posting(&self.call, ("lock", serving), one, |at| {
+            // SAFETY: as in `fetch`.
+            unsafe { u32::fetch_add(at, 1) };
+        });
     }
 
     /// Takes the lock if it is free; whether it did.
@@ -90,9 +87,7 @@ impl Polled<'_> {
         let operation = Operation::compare_swap(seen, new);
         // SAFETY: as in `fetch`.
         let local = |at| unsafe { u64::compare_swap(at, seen, new) };
-        self.transport
-            .fetching(&self.call, variable, operation, local)
-            == seen
+        self.transport.fetching(&self.call, variable, operation, local) == seen
     }
 
     fn acquire(&self, what: WaitReason<'_>) {
@@ -125,9 +120,7 @@ impl Locks {
     /// With none held. Misuse is noticed if `check`; the launcher sees then in `shown` what is held.
     pub(crate) fn new(check: bool, shown: &'static [AtomicU64]) -> Self {
         let all = Mutex::default();
-        Self {
-            held: check.then_some(HeldLocks { all, shown }),
-        }
+        Self { held: check.then_some(HeldLocks { all, shown }) }
     }
 
     fn note(&self, change: impl FnOnce(&mut Vec<(usize, ThreadId)>)) {
@@ -145,11 +138,7 @@ impl Locks {
         self.note(|held| held.push((lock.addr(), thread::current().id())));
     }
 
-    fn locate<'a>(
-        transport: &'a Transport,
-        routine: &'static str,
-        lock: *mut i64,
-    ) -> LockWords<'a> {
+    fn locate<'a>(transport: &'a Transport, routine: &'static str, lock: *mut i64) -> LockWords<'a> {
         let call = transport.internal_call(routine, 0);
         let location = transport.locate_atomic(&call, "lock", lock.cast(), size_of::<i64>());
         match (location, transport.internode()) {
@@ -158,11 +147,7 @@ impl Locks {
                 // alone.
                 LockWords::OneNode(unsafe { &*words.cast::<AtomicU64>() })
             }
-            _ => LockWords::SeveralNodes(Polled {
-                transport,
-                call,
-                lock,
-            }),
+            _ => LockWords::SeveralNodes(Polled { transport, call, lock }),
         }
     }
 
@@ -192,10 +177,7 @@ impl Locks {
         self.note(|held| {
             // Another thread gives it back; this one would wait for itself.
             if held.contains(&(lock.addr(), thread::current().id())) {
-                fatal(
-                    routine,
-                    format_args!("this PE holds the lock {:#x} already", lock.addr()),
-                );
+                fatal(routine, format_args!("this PE holds the lock {:#x} already", lock.addr()));
             }
         });
         let what = WaitReason::at(WaitKind::Lock, routine, lock.addr());
@@ -224,15 +206,10 @@ impl Locks {
     #[cold]
     #[inline(never)]
     fn give_back(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
-        self.note(
-            |held| match held.iter().position(|(l, _)| *l == lock.addr()) {
-                Some(i) => drop(held.swap_remove(i)),
-                None => fatal(
-                    routine,
-                    format_args!("this PE does not hold the lock {:#x}", lock.addr()),
-                ),
-            },
-        );
+        self.note(|held| match held.iter().position(|(l, _)| *l == lock.addr()) {
+            Some(i) => drop(held.swap_remove(i)),
+            None => fatal(routine, format_args!("this PE does not hold the lock {:#x}", lock.addr())),
+        });
         transport.quiet_default();
         match Self::locate(transport, routine, lock) {
             LockWords::OneNode(word) => ticket::release(word, POLICY.fairness()),

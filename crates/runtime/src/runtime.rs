@@ -73,11 +73,8 @@ pub(crate) fn was_finalised() -> bool {
 
 #[cold]
 fn not_initialised(name: &str) -> ! {
-    let when = if WAS_FINALIZED.load(Ordering::Relaxed) {
-        "called after shmem_finalize"
-    } else {
-        "called before shmem_init"
-    };
+    let when =
+        if WAS_FINALIZED.load(Ordering::Relaxed) { "called after shmem_finalize" } else { "called before shmem_init" };
     // Joined only to say which PE this is and to have the launcher end the others.
     let _ = job::join();
     fatal(name, when)
@@ -114,20 +111,10 @@ impl Runtime {
             if pe as u32 as usize >= node.n_pes {
                 self.check_connected(routine, pe);
             }
-            return Call {
-                routine,
-                context: &node.transport.default_context,
-                pe: pe as usize,
-                records_wait: true,
-            };
+            return Call { routine, context: &node.transport.default_context, pe: pe as usize, records_wait: true };
         }
         let (context, pe) = self.context_and_pe(routine, context, pe);
-        Call {
-            routine,
-            context,
-            pe,
-            records_wait: true,
-        }
+        Call { routine, context, pe, records_wait: true }
     }
 
     /// Whether `pe` is a PE of a connection; another number ends the job.
@@ -179,12 +166,7 @@ impl Runtime {
     /// The team that a context numbers PEs by.
     fn team_of(&self, routine: &str, context: &Context) -> &Team {
         let team = self.teams.get(context.team);
-        team.unwrap_or_else(|| {
-            fatal(
-                routine,
-                "the context's team is destroyed: destroy its contexts first",
-            )
-        })
+        team.unwrap_or_else(|| fatal(routine, "the context's team is destroyed: destroy its contexts first"))
     }
 
     /// The team of a context, which must be valid.
@@ -219,10 +201,7 @@ impl Runtime {
     pub fn destroy_context(&self, routine: &str, context: usize) {
         match context {
             CTX_INVALID => {}
-            CTX_DEFAULT => fatal(
-                routine,
-                "SHMEM_CTX_DEFAULT cannot be destroyed: remove this call",
-            ),
+            CTX_DEFAULT => fatal(routine, "SHMEM_CTX_DEFAULT cannot be destroyed: remove this call"),
             _ => {
                 Transport::complete_copies(&self.contexts.find(routine, context).stream);
                 if let Some(internode) = self.node.transport.internode() {

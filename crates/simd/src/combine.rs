@@ -64,19 +64,11 @@ combine!(MaxOrNan, [f32, f64], |a, b| {
     let greater = if b > a { b } else { a };
     let equal = Self::from_bits(a.to_bits() & b.to_bits());
     let ordered = if a == b { equal } else { greater };
-    if a.is_nan() | b.is_nan() {
-        Self::NAN
-    } else {
-        ordered
-    }
+    if a.is_nan() | b.is_nan() { Self::NAN } else { ordered }
 });
 combine!(MinOrNan, [f32, f64], |a, b| {
     let less = if b < a { b } else { a };
     let equal = Self::from_bits(a.to_bits() | b.to_bits());
     let ordered = if a == b { equal } else { less };
-    if a.is_nan() | b.is_nan() {
-        Self::NAN
-    } else {
-        ordered
-    }
+    if a.is_nan() | b.is_nan() { Self::NAN } else { ordered }
 });

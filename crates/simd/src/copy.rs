@@ -179,14 +179,9 @@ pub(super) unsafe fn stream_unordered(dest: *mut u8, source: *const u8, bytes: u
     // overlap; `head`, `whole` and the rest add up to `bytes`.
     unsafe {
         dest.copy_from_nonoverlapping(source, head);
-        level::dispatch(Lines {
-            dest: dest.add(head),
-            source: source.add(head),
-            bytes: whole,
-        });
+        level::dispatch(Lines { dest: dest.add(head), source: source.add(head), bytes: whole });
         let done = head + whole;
-        dest.add(done)
-            .copy_from_nonoverlapping(source.add(done), bytes - done);
+        dest.add(done).copy_from_nonoverlapping(source.add(done), bytes - done);
     }
 }
 
@@ -239,11 +234,7 @@ pub fn set_non_temporal_threshold(bytes: usize) {
 
     let threshold = bytes.max(FEWEST);
     THRESHOLD.store(threshold, Ordering::Relaxed);
-    let from = if has_fast_string() {
-        STRING_FROM
-    } else {
-        usize::MAX
-    };
+    let from = if has_fast_string() { STRING_FROM } else { usize::MAX };
     LARGE.store(threshold.min(from), Ordering::Relaxed);
 }
 
@@ -259,12 +250,13 @@ pub fn non_temporal_threshold_for(pes: usize) -> usize {
     }
     // Of the PEs that share the cache, half are assumed to copy at the same time.
     let share = LastLevelCache::here().map_or(USUAL, |cache| cache.share(pes.div_ceil(2)));
-    // On a Zen 3 with 32 MiB, through or past the caches takes as long at 10 to 12 MiB, by one of two PEs or by both: 8 MiB
-    // take 145 us through them and 205 past them, 16 MiB 530 and 470.
+    // On a Zen 3 with 32 MiB, through or past the caches takes as long at 10 to 12 MiB, by one of two PEs or by both: 8
+    // MiB take 145 us through them and 205 past them, 16 MiB 530 and 470.
     share / 16 * 5
 }
 
-/// As [`non_temporal_threshold_for`], where `measured` bytes, if they are given, were found to pay for a PE that is alone on the node.
+/// As [`non_temporal_threshold_for`], where `measured` bytes, if they are given, were found to pay for a PE that is
+/// alone on the node.
 pub fn non_temporal_threshold_of(pes: usize, measured: Option<u64>) -> u64 {
     let usual = non_temporal_threshold_for(pes) as u64;
     match measured {

@@ -26,12 +26,7 @@ const GROUP: usize = 8;
 ///
 /// # Safety
 /// As for `fold_exact`.
-pub(super) unsafe fn sum<T: Term>(
-    dests: Dests<u8>,
-    (source, count): Sources<u8>,
-    n: usize,
-    streaming: bool,
-) {
+pub(super) unsafe fn sum<T: Term>(dests: Dests<u8>, (source, count): Sources<u8>, n: usize, streaming: bool) {
     let mut partial = Partial::new();
     let mut sums = [const { MaybeUninit::<T>::uninit() }; BLOCK];
     let mut exact = None;
@@ -44,18 +39,10 @@ pub(super) unsafe fn sum<T: Term>(
             for (k, term) in terms.iter_mut().enumerate() {
                 *term = source(first + k);
             }
-            level::dispatch(Add {
-                partial: &mut partial,
-                first: first == 0,
-                terms,
-                n,
-            });
+            level::dispatch(Add { partial: &mut partial, first: first == 0, terms, n });
         }
         let sums = &mut sums[..n];
-        let certain = level::dispatch(RoundBlock {
-            partial: &partial,
-            sums,
-        });
+        let certain = level::dispatch(RoundBlock { partial: &partial, sums });
         if !certain {
             let exact = exact.get_or_insert_with(Superaccumulator::new);
             for (i, sum) in sums.iter_mut().enumerate() {
@@ -85,12 +72,7 @@ pub(super) unsafe fn sum<T: Term>(
 ///
 /// # Safety
 /// As for `sum`.
-pub(super) unsafe fn complex_sum<T: Term>(
-    dests: Dests<u8>,
-    sources: Sources<u8>,
-    n: usize,
-    streaming: bool,
-) {
+pub(super) unsafe fn complex_sum<T: Term>(dests: Dests<u8>, sources: Sources<u8>, n: usize, streaming: bool) {
     // SAFETY: the caller promises arrays of `n` complex numbers, which are twice as many parts.
     unsafe { sum::<T>(dests, sources, 2 * n, streaming) }
 }

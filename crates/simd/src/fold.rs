@@ -54,12 +54,7 @@ impl FoldBuffer {
 /// # Safety
 /// As for `Reduce::fold`.
 #[inline]
-pub(super) unsafe fn fold<R: Combine<Op>, Op>(
-    dests: Dests<u8>,
-    sources: Sources<u8>,
-    n: usize,
-    streaming: bool,
-) {
+pub(super) unsafe fn fold<R: Combine<Op>, Op>(dests: Dests<u8>, sources: Sources<u8>, n: usize, streaming: bool) {
     let ((dest, dest_count), (source, count)) = (dests, sources);
     // SAFETY: the caller promises at least one source, and that all arrays are aligned and valid
     // for `n` elements and overlap only where they are the same.
@@ -101,12 +96,7 @@ pub(super) unsafe fn combine<R: Combine<Op>, Op>(dest: *mut R, a: *const R, b: *
 ///
 /// # Safety
 /// As for `fold`; there are at most [`PASS_DESTS`] destinations and [`PASS_SOURCES`] sources.
-unsafe fn at_once(
-    pass: PassFn,
-    (dest, dest_count): Dests<u8>,
-    (source, count): Sources<u8>,
-    n: usize,
-) {
+unsafe fn at_once(pass: PassFn, (dest, dest_count): Dests<u8>, (source, count): Sources<u8>, n: usize) {
     let mut from = [std::ptr::null(); PASS_SOURCES];
     for (k, from) in from[..count].iter_mut().enumerate() {
         *from = source(k);
@@ -196,12 +186,7 @@ type PassFn = unsafe fn(dests: &[*mut u8], sources: &[*const u8], n: usize);
 /// # Safety
 /// As for [`PassFn`].
 unsafe fn pass<T: Combine<Op>, Op>(dests: &[*mut u8], sources: &[*const u8], n: usize) {
-    level::dispatch(Pass::<T, Op> {
-        dests,
-        sources,
-        n,
-        operator: PhantomData,
-    });
+    level::dispatch(Pass::<T, Op> { dests, sources, n, operator: PhantomData });
 }
 
 /// The arguments of a pass, which keep the promises of [`PassFn`].

@@ -1,5 +1,5 @@
-//! The element loops of collectives: folding arrays with an operator, and copying. The crate knows pointers, lengths and the
-//! processor; it knows nothing of PEs, jobs or symmetric memory.
+//! The element loops of collectives: folding arrays with an operator, and copying. The crate knows pointers, lengths
+//! and the processor; it knows nothing of PEs, jobs or symmetric memory.
 //!
 //! From the bottom: operators ([`ops`]), vector registers (`vector`, and those of x86-64 in
 //! `registers`), the choice of registers at run time (`level`), copies past the caches (`copy`),
@@ -25,9 +25,8 @@ mod tests;
 mod vector;
 
 pub use copy::{
-    copied_in_chunks, copy, copy_chunk, copy_part, non_temporal_threshold,
-    non_temporal_threshold_for, non_temporal_threshold_of, past_caches, set_non_temporal_threshold,
-    stream,
+    copied_in_chunks, copy, copy_chunk, copy_part, non_temporal_threshold, non_temporal_threshold_for,
+    non_temporal_threshold_of, past_caches, set_non_temporal_threshold, stream,
 };
 pub use fold::{Dests, Sources};
 pub use level::Level;

@@ -44,18 +44,12 @@ impl<T: Copy + Add<Output = T> + Sub<Output = T> + Mul<Output = T>> Complex<T> {
     /// The sum.
     #[inline(always)]
     pub(super) fn plus(self, other: Self) -> Self {
-        Self {
-            re: self.re + other.re,
-            im: self.im + other.im,
-        }
+        Self { re: self.re + other.re, im: self.im + other.im }
     }
 
     /// The product, by the four products of the parts.
     #[inline(always)]
     pub(super) fn times(self, other: Self) -> Self {
-        Self {
-            re: self.re * other.re - self.im * other.im,
-            im: self.re * other.im + self.im * other.re,
-        }
+        Self { re: self.re * other.re - self.im * other.im, im: self.re * other.im + self.im * other.re }
     }
 }

@@ -26,13 +26,7 @@ pub(super) struct Superaccumulator {
 impl Superaccumulator {
     /// The sum of no numbers.
     pub(super) fn new() -> Self {
-        Self {
-            limbs: [0; LIMBS],
-            low: LIMBS,
-            high: 0,
-            special: None,
-            negative_zero: true,
-        }
+        Self { limbs: [0; LIMBS], low: LIMBS, high: 0, special: None, negative_zero: true }
     }
 
     /// Resets it to the sum of no numbers.
@@ -86,9 +80,7 @@ impl Superaccumulator {
         };
         // The lowest bit that the result has, counted from 2^-1074.
         let highest = top * BITS + digits[top].ilog2() as usize;
-        let lowest = (highest + 1)
-            .saturating_sub(F::PRECISION)
-            .max(LOWEST - F::LOWEST);
+        let lowest = (highest + 1).saturating_sub(F::PRECISION).max(LOWEST - F::LOWEST);
         let kept = bits_at(&digits, lowest);
         let half = lowest > 0 && bits_at(&digits, lowest - 1) & 1 == 1;
         let more = || {
@@ -170,10 +162,6 @@ impl Format for f32 {
     }
 
     fn of_special(special: f64) -> Self {
-        if special.is_nan() {
-            Self::NAN
-        } else {
-            special as Self
-        }
+        if special.is_nan() { Self::NAN } else { special as Self }
     }
 }

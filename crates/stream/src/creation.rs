@@ -35,7 +35,10 @@ impl Streams {
         options: Options,
     ) -> Result<usize, NoMemory> {
         let areas = StreamAreas::of(node.job).unwrap_or_else(|e| {
-            fatal(name, format_args!("cannot map the memory of streams: {e}: raise the limit of address space (ulimit -v)"))
+            fatal(
+                name,
+                format_args!("cannot map the memory of streams: {e}: raise the limit of address space (ulimit -v)"),
+            )
         });
         let placement = &node.job.placement;
         let node_of = |member| placement.of(team.members.pe(member)).node as usize;
@@ -44,10 +47,7 @@ impl Streams {
         let shape = nodes.shape(home as usize, options.item);
         let part = take_part(node, areas, &shape);
         let group = Group::of_team(node, name, team);
-        let same = [
-            ("item_size", options.item as u64),
-            ("options", options.is_steady.into()),
-        ];
+        let same = [("item_size", options.item as u64), ("options", options.is_steady.into())];
         group.check_agreement(node, &same);
         let lacking = u64::from(part.is_none());
         let is_lacking = group.combine_words([lacking, 0, 0, 0])[0] != 0;
@@ -66,9 +66,8 @@ impl Streams {
         };
         let home_members = &nodes.members[home as usize];
         let offsets: Vec<usize> = home_members.iter().map(|m| offset_of(*m)).collect();
-        let links = |links: Vec<shape::Link>| -> Vec<(shape::Link, usize)> {
-            links.into_iter().map(|l| (l, 0)).collect()
-        };
+        let links =
+            |links: Vec<shape::Link>| -> Vec<(shape::Link, usize)> { links.into_iter().map(|l| (l, 0)).collect() };
         let mut out = links(nodes.outgoing(team.index));
         let mut inc = links(nodes.incoming(team.index));
         let both = out.iter_mut().chain(&mut inc);
@@ -82,9 +81,7 @@ impl Streams {
             bytes: shape.ring(),
         };
         let neighbour = |(member, offset): (&u32, &usize)| {
-            let index = placement
-                .local_index(team.members.pe(*member as usize))
-                .expect("on this node");
+            let index = placement.local_index(team.members.pe(*member as usize)).expect("on this node");
             let part = areas.of_pe(index).wrapping_add(*offset);
             Neighbour {
                 producer: Producer::new(place(part, local as usize)),
@@ -100,18 +97,10 @@ impl Streams {
         let incoming = |(number, (link, offset)): (usize, &(shape::Link, usize))| {
             let there = nodes.shape(link.node, options.item);
             let pe = team.members.pe(link.member as usize);
-            Incoming::new(
-                (pe, link.member, *offset),
-                (there, link.number),
-                (own, shape, number),
-            )
+            Incoming::new((pe, link.member, *offset), (there, link.number), (own, shape, number))
         };
         let route = |(to, local): &(u32, u32)| Route {
-            link: if *to == home {
-                HERE
-            } else {
-                *to - u32::from(*to > home)
-            },
+            link: if *to == home { HERE } else { *to - u32::from(*to > home) },
             local: *local,
         };
         let state = State {
@@ -121,9 +110,7 @@ impl Streams {
             neighbours: home_members.iter().zip(&offsets).map(neighbour).collect(),
             dirty: Vec::new(),
             own: head(own),
-            consumers: (0..shape.locals)
-                .map(|from| Consumer::new(place(own, from)))
-                .collect(),
+            consumers: (0..shape.locals).map(|from| Consumer::new(place(own, from))).collect(),
             active: VecDeque::new(),
             is_active: vec![false; shape.locals].into(),
             viewed: 0,
@@ -143,9 +130,7 @@ impl Streams {
         }
         let generation = self.generation.fetch_add(1, Ordering::Relaxed);
         let handle = |index: usize| (generation & 0x7fff_ffff) << 32 | (index + 1);
-        let index = self
-            .table
-            .insert(|index| Stream::new(handle(index), team, state));
+        let index = self.table.insert(|index| Stream::new(handle(index), team, state));
         index.map(handle).ok_or(NoMemory)
     }
 }

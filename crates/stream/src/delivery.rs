@@ -28,18 +28,9 @@ impl State {
     #[inline(never)]
     fn find_block(&mut self) -> bool {
         loop {
-            let Self {
-                active,
-                is_active,
-                consumers,
-                own,
-                ..
-            } = self;
+            let Self { active, is_active, consumers, own, .. } = self;
             // A ring that is read as far as its tail was known gives way to the others.
-            if active
-                .front()
-                .is_some_and(|f| consumers[*f as usize].is_read())
-            {
+            if active.front().is_some_and(|f| consumers[*f as usize].is_read()) {
                 active.rotate_left(1);
             }
             let words = |n: u32| consumers[n as usize].words();

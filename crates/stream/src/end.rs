@@ -25,8 +25,8 @@ impl State {
         self.progress(node);
     }
 
-    /// Whether all members have ended the stream, and this one has pulled all that was pushed to it and brought all that
-    /// it had to bring.
+    /// Whether all members have ended the stream, and this one has pulled all that was pushed to it and brought all
+    /// that it had to bring.
     pub fn is_done(&mut self, node: &Node) -> bool {
         if self.is_done {
             return true;
@@ -36,9 +36,7 @@ impl State {
         let locals = self.neighbours.len() as u64;
         let closed = self.neighbours[0].head.closed.0.load(Ordering::Acquire);
         // What is in rings once all are closed is all that will be.
-        self.is_done = closed >= locals * self.uses
-            && !self.find()
-            && self.outgoing.iter().all(Outgoing::is_done);
+        self.is_done = closed >= locals * self.uses && !self.find() && self.outgoing.iter().all(Outgoing::is_done);
         if self.is_done && self.spans_nodes() {
             attend::STREAMS.fetch_sub(1, Ordering::Relaxed);
         }

@@ -1,16 +1,16 @@
-//! Streams of items (extension): PEs push items of one size to each other, and pull what arrives, in no order but that of each
-//! pair of PEs (`docs/streams.md`).
+//! Streams of items (extension): PEs push items of one size to each other, and pull what arrives, in no order but that
+//! of each pair of PEs (`docs/streams.md`).
 //!
-//! Within a node items go through rings ([`ring`]), between nodes by links and then through rings ([`shape`], [`link`]).
-//! All that moves items on is done by the PEs' threads in their calls: a push writes to the ring or frame, a pull hands on what has
-//! come by links first. Waits of other routines do that, too, while a stream is open in a job of several nodes.
-//! The crate knows `ferroshmem-core` and the fabric; `ferroshmem-runtime` holds its state.
+//! Within a node items go through rings ([`ring`]), between nodes by links and then through rings ([`shape`],
+//! [`link`]). All that moves items on is done by the PEs' threads in their calls: a push writes to the ring or frame, a
+//! pull hands on what has come by links first. Waits of other routines do that, too, while a stream is open in a job of
+//! several nodes. The crate knows `ferroshmem-core` and the fabric; `ferroshmem-runtime` holds its state.
 //!
 //! # The end
 //!
-//! A PE is *closed* once it has ended the stream, all links to it have brought their last frame, and what came by them is
-//! in rings. The members of a node count those that are closed, in the part of the first of them: who has seen all of them
-//! there sees all tails, too, and has all that will ever come once its rings are empty.
+//! A PE is *closed* once it has ended the stream, all links to it have brought their last frame, and what came by them
+//! is in rings. The members of a node count those that are closed, in the part of the first of them: who has seen all
+//! of them there sees all tails, too, and has all that will ever come once its rings are empty.
 
 mod creation;
 mod delivery;
@@ -93,18 +93,14 @@ impl Drop for Entered<'_> {
 fn in_use(name: &str) -> ! {
     fatal(
         name,
-        "another thread is in a call with this stream: initialise by shmem_init_thread with SHMEM_THREAD_MULTIPLE, or let one thread at a time use it",
+        "another thread is in a call with this stream: initialise by shmem_init_thread with SHMEM_THREAD_MULTIPLE, or \
+            let one thread at a time use it",
     )
 }
 
 impl Stream {
     fn new(handle: usize, team: &Team, state: State) -> Self {
-        Self {
-            handle,
-            team: team.handle(),
-            is_busy: AtomicBool::new(false),
-            state: UnsafeCell::new(state),
-        }
+        Self { handle, team: team.handle(), is_busy: AtomicBool::new(false), state: UnsafeCell::new(state) }
     }
 
     /// Waits until no other thread is in the stream.
@@ -162,11 +158,7 @@ impl Stream {
         node.transport.wait(&reason, signals::UNNOTIFIED, || {
             let mut state = self.enter(node, name);
             state.progress(node);
-            state
-                .outgoing
-                .iter_mut()
-                .all(Outgoing::is_idle)
-                .then_some(())
+            state.outgoing.iter_mut().all(Outgoing::is_idle).then_some(())
         });
     }
 }

@@ -1,10 +1,11 @@
-//! Links between nodes: frames of items, which the source fills, and which a PE of the other node hands on to its node's
-//! members.
+//! Links between nodes: frames of items, which the source fills, and which a PE of the other node hands on to its
+//! node's members.
 //!
-//! A link has up to 16 frames. Its source writes a frame into the target's memory, and then a line that says how many items
-//! are in it. The target hands the items on and says how many frames it has taken. A source that has no frame left takes no
-//! more items for that node, and waits for nothing else. A target that finds no room in a ring keeps the frame, and hands
-//! on what other links bring; so rings are emptied by those who read them, frames by rings, and no circle arises.
+//! A link has up to 16 frames. Its source writes a frame into the target's memory, and then a line that says how many
+//! items are in it. The target hands the items on and says how many frames it has taken. A source that has no frame
+//! left takes no more items for that node, and waits for nothing else. A target that finds no room in a ring keeps the
+//! frame, and hands on what other links bring; so rings are emptied by those who read them, frames by rings, and no
+//! circle arises.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -54,11 +55,7 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(super) fn new(
-        (pe, part): (usize, usize),
-        there: (Shape, usize),
-        here: (*mut u8, Shape, usize),
-    ) -> Self {
+    pub(super) fn new((pe, part): (usize, usize), there: (Shape, usize), here: (*mut u8, Shape, usize)) -> Self {
         Self {
             pe,
             part,
@@ -165,8 +162,8 @@ impl Outgoing {
         value[4..].copy_from_slice(&flags.to_ne_bytes());
         let message = TaggedMessage::new(self.sent as u32, &value);
         let words = message.words();
-        // SAFETY: both places are in the other PE's part, and free; the frame stays as it is until it is taken; the words
-        // are copied.
+        // SAFETY: both places are in the other PE's part, and free; the frame stays as it is until it is taken; the
+        // words are copied.
         unsafe {
             if n > 0 {
                 let destinations = part.add(frame + after).cast::<u16>();
@@ -224,19 +221,7 @@ impl Incoming {
         there: (Shape, usize),
         here: (*const u8, Shape, usize),
     ) -> Self {
-        Self {
-            pe,
-            source,
-            part,
-            there,
-            here,
-            taken: 0,
-            told: 0,
-            n: 0,
-            at: 0,
-            is_last: false,
-            is_ended: false,
-        }
+        Self { pe, source, part, there, here, taken: 0, told: 0, n: 0, at: 0, is_last: false, is_ended: false }
     }
 
     /// Hands on what has come, by `give`, which gets the number of a member and an item, and is false if there is no

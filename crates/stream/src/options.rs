@@ -41,7 +41,8 @@ fn differs(name: &str, pe: usize, word: u64, options: Options) -> ! {
     fatal(
         name,
         format_args!(
-            "PE {pe} creates a {} stream with items of {} bytes, this PE a {} one with items of {}: give all PEs of the team the same arguments",
+            "PE {pe} creates a {} stream with items of {} bytes, this PE a {} one with items of {}: give all PEs of \
+                the team the same arguments",
             what(word & 1 != 0),
             word >> 1,
             what(options.is_steady),

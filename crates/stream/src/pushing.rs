@@ -17,14 +17,7 @@ impl State {
     /// # Safety
     /// `items` is readable for the bytes of `n` items.
     #[inline]
-    pub unsafe fn push_many(
-        &mut self,
-        node: &Node,
-        name: &str,
-        items: *const u8,
-        n: usize,
-        pe: i32,
-    ) -> usize {
+    pub unsafe fn push_many(&mut self, node: &Node, name: &str, items: *const u8, n: usize, pe: i32) -> usize {
         let Some(route) = self.routes.get(pe as u32 as usize) else {
             out_of_range(name, pe, self.routes.len(), "stream's team");
         };
@@ -78,18 +71,9 @@ impl State {
     /// # Safety
     /// As for that.
     #[inline(never)]
-    unsafe fn push_remote(
-        &mut self,
-        node: &Node,
-        items: *const u8,
-        n: usize,
-        (link, local): (u32, u32),
-    ) -> usize {
+    unsafe fn push_remote(&mut self, node: &Node, items: *const u8, n: usize, (link, local): (u32, u32)) -> usize {
         let internode = node.transport.remote();
-        let way = Way {
-            fabric: internode.fabric(),
-            context: &self.context,
-        };
+        let way = Way { fabric: internode.fabric(), context: &self.context };
         let to = &mut self.outgoing[link as usize];
         let size = self.options.item;
         let mut done = 0;

@@ -1,21 +1,22 @@
 //! The ring between two PEs of a node: one writes items, the other reads them.
 //!
-//! The writer appends *blocks*, each a word with the items' source and their number, then the items. A block does not go
-//! round the end of the ring; a zero word says that the rest of the ring is not used. The writer publishes blocks by moving
-//! the tail, the reader gives room back by moving the head.
+//! The writer appends *blocks*, each a word with the items' source and their number, then the items. A block does not
+//! go round the end of the ring; a zero word says that the rest of the ring is not used. The writer publishes blocks by
+//! moving the tail, the reader gives room back by moving the head.
 //!
 //! # Which rings have news
 //!
-//! A reader with a thousand rings does not look at each. A writer that moves the tail puts its ring on the reader's list
-//! of *ready* rings, unless it is on it. The reader takes the whole list, marks each ring as off the list, and only
-//! then reads its tail. With the two fences, one of two things holds: the reader sees the new tail, or the writer sees that
-//! the ring is off the list and puts it there again. The list is a stack whose words are swapped out as a whole, so no word
-//! of it is reused while another PE holds it.
+//! A reader with a thousand rings does not look at each. A writer that moves the tail puts its ring on the reader's
+//! list of *ready* rings, unless it is on it. The reader takes the whole list, marks each ring as off the list, and
+//! only then reads its tail. With the two fences, one of two things holds: the reader sees the new tail, or the writer
+//! sees that the ring is off the list and puts it there again. The list is a stack whose words are swapped out as a
+//! whole, so no word of it is reused while another PE holds it.
 
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-/// What the algorithm needs of a ring's shared words. The real ones are [`RingWords`]; the model checker brings its own.
+/// What the algorithm needs of a ring's shared words. The real ones are [`RingWords`]; the model checker brings its
+/// own.
 pub trait Words {
     /// Bytes written so far, with acquire order.
     fn tail(&self) -> u64;
@@ -64,11 +65,7 @@ pub fn publish(words: &impl Words, ready: &impl Ready, number: u32, tail: u64) -
 
 /// Takes the list of ready rings, and calls `found` with the number of each. Their tails are to be read after.
 #[inline]
-pub fn take_ready<'w, W: Words + 'w>(
-    ready: &impl Ready,
-    words: impl Fn(u32) -> &'w W,
-    mut found: impl FnMut(u32),
-) {
+pub fn take_ready<'w, W: Words + 'w>(ready: &impl Ready, words: impl Fn(u32) -> &'w W, mut found: impl FnMut(u32)) {
     if ready.first() == 0 {
         return;
     }
@@ -142,9 +139,7 @@ impl Ready for ReadyWord {
     }
 
     fn replace(&self, from: u32, to: u32) -> bool {
-        self.0
-            .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed)
-            .is_ok()
+        self.0.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 
     fn take(&self) -> u32 {
@@ -174,12 +169,8 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, size: usize) {
     unsafe {
         match size {
             // Without a call of memcpy.
-            8 => to
-                .cast::<u64>()
-                .write_unaligned(from.cast::<u64>().read_unaligned()),
-            16 => to
-                .cast::<[u64; 2]>()
-                .write_unaligned(from.cast::<[u64; 2]>().read_unaligned()),
+            8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
+            16 => to.cast::<[u64; 2]>().write_unaligned(from.cast::<[u64; 2]>().read_unaligned()),
             _ => ptr::copy_nonoverlapping(from, to, size),
         }
     }
@@ -272,11 +263,7 @@ impl Producer {
 
     #[inline]
     fn pushed(&self) -> Pushed {
-        if self.position >= self.enough {
-            Pushed::YesPublish
-        } else {
-            Pushed::Yes
-        }
+        if self.position >= self.enough { Pushed::YesPublish } else { Pushed::Yes }
     }
 
     /// Appends an item.
@@ -288,8 +275,7 @@ impl Producer {
         let begin = self.position;
         let end = begin + size as u64;
         // The end of the ring is a block's end, too.
-        let goes_on =
-            begin & (self.ring.bytes as u64 - 1) != 0 && self.to_end(begin) >= size as u64;
+        let goes_on = begin & (self.ring.bytes as u64 - 1) != 0 && self.to_end(begin) >= size as u64;
         if self.count == 0 || self.source != source || !goes_on {
             // SAFETY: the caller promises that `item` is readable for `size` bytes.
             return unsafe { self.push_block(item, size, source) };
@@ -337,9 +323,7 @@ impl Producer {
             return 0;
         }
         let room = self.head + self.ring.bytes as u64 - begin;
-        let bytes = room
-            .min(self.to_end(begin))
-            .min(self.enough.saturating_sub(begin));
+        let bytes = room.min(self.to_end(begin)).min(self.enough.saturating_sub(begin));
         let n = n.min(bytes as usize / size);
         // SAFETY: the caller promises the items; the place is within the ring, and was given back.
         unsafe { ptr::copy_nonoverlapping(items, self.at(begin), n * size) };
@@ -391,14 +375,7 @@ pub struct Consumer {
 impl Consumer {
     /// Of an empty ring.
     pub fn new(ring: Place) -> Self {
-        Self {
-            ring,
-            position: 0,
-            tail: 0,
-            head: 0,
-            left: 0,
-            source: 0,
-        }
+        Self { ring, position: 0, tail: 0, head: 0, left: 0, source: 0 }
     }
 
     /// The ring's words.
@@ -474,11 +451,7 @@ mod tests {
             head: Head(AtomicU64::new(0)),
         };
         let data = Box::leak(vec![u64::MAX; bytes / 8].into_boxed_slice());
-        let place = Place {
-            words: Box::leak(Box::new(words)),
-            data: data.as_mut_ptr().cast(),
-            bytes,
-        };
+        let place = Place { words: Box::leak(Box::new(words)), data: data.as_mut_ptr().cast(), bytes };
         (place, Box::leak(Box::new(ReadyWord(AtomicU32::new(0)))))
     }
 
@@ -488,8 +461,7 @@ mod tests {
         for size in (1..40).chain([63, 64, 100, 240]) {
             let (place, ready) = ring(1024);
             let (mut from, mut to) = (Producer::new(place), Consumer::new(place));
-            let item =
-                |i: u32| -> Vec<u8> { (0..size).map(|k| (i as usize * 7 + k) as u8).collect() };
+            let item = |i: u32| -> Vec<u8> { (0..size).map(|k| (i as usize * 7 + k) as u8).collect() };
             let source = |i: u32| i / 5 % 3;
             let (mut sent, mut received, mut random) = (0, 0, 12345u32);
             while received < 4000 {
@@ -568,9 +540,7 @@ mod tests {
             }
             while to.next_block() {
                 // SAFETY: items that were published.
-                let got = unsafe {
-                    std::slice::from_raw_parts(to.items().cast::<u32>(), to.left as usize)
-                };
+                let got = unsafe { std::slice::from_raw_parts(to.items().cast::<u32>(), to.left as usize) };
                 assert_eq!(got, &items[received..received + got.len()]);
                 received += got.len();
                 to.pass(to.left, 4);

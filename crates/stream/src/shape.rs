@@ -1,13 +1,13 @@
 //! How a stream is laid out in the memory of its members, and which way items go.
 //!
-//! An item to a PE of the same node goes through the ring between the two. An item to another node goes to one PE there, by
-//! the *link* of its source to that node, and from that PE through a ring: two hops. The members of a node have numbers among
-//! those; the link of number i leads to number i modulo the members there. So a PE has as many rings as its node has
-//! members, and as many links as there are other nodes, not a buffer for each PE.
+//! An item to a PE of the same node goes through the ring between the two. An item to another node goes to one PE
+//! there, by the *link* of its source to that node, and from that PE through a ring: two hops. The members of a node
+//! have numbers among those; the link of number i leads to number i modulo the members there. So a PE has as many rings
+//! as its node has members, and as many links as there are other nodes, not a buffer for each PE.
 //!
-//! Each member has a *part* of memory, in which are the rings to it, the frames of the links to it, and those of its own
-//! links. Nothing of it takes memory until it is used, but for the words at its beginning. At most, with L members on the
-//! node and N nodes, rings of R bytes and links with frames of W bytes:
+//! Each member has a *part* of memory, in which are the rings to it, the frames of the links to it, and those of its
+//! own links. Nothing of it takes memory until it is used, but for the words at its beginning. At most, with L members
+//! on the node and N nodes, rings of R bytes and links with frames of W bytes:
 //!
 //! ```text
 //! 128 + 128 L + R L + (N - 1) (2 W + 17 x 64)     R = 1 MiB / L, 4 to 256 KiB;  W = 4 MiB / N, 4 to 256 KiB
@@ -200,11 +200,7 @@ impl Nodes {
         let link = |to: usize| {
             let k = i % self.members[to].len();
             let number = self.incoming_of(to, k).position(|from| from == (node, i));
-            Link {
-                member: self.members[to][k],
-                node: to,
-                number: number.expect("each link arrives"),
-            }
+            Link { member: self.members[to][k], node: to, number: number.expect("each link arrives") }
         };
         self.others(node).map(link).collect()
     }
@@ -270,12 +266,7 @@ mod tests {
     fn parts_do_not_overlap() {
         for item in [1, 8, 24, 1000, LONGEST] {
             for (locals, links) in [(1, 0), (2, 1), (64, 63), (1000, 3), (4096, 0), (1, 4095)] {
-                let shape = Shape {
-                    item,
-                    locals,
-                    links,
-                    incoming: links,
-                };
+                let shape = Shape { item, locals, links, incoming: links };
                 assert!(shape.ring() >= 4 * (item + 16) && shape.ring().is_power_of_two());
                 let n = shape.frame_items();
                 assert!(n > 0 && shape.destinations(n) + n * DESTINATION <= shape.frame());
@@ -292,21 +283,13 @@ mod tests {
     #[test]
     fn memory_is_as_the_formula_says() {
         for (locals, links) in [(1024, 0), (64, 63), (16, 255), (4096, 0), (1, 4095)] {
-            let shape = Shape {
-                item: 8,
-                locals,
-                links,
-                incoming: links,
-            };
+            let shape = Shape { item: 8, locals, links, incoming: links };
             let ring = (1 << 20) / locals;
             let ring = ring.next_power_of_two().clamp(4 << 10, 256 << 10);
             let link = ((4 << 20) / (links + 1)).clamp(4 << 10, 256 << 10);
             let most = 128 + 128 * locals + ring * locals + links * (2 * link + 17 * 64);
             let bytes = shape.bytes();
-            assert!(
-                bytes <= most + 2 * PAGE,
-                "{locals} and {links}: {bytes}, not {most}"
-            );
+            assert!(bytes <= most + 2 * PAGE, "{locals} and {links}: {bytes}, not {most}");
             assert!(bytes <= 40 << 20, "{locals} and {links}: {bytes}");
         }
     }

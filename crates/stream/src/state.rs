@@ -15,8 +15,8 @@ use super::options::Options;
 use super::ring::{Consumer, Pushed};
 use super::shape::Head;
 
-/// Calls in vain from one offer of the core to the next, where PEs have a core each and there are other nodes: what a call
-/// waits for may be with a progress thread of this node, or with a PE of a node that shares these cores.
+/// Calls in vain from one offer of the core to the next, where PEs have a core each and there are other nodes: what a
+/// call waits for may be with a progress thread of this node, or with a PE of a node that shares these cores.
 const OFFER: u32 = 8;
 
 /// What a stream's guard guards.
@@ -88,28 +88,14 @@ impl State {
             let locals = self.neighbours.len() as u64;
             let closed = &self.neighbours[0].head.closed.0;
             if closed.fetch_add(1, Ordering::AcqRel) + 1 == locals * self.uses {
-                self.neighbours
-                    .iter()
-                    .for_each(|n| signals::notify(n.signals));
+                self.neighbours.iter().for_each(|n| signals::notify(n.signals));
             }
         }
     }
 
     fn progress_links(&mut self, internode: &Internode) {
-        let Self {
-            options,
-            outgoing,
-            incoming,
-            neighbours,
-            dirty,
-            context,
-            me,
-            ..
-        } = self;
-        let way = Way {
-            fabric: internode.fabric(),
-            context,
-        };
+        let Self { options, outgoing, incoming, neighbours, dirty, context, me, .. } = self;
+        let way = Way { fabric: internode.fabric(), context };
         for link in outgoing.iter_mut() {
             link.progress(way, options.is_steady);
         }
@@ -144,8 +130,6 @@ impl State {
 fn malformed(pe: usize) -> ! {
     fatal(
         "a stream",
-        format_args!(
-            "PE {pe} has sent a malformed frame: run all PEs with the same build of the library"
-        ),
+        format_args!("PE {pe} has sent a malformed frame: run all PEs with the same build of the library"),
     )
 }

@@ -63,8 +63,5 @@ impl Streams {
 
 #[cold]
 fn not_live(name: &str, handle: usize) -> ! {
-    fatal(
-        name,
-        format_args!("{handle:#x} is not a live stream: was it destroyed?"),
-    )
+    fatal(name, format_args!("{handle:#x} is not a live stream: was it destroyed?"))
 }

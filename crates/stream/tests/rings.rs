@@ -56,9 +56,7 @@ impl Ready for ModelReady {
     }
 
     fn replace(&self, from: u32, to: u32) -> bool {
-        self.0
-            .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed)
-            .is_ok()
+        self.0.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 
     fn take(&self) -> u32 {
@@ -76,16 +74,14 @@ impl Ready for ModelReady {
 fn all_items_of_closed_writers_are_found() {
     const WRITERS: usize = 2;
     model(2, || {
-        let rings: &'static [ModelRing; WRITERS] =
-            Box::leak(Box::new([0; WRITERS].map(|_| ModelRing {
-                tail: AtomicU64::new(0),
-                is_queued: AtomicU32::new(0),
-                next: AtomicU32::new(0),
-            })));
+        let rings: &'static [ModelRing; WRITERS] = Box::leak(Box::new([0; WRITERS].map(|_| ModelRing {
+            tail: AtomicU64::new(0),
+            is_queued: AtomicU32::new(0),
+            next: AtomicU32::new(0),
+        })));
         let ready: &'static ModelReady = Box::leak(Box::new(ModelReady(AtomicU32::new(0))));
         let closed: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(0)));
-        let cells: &'static [Cells; WRITERS] =
-            Box::leak(Box::new([0; WRITERS].map(|_| Cells::new())));
+        let cells: &'static [Cells; WRITERS] = Box::leak(Box::new([0; WRITERS].map(|_| Cells::new())));
         let items = [2, 1];
         let writers: Vec<_> = (0..WRITERS)
             .map(|w| {

@@ -23,9 +23,7 @@ fn text(arguments: &[&str], set: &[(&str, &str)]) -> String {
 /// The line about `pes` PEs in the part about `collective`.
 fn line(text: &str, collective: &str, pes: usize) -> String {
     let mut lines = text.lines().map(str::trim);
-    lines
-        .find(|l| l.starts_with(&format!("{collective}: ")))
-        .unwrap();
+    lines.find(|l| l.starts_with(&format!("{collective}: "))).unwrap();
     let start = format!("{pes} PEs: ");
     let line = lines.find_map(|l| l.strip_prefix(&start));
     line.unwrap().to_owned()
@@ -34,16 +32,7 @@ fn line(text: &str, collective: &str, pes: usize) -> String {
 #[test]
 fn choices_of_the_model() {
     let text = text(&["--collectives", "--pes", "3,4096"], &[]);
-    for collective in [
-        "barrier",
-        "reduce",
-        "broadcast",
-        "collect",
-        "fcollect",
-        "alltoall",
-        "alltoalls",
-        "scan",
-    ] {
+    for collective in ["barrier", "reduce", "broadcast", "collect", "fcollect", "alltoall", "alltoalls", "scan"] {
         for pes in [3, 4096] {
             let line = line(&text, collective, pes);
             assert!(line.ends_with(" (cost model)"), "{line}");
@@ -90,21 +79,13 @@ fn useless_tuning_files() {
     assert!(missing.contains("t.toml, ignored: cannot read it: No such file"));
     fs::write(&path, "version = 1\n[machine").unwrap();
     let damaged = shown(&path);
-    assert!(
-        damaged.contains("t.toml, ignored: it is damaged: line 2: "),
-        "{damaged}"
-    );
+    assert!(damaged.contains("t.toml, ignored: it is damaged: line 2: "), "{damaged}");
     assert!(damaged.contains("cost model (defaults)"));
 }
 
 #[test]
 fn wrong_options() {
-    for arguments in [
-        &["--pes", "4"][..],
-        &["-c", "--pes", "0"],
-        &["-c", "--pes", "x"],
-        &["-c", "-e"],
-    ] {
+    for arguments in [&["--pes", "4"][..], &["-c", "--pes", "0"], &["-c", "--pes", "x"], &["-c", "-e"]] {
         let output = info(arguments, &[]);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }

@@ -24,10 +24,7 @@ const READY: &str = "FERROSHMEM_TEST_READY";
 fn job(options: &str, scenario: &str) -> Command {
     let mut command = oshrun(&options.split_whitespace().collect::<Vec<_>>());
     let this = std::env::current_exe().unwrap();
-    command
-        .arg(this)
-        .args(["--exact", "pe", "--ignored", "--nocapture"])
-        .env(SCENARIO, scenario);
+    command.arg(this).args(["--exact", "pe", "--ignored", "--nocapture"]).env(SCENARIO, scenario);
     command
 }
 
@@ -56,8 +53,7 @@ fn pe() {
         ("silent" | "never in the job", _) => wait(block, WaitKind::Point, "shmem_int_wait_until"),
         ("status after finalize", 0) => {
             enter(PeState::Finalized);
-            let finalized =
-                |pe| job.control.pe_block(pe).state.load(Acquire) == PeState::Finalized as u32;
+            let finalized = |pe| job.control.pe_block(pe).state.load(Acquire) == PeState::Finalized as u32;
             while !(1..3).all(finalized) {
                 sleep(Duration::from_millis(1));
             }
@@ -103,7 +99,8 @@ fn wait(block: &PeBlock, kind: WaitKind, routine: &str) {
 fn a_collective_without_a_pe_that_exited() {
     let ended = run("-n 3", "missed");
     assert_eq!(ended.code, Some(1));
-    let line = "oshrun: PE 2 exited with status 0 without shmem_finalize while PE 0 waits in shmem_barrier_all, called at ";
+    let line =
+        "oshrun: PE 2 exited with status 0 without shmem_finalize while PE 0 waits in shmem_barrier_all, called at ";
     assert!(ended.stderr.starts_with(line), "{}", ended.stderr);
     assert!(ended.stderr.ends_with("; ended the job\n"));
     assert_eq!(ended.stderr.lines().count(), 1);
@@ -114,20 +111,16 @@ fn all_pes_wait_and_one_exited() {
     let ended = run("-n 3", "silent");
     assert_eq!(ended.code, Some(1));
     assert!(
-        ended.stderr.contains("PE 1 exited with status 0 without shmem_finalize while PE 0 waits in shmem_int_wait_until"),
+        ended
+            .stderr
+            .contains("PE 1 exited with status 0 without shmem_finalize while PE 0 waits in shmem_int_wait_until"),
         "{}",
         ended.stderr
     );
     assert_eq!(ended.stderr.lines().count(), 1);
     let ended = run("-n 2", "never in the job");
     assert_eq!(ended.code, Some(1));
-    assert!(
-        ended
-            .stderr
-            .contains("PE 1 exited with status 0 without shmem_init"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("PE 1 exited with status 0 without shmem_init"), "{}", ended.stderr);
 }
 
 #[test]
@@ -140,17 +133,9 @@ fn old_programs_need_not_finalize() {
 fn a_status_after_finalize_lets_the_others_leave() {
     let ended = run("-n 3", "status after finalize");
     assert_eq!(ended.code, Some(3));
-    assert!(
-        ended.stderr.contains("PE 0") && ended.stderr.contains("status 3"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("PE 0") && ended.stderr.contains("status 3"), "{}", ended.stderr);
     for pe in 1..3 {
-        assert!(
-            ended.stdout.contains(&format!("PE {pe} left by itself")),
-            "{}",
-            ended.stdout
-        );
+        assert!(ended.stdout.contains(&format!("PE {pe} left by itself")), "{}", ended.stdout);
     }
 }
 
@@ -171,8 +156,7 @@ fn global_exit() {
 /// Whether these are the lines about the PEs of scenario "hang".
 fn is_hang_report(lines: &[&str]) -> bool {
     lines[0].starts_with("oshrun: PE 0 waits in shmem_barrier_all on the world team since ")
-        && lines[1]
-            .starts_with("oshrun: PE 2 waits in shmem_set_lock for the lock at 0x1000 since ")
+        && lines[1].starts_with("oshrun: PE 2 waits in shmem_set_lock for the lock at 0x1000 since ")
         && lines[2].starts_with("oshrun: PE 1 sleeps in the program")
 }
 

@@ -46,20 +46,14 @@ impl Machine {
         for name in ["SHMEM_DEBUG", "LD_LIBRARY_PATH"] {
             command.env_remove(name);
         }
-        command
-            .env("PATH", self.dir.path())
-            .env("OPENMPI_VERSION", "4.1.4")
-            .env("SRUN_OFFERS", "\tpmix\n\tpmi2\n");
+        command.env("PATH", self.dir.path()).env("OPENMPI_VERSION", "4.1.4").env("SRUN_OFFERS", "\tpmix\n\tpmi2\n");
         command
     }
 
     /// Inside an allocation of two nodes with four cores each.
     fn oshrun_in_slurm(&self, line: &str) -> Command {
         let mut command = self.oshrun(line);
-        command
-            .env("SLURM_JOB_ID", "7")
-            .env("SLURM_JOB_NUM_NODES", "2")
-            .env("SLURM_JOB_CPUS_PER_NODE", "4(x2)");
+        command.env("SLURM_JOB_ID", "7").env("SLURM_JOB_NUM_NODES", "2").env("SLURM_JOB_CPUS_PER_NODE", "4(x2)");
         command
     }
 
@@ -92,23 +86,21 @@ fn hydra_comes_first() {
         called(&mut all.oshrun("--hosts a:4,b:2 ./a 1 --label")),
         "mpiexec.hydra [-launcher] [ssh] [-launcher-exec] [OSHRUN] [-hosts] [a:4,b:2] [-n] [6] [./a] [1] [--label]"
     );
-    let options =
-        "-n 3 --hosts a:4 --label --bind-to core --launcher-option -v --wdir /tmp -x V=x,=y";
+    let options = "-n 3 --hosts a:4 --label --bind-to core --launcher-option -v --wdir /tmp -x V=x,=y";
     assert_eq!(
         called(&mut all.oshrun(&format!("{options} a"))),
-        "mpiexec.hydra [-launcher] [ssh] [-launcher-exec] [OSHRUN] [-hosts] [a:4] [-bind-to] [core] [-prepend-rank] [-v] [-n] [3] [-env] [V] [x,=y] [-wdir] [/tmp] [a]"
+        "mpiexec.hydra [-launcher] [ssh] [-launcher-exec] [OSHRUN] [-hosts] [a:4] [-bind-to] [core] [-prepend-rank] \
+            [-v] [-n] [3] [-env] [V] [x,=y] [-wdir] [/tmp] [a]"
     );
     assert_eq!(
         called(&mut all.oshrun("-n 1 --hosts a:4 ./a 1 : -n 2 -x V=2 ./b")),
-        "mpiexec.hydra [-launcher] [ssh] [-launcher-exec] [OSHRUN] [-hosts] [a:4] [-n] [1] [./a] [1] [:] [-n] [2] [-env] [V] [2] [./b]"
+        "mpiexec.hydra [-launcher] [ssh] [-launcher-exec] [OSHRUN] [-hosts] [a:4] [-n] [1] [./a] [1] [:] [-n] [2] \
+            [-env] [V] [2] [./b]"
     );
     let out = all.path("out");
     let line = format!("--hosts a:2 --output {} a", out.display());
     let files = called(&mut all.oshrun(&line));
-    assert!(
-        files.contains(&format!("[{}/pe.%r.err]", out.display())),
-        "{files}"
-    );
+    assert!(files.contains(&format!("[{}/pe.%r.err]", out.display())), "{files}");
     assert!(out.is_dir());
 }
 
@@ -117,9 +109,7 @@ fn agents_and_what_is_inherited() {
     let hydra = Machine::with(&["mpiexec.hydra"]);
     let mut command = hydra.oshrun("--hosts a:1");
     command.args(["--launch-agent", "rsh -p 'x y'", "a"]);
-    command
-        .env("GREETING", "hello")
-        .env("FERROSHMEM_JOB", "5:0");
+    command.env("GREETING", "hello").env("FERROSHMEM_JOB", "5:0");
     let ended = run(&mut command);
     assert_eq!(
         ended.stdout,
@@ -134,19 +124,17 @@ fn agents_and_what_is_inherited() {
 #[test]
 fn open_mpi_is_told_what_to_hand_on() {
     let machine = Machine::with(&["mpirun"]);
-    let mut command =
-        machine.oshrun("--hosts a:2,b:2 -x SHMEM_CHECK=1 -x OTHER --label --launch-agent rsh a");
-    command
-        .env("SHMEM_CHECK", "0")
-        .env("SMA_VERSION", "")
-        .env("OTHER", "1");
+    let mut command = machine.oshrun("--hosts a:2,b:2 -x SHMEM_CHECK=1 -x OTHER --label --launch-agent rsh a");
+    command.env("SHMEM_CHECK", "0").env("SMA_VERSION", "").env("OTHER", "1");
     assert_eq!(
         called(&mut command),
-        "mpirun [--mca] [plm_rsh_agent] [rsh] [--host] [a:2,b:2] [--map-by] [slot] [--bind-to] [none] [--tag-output] [-n] [4] [-x] [SMA_VERSION] [-x] [SHMEM_CHECK=1] [-x] [OTHER=1] [a]"
+        "mpirun [--mca] [plm_rsh_agent] [rsh] [--host] [a:2,b:2] [--map-by] [slot] [--bind-to] [none] [--tag-output] \
+            [-n] [4] [-x] [SMA_VERSION] [-x] [SHMEM_CHECK=1] [-x] [OTHER=1] [a]"
     );
     let mut command = machine.oshrun("--hosts a:2 --label --bind-to core --launch-agent rsh a");
     command.env("OPENMPI_VERSION", "5.0.8");
-    let of_prte = "[--prtemca] [plm_ssh_agent] [rsh] [--host] [a:2] [--map-by] [slot] [--bind-to] [core:overload-allowed] [--output] [tag] [-n] [2] [a]";
+    let of_prte = "[--prtemca] [plm_ssh_agent] [rsh] [--host] [a:2] [--map-by] [slot] [--bind-to] \
+        [core:overload-allowed] [--output] [tag] [-n] [2] [a]";
     assert_eq!(called(&mut command), format!("mpirun {of_prte}"));
     let both = Machine::with(&["mpirun", "prterun"]);
     let line = "--hosts a:2 --label --bind-to core --launch-agent rsh a";
@@ -154,27 +142,18 @@ fn open_mpi_is_told_what_to_hand_on() {
     let forced = called(&mut both.oshrun("--hosts a:2 --launcher openmpi a"));
     assert!(forced.starts_with("mpirun [--host]"), "{forced}");
     let reports = called(&mut machine.oshrun("--hosts a:2 --bind-to numa --report-bindings a"));
-    assert!(
-        reports.contains("[--bind-to] [numa:overload-allowed] [--report-bindings]"),
-        "{reports}"
-    );
+    assert!(reports.contains("[--bind-to] [numa:overload-allowed] [--report-bindings]"), "{reports}");
     let line = refused(&mut machine.oshrun("--hosts a:2 --map-by spread a"));
     assert!(line.contains("--map-by cannot be had"), "{line}");
     let line = refused(&mut machine.oshrun("--hosts a:2 --output d a"));
-    assert!(
-        line.contains("--output cannot be had from Open MPI"),
-        "{line}"
-    );
+    assert!(line.contains("--output cannot be had from Open MPI"), "{line}");
 }
 
 #[test]
 fn slurm_inside_an_allocation() {
     let machine = Machine::with(&["mpiexec.hydra", "srun"]);
     let common = "[--kill-on-bad-exit=1] [--input=0]";
-    assert_eq!(
-        called(&mut machine.oshrun_in_slurm("a 1")),
-        format!("srun [--mpi=pmix] [--ntasks=8] {common} [a] [1]")
-    );
+    assert_eq!(called(&mut machine.oshrun_in_slurm("a 1")), format!("srun [--mpi=pmix] [--ntasks=8] {common} [a] [1]"));
     let mut command = machine.oshrun_in_slurm("-n 3 -x GREETING=a,b --wdir /tmp a");
     let ended = run(command.env("SRUN_OFFERS", "\\tpmi2\\n"));
     let line = format!("srun [--mpi=pmi2] [--ntasks=3] {common} [--chdir] [/tmp] [a]");
@@ -183,18 +162,12 @@ fn slurm_inside_an_allocation() {
     let neither = refused(command.env("SRUN_OFFERS", ""));
     assert!(neither.contains("neither PMIx nor PMI-2"), "{neither}");
     let reports = called(&mut machine.oshrun_in_slurm("--report-bindings --bind-to socket a"));
-    assert!(
-        reports.contains("[--cpu-bind=verbose,sockets]"),
-        "{reports}"
-    );
+    assert!(reports.contains("[--cpu-bind=verbose,sockets]"), "{reports}");
     let out = machine.path("out");
     let line = format!("-n 11 --bind-to core --output {} a", out.display());
     let files = called(&mut machine.oshrun_in_slurm(&line));
     let expected = format!("[--output={}/pe.%2t.out]", out.display());
-    assert!(
-        files.contains("[--cpu-bind=cores]") && files.contains(&expected),
-        "{files}"
-    );
+    assert!(files.contains("[--cpu-bind=cores]") && files.contains(&expected), "{files}");
     // Hosts of one's own, or a launcher of one's own.
     let named = called(&mut machine.oshrun_in_slurm("--hosts a:2 a"));
     assert_eq!(named, "mpiexec.hydra [-hosts] [a:2] [-n] [2] [a]");
@@ -226,13 +199,11 @@ fn cores_places_and_input_in_each_launchers_words() {
     let options = "-N 2 -c 3 -i 1 a";
     assert_eq!(
         called(&mut slurm.oshrun_in_slurm(options)),
-        "srun [--mpi=pmix] [--ntasks=4] [--kill-on-bad-exit=1] [--input=1] [--cpus-per-task=3] [--ntasks-per-node=2] [--cpu-bind=cores] [a]"
+        "srun [--mpi=pmix] [--ntasks=4] [--kill-on-bad-exit=1] [--input=1] [--cpus-per-task=3] [--ntasks-per-node=2] \
+            [--cpu-bind=cores] [a]"
     );
     let options = "--launcher hydra --ppn 2 a";
-    assert_eq!(
-        called(&mut slurm.oshrun_in_slurm(options)),
-        "mpiexec.hydra [-ppn] [2] [-n] [4] [a]"
-    );
+    assert_eq!(called(&mut slurm.oshrun_in_slurm(options)), "mpiexec.hydra [-ppn] [2] [-n] [4] [a]");
 }
 
 /// Without other hosts, nothing is handed over.
@@ -259,10 +230,7 @@ fn this_host_alone_is_oshruns_own() {
 fn what_cannot_be_is_one_line() {
     let none = Machine::with(&[]);
     let line = refused(&mut none.oshrun("--hosts a:2 a"));
-    assert!(
-        line.contains("mpiexec.hydra") && line.contains("openmpi-bin"),
-        "{line}"
-    );
+    assert!(line.contains("mpiexec.hydra") && line.contains("openmpi-bin"), "{line}");
     let machine = Machine::with(&["mpiexec.hydra"]);
     let file = machine.path("hosts");
     fs::write(&file, "a slots=2\nb slots=two\n").unwrap();
@@ -279,15 +247,9 @@ fn what_cannot_be_is_one_line() {
         ("--launcher hydra", "--hosts"),
         ("--hosts a:1 --launcher openmpi", "openmpi-bin"),
         ("--hosts a:1 --launcher mpd", "hydra"),
-        (
-            "--hosts a:1 --launch-agent no-such-agent",
-            "no such program in PATH",
-        ),
+        ("--hosts a:1 --launch-agent no-such-agent", "no such program in PATH"),
         ("--hosts a:1 --launch-agent /no/such/agent", "no such file"),
-        (
-            "--hosts a:1 --launch-agent /etc/passwd",
-            "cannot be executed",
-        ),
+        ("--hosts a:1 --launch-agent /etc/passwd", "cannot be executed"),
         ("--hostfile /dev/zero", "give a file or a pipe"),
         ("--hosts a:1 --timeout 3", "coreutils"),
         ("--hosts a:1 --", "by other launchers"),
@@ -321,15 +283,10 @@ while :; do wait; done
 "#;
     executable(&machine.path("mpiexec.hydra"), hydra);
     let agent = machine.path("my agent");
-    executable(
-        &agent,
-        "#!/bin/sh\nprintf '[%s]' \"$@\"; exit $AGENT_ENDS\n",
-    );
+    executable(&agent, "#!/bin/sh\nprintf '[%s]' \"$@\"; exit $AGENT_ENDS\n");
     let start = |status: &str| {
         let mut command = machine.oshrun("--hosts a:2");
-        command
-            .arg("--launch-agent")
-            .arg(format!("'{}' -p 'x y'", agent.display()));
+        command.arg("--launch-agent").arg(format!("'{}' -p 'x y'", agent.display()));
         command.arg("a").env("AGENT_ENDS", status);
         command
     };
@@ -337,10 +294,7 @@ while :; do wait; done
         // The agent ends a moment after the launcher.
         let ended = Job::start(&mut start(status), "").wait_for_all();
         assert_eq!(ended.code, Some(7), "{}", ended.stderr);
-        assert_eq!(
-            ended.stdout,
-            "[-p][x y][-x][nowhere][hydra_pmi_proxy][--port][1]"
-        );
+        assert_eq!(ended.stdout, "[-p][x y][-x][nowhere][hydra_pmi_proxy][--port][1]");
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
         let words = format!("host \"nowhere\" ended with status {status}");
         assert!(ended.stderr.contains(&words), "{}", ended.stderr);

@@ -7,8 +7,9 @@ use std::env;
 
 use support::{Ended, Job, executable, oshrun};
 
-/// In place of ssh: sets the host on which a process would run in a variable. Each has a directory of its own for temporary
-/// files: Open MPI's daemons name theirs alike on all hosts, and the second one fails that makes it on this one.
+/// In place of ssh: sets the host on which a process would run in a variable. Each has a directory of its own for
+/// temporary files: Open MPI's daemons name theirs alike on all hosts, and the second one fails that makes it on this
+/// one.
 const AGENT: &str = r#"#!/bin/sh
 while :; do case "$1" in -*) shift ;; *) break ;; esac; done
 ON_HOST=$1; shift
@@ -45,20 +46,11 @@ fn real_launchers(launcher: &str, program: &str, rank: &str) {
         return;
     };
     assert_eq!(ended.code, Some(9), "{}{}", ended.stdout, ended.stderr);
-    let mut lines: Vec<&str> = ended
-        .stdout
-        .lines()
-        .filter(|l| l.contains("hello"))
-        .collect();
+    let mut lines: Vec<&str> = ended.stdout.lines().filter(|l| l.contains("hello")).collect();
     lines.sort_unstable();
     // The last one has said so before it ended the job; others may be ended by that.
     assert!(lines.contains(&"3 b hello 1,2"), "{}", ended.stdout);
-    let expected = [
-        "0 a hello 1,2",
-        "1 a hello 1,2",
-        "2 b hello 1,2",
-        "3 b hello 1,2",
-    ];
+    let expected = ["0 a hello 1,2", "1 a hello 1,2", "2 b hello 1,2", "3 b hello 1,2"];
     assert!(lines.iter().all(|l| expected.contains(l)), "{lines:?}");
     let slow = real(launcher, program, "sleep 100", "--timeout 2").unwrap();
     assert_eq!(slow.code, Some(124), "{}", slow.stderr);

@@ -11,10 +11,7 @@ use support::{Ended, Job, run, script};
 fn oshtune(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oshtune"));
     // No user's file is read or written.
-    command
-        .args(arguments)
-        .env("SHMEM_TUNING_FILE", "")
-        .env("XDG_CONFIG_HOME", "/nonexistent");
+    command.args(arguments).env("SHMEM_TUNING_FILE", "").env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }
 
@@ -30,24 +27,12 @@ fn measures_and_writes_what_oshrun_reads() {
     let path = directory.path().join("new/tuning.toml");
     let file = path.to_str().unwrap();
     let start = Instant::now();
-    let arguments = [
-        "--quick", "--force", "--time", "2", "--pes", "3,2", "--output", file,
-    ];
+    let arguments = ["--quick", "--force", "--time", "2", "--pes", "3,2", "--output", file];
     // What is set for programs must not reach the jobs that measure.
-    let printed = text(run(oshtune(&arguments)
-        .env("SHMEM_REDUCE_ALGORITHM", "no such thing")
-        .env("SHMEM_CHECK", "1")));
+    let printed = text(run(oshtune(&arguments).env("SHMEM_REDUCE_ALGORITHM", "no such thing").env("SHMEM_CHECK", "1")));
     // Not how long it takes on a busy machine, but that time is boxed.
     assert!(start.elapsed() < Duration::from_secs(40));
-    for part in [
-        "Measuring ",
-        " with 2, 3 PEs",
-        "\n2 PEs\n",
-        "\n3 PEs\n",
-        "sigma ",
-        "alpha ",
-        "  non_temporal ",
-    ] {
+    for part in ["Measuring ", " with 2, 3 PEs", "\n2 PEs\n", "\n3 PEs\n", "sigma ", "alpha ", "  non_temporal "] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
     assert!(printed.contains("2 PEs: measured / model = "), "{printed}");
@@ -77,12 +62,7 @@ struct Load(Vec<Child>);
 impl Load {
     fn start() -> Self {
         let cores = std::thread::available_parallelism().unwrap().get();
-        let spin = |_| {
-            Command::new("sh")
-                .args(["-c", "while :; do :; done"])
-                .spawn()
-                .unwrap()
-        };
+        let spin = |_| Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         Self((0..cores).map(spin).collect())
     }
 }
@@ -105,20 +85,12 @@ fn a_disturbed_measurement_is_written_only_by_force() {
     let refused = run(oshtune(&arguments).arg(&path));
     assert_eq!(refused.code, Some(1), "{refused:?}");
     let line = &refused.stderr;
-    for part in [
-        "oshtune: ",
-        " jobs were disturbed (with 2 PEs ",
-        "wrote no ",
-        "--force",
-    ] {
+    for part in ["oshtune: ", " jobs were disturbed (with 2 PEs ", "wrote no ", "--force"] {
         assert!(line.contains(part), "{part}: {line}");
     }
     assert_eq!(line.lines().count(), 1, "{line}");
     // What was measured is shown all the same, and says what it is worth.
-    assert!(
-        refused.stdout.contains("\nHow quiet the machine was\n"),
-        "{refused:?}"
-    );
+    assert!(refused.stdout.contains("\nHow quiet the machine was\n"), "{refused:?}");
     assert!(refused.stdout.contains(": disturbed\n"), "{refused:?}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 
@@ -140,14 +112,7 @@ fn dry_runs_write_nothing() {
     command.env("SHMEM_TUNING_FILE", directory.path().join("t.toml"));
     let printed = text(run(&mut command));
     assert!(printed.ends_with("wrote no file\n"), "{printed}");
-    for choice in [
-        "flat:ptr",
-        "flat:putget",
-        "rd:ptr",
-        "rsag:putget",
-        "slices",
-        "dissemination",
-    ] {
+    for choice in ["flat:ptr", "flat:putget", "rd:ptr", "rsag:putget", "slices", "dissemination"] {
         assert!(printed.contains(choice), "{choice}: {printed}");
     }
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -155,88 +120,34 @@ fn dry_runs_write_nothing() {
 
 #[test]
 fn predicts_without_measuring() {
-    let arguments = [
-        "--predict",
-        "--pes",
-        "64,65536",
-        "--sizes",
-        "8,1m",
-        "--collective",
-        "reduce",
-        "--alpha",
-        "1500",
-    ];
+    let arguments = ["--predict", "--pes", "64,65536", "--sizes", "8,1m", "--collective", "reduce", "--alpha", "1500"];
     let printed = text(run(&mut oshtune(&arguments)));
-    assert!(
-        printed.contains("a core for each PE, alpha 1500 ns,"),
-        "{printed}"
-    );
+    assert!(printed.contains("a core for each PE, alpha 1500 ns,"), "{printed}");
     let rows: Vec<&str> = printed.lines().skip(5).collect();
     assert_eq!(rows.len(), 4, "{printed}");
-    assert!(
-        rows[0].trim_start().starts_with("64      8 B "),
-        "{printed}"
-    );
-    assert!(
-        rows[3].trim_start().starts_with("65536    1 MiB "),
-        "{printed}"
-    );
+    assert!(rows[0].trim_start().starts_with("64      8 B "), "{printed}");
+    assert!(rows[3].trim_start().starts_with("65536    1 MiB "), "{printed}");
 }
 
 #[test]
 fn refusals() {
     for (arguments, code, line) in [
         (&["--pes", "1"][..], 2, "give numbers of PEs from 2 to 4096"),
-        (
-            &["--pes", "2,3,4,5,6,7,8,9,10"],
-            1,
-            "oshtune: --pes: give 8 numbers at most",
-        ),
-        (
-            &["--pes", "5000", "--dry-run"],
-            1,
-            "oshtune: --pes 5000: a job has 4096 PEs at most",
-        ),
+        (&["--pes", "2,3,4,5,6,7,8,9,10"], 1, "oshtune: --pes: give 8 numbers at most"),
+        (&["--pes", "5000", "--dry-run"], 1, "oshtune: --pes 5000: a job has 4096 PEs at most"),
         (&["--predict", "--quick"], 2, "cannot be used with"),
         (&["--alpha", "5"], 2, "--predict"),
-        (
-            &["--predict", "--alpha", "0"],
-            2,
-            "give a number greater than 0",
-        ),
-        (
-            &["--predict", "--collective", "gather"],
-            2,
-            "give one of barrier, reduce",
-        ),
-        (
-            &["--output", "/proc/nowhere/x"],
-            1,
-            "oshtune: cannot write /proc/nowhere/x: ",
-        ),
-        (
-            &["--output", "/"],
-            1,
-            "oshtune: cannot write /: is a directory",
-        ),
-        (
-            &[],
-            1,
-            "oshtune: no place for the tuning file: give --output FILE",
-        ),
+        (&["--predict", "--alpha", "0"], 2, "give a number greater than 0"),
+        (&["--predict", "--collective", "gather"], 2, "give one of barrier, reduce"),
+        (&["--output", "/proc/nowhere/x"], 1, "oshtune: cannot write /proc/nowhere/x: "),
+        (&["--output", "/"], 1, "oshtune: cannot write /: is a directory"),
+        (&[], 1, "oshtune: no place for the tuning file: give --output FILE"),
     ] {
         let start = Instant::now();
         let ended = run(&mut oshtune(arguments));
         assert_eq!(ended.code, Some(code), "{arguments:?}: {ended:?}");
-        assert!(
-            ended.stderr.contains(line),
-            "{arguments:?}: {}",
-            ended.stderr
-        );
-        assert!(
-            start.elapsed() < Duration::from_secs(20),
-            "reported before measuring"
-        );
+        assert!(ended.stderr.contains(line), "{arguments:?}: {}", ended.stderr);
+        assert!(start.elapsed() < Duration::from_secs(20), "reported before measuring");
     }
 }
 

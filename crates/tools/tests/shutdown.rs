@@ -83,8 +83,7 @@ fn signals_of_faults_end_who_gets_them() {
 
 #[test]
 fn a_signal_reaches_every_pe_once() {
-    let wait =
-        "trap 'echo got it' USR1; trap 'exit 0' TERM; : >$0.$PE; while :; do sleep 0.01; done";
+    let wait = "trap 'echo got it' USR1; trap 'exit 0' TERM; : >$0.$PE; while :; do sleep 0.01; done";
     let dir = tempfile::tempdir().unwrap();
     let mut command = script("-n 3 --label", wait);
     command.arg(dir.path().join("pe"));
@@ -106,10 +105,7 @@ fn pes_that_ignore_signals_end_too() {
     let job = start("-n 2", "trap '' TERM INT; while :; do sleep 1; done", 2);
     job.signal(libc::SIGTERM);
     assert_eq!(job.wait().code, Some(128 + libc::SIGTERM));
-    let ended = run(&mut script(
-        "-n 2",
-        "[ $PE = 0 ] && exit 9; trap '' TERM; while :; do sleep 1; done",
-    ));
+    let ended = run(&mut script("-n 2", "[ $PE = 0 ] && exit 9; trap '' TERM; while :; do sleep 1; done"));
     assert_eq!(ended.code, Some(9));
 }
 
@@ -119,11 +115,7 @@ fn ignored_hangups_stay_ignored() {
     let go = dir.path().join("go");
     let started = dir.path().join("started");
     let program = env!("CARGO_BIN_EXE_oshrun");
-    let pe = format!(
-        ": >{}; while ! [ -e {} ]; do sleep 0.01; done",
-        started.display(),
-        go.display()
-    );
+    let pe = format!(": >{}; while ! [ -e {} ]; do sleep 0.01; done", started.display(), go.display());
     let mut command = std::process::Command::new("nohup");
     command.args([program, "-n", "1", "sh", "-c", &pe]);
     let mut job = Job::start(&mut command, "");
@@ -154,20 +146,14 @@ fn child_of(parent: i32) -> i32 {
     let parent = format!("PPid:\t{parent}\n");
     let pids = fs::read_dir("/proc").unwrap().filter_map(|e| {
         let pid: i32 = e.ok()?.file_name().to_str()?.parse().ok()?;
-        fs::read_to_string(format!("/proc/{pid}/status"))
-            .ok()?
-            .contains(&parent)
-            .then_some(pid)
+        fs::read_to_string(format!("/proc/{pid}/status")).ok()?.contains(&parent).then_some(pid)
     });
     pids.into_iter().next().expect("the supervisor")
 }
 
 #[test]
 fn the_end_of_the_job_ends_what_pes_left_running() {
-    let ended = run(&mut script(
-        "-n 2",
-        "setsid sleep 100 & (trap '' TERM; sleep 100; sleep 100) & exit 0",
-    ));
+    let ended = run(&mut script("-n 2", "setsid sleep 100 & (trap '' TERM; sleep 100; sleep 100) & exit 0"));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let ended = run(&mut script("-n 2", "setsid sleep 100 & exit 5"));
     assert_eq!(ended.code, Some(5));
@@ -178,18 +164,11 @@ fn time_limit() {
     let ended = run(&mut script("-n 2 --timeout 0.3", "sleep 100; sleep 100"));
     assert_eq!(ended.code, Some(124));
     let lines: Vec<_> = ended.stderr.lines().collect();
-    assert!(
-        lines[0].contains("not done after 0.3 s"),
-        "{}",
-        ended.stderr
-    );
+    assert!(lines[0].contains("not done after 0.3 s"), "{}", ended.stderr);
     // Then where they are, if they may be looked at.
     let waits = lines[1].starts_with("oshrun: PEs 0-1 are not in shmem_init yet");
     assert!(waits, "{}", ended.stderr);
-    assert_eq!(
-        run(&mut script("-n 2 --timeout 50", "exit 0")).code,
-        Some(0)
-    );
+    assert_eq!(run(&mut script("-n 2 --timeout 50", "exit 0")).code, Some(0));
 }
 
 #[test]
@@ -212,9 +191,7 @@ fn a_stopped_job_goes_on() {
 }
 
 fn is_stopped(pid: i32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/status"))
-        .unwrap()
-        .contains("State:\tT")
+    fs::read_to_string(format!("/proc/{pid}/status")).unwrap().contains("State:\tT")
 }
 
 #[test]

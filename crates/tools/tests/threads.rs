@@ -21,10 +21,7 @@ fn text(set: &[(&str, &str)]) -> String {
 #[test]
 fn workers_are_off_by_default_and_it_says_what_auto_would_do() {
     let text = text(&[]);
-    assert!(
-        text.contains("workers: 0 (SHMEM_WORKERS is 0, its default; auto would start "),
-        "{text}"
-    );
+    assert!(text.contains("workers: 0 (SHMEM_WORKERS is 0, its default; auto would start "), "{text}");
 }
 
 #[test]
@@ -35,10 +32,7 @@ fn variables_decide_and_are_named() {
         ("SHMEM_OFFLOAD_THRESHOLD", "7"),
         ("SHMEM_NON_TEMPORAL_THRESHOLD", "1m"),
     ]);
-    assert!(
-        text.contains("workers: 3 (SHMEM_WORKERS says so)"),
-        "{text}"
-    );
+    assert!(text.contains("workers: 3 (SHMEM_WORKERS says so)"), "{text}");
     for line in [
         "     12288 bytes: blocking copies are shared (SHMEM_SHARE_THRESHOLD)",
         "         7 bytes: non-blocking copies go on after their calls (SHMEM_OFFLOAD_THRESHOLD)",

@@ -33,7 +33,8 @@ fn useless_files_are_reported_and_ignored() {
     reports("it is damaged: ");
     let other = "version = 1\nmade_by = \"me\"\npes = []\n\
                  [machine]\nprocessor = \"Z80\"\ncores = 1\n\
-                 [parameters]\nalpha = 1.0\nbeta = 1.0\ngamma = 1.0\nsigma = 1.0\nstreams = 1.0\nmemory = 1.0\ncache = 1.0\n";
+                 [parameters]\nalpha = 1.0\nbeta = 1.0\ngamma = 1.0\nsigma = 1.0\nstreams = 1.0\nmemory = 1.0\ncache = \
+                 1.0\n";
     fs::write(&path, other).unwrap();
     reports("it is for 1 core of Z80, this is ");
     fs::write(&path, &other[..other.len() - 15]).unwrap();
@@ -42,10 +43,7 @@ fn useless_files_are_reported_and_ignored() {
 
 #[test]
 fn no_file_is_no_complaint() {
-    for (name, value) in [
-        ("SHMEM_TUNING_FILE", ""),
-        ("XDG_CONFIG_HOME", "/nonexistent"),
-    ] {
+    for (name, value) in [("SHMEM_TUNING_FILE", ""), ("XDG_CONFIG_HOME", "/nonexistent")] {
         let mut command = script("-n 1", "echo hello");
         let ended = run(command.env_remove("SHMEM_TUNING_FILE").env(name, value));
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
@@ -82,25 +80,15 @@ fn job(first: &[&str], second: &[&str]) -> Ended {
 
 #[test]
 fn all_pes_force_the_same() {
-    let ended = job(
-        &["SHMEM_REDUCE_ALGORITHM=rd"],
-        &["SHMEM_REDUCE_ALGORITHM=rd:ptr"],
-    );
+    let ended = job(&["SHMEM_REDUCE_ALGORITHM=rd"], &["SHMEM_REDUCE_ALGORITHM=rd:ptr"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     // PE 0's value is that of the job.
     let ended = job(&["SHMEM_REDUCE_ALGORITHM=rd"], &[]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let ended = job(
-        &["SHMEM_REDUCE_ALGORITHM=rd"],
-        &["SHMEM_REDUCE_ALGORITHM=bruck"],
-    );
+    let ended = job(&["SHMEM_REDUCE_ALGORITHM=rd"], &["SHMEM_REDUCE_ALGORITHM=bruck"]);
     assert_ne!(ended.code, Some(0));
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("SHMEM_REDUCE_ALGORITHM"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("SHMEM_REDUCE_ALGORITHM"), "{}", ended.stderr);
 }
 
 #[test]

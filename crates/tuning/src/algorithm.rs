@@ -54,10 +54,7 @@ pub struct Choice {
 impl Algorithm {
     /// Whether there is a put/get form of it.
     pub fn has_both_forms(self) -> bool {
-        matches!(
-            self,
-            Self::Flat | Self::RecursiveDoubling | Self::Bruck | Self::Rabenseifner
-        )
+        matches!(self, Self::Flat | Self::RecursiveDoubling | Self::Bruck | Self::Rabenseifner)
     }
 
     /// All of them, in the order of their numbers.
@@ -96,10 +93,7 @@ impl Algorithm {
 
     /// Whether it exists in both forms.
     pub const fn has_forms(self) -> bool {
-        matches!(
-            self,
-            Self::Flat | Self::RecursiveDoubling | Self::Bruck | Self::Rabenseifner
-        )
+        matches!(self, Self::Flat | Self::RecursiveDoubling | Self::Bruck | Self::Rabenseifner)
     }
 }
 
@@ -116,18 +110,12 @@ impl Form {
 impl Choice {
     /// `algorithm` by loads and stores.
     pub const fn direct(algorithm: Algorithm) -> Self {
-        Self {
-            algorithm,
-            form: Form::Direct,
-        }
+        Self { algorithm, form: Form::Direct }
     }
 
     /// `algorithm` over puts and gets.
     pub const fn putget(algorithm: Algorithm) -> Self {
-        Self {
-            algorithm,
-            form: Form::PutGet,
-        }
+        Self { algorithm, form: Form::PutGet }
     }
 
     /// The choice as a number from 1 up, for shared memory and atomics.
@@ -139,11 +127,7 @@ impl Choice {
     #[inline]
     pub(super) fn from_code(code: u8) -> Option<Self> {
         let index = code.checked_sub(1)?;
-        let form = if index % 2 == 0 {
-            Form::Direct
-        } else {
-            Form::PutGet
-        };
+        let form = if index % 2 == 0 { Form::Direct } else { Form::PutGet };
         let algorithm = *Algorithm::ALL.get(usize::from(index / 2))?;
         Some(Self { algorithm, form })
     }

@@ -2,8 +2,7 @@
 
 use super::EAGER;
 use super::algorithm::Algorithm::{
-    Bruck, Central, Dissemination, Eager, Flat, Pull, Push, Rabenseifner, RecursiveDoubling,
-    Slices, Sockets, Tree,
+    Bruck, Central, Dissemination, Eager, Flat, Pull, Push, Rabenseifner, RecursiveDoubling, Slices, Sockets, Tree,
 };
 use super::algorithm::Choice;
 
@@ -99,34 +98,11 @@ impl Collective {
                 }
             }
             Self::Collect | Self::Fcollect => {
-                const {
-                    &[
-                        Choice::direct(Eager),
-                        Choice::direct(Pull),
-                        Choice::direct(Push),
-                        Choice::direct(Sockets),
-                    ]
-                }
+                const { &[Choice::direct(Eager), Choice::direct(Pull), Choice::direct(Push), Choice::direct(Sockets)] }
             }
-            Self::Alltoall => {
-                const {
-                    &[
-                        Choice::direct(Eager),
-                        Choice::direct(Pull),
-                        Choice::direct(Push),
-                    ]
-                }
-            }
+            Self::Alltoall => const { &[Choice::direct(Eager), Choice::direct(Pull), Choice::direct(Push)] },
             Self::Alltoalls => const { &[Choice::direct(Pull), Choice::direct(Push)] },
-            Self::Scan => {
-                const {
-                    &[
-                        Choice::direct(Eager),
-                        Choice::direct(Pull),
-                        Choice::direct(Slices),
-                    ]
-                }
-            }
+            Self::Scan => const { &[Choice::direct(Eager), Choice::direct(Pull), Choice::direct(Slices)] },
         }
     }
 

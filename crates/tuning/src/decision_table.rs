@@ -103,27 +103,17 @@ pub struct DecisionTable {
 impl DecisionTable {
     /// The decision table of a team of this shape.
     pub(super) fn new(source: Arc<dyn Source>, shape: Shape) -> Self {
-        Self {
-            steps: Default::default(),
-            source: Some((source, shape)),
-        }
+        Self { steps: Default::default(), source: Some((source, shape)) }
     }
 
     /// Makes a decision table in which `collective` uses `choice` for every size, and each other
     /// collective the first of its choices.
     pub fn fixed(collective: Collective, choice: Choice) -> Self {
         let steps = |c: Collective| {
-            let choice = if c == collective {
-                choice
-            } else {
-                c.choices()[0]
-            };
+            let choice = if c == collective { choice } else { c.choices()[0] };
             Steps::new([(usize::MAX, choice)]).into()
         };
-        Self {
-            steps: Collective::ALL.map(steps),
-            source: None,
-        }
+        Self { steps: Collective::ALL.map(steps), source: None }
     }
 
     /// This decision table, but with `choice` for every size of `collective`.
@@ -145,9 +135,7 @@ impl DecisionTable {
         if let Some(choice) = Choice::from_code(OVERRIDES[index].load(Ordering::Relaxed)) {
             return choice;
         }
-        self.steps(collective)
-            .choose(bytes)
-            .unwrap_or(collective.choices()[0])
+        self.steps(collective).choose(bytes).unwrap_or(collective.choices()[0])
     }
 
     /// The steps of `collective`.
@@ -163,14 +151,11 @@ impl DecisionTable {
     #[cold]
     fn determine(&self, collective: Collective) -> Steps {
         let source = self.source.as_ref();
-        source.map_or(Steps::NONE, |(source, shape)| {
-            source.steps(collective, *shape)
-        })
+        source.map_or(Steps::NONE, |(source, shape)| source.steps(collective, *shape))
     }
 }
 
-static OVERRIDES: [AtomicU8; Collective::ALL.len()] =
-    [const { AtomicU8::new(0) }; Collective::ALL.len()];
+static OVERRIDES: [AtomicU8; Collective::ALL.len()] = [const { AtomicU8::new(0) }; Collective::ALL.len()];
 
 /// Makes this PE use `choice` for `collective` in all teams and for all sizes, instead of the
 /// decision tables; None restores them. For measurements: all PEs must call it between the same
@@ -190,26 +175,14 @@ mod tests {
         let (eager, flat) = (Choice::direct(Eager), Choice::direct(Flat));
         let slices = Choice::direct(Slices);
         let steps = Steps::new([(8, eager), (64, eager), (100, flat), (4096, slices)]);
-        for (bytes, choice) in [
-            (0, eager),
-            (64, eager),
-            (65, flat),
-            (100, flat),
-            (101, slices),
-            (1 << 20, slices),
-            (usize::MAX, slices),
-        ] {
+        for (bytes, choice) in
+            [(0, eager), (64, eager), (65, flat), (100, flat), (101, slices), (1 << 20, slices), (usize::MAX, slices)]
+        {
             assert_eq!(steps.choose(bytes), Some(choice), "{bytes}");
         }
         let listed: Vec<_> = steps.iter().collect();
-        assert_eq!(
-            listed,
-            [(Some(64), eager), (Some(100), flat), (None, slices)]
-        );
-        assert_eq!(
-            steps.to_string(),
-            "eager up to 64, flat:ptr up to 100, slices"
-        );
+        assert_eq!(listed, [(Some(64), eager), (Some(100), flat), (None, slices)]);
+        assert_eq!(steps.to_string(), "eager up to 64, flat:ptr up to 100, slices");
         assert_eq!(Steps::NONE.choose(0), None);
         assert_eq!(Steps::NONE.choose(usize::MAX), None);
     }

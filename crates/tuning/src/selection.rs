@@ -40,13 +40,7 @@ struct Facts {
 impl Selection {
     /// The selection of a job of `pes` PEs on `cores` cores.
     pub fn new(forced: Forced, tuning: Tuning, pes: usize, cores: usize) -> Self {
-        Self(Arc::new(Facts {
-            forced,
-            tuning,
-            pes,
-            cores,
-            known: Mutex::default(),
-        }))
+        Self(Arc::new(Facts { forced, tuning, pes, cores, known: Mutex::default() }))
     }
 
     /// What the user forces for a collective.
@@ -67,9 +61,7 @@ impl Selection {
             return Origin::Forced;
         }
         match facts.tuning.rules_for(size, facts.pes, facts.cores) {
-            Some(rules) if rules.steps[collective as usize].choose(0).is_some() => {
-                Origin::Measured(rules.pes as usize)
-            }
+            Some(rules) if rules.steps[collective as usize].choose(0).is_some() => Origin::Measured(rules.pes as usize),
             _ => Origin::Model,
         }
     }
@@ -103,9 +95,7 @@ impl Facts {
         );
         let exists = |choice, n| costs.time(collective, choice, n).is_finite();
         Steps::new(sizes(collective, size).into_iter().map(|n| {
-            let chosen = forced
-                .filter(|c| exists(*c, n))
-                .or_else(|| measured?.choose(n).filter(|c| exists(*c, n)));
+            let chosen = forced.filter(|c| exists(*c, n)).or_else(|| measured?.choose(n).filter(|c| exists(*c, n)));
             (n, chosen.unwrap_or_else(|| costs.best(collective, n)))
         }))
     }
@@ -184,11 +174,7 @@ mod tests {
                 let limit = collective.eager_limit(pes);
                 for n in [limit + 1, limit + 7, 2 * limit + 1, 1 << 20] {
                     let choice = decisions.choose(collective, n);
-                    assert_ne!(
-                        choice.algorithm,
-                        Algorithm::Eager,
-                        "{collective:?} {n} {pes}"
-                    );
+                    assert_ne!(choice.algorithm, Algorithm::Eager, "{collective:?} {n} {pes}");
                 }
             }
         }
@@ -211,11 +197,7 @@ mod tests {
 
     #[test]
     fn teams_on_several_sockets_follow_them() {
-        let shape = |size, sockets| Shape {
-            size,
-            sockets,
-            widest: size / sockets,
-        };
+        let shape = |size, sockets| Shape { size, sockets, widest: size / sockets };
         let sockets = Choice::direct(Algorithm::Sockets);
         for (size, count) in [(4, 2), (8, 2), (8, 4), (16, 2), (64, 2), (128, 2), (256, 8)] {
             let decisions = model(size, size, Forced::default()).decisions(shape(size, count));
@@ -228,36 +210,19 @@ mod tests {
                 (Collective::Fcollect, 1 << 20),
             ] {
                 let chosen = decisions.choose(collective, bytes);
-                assert_eq!(
-                    chosen, sockets,
-                    "{collective:?} of {bytes} bytes, {size} on {count}"
-                );
+                assert_eq!(chosen, sockets, "{collective:?} of {bytes} bytes, {size} on {count}");
             }
         }
         // Where PEs outnumber cores, switches decide.
         let crowded = model(2, 16, Forced::default()).decisions(shape(16, 2));
-        assert_eq!(
-            crowded.choose(Collective::Barrier, 0).algorithm,
-            Algorithm::Central
-        );
+        assert_eq!(crowded.choose(Collective::Barrier, 0).algorithm, Algorithm::Central);
         // What is forced holds, but on one socket.
         let forced = Forced::default().with(Collective::Barrier, sockets);
         let selection = model(2, 16, forced);
-        assert_eq!(
-            selection
-                .decisions(shape(16, 2))
-                .choose(Collective::Barrier, 0),
-            sockets
-        );
+        assert_eq!(selection.decisions(shape(16, 2)).choose(Collective::Barrier, 0), sockets);
         let one = selection.decisions(16);
-        assert_eq!(
-            one.choose(Collective::Barrier, 0).algorithm,
-            Algorithm::Central
-        );
-        assert_ne!(
-            one.choose(Collective::Reduce, 8).algorithm,
-            Algorithm::Slices
-        );
+        assert_eq!(one.choose(Collective::Barrier, 0).algorithm, Algorithm::Central);
+        assert_ne!(one.choose(Collective::Reduce, 8).algorithm, Algorithm::Slices);
     }
 
     #[test]

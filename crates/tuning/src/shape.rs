@@ -14,10 +14,6 @@ pub struct Shape {
 impl From<usize> for Shape {
     /// So many members on one socket.
     fn from(size: usize) -> Self {
-        Self {
-            size,
-            sockets: 1,
-            widest: size,
-        }
+        Self { size, sockets: 1, widest: size }
     }
 }

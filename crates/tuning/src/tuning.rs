@@ -19,10 +19,7 @@ pub struct Rules {
 
 impl Rules {
     /// Nothing measured.
-    pub const NONE: Self = Self {
-        pes: 0,
-        steps: [Steps::NONE; Collective::ALL.len()],
-    };
+    pub const NONE: Self = Self { pes: 0, steps: [Steps::NONE; Collective::ALL.len()] };
 }
 
 /// From how many bytes on the copies of a PE are made in other ways than by one plain copy; 0: not measured,
@@ -40,11 +37,7 @@ pub struct CopySizes {
 
 impl CopySizes {
     /// Nothing measured.
-    pub const NONE: Self = Self {
-        share: 0,
-        offload: 0,
-        non_temporal: 0,
-    };
+    pub const NONE: Self = Self { share: 0, offload: 0, non_temporal: 0 };
 
     /// Names in tuning files, which are those of the variables, and what they name.
     #[allow(clippy::type_complexity, reason = "one table of three rows")]

@@ -38,11 +38,7 @@ const PLACEMENTS: [Placement; 4] = [
 ];
 
 const fn placement(pes: usize, hosts: usize, distribution: Distribution) -> Placement {
-    Placement {
-        pes,
-        hosts,
-        distribution,
-    }
+    Placement { pes, hosts, distribution }
 }
 
 fn main() {
@@ -63,10 +59,7 @@ fn main() {
         trial("hosts-reach-each-other", hosts_reach_each_other),
         trial("statuses-are-reported", statuses_are_reported),
         trial("two-clusters-at-once", two_rigs_at_once),
-        trial(
-            "a-killed-cluster-leaves-nothing",
-            killed_cluster_leaves_nothing,
-        ),
+        trial("a-killed-cluster-leaves-nothing", killed_cluster_leaves_nothing),
         trial("a-host-dies", host_dies),
         trial("a-process-is-killed", process_is_killed),
         trial("a-link-is-cut", link_is_cut),
@@ -85,9 +78,7 @@ fn main() {
 }
 
 fn trial(name: &str, run: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
-    Trial::test(name, move || {
-        run().map_err(|e| Failed::from(format!("{e:#}")))
-    })
+    Trial::test(name, move || run().map_err(|e| Failed::from(format!("{e:#}"))))
 }
 
 /// Runs a command in a host to its end, which must be good; returns what it printed.
@@ -107,17 +98,11 @@ fn shell<'a>(cluster: &'a Cluster, host: &str, script: &str) -> Command<'a> {
 fn hosts_are_apart() -> Result<()> {
     let cluster = Cluster::new(2)?;
     let all = |script: &str| -> Result<Vec<String>> {
-        cluster
-            .hosts()
-            .map(|h| output(&shell(&cluster, h, script)))
-            .collect()
+        cluster.hosts().map(|h| output(&shell(&cluster, h, script))).collect()
     };
     let distinct = |script: &str| -> Result<()> {
         let said = all(script)?;
-        ensure!(
-            said[0] != said[1],
-            "{script} says the same in both: {said:?}"
-        );
+        ensure!(said[0] != said[1], "{script} says the same in both: {said:?}");
         Ok(())
     };
     assert_eq!(all("hostname")?, ["a", "b"]);
@@ -186,31 +171,16 @@ fn statuses_are_reported() -> Result<()> {
     let mut process = shell(&cluster, "b", "echo out; echo err >&2; exit 3").spawn()?;
     let status = process.wait(WATCHDOG)?.context("it hangs")?;
     assert_eq!(status.code(), Some(3));
-    assert_eq!(
-        (process.stdout(), process.stderr()),
-        ("out\n".into(), "err\n".into())
-    );
+    assert_eq!((process.stdout(), process.stderr()), ("out\n".into(), "err\n".into()));
     let mut process = shell(&cluster, "b", "kill -TERM $$").spawn()?;
     let status = process.wait(WATCHDOG)?.context("it hangs")?;
     assert_eq!(status.signal(), Some(Signal::SIGTERM as i32));
-    let said = output(&shell(
-        &cluster,
-        "a",
-        &format!("{AGENT} b 'exit 5'; echo $?"),
-    ))?;
+    let said = output(&shell(&cluster, "a", &format!("{AGENT} b 'exit 5'; echo $?")))?;
     assert_eq!(said, "5");
 
-    let error = cluster
-        .command("a", ["/no/such"])
-        .spawn()
-        .unwrap_err()
-        .to_string();
+    let error = cluster.command("a", ["/no/such"]).spawn().unwrap_err().to_string();
     assert!(error.starts_with("cannot run /no/such"), "{error}");
-    let error = cluster
-        .command("x", ["true"])
-        .spawn()
-        .unwrap_err()
-        .to_string();
+    let error = cluster.command("x", ["true"]).spawn().unwrap_err().to_string();
     assert_eq!(error, "there is no host x in this cluster");
     let error = Cluster::new(5).unwrap_err().to_string();
     assert_eq!(error, "a cluster has 1 to 4 hosts, not 5");
@@ -246,19 +216,11 @@ fn killed_cluster_leaves_nothing() -> Result<()> {
         .stdout(Stdio::piped())
         .spawn()?;
     let mut said = [0; 8];
-    cluster
-        .stdout
-        .take()
-        .context("a pipe")?
-        .read_exact(&mut said)?;
+    cluster.stdout.take().context("a pipe")?.read_exact(&mut said)?;
     let start = Instant::now();
     // The cluster's process, the starter, the supervisor, two of each host, and the commands.
     while marked(&mark).len() < 12 {
-        ensure!(
-            start.elapsed() < WATCHDOG,
-            "processes are missing: {:?}",
-            marked(&mark)
-        );
+        ensure!(start.elapsed() < WATCHDOG, "processes are missing: {:?}", marked(&mark));
         sleep(Duration::from_millis(5));
     }
     kill(Pid::from_raw(cluster.id().cast_signed()), Signal::SIGKILL)?;
@@ -279,11 +241,7 @@ fn host_dies() -> Result<()> {
     let status = process.wait(WATCHDOG)?.context("it lives")?;
     assert_eq!(status.signal(), Some(Signal::SIGKILL as i32));
     assert_eq!(cluster.remaining_after(WATCHDOG)?, Vec::<String>::new());
-    let error = cluster
-        .command("b", ["true"])
-        .spawn()
-        .unwrap_err()
-        .to_string();
+    let error = cluster.command("b", ["true"]).spawn().unwrap_err().to_string();
     assert_eq!(error, "host b has ended");
     output(&cluster.command("a", ["true"])).map(drop)
 }
@@ -310,10 +268,7 @@ fn link_is_cut() -> Result<()> {
 fn link_is_slow() -> Result<()> {
     let cluster = Cluster::new(2)?;
     let delay = Duration::from_millis(100);
-    let slow = Impairment {
-        delay,
-        ..Impairment::default()
-    };
+    let slow = Impairment { delay, ..Impairment::default() };
     cluster.impair("b", slow)?;
     let took = greet(&cluster, "a", "b", WATCHDOG)?.context("no answer over a slow link")?;
     // Address resolution aside: two packets to connect, one with the answer.
@@ -325,10 +280,7 @@ fn link_is_slow() -> Result<()> {
 
 fn link_loses_everything() -> Result<()> {
     let cluster = Cluster::new(2)?;
-    let lossy = |loss| Impairment {
-        loss,
-        ..Impairment::default()
-    };
+    let lossy = |loss| Impairment { loss, ..Impairment::default() };
     cluster.impair("b", lossy(1.0))?;
     assert_eq!(greet(&cluster, "a", "b", Duration::from_secs(1))?, None);
     cluster.impair("b", lossy(0.2))?;
@@ -344,10 +296,7 @@ fn link_loses_everything() -> Result<()> {
 /// Jobs of `hostname` are where they should be, leave nothing, and tell a bad end.
 fn jobs(launcher: Launcher) -> Result<()> {
     let cluster = Cluster::new(3)?;
-    let _slurm = launcher
-        .is_slurm()
-        .then(|| Slurm::start(&cluster))
-        .transpose()?;
+    let _slurm = launcher.is_slurm().then(|| Slurm::start(&cluster)).transpose()?;
     let names: Vec<&str> = cluster.hosts().collect();
     let job = |place: &Placement, script: &str| {
         let program = ["sh", "-c", script].map(str::to_owned);
@@ -364,9 +313,7 @@ fn jobs(launcher: Launcher) -> Result<()> {
         said.sort_unstable();
         let hosts = place.hosts_of_pes();
         let expected = hosts.iter().enumerate();
-        let expected: Vec<String> = expected
-            .map(|(pe, host)| format!("{pe} {} hello", names[*host]))
-            .collect();
+        let expected: Vec<String> = expected.map(|(pe, host)| format!("{pe} {} hello", names[*host])).collect();
         ensure!(said == expected, "{place}: {said:?}");
         let left = cluster.remaining_after(WATCHDOG)?;
         ensure!(left.is_empty(), "{place}: left: {left:?}");

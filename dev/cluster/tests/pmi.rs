@@ -19,10 +19,7 @@ const TASK: &str = "FERROSHMEM_CLUSTER_TEST";
 #[test]
 #[ignore = "a PE of the other tests"]
 fn pe() {
-    let config = Config {
-        deadline: Duration::from_secs(20),
-        ..Config::default()
-    };
+    let config = Config { deadline: Duration::from_secs(20), ..Config::default() };
     let client = detect(&config).unwrap().unwrap();
     let (rank, size) = (client.rank(), client.size());
     if env::var(TASK).unwrap() == "abort" {

@@ -20,11 +20,7 @@ impl Choices {
     fn of(self, collective: Collective, pes: usize) -> Choice {
         let all = collective.choices();
         // Each number of PEs has other barriers with the same algorithms.
-        let shift = if collective == Collective::Barrier {
-            pes
-        } else {
-            0
-        };
+        let shift = if collective == Collective::Barrier { pes } else { 0 };
         all[(self.number + shift) % all.len()]
     }
 

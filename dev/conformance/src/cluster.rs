@@ -4,9 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use ferroshmem_cluster::hosts::{
-    Cluster, Command, Distribution, Launcher, MOST_HOSTS, Placement, Process, Slurm,
-};
+use ferroshmem_cluster::hosts::{Cluster, Command, Distribution, Launcher, MOST_HOSTS, Placement, Process, Slurm};
 use ferroshmem_config::isolate;
 
 use crate::job::{Job, Outcome, now_ms};
@@ -36,11 +34,7 @@ pub const PLACEMENTS: [Placement; 6] = [
 ];
 
 const fn placement(pes: usize, hosts: usize, distribution: Distribution) -> Placement {
-    Placement {
-        pes,
-        hosts,
-        distribution,
-    }
+    Placement { pes, hosts, distribution }
 }
 
 /// A launcher and the placement of the PEs.
@@ -164,15 +158,12 @@ impl TestCluster {
         let hosts = self.cluster.hosts();
         let processes = hosts.flat_map(|host| self.cluster.processes(host).unwrap_or_default());
         let printed = |job: &Process| (job.stdout().len() + job.stderr().len()) as u64;
-        Signs {
-            processes: processes.map(|process| process.pid).collect(),
-            printed: jobs.iter().map(printed).sum(),
-        }
+        Signs { processes: processes.map(|process| process.pid).collect(), printed: jobs.iter().map(printed).sum() }
     }
 }
 
-/// Without what Open MPI 4 says if a process has begun to run its agent before `mpirun` has made it the first of a group, which
-/// it has done itself then.
+/// Without what Open MPI 4 says if a process has begun to run its agent before `mpirun` has made it the first of a
+/// group, which it has done itself then.
 fn without_warnings(stderr: &str) -> String {
     const HARMLESS: &str = "plm:rsh: Warning: setpgid(";
 
@@ -203,10 +194,7 @@ impl Clusters {
         if let Some(cluster) = idle {
             return Ok(cluster);
         }
-        Ok(TestCluster {
-            cluster: Cluster::new(MOST_HOSTS)?,
-            slurm: None,
-        })
+        Ok(TestCluster { cluster: Cluster::new(MOST_HOSTS)?, slurm: None })
     }
 
     /// Gives back a cluster for reuse; no process of a job may be left on it.
@@ -246,11 +234,7 @@ mod tests {
 
     #[test]
     fn short_runs_have_every_launch() {
-        let short = |program| {
-            launches(program)
-                .filter(|(_, short)| *short)
-                .map(|(launch, _)| launch)
-        };
+        let short = |program| launches(program).filter(|(_, short)| *short).map(|(launch, _)| launch);
         let all = launches(0).count();
         let tried: Vec<Launch> = (0..all).flat_map(short).collect();
         assert_eq!(tried.len(), all, "one launch for each program");

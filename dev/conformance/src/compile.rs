@@ -28,10 +28,7 @@ pub enum Compiler {
 impl Compiler {
     /// Those that are installed.
     pub fn installed() -> Vec<Self> {
-        [Self::Gcc, Self::Clang]
-            .into_iter()
-            .filter(|c| on_path(c.c()))
-            .collect()
+        [Self::Gcc, Self::Clang].into_iter().filter(|c| on_path(c.c())).collect()
     }
 
     /// Asks for the compiler of a language.
@@ -77,11 +74,7 @@ pub fn on_path(command: &str) -> bool {
 pub fn has_header(compiler: &Path, header: &str) -> bool {
     let mut command = Command::new(compiler);
     command.args(["-E", "-x", "c", "-"]);
-    let child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let Ok(mut child) = child else { return false };
     if let Some(mut input) = child.stdin.take() {
         // A compiler that ends before it has read all fails.
@@ -117,17 +110,8 @@ pub struct Build {
 impl Build {
     /// A build of one source file; its suffix determines the language.
     pub fn new(source: &str, compiler: Compiler) -> Self {
-        let language = if source.ends_with(".cpp") {
-            Language::Cxx
-        } else {
-            Language::C
-        };
-        Self {
-            sources: vec![source.to_owned()],
-            language,
-            compiler,
-            flags: Vec::new(),
-        }
+        let language = if source.ends_with(".cpp") { Language::Cxx } else { Language::C };
+        Self { sources: vec![source.to_owned()], language, compiler, flags: Vec::new() }
     }
 
     /// The same with further flags.
@@ -150,11 +134,7 @@ impl Build {
             let library = fs::metadata(prefix.library("libshmem.a"))?;
             (library.len(), library.modified()?).hash(&mut hash);
         }
-        let program = cache.join(format!(
-            "{}-{:016x}",
-            stem(&self.sources[0])?,
-            hash.finish()
-        ));
+        let program = cache.join(format!("{}-{:016x}", stem(&self.sources[0])?, hash.finish()));
         once(&program, |temporary| {
             let mut command = self.command(prefix);
             command.arg("-o").arg(temporary);
@@ -169,13 +149,7 @@ impl Build {
     }
 
     /// Compiles a source in `cache`, if that was not done before; returns the object's path.
-    fn object(
-        &self,
-        source: &str,
-        prefix: &Prefix,
-        folder: &Path,
-        cache: &Path,
-    ) -> Result<PathBuf> {
+    fn object(&self, source: &str, prefix: &Prefix, folder: &Path, cache: &Path) -> Result<PathBuf> {
         let key = self.key(source, prefix, folder, cache)?;
         let object = cache.join(format!("{}-{key:016x}.o", stem(source)?));
         once(&object, |temporary| {
@@ -207,9 +181,7 @@ impl Build {
             .env("OSHMEM_CC", self.compiler.c())
             .env("OSHMEM_CXX", self.compiler.cxx())
             // Line numbers only: all debugging information is a fifth of the time.
-            .args([
-                standard, "-O2", "-g1", "-Wall", "-Wextra", "-Werror", "-pthread",
-            ]);
+            .args([standard, "-O2", "-g1", "-Wall", "-Wextra", "-Werror", "-pthread"]);
         command
     }
 
@@ -217,9 +189,7 @@ impl Build {
     fn key(&self, source: &str, prefix: &Prefix, folder: &Path, cache: &Path) -> Result<u64> {
         static HEADERS: OnceLock<u64> = OnceLock::new();
         let mut hash = DefaultHasher::new();
-        HEADERS
-            .get_or_init(|| hash_folder(&prefix.include()))
-            .hash(&mut hash);
+        HEADERS.get_or_init(|| hash_folder(&prefix.include())).hash(&mut hash);
         prefix.include().hash(&mut hash);
         let flags = self.flags.iter().filter(|flag| !is_for_linker(flag));
         flags.for_each(|flag| flag.hash(&mut hash));
@@ -235,9 +205,7 @@ impl Build {
         }
         let common = ["check.h", "neighbours.h"].map(|file| folder.join(file));
         for path in common.iter().chain([&source_path]) {
-            fs::read(path)
-                .with_context(|| path.display().to_string())?
-                .hash(&mut hash);
+            fs::read(path).with_context(|| path.display().to_string())?.hash(&mut hash);
         }
         // Programs in folders of their own may be in several files.
         if let Some((sub, _)) = source.split_once('/') {
@@ -250,10 +218,7 @@ impl Build {
 /// Whether a flag changes how objects are linked, but not how sources are compiled.
 fn is_for_linker(flag: &str) -> bool {
     let names = ["-static", "-static-pie", "-no-pie", "-shared"];
-    names.contains(&flag)
-        || flag.starts_with("-Wl,")
-        || flag.starts_with("-l")
-        || !flag.starts_with('-')
+    names.contains(&flag) || flag.starts_with("-Wl,") || flag.starts_with("-l") || !flag.starts_with('-')
 }
 
 fn stem(source: &str) -> Result<String> {
@@ -261,8 +226,8 @@ fn stem(source: &str) -> Result<String> {
     Ok(name.context("a source has a name")?.display().to_string())
 }
 
-/// The file `name` with this text, in a folder of `folder` that no other text has. So trials may write the same source at the same
-/// time, and a later run does not find an older text.
+/// The file `name` with this text, in a folder of `folder` that no other text has. So trials may write the same source
+/// at the same time, and a later run does not find an older text.
 pub fn source(folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
     let mut hash = DefaultHasher::new();
     text.hash(&mut hash);
@@ -294,9 +259,7 @@ pub fn once(file: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
 }
 
 fn succeed(command: &mut Command) -> Result<()> {
-    let output = command
-        .output()
-        .with_context(|| format!("cannot run {command:?}"))?;
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
     if !output.status.success() {
         bail!("{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
     }
@@ -311,12 +274,7 @@ fn lock_of(program: &Path) -> Arc<Mutex<()>> {
 
 fn hash_folder(folder: &Path) -> u64 {
     let mut hash = DefaultHasher::new();
-    let mut entries: Vec<_> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|e| e.path())
-        .collect();
+    let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
@@ -356,12 +314,7 @@ mod tests {
             // It finishes without waiting if it makes the file itself.
             let inode = format!(":{} ", other.metadata().unwrap().ino());
             let waits = |line: &str| line.contains("->") && line.contains(&inode);
-            let blocked = || {
-                fs::read_to_string("/proc/locks")
-                    .unwrap()
-                    .lines()
-                    .any(waits)
-            };
+            let blocked = || fs::read_to_string("/proc/locks").unwrap().lines().any(waits);
             while !ours.is_finished() && !blocked() {
                 thread::yield_now();
             }

@@ -24,7 +24,8 @@ pub fn programs() -> impl Iterator<Item = String> {
     paths.filter(|path| path.starts_with("generated/"))
 }
 
-/// The folder in `cache` that has all of them. It is named by their texts, so test programs of other tables do not meet in it.
+/// The folder in `cache` that has all of them. It is named by their texts, so test programs of other tables do not meet
+/// in it.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -36,9 +37,7 @@ pub fn folder(cache: &Path) -> Result<PathBuf> {
     });
     let folder = cache.join(format!("generated-{:016x}", *KEY));
     for (path, text) in FILES.iter() {
-        once(&folder.join(path), |temporary| {
-            Ok(fs::write(temporary, text)?)
-        })?;
+        once(&folder.join(path), |temporary| Ok(fs::write(temporary, text)?))?;
     }
     Ok(folder)
 }

@@ -137,7 +137,8 @@ pub struct Running {
 }
 
 /// Has the command begin with SIGINT, SIGQUIT and SIGHUP at their defaults: a shell that runs the suite in the
-/// background has the first two ignored, `nohup` the third, which processes inherit, and `oshrun` would ignore them, too.
+/// background has the first two ignored, `nohup` the third, which processes inherit, and `oshrun` would ignore them,
+/// too.
 pub fn default_signals(command: &mut Command) {
     // SAFETY: between fork and exec, the closure only makes system calls.
     unsafe {
@@ -157,10 +158,7 @@ impl Running {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}-{count}", std::process::id());
         fs::create_dir_all(scratch)?;
-        let (stdout, stderr) = (
-            scratch.join(format!("{mark}.out")),
-            scratch.join(format!("{mark}.err")),
-        );
+        let (stdout, stderr) = (scratch.join(format!("{mark}.out")), scratch.join(format!("{mark}.err")));
         let mut command = if job.pes == 0 && job.options.is_empty() {
             Command::new(&job.command[0])
         } else {
@@ -185,12 +183,7 @@ impl Running {
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start {command:?}"))?;
-        Ok(Self {
-            child,
-            mark,
-            stdout,
-            stderr,
-        })
+        Ok(Self { child, mark, stdout, stderr })
     }
 
     /// Process id of the launcher.
@@ -217,10 +210,7 @@ impl Running {
     /// report, then to end, then it is killed.
     pub fn finish(mut self, watchdog: Duration) -> Result<Outcome> {
         let mut watchdog = Watchdog::new(watchdog);
-        let (mark, output) = (
-            self.mark.clone(),
-            [self.stdout.clone(), self.stderr.clone()],
-        );
+        let (mark, output) = (self.mark.clone(), [self.stdout.clone(), self.stderr.clone()]);
         let signs = || Signs {
             processes: leftovers::marked_processes(&mark),
             printed: output.iter().flat_map(fs::metadata).map(|f| f.len()).sum(),
@@ -239,17 +229,9 @@ impl Running {
         let ended_ms = now_ms();
         let left = self.wait_until_gone();
         leftovers::kill_marked(&self.mark);
-        let read = |path: &Path| -> Result<String> {
-            Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
-        };
-        let outcome = Outcome {
-            status,
-            stdout: read(&self.stdout)?,
-            stderr: read(&self.stderr)?,
-            hung,
-            left,
-            ended_ms,
-        };
+        let read = |path: &Path| -> Result<String> { Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned()) };
+        let outcome =
+            Outcome { status, stdout: read(&self.stdout)?, stderr: read(&self.stderr)?, hung, left, ended_ms };
         Ok(outcome)
     }
 
@@ -298,7 +280,5 @@ impl Drop for Running {
 
 /// The exit code, or 128 plus the signal number, as shells report it.
 pub fn shell_status(status: ExitStatus) -> i32 {
-    status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }

@@ -23,13 +23,7 @@ pub fn marked_processes(mark: &str) -> Vec<Pid> {
         .into_iter()
         .flatten()
         .flatten()
-        .filter_map(|entry| {
-            entry
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse().ok())
-                .map(Pid::from_raw)
-        });
+        .filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse().ok()).map(Pid::from_raw));
     pids.filter(|pid| {
         let environment = fs::read(format!("/proc/{pid}/environ"));
         environment.is_ok_and(|e| e.split(|b| *b == 0).any(|v| v == needle.as_bytes()))
@@ -107,9 +101,7 @@ fn used_files() -> BTreeSet<PathBuf> {
             used.extend(fs::read_link(file.path()));
         }
         let mapped = fs::read_to_string(process.join("maps")).unwrap_or_default();
-        let paths = mapped
-            .lines()
-            .filter_map(|line| line.find("/dev/shm/").map(|at| &line[at..]));
+        let paths = mapped.lines().filter_map(|line| line.find("/dev/shm/").map(|at| &line[at..]));
         used.extend(paths.map(PathBuf::from));
     }
     used

@@ -24,21 +24,11 @@ pub fn make(folder: &str, goals: &[&str], oshcc: &Path, cache: &Path) -> Result<
 }
 
 /// As [`make`], with a compiler wrapper that another variable names, and with further flags.
-pub fn make_with(
-    folder: &str,
-    goals: &[&str],
-    wrapper: (&str, &Path),
-    flags: &str,
-    cache: &Path,
-) -> Result<PathBuf> {
+pub fn make_with(folder: &str, goals: &[&str], wrapper: (&str, &Path), flags: &str, cache: &Path) -> Result<PathBuf> {
     tool::command("make", "make")?;
     let mut hash = DefaultHasher::new();
     (goals, wrapper, flags).hash(&mut hash);
-    let build = cache.join(format!(
-        "{}-{:016x}",
-        folder.replace('/', "-"),
-        hash.finish()
-    ));
+    let build = cache.join(format!("{}-{:016x}", folder.replace('/', "-"), hash.finish()));
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     if built.contains(&build) {
         return Ok(build);
@@ -54,9 +44,7 @@ pub fn make_with(
         .arg(format!("{variable}={}", wrapper.display()))
         .arg(format!("BUILD={}", build.display()))
         .arg(format!("CFLAGS={CFLAGS} {flags}"));
-    let output = command
-        .output()
-        .with_context(|| format!("cannot run {command:?}"))?;
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
     if !output.status.success() {
         bail!("{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
     }

@@ -19,28 +19,17 @@ pub fn number(outcome: &Outcome, label: &str) -> Result<f64> {
 
 /// The report is there, and has these values.
 pub fn reports(outcome: &Outcome, name: &str, expected: &[(&str, &str)]) -> Result<()> {
-    ensure!(
-        outcome
-            .stdout
-            .contains(&format!("{name} Benchmark Completed.")),
-        "{outcome}"
-    );
+    ensure!(outcome.stdout.contains(&format!("{name} Benchmark Completed.")), "{outcome}");
     for (label, expected) in expected {
         let value = fact(outcome, label)?;
-        ensure!(
-            value == *expected,
-            "{label} is {value}, not {expected}\n{outcome}"
-        );
+        ensure!(value == *expected, "{label} is {value}, not {expected}\n{outcome}");
     }
     Ok(())
 }
 
 /// Rate and time are those of so many millions of operations.
 pub fn rate_fits(outcome: &Outcome, millions: f64) -> Result<()> {
-    let (total, seconds) = (
-        number(outcome, "Mop/s total")?,
-        number(outcome, "Time in seconds")?,
-    );
+    let (total, seconds) = (number(outcome, "Mop/s total")?, number(outcome, "Time in seconds")?);
     // Times have four digits after the point, rates two.
     ensure!(
         (total * seconds - millions).abs() <= total * 0.0001 + seconds * 0.01,
@@ -52,10 +41,7 @@ pub fn rate_fits(outcome: &Outcome, millions: f64) -> Result<()> {
 /// The program has noticed that its result is wrong.
 pub fn notices(outcome: &Outcome) -> Result<()> {
     ensure!(!outcome.hung, "hangs\n{outcome}");
-    ensure!(
-        shell_status(outcome.status) == 1,
-        "status is not 1\n{outcome}"
-    );
+    ensure!(shell_status(outcome.status) == 1, "status is not 1\n{outcome}");
     let verification = fact(outcome, "Verification")?;
     ensure!(verification == "UNSUCCESSFUL", "{outcome}");
     Ok(())

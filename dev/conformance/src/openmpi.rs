@@ -19,12 +19,10 @@ impl OpenMpi {
     /// The first one on the `PATH`. Its commands have the names of ours, so they are asked.
     pub fn find() -> Option<Self> {
         let path = env::var_os("PATH")?;
-        env::split_paths(&path)
-            .map(|folder| Self { folder })
-            .find(|this| {
-                let there = this.oshcc().is_file() && this.is_open_mpi();
-                there && has_header(&this.oshcc(), "shmem.h")
-            })
+        env::split_paths(&path).map(|folder| Self { folder }).find(|this| {
+            let there = this.oshcc().is_file() && this.is_open_mpi();
+            there && has_header(&this.oshcc(), "shmem.h")
+        })
     }
 
     fn is_open_mpi(&self) -> bool {
@@ -49,10 +47,7 @@ impl OpenMpi {
         let words = options.iter().chain([&program]).chain(args);
         Job {
             pes: 0,
-            command: [self.oshrun().display().to_string()]
-                .into_iter()
-                .chain(words.map(|w| (*w).to_owned()))
-                .collect(),
+            command: [self.oshrun().display().to_string()].into_iter().chain(words.map(|w| (*w).to_owned())).collect(),
             options: Vec::new(),
             env: Vec::new(),
             watchdog: Duration::from_secs(120),

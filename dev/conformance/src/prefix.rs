@@ -24,16 +24,9 @@ impl Prefix {
             None => install()?,
         };
         let this = Self { root };
-        for file in [
-            this.bin("oshrun"),
-            this.bin("oshcc"),
-            this.include().join("shmem.h"),
-        ] {
+        for file in [this.bin("oshrun"), this.bin("oshcc"), this.include().join("shmem.h")] {
             if !file.exists() {
-                bail!(
-                    "{} is missing: not an installation of FerroSHMEM",
-                    file.display()
-                );
+                bail!("{} is missing: not an installation of FerroSHMEM", file.display());
             }
         }
         Ok(this)
@@ -83,10 +76,7 @@ fn install() -> Result<PathBuf> {
         .status()
         .context("cannot run cargo xtask install")?;
     if !status.success() {
-        bail!(
-            "cargo xtask install --prefix {} failed: {status}",
-            prefix.display()
-        );
+        bail!("cargo xtask install --prefix {} failed: {status}", prefix.display());
     }
     Ok(prefix)
 }

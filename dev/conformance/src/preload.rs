@@ -17,9 +17,7 @@ pub fn tool(cache: &Path, name: &str, source: &str) -> Result<PathBuf> {
     let library = cache.join(format!("{name}-{:016x}.so", hash.finish()));
     once(&library, |library| {
         let mut gcc = Command::new("gcc");
-        gcc.args(["-O2", "-shared", "-fPIC", "-x", "c", "-", "-o"])
-            .arg(library)
-            .stdin(Stdio::piped());
+        gcc.args(["-O2", "-shared", "-fPIC", "-x", "c", "-", "-o"]).arg(library).stdin(Stdio::piped());
         let mut child = gcc.spawn().context("cannot run gcc")?;
         let mut input = child.stdin.take().context("gcc has no input")?;
         input.write_all(source.as_bytes())?;

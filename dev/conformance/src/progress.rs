@@ -41,14 +41,7 @@ impl Watchdog {
     /// Begins to watch a job, which is to make progress within `limit`.
     pub fn new(limit: Duration) -> Self {
         let now = Instant::now();
-        Self {
-            limit,
-            begin: now,
-            progress: now,
-            looked: now,
-            ticks: 0,
-            printed: 0,
-        }
+        Self { limit, begin: now, progress: now, looked: now, ticks: 0, printed: 0 }
     }
 
     /// Whether the job has made no progress for the limit, or runs for many times that. `signs` is what it
@@ -94,10 +87,7 @@ struct Process {
 
 impl Process {
     fn read(stat: &[u8]) -> Option<Self> {
-        Some(Self {
-            ready: matches!(process::state(stat)?, b'R' | b'D'),
-            ticks: process::ticks(stat)?,
-        })
+        Some(Self { ready: matches!(process::state(stat)?, b'R' | b'D'), ticks: process::ticks(stat)? })
     }
 }
 
@@ -124,10 +114,7 @@ mod tests {
         let output = std::env::temp_dir().join(output);
         let file = fs::File::create(&output).unwrap();
         let mut command = Command::new("sh");
-        command
-            .args(["-c", script])
-            .stdout(file)
-            .stdin(Stdio::null());
+        command.args(["-c", script]).stdout(file).stdin(Stdio::null());
         let shell = Shell(command.spawn().unwrap());
         let mut watchdog = Watchdog::new(LIMIT);
         let begin = Instant::now();
@@ -162,9 +149,7 @@ mod tests {
     #[test]
     fn jobs_that_compute_for_ever_are_ended() {
         let mut watchdog = Watchdog::new(LIMIT);
-        watchdog.begin = Instant::now()
-            .checked_sub(LIMIT * (AT_MOST + 1))
-            .expect("the clock runs for longer");
+        watchdog.begin = Instant::now().checked_sub(LIMIT * (AT_MOST + 1)).expect("the clock runs for longer");
         assert!(watchdog.expired(Signs::default));
     }
 
@@ -172,13 +157,7 @@ mod tests {
     fn states_and_times_are_read() {
         let line = "7 (a (b) c) S 1 7 7 0 -1 4 0 0 0 0 10 2 300 40 20 0 1 0 5 0 0";
         let read = |line: &str| Process::read(line.as_bytes()).unwrap();
-        assert_eq!(
-            read(line),
-            Process {
-                ready: false,
-                ticks: 352
-            }
-        );
+        assert_eq!(read(line), Process { ready: false, ticks: 352 });
         assert!(read(&line.replace(") S", ") R")).ready);
         assert_eq!(Process::read(b""), None);
     }

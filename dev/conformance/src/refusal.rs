@@ -9,16 +9,10 @@ use crate::suite::Setting;
 pub fn refusal<'a>(outcome: &'a Outcome, program: &str, words: &[&str]) -> Result<&'a str> {
     ensure!(!outcome.hung, "hangs\n{outcome}");
     ensure!(outcome.left == 0, "processes are left\n{outcome}");
-    ensure!(
-        shell_status(outcome.status) == 1,
-        "status is not 1\n{outcome}"
-    );
+    ensure!(shell_status(outcome.status) == 1, "status is not 1\n{outcome}");
     ensure!(outcome.stdout.is_empty(), "output\n{outcome}");
     let line = outcome.stderr.trim_end();
-    ensure!(
-        line.starts_with(&format!("{program}: ")) && line.lines().count() == 1,
-        "not one line\n{outcome}"
-    );
+    ensure!(line.starts_with(&format!("{program}: ")) && line.lines().count() == 1, "not one line\n{outcome}");
     for word in words {
         ensure!(line.contains(word), "does not say \"{word}\"\n{outcome}");
     }

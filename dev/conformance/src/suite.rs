@@ -68,14 +68,7 @@ impl Suite {
                 stations: Clusters::default(),
             })
         });
-        Self {
-            setting,
-            arguments,
-            trials: Vec::new(),
-            launchers: None,
-            times: Arc::default(),
-            missing: Arc::default(),
-        }
+        Self { setting, arguments, trials: Vec::new(), launchers: None, times: Arc::default(), missing: Arc::default() }
     }
 
     /// Adds a trial.
@@ -113,9 +106,7 @@ impl Suite {
     {
         for (launch, short) in cluster::launches(number) {
             let job = job.clone();
-            self.add_launch(name, launch, short && !long, move |s, launch| {
-                succeed(s, launch, job)
-            });
+            self.add_launch(name, launch, short && !long, move |s, launch| succeed(s, launch, job));
         }
     }
 
@@ -125,9 +116,7 @@ impl Suite {
         F: Fn(&Setting, usize) -> Result<Job> + Send + 'static,
     {
         let launch = cluster::launch(number);
-        self.add_launch(name, launch, short, move |s, launch| {
-            succeed(s, launch, job)
-        });
+        self.add_launch(name, launch, short, move |s, launch| succeed(s, launch, job));
     }
 
     /// The launchers by which jobs can run on several hosts.

@@ -28,9 +28,6 @@ impl Error for Missing {}
 pub fn command(name: &'static str, package: &'static str) -> Result<(), Missing> {
     match on_path(name) {
         true => Ok(()),
-        false => Err(Missing {
-            what: name,
-            package,
-        }),
+        false => Err(Missing { what: name, package }),
     }
 }

@@ -19,13 +19,7 @@ const SOCKETS: &[(&str, &str)] = &[
 ];
 
 /// Runs a program of `c/algorithms`; `choices` of None are the library's own.
-fn run(
-    s: &Setting,
-    program: &str,
-    pes: usize,
-    choices: Option<Choices>,
-    env: &[(&str, &str)],
-) -> Result<()> {
+fn run(s: &Setting, program: &str, pes: usize, choices: Option<Choices>, env: &[(&str, &str)]) -> Result<()> {
     let source = format!("algorithms/{program}.c");
     let program = Build::new(&source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
     let mut job = Job::new(pes, &program);
@@ -42,19 +36,17 @@ fn run(
 
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
-    let mut add = |program: &'static str,
-                   pes: usize,
-                   choices: Option<Choices>,
-                   env: &'static [(&'static str, &'static str)]| {
-        let chosen = choices.map_or("auto".to_owned(), |c| c.name(pes));
-        let given = match env {
-            CHECKED => "::checked",
-            SOCKETS => "::sockets",
-            _ => "",
+    let mut add =
+        |program: &'static str, pes: usize, choices: Option<Choices>, env: &'static [(&'static str, &'static str)]| {
+            let chosen = choices.map_or("auto".to_owned(), |c| c.name(pes));
+            let given = match env {
+                CHECKED => "::checked",
+                SOCKETS => "::sockets",
+                _ => "",
+            };
+            let name = format!("{program}::{chosen}::{pes}pe{given}");
+            suite.add(name, move |s| run(s, program, pes, choices, env));
         };
-        let name = format!("{program}::{chosen}::{pes}pe{given}");
-        suite.add(name, move |s| run(s, program, pes, choices, env));
-    };
     for (number, choices) in Choices::all().enumerate() {
         // Neighbouring numbers of PEs take turns; a power of two and another number are tried of all.
         let turn = |pair: [usize; 2]| pair[number % 2];

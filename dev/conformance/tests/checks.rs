@@ -1,6 +1,6 @@
-//! Programs with one planted fault that `oshrun --check` finds, and without it: what is said of the one, and that nothing is found in
-//! the other. The first comment of each program in `dev/diagnosis` has what is checked, and what is to be said. Of the suite's own
-//! programs nothing is said.
+//! Programs with one planted fault that `oshrun --check` finds, and without it: what is said of the one, and that
+//! nothing is found in the other. The first comment of each program in `dev/diagnosis` has what is checked, and what is
+//! to be said. Of the suite's own programs nothing is said.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 const FOUND: i32 = 66;
 
 /// What `--check=race` says where it has found nothing and loads and stores were not looked at.
-const CALLS_ALONE: &str = "oshrun: --check=race has found no race between calls; to have the program's loads and stores looked at, too, compile it with -fsanitize=thread, and link it without that but with -lshmem-accesses";
+const CALLS_ALONE: &str = "oshrun: --check=race has found no race between calls; to have the program's loads and \
+    stores looked at, too, compile it with -fsanitize=thread, and link it without that but with -lshmem-accesses";
 
 /// Folders of `dev/diagnosis`.
 const FOLDERS: &[&str] = &["collective", "memory", "races"];
@@ -53,16 +54,15 @@ fn main() {
     suite.run();
 }
 
-/// Programs of this suite that read in a loop, by gets or atomics, what others put: the library allows it, the standard does not.
+/// Programs of this suite that read in a loop, by gets or atomics, what others put: the library allows it, the standard
+/// does not.
 const POLLING: &[&str] = &["lock", "ordering", "poll"];
 
 fn programs(folder: &str) -> Vec<PathBuf> {
     let folder = workspace().join("dev/diagnosis").join(folder);
     let entries = fs::read_dir(folder).expect("the folder of the programs");
     let paths = entries.map(|entry| entry.expect("an entry").path());
-    let mut paths: Vec<_> = paths
-        .filter(|path| path.extension().is_some_and(|e| e == "c"))
-        .collect();
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "c")).collect();
     paths.sort_unstable();
     paths
 }
@@ -84,8 +84,7 @@ impl Seeded {
             let prefix = format!(" * {key}: ");
             let lines = source.lines();
             let of = lines.filter_map(|line| line.strip_prefix(&prefix));
-            of.map(|line| line.trim_end_matches(" */").to_owned())
-                .collect()
+            of.map(|line| line.trim_end_matches(" */").to_owned()).collect()
         };
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let marked = |text: String| {
@@ -110,10 +109,7 @@ impl Seeded {
             check: one("check", ""),
             pes: one("pes", "2"),
             instrumented: field("instrumented").into_iter().next(),
-            expected: field("expect")
-                .into_iter()
-                .map(marked)
-                .collect::<Result<_>>()?,
+            expected: field("expect").into_iter().map(marked).collect::<Result<_>>()?,
         })
     }
 
@@ -137,10 +133,7 @@ impl Seeded {
             Some(flag) => {
                 let object = program.with_extension("o");
                 compile(&mut |command| {
-                    command
-                        .args(["-c", flag, "-o"])
-                        .arg(&object)
-                        .arg(&self.path);
+                    command.args(["-c", flag, "-o"]).arg(&object).arg(&self.path);
                 })?;
                 compile(&mut |command| {
                     command.arg("-o").arg(&program).arg(&object);
@@ -157,10 +150,7 @@ impl Seeded {
     }
 
     fn fault(&self, s: &Setting, program: &Path) -> Result<()> {
-        let outcome = self
-            .job(program)
-            .args(&["fault"])
-            .run(&s.prefix, &s.scratch)?;
+        let outcome = self.job(program).args(&["fault"]).run(&s.prefix, &s.scratch)?;
         ensure!(!outcome.hung, "hangs\n{outcome}");
         ensure!(outcome.left == 0, "processes are left\n{outcome}");
         // Wrong arguments of collectives end the job at once.
@@ -168,10 +158,7 @@ impl Seeded {
         let status = shell_status(outcome.status);
         ensure!(status == expected, "status {status}\n{outcome}");
         for words in &self.expected {
-            ensure!(
-                outcome.stderr.contains(words.as_str()),
-                "does not say \"{words}\"\n{outcome}"
-            );
+            ensure!(outcome.stderr.contains(words.as_str()), "does not say \"{words}\"\n{outcome}");
         }
         Ok(())
     }
@@ -182,10 +169,7 @@ impl Seeded {
         if self.check == "race" && self.instrumented.is_none() {
             // What was not looked at.
             said = said.trim_start_matches(CALLS_ALONE).trim_start();
-            ensure!(
-                said.len() < outcome.stderr.len(),
-                "does not say it\n{outcome}"
-            );
+            ensure!(said.len() < outcome.stderr.len(), "does not say it\n{outcome}");
         }
         ensure!(said.is_empty(), "says something\n{outcome}");
         Ok(())

@@ -14,13 +14,9 @@ const SOURCE: &str = "diagnosis/crash.c";
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for (how, signal) in [("abort", 6), ("fault", 11), ("divide", 8)] {
-        suite.add(format!("gdb::{how}"), move |s| {
-            shows_backtrace(s, how, 128 + signal)
-        });
+        suite.add(format!("gdb::{how}"), move |s| shows_backtrace(s, how, 128 + signal));
     }
-    suite.add("gdb::misuse".to_owned(), |s| {
-        shows_backtrace(s, "misuse", 1)
-    });
+    suite.add("gdb::misuse".to_owned(), |s| shows_backtrace(s, "misuse", 1));
     suite.add("gdb::missing".to_owned(), gdb_is_missing);
     suite.add("debugger::attaches".to_owned(), attaches);
     suite.add("debugger::fails".to_owned(), debugger_fails);
@@ -51,9 +47,7 @@ fn has_gdb() -> bool {
         return false;
     };
     let pid = child.id().to_string();
-    let attached = std::process::Command::new("gdb")
-        .args(["-nx", "-batch", "-p", &pid, "-ex", "print 6*7"])
-        .output();
+    let attached = std::process::Command::new("gdb").args(["-nx", "-batch", "-p", &pid, "-ex", "print 6*7"]).output();
     let _ = child.kill();
     let _ = child.wait();
     let may = attached.is_ok_and(|o| {
@@ -75,15 +69,10 @@ fn shows_backtrace(s: &Setting, how: &str, status: i32) -> Result<()> {
     ensure!(outcome.status.code() == Some(status), "{outcome}");
     let text = &outcome.stderr;
     ensure!(
-        text.contains("PE 1: backtrace of process")
-            && text.contains("on_pe_1 (how=")
-            && text.contains("in main ("),
+        text.contains("PE 1: backtrace of process") && text.contains("on_pe_1 (how=") && text.contains("in main ("),
         "no backtrace\n{outcome}"
     );
-    ensure!(
-        text.contains("ended the job") || how == "misuse",
-        "the end is not said\n{outcome}"
-    );
+    ensure!(text.contains("ended the job") || how == "misuse", "the end is not said\n{outcome}");
     Ok(())
 }
 
@@ -92,10 +81,7 @@ fn gdb_is_missing(s: &Setting) -> Result<()> {
     let outcome = run(s, "abort", &["--gdb", "-x", "PATH=/nowhere"])?;
     ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
     ensure!(outcome.status.code() == Some(128 + 6), "{outcome}");
-    ensure!(
-        outcome.stderr.contains("PE 1: gdb is not in PATH"),
-        "{outcome}"
-    );
+    ensure!(outcome.stderr.contains("PE 1: gdb is not in PATH"), "{outcome}");
     Ok(())
 }
 
@@ -104,7 +90,8 @@ fn attaches(s: &Setting) -> Result<()> {
     if !has_gdb() {
         return Ok(());
     }
-    let gdb = "gdb -nx -batch -p {pid} -ex 'print reached' -ex 'break on_pe_1' -ex continue -ex 'set var reached = 41 + {pe}' -ex 'detach'";
+    let gdb = "gdb -nx -batch -p {pid} -ex 'print reached' -ex 'break on_pe_1' -ex continue -ex 'set var reached = 41 \
+        + {pe}' -ex 'detach'";
     let outcome = run(s, "", &["--debug-pes", "1", "--debugger", gdb])?;
     ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
     ensure!(outcome.status.success(), "{outcome}");
@@ -124,8 +111,7 @@ fn debugger_fails(s: &Setting) -> Result<()> {
     ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
     ensure!(outcome.status.code() == Some(1), "{outcome}");
     ensure!(
-        outcome.stderr.contains("the debugger of PE ")
-            && outcome.stderr.contains("before it was attached"),
+        outcome.stderr.contains("the debugger of PE ") && outcome.stderr.contains("before it was attached"),
         "{outcome}"
     );
     // One that ends well, without a look at the PE, lets it go on.
@@ -141,27 +127,18 @@ fn non_stop(s: &Setting) -> Result<()> {
     }
     let script = s.scratch.join("non-stop.gdb");
     fs::create_dir_all(&s.scratch)?;
-    fs::write(
-        &script,
-        "set pagination off\nset non-stop on\nbreak on_pe_1\nrun\nprint reached + 6\ncontinue\n",
-    )?;
+    fs::write(&script, "set pagination off\nset non-stop on\nbreak on_pe_1\nrun\nprint reached + 6\ncontinue\n")?;
     let program = program(s)?;
     let job = Job::new(2, &PathBuf::from("gdb"))
         // By --label lines come whole: gdb writes them in many pieces.
         .options(&["-n", "2", "--stdin", "none", "--label"])
         .args(&["-nx", "-batch", "-x"])
-        .args(&[
-            &script.display().to_string(),
-            &program.display().to_string(),
-        ]);
+        .args(&[&script.display().to_string(), &program.display().to_string()]);
     let outcome = job.run(&s.prefix, &s.scratch)?;
     ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
     ensure!(outcome.status.success(), "{outcome}");
     let count = |words: &str| outcome.stdout.matches(words).count();
-    ensure!(
-        count("$1 = 7") == 2 && count("ended with reached = 1") == 2,
-        "{outcome}"
-    );
+    ensure!(count("$1 = 7") == 2 && count("ended with reached = 1") == 2, "{outcome}");
     Ok(())
 }
 
@@ -170,10 +147,7 @@ fn perf(s: &Setting) -> Result<()> {
     fs::create_dir_all(&s.scratch)?;
     let data = s.scratch.join("perf.data").display().to_string();
     let record = ["record", "-q", "--call-graph", "fp", "-e", "cpu-clock"];
-    let may = std::process::Command::new("perf")
-        .args(record)
-        .args(["-o", &data, "true"])
-        .output();
+    let may = std::process::Command::new("perf").args(record).args(["-o", &data, "true"]).output();
     if !may.is_ok_and(|o| o.status.success()) {
         println!("skipped: perf is not installed, or may not count here");
         return Ok(());
@@ -181,14 +155,15 @@ fn perf(s: &Setting) -> Result<()> {
     let build = Build::new(SOURCE, Compiler::Gcc);
     let flags = ["-g", "-O1", "-fno-omit-frame-pointer"];
     let program = build.flags(&flags).run(&s.prefix, &s.cache)?;
-    let job = Job::new(2, &PathBuf::from("perf"))
-        .options(&["-n", "1"])
-        .args(&record)
-        .args(&["-o", &data, &program.display().to_string(), "spin"]);
+    let job = Job::new(2, &PathBuf::from("perf")).options(&["-n", "1"]).args(&record).args(&[
+        "-o",
+        &data,
+        &program.display().to_string(),
+        "spin",
+    ]);
     job.expect_success(&s.prefix, &s.scratch)?;
-    let report = std::process::Command::new("perf")
-        .args(["report", "--stdio", "-i", &data, "--no-children", "-G"])
-        .output()?;
+    let report =
+        std::process::Command::new("perf").args(["report", "--stdio", "-i", &data, "--no-children", "-G"]).output()?;
     let text = String::from_utf8_lossy(&report.stdout);
     let lines: Vec<_> = text.lines().collect();
     let at = lines.iter().position(|line| line.contains("spin"));
@@ -228,11 +203,7 @@ fn core_file(s: &Setting) -> Result<()> {
         .with_context(|| format!("its place is not said\n{outcome}"))?;
     let size = fs::metadata(file)?.len();
     let text = fs::read(file)?;
-    let has = |byte: u8| {
-        text.windows(4096)
-            .step_by(4096)
-            .any(|w| w.iter().all(|b| *b == byte))
-    };
+    let has = |byte: u8| text.windows(4096).step_by(4096).any(|w| w.iter().all(|b| *b == byte));
     fs::remove_file(file)?;
     ensure!(size < MOST, "{size} bytes");
     ensure!(has(b'c'), "the PE's own memory is missing");

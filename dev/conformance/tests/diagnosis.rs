@@ -22,9 +22,7 @@ fn main() {
             let name = name.clone();
             move |s| fault(s, &Program::read(&name)?)
         });
-        suite.add(format!("hangs::{name}::twin"), move |s| {
-            twin(s, &Program::read(&name)?)
-        });
+        suite.add(format!("hangs::{name}::twin"), move |s| twin(s, &Program::read(&name)?));
     }
     suite.run();
 }
@@ -139,15 +137,9 @@ fn fault(s: &Setting, program: &Program) -> Result<()> {
         return Ok(());
     }
     let is_circle = status == 1 && outcome.stderr.contains("PEs wait for each other");
-    ensure!(
-        status == program.status || is_circle,
-        "status {status}\n{outcome}"
-    );
+    ensure!(status == program.status || is_circle, "status {status}\n{outcome}");
     for words in &program.expected {
-        ensure!(
-            outcome.stderr.contains(words),
-            "does not say \"{words}\"\n{outcome}"
-        );
+        ensure!(outcome.stderr.contains(words), "does not say \"{words}\"\n{outcome}");
     }
     Ok(())
 }

@@ -17,12 +17,7 @@ const STEPS: usize = 60;
 const ON_HOSTS: u64 = 4;
 const STEPS_ON_HOSTS: usize = 40;
 
-fn run(
-    s: &Setting,
-    seeds: std::ops::Range<u64>,
-    steps: usize,
-    launchers: &[Launcher],
-) -> Result<()> {
+fn run(s: &Setting, seeds: std::ops::Range<u64>, steps: usize, launchers: &[Launcher]) -> Result<()> {
     let campaign = Campaign {
         prefix: s.prefix.clone(),
         cache: s.cache.clone(),
@@ -51,9 +46,7 @@ fn main() {
     for seed in 0..ON_HOSTS {
         let launchers = launchers.clone();
         if !launchers.is_empty() {
-            suite.add(format!("hosts::{seed}"), move |s| {
-                run(s, seed..seed + 1, STEPS_ON_HOSTS, &launchers)
-            });
+            suite.add(format!("hosts::{seed}"), move |s| run(s, seed..seed + 1, STEPS_ON_HOSTS, &launchers));
         }
     }
     suite.run();

@@ -41,13 +41,9 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for (name, options) in SEARCHES {
         for pes in [1, 2, 3, 16] {
-            suite.add(format!("{name}::{pes}pe"), move |s| {
-                searched(s, "graph500", pes, options)
-            });
+            suite.add(format!("{name}::{pes}pe"), move |s| searched(s, "graph500", pes, options));
         }
-        suite.add(format!("{name}::threads"), move |s| {
-            searched(s, "graph500-threads", 2, options)
-        });
+        suite.add(format!("{name}::threads"), move |s| searched(s, "graph500-threads", 2, options));
     }
     // Fewer vertices and edges than PEs.
     suite.add("few-vertices".into(), |s| {
@@ -73,16 +69,9 @@ fn main() {
 }
 
 fn job(s: &Setting, program: &str, pes: usize, options: &[&str]) -> Result<Job> {
-    let build = make(
-        "pgas-microbench/graph500",
-        &[],
-        &s.prefix.bin("oshcc"),
-        &s.cache,
-    )?;
+    let build = make("pgas-microbench/graph500", &[], &s.prefix.bin("oshcc"), &s.cache)?;
     let program: PathBuf = build.join(program);
-    Ok(Job::new(pes, &program)
-        .args(options)
-        .env("OMP_NUM_THREADS", "3"))
+    Ok(Job::new(pes, &program).args(options).env("OMP_NUM_THREADS", "3"))
 }
 
 fn searched(s: &Setting, program: &str, pes: usize, options: &[&str]) -> Result<()> {
@@ -98,10 +87,7 @@ fn searched(s: &Setting, program: &str, pes: usize, options: &[&str]) -> Result<
 }
 
 fn fact<'a>(outcome: &'a Outcome, name: &str) -> Result<&'a str> {
-    let mut facts = outcome
-        .stdout
-        .lines()
-        .filter_map(|line| line.split_once(": "));
+    let mut facts = outcome.stdout.lines().filter_map(|line| line.split_once(": "));
     let fact = facts.find(|(label, _)| *label == name);
     Ok(fact.with_context(|| format!("no {name}\n{outcome}"))?.1)
 }
@@ -121,27 +107,16 @@ fn same_graph(s: &Setting) -> Result<()> {
         let edges = edges.map(|name| fact(&outcome, name).map(str::to_owned));
         let edges = edges.into_iter().collect::<Result<Vec<_>>>()?;
         let first = known.get_or_insert_with(|| edges.clone());
-        ensure!(
-            *first == edges,
-            "{first:?} with another number of PEs\n{outcome}"
-        );
+        ensure!(*first == edges, "{first:?} with another number of PEs\n{outcome}");
     }
     Ok(())
 }
 
 fn damaged(s: &Setting) -> Result<()> {
     let tool = tool(&s.cache, "damaging-graph500", DAMAGING_TOOL)?;
-    let job = job(
-        s,
-        "graph500",
-        2,
-        &["-s", "11", "--searches", "4", "--top-down"],
-    )?;
+    let job = job(s, "graph500", 2, &["-s", "11", "--searches", "4", "--top-down"])?;
     let outcome = preloaded(job, &tool).run(&s.prefix, &s.scratch)?;
-    ensure!(
-        !outcome.hung && !outcome.status.success(),
-        "not noticed\n{outcome}"
-    );
+    ensure!(!outcome.hung && !outcome.status.success(), "not noticed\n{outcome}");
     ensure!(fact(&outcome, "validation")? == "UNSUCCESSFUL", "{outcome}");
     ensure!(outcome.stdout.contains("search from"), "{outcome}");
     Ok(())

@@ -13,7 +13,8 @@ use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// How a child ends its job, and words of the line that is printed about it, of which there are some if they are not empty.
+/// How a child ends its job, and words of the line that is printed about it, of which there are some if they are not
+/// empty.
 const DEATHS: [(&str, &str); 6] = [
     ("crash", "job 1: PE 2"),
     ("kill", "was killed by SIGKILL"),
@@ -81,33 +82,19 @@ fn main() {
             waits.into_iter().try_for_each(outlived)
         });
     }
-    suite.add("death::16+3".into(), |s| {
-        outlive(s, 16, "crash", "sync", ("", ""))
-    });
+    suite.add("death::16+3".into(), |s| outlive(s, 16, "crash", "sync", ("", "")));
     for death in ["early", "never"] {
-        suite.add(format!("before::{death}"), move |s| {
-            outlive(s, 2, death, "sync", ("", ""))
-        });
+        suite.add(format!("before::{death}"), move |s| outlive(s, 2, death, "sync", ("", "")));
     }
-    for wait in [
-        "sync",
-        "alltoall-long",
-        "team-reduce",
-        "kernels",
-        "variable",
-    ] {
-        suite.add(format!("parents-die::{wait}"), move |s| {
-            parents_die(s, wait)
-        });
+    for wait in ["sync", "alltoall-long", "team-reduce", "kernels", "variable"] {
+        suite.add(format!("parents-die::{wait}"), move |s| parents_die(s, wait));
     }
     for wait in ["sync", "reduce-long", "variable"] {
         suite.add(format!("ports::{wait}"), move |s| ports(s, wait));
     }
     suite.add("ports::mismatch".into(), mismatch);
     suite.add("many::200".into(), many);
-    suite.add("without-launcher".into(), |s| {
-        outlive(s, 0, "crash", "reduce", ("", ""))
-    });
+    suite.add("without-launcher".into(), |s| outlive(s, 0, "crash", "reduce", ("", "")));
     suite.run();
 }
 
@@ -117,13 +104,7 @@ fn program(s: &Setting) -> Result<PathBuf> {
 }
 
 /// Parents go on when a child ends its job: they say so, start others, and end well.
-fn outlive(
-    s: &Setting,
-    pes: usize,
-    death: &str,
-    wait: &str,
-    (variable, value): (&str, &str),
-) -> Result<()> {
+fn outlive(s: &Setting, pes: usize, death: &str, wait: &str, (variable, value): (&str, &str)) -> Result<()> {
     let mut job = Job::new(pes, &program(s)?).args(&[death, wait]);
     if !variable.is_empty() {
         job = job.env(variable, value);
@@ -132,10 +113,7 @@ fn outlive(
     let in_disconnect = ["disconnect", "finalize"].contains(&wait);
     let says = usize::from(!in_disconnect);
     let failed = outcome.stdout.matches("failed").count();
-    ensure!(
-        failed == says,
-        "{death} {wait}: says so {failed} times\n{outcome}"
-    );
+    ensure!(failed == says, "{death} {wait}: says so {failed} times\n{outcome}");
     went_well(&outcome)?;
     let line = DEATHS.iter().find(|(name, _)| *name == death);
     if let Some((_, words)) = line {
@@ -163,11 +141,7 @@ fn parents_die(s: &Setting, wait: &str) -> Result<()> {
 }
 
 fn start(s: &Setting, pes: usize, args: &[&str]) -> Result<Running> {
-    Running::start(
-        &Job::new(pes, &program(s)?).args(args),
-        &s.prefix,
-        &s.scratch,
-    )
+    Running::start(&Job::new(pes, &program(s)?).args(args), &s.prefix, &s.scratch)
 }
 
 fn end(job: Running) -> Result<Outcome> {
@@ -199,10 +173,7 @@ fn ports(s: &Setting, wait: &str) -> Result<()> {
     end(connecting)?;
     let outcome = end(accepting)?;
     went_well(&outcome)?;
-    ensure!(
-        outcome.stdout.trim() == "failed" && outcome.stderr.is_empty(),
-        "{outcome}"
-    );
+    ensure!(outcome.stdout.trim() == "failed" && outcome.stderr.is_empty(), "{outcome}");
     Ok(())
 }
 
@@ -224,9 +195,7 @@ fn mismatch(s: &Setting) -> Result<()> {
 /// Of 200 groups nothing is left, on the machine or in the processes that go on.
 fn many(s: &Setting) -> Result<()> {
     let before = Machine::now();
-    let outcome = Job::new(2, &program(s)?)
-        .args(&["many", "200"])
-        .run(&s.prefix, &s.scratch)?;
+    let outcome = Job::new(2, &program(s)?).args(&["many", "200"]).run(&s.prefix, &s.scratch)?;
     went_well(&outcome)?;
     let left = before.left_files();
     ensure!(left.is_empty(), "left in /dev/shm: {left:?}");

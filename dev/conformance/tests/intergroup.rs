@@ -8,17 +8,8 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 /// PEs on either side.
-const SIDES: [(usize, &str); 9] = [
-    (1, "1"),
-    (2, "1"),
-    (1, "2"),
-    (2, "2"),
-    (3, "5"),
-    (7, "2"),
-    (1, "16"),
-    (16, "1"),
-    (16, "16"),
-];
+const SIDES: [(usize, &str); 9] =
+    [(1, "1"), (2, "1"), (1, "2"), (2, "2"), (3, "5"), (7, "2"), (1, "16"), (16, "1"), (16, "16")];
 
 /// Variables that change how collectives are made.
 const VARIABLES: [(&str, &str, &str); 5] = [
@@ -31,64 +22,27 @@ const VARIABLES: [(&str, &str, &str); 5] = [
 
 /// What goes wrong, whether it is noticed with checks alone, and words of the one line that says so.
 const FAULTS: [(&str, bool, &[&str]); 15] = [
-    (
-        "no-such-root",
-        false,
-        &["PE_root = 2", "0 to 1", "SHMEMX_ROOT"],
-    ),
+    ("no-such-root", false, &["PE_root = 2", "0 to 1", "SHMEMX_ROOT"]),
     ("no-root-says-so", false, &["do not agree on the root"]),
     ("no-root-of-few-bytes", true, &["do not agree on the root"]),
     ("roots-differ", true, &["do not agree on the root"]),
     ("lengths", true, &["shmemx_group_alltoallmem", "16"]),
-    (
-        "counts",
-        true,
-        &["shmemx_long_group_sum_reduce", "32", "24"],
-    ),
-    (
-        "routines",
-        true,
-        &["shmemx_group_barrier", "shmemx_group_fcollectmem"],
-    ),
+    ("counts", true, &["shmemx_long_group_sum_reduce", "32", "24"]),
+    ("routines", true, &["shmemx_group_barrier", "shmemx_group_fcollectmem"]),
     ("stack", false, &["dest", "is not a symmetric address"]),
     ("beyond", false, &["dest", "reach past the end"]),
     ("overlap", true, &["overlap"]),
-    (
-        "asymmetric",
-        true,
-        &["dest is not that of PE", "of this side"],
-    ),
-    (
-        "context-pe",
-        false,
-        &["PE 2 is out of range", "group has PEs 0 to 1"],
-    ),
+    ("asymmetric", true, &["dest is not that of PE", "of this side"]),
+    ("context-pe", false, &["PE 2 is out of range", "group has PEs 0 to 1"]),
     ("context-after-disconnect", false, &["not a live context"]),
-    (
-        "after-disconnect",
-        false,
-        &["shmemx_group_barrier", "not a live group"],
-    ),
+    ("after-disconnect", false, &["shmemx_group_barrier", "not a live group"]),
     ("none", true, &[]),
 ];
 
 /// Routines that are given an address which PEs of the group do not have: compiled into the program, and calls of
 /// the library.
-const INLINED: [&str; 13] = [
-    "p",
-    "g",
-    "put",
-    "get",
-    "put-many",
-    "put-nbi",
-    "get-nbi",
-    "iput",
-    "iget",
-    "ibput",
-    "add",
-    "fetch-add",
-    "next-pe",
-];
+const INLINED: [&str; 13] =
+    ["p", "g", "put", "get", "put-many", "put-nbi", "get-nbi", "iput", "iget", "ibput", "add", "fetch-add", "next-pe"];
 const CALLED: [&str; 3] = ["put-signal", "signal", "context"];
 
 fn main() {
@@ -106,31 +60,17 @@ fn main() {
         });
     }
     for (way, checked, words) in FAULTS {
-        suite.add(format!("misuse::{way}"), move |s| {
-            misuse(s, way, checked, words)
-        });
+        suite.add(format!("misuse::{way}"), move |s| misuse(s, way, checked, words));
     }
-    for (checked, ways) in [
-        ("0", &INLINED[..]),
-        ("0", &CALLED),
-        ("1", &INLINED),
-        ("1", &CALLED),
-    ] {
-        let name = if ways.len() == CALLED.len() {
-            "called"
-        } else {
-            "inlined"
-        };
+    for (checked, ways) in [("0", &INLINED[..]), ("0", &CALLED), ("1", &INLINED), ("1", &CALLED)] {
+        let name = if ways.len() == CALLED.len() { "called" } else { "inlined" };
         let faults = checked == "0" && name == "inlined";
         suite.add(format!("stray::{name}::check={checked}"), move |s| {
-            ways.iter()
-                .try_for_each(|way| stray(s, way, checked, faults))
+            ways.iter().try_for_each(|way| stray(s, way, checked, faults))
         });
     }
     for way in ["p", "put-many", "next-pe"] {
-        suite.add(format!("stray::{way}::20-PEs"), move |s| {
-            stray_of_many(s, way)
-        });
+        suite.add(format!("stray::{way}::20-PEs"), move |s| stray_of_many(s, way));
     }
     suite.run();
 }
@@ -145,16 +85,11 @@ fn stray(s: &Setting, way: &str, checked: &str, faults: bool) -> Result<()> {
     for (index, pe) in [("0", 1), ("2", 3)] {
         let job = Job::new(1, &program(s, "stray", &[])?).args(&[way, index, "3"]);
         let job = job.env("SHMEM_CHECK", checked);
-        let outcome = job
-            .env("SHMEM_SYMMETRIC_SIZE", "8g")
-            .run(&s.prefix, &s.scratch)?;
+        let outcome = job.env("SHMEM_SYMMETRIC_SIZE", "8g").run(&s.prefix, &s.scratch)?;
         let line = outcome.stderr.trim_end();
         let status = if faults { 139 } else { 1 };
         let got = shell_status(outcome.status);
-        ensure!(
-            got == status && line.lines().count() == 1,
-            "{way}: status {got}\n{outcome}"
-        );
+        ensure!(got == status && line.lines().count() == 1, "{way}: status {got}\n{outcome}");
         let of = format!("PE {}, which is of another job", pe + 1);
         ensure!(line.contains(&of), "{way} does not name {of}\n{outcome}");
     }
@@ -167,10 +102,7 @@ fn stray_of_many(s: &Setting, way: &str) -> Result<()> {
     let outcome = job.run(&s.prefix, &s.scratch)?;
     let line = outcome.stderr.trim_end();
     let words = "job 1, PE 3: shmem_finalize: another PE accessed this PE's memory";
-    ensure!(
-        shell_status(outcome.status) == 1 && line.lines().count() == 1 && line.contains(words),
-        "{way}\n{outcome}"
-    );
+    ensure!(shell_status(outcome.status) == 1 && line.lines().count() == 1 && line.contains(words), "{way}\n{outcome}");
     Ok(())
 }
 

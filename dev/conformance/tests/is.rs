@@ -41,12 +41,8 @@ fn main() {
             let outcome = job.expect_success(&s.prefix, &s.scratch)?;
             reported(&outcome, "S", "65536", 1, version)
         });
-        suite.add(format!("S::{variant}::open-mpi"), move |s| {
-            under_open_mpi(s, variant, version)
-        });
-        suite.add(format!("refused::{variant}::heap-too-small"), move |s| {
-            heap_too_small(s, variant)
-        });
+        suite.add(format!("S::{variant}::open-mpi"), move |s| under_open_mpi(s, variant, version));
+        suite.add(format!("refused::{variant}::heap-too-small"), move |s| heap_too_small(s, variant));
     }
     for (name, pes, args, words) in [
         ("class-X", 2, &["X"][..], &["\"X\"", "SWABC"][..]),
@@ -90,10 +86,7 @@ fn reported(outcome: &Outcome, class: &str, size: &str, pes: usize, version: &st
     let total = npb::number(outcome, "Mop/s total")?;
     let each = npb::number(outcome, "Mop/s/process")?;
     let pes = f64::from(u32::try_from(pes)?);
-    ensure!(
-        (total - each * pes).abs() <= 0.01 * (pes + 1.0),
-        "rates do not fit\n{outcome}"
-    );
+    ensure!((total - each * pes).abs() <= 0.01 * (pes + 1.0), "rates do not fit\n{outcome}");
     Ok(())
 }
 
@@ -112,9 +105,7 @@ fn under_open_mpi(s: &Setting, variant: &str, version: &str) -> Result<()> {
     };
     let build = make("nas", &["is"], &peer.oshcc(), &s.cache)?;
     let program = build.join(format!("is-{variant}")).display().to_string();
-    let outcome = peer
-        .job(4, "256M", &program, &["S"])
-        .expect_success(&s.prefix, &s.scratch)?;
+    let outcome = peer.job(4, "256M", &program, &["S"]).expect_success(&s.prefix, &s.scratch)?;
     reported(&outcome, "S", "65536", 4, version)
 }
 

@@ -30,23 +30,11 @@ const LINKINGS: &[(&str, &[&str])] = &[
     ("no-pie", &["-no-pie", "-fno-pie", "-O1", "-DFEW_TYPES"]),
     ("static", &["-static"]),
     ("static-pie", &["-static-pie"]),
-    (
-        "static-no-pie",
-        &["-static", "-no-pie", "-fno-pie", "-O1", "-DFEW_TYPES"],
-    ),
+    ("static-no-pie", &["-static", "-no-pie", "-fno-pie", "-O1", "-DFEW_TYPES"]),
     ("lazy", &["-Wl,-z,lazy"]),
     ("no-relro", &["-Wl,-z,norelro"]),
     ("separate-code", &["-Wl,-z,separate-code", "-Wl,-z,now"]),
-    (
-        "sections",
-        &[
-            "-ffunction-sections",
-            "-fdata-sections",
-            "-Wl,--gc-sections",
-            "-O0",
-            "-DFEW_TYPES",
-        ],
-    ),
+    ("sections", &["-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections", "-O0", "-DFEW_TYPES"]),
     ("lto", &["-flto", "-DFEW_TYPES"]),
 ];
 
@@ -63,33 +51,22 @@ fn main() {
                 suite.add(format!("{stem}::{name}::{pes}pe"), move |s| {
                     let build = Build::new(program, Compiler::Gcc).flags(flags);
                     let program = build.run(&s.prefix, &s.cache)?;
-                    Job::new(pes, &program)
-                        .expect_success(&s.prefix, &s.scratch)
-                        .map(drop)
+                    Job::new(pes, &program).expect_success(&s.prefix, &s.scratch).map(drop)
                 });
             }
         }
     }
     suite.add("profiling::no-tool".into(), |s| profiled(s, &[], &[], None));
-    suite.add("profiling::linked-object".into(), |s| {
-        profiled(s, &["linkage/profiling_tool.c"], &[], None)
-    });
+    suite.add("profiling::linked-object".into(), |s| profiled(s, &["linkage/profiling_tool.c"], &[], None));
     suite.add("profiling::linked-object-clang".into(), |s| {
         if Compiler::installed().contains(&Compiler::Clang) {
             profiled_by(s, Compiler::Clang, &["linkage/profiling_tool.c"], &[], None)?;
         }
         Ok(())
     });
-    suite.add("profiling::static".into(), |s| {
-        profiled(s, &["linkage/profiling_tool.c"], &["-static"], None)
-    });
+    suite.add("profiling::static".into(), |s| profiled(s, &["linkage/profiling_tool.c"], &["-static"], None));
     suite.add("profiling::not-inlined".into(), |s| {
-        profiled(
-            s,
-            &["linkage/profiling_tool.c"],
-            &["-DSHMEM_NO_INLINE"],
-            None,
-        )
+        profiled(s, &["linkage/profiling_tool.c"], &["-DSHMEM_NO_INLINE"], None)
     });
     suite.add("profiling::shared-library".into(), |s| {
         let tool = tool_library(s)?;
@@ -106,10 +83,7 @@ fn main() {
     suite.add("dlopen::4pe".into(), |s| dlopened(s, 4));
     suite.add("user-library::4pe".into(), user_library);
     suite.add("two-executables".into(), two_executables);
-    suite.add(
-        "symbols-are-found-without-the-library-of-the-build".into(),
-        needed,
-    );
+    suite.add("symbols-are-found-without-the-library-of-the-build".into(), needed);
     suite.run();
 }
 
@@ -119,13 +93,7 @@ fn profiled(s: &Setting, tools: &[&str], flags: &[&str], preload: Option<&str>) 
     profiled_by(s, Compiler::Gcc, tools, flags, preload)
 }
 
-fn profiled_by(
-    s: &Setting,
-    compiler: Compiler,
-    tools: &[&str],
-    flags: &[&str],
-    preload: Option<&str>,
-) -> Result<()> {
+fn profiled_by(s: &Setting, compiler: Compiler, tools: &[&str], flags: &[&str], preload: Option<&str>) -> Result<()> {
     let mut build = Build::new("linkage/profiled.c", compiler).flags(flags);
     build.sources.extend(tools.iter().map(|t| (*t).to_owned()));
     let program = build.run(&s.prefix, &s.cache)?;
@@ -137,11 +105,7 @@ fn profiled_by(
         let outcome = job.expect_success(&s.prefix, &s.scratch)?;
         let reports = outcome.stdout.matches("tool: PE").count();
         let good = outcome.stdout.matches(COUNTS).count();
-        let want = if tools.is_empty() && preload.is_none() {
-            0
-        } else {
-            pes
-        };
+        let want = if tools.is_empty() && preload.is_none() { 0 } else { pes };
         if reports != want || good != want {
             bail!("want {want} reports of \"{COUNTS}\"\n{outcome}");
         }
@@ -151,9 +115,7 @@ fn profiled_by(
 
 /// The tool as a shared library.
 fn tool_library(s: &Setting) -> Result<std::path::PathBuf> {
-    Build::new("linkage/profiling_tool.c", Compiler::Gcc)
-        .flags(&["-shared", "-fPIC"])
-        .run(&s.prefix, &s.cache)
+    Build::new("linkage/profiling_tool.c", Compiler::Gcc).flags(&["-shared", "-fPIC"]).run(&s.prefix, &s.cache)
 }
 
 fn dlopened(s: &Setting, pes: usize) -> Result<()> {
@@ -161,38 +123,26 @@ fn dlopened(s: &Setting, pes: usize) -> Result<()> {
     build.language = Language::PlainC;
     let program = build.run(&s.prefix, &s.cache)?;
     let library = s.prefix.library("libshmem.so").display().to_string();
-    Job::new(pes, &program)
-        .args(&[&library])
-        .expect_success(&s.prefix, &s.scratch)
-        .map(drop)
+    Job::new(pes, &program).args(&[&library]).expect_success(&s.prefix, &s.scratch).map(drop)
 }
 
 fn user_library(s: &Setting) -> Result<()> {
-    let library = Build::new("linkage/library.c", Compiler::Gcc)
-        .flags(&["-shared", "-fPIC"])
-        .run(&s.prefix, &s.cache)?;
+    let library =
+        Build::new("linkage/library.c", Compiler::Gcc).flags(&["-shared", "-fPIC"]).run(&s.prefix, &s.cache)?;
     let program = Build::new("linkage/library_globals.c", Compiler::Gcc)
         .flags(&[&library.display().to_string()])
         .run(&s.prefix, &s.cache)?;
-    Job::new(4, &program)
-        .expect_success(&s.prefix, &s.scratch)
-        .map(drop)
+    Job::new(4, &program).expect_success(&s.prefix, &s.scratch).map(drop)
 }
 
 /// A job of two executables: two PEs of the first, three of the second.
 fn two_executables(s: &Setting) -> Result<()> {
-    let build = |role: &str| {
-        Build::new("linkage/mpmd.c", Compiler::Gcc)
-            .flags(&[role])
-            .run(&s.prefix, &s.cache)
-    };
+    let build = |role: &str| Build::new("linkage/mpmd.c", Compiler::Gcc).flags(&[role]).run(&s.prefix, &s.cache);
     let (first, second) = (build("-DROLE=0")?, build("-DROLE=1")?);
     let second = second.display().to_string();
     let job = Job::new(2, &first).args(&[":", "-n", "3", &second]);
     job.expect_success(&s.prefix, &s.scratch)?;
-    job.env("SHMEM_CHECK", "1")
-        .expect_success(&s.prefix, &s.scratch)
-        .map(drop)
+    job.env("SHMEM_CHECK", "1").expect_success(&s.prefix, &s.scratch).map(drop)
 }
 
 /// A program names the library by its soname and finds it by a run path.
@@ -200,10 +150,7 @@ fn needed(s: &Setting) -> Result<()> {
     let program = Build::new("linkage/profiled.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
     let output = Command::new("readelf").arg("-d").arg(&program).output()?;
     let dynamic = String::from_utf8_lossy(&output.stdout).into_owned();
-    ensure!(
-        dynamic.contains("[libshmem.so.1]"),
-        "not linked by soname:\n{dynamic}"
-    );
+    ensure!(dynamic.contains("[libshmem.so.1]"), "not linked by soname:\n{dynamic}");
     ensure!(dynamic.contains("RUNPATH"), "no run path:\n{dynamic}");
     Ok(())
 }

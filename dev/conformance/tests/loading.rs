@@ -71,9 +71,7 @@ fn main() {
     for pes in [0, 2] {
         suite.add(format!("header::{pes}pe"), move |s| header(s, pes));
         suite.add(format!("two-copies::{pes}pe"), move |s| two_copies(s, pes));
-        suite.add(format!("two-libraries::{pes}pe"), move |s| {
-            two_libraries(s, pes)
-        });
+        suite.add(format!("two-libraries::{pes}pe"), move |s| two_libraries(s, pes));
     }
     suite.add("another-soname".into(), another_soname);
     suite.add("another-library".into(), another_library);
@@ -83,13 +81,7 @@ fn main() {
 }
 
 /// Writes a source, and compiles it.
-fn program(
-    s: &Setting,
-    name: &str,
-    code: &str,
-    language: Language,
-    flags: &[&str],
-) -> Result<PathBuf> {
+fn program(s: &Setting, name: &str, code: &str, language: Language, flags: &[&str]) -> Result<PathBuf> {
     let source = compile::source(&s.scratch, &format!("{name}.c"), code)?;
     let source = source.to_str().context("a path in UTF-8")?;
     let mut build = Build::new(source, Compiler::Gcc).flags(flags);
@@ -133,21 +125,9 @@ fn header(s: &Setting, pes: usize) -> Result<()> {
     // An older release: its programs run.
     run(&["-DOWN_NEEDS=\"1, 0, 0, 9\""])?.successful(std::time::Duration::from_secs(60))?;
     let newer = run(&["-DOWN_NEEDS=\"1, 99, 2, 3\""])?;
-    says(
-        &newer,
-        &[
-            "the program was compiled with the headers of FerroSHMEM 99.2.3",
-            "compile it again",
-        ],
-    )?;
+    says(&newer, &["the program was compiled with the headers of FerroSHMEM 99.2.3", "compile it again"])?;
     let other = run(&["-DOWN_NEEDS=\"2, 0, 0, 1\""])?;
-    says(
-        &other,
-        &[
-            "the program was compiled for libshmem.so.2",
-            "compile it again",
-        ],
-    )
+    says(&other, &["the program was compiled for libshmem.so.2", "compile it again"])
 }
 
 /// A second copy of the library notices that the first one has the job.
@@ -165,11 +145,7 @@ fn two_copies(s: &Setting, pes: usize) -> Result<()> {
     ensure!(!twice.stdout.contains("initialised 2"), "{twice}");
     // The job's memory is the first copy's: oshrun does not know that the second one has said why.
     let first = twice.stderr.lines().next().unwrap_or_default();
-    for word in [
-        "two FerroSHMEM runtimes",
-        "libshmem-copy-",
-        "link one alone",
-    ] {
+    for word in ["two FerroSHMEM runtimes", "libshmem-copy-", "link one alone"] {
         ensure!(first.contains(word), "no \"{word}\"\n{twice}");
     }
     ensure!(!twice.hung && !twice.status.success(), "{twice}");
@@ -186,27 +162,13 @@ fn two_libraries(s: &Setting, pes: usize) -> Result<()> {
     let flags = ["-lshmem", &other.display().to_string(), &rpath];
     let program = program(s, "both", BOTH, Language::C, &flags)?;
     let outcome = Job::new(pes, &program).run(&s.prefix, &s.scratch)?;
-    says(
-        &outcome,
-        &[
-            "two OpenSHMEM libraries",
-            "liboshmem.so.40",
-            "link one of them alone",
-        ],
-    )
+    says(&outcome, &["two OpenSHMEM libraries", "liboshmem.so.40", "link one of them alone"])
 }
 
 /// A program of another installation, whose library has another number.
 fn another_soname(s: &Setting) -> Result<()> {
     let outcome = of_another(s, "libshmem.so.2")?;
-    says(
-        &outcome,
-        &[
-            "it needs libshmem.so.2",
-            "that of libshmem.so.1",
-            "compile it again",
-        ],
-    )
+    says(&outcome, &["it needs libshmem.so.2", "that of libshmem.so.1", "compile it again"])
 }
 
 /// Another OpenSHMEM's program.
@@ -218,13 +180,7 @@ fn another_library(s: &Setting) -> Result<()> {
 fn of_another(s: &Setting, soname: &str) -> Result<Outcome> {
     let other = library(s, soname)?;
     let code = "int other(void);\nint main(void) { return other(); }\n";
-    let program = program(
-        s,
-        soname,
-        code,
-        Language::PlainC,
-        &[&other.display().to_string()],
-    )?;
+    let program = program(s, soname, code, Language::PlainC, &[&other.display().to_string()])?;
     Job::new(2, &program).run(&s.prefix, &s.scratch)
 }
 
@@ -250,10 +206,7 @@ fn not_found(s: &Setting) -> Result<()> {
 fn without_compiler(s: &Setting) -> Result<()> {
     // This test is in PROFILE/deps.
     let test = std::env::current_exe()?;
-    let profile = test
-        .ancestors()
-        .nth(2)
-        .context("tests are in a folder of their own")?;
+    let profile = test.ancestors().nth(2).context("tests are in a folder of their own")?;
     let script = fs::read_dir(profile.join("build"))?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|folder| {
@@ -268,8 +221,7 @@ fn without_compiler(s: &Setting) -> Result<()> {
     fs::create_dir_all(&s.scratch)?;
     let mut run = Command::new(script);
     run.current_dir(&source).env("CARGO_MANIFEST_DIR", &source);
-    run.env("OUT_DIR", &s.scratch)
-        .env("CC", "/no/such/compiler");
+    run.env("OUT_DIR", &s.scratch).env("CC", "/no/such/compiler");
     for (name, value) in [("OPT_LEVEL", "0"), ("DEBUG", "false")] {
         run.env(name, value);
     }
@@ -278,19 +230,10 @@ fn without_compiler(s: &Setting) -> Result<()> {
     }
     let output = run.output()?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut errors = said
-        .lines()
-        .filter(|line| line.starts_with("cargo::error="));
-    let line = errors
-        .next()
-        .with_context(|| format!("no error: {output:?}"))?;
+    let mut errors = said.lines().filter(|line| line.starts_with("cargo::error="));
+    let line = errors.next().with_context(|| format!("no error: {output:?}"))?;
     ensure!(errors.next().is_none(), "{said}");
-    for word in [
-        "/no/such/compiler",
-        "gcc",
-        "CC",
-        "the crate ferroshmem alone needs none",
-    ] {
+    for word in ["/no/such/compiler", "gcc", "CC", "the crate ferroshmem alone needs none"] {
         ensure!(line.contains(word), "no {word}: {line}");
     }
     Ok(())

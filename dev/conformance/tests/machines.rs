@@ -80,9 +80,7 @@ fn main() -> ExitCode {
             let name = Path::new(source).file_stem().unwrap_or_default();
             let setting = setting.clone();
             Trial::test(format!("{}::{pes}pe-verbs", name.display()), move || {
-                setting
-                    .run(source, pes)
-                    .map_err(|error| Failed::from(format!("{error:#}")))
+                setting.run(source, pes).map_err(|error| Failed::from(format!("{error:#}")))
             })
             .with_ignored_flag(!short.contains(&pes))
         })

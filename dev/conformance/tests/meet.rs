@@ -18,9 +18,7 @@ use ferroshmem_core::job::message::{receive, send};
 use ferroshmem_core::job::region::VERSION;
 use nix::libc;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::socket::{
-    AddressFamily, Backlog, SockFlag, SockType, UnixAddr, accept, bind, connect, listen, socket,
-};
+use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, accept, bind, connect, listen, socket};
 use nix::unistd::Uid;
 
 /// How the two jobs behave, and their PEs (0: without a launcher).
@@ -39,8 +37,8 @@ const PAIRS: [(&str, usize, &str, usize); 12] = [
     ("accept", 0, "connect", 0),
 ];
 
-/// How the job that accepts fails, its status, how many lines it prints, and words of the one line of the other job, which
-/// ends with the same status.
+/// How the job that accepts fails, its status, how many lines it prints, and words of the one line of the other job,
+/// which ends with the same status.
 const FAILURES: [(&str, i32, usize, &str); 5] = [
     ("accept-crash", 139, 1, "was killed by SIGSEGV"),
     ("accept-exit-3", 3, 1, "exited with status 3"),
@@ -50,12 +48,8 @@ const FAILURES: [(&str, i32, usize, &str); 5] = [
 ];
 
 /// How a job joins one that listens, and the PEs of both.
-const JOINS: [(&str, usize, usize); 4] = [
-    ("connect", 1, 1),
-    ("connect", 3, 5),
-    ("connect-late", 2, 1),
-    ("connect-nonblocking", 1, 2),
-];
+const JOINS: [(&str, usize, usize); 4] =
+    [("connect", 1, 1), ("connect", 3, 5), ("connect-late", 2, 1), ("connect-nonblocking", 1, 2)];
 
 /// How a job publishes a name and another one looks it up, and their PEs (0: without a launcher).
 const NAMED: [(&str, usize, &str, usize); 6] = [
@@ -99,9 +93,7 @@ fn main() {
         suite.add(format!("memory::{n}+{m}"), move |s| memory(s, n, m));
     }
     for pes in [2, 5] {
-        suite.add(format!("self::{pes}pe"), move |s| {
-            well(Meeting::new(s)?.start("self", pes, &[])?)
-        });
+        suite.add(format!("self::{pes}pe"), move |s| well(Meeting::new(s)?.start("self", pes, &[])?));
     }
     for (second, n, m) in JOINS {
         suite.add(format!("join::listen-{n}+{second}-{m}"), move |s| {
@@ -133,9 +125,7 @@ fn main() {
     suite.add("rounds::one-after-the-other".into(), rounds);
     suite.add("many::8-at-once".into(), many);
     for (way, status, lines, words) in FAILURES {
-        suite.add(format!("fails::{way}"), move |s| {
-            fails(s, way, status, lines, words)
-        });
+        suite.add(format!("fails::{way}"), move |s| fails(s, way, status, lines, words));
     }
     suite.add("fails::in-a-chain".into(), chain);
     suite.add("fails::killed".into(), killed);
@@ -155,16 +145,12 @@ fn main() {
         });
     }
     for way in ["ends", "absent"] {
-        suite.add(format!("name::{way}"), move |s| {
-            well(Named::new(s)?.start(way, 1, &[])?)
-        });
+        suite.add(format!("name::{way}"), move |s| well(Named::new(s)?.start(way, 1, &[])?));
     }
     suite.add("name::8-look-up-at-once".into(), |s| {
         let named = Named::new(s)?;
         let publishing = named.start("publish", 1, &["8"])?;
-        let looking: Vec<_> = (0..8)
-            .map(|_| named.start("look-up", 1, &[]))
-            .collect::<Result<_>>()?;
+        let looking: Vec<_> = (0..8).map(|_| named.start("look-up", 1, &[])).collect::<Result<_>>()?;
         looking.into_iter().try_for_each(well)?;
         well(publishing)
     });
@@ -173,9 +159,7 @@ fn main() {
     suite.add("name::without-folders".into(), name_without_folders);
     suite.add("name::folder".into(), name_in_a_folder);
     for (way, words) in MISPLACED {
-        suite.add(format!("name::refused::{way}"), move |s| {
-            name_refused(s, way, words)
-        });
+        suite.add(format!("name::refused::{way}"), move |s| name_refused(s, way, words));
     }
     suite.add("stranger::to-a-port".into(), strangers);
     suite.add("stranger::another-user".into(), another_user);
@@ -205,11 +189,7 @@ impl<'s> Meeting<'s> {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let file = setting.scratch.join(format!("port-{count}"));
         let _ = fs::remove_file(&file);
-        Ok(Self {
-            setting,
-            program,
-            file,
-        })
+        Ok(Self { setting, program, file })
     }
 
     fn start(&self, way: &str, pes: usize, more: &[&str]) -> Result<Running> {
@@ -242,9 +222,7 @@ impl<'s> Named<'s> {
 
     fn start(&self, way: &str, pes: usize, more: &[&str]) -> Result<Running> {
         let Self(meeting, name) = self;
-        let job = Job::new(pes, &meeting.program)
-            .args(&[way, name])
-            .args(more);
+        let job = Job::new(pes, &meeting.program).args(&[way, name]).args(more);
         Running::start(&job, &meeting.setting.prefix, &meeting.setting.scratch)
     }
 
@@ -274,10 +252,7 @@ fn with_line(job: Running, status: i32, words: &str) -> Result<()> {
     let got = shell_status(outcome.status);
     ensure!(got == status, "status {got}, not {status}\n{outcome}");
     let one = outcome.stderr.lines().count() == 1;
-    ensure!(
-        one && outcome.stderr.contains(words),
-        "no \"{words}\"\n{outcome}"
-    );
+    ensure!(one && outcome.stderr.contains(words), "no \"{words}\"\n{outcome}");
     Ok(())
 }
 
@@ -295,9 +270,7 @@ fn memory(s: &Setting, n: usize, m: usize) -> Result<()> {
 /// The program in `docs/spawn.md` prints what is said there.
 fn guide(s: &Setting) -> Result<()> {
     let guide = guide::page("spawn.md")?;
-    let (_, section) = guide
-        .split_once("## Jobs that meet")
-        .context("no section")?;
+    let (_, section) = guide.split_once("## Jobs that meet").context("no section")?;
     let compiled = guide::compile(s, section, "shop")?;
     let shop = Running::start(&Job::new(2, &compiled), &s.prefix, &s.scratch)?;
     while !shop.stdout_so_far().ends_with('\n') {
@@ -326,9 +299,7 @@ fn many(s: &Setting) -> Result<()> {
 
     let meeting = Meeting::new(s)?;
     let accepting = meeting.start("accept-many", 1, &["8"])?;
-    let connecting: Vec<_> = (0..JOBS)
-        .map(|_| meeting.start("connect", 1, &[]))
-        .collect::<Result<_>>()?;
+    let connecting: Vec<_> = (0..JOBS).map(|_| meeting.start("connect", 1, &[])).collect::<Result<_>>()?;
     connecting.into_iter().try_for_each(well)?;
     well(accepting)
 }
@@ -376,11 +347,7 @@ fn name_of_a_killed_job(s: &Setting) -> Result<()> {
     for _ in 0..3 {
         let holding = named.start("hold", 1, &[])?;
         said(&holding, "published");
-        with_line(
-            named.start("taken", 1, &[])?,
-            0,
-            "the name is taken: process",
-        )?;
+        with_line(named.start("taken", 1, &[])?, 0, "the name is taken: process")?;
         kill_supervisor(&holding)?;
         end(holding)?;
         well(named.start("absent", 1, &[])?)?;
@@ -660,10 +627,7 @@ fn refused(meeting: &Meeting<'_>, pes: usize, text: &str, words: &str) -> Result
     let all = outcome.stdout.matches("refused").count() == pes.max(1);
     ensure!(all, "not all PEs go on\n{outcome}");
     let one = outcome.stderr.lines().count() == 1;
-    ensure!(
-        one && outcome.stderr.contains(words),
-        "no \"{words}\"\n{outcome}"
-    );
+    ensure!(one && outcome.stderr.contains(words), "no \"{words}\"\n{outcome}");
     Ok(())
 }
 
@@ -695,10 +659,7 @@ fn closed(s: &Setting) -> Result<()> {
     with_line(connecting, 0, "the port is closed")?;
     let outcome = end(accepting)?;
     ensure!(shell_status(outcome.status) == 0, "{outcome}");
-    ensure!(
-        outcome.stderr.matches("has not opened the port").count() == 2,
-        "{outcome}"
-    );
+    ensure!(outcome.stderr.matches("has not opened the port").count() == 2, "{outcome}");
     Ok(())
 }
 

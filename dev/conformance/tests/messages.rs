@@ -27,32 +27,16 @@ const PROGRAMS: [(&str, &str, &[usize]); 13] = [
 
 /// What goes wrong, the status that the job ends with, and words of its one line.
 const FAULTS: [(&str, i32, &[&str]); 11] = [
-    (
-        "exits",
-        1,
-        &["PE 1 exited with status 0", "waits in shmemx_msg_recv"],
-    ),
-    (
-        "exits-any",
-        1,
-        &["PE 1 exited with status 0", "waits in shmemx_msg_recv"],
-    ),
+    ("exits", 1, &["PE 1 exited with status 0", "waits in shmemx_msg_recv"]),
+    ("exits-any", 1, &["PE 1 exited with status 0", "waits in shmemx_msg_recv"]),
     ("killed", 137, &["PE 1", "SIGKILL"]),
     ("killed-receiver", 137, &["PE 1", "SIGKILL"]),
     ("tag", 1, &["shmemx_msg_send: tag = -1", "0 to 2147483647"]),
     ("any-tag", 1, &["shmemx_msg_recv: tag = -2"]),
-    (
-        "to",
-        1,
-        &["shmemx_msg_send: PE 3 is out of range", "PEs 0 to 2"],
-    ),
+    ("to", 1, &["shmemx_msg_send: PE 3 is out of range", "PEs 0 to 2"]),
     ("from", 1, &["shmemx_msg_recv: PE -2 is out of range"]),
     ("request", 1, &["shmemx_msg_wait: the request is not live"]),
-    (
-        "team",
-        1,
-        &["shmem_team_destroy", "sends or receives of messages"],
-    ),
+    ("team", 1, &["shmem_team_destroy", "sends or receives of messages"]),
     ("destroyed", 1, &["shmemx_msg_send", "is not a live team"]),
 ];
 
@@ -61,9 +45,7 @@ fn main() {
     for (name, way, counts) in PROGRAMS {
         for &pes in counts {
             suite.add(format!("{name}::{way}::{pes}pe"), move |s| {
-                job(s, pes, name, way)?
-                    .expect_success(&s.prefix, &s.scratch)
-                    .map(drop)
+                job(s, pes, name, way)?.expect_success(&s.prefix, &s.scratch).map(drop)
             });
         }
     }
@@ -79,9 +61,7 @@ fn main() {
     suite.add("two-jobs-at-once".into(), two_jobs);
     suite.add("guide::ring".into(), guide);
     for (way, status, words) in FAULTS {
-        suite.add(format!("fault::{way}"), move |s| {
-            fault(s, way, status, words)
-        });
+        suite.add(format!("fault::{way}"), move |s| fault(s, way, status, words));
     }
     suite.add("fault::waits-in-a-circle".into(), circle);
     suite.run();
@@ -112,10 +92,7 @@ fn guide(s: &Setting) -> Result<()> {
     let guide = guide::page("messages.md")?;
     let compiled = guide::compile(s, &guide, "ring")?;
     let outcome = Job::new(4, &compiled).expect_success(&s.prefix, &s.scratch)?;
-    ensure!(
-        guide.contains(&format!("`{}`", outcome.stdout.trim())),
-        "{outcome}"
-    );
+    ensure!(guide.contains(&format!("`{}`", outcome.stdout.trim())), "{outcome}");
     Ok(())
 }
 
@@ -138,8 +115,7 @@ fn circle(s: &Setting) -> Result<()> {
     let outcome = job.run(&s.prefix, &s.scratch)?;
     ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
     for (pe, other) in [(0, 1), (1, 0)] {
-        let words =
-            format!("PE {pe} waits in shmemx_msg_recv for a message from PE {other} with tag 6");
+        let words = format!("PE {pe} waits in shmemx_msg_recv for a message from PE {other} with tag 6");
         ensure!(outcome.stderr.contains(&words), "{outcome}");
     }
     Ok(())

@@ -16,26 +16,10 @@ const WATCHDOG: Duration = Duration::from_secs(240);
 
 /// Two sockets, high-bandwidth memory beside the first, and memory as behind CXL.
 const KINDS: &[NumaNode] = &[
-    NumaNode {
-        processors: 2,
-        memory: 320,
-        speed: Some((200, 100)),
-    },
-    NumaNode {
-        processors: 2,
-        memory: 320,
-        speed: Some((200, 100)),
-    },
-    NumaNode {
-        processors: 0,
-        memory: 192,
-        speed: Some((800, 130)),
-    },
-    NumaNode {
-        processors: 0,
-        memory: 192,
-        speed: Some((40, 300)),
-    },
+    NumaNode { processors: 2, memory: 320, speed: Some((200, 100)) },
+    NumaNode { processors: 2, memory: 320, speed: Some((200, 100)) },
+    NumaNode { processors: 0, memory: 192, speed: Some((800, 130)) },
+    NumaNode { processors: 0, memory: 192, speed: Some((40, 300)) },
 ];
 
 /// Two PEs' cores on each of two sockets: emulated processors take turns on those of this machine. (With three on each,
@@ -46,11 +30,7 @@ const TWO: &[NumaNode] = &[socket(2); 2];
 const FOUR: &[NumaNode] = &[socket(4); 4];
 
 const fn socket(processors: usize) -> NumaNode {
-    NumaNode {
-        processors,
-        memory: 320,
-        speed: None,
-    }
+    NumaNode { processors, memory: 320, speed: None }
 }
 
 /// Programs: one looks where memory is, one calls all collectives.
@@ -96,10 +76,9 @@ fn main() -> ExitCode {
         trial("2-sockets", TWO, |machine| {
             // As many PEs as cores, each with memory of its own socket.
             let shown = machine.oshrun("4", &["--report-bindings"], SPACES, &[])?;
-            for part in [
-                "PE 1: CPUs 1: 1 core of socket 0, NUMA node 0",
-                "PE 2: CPUs 2: 1 core of socket 1, NUMA node 1",
-            ] {
+            for part in
+                ["PE 1: CPUs 1: 1 core of socket 0, NUMA node 0", "PE 2: CPUs 2: 1 core of socket 1, NUMA node 1"]
+            {
                 ensure!(shown.contains(part), "{part} is not in:\n{shown}");
             }
             // Two on each of the sockets, two and one; then all on one, and on places that are not known.
@@ -137,25 +116,13 @@ impl Machine {
     }
 
     /// Starts PEs of a program; what they print.
-    fn oshrun(
-        &mut self,
-        pes: &str,
-        options: &[&str],
-        source: &str,
-        arguments: &[&str],
-    ) -> Result<String> {
+    fn oshrun(&mut self, pes: &str, options: &[&str], source: &str, arguments: &[&str]) -> Result<String> {
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
         let build = Build::new(source, Compiler::Gcc).flags(&["-DBRIEF"]);
         let program = build.run(&self.prefix, &cache)?;
         let program = program.to_string_lossy();
         // A PE that polls takes the time of one that computes.
-        let all = [
-            &["-n", pes, "-x", "SHMEM_SPIN=0"],
-            options,
-            &[&program],
-            arguments,
-        ]
-        .concat();
+        let all = [&["-n", pes, "-x", "SHMEM_SPIN=0"], options, &[&program], arguments].concat();
         self.run("oshrun", &all)
     }
 

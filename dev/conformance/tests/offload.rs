@@ -1,4 +1,5 @@
-//! Threads that take part in large copies: those of OpenMP, where clang and its run-time are there, and what may happen meanwhile.
+//! Threads that take part in large copies: those of OpenMP, where clang and its run-time are there, and what may happen
+//! meanwhile.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -8,9 +9,7 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 fn build(setting: &Setting, compiler: Compiler, flags: &[&str]) -> Result<PathBuf> {
-    let build = Build::new("offload/openmp.c", compiler)
-        .flags(&["-fopenmp"])
-        .flags(flags);
+    let build = Build::new("offload/openmp.c", compiler).flags(&["-fopenmp"]).flags(flags);
     build.run(&setting.prefix, &setting.cache)
 }
 
@@ -35,9 +34,7 @@ fn has_openmp(compiler: Compiler) -> bool {
     if let Some(mut input) = child.stdin.take() {
         use std::io::Write;
         // A compiler that ends before it has read all fails.
-        let _ = input.write_all(
-            b"#include <omp.h>\nint main(void) { return omp_get_num_threads() != 1; }\n",
-        );
+        let _ = input.write_all(b"#include <omp.h>\nint main(void) { return omp_get_num_threads() != 1; }\n");
     }
     child.wait().is_ok_and(|status| status.success())
 }
@@ -83,8 +80,7 @@ fn refused(suite: &mut Suite, compiler: Compiler, flags: &'static [&'static str]
 
 /// A job of two PEs with a worker each, in which something happens while they copy.
 fn with_workers(setting: &Setting, what: &str) -> Result<Job> {
-    let program =
-        Build::new("offload/ends.c", Compiler::Gcc).run(&setting.prefix, &setting.cache)?;
+    let program = Build::new("offload/ends.c", Compiler::Gcc).run(&setting.prefix, &setting.cache)?;
     Ok(Job::new(2, &program)
         .args(&[what])
         .env("SHMEM_WORKERS", "1")
@@ -112,10 +108,7 @@ fn ends(suite: &mut Suite) {
         ensure!(outcome.stderr.contains(line), "{outcome}");
         Ok(())
     });
-    for (what, line) in [
-        ("freed", "was freed before"),
-        ("changed", "was changed before"),
-    ] {
+    for (what, line) in [("freed", "was freed before"), ("changed", "was changed before")] {
         suite.add(format!("ends/{what}"), move |s| {
             let job = with_workers(s, what)?.env("SHMEM_CHECK", "1");
             let outcome = job.run(&s.prefix, &s.scratch)?;
@@ -139,19 +132,14 @@ fn strided(suite: &mut Suite) {
             (2, &["-DSHMEM_NO_INLINE"]),
         ] {
             let name = flags.concat();
-            suite.add(
-                format!("strided/{}/{pes}{name}", compiler.name()),
-                move |s| {
-                    let build = Build::new("offload/strided.c", compiler).flags(flags);
-                    let program = build.run(&s.prefix, &s.cache)?;
-                    // Where PEs fill the cores, a thread that lends itself may never get one in time.
-                    let arguments: &[&str] = if pes == 1 { &["helped"] } else { &[] };
-                    let job = Job::new(pes, &program)
-                        .args(arguments)
-                        .env("SHMEM_SHARE_THRESHOLD", "64k");
-                    job.expect_success(&s.prefix, &s.scratch).map(drop)
-                },
-            );
+            suite.add(format!("strided/{}/{pes}{name}", compiler.name()), move |s| {
+                let build = Build::new("offload/strided.c", compiler).flags(flags);
+                let program = build.run(&s.prefix, &s.cache)?;
+                // Where PEs fill the cores, a thread that lends itself may never get one in time.
+                let arguments: &[&str] = if pes == 1 { &["helped"] } else { &[] };
+                let job = Job::new(pes, &program).args(arguments).env("SHMEM_SHARE_THRESHOLD", "64k");
+                job.expect_success(&s.prefix, &s.scratch).map(drop)
+            });
         }
     }
 }
@@ -182,9 +170,7 @@ fn overlap(suite: &mut Suite) {
 fn in_pieces(suite: &mut Suite) {
     suite.add("in-pieces".to_owned(), |s| {
         let program = Build::new("offload.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
-        let job = Job::new(2, &program)
-            .env("SHMEM_WORKERS", "1")
-            .env("SHMEM_SHARE_THRESHOLD", "1m");
+        let job = Job::new(2, &program).env("SHMEM_WORKERS", "1").env("SHMEM_SHARE_THRESHOLD", "1m");
         job.expect_success(&s.prefix, &s.scratch).map(drop)
     });
 }

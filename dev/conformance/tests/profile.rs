@@ -1,4 +1,5 @@
-//! `oshrun --profile` and `--trace`: each planted fault is found, with its PE and line; a correct program has no finding.
+//! `oshrun --profile` and `--trace`: each planted fault is found, with its PE and line; a correct program has no
+//! finding.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -19,14 +20,8 @@ const SOURCE: &str = "diagnosis/profile.c";
 /// A fault, and words of the finding beside the line that has the fault's name.
 const FAULTS: [(&str, &[&str]); 6] = [
     ("late", &["PE 1 arrives last", "shmem_barrier_all"]),
-    (
-        "late-reduce",
-        &["PE 2 arrives last", "shmem_int_sum_reduce"],
-    ),
-    (
-        "neighbour",
-        &["PE 2 reaches PE 0", "PE + 1", "shmem_long_p"],
-    ),
+    ("late-reduce", &["PE 2 arrives last", "shmem_int_sum_reduce"]),
+    ("neighbour", &["PE 2 reaches PE 0", "PE + 1", "shmem_long_p"]),
     ("barrier", &["a signal would do", "shmem_barrier_all"]),
     ("lock", &["PEs spend", "shmem_set_lock"]),
     ("sender", &["wait for PE 0", "shmem_signal_wait_until"]),
@@ -36,9 +31,7 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for (fault, words) in FAULTS {
         suite.add(format!("profile::{fault}"), move |s| finds(s, fault, words));
-        suite.add(format!("profile::{fault}-twin"), move |s| {
-            finds_nothing(s, fault)
-        });
+        suite.add(format!("profile::{fault}-twin"), move |s| finds_nothing(s, fault));
     }
     suite.add("profile::stripped".to_owned(), stripped);
     suite.add("profile::short".to_owned(), many_short);
@@ -48,9 +41,7 @@ fn main() {
     suite.add("profile::counted_inline".to_owned(), counted_inline);
     for how in ["on", "off"] {
         suite.add(format!("counters::{how}"), move |s| counts(s, how, &[]));
-        suite.add(format!("counters::{how}-inline"), move |s| {
-            counts(s, how, &["-DSHMEM_COUNT"])
-        });
+        suite.add(format!("counters::{how}-inline"), move |s| counts(s, how, &["-DSHMEM_COUNT"]));
     }
     suite.add("counters::live".to_owned(), counts_live);
     suite.add("counters::unwritable".to_owned(), counters_unwritable);
@@ -64,9 +55,7 @@ fn main() {
 }
 
 fn program(s: &Setting, flags: &[&str]) -> Result<PathBuf> {
-    let build = Build::new(SOURCE, Compiler::Gcc)
-        .flags(&["-g", "-O1"])
-        .flags(flags);
+    let build = Build::new(SOURCE, Compiler::Gcc).flags(&["-g", "-O1"]).flags(flags);
     build.run(&s.prefix, &s.cache)
 }
 
@@ -74,10 +63,7 @@ fn program(s: &Setting, flags: &[&str]) -> Result<PathBuf> {
 fn line(mark: &str) -> Result<String> {
     let text = fs::read_to_string(crate_folder().join("c").join(SOURCE))?;
     let mark = format!("/* {mark} */");
-    let number = text
-        .lines()
-        .position(|l| l.contains(&mark))
-        .context("no such mark")?;
+    let number = text.lines().position(|l| l.contains(&mark)).context("no such mark")?;
     Ok(format!("profile.c:{}", number + 1))
 }
 
@@ -95,20 +81,14 @@ fn profile(s: &Setting, mode: &str) -> Result<Outcome> {
     let page = file(s, &format!("profile-{mode}.html"));
     let outcome = run(s, mode, &[&format!("--profile={page}")])?;
     let page = fs::read_to_string(page)?;
-    ensure!(
-        page.contains("</html>") && !page.contains("http://"),
-        "no page of its own"
-    );
+    ensure!(page.contains("</html>") && !page.contains("http://"), "no page of its own");
     Ok(outcome)
 }
 
 fn finds(s: &Setting, fault: &str, words: &[&str]) -> Result<()> {
     let outcome = profile(s, fault)?;
     let at = line(fault)?;
-    let found = outcome
-        .stderr
-        .lines()
-        .find(|l| words.iter().all(|w| l.contains(w)));
+    let found = outcome.stderr.lines().find(|l| words.iter().all(|w| l.contains(w)));
     ensure!(
         found.is_some_and(|l| l.contains(&format!("{at};"))
             || l.contains(&format!("{at},"))
@@ -130,28 +110,17 @@ fn finds_nothing(s: &Setting, fault: &str) -> Result<()> {
         }
         outcome = profile(s, &format!("{fault}-twin"))?;
     }
-    ensure!(
-        outcome.stderr.contains("nothing stands out"),
-        "a finding\n{outcome}"
-    );
-    ensure!(
-        outcome.stderr.lines().count() <= 11,
-        "more than ten lines\n{outcome}"
-    );
+    ensure!(outcome.stderr.contains("nothing stands out"), "a finding\n{outcome}");
+    ensure!(outcome.stderr.lines().count() <= 11, "more than ten lines\n{outcome}");
     Ok(())
 }
 
 /// Without debugging information, places are addresses in the program.
 fn stripped(s: &Setting) -> Result<()> {
     let page = file(s, "stripped.html");
-    let job = Job::new(4, &program(s, &["-s"])?)
-        .options(&["-n", "4", &format!("--profile={page}")])
-        .args(&["late"]);
+    let job = Job::new(4, &program(s, &["-s"])?).options(&["-n", "4", &format!("--profile={page}")]).args(&["late"]);
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
-    let found = outcome
-        .stderr
-        .lines()
-        .any(|l| l.contains("PE 1 arrives last") && l.contains("+0x"));
+    let found = outcome.stderr.lines().any(|l| l.contains("PE 1 arrives last") && l.contains("+0x"));
     ensure!(found, "no finding with an address\n{outcome}");
     Ok(())
 }
@@ -161,9 +130,7 @@ fn many_short(s: &Setting) -> Result<()> {
     let page = file(s, "short.html");
     let option = format!("--profile={page}");
     let all = ["-n", "2", option.as_str()];
-    let job = Job::new(2, &program(s, &[])?)
-        .options(&all)
-        .args(&["short"]);
+    let job = Job::new(2, &program(s, &[])?).options(&all).args(&["short"]);
     job.expect_success(&s.prefix, &s.scratch)?;
     let text = fs::read_to_string(page)?;
     ensure!(text.contains("they were inlined again"), "not said");
@@ -175,19 +142,12 @@ fn counted_inline(s: &Setting) -> Result<()> {
     let page = file(s, "counted.html");
     let option = format!("--profile={page}");
     let all = ["-n", "2", option.as_str()];
-    let job = Job::new(2, &program(s, &["-DSHMEM_COUNT"])?)
-        .options(&all)
-        .args(&["short"]);
+    let job = Job::new(2, &program(s, &["-DSHMEM_COUNT"])?).options(&all).args(&["short"]);
     job.expect_success(&s.prefix, &s.scratch)?;
     let text = fs::read_to_string(page)?;
+    ensure!(text.contains("compiled with -DSHMEM_COUNT") && !text.contains("inlined again"), "not said");
     ensure!(
-        text.contains("compiled with -DSHMEM_COUNT") && !text.contains("inlined again"),
-        "not said"
-    );
-    ensure!(
-        text.contains("puts, inlined")
-            && text.contains("3000000")
-            && text.contains("fences, inlined"),
+        text.contains("puts, inlined") && text.contains("3000000") && text.contains("fences, inlined"),
         "not counted: {text}"
     );
     Ok(())
@@ -203,38 +163,25 @@ fn deleted(s: &Setting) -> Result<()> {
         .args(&["late", &copy.display().to_string()]);
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
     // Which finding it is depends on how busy the machine is.
-    let found = outcome
-        .stderr
-        .lines()
-        .any(|l| l.contains("gone (deleted)+0x"));
-    ensure!(
-        found && !copy.exists(),
-        "no finding with an address\n{outcome}"
-    );
+    let found = outcome.stderr.lines().any(|l| l.contains("gone (deleted)+0x"));
+    ensure!(found && !copy.exists(), "no finding with an address\n{outcome}");
     Ok(())
 }
 
 /// Where the library is part of the program, its frames are told apart all the same.
 fn in_static_program(s: &Setting) -> Result<()> {
     let page = file(s, "static.html");
-    let job = Job::new(4, &program(s, &["-static-pie"])?)
-        .options(&["-n", "4", &format!("--profile={page}")])
-        .args(&["late"]);
+    let job =
+        Job::new(4, &program(s, &["-static-pie"])?).options(&["-n", "4", &format!("--profile={page}")]).args(&["late"]);
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
     let at = line("late")?;
-    ensure!(
-        outcome.stderr.contains(&at),
-        "no finding at {at}\n{outcome}"
-    );
+    ensure!(outcome.stderr.contains(&at), "no finding at {at}\n{outcome}");
     Ok(())
 }
 
 fn nothing_is_recorded(s: &Setting) -> Result<()> {
     let outcome = run(s, "many", &[])?;
-    ensure!(
-        outcome.stderr.is_empty() && outcome.status.success(),
-        "{outcome}"
-    );
+    ensure!(outcome.stderr.is_empty() && outcome.status.success(), "{outcome}");
     Ok(())
 }
 
@@ -246,35 +193,15 @@ fn formats(s: &Setting) -> Result<()> {
     ensure!(outcome.stderr.contains("a trace of 176 calls"), "{outcome}");
     let json = fs::read_to_string(&names[1])?;
     let count = |text: &str| json.matches(text).count();
-    for routine in [
-        "shmem_long_p",
-        "shmem_long_get",
-        "shmem_long_atomic_inc",
-        "shmem_fence",
-    ] {
-        ensure!(
-            count(&format!("\"name\":\"{routine}\"")) == 40,
-            "{routine}: {json}"
-        );
+    for routine in ["shmem_long_p", "shmem_long_get", "shmem_long_atomic_inc", "shmem_fence"] {
+        ensure!(count(&format!("\"name\":\"{routine}\"")) == 40, "{routine}: {json}");
     }
     ensure!(count("\"name\":\"exchange\"") == 4, "no regions: {json}");
-    ensure!(
-        count("\"bytes\":128") == 40 && count("globals+0x") >= 80,
-        "no arguments: {json}"
-    );
-    ensure!(
-        count("\"ph\":\"s\"") == count("\"ph\":\"f\""),
-        "half an arrow"
-    );
-    ensure!(
-        fs::read_to_string(&names[0])?.contains("</html>"),
-        "no page"
-    );
+    ensure!(count("\"bytes\":128") == 40 && count("globals+0x") >= 80, "no arguments: {json}");
+    ensure!(count("\"ph\":\"s\"") == count("\"ph\":\"f\""), "half an arrow");
+    ensure!(fs::read_to_string(&names[0])?.contains("</html>"), "no page");
     let perfetto = fs::read(&names[2])?;
-    ensure!(
-        perfetto.windows(12).any(|w| w == b"shmem_long_p"),
-        "no names"
-    );
+    ensure!(perfetto.windows(12).any(|w| w == b"shmem_long_p"), "no names");
     Ok(())
 }
 
@@ -291,62 +218,25 @@ fn part(s: &Setting) -> Result<()> {
     let json = file(s, "part.json");
     let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
     let output = show(&["--trace", &json])?;
-    ensure!(
-        output.status.code() == Some(1) && said(&output).contains("no single calls"),
-        "{}",
-        said(&output)
-    );
-    let outcome = run(
-        s,
-        "many",
-        &[
-            "--profile-dir",
-            &kept,
-            "-x",
-            "SHMEM_TRACE_SIZE=1m",
-            "--trace",
-            &json,
-        ],
-    )?;
+    ensure!(output.status.code() == Some(1) && said(&output).contains("no single calls"), "{}", said(&output));
+    let outcome = run(s, "many", &["--profile-dir", &kept, "-x", "SHMEM_TRACE_SIZE=1m", "--trace", &json])?;
     ensure!(outcome.stderr.contains("a trace of 176 calls"), "{outcome}");
     let output = show(&["--trace", &json, "--trace-pes", "1,3"])?;
-    ensure!(
-        output.status.success() && said(&output).contains("a trace of 88 calls"),
-        "{}",
-        said(&output)
-    );
+    ensure!(output.status.success() && said(&output).contains("a trace of 88 calls"), "{}", said(&output));
     let text = fs::read_to_string(&json)?;
-    ensure!(
-        text.contains("\"pid\":3,") && !text.contains("\"pid\":2,"),
-        "other PEs: {text}"
-    );
+    ensure!(text.contains("\"pid\":3,") && !text.contains("\"pid\":2,"), "other PEs: {text}");
     // After the end there is nothing, and before it all.
     let output = show(&["--trace", &json, "--trace-window", "9000:"])?;
-    ensure!(
-        said(&output).contains("a trace of 0 calls"),
-        "{}",
-        said(&output)
-    );
+    ensure!(said(&output).contains("a trace of 0 calls"), "{}", said(&output));
     let page = file(s, "later.html");
-    let output = show(&[
-        "--trace",
-        &json,
-        "--trace-window",
-        ":9000",
-        &format!("--profile={page}"),
-    ])?;
+    let output = show(&["--trace", &json, "--trace-window", ":9000", &format!("--profile={page}")])?;
     ensure!(
-        said(&output).contains("a trace of 176 calls")
-            && fs::read_to_string(page)?.contains("</html>"),
+        said(&output).contains("a trace of 176 calls") && fs::read_to_string(page)?.contains("</html>"),
         "{}",
         said(&output)
     );
     for (options, status, words) in [
-        (
-            &["--trace", &json, "--trace-pes", "9"][..],
-            1,
-            "no record of any PE",
-        ),
+        (&["--trace", &json, "--trace-pes", "9"][..], 1, "no record of any PE"),
         (&["--trace", &json, "--trace-pes", "x"], 2, "0-7,12"),
         (&["--trace", &json, "./program"], 2, "give no program"),
         (&[], 2, "--trace FILE"),
@@ -364,23 +254,13 @@ fn part(s: &Setting) -> Result<()> {
 fn killed(s: &Setting) -> Result<()> {
     let json = file(s, "killed.json");
     let page = file(s, "killed.html");
-    let outcome = run(
-        s,
-        "many-killed",
-        &["--trace", &json, &format!("--profile={page}")],
-    )?;
+    let outcome = run(s, "many-killed", &["--trace", &json, &format!("--profile={page}")])?;
     ensure!(outcome.status.code() == Some(128 + 9), "{outcome}");
     let json = fs::read_to_string(json)?;
     // The other PEs may have been ended before theirs.
     let own = |l: &&str| l.contains("\"name\":\"shmem_fence\"") && l.contains("\"pid\":1,");
-    ensure!(
-        json.lines().filter(own).count() == 10,
-        "calls are missing: {json}"
-    );
-    ensure!(
-        fs::read_to_string(page)?.contains("end before shmem_finalize"),
-        "not said"
-    );
+    ensure!(json.lines().filter(own).count() == 10, "calls are missing: {json}");
+    ensure!(fs::read_to_string(page)?.contains("end before shmem_finalize"), "not said");
     Ok(())
 }
 
@@ -388,17 +268,9 @@ fn killed(s: &Setting) -> Result<()> {
 fn ring(s: &Setting) -> Result<()> {
     let json = file(s, "ring.json");
     let outcome = run(s, "many", &["-x", "SHMEM_TRACE_SIZE=560", "--trace", &json])?;
-    ensure!(
-        outcome
-            .stderr
-            .contains("a trace of 40 calls (23% of all: 136 older ones are lost"),
-        "{outcome}"
-    );
+    ensure!(outcome.stderr.contains("a trace of 40 calls (23% of all: 136 older ones are lost"), "{outcome}");
     let json = fs::read_to_string(json)?;
-    ensure!(
-        json.contains("shmem_free") && !json.contains("shmem_malloc"),
-        "not the newest: {json}"
-    );
+    ensure!(json.contains("shmem_free") && !json.contains("shmem_malloc"), "not the newest: {json}");
     Ok(())
 }
 
@@ -410,24 +282,10 @@ fn unwritable(s: &Setting) -> Result<()> {
     ] {
         let outcome = run(s, "many", &[option])?;
         ensure!(outcome.status.code() == Some(2), "{outcome}");
-        ensure!(
-            outcome.stderr.contains(words) && outcome.stderr.lines().count() == 1,
-            "{outcome}"
-        );
+        ensure!(outcome.stderr.contains(words) && outcome.stderr.lines().count() == 1, "{outcome}");
     }
-    let outcome = run(
-        s,
-        "many",
-        &[
-            "--profile-dir",
-            "/proc/no",
-            &format!("--profile={}", file(s, "no.html")),
-        ],
-    )?;
-    ensure!(
-        outcome.stderr.contains("name another by --profile-dir"),
-        "{outcome}"
-    );
+    let outcome = run(s, "many", &["--profile-dir", "/proc/no", &format!("--profile={}", file(s, "no.html"))])?;
+    ensure!(outcome.stderr.contains("name another by --profile-dir"), "{outcome}");
     Ok(())
 }
 
@@ -439,17 +297,14 @@ fn full_disk(s: &Setting) -> Result<()> {
     let outcome = run(s, "many", &[&format!("--profile={link}")])?;
     ensure!(outcome.status.success(), "{outcome}");
     ensure!(
-        outcome.stderr.contains("No space left on device")
-            && outcome.stderr.contains("make room there"),
+        outcome.stderr.contains("No space left on device") && outcome.stderr.contains("make room there"),
         "{outcome}"
     );
     Ok(())
 }
 
 fn counter_program(s: &Setting, flags: &[&str]) -> Result<PathBuf> {
-    let build = Build::new("diagnosis/counters.c", Compiler::Gcc)
-        .flags(&["-O2"])
-        .flags(flags);
+    let build = Build::new("diagnosis/counters.c", Compiler::Gcc).flags(&["-O2"]).flags(flags);
     build.run(&s.prefix, &s.cache)
 }
 
@@ -480,11 +335,7 @@ fn counts_live(s: &Setting) -> Result<()> {
     let until = |what: &str, is_so: &dyn Fn() -> bool| {
         let begin = Instant::now();
         while !is_so() {
-            ensure!(
-                begin.elapsed() < Duration::from_secs(60),
-                "{what}\n{}",
-                running.stderr_so_far()
-            );
+            ensure!(begin.elapsed() < Duration::from_secs(60), "{what}\n{}", running.stderr_so_far());
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(())
@@ -498,41 +349,27 @@ fn counts_live(s: &Setting) -> Result<()> {
         .iter()
         .all(|line| text.contains(line))
     };
-    until("the program counts", &|| {
-        running.stdout_so_far().contains("counted")
-    })?;
-    until("a line of rates", &|| {
-        running.stderr_so_far().contains("1 of 2 PEs wait")
-    })?;
-    until("the file", &|| {
-        has_all(&fs::read_to_string(&metrics).unwrap_or_default())
-    })?;
+    until("the program counts", &|| running.stdout_so_far().contains("counted"))?;
+    until("a line of rates", &|| running.stderr_so_far().contains("1 of 2 PEs wait"))?;
+    until("the file", &|| has_all(&fs::read_to_string(&metrics).unwrap_or_default()))?;
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n")?;
     let mut page = String::new();
     stream.read_to_string(&mut page)?;
-    ensure!(
-        page.starts_with("HTTP/1.1 200 OK\r\n") && has_all(&page),
-        "{page}"
-    );
+    ensure!(page.starts_with("HTTP/1.1 200 OK\r\n") && has_all(&page), "{page}");
     kill(running.pid(), Signal::SIGUSR1)?;
     until("the answer to SIGUSR1", &|| {
         let text = running.stderr_so_far();
         text.contains("PE 0 has made 1.00 k put (8.00 kB)") && text.contains("PE 1 has made")
     })?;
     fs::write(&end, "")?;
-    running
-        .finish(Duration::from_secs(60))?
-        .successful(Duration::from_secs(60))?;
+    running.finish(Duration::from_secs(60))?.successful(Duration::from_secs(60))?;
     Ok(())
 }
 
 fn counters_unwritable(s: &Setting) -> Result<()> {
     let outcome = run(s, "many", &["--metrics=/proc/no"])?;
     ensure!(outcome.status.code() == Some(2), "{outcome}");
-    ensure!(
-        outcome.stderr.contains("cannot write \"/proc/no\"") && outcome.stderr.lines().count() == 1,
-        "{outcome}"
-    );
+    ensure!(outcome.stderr.contains("cannot write \"/proc/no\"") && outcome.stderr.lines().count() == 1, "{outcome}");
     Ok(())
 }

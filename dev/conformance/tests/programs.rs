@@ -85,9 +85,7 @@ impl Variant {
             any if self.name.ends_with("workers") => SHARING.contains(&any),
             // Neither changes how bytes are copied, and it is the program that takes longest.
             "copies" if matches!(self.name, "gcc-checked" | "gcc-small-heap") => false,
-            calling if CALLING.contains(&calling) => {
-                self.compiler == Compiler::Gcc && self.flags.is_empty()
-            }
+            calling if CALLING.contains(&calling) => self.compiler == Compiler::Gcc && self.flags.is_empty(),
             // Compilers select its functions before they optimise; they are those of every_prototype.
             "every_generic" => match self.compiler {
                 Compiler::Gcc => self.flags.is_empty(),
@@ -106,9 +104,7 @@ impl Variant {
     /// that are alike: `number` is the program's.
     fn is_long(&self, program: &str, number: usize) -> bool {
         let is_out = |turns: &[&str]| is_out(turns, &self.name, number);
-        if is_out(&["gcc-slow-path", "gcc-small-heap"])
-            || is_out(&["gcc-workers", "gcc-checked-workers"])
-        {
+        if is_out(&["gcc-slow-path", "gcc-small-heap"]) || is_out(&["gcc-workers", "gcc-checked-workers"]) {
             return true;
         }
         match program {
@@ -123,18 +119,8 @@ impl Variant {
 /// the inlined functions, -O1 shows the same in half the time; where it inlines nothing, or the other compiler
 /// optimises the same, no optimisation. A type of each size shows what the other types of the size do.
 const VARIANTS: &[Variant] = &[
-    Variant {
-        name: "clang",
-        compiler: Compiler::Clang,
-        flags: &["-DFEW_TYPES"],
-        env: &[],
-    },
-    Variant {
-        name: "clang-unoptimised",
-        compiler: Compiler::Clang,
-        flags: &["-O0"],
-        env: &[],
-    },
+    Variant { name: "clang", compiler: Compiler::Clang, flags: &["-DFEW_TYPES"], env: &[] },
+    Variant { name: "clang-unoptimised", compiler: Compiler::Clang, flags: &["-O0"], env: &[] },
     Variant {
         name: "clang-native",
         compiler: Compiler::Clang,
@@ -153,30 +139,10 @@ const VARIANTS: &[Variant] = &[
         flags: &["-DSHMEM_NO_INLINE", "-O0", "-DFEW_TYPES"],
         env: &[],
     },
-    Variant {
-        name: "gcc-unoptimised",
-        compiler: Compiler::Gcc,
-        flags: &["-O0"],
-        env: &[],
-    },
-    Variant {
-        name: "gcc-o3",
-        compiler: Compiler::Gcc,
-        flags: &["-O3", "-march=native", "-DFEW_TYPES"],
-        env: &[],
-    },
-    Variant {
-        name: "gcc-checked",
-        compiler: Compiler::Gcc,
-        flags: &[],
-        env: &[("SHMEM_CHECK", "1")],
-    },
-    Variant {
-        name: "gcc-slow-path",
-        compiler: Compiler::Gcc,
-        flags: &[],
-        env: &[("SHMEM_FAST_PATH", "0")],
-    },
+    Variant { name: "gcc-unoptimised", compiler: Compiler::Gcc, flags: &["-O0"], env: &[] },
+    Variant { name: "gcc-o3", compiler: Compiler::Gcc, flags: &["-O3", "-march=native", "-DFEW_TYPES"], env: &[] },
+    Variant { name: "gcc-checked", compiler: Compiler::Gcc, flags: &[], env: &[("SHMEM_CHECK", "1")] },
+    Variant { name: "gcc-slow-path", compiler: Compiler::Gcc, flags: &[], env: &[("SHMEM_FAST_PATH", "0")] },
     Variant {
         name: "gcc-small-heap",
         compiler: Compiler::Gcc,
@@ -193,11 +159,7 @@ const VARIANTS: &[Variant] = &[
         name: "gcc-workers",
         compiler: Compiler::Gcc,
         flags: &[],
-        env: &[
-            ("SHMEM_WORKERS", "1"),
-            ("SHMEM_SHARE_THRESHOLD", "1"),
-            ("SHMEM_OFFLOAD_THRESHOLD", "1"),
-        ],
+        env: &[("SHMEM_WORKERS", "1"), ("SHMEM_SHARE_THRESHOLD", "1"), ("SHMEM_OFFLOAD_THRESHOLD", "1")],
     },
     Variant {
         name: "gcc-checked-workers",
@@ -236,18 +198,14 @@ fn main() {
             let long = is_out(&[3, 7, 16], &pes, number);
             let run = move |s: &Setting| {
                 let program = Build::new(&source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
-                Job::new(pes, &program)
-                    .expect_success(&s.prefix, &s.scratch)
-                    .map(drop)
+                Job::new(pes, &program).expect_success(&s.prefix, &s.scratch).map(drop)
             };
             suite.add_maybe_long(name, long, run);
         }
         let alone = source.clone();
         suite.add(format!("{}::without-launcher", stem(&source)), move |s| {
             let program = Build::new(&alone, Compiler::Gcc).run(&s.prefix, &s.cache)?;
-            Job::new(0, &program)
-                .expect_success(&s.prefix, &s.scratch)
-                .map(drop)
+            Job::new(0, &program).expect_success(&s.prefix, &s.scratch).map(drop)
         });
         let installed = VARIANTS.iter().filter(|v| compilers.contains(&v.compiler));
         for variant in installed.filter(|variant| variant.tells(stem(&source))) {

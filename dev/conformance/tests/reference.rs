@@ -30,9 +30,7 @@ fn main() {
     }
     for name in SOLUTIONS {
         for language in ["c", "cpp"] {
-            suite.add(format!("solution::{name}.{language}"), move |s| {
-                solution(s, name, language)
-            });
+            suite.add(format!("solution::{name}.{language}"), move |s| solution(s, name, language));
         }
     }
     for (name, code) in book_programs().unwrap_or_else(|why| panic!("{why:#}")) {
@@ -55,11 +53,7 @@ fn book_programs() -> Result<Vec<(String, String)>> {
         if path.extension().is_none_or(|e| e != "md") {
             continue;
         }
-        let stem = path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let text = fs::read_to_string(&path)?;
         for language in ["c", "cpp"] {
             let begin = format!("```{language}\n");
@@ -82,9 +76,7 @@ fn compiled(s: &Setting, name: &str, code: &str, library: &str) -> Result<PathBu
         false => "-std=c11",
     };
     let flags = [standard, "-O1", "-Wall", "-Wextra", "-Werror", library];
-    Build::new(source, Compiler::Gcc)
-        .flags(&flags)
-        .run(&s.prefix, &s.cache)
+    Build::new(source, Compiler::Gcc).flags(&flags).run(&s.prefix, &s.cache)
 }
 
 /// Runs an example, which ends with an error where a result is wrong.
@@ -111,17 +103,9 @@ fn solution(s: &Setting, name: &str, language: &str) -> Result<()> {
 fn every_routine(s: &Setting) -> Result<()> {
     let chapters = table::chapters();
     let folder = s.prefix.root().join("share/man/man3");
-    let names = table::symbols(&chapters)
-        .into_iter()
-        .map(|symbol| symbol.name());
-    let lacking: Vec<String> = names
-        .filter(|name| !folder.join(format!("{name}.3")).is_file())
-        .collect();
-    ensure!(
-        lacking.is_empty(),
-        "no page in {} for {lacking:?}",
-        folder.display()
-    );
+    let names = table::symbols(&chapters).into_iter().map(|symbol| symbol.name());
+    let lacking: Vec<String> = names.filter(|name| !folder.join(format!("{name}.3")).is_file()).collect();
+    ensure!(lacking.is_empty(), "no page in {} for {lacking:?}", folder.display());
     Ok(())
 }
 
@@ -142,10 +126,7 @@ fn form(s: &Setting) -> Result<()> {
         }
     }
     let mut mandoc = Command::new("mandoc");
-    let output = mandoc
-        .args(["-T", "lint", "-W", "warning"])
-        .args(&pages)
-        .output()?;
+    let output = mandoc.args(["-T", "lint", "-W", "warning"]).args(&pages).output()?;
     let said = String::from_utf8_lossy(&output.stdout);
     ensure!(said.trim().is_empty(), "{said}");
     ensure!(pages.len() > 100, "there are {} pages", pages.len());

@@ -93,16 +93,10 @@ fn main() {
     }
     for variant in [PUTGET, PTR] {
         let name = variant.0;
-        suite.add(format!("S::{name}::without-launcher"), move |s| {
-            verified(s, S, variant, 0)
-        });
-        suite.add(format!("S::{name}::open-mpi"), move |s| {
-            under_open_mpi(s, variant)
-        });
+        suite.add(format!("S::{name}::without-launcher"), move |s| verified(s, S, variant, 0));
+        suite.add(format!("S::{name}::open-mpi"), move |s| under_open_mpi(s, variant));
         suite.add(format!("S::{name}::late"), move |s| late(s, variant));
-        suite.add(format!("refused::{name}::heap-too-small"), move |s| {
-            heap_too_small(s, variant)
-        });
+        suite.add(format!("refused::{name}::heap-too-small"), move |s| heap_too_small(s, variant));
     }
     for (name, pes, args, words) in [
         ("class-X", 4, &["X"][..], &["\"X\"", "SWABC"][..]),
@@ -138,10 +132,7 @@ fn verified(s: &Setting, class: Class, variant: Variant, pes: usize) -> Result<(
 fn reported(outcome: &Outcome, class: Class, variant: Variant, pes: usize) -> Result<()> {
     let (name, points, iterations) = class;
     let last_step = format!("Time step {iterations:4}");
-    ensure!(
-        outcome.stdout.contains(&last_step),
-        "no {last_step}\n{outcome}"
-    );
+    ensure!(outcome.stdout.contains(&last_step), "no {last_step}\n{outcome}");
     let size = format!("{points:4}x{points:4}x{points:4}");
     npb::reports(
         outcome,
@@ -176,9 +167,7 @@ fn under_open_mpi(s: &Setting, variant: Variant) -> Result<()> {
     };
     let build = make("nas", &["sp"], &peer.oshcc(), &s.cache)?;
     let program = build.join(format!("sp-{}", variant.0));
-    let outcome = peer
-        .job(4, "256M", &program.display().to_string(), &["S"])
-        .expect_success(&s.prefix, &s.scratch)?;
+    let outcome = peer.job(4, "256M", &program.display().to_string(), &["S"]).expect_success(&s.prefix, &s.scratch)?;
     reported(&outcome, S, variant, 4)
 }
 

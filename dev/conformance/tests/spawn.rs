@@ -31,58 +31,22 @@ const VARIANTS: [(&str, &[&str], &str, &str); 10] = [
 const FAULTS: [(&str, i32, &[&str]); 22] = [
     ("child-crashes", 139, &["job 1", "SIGSEGV"]),
     ("child-fails", 5, &["job 1: PE 1", "status 5"]),
-    (
-        "child-leaves",
-        1,
-        &["job 1", "PE 1", "without shmem_finalize"],
-    ),
+    ("child-leaves", 1, &["job 1", "PE 1", "without shmem_finalize"]),
     ("child-ends-all", 9, &[]),
-    (
-        "child-misuses",
-        1,
-        &["job 1, PE", "PE 1234 is out of range"],
-    ),
+    ("child-misuses", 1, &["job 1, PE", "PE 1234 is out of range"]),
     ("parent-crashes", 134, &["PE 1", "SIGABRT"]),
     ("parent-leaves", 1, &["PE 0", "without shmem_finalize"]),
     ("never-initialises", 1, &["job 1", "without shmem_init"]),
-    (
-        "sleeps",
-        1,
-        &["job 1: PE 0", "did not call shmem_init", "--spawn-timeout"],
-    ),
+    ("sleeps", 1, &["job 1: PE 0", "did not call shmem_init", "--spawn-timeout"]),
     ("fails-early", 3, &["job 1", "status 3"]),
-    (
-        "after-disconnect",
-        1,
-        &["shmem_long_p", "no connected group"],
-    ),
-    (
-        "disconnected-twice",
-        1,
-        &["shmemx_group_disconnect", "not a live group"],
-    ),
+    ("after-disconnect", 1, &["shmem_long_p", "no connected group"]),
+    ("disconnected-twice", 1, &["shmemx_group_disconnect", "not a live group"]),
     ("no-such-pe", 1, &["PE 1234", "PEs 0 to 1"]),
-    (
-        "no-memory",
-        135,
-        &["bus error", "of another job: this node is out of memory"],
-    ),
+    ("no-memory", 135, &["bus error", "of another job: this node is out of memory"]),
     ("stack", 135, &["on the stack", "of another job"]),
-    (
-        "split",
-        1,
-        &["shmem_team_split_strided", "team is that of a group"],
-    ),
-    (
-        "destroy",
-        1,
-        &["shmem_team_destroy", "disconnect the group"],
-    ),
-    (
-        "collective-on-stack",
-        1,
-        &["dest", "is not a symmetric address"],
-    ),
+    ("split", 1, &["shmem_team_split_strided", "team is that of a group"]),
+    ("destroy", 1, &["shmem_team_destroy", "disconnect the group"]),
+    ("collective-on-stack", 1, &["dest", "is not a symmetric address"]),
     ("null", 1, &["command is a null pointer"]),
     ("bad-root", 1, &["PE_root = 2"]),
     ("bad-mask", 1, &["config_mask"]),
@@ -99,7 +63,8 @@ const REFUSED: [(&str, &[&str]); 6] = [
     ("too-many", &["100000", "4096"]),
 ];
 
-/// Which of 2 parents and 3 children call `shmem_finalize` and not `shmemx_group_disconnect`, and which come late, as bits.
+/// Which of 2 parents and 3 children call `shmem_finalize` and not `shmemx_group_disconnect`, and which come late, as
+/// bits.
 const LEAVE: [(&str, &str); 7] = [
     ("0x01", "0x00"),
     ("0x02", "0x02"),
@@ -110,88 +75,29 @@ const LEAVE: [(&str, &str); 7] = [
     ("0x0a", "0x0a"),
 ];
 
-/// What all PEs call but one of 2 parents and 3 children, which is in `shmem_finalize`, and words of the line: which PE waits
-/// where, and for which one.
+/// What all PEs call but one of 2 parents and 3 children, which is in `shmem_finalize`, and words of the line: which PE
+/// waits where, and for which one.
 const FINALIZES: [(&str, &str, [&str; 2]); 16] = [
     ("barrier", "0", ["in shmemx_group_barrier", "PE 0 of job 0"]),
     ("barrier", "1", ["in shmemx_group_barrier", "PE 1 of job 0"]),
     ("barrier", "4", ["in shmemx_group_barrier", "PE 2 of job 1"]),
     ("late", "1", ["in shmemx_group_barrier", "PE 1 of job 0"]),
     ("late", "3", ["in shmemx_group_barrier", "PE 1 of job 1"]),
-    (
-        "disconnects",
-        "3",
-        ["in shmemx_group_barrier", "shmemx_group_disconnect"],
-    ),
+    ("disconnects", "3", ["in shmemx_group_barrier", "shmemx_group_disconnect"]),
     ("team", "1", ["in shmem_team_sync", "PE 1 of job 0"]),
     ("team", "2", ["in shmem_team_sync", "PE 0 of job 1"]),
-    (
-        "broadcast",
-        "0",
-        ["in shmemx_group_broadcastmem", "PE 0 of job 0"],
-    ),
-    (
-        "reduce",
-        "2",
-        ["in shmemx_long_group_sum_reduce", "PE 0 of job 1"],
-    ),
-    (
-        "kernel",
-        "0",
-        ["PE 1 waits in shmemx_kernel_wait", "has left the group"],
-    ),
-    (
-        "accept",
-        "0",
-        [
-            "PE 0 has finished shmem_finalize",
-            "PE 1 waits in shmem_finalize",
-        ],
-    ),
-    (
-        "accept",
-        "1",
-        [
-            "PE 1 has called shmem_finalize",
-            "PE 0 waits in shmemx_port_accept",
-        ],
-    ),
-    (
-        "spawn",
-        "1",
-        [
-            "PE 1 has called shmem_finalize",
-            "PE 0 waits in shmemx_spawn",
-        ],
-    ),
-    (
-        "world",
-        "0",
-        [
-            "PE 0 has finished shmem_finalize",
-            "PE 1 waits in shmem_finalize",
-        ],
-    ),
-    (
-        "world",
-        "4",
-        [
-            "PE 2 has finished shmem_finalize",
-            "waits in shmem_finalize",
-        ],
-    ),
+    ("broadcast", "0", ["in shmemx_group_broadcastmem", "PE 0 of job 0"]),
+    ("reduce", "2", ["in shmemx_long_group_sum_reduce", "PE 0 of job 1"]),
+    ("kernel", "0", ["PE 1 waits in shmemx_kernel_wait", "has left the group"]),
+    ("accept", "0", ["PE 0 has finished shmem_finalize", "PE 1 waits in shmem_finalize"]),
+    ("accept", "1", ["PE 1 has called shmem_finalize", "PE 0 waits in shmemx_port_accept"]),
+    ("spawn", "1", ["PE 1 has called shmem_finalize", "PE 0 waits in shmemx_spawn"]),
+    ("world", "0", ["PE 0 has finished shmem_finalize", "PE 1 waits in shmem_finalize"]),
+    ("world", "4", ["PE 2 has finished shmem_finalize", "waits in shmem_finalize"]),
 ];
 
 /// Where spawned PEs run.
-const PLACES: [&str; 7] = [
-    "hwthread",
-    "none",
-    "cpus",
-    "host",
-    "cores",
-    "several",
-    "compiled-before",
-];
+const PLACES: [&str; 7] = ["hwthread", "none", "cpus", "host", "cores", "several", "compiled-before"];
 
 /// Where they cannot run, and words of the line that says why.
 const NO_PLACES: [(&str, &str); 6] = [
@@ -215,14 +121,10 @@ const ALONE: [(&str, &[&str]); 5] = [
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for (parents, children) in SIZES {
-        suite.add(format!("memory::{parents}+{children}"), move |s| {
-            memory(s, parents, children, &[], ("", ""))
-        });
+        suite.add(format!("memory::{parents}+{children}"), move |s| memory(s, parents, children, &[], ("", "")));
     }
     for (name, flags, variable, value) in VARIANTS {
-        suite.add(format!("memory::{name}"), move |s| {
-            memory(s, 2, "3", flags, (variable, value))
-        });
+        suite.add(format!("memory::{name}"), move |s| memory(s, 2, "3", flags, (variable, value)));
     }
     for pes in [1, 2, 5] {
         suite.add(format!("lend::{pes}pe"), move |s| {
@@ -233,9 +135,7 @@ fn main() {
         });
     }
     for (number, pes) in [(1, 1), (2, 1), (3, 2), (5, 2)] {
-        suite.add(format!("guide::program-{number}"), move |s| {
-            guide(s, number, pes)
-        });
+        suite.add(format!("guide::program-{number}"), move |s| guide(s, number, pes));
     }
     for way in ["3", "beside", "rounds", "several"] {
         for pes in [1, 3, 4] {
@@ -250,9 +150,7 @@ fn main() {
         job.expect_success(&s.prefix, &s.scratch).map(drop)
     });
     for (way, status, words) in FAULTS {
-        suite.add(format!("fault::{way}"), move |s| {
-            fault(s, way, status, words)
-        });
+        suite.add(format!("fault::{way}"), move |s| fault(s, way, status, words));
     }
     for way in PLACES {
         suite.add(format!("place::{way}"), move |s| {
@@ -277,9 +175,7 @@ fn main() {
         });
     }
     for (finalizes, late) in LEAVE {
-        suite.add(format!("leave::{finalizes}-{late}"), move |s| {
-            leave(s, finalizes, late)
-        });
+        suite.add(format!("leave::{finalizes}-{late}"), move |s| leave(s, finalizes, late));
     }
     for (way, member, words) in FINALIZES {
         suite.add(format!("finalizes::{way}-{member}"), move |s| {
@@ -299,12 +195,7 @@ fn main() {
         let job = Job::new(2, &program(s, "finalizes", &[])?).args(&["world", "0"]);
         let outcome = job.env("SHMEM_CHECK", "1").run(&s.prefix, &s.scratch)?;
         let words = "PE 0 has called shmem_finalize while PE 1 waits in shmem_barrier_all";
-        ensure!(
-            outcome.left == 0
-                && shell_status(outcome.status) == 1
-                && outcome.stderr.contains(words),
-            "{outcome}"
-        );
+        ensure!(outcome.left == 0 && shell_status(outcome.status) == 1 && outcome.stderr.contains(words), "{outcome}");
         Ok(())
     });
     for (way, words) in REFUSED {
@@ -316,9 +207,7 @@ fn main() {
         ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
         let words = "come from different FerroSHMEM builds";
         ensure!(
-            shell_status(outcome.status) == 1
-                && outcome.stderr.lines().count() == 1
-                && outcome.stderr.contains(words),
+            shell_status(outcome.status) == 1 && outcome.stderr.lines().count() == 1 && outcome.stderr.contains(words),
             "{outcome}"
         );
         Ok(())
@@ -329,13 +218,9 @@ fn main() {
             job.expect_success(&s.prefix, &s.scratch).map(drop)
         });
     }
-    suite.add("memory::without-launcher".into(), |s| {
-        memory(s, 0, "3", &[], ("", ""))
-    });
+    suite.add("memory::without-launcher".into(), |s| memory(s, 0, "3", &[], ("", "")));
     for (way, words) in ALONE {
-        suite.add(format!("fault::without-launcher::{way}"), move |s| {
-            fault_alone(s, way, words)
-        });
+        suite.add(format!("fault::without-launcher::{way}"), move |s| fault_alone(s, way, words));
     }
     for launcher in [HYDRA, OPEN_MPI] {
         if on_path(launcher.command) {
@@ -354,21 +239,13 @@ struct Launcher {
     variables: &'static [(&'static str, &'static str)],
 }
 
-const HYDRA: Launcher = Launcher {
-    name: "hydra",
-    command: "mpiexec.hydra",
-    options: &[],
-    variables: &[],
-};
+const HYDRA: Launcher = Launcher { name: "hydra", command: "mpiexec.hydra", options: &[], variables: &[] };
 
 const OPEN_MPI: Launcher = Launcher {
     name: "openmpi",
     command: "mpirun.openmpi",
     options: &["--oversubscribe", "--bind-to", "none"],
-    variables: &[
-        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-    ],
+    variables: &[("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")],
 };
 
 /// How `remote.c` starts PEs, and how many parents there are; how many PEs are started, and how they behave.
@@ -376,60 +253,29 @@ const BY_LAUNCHER: [(&str, &str, &str, &str); 6] = [
     ("accept-spawn-first", "1", "1", "connect-child"),
     ("accept-spawn", "3", "2", "connect-child-late"),
     ("accept-spawn-several", "2", "3", "connect-child"),
-    (
-        "accept-spawn-finalize",
-        "2",
-        "2",
-        "connect-child-late-finalize",
-    ),
+    ("accept-spawn-finalize", "2", "2", "connect-child-late-finalize"),
     ("accept-spawn-rounds", "1", "2", "connect-child-brief"),
     ("accept-spawn-rounds", "2", "1", "connect-child-brief-more"),
 ];
 
-/// What is refused where a launcher starts PEs, after which the job goes on: program and first argument, and words of the line.
+/// What is refused where a launcher starts PEs, after which the job goes on: program and first argument, and words of
+/// the line.
 const REFUSED_BY_LAUNCHER: [(&str, &str, &str); 9] = [
-    (
-        "faults",
-        "missing",
-        "cannot run \"./no-such-program\": no such file",
-    ),
+    ("faults", "missing", "cannot run \"./no-such-program\": no such file"),
     ("faults", "folder", "cannot run \"/tmp\""),
-    (
-        "faults",
-        "not-executable",
-        "cannot run \"/etc/passwd\": permission denied",
-    ),
-    (
-        "faults",
-        "no-folder",
-        "\"/no/such/folder\": no such directory",
-    ),
+    ("faults", "not-executable", "cannot run \"/etc/passwd\": permission denied"),
+    ("faults", "no-folder", "\"/no/such/folder\": no such directory"),
     ("faults", "none", "npes"),
     ("faults", "too-many", "100000"),
-    (
-        "place",
-        "other-host",
-        "host is \"no-such-host\", which has no address",
-    ),
-    (
-        "place",
-        "corse",
-        "the launcher of this job places PEs itself",
-    ),
-    (
-        "remote",
-        "refused-long",
-        "of its message, which has at most",
-    ),
+    ("place", "other-host", "host is \"no-such-host\", which has no address"),
+    ("place", "corse", "the launcher of this job places PEs itself"),
+    ("remote", "refused-long", "of its message, which has at most"),
 ];
 
-/// What ends the job where a launcher has started the PEs, and words of the line that says so; there is none if the launcher is
-/// quicker.
+/// What ends the job where a launcher has started the PEs, and words of the line that says so; there is none if the
+/// launcher is quicker.
 const FAULTS_BY_LAUNCHER: [(&str, &str); 6] = [
-    (
-        "never-initialises",
-        "have not all called shmem_init within 5 s",
-    ),
+    ("never-initialises", "have not all called shmem_init within 5 s"),
     ("sleeps", "have not all called shmem_init within 5 s"),
     ("child-crashes", ""),
     ("child-misuses", "PE 1234 is out of range"),
@@ -486,11 +332,7 @@ impl Launcher {
         for (way, words) in FAULTS_BY_LAUNCHER {
             suite.add(format!("{by}::fault::{way}"), move |s| {
                 let before = Machine::now();
-                let limit = if words.contains("within 5 s") {
-                    "5"
-                } else {
-                    "60"
-                };
+                let limit = if words.contains("within 5 s") { "5" } else { "60" };
                 let job = self.job(s, "faults", "2", &[way])?;
                 let job = job.env("SHMEM_SPAWN_TIMEOUT", limit);
                 let outcome = job.run(&s.prefix, &s.scratch)?;
@@ -517,27 +359,15 @@ fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
 /// The `number`th program in `docs/spawn.md` prints what is said there.
 fn guide(s: &Setting, number: usize, pes: usize) -> Result<()> {
     let guide = guide::page("spawn.md")?;
-    let (before, _) = guide
-        .match_indices("```c\n")
-        .nth(number - 1)
-        .context("no program")?;
+    let (before, _) = guide.match_indices("```c\n").nth(number - 1).context("no program")?;
     let compiled = guide::compile(s, &guide[before..], &format!("guide-{number}"))?;
     let outcome = Job::new(pes, &compiled).expect_success(&s.prefix, &s.scratch)?;
     let mut lines = outcome.stdout.trim().lines();
-    ensure!(
-        lines.all(|line| guide.contains(&format!("`{line}`"))),
-        "{outcome}"
-    );
+    ensure!(lines.all(|line| guide.contains(&format!("`{line}`"))), "{outcome}");
     Ok(())
 }
 
-fn memory(
-    s: &Setting,
-    parents: usize,
-    children: &str,
-    flags: &[&str],
-    (variable, value): (&str, &str),
-) -> Result<()> {
+fn memory(s: &Setting, parents: usize, children: &str, flags: &[&str], (variable, value): (&str, &str)) -> Result<()> {
     let mut job = Job::new(parents, &program(s, "memory", flags)?).args(&[children]);
     if !variable.is_empty() {
         job = job.env(variable, value);
@@ -556,15 +386,9 @@ fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
     let got = shell_status(outcome.status);
     ensure!(got == status, "status {got}, not {status}\n{outcome}");
     let lines = outcome.stderr.lines().count();
-    ensure!(
-        lines == usize::from(!words.is_empty()),
-        "{lines} lines\n{outcome}"
-    );
+    ensure!(lines == usize::from(!words.is_empty()), "{lines} lines\n{outcome}");
     for word in words {
-        ensure!(
-            outcome.stderr.contains(word),
-            "the line does not say \"{word}\"\n{outcome}"
-        );
+        ensure!(outcome.stderr.contains(word), "the line does not say \"{word}\"\n{outcome}");
     }
     let left = before.left_files();
     ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
@@ -579,8 +403,7 @@ fn fault_alone(s: &Setting, way: &str, words: &[&str]) -> Result<()> {
     ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
     let lines = outcome.stderr.lines().count();
     ensure!(
-        lines == usize::from(!words.is_empty())
-            && words.iter().all(|word| outcome.stderr.contains(word)),
+        lines == usize::from(!words.is_empty()) && words.iter().all(|word| outcome.stderr.contains(word)),
         "not one line with {words:?}\n{outcome}"
     );
     let left = before.left_files();
@@ -592,10 +415,7 @@ fn fault_alone(s: &Setting, way: &str, words: &[&str]) -> Result<()> {
 fn leave(s: &Setting, finalizes: &str, late: &str) -> Result<()> {
     let job = Job::new(2, &program(s, "leave", &[])?).args(&[finalizes, late]);
     let outcome = job.run(&s.prefix, &s.scratch)?;
-    ensure!(
-        shell_status(outcome.status) == 0 && outcome.left == 0 && outcome.stderr.is_empty(),
-        "{outcome}"
-    );
+    ensure!(shell_status(outcome.status) == 0 && outcome.left == 0 && outcome.stderr.is_empty(), "{outcome}");
     Ok(())
 }
 
@@ -603,14 +423,8 @@ fn leave(s: &Setting, finalizes: &str, late: &str) -> Result<()> {
 fn refused(s: &Setting, way: &str, words: &[&str]) -> Result<()> {
     let job = Job::new(2, &program(s, "faults", &[])?).args(&[way]);
     let outcome = job.run(&s.prefix, &s.scratch)?;
-    ensure!(
-        shell_status(outcome.status) == 0 && outcome.left == 0,
-        "{outcome}"
-    );
-    ensure!(
-        outcome.stdout.matches("refused").count() == 2,
-        "not all PEs go on\n{outcome}"
-    );
+    ensure!(shell_status(outcome.status) == 0 && outcome.left == 0, "{outcome}");
+    ensure!(outcome.stdout.matches("refused").count() == 2, "not all PEs go on\n{outcome}");
     ensure!(
         outcome.stderr.lines().count() == 1 && words.iter().all(|w| outcome.stderr.contains(w)),
         "the line is not as it should be\n{outcome}"

@@ -43,15 +43,11 @@ fn main() {
                 });
             }
         }
-        suite.add(format!("{variant}::open-mpi"), move |s| {
-            under_open_mpi(s, variant)
-        });
+        suite.add(format!("{variant}::open-mpi"), move |s| under_open_mpi(s, variant));
     }
     suite.add("openmp".into(), |s| {
         for threads in ["1", "2", "3"] {
-            let job = Job::new(0, &program(s, "openmp")?)
-                .args(&["-n", "100001"])
-                .env("OMP_NUM_THREADS", threads);
+            let job = Job::new(0, &program(s, "openmp")?).args(&["-n", "100001"]).env("OMP_NUM_THREADS", threads);
             validated(&job.expect_success(&s.prefix, &s.scratch)?, Some(9))?;
         }
         Ok(())
@@ -66,14 +62,11 @@ fn main() {
     suite.add("cap".into(), capped);
     for (args, words) in REFUSALS {
         for variant in ["local", "openmp"] {
-            suite.add(
-                format!("refused::{variant}::{}", args.join(" ")),
-                move |s| {
-                    let pes = if variant == "openmp" { 0 } else { 2 };
-                    let job = Job::new(pes, &program(s, variant)?).args(args);
-                    refusal(&job.run(&s.prefix, &s.scratch)?, "stream", words).map(drop)
-                },
-            );
+            suite.add(format!("refused::{variant}::{}", args.join(" ")), move |s| {
+                let pes = if variant == "openmp" { 0 } else { 2 };
+                let job = Job::new(pes, &program(s, variant)?).args(args);
+                refusal(&job.run(&s.prefix, &s.scratch)?, "stream", words).map(drop)
+            });
         }
     }
     suite.add("refused::heap-too-small".into(), heap_too_small);
@@ -81,12 +74,7 @@ fn main() {
 }
 
 fn program(s: &Setting, variant: &str) -> Result<PathBuf> {
-    let build = make(
-        "pgas-microbench/stream",
-        &[],
-        &s.prefix.bin("oshcc"),
-        &s.cache,
-    )?;
+    let build = make("pgas-microbench/stream", &[], &s.prefix.bin("oshcc"), &s.cache)?;
     Ok(build.join(format!("stream-{variant}")))
 }
 
@@ -95,33 +83,22 @@ fn program(s: &Setting, variant: &str) -> Result<PathBuf> {
 fn validated(outcome: &Outcome, reductions: Option<usize>) -> Result<()> {
     let line = |start: &str| outcome.stdout.lines().find(|l| l.starts_with(start));
     ensure!(line("Solution Validates").is_some(), "{outcome}");
-    ensure!(
-        line("Function    Best Rate MB/s  Avg time     Min time     Max time").is_some(),
-        "{outcome}"
-    );
+    ensure!(line("Function    Best Rate MB/s  Avg time     Min time     Max time").is_some(), "{outcome}");
     for kernel in KERNELS {
         let numbers = line(&format!("{kernel}:")).with_context(|| format!("{outcome}"))?;
-        let numbers: Vec<f64> = numbers
-            .split_whitespace()
-            .skip(1)
-            .map(str::parse)
-            .collect::<Result<_, _>>()?;
+        let numbers: Vec<f64> = numbers.split_whitespace().skip(1).map(str::parse).collect::<Result<_, _>>()?;
         let [rate, mean, least, most] = numbers[..] else {
             anyhow::bail!("{kernel} has not four numbers\n{outcome}");
         };
         // The 32 bytes of two elements, in more than 0.64 ms on a busy machine, are 0.0 MB/s as printed.
         let rounded_to_zero = rate == 0.0 && least > 6.4e-4;
-        ensure!(
-            rate.is_finite() && (rate > 0.0 || rounded_to_zero),
-            "{outcome}"
-        );
+        ensure!(rate.is_finite() && (rate > 0.0 || rounded_to_zero), "{outcome}");
         ensure!(least <= mean && mean <= most, "{outcome}");
     }
     let reduction = line("Reduction of").map(|l| l.split(',').nth(1).unwrap_or_default().trim());
     let expected = reductions.map(|n| format!("{n} times: average"));
     ensure!(
-        reduction.map(|r| r.split_inclusive("average").next().unwrap_or_default())
-            == expected.as_deref(),
+        reduction.map(|r| r.split_inclusive("average").next().unwrap_or_default()) == expected.as_deref(),
         "not {reductions:?} reductions\n{outcome}"
     );
     Ok(())
@@ -152,12 +129,7 @@ fn under_open_mpi(s: &Setting, variant: &str) -> Result<()> {
         return Ok(());
     };
     let build = make("pgas-microbench/stream", &[], &peer.oshcc(), &s.cache)?;
-    let program = build
-        .join(format!("stream-{variant}"))
-        .display()
-        .to_string();
-    let outcome = peer
-        .job(2, "64M", &program, &["-n", "100001"])
-        .expect_success(&s.prefix, &s.scratch)?;
+    let program = build.join(format!("stream-{variant}")).display().to_string();
+    let outcome = peer.job(2, "64M", &program, &["-n", "100001"]).expect_success(&s.prefix, &s.scratch)?;
     validated(&outcome, Some(9))
 }

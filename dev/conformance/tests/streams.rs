@@ -31,52 +31,16 @@ const EXAMPLES: [(&str, &[&str]); 6] = [
 
 /// What goes wrong, the status that the job ends with, and words of its one line.
 const FAULTS: [(&str, i32, &[&str]); 11] = [
-    (
-        "size",
-        1,
-        &["shmemx_stream_create: item_size = 0", "1 to 32768 bytes"],
-    ),
+    ("size", 1, &["shmemx_stream_create: item_size = 0", "1 to 32768 bytes"]),
     ("long", 1, &["shmemx_stream_create: item_size = 32769"]),
     ("options", 1, &["options = 0x8 are unknown"]),
-    (
-        "differs",
-        1,
-        &[
-            "shmemx_stream_create",
-            "stream with items of",
-            "the same arguments",
-        ],
-    ),
-    (
-        "invalid",
-        1,
-        &["shmemx_stream_push: 0x0 is not a live stream"],
-    ),
-    (
-        "end-twice",
-        1,
-        &["shmemx_stream_end: this PE has ended the stream"],
-    ),
-    (
-        "push-after-end",
-        1,
-        &["shmemx_stream_push: this PE has ended the stream"],
-    ),
-    (
-        "pe",
-        1,
-        &["shmemx_stream_push: PE 3 is out of range", "PEs 0 to 2"],
-    ),
-    (
-        "destroyed",
-        1,
-        &["shmemx_stream_pull", "is not a live stream"],
-    ),
-    (
-        "team",
-        1,
-        &["shmemx_stream_destroy: the stream's team is destroyed"],
-    ),
+    ("differs", 1, &["shmemx_stream_create", "stream with items of", "the same arguments"]),
+    ("invalid", 1, &["shmemx_stream_push: 0x0 is not a live stream"]),
+    ("end-twice", 1, &["shmemx_stream_end: this PE has ended the stream"]),
+    ("push-after-end", 1, &["shmemx_stream_push: this PE has ended the stream"]),
+    ("pe", 1, &["shmemx_stream_push: PE 3 is out of range", "PEs 0 to 2"]),
+    ("destroyed", 1, &["shmemx_stream_pull", "is not a live stream"]),
+    ("team", 1, &["shmemx_stream_destroy: the stream's team is destroyed"]),
     ("killed", 137, &["PE 1", "SIGKILL"]),
 ];
 
@@ -101,9 +65,7 @@ fn main() {
     }
     suite.add("guide::words".into(), guide);
     for (way, status, words) in FAULTS {
-        suite.add(format!("fault::{way}"), move |s| {
-            fault(s, way, status, words)
-        });
+        suite.add(format!("fault::{way}"), move |s| fault(s, way, status, words));
     }
     suite.add("fault::waits".into(), waits);
     suite.run();

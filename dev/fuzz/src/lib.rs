@@ -15,40 +15,15 @@ const MUTATIONS: usize = 2000;
 const LONGEST: usize = 4096;
 
 /// Numbers at the limits of types, which are put into inputs.
-const NUMBERS: &[u64] = &[
-    0,
-    1,
-    0x7f,
-    0xff,
-    0x7fff_ffff,
-    0xffff_ffff,
-    1 << 63,
-    u64::MAX,
-];
+const NUMBERS: &[u64] = &[0, 1, 0x7f, 0xff, 0x7fff_ffff, 0xffff_ffff, 1 << 63, u64::MAX];
 
 /// Texts at the limits of what parsers of text take.
-const TEXTS: &[&str] = &[
-    "-1",
-    "0",
-    "99999999999999999999",
-    "1e999",
-    "nan",
-    "=",
-    ":",
-    ",",
-    ";",
-    "\n",
-    "\0",
-    "\u{1b}[2J",
-    "\u{fffd}",
-    "%s",
-];
+const TEXTS: &[&str] =
+    &["-1", "0", "99999999999999999999", "1e999", "nan", "=", ":", ",", ";", "\n", "\0", "\u{1b}[2J", "\u{fffd}", "%s"];
 
 /// The folder of a target's corpus.
 fn folder(target: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("corpus")
-        .join(target)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target)
 }
 
 /// The inputs of a target's corpus, in the order of their names.
@@ -57,10 +32,7 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     let files = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut paths: Vec<PathBuf> = files.map(|f| f.expect("readable").path()).collect();
     paths.sort();
-    paths
-        .iter()
-        .map(|path| fs::read(path).expect("readable"))
-        .collect()
+    paths.iter().map(|path| fs::read(path).expect("readable")).collect()
 }
 
 /// Changes an input at one place, or splices another one into it.
@@ -94,8 +66,7 @@ fn mutate(random: &mut Random, input: &mut Vec<u8>, other: &[u8]) {
 
 fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or(panic.downcast_ref::<&str>().copied())
-        .unwrap_or("a panic")
+    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic")
 }
 
 /// Feeds `parse` with the corpus of `target` and with mutations of it: the same ones in every run.
@@ -108,10 +79,7 @@ pub fn feed(target: &str, parse: fn(&[u8])) {
     let feed_one = |input: &[u8]| {
         if let Err(panic) = std::panic::catch_unwind(|| parse(input)) {
             let text = text_of(&*panic);
-            panic!(
-                "{target}: {text}: with the input \"{}\"",
-                input.escape_ascii()
-            );
+            panic!("{target}: {text}: with the input \"{}\"", input.escape_ascii());
         }
     };
     for input in &corpus {
@@ -144,20 +112,12 @@ mod tests {
             let text = fs::read_to_string(&path).unwrap();
             let (_, rest) = text.split_once("ferroshmem_").expect("it calls a crate");
             let (name, rest) = rest.split_once("::").expect("a function of it");
-            let function = rest
-                .strip_prefix("fuzz::")
-                .and_then(|r| r.split('(').next());
+            let function = rest.strip_prefix("fuzz::").and_then(|r| r.split('(').next());
             assert_eq!(function, Some(target), "{}", path.display());
             let tests = root.join(format!("../../crates/{name}/src/fuzz.rs"));
             let tests = fs::read_to_string(tests).unwrap();
-            assert!(
-                tests.contains(&format!("feed(\"{target}\", {target})")),
-                "{target}"
-            );
-            assert!(
-                manifest.contains(&format!("name = \"{target}\"")),
-                "{target}"
-            );
+            assert!(tests.contains(&format!("feed(\"{target}\", {target})")), "{target}");
+            assert!(manifest.contains(&format!("name = \"{target}\"")), "{target}");
             assert!(!corpus(target).is_empty(), "{target}");
             targets += 1;
         }

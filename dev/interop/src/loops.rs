@@ -15,21 +15,9 @@ unsafe extern "C" {
     /// `shmem_get` of each element.
     pub fn loop_get(dest: *mut c_long, source: *const c_long, n: usize, pe: c_int);
     /// `shmem_put` of `nelems` elements, `n` times.
-    pub fn loop_put_many(
-        dest: *mut c_long,
-        source: *const c_long,
-        n: usize,
-        nelems: usize,
-        pe: c_int,
-    );
+    pub fn loop_put_many(dest: *mut c_long, source: *const c_long, n: usize, nelems: usize, pe: c_int);
     /// `shmem_get` of `nelems` elements, `n` times.
-    pub fn loop_get_many(
-        dest: *mut c_long,
-        source: *const c_long,
-        n: usize,
-        nelems: usize,
-        pe: c_int,
-    );
+    pub fn loop_get_many(dest: *mut c_long, source: *const c_long, n: usize, nelems: usize, pe: c_int);
     /// `shmem_atomic_fetch_add` to each element; `old` is what was there.
     pub fn loop_fetch_add(dest: *mut c_long, old: *mut c_long, n: usize, pe: c_int);
     /// `shmem_atomic_swap` of each element with `old`.

@@ -35,9 +35,7 @@ fn main() -> Result<(), Error> {
 /// Spans of the crate `tracing`, around calls of both languages.
 fn spans() -> Result<(), Error> {
     use tracing_subscriber::prelude::*;
-    tracing_subscriber::registry()
-        .with(ferroshmem::RegionLayer)
-        .init();
+    tracing_subscriber::registry().with(ferroshmem::RegionLayer).init();
     let world = World::init()?;
     for _ in 0..3 {
         let _outer = tracing::info_span!("span_of_a_step").entered();
@@ -77,11 +75,7 @@ fn memory_of_rust(world: &World) -> Result<(), Error> {
         dest.into_inner()
     };
     let from = me.previous().number() * N;
-    assert!(
-        dest.iter()
-            .enumerate()
-            .all(|(i, got)| *got == (from + i) as i64)
-    );
+    assert!(dest.iter().enumerate().all(|(i, got)| *got == (from + i) as i64));
 
     let dest = dest.into_raw();
     // SAFETY: both arrays have N elements; between the two collective steps no PE accesses them but by
@@ -153,10 +147,7 @@ fn globals(world: &World) -> Result<(), Error> {
         part::part_count(IN_RUST.as_ptr(), 1, 0);
     }
     world.barrier();
-    assert_eq!(
-        part::part_global(),
-        before + c_long::from(number(me.previous()))
-    );
+    assert_eq!(part::part_global(), before + c_long::from(number(me.previous())));
     let counted = IN_RUST.load(Relaxed);
     assert_eq!(counted, if me.number() == 0 { 7 + n } else { 7 });
     assert_eq!(world.reduce_value(counted, Sum), 8 * n);
@@ -252,10 +243,6 @@ fn globals_move(world: &World) {
     // SAFETY: the variable is symmetric, and all PEs add to it atomically.
     unsafe { part::part_add_to_global(1, 0) };
     world.barrier();
-    let new = if world.my_pe().number() == 0 {
-        world.n_pes() as c_long
-    } else {
-        0
-    };
+    let new = if world.my_pe().number() == 0 { world.n_pes() as c_long } else { 0 };
     assert_eq!(part::part_global(), before + new);
 }

@@ -11,20 +11,12 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     // 0: without launcher.
     for pes in [0, 1, 2, 4] {
-        suite.add(format!("rust-first::{pes}pe"), move |s| {
-            run(s, job(pes), "stores")
-        });
-        suite.add(format!("c-first::{pes}pe"), move |s| {
-            run(s, job(pes).args(&["c-first"]), "stores")
-        });
-        suite.add(format!("threads::{pes}pe"), move |s| {
-            run(s, job(pes).args(&["threads"]), "stores")
-        });
+        suite.add(format!("rust-first::{pes}pe"), move |s| run(s, job(pes), "stores"));
+        suite.add(format!("c-first::{pes}pe"), move |s| run(s, job(pes).args(&["c-first"]), "stores"));
+        suite.add(format!("threads::{pes}pe"), move |s| run(s, job(pes).args(&["threads"]), "stores"));
     }
     for (variable, value) in [("SHMEM_CHECK", "1"), ("SHMEM_FAST_PATH", "0")] {
-        suite.add(format!("{variable}::4pe"), move |s| {
-            run(s, job(4).env(variable, value), "calls")
-        });
+        suite.add(format!("{variable}::4pe"), move |s| run(s, job(4).env(variable, value), "calls"));
     }
     suite.add("spans".to_owned(), spans);
     suite.run();
@@ -38,16 +30,9 @@ fn spans(s: &Setting) -> Result<()> {
     let job = job(2).args(&["spans"]).options(&["-n", "2", &traced]);
     job.expect_success(&s.prefix, &s.scratch)?;
     let trace = std::fs::read_to_string(file)?;
-    for (name, pe) in [
-        ("span_of_a_step", 0),
-        ("span_of_a_step", 1),
-        ("span_of_c", 0),
-        ("span_of_c", 1),
-    ] {
-        let of = |line: &&str| {
-            line.contains(&format!("\"name\":\"{name}\""))
-                && line.contains(&format!("\"pid\":{pe},"))
-        };
+    for (name, pe) in [("span_of_a_step", 0), ("span_of_a_step", 1), ("span_of_c", 0), ("span_of_c", 1)] {
+        let of =
+            |line: &&str| line.contains(&format!("\"name\":\"{name}\"")) && line.contains(&format!("\"pid\":{pe},"));
         let found = trace.lines().filter(of).count();
         ensure!(found == 3, "{name} of PE {pe}: {found}, not 3\n{trace}");
     }
@@ -65,9 +50,6 @@ fn job(pes: usize) -> Job {
 fn run(s: &Setting, job: Job, puts: &str) -> Result<()> {
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
     let line = format!("C's puts are {puts}");
-    ensure!(
-        outcome.stdout.matches(&line).count() == job.pes.max(1),
-        "C's puts should be {puts}\n{outcome}"
-    );
+    ensure!(outcome.stdout.matches(&line).count() == job.pes.max(1), "C's puts should be {puts}\n{outcome}");
     Ok(())
 }

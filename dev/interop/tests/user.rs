@@ -17,11 +17,9 @@ fn main() {
     suite.add("cargo-run-and-test".into(), run_and_test);
     suite.add("cargo-test-fails".into(), failing_test);
     suite.add("attributes".into(), attributes);
-    for document in ["README.md", "docs/rust.md"] {
+    for document in ["docs/install.md", "docs/rust.md"] {
         let name = document.rsplit('/').next().unwrap_or(document);
-        suite.add(format!("runner-of-{name}"), move |s| {
-            documented(s, document)
-        });
+        suite.add(format!("runner-of-{name}"), move |s| documented(s, document));
     }
     suite.run();
 }
@@ -39,8 +37,8 @@ fn run_and_test(s: &Setting) -> Result<()> {
     Ok(())
 }
 
-/// Tests that start their own PEs pass, beside others and without settings of cargo's; one that fails says why, and so does one
-/// that finds no `oshrun`. A `main` does as well.
+/// Tests that start their own PEs pass, beside others and without settings of cargo's; one that fails says why, and so
+/// does one that finds no `oshrun`. A `main` does as well.
 fn attributes(s: &Setting) -> Result<()> {
     const FAILS: &str = r"
 use ferroshmem::{Error, OutOfBounds, World};
@@ -79,8 +77,7 @@ fn main(world: &ferroshmem::World) {
     manifest += "\n[[bin]]\nname = \"attributes\"\npath = \"src/main.rs\"\n";
     fs::write(program.join("Cargo.toml"), manifest)?;
 
-    let outcome =
-        cargo(s, &program, "test --test attributes").expect_success(&s.prefix, &s.scratch)?;
+    let outcome = cargo(s, &program, "test --test attributes").expect_success(&s.prefix, &s.scratch)?;
     ensure!(outcome.stdout.contains("6 passed; 0 failed"), "{outcome}");
     let outcome = cargo(s, &program, "test --test fails").run(&s.prefix, &s.scratch)?;
     ensure!(!outcome.hung && !outcome.status.success(), "{outcome}");
@@ -99,9 +96,7 @@ fn main(world: &ferroshmem::World) {
 
     fs::write(program.join(".cargo/config.toml"), RUNNER_OF_2)?;
     let outcome = cargo(s, &program, "test --test attributes four").run(&s.prefix, &s.scratch)?;
-    let said = outcome
-        .to_string()
-        .contains("is for 4 PEs and runs in a job of 2");
+    let said = outcome.to_string().contains("is for 4 PEs and runs in a job of 2");
     ensure!(said && !outcome.status.success(), "{outcome}");
     fs::write(program.join(".cargo/config.toml"), "")?;
     let mut job = cargo(s, &program, "test --test attributes four");
@@ -134,10 +129,7 @@ RUST_TEST_NOCAPTURE = "1"
 /// What a document tells users to write to cargo's configuration starts as many PEs as it says, without a warning.
 fn documented(s: &Setting, document: &str) -> Result<()> {
     // Trials of several documents run at once.
-    let name: String = document
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .collect();
+    let name: String = document.chars().filter(char::is_ascii_alphanumeric).collect();
     let program = copy(&name)?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = fs::read_to_string(root.join(document))?;
@@ -197,17 +189,8 @@ fn cargo(s: &Setting, program: &Path, command: &str) -> Job {
 fn copy(name: &str) -> Result<PathBuf> {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("user");
     let root = from.ancestors().nth(3).context("it is in the workspace")?;
-    let to = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("user")
-        .join(name);
-    for file in [
-        ".cargo/config.toml",
-        "build.rs",
-        "src/kernel.c",
-        "src/lib.rs",
-        "src/main.rs",
-        "tests/jobs.rs",
-    ] {
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("user").join(name);
+    for file in [".cargo/config.toml", "build.rs", "src/kernel.c", "src/lib.rs", "src/main.rs", "tests/jobs.rs"] {
         let place = to.join(file);
         fs::create_dir_all(place.parent().context("a file is in a folder")?)?;
         fs::copy(from.join(file), place)?;

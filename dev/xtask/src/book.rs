@@ -35,9 +35,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     }
     copy(&workspace::root().join("docs"), &source, "../")?;
     let reference = source.join("reference");
-    run(workspace::cargo("run")
-        .args(["--quiet", "--package", "ferroshmem-abi", "--", "--markdown"])
-        .arg(&reference))?;
+    run(workspace::cargo("run").args(["--quiet", "--package", "ferroshmem-abi", "--", "--markdown"]).arg(&reference))?;
     let chapters = fs::read_to_string(reference.join("SUMMARY.md"))?;
     let summary = source.join("SUMMARY.md");
     let text = fs::read_to_string(&summary)? + &chapters;
@@ -47,16 +45,13 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         Some(folder) => std::path::absolute(folder)?,
         None => folder.join("html"),
     };
-    run(Command::new("mdbook")
-        .arg("build")
-        .arg("--dest-dir")
-        .arg(&pages)
-        .arg(&source))?;
+    run(Command::new("mdbook").arg("build").arg("--dest-dir").arg(&pages).arg(&source))?;
     println!("The book is {}", pages.join("index.html").display());
     Ok(())
 }
 
-/// Copies a folder with all that is in it. Links of pages that lead out of `docs/`, by `out`, become links to the repository.
+/// Copies a folder with all that is in it. Links of pages that lead out of `docs/`, by `out`, become links to the
+/// repository.
 fn copy(from: &Path, to: &Path, out: &str) -> Result<()> {
     fs::create_dir_all(to)?;
     let entries = fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))?;
@@ -66,10 +61,7 @@ fn copy(from: &Path, to: &Path, out: &str) -> Result<()> {
             copy(&path, &target, &format!("../{out}"))?;
         } else if path.extension().is_some_and(|extension| extension == "md") {
             let text = fs::read_to_string(&path)?;
-            fs::write(
-                target,
-                text.replace(&format!("]({out}"), &format!("]({REPOSITORY}/")),
-            )?;
+            fs::write(target, text.replace(&format!("]({out}"), &format!("]({REPOSITORY}/")))?;
         } else {
             fs::copy(path, target)?;
         }

@@ -9,10 +9,7 @@ use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
 /// Tools of Debian that this needs, with an option by which each ends well anywhere, and the packages that have them.
-const TOOLS: [(&str, &str, &str); 2] = [
-    ("dpkg-buildpackage", "--version", "dpkg-dev"),
-    ("dh", "--list", "debhelper"),
-];
+const TOOLS: [(&str, &str, &str); 2] = [("dpkg-buildpackage", "--version", "dpkg-dev"), ("dh", "--list", "debhelper")];
 
 /// Of the package, in `packaging/debian/changelog`.
 const REVISION: &str = "1local1";
@@ -20,7 +17,8 @@ const REVISION: &str = "1local1";
 /// Options of the task.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Directory for the packages and the unpacked source, which is empty or not there; default: target/debian, which is emptied
+    /// Directory for the packages and the unpacked source, which is empty or not there; default: target/debian, which
+    /// is emptied
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -39,10 +37,7 @@ pub(crate) struct Options {
 /// If a tool is missing, something cannot be built, or lintian finds an error or has a warning.
 pub(crate) fn main(options: &Options) -> Result<()> {
     for (tool, option, package) in TOOLS {
-        ensure!(
-            works(Command::new(tool).arg(option)),
-            "no {tool}: apt-get install {package}"
-        );
+        ensure!(works(Command::new(tool).arg(option)), "no {tool}: apt-get install {package}");
     }
     let output = empty_folder(options.output.as_deref())?;
     let source = output.join(format!("ferroshmem-{}", env!("CARGO_PKG_VERSION")));
@@ -98,16 +93,10 @@ fn empty_folder(named: Option<&Path>) -> Result<PathBuf> {
         None => workspace::target()?.join("debian"),
     };
     if named.is_none() && folder.exists() {
-        fs::remove_dir_all(&folder)
-            .with_context(|| format!("cannot empty {}", folder.display()))?;
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
     }
-    fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot make the directory {}", folder.display()))?;
-    ensure!(
-        fs::read_dir(&folder)?.next().is_none(),
-        "{} is not empty: name another directory",
-        folder.display()
-    );
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make the directory {}", folder.display()))?;
+    ensure!(fs::read_dir(&folder)?.next().is_none(), "{} is not empty: name another directory", folder.display());
     Ok(folder)
 }
 
@@ -131,13 +120,7 @@ fn unpack(output: &Path, source: &Path) -> Result<()> {
 pub(crate) fn sources(archive: &Path, name: &str) -> Result<()> {
     let root = workspace::root();
     let mut list = Command::new("git");
-    list.args([
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ]);
+    list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let listed = list.current_dir(root).output().context("cannot run git")?;
     ensure!(
         listed.status.success(),

@@ -31,11 +31,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     let source = workspace::root().join("examples/intsort.c");
     let program = target.join("intsort");
     let bin = prefix.join("bin");
-    run(Command::new(bin.join("oshcc"))
-        .args(["-O3", "-Wall", "-Wextra"])
-        .arg(source)
-        .arg("-o")
-        .arg(&program))?;
+    run(Command::new(bin.join("oshcc")).args(["-O3", "-Wall", "-Wextra"]).arg(source).arg("-o").arg(&program))?;
     run(Command::new(bin.join("oshrun"))
         .arg("-n")
         .arg(options.n.to_string())

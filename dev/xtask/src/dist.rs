@@ -27,8 +27,7 @@ pub(crate) struct Options {
 /// If something cannot be built or written.
 pub(crate) fn main(options: &Options) -> Result<()> {
     let output = path::absolute(&options.output)?;
-    fs::create_dir_all(&output)
-        .with_context(|| format!("cannot make the directory {}", output.display()))?;
+    fs::create_dir_all(&output).with_context(|| format!("cannot make the directory {}", output.display()))?;
     let version = env!("CARGO_PKG_VERSION");
     let name = format!("ferroshmem-{version}-x86_64-linux");
     let unpacked = output.join(&name);
@@ -63,10 +62,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     fs::write(output.join("SHA256SUMS"), sums)?;
     let changes = fs::read_to_string(workspace::root().join("CHANGELOG.md"))?;
     fs::write(output.join("notes.md"), notes(&changes, version))?;
-    println!(
-        "Made the files of {version} in {}",
-        shown(&output).display()
-    );
+    println!("Made the files of {version} in {}", shown(&output).display());
     Ok(())
 }
 
@@ -94,7 +90,8 @@ mod tests {
 
     #[test]
     fn notes_are_of_the_version() {
-        let log = "# Changelog\n\n## [Unreleased]\n\nnew\n\n## [0.1.0] - 2026-01-01\n\n### Added\n\nold\n\n## [0.0.1]\n\nx\n";
+        let log =
+            "# Changelog\n\n## [Unreleased]\n\nnew\n\n## [0.1.0] - 2026-01-01\n\n### Added\n\nold\n\n## [0.0.1]\n\nx\n";
         assert_eq!(notes(log, "0.1.0"), "### Added\n\nold\n");
         assert_eq!(notes(log, "0.2.0"), "new\n");
     }

@@ -24,10 +24,7 @@ pub(crate) struct Tree {
 impl Tree {
     /// Installs below `root`, which need not exist.
     pub(crate) fn new(root: PathBuf) -> Self {
-        Self {
-            root,
-            installed: Vec::new(),
-        }
+        Self { root, installed: Vec::new() }
     }
 
     /// Copies a file to `to`, a path below the root; `change` may alter the copy.
@@ -39,20 +36,14 @@ impl Tree {
         change: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<()> {
         self.make(to, mode, |file| {
-            fs::copy(from, file)
-                .with_context(|| format!("cannot copy {} to {}", from.display(), file.display()))?;
+            fs::copy(from, file).with_context(|| format!("cannot copy {} to {}", from.display(), file.display()))?;
             fs::set_permissions(file, Permissions::from_mode(mode | 0o200))?;
             change(file)
         })
     }
 
     /// Has `write` write the file that becomes `to`.
-    pub(crate) fn make(
-        &mut self,
-        to: &str,
-        mode: u32,
-        write: impl FnOnce(&Path) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn make(&mut self, to: &str, mode: u32, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         self.place(to, |file| {
             write(file)?;
             Ok(fs::set_permissions(file, Permissions::from_mode(mode))?)
@@ -80,8 +71,7 @@ impl Tree {
     fn place(&mut self, to: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let path = self.root.join(to);
         let directory = path.parent().unwrap_or(&self.root);
-        fs::create_dir_all(directory)
-            .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+        fs::create_dir_all(directory).with_context(|| format!("cannot make the directory {}", directory.display()))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = directory.join(format!(".{name}.{}", std::process::id()));
         remove(&temporary)?;
@@ -106,8 +96,8 @@ fn remove(file: &Path) -> Result<()> {
 /// Files below `directory` whose name ends in `ending`, as paths relative to it, sorted.
 pub(crate) fn below(directory: &Path, ending: &str) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    let entries = fs::read_dir(directory)
-        .with_context(|| format!("cannot read the directory {}", directory.display()))?;
+    let entries =
+        fs::read_dir(directory).with_context(|| format!("cannot read the directory {}", directory.display()))?;
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -136,15 +126,8 @@ mod tests {
         }
         let root = directory.path().join("root");
         assert_eq!(fs::read_to_string(root.join("share/b.txt")).unwrap(), "new");
-        assert_eq!(
-            below(&root, ".txt").unwrap(),
-            ["share/a.txt", "share/b.txt"]
-        );
-        assert_eq!(
-            below(&root, "").unwrap().len(),
-            2,
-            "nothing else is left behind"
-        );
+        assert_eq!(below(&root, ".txt").unwrap(), ["share/a.txt", "share/b.txt"]);
+        assert_eq!(below(&root, "").unwrap().len(), 2, "nothing else is left behind");
     }
 
     #[test]
@@ -152,9 +135,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut tree = Tree::new(directory.path().to_owned());
         let absent = directory.path().join("absent");
-        let error = tree
-            .copy(&absent, "bin/x", PROGRAM, |_| Ok(()))
-            .unwrap_err();
+        let error = tree.copy(&absent, "bin/x", PROGRAM, |_| Ok(())).unwrap_err();
         assert!(format!("{error:#}").contains("bin/x"));
         assert!(below(directory.path(), "").unwrap().is_empty());
     }

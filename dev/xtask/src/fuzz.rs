@@ -22,14 +22,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     let target = workspace::target()?;
     let mut command = workspace::cargo("run");
     command
-        .args([
-            "--quiet",
-            "-p",
-            "ferroshmem-conformance",
-            "--bin",
-            "fuzz",
-            "--",
-        ])
+        .args(["--quiet", "-p", "ferroshmem-conformance", "--bin", "fuzz", "--"])
         .args(&options.options)
         .arg("--folder")
         .arg(target.join("fuzz"));

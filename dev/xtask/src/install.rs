@@ -57,21 +57,15 @@ pub(crate) struct Options {
 /// # Errors
 /// If something cannot be built or written.
 pub(crate) fn main(options: &Options) -> Result<()> {
-    let prefix = path::absolute(&options.prefix)
-        .with_context(|| format!("--prefix {}", options.prefix.display()))?;
+    let prefix = path::absolute(&options.prefix).with_context(|| format!("--prefix {}", options.prefix.display()))?;
     let root = match &options.destdir {
         Some(destdir) => path::absolute(destdir)?.join(prefix.strip_prefix("/")?),
         None => prefix,
     };
-    let built = Built {
-        commands: options.commands.as_deref().or(options.built.as_deref()),
-        library: options.built.as_deref(),
-    };
+    let built =
+        Built { commands: options.commands.as_deref().or(options.built.as_deref()), library: options.built.as_deref() };
     build_into(&root, options.debug, &built)?;
-    println!(
-        "Installed in {}: compile with {0}/bin/oshcc, run with {0}/bin/oshrun",
-        root.display()
-    );
+    println!("Installed in {}: compile with {0}/bin/oshcc, run with {0}/bin/oshrun", root.display());
     Ok(())
 }
 
@@ -98,12 +92,7 @@ pub(crate) fn first_look_into(root: &Path) -> Result<()> {
     }
     run(&mut build)?;
     let built = workspace::target()?.join("demo");
-    let parts = Parts {
-        programs: FIRST_LOOK,
-        has_checks: false,
-        pages: None,
-        strip: false,
-    };
+    let parts = Parts { programs: FIRST_LOOK, has_checks: false, pages: None, strip: false };
     install_from(root, &built, &built, &parts)
 }
 
@@ -132,18 +121,13 @@ fn build_into(root: &Path, debug: bool, built: &Built<'_>) -> Result<()> {
     if !debug && !strip {
         eprintln!("note: no strip command (binutils): the files keep their debugging information");
     }
-    let parts = Parts {
-        programs: PROGRAMS,
-        has_checks: true,
-        pages: Some(&pages),
-        strip,
-    };
+    let parts = Parts { programs: PROGRAMS, has_checks: true, pages: Some(&pages), strip };
     install_from(root, &commands, &library, &parts)?;
     Ok(fs::remove_dir_all(pages)?)
 }
 
-/// Writes the manual pages of the reference to a folder of this process, and returns it. Where the commands were built before, so
-/// was the program that writes them, beside this one.
+/// Writes the manual pages of the reference to a folder of this process, and returns it. Where the commands were built
+/// before, so was the program that writes them, beside this one.
 fn manual_pages(commands_in: Option<&Path>, profile: &str) -> Result<PathBuf> {
     const WRITER: &str = "ferroshmem-abi";
 
@@ -189,12 +173,7 @@ fn install_from(root: &Path, commands: &Path, library: &Path, parts: &Parts<'_>)
     let mut tree = Tree::new(root.to_owned());
     for program in parts.programs {
         let to = format!("bin/{program}");
-        tree.copy(
-            &commands.join(program),
-            &to,
-            PROGRAM,
-            stripped("--strip-all"),
-        )?;
+        tree.copy(&commands.join(program), &to, PROGRAM, stripped("--strip-all"))?;
     }
     for (shell, to) in COMPLETIONS {
         let mut generate = Command::new(commands.join("oshrun"));
@@ -232,19 +211,10 @@ fn install_from(root: &Path, commands: &Path, library: &Path, parts: &Parts<'_>)
     // Beside the headers, the main that `oshcc --kernels` links.
     let main = below(&headers, ".c")?;
     for header in below(&headers, ".h")?.into_iter().chain(main) {
-        tree.copy(
-            &headers.join(&header),
-            &format!("include/{header}"),
-            DATA,
-            |_| Ok(()),
-        )?;
+        tree.copy(&headers.join(&header), &format!("include/{header}"), DATA, |_| Ok(()))?;
     }
     package::install(&mut tree, parts.pages)?;
-    eprintln!(
-        "+ installed {} files in {}",
-        tree.installed().len(),
-        shown(root).display()
-    );
+    eprintln!("+ installed {} files in {}", tree.installed().len(), shown(root).display());
     Ok(())
 }
 
@@ -262,10 +232,6 @@ fn build(packages: &[&str], profile: &str) -> Result<PathBuf> {
 
 fn run_quietly(command: &mut Command) -> Result<()> {
     let output = command.output().context("cannot run strip")?;
-    anyhow::ensure!(
-        output.status.success(),
-        "strip failed: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
+    anyhow::ensure!(output.status.success(), "strip failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Linking the shared library from the static one.
 //!
-//! Rustc could make it (crate type `cdylib`), but gives the linker its own list of exported names. That leaves out the weak
-//! `shmem_*`, which only the assembler knows, and GNU ld and gold refuse a second list beside it. Linked by the C compiler,
-//! it takes one list, with any linker.
+//! Rustc could make it (crate type `cdylib`), but gives the linker its own list of exported names. That leaves out the
+//! weak `shmem_*`, which only the assembler knows, and GNU ld and gold refuse a second list beside it. Linked by the C
+//! compiler, it takes one list, with any linker.
 
 use crate::run::{run, shown};
 use crate::workspace;
@@ -48,28 +48,18 @@ pub(crate) struct Linked {
 }
 
 /// That of programs.
-pub(crate) const LIBRARY: Linked = Linked {
-    soname: SONAME,
-    exports: "libshmem/exports.map",
-};
+pub(crate) const LIBRARY: Linked = Linked { soname: SONAME, exports: "libshmem/exports.map" };
 
 /// That which `oshrun --check` preloads.
-pub(crate) const CHECKS: Linked = Linked {
-    soname: "libshmem-check.so",
-    exports: "libshmem-check/exports.map",
-};
+pub(crate) const CHECKS: Linked = Linked { soname: "libshmem-check.so", exports: "libshmem-check/exports.map" };
 
-/// Links `output` from the whole of `archive`, by the C compiler that `CC` names (else `cc`), with the flags of `LDFLAGS`,
-/// such as `-fuse-ld=mold`.
+/// Links `output` from the whole of `archive`, by the C compiler that `CC` names (else `cc`), with the flags of
+/// `LDFLAGS`, such as `-fuse-ld=mold`.
 ///
 /// # Errors
 /// If the compiler or its linker fails.
 pub(crate) fn shared_library(linked: &Linked, archive: &Path, output: &Path) -> Result<()> {
-    ensure!(
-        archive.is_file(),
-        "no static library {}: build it by `cargo xtask install`",
-        shown(archive).display()
-    );
+    ensure!(archive.is_file(), "no static library {}: build it by `cargo xtask install`", shown(archive).display());
     let compiler = words("CC", "cc")?;
     let unwinder = unwinder_is_static(&compiler);
     let mut link = command(&compiler);
@@ -77,8 +67,7 @@ pub(crate) fn shared_library(linked: &Linked, archive: &Path, output: &Path) -> 
     let exports = workspace::root().join(linked.exports);
     // One word each, since -Wl splits a path at its commas.
     link.args(["-Xlinker", "--version-script", "-Xlinker"]);
-    link.arg(exports)
-        .arg(format!("-Wl,-soname,{}", linked.soname));
+    link.arg(exports).arg(format!("-Wl,-soname,{}", linked.soname));
     link.arg("-Wl,--whole-archive").arg(archive);
     link.args([
         "-Wl,--no-whole-archive",
@@ -121,15 +110,12 @@ pub(crate) fn accesses(output: &Path) -> Result<()> {
     run(&mut compile).with_context(|| format!("cannot make {}", shown(output).display()))
 }
 
-/// Whether the unwinder can be linked statically. That saves every PE the loading of one more shared library, which is a good
-/// part of its start-up time. Where the archive is missing, the shared library serves.
+/// Whether the unwinder can be linked statically. That saves every PE the loading of one more shared library, which is
+/// a good part of its start-up time. Where the archive is missing, the shared library serves.
 fn unwinder_is_static(compiler: &[OsString]) -> bool {
-    let found = command(compiler)
-        .arg(format!("-print-file-name={UNWINDER}"))
-        .output();
+    let found = command(compiler).arg(format!("-print-file-name={UNWINDER}")).output();
     // The compiler prints the bare name of a file that it does not find.
-    found
-        .is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_absolute())
+    found.is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_absolute())
 }
 
 fn command(words: &[OsString]) -> Command {
@@ -141,9 +127,7 @@ fn command(words: &[OsString]) -> Command {
 /// The words of an environment variable, or of `default` where it has none; as make, it knows no quotes.
 fn words(variable: &str, default: &str) -> Result<Vec<OsString>> {
     let value = env::var_os(variable).unwrap_or_default();
-    let value = value
-        .to_str()
-        .with_context(|| format!("{variable} is not UTF-8: {}", value.display()))?;
+    let value = value.to_str().with_context(|| format!("{variable} is not UTF-8: {}", value.display()))?;
     let words: Vec<OsString> = value.split_whitespace().map(OsString::from).collect();
     Ok(match words.is_empty() {
         true => default.split_whitespace().map(OsString::from).collect(),
@@ -162,10 +146,7 @@ mod tests {
         let number = SONAME.rsplit('.').next().unwrap();
         let version = env!("CARGO_PKG_VERSION").replace('.', ", ");
         let needs = format!("#define SHMEMI_NEEDS \"{number}, {version}\"");
-        assert!(
-            read("include/shmem/constants.h").contains(&needs),
-            "{needs}"
-        );
+        assert!(read("include/shmem/constants.h").contains(&needs), "{needs}");
         let own = format!("OWN: &str = \"{SONAME}\"");
         assert!(read("crates/tools/src/launch/linkage.rs").contains(&own));
     }

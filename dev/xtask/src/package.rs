@@ -10,14 +10,8 @@ use std::path::Path;
 /// Template below `packaging/` and where it goes.
 const FILES: &[(&str, &str)] = &[
     ("ferroshmem.pc.in", "lib/pkgconfig/ferroshmem.pc"),
-    (
-        "FerroSHMEMConfig.cmake.in",
-        "lib/cmake/FerroSHMEM/FerroSHMEMConfig.cmake",
-    ),
-    (
-        "FerroSHMEMConfigVersion.cmake.in",
-        "lib/cmake/FerroSHMEM/FerroSHMEMConfigVersion.cmake",
-    ),
+    ("FerroSHMEMConfig.cmake.in", "lib/cmake/FerroSHMEM/FerroSHMEMConfig.cmake"),
+    ("FerroSHMEMConfigVersion.cmake.in", "lib/cmake/FerroSHMEM/FerroSHMEMConfigVersion.cmake"),
     ("man/oshrun.1", "share/man/man1/oshrun.1"),
     ("man/oshcc.1", "share/man/man1/oshcc.1"),
     ("man/oshmem_info.1", "share/man/man1/oshmem_info.1"),
@@ -26,10 +20,7 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// Environment modules, by the endings that say what reads them: Tcl for all, Lua for Lmod alone.
-const MODULES: &[(&str, &str)] = &[
-    ("modulefiles/ferroshmem.tcl.in", ""),
-    ("modulefiles/ferroshmem.lua.in", ".lua"),
-];
+const MODULES: &[(&str, &str)] = &[("modulefiles/ferroshmem.tcl.in", ""), ("modulefiles/ferroshmem.lua.in", ".lua")];
 
 /// Other names of the same file.
 const LINKS: &[(&str, &str)] = &[
@@ -76,8 +67,7 @@ fn filled_in(template: &str) -> Result<String> {
 
 /// The text of a file with the version.
 fn with_version(path: &Path) -> Result<String> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(text.replace("@VERSION@", env!("CARGO_PKG_VERSION")))
 }
 
@@ -86,9 +76,8 @@ fn with_version(path: &Path) -> Result<String> {
 fn other_names(text: &str, page: &str) -> Vec<String> {
     let head = text.split(".Nd ").next().unwrap_or_default();
     let shown = head.lines().filter_map(|line| line.strip_prefix(".Nm "));
-    let shown = shown
-        .map(|name| name.trim_end_matches(" ,").replace("TYPENAME_", ""))
-        .filter(|name| !name.contains("SIZE"));
+    let shown =
+        shown.map(|name| name.trim_end_matches(" ,").replace("TYPENAME_", "")).filter(|name| !name.contains("SIZE"));
     let found_by = text.lines().filter_map(|line| line.strip_prefix(FOUND_BY));
     let listed = found_by.flat_map(str::split_whitespace).map(str::to_owned);
     let mut names: Vec<String> = Vec::new();
@@ -110,9 +99,7 @@ mod tests {
         let page = ".Sh NAME\n.Nm shmemx_a ,\n.Nm shmemx_TYPENAME_b\n.Nd do\n.Sh SYNOPSIS\n.Nm c\n";
         assert_eq!(other_names(page, "shmemx_a.3"), ["shmemx_b.3"]);
         assert_eq!(other_names(page, "both.3"), ["shmemx_a.3", "shmemx_b.3"]);
-        let listed = format!(
-            "{FOUND_BY}shmem_int_p shmem_p\n.Sh NAME\n.Nm shmem_p ,\n.Nm shmem_putSIZE\n.Nd put\n"
-        );
+        let listed = format!("{FOUND_BY}shmem_int_p shmem_p\n.Sh NAME\n.Nm shmem_p ,\n.Nm shmem_putSIZE\n.Nd put\n");
         assert_eq!(other_names(&listed, "shmem_p.3"), ["shmem_int_p.3"]);
     }
 }

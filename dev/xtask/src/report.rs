@@ -11,11 +11,7 @@ use std::process::ExitCode;
 #[command(disable_help_flag = true)]
 pub(crate) struct Options {
     /// Options of pgas-microbench; --help lists them
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "OPTION"
-    )]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
     options: Vec<OsString>,
 }
 

@@ -13,9 +13,7 @@ use std::process::{Command, ExitStatus, Stdio};
 pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
     eprintln!("+ {}", line(command));
     let program = command.get_program().to_owned();
-    command
-        .status()
-        .with_context(|| format!("cannot run {}", program.display()))
+    command.status().with_context(|| format!("cannot run {}", program.display()))
 }
 
 /// Prints a command and runs it.
@@ -32,10 +30,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 
 /// Whether a command can be started and ends well; it prints nothing.
 pub(crate) fn works(command: &mut Command) -> bool {
-    let quiet = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }
 
@@ -50,20 +45,11 @@ pub(crate) fn shown(path: &Path) -> &Path {
 
 /// The command as one would type it.
 pub(crate) fn line(command: &Command) -> String {
-    let set = command
-        .get_envs()
-        .filter_map(|(name, value)| Some(format!("{}={}", name.display(), word(value?))));
+    let set = command.get_envs().filter_map(|(name, value)| Some(format!("{}={}", name.display(), word(value?))));
     let program = command.get_program();
-    let program = if env::var_os("CARGO").as_deref() == Some(program) {
-        "cargo".to_owned()
-    } else {
-        word(program)
-    };
+    let program = if env::var_os("CARGO").as_deref() == Some(program) { "cargo".to_owned() } else { word(program) };
     let arguments = command.get_args().map(word);
-    set.chain([program])
-        .chain(arguments)
-        .collect::<Vec<_>>()
-        .join(" ")
+    set.chain([program]).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
 fn word(word: &OsStr) -> String {
@@ -83,10 +69,7 @@ mod tests {
     #[test]
     fn lines_can_be_pasted() {
         let mut command = Command::new("cc");
-        command
-            .args(["-c", "a file.c"])
-            .env("MODE", "x y")
-            .env_remove("HOME");
+        command.args(["-c", "a file.c"]).env("MODE", "x y").env_remove("HOME");
         assert_eq!(line(&command), "MODE='x y' cc -c 'a file.c'");
     }
 }

@@ -28,10 +28,7 @@ pub(crate) fn document() -> Result<Value> {
     for (id, needs) in &edges {
         let package = packages.get(id).context("cargo knows its packages")?;
         components.push(component(package, &checksums)?);
-        let needs: Vec<Value> = needs
-            .iter()
-            .map(|id| json!(reference(packages[id])))
-            .collect();
+        let needs: Vec<Value> = needs.iter().map(|id| json!(reference(packages[id]))).collect();
         dependencies.push(json!({ "ref": reference(package), "dependsOn": needs }));
     }
     Ok(json!({
@@ -53,31 +50,20 @@ pub(crate) fn document() -> Result<Value> {
 
 fn metadata() -> Result<Value> {
     let mut cargo = workspace::cargo("metadata");
-    cargo.args([
-        "--locked",
-        "--format-version=1",
-        "--filter-platform",
-        PLATFORM,
-    ]);
+    cargo.args(["--locked", "--format-version=1", "--filter-platform", PLATFORM]);
     let output = cargo.output().context("cannot run cargo")?;
-    ensure!(
-        output.status.success(),
-        "cargo metadata failed: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
+    ensure!(output.status.success(), "cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 /// The objects of a list by one of their words.
 fn by_id<'a>(list: &'a Value, key: &str) -> BTreeMap<&'a str, &'a Value> {
     let objects = list.as_array().into_iter().flatten();
-    objects
-        .filter_map(|object| Some((object[key].as_str()?, object)))
-        .collect()
+    objects.filter_map(|object| Some((object[key].as_str()?, object))).collect()
 }
 
-/// All packages that are compiled into what is released, with those that each depends on; not what is only used by build
-/// scripts and tests.
+/// All packages that are compiled into what is released, with those that each depends on; not what is only used by
+/// build scripts and tests.
 fn edges<'a>(
     packages: &BTreeMap<&'a str, &'a Value>,
     nodes: &BTreeMap<&'a str, &'a Value>,
@@ -85,10 +71,7 @@ fn edges<'a>(
     let is_root = |package: &Value| ROOTS.iter().any(|root| package["name"] == *root);
     let roots = packages.iter().filter(|(_, package)| is_root(package));
     let mut waiting: Vec<&str> = roots.map(|(id, _)| *id).collect();
-    ensure!(
-        waiting.len() == ROOTS.len(),
-        "not all of {ROOTS:?} are there"
-    );
+    ensure!(waiting.len() == ROOTS.len(), "not all of {ROOTS:?} are there");
     let mut found = BTreeMap::new();
     while let Some(id) = waiting.pop() {
         if found.contains_key(id) {
@@ -115,9 +98,7 @@ fn reference(package: &Value) -> String {
 
 fn component(package: &Value, checksums: &BTreeMap<String, String>) -> Result<Value> {
     let reference = reference(package);
-    let license = package["license"]
-        .as_str()
-        .with_context(|| format!("{reference} names no licence"))?;
+    let license = package["license"].as_str().with_context(|| format!("{reference} names no licence"))?;
     let mut component = Map::new();
     component.insert("type".into(), json!("library"));
     component.insert("bom-ref".into(), json!(reference));
@@ -151,10 +132,7 @@ fn read_checksums(lock: &str) -> BTreeMap<String, String> {
     packages
         .filter_map(|package| {
             let (name, version) = (value(package, "name")?, value(package, "version")?);
-            Some((
-                format!("pkg:cargo/{name}@{version}"),
-                value(package, "checksum")?,
-            ))
+            Some((format!("pkg:cargo/{name}@{version}"), value(package, "checksum")?))
         })
         .collect()
 }
@@ -190,7 +168,8 @@ mod tests {
 
     #[test]
     fn checksums_are_of_registries() {
-        let lock = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nsource = \"x\"\nchecksum = \"0f\"\n\n\
+        let lock = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nsource = \"x\"\nchecksum \
+            = \"0f\"\n\n\
                     [[package]]\nname = \"own\"\nversion = \"0.1.0\"\n";
         let read = read_checksums(lock);
         assert_eq!(read.len(), 1);

@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 pub(crate) fn root() -> &'static Path {
     static ROOT: OnceLock<PathBuf> = OnceLock::new();
     ROOT.get_or_init(|| {
-        let package = env::var_os("CARGO_MANIFEST_DIR")
-            .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+        let package =
+            env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
         package.ancestors().nth(2).unwrap_or(&package).to_owned()
     })
 }
@@ -29,9 +29,6 @@ pub(crate) fn target() -> Result<PathBuf> {
 /// the environment keep their meaning.
 pub(crate) fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command
-        .arg(subcommand)
-        .arg("--manifest-path")
-        .arg(root().join("Cargo.toml"));
+    command.arg(subcommand).arg("--manifest-path").arg(root().join("Cargo.toml"));
     command
 }

@@ -13,10 +13,7 @@ fn pages() -> PathBuf {
 fn pages_are_well_formed() {
     for entry in fs::read_dir(pages()).unwrap() {
         let page = entry.unwrap().path();
-        let lint = Command::new("mandoc")
-            .args(["-T", "lint", "-W", "error"])
-            .arg(&page)
-            .output();
+        let lint = Command::new("mandoc").args(["-T", "lint", "-W", "error"]).arg(&page).output();
         let Ok(lint) = lint else {
             eprintln!("skipped: mandoc is not installed");
             return;

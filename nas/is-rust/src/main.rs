@@ -38,17 +38,13 @@ fn problem(n_pes: usize) -> Result<&'static Problem, String> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let classes = Problem::classes();
     let [class] = &args[..] else {
-        return Err(format!(
-            "give the class, one of {classes}, as the only argument"
-        ));
+        return Err(format!("give the class, one of {classes}, as the only argument"));
     };
-    let problem = Problem::of_class(class)
-        .ok_or_else(|| format!("there is no class \"{class}\": give one of {classes}"))?;
+    let problem =
+        Problem::of_class(class).ok_or_else(|| format!("there is no class \"{class}\": give one of {classes}"))?;
     if !n_pes.is_power_of_two() || n_pes > problem.most_pes {
         let most = problem.most_pes;
-        return Err(format!(
-            "class {class} runs on a power of two of PEs, at most {most}, not on {n_pes}"
-        ));
+        return Err(format!("class {class} runs on a power of two of PEs, at most {most}, not on {n_pes}"));
     }
     Ok(problem)
 }
@@ -59,11 +55,7 @@ fn start(world: &World) -> Result<(Ranking<'_>, Symmetric<'_, u32>), Box<dyn Err
 }
 
 /// Ranks all keys in all iterations; `received` has room for keys from other PEs.
-fn run<'w>(
-    world: &'w World,
-    mut ranking: Ranking<'w>,
-    mut received: Symmetric<'w, u32>,
-) -> ferroshmem::Result<Report> {
+fn run<'w>(world: &'w World, mut ranking: Ranking<'w>, mut received: Symmetric<'w, u32>) -> ferroshmem::Result<Report> {
     // One iteration that is not timed: it touches all memory and code.
     change_keys(world, &mut ranking, 1);
     received = ranking.run(received)?;
@@ -80,12 +72,7 @@ fn run<'w>(
 
     let tests_right = world.reduce_value(right, Sum) == TESTS as u64 * u64::from(ITERATIONS);
     let ordered = verify::order(world, &mut ranking, &received)?;
-    Ok(Report {
-        problem: ranking.problem,
-        n_pes: world.n_pes(),
-        seconds,
-        verified: tests_right && ordered,
-    })
+    Ok(Report { problem: ranking.problem, n_pes: world.n_pes(), seconds, verified: tests_right && ordered })
 }
 
 fn main() -> Result<ExitCode, ferroshmem::Error> {
@@ -104,9 +91,5 @@ fn main() -> Result<ExitCode, ferroshmem::Error> {
     if begins {
         println!("{report}");
     }
-    Ok(if report.verified {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if report.verified { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

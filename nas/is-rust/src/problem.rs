@@ -40,12 +40,7 @@ pub(crate) struct Problem {
 }
 
 const fn test(index: usize, rank: i64, step: i64, since: i64) -> Test {
-    Test {
-        index,
-        rank,
-        step,
-        since,
-    }
+    Test { index, rank, step, since }
 }
 
 #[rustfmt::skip]
@@ -90,9 +85,7 @@ const PROBLEMS: &[Problem] = &[
 impl Problem {
     /// The problem of the class with this name, if there is one.
     pub(crate) fn of_class(name: &str) -> Option<&'static Self> {
-        PROBLEMS
-            .iter()
-            .find(|problem| name == problem.class.encode_utf8(&mut [0; 4]))
+        PROBLEMS.iter().find(|problem| name == problem.class.encode_utf8(&mut [0; 4]))
     }
 
     /// All classes.

@@ -91,17 +91,12 @@ pub(crate) struct Ranking<'w> {
 }
 
 fn log2_buckets(problem: &Problem, n_pes: usize) -> u32 {
-    (n_pes.ilog2() + LOG2_BUCKETS_OF_PE)
-        .clamp(FEWEST_LOG2_BUCKETS, MOST_LOG2_BUCKETS)
-        .min(problem.log2_max_key)
+    (n_pes.ilog2() + LOG2_BUCKETS_OF_PE).clamp(FEWEST_LOG2_BUCKETS, MOST_LOG2_BUCKETS).min(problem.log2_max_key)
 }
 
 impl<'w> Ranking<'w> {
     /// Generates the keys of a problem, and allocates room for those from other PEs.
-    pub(crate) fn new(
-        world: &'w World,
-        problem: &'static Problem,
-    ) -> Result<(Self, Symmetric<'w, u32>), Error> {
+    pub(crate) fn new(world: &'w World, problem: &'static Problem) -> Result<(Self, Symmetric<'w, u32>), Error> {
         let n = world.n_pes();
         let buckets = 1 << log2_buckets(problem, n);
         let share = problem.keys() / n;
@@ -114,10 +109,7 @@ impl<'w> Ranking<'w> {
         for (place, key) in keys.iter_mut().zip(sequence) {
             *place = key;
         }
-        let first = Place {
-            pe: world.my_pe(),
-            index: 0,
-        };
+        let first = Place { pe: world.my_pe(), index: 0 };
         let ranking = Self {
             world,
             problem,
@@ -136,10 +128,7 @@ impl<'w> Ranking<'w> {
     }
 
     /// Ranks all keys; returns those of this PE's buckets, bucket by bucket.
-    pub(crate) fn run(
-        &mut self,
-        received: Symmetric<'w, u32>,
-    ) -> Result<Symmetric<'w, u32>, Error> {
+    pub(crate) fn run(&mut self, received: Symmetric<'w, u32>) -> Result<Symmetric<'w, u32>, Error> {
         self.count();
         self.plan()?;
         let received = self.send(received)?;
@@ -158,14 +147,8 @@ impl<'w> Ranking<'w> {
         }
         self.counts[..self.buckets].copy_from_slice(&counts[..self.buckets]);
         let first = self.world.my_pe().number() * self.keys.len();
-        for (count, test) in self.counts[self.buckets..]
-            .iter_mut()
-            .zip(&self.problem.tests)
-        {
-            let mine = test
-                .index
-                .checked_sub(first)
-                .and_then(|at| self.keys.get(at));
+        for (count, test) in self.counts[self.buckets..].iter_mut().zip(&self.problem.tests) {
+            let mine = test.index.checked_sub(first).and_then(|at| self.keys.get(at));
             *count = mine.copied().unwrap_or(0);
         }
     }
@@ -173,8 +156,7 @@ impl<'w> Ranking<'w> {
     /// Step 2.
     fn plan(&mut self) -> Result<(), Error> {
         self.world.reduce(&mut self.totals, &self.counts, Sum)?;
-        self.world
-            .exclusive_scan(&mut self.before, self.counts.part(..self.buckets)?)?;
+        self.world.exclusive_scan(&mut self.before, self.counts.part(..self.buckets)?)?;
         for (bucket, total) in self.totals[..self.buckets].iter().enumerate() {
             self.starts[bucket + 1] = self.starts[bucket] + *total as usize;
         }

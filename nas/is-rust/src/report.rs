@@ -29,10 +29,7 @@ impl Display for Report {
             ("Time in seconds", &format_args!("{:.4}", self.seconds)),
             ("Total processes", &self.n_pes),
             ("Mop/s total", &format_args!("{rate:.2}")),
-            (
-                "Mop/s/process",
-                &format_args!("{:.2}", rate / self.n_pes as f64),
-            ),
+            ("Mop/s/process", &format_args!("{:.2}", rate / self.n_pes as f64)),
             ("Operation type", &"keys ranked"),
             ("Verification", &verification),
             ("Version", &"Rust"),

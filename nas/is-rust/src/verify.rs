@@ -39,17 +39,11 @@ fn at_their_ranks(ranking: &mut Ranking<'_>, received: &[u32]) -> Option<Vec<u32
 
 /// Whether the ranks sort all keys of all PEs. Overwrites the ranks. `received` are the keys of this
 /// PE's buckets.
-pub(crate) fn order(
-    world: &World,
-    ranking: &mut Ranking<'_>,
-    received: &[u32],
-) -> Result<bool, Error> {
+pub(crate) fn order(world: &World, ranking: &mut Ranking<'_>, received: &[u32]) -> Result<bool, Error> {
     let sorted = at_their_ranks(ranking, &received[..ranking.my_ranks().len()]);
     let values = ranking.my_values();
     // By the order of buckets, the keys of this PE are larger than those of the PEs before it.
-    let ordered = sorted
-        .as_ref()
-        .is_some_and(|keys| keys.is_sorted() && keys.iter().all(|key| values.contains(key)));
+    let ordered = sorted.as_ref().is_some_and(|keys| keys.is_sorted() && keys.iter().all(|key| values.contains(key)));
     let after = sorted.map_or(0, |keys| checksum(&keys));
     let mut sums = [u64::from(!ordered), checksum(&ranking.keys), after];
     world.reduce_slice(&mut sums, Sum);

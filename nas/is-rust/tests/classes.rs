@@ -13,24 +13,14 @@ const REFUSED: &[(&[&str], usize, &str)] = &[
     (&[], 2, "give the class, one of SWABC, as the only argument"),
     (&["S", "W"], 1, "as the only argument"),
     (&["X"], 2, "there is no class \"X\": give one of SWABC"),
-    (
-        &["S"],
-        3,
-        "class S runs on a power of two of PEs, at most 128, not on 3",
-    ),
+    (&["S"], 3, "class S runs on a power of two of PEs, at most 128, not on 3"),
 ];
 
 /// The error is one line for any number of PEs.
 fn refused(outcome: &Outcome, message: &str) -> Result<()> {
     let status = outcome.status;
-    ensure!(
-        !outcome.hung && status.code() == Some(1),
-        "{status:?}\n{outcome}"
-    );
-    let lines = outcome
-        .stderr
-        .lines()
-        .filter(|l| l.starts_with("is-rust: "));
+    ensure!(!outcome.hung && status.code() == Some(1), "{status:?}\n{outcome}");
+    let lines = outcome.stderr.lines().filter(|l| l.starts_with("is-rust: "));
     let lines: Vec<&str> = lines.collect();
     ensure!(lines.len() == 1 && lines[0].contains(message), "{outcome}");
     Ok(())
@@ -47,10 +37,7 @@ fn main() {
                 let class_line = format!(" Class           = {class:>24}");
                 let verified = format!(" Verification    = {:>24}", "SUCCESSFUL");
                 for line in [class_line, verified] {
-                    ensure!(
-                        report.lines().any(|l| l == line),
-                        "no \"{line}\" in\n{report}"
-                    );
+                    ensure!(report.lines().any(|l| l == line), "no \"{line}\" in\n{report}");
                 }
                 Ok(())
             });
@@ -63,13 +50,8 @@ fn main() {
         });
     }
     suite.add("no-room".to_owned(), move |s| {
-        let job = Job::new(2, program)
-            .args(&["A"])
-            .env("SHMEM_SYMMETRIC_SIZE", "8m");
-        refused(
-            &job.run(&s.prefix, &s.scratch)?,
-            "set SHMEM_SYMMETRIC_SIZE to more",
-        )
+        let job = Job::new(2, program).args(&["A"]).env("SHMEM_SYMMETRIC_SIZE", "8m");
+        refused(&job.run(&s.prefix, &s.scratch)?, "set SHMEM_SYMMETRIC_SIZE to more")
     });
     suite.run();
 }

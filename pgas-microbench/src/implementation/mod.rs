@@ -57,18 +57,12 @@ impl Family {
 
     /// Whether its programs include `shmem.h`.
     pub fn is_shmem(self) -> bool {
-        matches!(
-            self,
-            Self::FerroShmem | Self::OpenShmem | Self::Sandia | Self::OsssUcx | Self::OtherShmem
-        )
+        matches!(self, Self::FerroShmem | Self::OpenShmem | Self::Sandia | Self::OsssUcx | Self::OtherShmem)
     }
 
     /// Whether its programs include `mpi.h`.
     pub fn is_mpi(self) -> bool {
-        matches!(
-            self,
-            Self::OpenMpi | Self::Mpich | Self::IntelMpi | Self::OtherMpi
-        )
+        matches!(self, Self::OpenMpi | Self::Mpich | Self::IntelMpi | Self::OtherMpi)
     }
 
     /// The family of an OpenSHMEM whose compiler wrapper prints `text` as its version or its
@@ -87,11 +81,7 @@ impl Family {
 
     /// The family of an MPI whose compiler wrapper prints `text`.
     fn of_mpi(text: &str) -> Self {
-        let signs = [
-            ("Open MPI", Self::OpenMpi),
-            ("Intel(R) MPI", Self::IntelMpi),
-            ("MPICH", Self::Mpich),
-        ];
+        let signs = [("Open MPI", Self::OpenMpi), ("Intel(R) MPI", Self::IntelMpi), ("MPICH", Self::Mpich)];
         let found = signs.iter().find(|(sign, _)| text.contains(sign));
         found.map_or(Self::OtherMpi, |(_, family)| *family)
     }
@@ -146,10 +136,8 @@ impl Implementation {
     /// A name for files.
     pub fn slug(&self) -> String {
         let text = format!("{} {}", self.family, self.version).to_lowercase();
-        let words: Vec<&str> = text
-            .split(|c: char| !c.is_ascii_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .collect();
+        let words: Vec<&str> =
+            text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
         words.join("-")
     }
 
@@ -187,17 +175,9 @@ impl Implementation {
                     .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
                     .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
                     .args(["--oversubscribe", "--bind-to"])
-                    .arg(if bound {
-                        "core:overload-allowed"
-                    } else {
-                        "none"
-                    });
+                    .arg(if bound { "core:overload-allowed" } else { "none" });
                 // With these, version 4.1 ends with a segmentation fault in shmem_finalize, and MPI_Win_allocate fails.
-                let excluded = if self.family == Family::OpenShmem {
-                    "^rdma"
-                } else {
-                    "^rdma,ucx"
-                };
+                let excluded = if self.family == Family::OpenShmem { "^rdma" } else { "^rdma,ucx" };
                 command.args(["--mca", "osc", excluded]);
                 if self.family == Family::OpenShmem {
                     command.env("SHMEM_SYMMETRIC_HEAP_SIZE", megabytes);
@@ -223,9 +203,7 @@ impl Implementation {
             }
             Family::OpenMp => {
                 command = Command::new(program);
-                command
-                    .env("OMP_NUM_THREADS", &number)
-                    .env("OMP_PROC_BIND", "true");
+                command.env("OMP_NUM_THREADS", &number).env("OMP_PROC_BIND", "true");
                 return command;
             }
             Family::Processes => {
@@ -234,10 +212,7 @@ impl Implementation {
                 return command;
             }
         }
-        command
-            .args(launch.options)
-            .args(["-n", &number])
-            .arg(program);
+        command.args(launch.options).args(["-n", &number]).arg(program);
         command
     }
 }

@@ -24,18 +24,9 @@ const MPI: [(&str, &[&str]); 3] = [
 /// Variables that name compiler wrapper and launcher of an OpenSHMEM or MPI, and the defaults of
 /// one where only the other is set.
 const PEERS: [[(&str, &str); 2]; 3] = [
-    [
-        ("PEER_OSHCC", "/usr/bin/oshcc"),
-        ("PEER_OSHRUN", "/usr/bin/oshrun"),
-    ],
-    [
-        ("PEER_OPENMPI_CC", "mpicc.openmpi"),
-        ("PEER_OPENMPI_RUN", "mpirun.openmpi"),
-    ],
-    [
-        ("PEER_MPICH_CC", "mpicc.mpich"),
-        ("PEER_MPICH_RUN", "mpiexec.hydra"),
-    ],
+    [("PEER_OSHCC", "/usr/bin/oshcc"), ("PEER_OSHRUN", "/usr/bin/oshrun")],
+    [("PEER_OPENMPI_CC", "mpicc.openmpi"), ("PEER_OPENMPI_RUN", "mpirun.openmpi")],
+    [("PEER_MPICH_CC", "mpicc.mpich"), ("PEER_MPICH_RUN", "mpiexec.hydra")],
 ];
 
 /// Lists prefixes of other libraries, as `PATH` lists folders: virtual environments of Python, for instance, into which
@@ -62,8 +53,7 @@ impl Search {
 
     /// The same with the variables of an environment.
     fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
-        let listed =
-            |name| variable(name).map_or_else(Vec::new, |list| env::split_paths(&list).collect());
+        let listed = |name| variable(name).map_or_else(Vec::new, |list| env::split_paths(&list).collect());
         let prefixes: Vec<PathBuf> = listed(PEERS_VARIABLE);
         let mut folders: Vec<_> = prefixes.iter().map(|prefix| prefix.join("bin")).collect();
         folders.extend(listed("PATH"));
@@ -73,15 +63,11 @@ impl Search {
         let packages = ["/opt", "/usr/lib64"].into_iter().flat_map(below);
         folders.extend(packages.map(|entry| entry.path().join("bin")));
         let is_set = |peer: &&[(&str, &str); 2]| peer.iter().any(|(n, _)| variable(n).is_some());
-        let command = |(name, default): (&str, &str)| -> OsString {
-            variable(name).unwrap_or_else(|| default.into())
-        };
+        let command = |(name, default): (&str, &str)| -> OsString { variable(name).unwrap_or_else(|| default.into()) };
         let peers = PEERS.iter().filter(is_set);
         Self {
             prefix: variable(PREFIX_VARIABLE).map(PathBuf::from),
-            peers: peers
-                .map(|peer| peer.map(|one| command(one).into()))
-                .collect(),
+            peers: peers.map(|peer| peer.map(|one| command(one).into())).collect(),
             folders,
         }
     }
@@ -108,10 +94,7 @@ pub fn find(search: &Search) -> Result<Vec<Implementation>> {
         found.extend(shmem_in(folder));
     }
     for folder in &search.folders {
-        found.extend(
-            MPI.iter()
-                .filter_map(|(compiler, launchers)| mpi_in(folder, compiler, launchers)),
-        );
+        found.extend(MPI.iter().filter_map(|(compiler, launchers)| mpi_in(folder, compiler, launchers)));
     }
     let found = distinct(found);
     ensure!(
@@ -127,8 +110,7 @@ fn distinct(found: Vec<Implementation>) -> Vec<Implementation> {
     for one in found {
         let same = |other: &&Implementation| {
             // Of this library only the first is measured.
-            other.family == one.family
-                && (other.version == one.version || one.family == Family::FerroShmem)
+            other.family == one.family && (other.version == one.version || one.family == Family::FerroShmem)
         };
         if kept.iter().find(same).is_none() {
             kept.push(one);
@@ -165,10 +147,7 @@ fn mpi_in(folder: &Path, compiler: &str, launchers: &[&str]) -> Option<Implement
     let family = Family::of_mpi(&text);
     let hydra = matches!(family, Family::Mpich | Family::IntelMpi);
     let fits = |name: &&&str| hydra || **name != "mpiexec.hydra";
-    let launcher = launchers
-        .iter()
-        .filter(fits)
-        .find_map(|name| command(folder, name))?;
+    let launcher = launchers.iter().filter(fits).find_map(|name| command(folder, name))?;
     Some(implementation(family, &text, compiler, launcher))
 }
 
@@ -186,12 +165,7 @@ fn named(compiler: PathBuf, launcher: PathBuf) -> Option<Implementation> {
     }
 }
 
-fn implementation(
-    family: Family,
-    text: &str,
-    compiler: PathBuf,
-    launcher: PathBuf,
-) -> Implementation {
+fn implementation(family: Family, text: &str, compiler: PathBuf, launcher: PathBuf) -> Implementation {
     Implementation {
         family,
         version: version(text).unwrap_or("unknown version").to_owned(),
@@ -268,14 +242,7 @@ mod tests {
         let names: Vec<_> = found.iter().map(|i| i.name.as_str()).collect();
         assert_eq!(
             names,
-            [
-                "FerroSHMEM",
-                "Open MPI OpenSHMEM",
-                "Open MPI 4.1.4",
-                "Open MPI 5.0.11",
-                "MPICH",
-                "Intel MPI"
-            ]
+            ["FerroSHMEM", "Open MPI OpenSHMEM", "Open MPI 4.1.4", "Open MPI 5.0.11", "MPICH", "Intel MPI"]
         );
         assert_eq!(found[0].version, "0.1.0");
         assert_eq!(found[4].version, "4.0.2");
@@ -312,11 +279,8 @@ mod tests {
 
     #[test]
     fn prefixes_of_peers_come_before_the_path() {
-        let variables = [
-            ("PATH", "/somewhere/bin"),
-            (PEERS_VARIABLE, "/venv/openmpi:/venv/mpich"),
-            (PREFIX_VARIABLE, "/ours"),
-        ];
+        let variables =
+            [("PATH", "/somewhere/bin"), (PEERS_VARIABLE, "/venv/openmpi:/venv/mpich"), (PREFIX_VARIABLE, "/ours")];
         let search = Search::from_variables(|name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| value.into())
@@ -330,10 +294,7 @@ mod tests {
     #[test]
     fn a_prefix_without_the_library_is_refused() {
         let root = tempfile::tempdir().unwrap();
-        let search = Search {
-            prefix: Some(root.path().to_owned()),
-            ..Search::default()
-        };
+        let search = Search { prefix: Some(root.path().to_owned()), ..Search::default() };
         let error = find(&search).unwrap_err().to_string();
         assert!(error.contains(PREFIX_VARIABLE), "{error}");
     }

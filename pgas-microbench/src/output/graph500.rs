@@ -8,9 +8,7 @@ pub(super) fn read(text: &str) -> Result<Measurement> {
     let field = |name: &str| {
         let mut fields = text.lines().filter_map(|line| line.split_once(": "));
         let field = fields.find(|(label, _)| *label == name);
-        field
-            .map(|(_, value)| value)
-            .with_context(|| format!("no line \"{name}\""))
+        field.map(|(_, value)| value).with_context(|| format!("no line \"{name}\""))
     };
     let validation = field("validation")?;
     ensure!(validation == "SUCCESSFUL", "validation: {validation}");
@@ -40,12 +38,7 @@ mod tests {
         assert_eq!((measurement.median, measurement.samples), (250.0, 64));
         assert_eq!(measurement.operation, "scale 16");
         let wrong = OUTPUT.replace("SUCCESSFUL", "UNSUCCESSFUL");
-        assert!(
-            read(&wrong)
-                .unwrap_err()
-                .to_string()
-                .contains("UNSUCCESSFUL")
-        );
+        assert!(read(&wrong).unwrap_err().to_string().contains("UNSUCCESSFUL"));
         assert!(read("").is_err());
     }
 }

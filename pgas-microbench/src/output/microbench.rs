@@ -28,9 +28,7 @@ struct Row {
 pub fn read(text: &str) -> Result<Vec<Measurement>> {
     // A program that was ended may have left an incomplete line.
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-    let mut reader = csv::ReaderBuilder::new()
-        .comment(Some(b'#'))
-        .from_reader(whole.as_bytes());
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(whole.as_bytes());
     let rows = reader.deserialize().map(|row| {
         let row: Row = row.context("not a row of results")?;
         Ok(Measurement {

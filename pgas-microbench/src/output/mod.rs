@@ -28,9 +28,7 @@ pub fn read(run: &Run, implementation: &Implementation, text: &str) -> Result<Ve
     let program = program.split('-').next().unwrap_or(program);
     for measurement in &mut measurements {
         program.clone_into(&mut measurement.program);
-        implementation
-            .name
-            .clone_into(&mut measurement.implementation);
+        implementation.name.clone_into(&mut measurement.implementation);
         run.algorithm.clone_into(&mut measurement.algorithm);
         measurement.class = run.class.map_or(String::new(), |c| c.letter().to_string());
         if !run.form.is_empty() {

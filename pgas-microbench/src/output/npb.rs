@@ -15,17 +15,9 @@ pub(super) fn read(text: &str) -> Result<Measurement> {
     let rate = field("Mop/s total").context("the report has no rate")?;
     let number: f64 = rate.parse().with_context(|| format!("no rate: {rate}"))?;
     // Rust reads "inf", which C prints where a clock of whole seconds measured none.
-    ensure!(
-        number.is_finite() && number > 0.0,
-        "a rate of {rate}: the program's clock is too coarse for this class"
-    );
+    ensure!(number.is_finite() && number > 0.0, "a rate of {rate}: the program's clock is too coarse for this class");
     let rate = number;
-    Ok(Measurement {
-        median: rate,
-        low: rate,
-        high: rate,
-        ..Measurement::blank(Quantity::Rate, "Mop/s")
-    })
+    Ok(Measurement { median: rate, low: rate, high: rate, ..Measurement::blank(Quantity::Rate, "Mop/s") })
 }
 
 #[cfg(test)]
@@ -39,12 +31,7 @@ mod tests {
     fn the_rate_of_a_verified_run_is_read() {
         assert_eq!(read(REPORT).unwrap().median, 271.83);
         let wrong = REPORT.replace("SUCCESSFUL", "UNSUCCESSFUL");
-        assert!(
-            read(&wrong)
-                .unwrap_err()
-                .to_string()
-                .contains("UNSUCCESSFUL")
-        );
+        assert!(read(&wrong).unwrap_err().to_string().contains("UNSUCCESSFUL"));
         assert!(read("").is_err());
         for nonsense in ["inf", "nan", "0.00"] {
             let error = read(&REPORT.replace("271.83", nonsense)).unwrap_err();

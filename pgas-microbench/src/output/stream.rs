@@ -9,10 +9,7 @@ const KERNELS: [&str; 4] = ["copy", "scale", "add", "triad"];
 /// Rates from lines such as `Copy:  12345.6  0.1  0.1  0.2`: best rate in MB/s, then average,
 /// least and greatest time in seconds.
 pub(super) fn read(text: &str) -> Result<Vec<Measurement>> {
-    ensure!(
-        text.contains("Solution Validates"),
-        "the results are not validated"
-    );
+    ensure!(text.contains("Solution Validates"), "the results are not validated");
     KERNELS.iter().map(|kernel| row(text, kernel)).collect()
 }
 
@@ -54,10 +51,7 @@ mod tests {
         let rows = read(&text).unwrap();
         assert_eq!(rows.len(), 4);
         let copy = &rows[0];
-        assert_eq!(
-            (copy.low, copy.median, copy.high),
-            (5000.0, 10000.0, 20000.0)
-        );
+        assert_eq!((copy.low, copy.median, copy.high), (5000.0, 10000.0, 20000.0));
         assert_eq!(rows[3].operation, "triad");
         assert!(read(TABLE).is_err(), "not validated");
     }

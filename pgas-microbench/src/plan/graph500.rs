@@ -6,10 +6,7 @@ use super::{Request, Run, Suite};
 use crate::implementation::Family;
 
 /// Programs, and whether their PEs have threads.
-const PROGRAMS: [(&str, &str, bool); 2] = [
-    ("graph500", "call", false),
-    ("graph500-threads", "threads", true),
-];
+const PROGRAMS: [(&str, &str, bool); 2] = [("graph500", "call", false), ("graph500-threads", "threads", true)];
 
 pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     let (scales, searches): (&[u32], _) = match request.quick() {
@@ -30,8 +27,7 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
                     continue;
                 }
                 for index in request.indices(Family::is_shmem) {
-                    let expected =
-                        0.3 + f64::from(1_u32 << scale) * 16.0 * 4e-8 * f64::from(searches);
+                    let expected = 0.3 + f64::from(1_u32 << scale) * 16.0 * 4e-8 * f64::from(searches);
                     runs.push(Run {
                         suite: Suite::Graph500,
                         program: program.to_owned(),
@@ -57,14 +53,5 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
 
 /// A few of the searches are validated: that takes longer than they do.
 fn arguments(scale: u32, searches: u32) -> Vec<String> {
-    [
-        "-s",
-        &scale.to_string(),
-        "--searches",
-        &searches.to_string(),
-        "--validate",
-        "4",
-    ]
-    .map(str::to_owned)
-    .to_vec()
+    ["-s", &scale.to_string(), "--searches", &searches.to_string(), "--validate", "4"].map(str::to_owned).to_vec()
 }

@@ -19,9 +19,7 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     let mut runs = Vec::new();
     for pairs in PAIRS {
         for program in ["latency", "bandwidth", "atomics", "updates"] {
-            let has = |family: Family| {
-                family != Family::OpenMp && (program != "updates" || !family.is_mpi())
-            };
+            let has = |family: Family| family != Family::OpenMp && (program != "updates" || !family.is_mpi());
             for index in request.indices(has) {
                 let ours = request.family(index) == Family::FerroShmem;
                 if request.quick() && !ours && pairs != 1 && (pairs, program) != (8, "bandwidth") {
@@ -35,11 +33,8 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     runs.extend(packing(request));
     runs.extend(puts(request));
     runs.extend(by_threads(request, "halo"));
-    let (pes, of_algorithms): (&[u32], &[u32]) = if request.quick() {
-        (&[2, 4, 16], &[4])
-    } else {
-        (&[2, 4, 16, 64], &[2, 4, 16])
-    };
+    let (pes, of_algorithms): (&[u32], &[u32]) =
+        if request.quick() { (&[2, 4, 16], &[4]) } else { (&[2, 4, 16, 64], &[2, 4, 16]) };
     for pes in pes {
         for index in request.indices(|family| family != Family::OpenMp) {
             runs.push(point(request, "collectives", index, *pes));
@@ -51,8 +46,7 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
                 let mut run = point(request, "collectives", index, *pes);
                 run.arguments.push("reduce".to_owned());
                 let choice = format!("{algorithm}:{form}");
-                run.variables
-                    .push(("SHMEM_REDUCE_ALGORITHM".to_owned(), choice));
+                run.variables.push(("SHMEM_REDUCE_ALGORITHM".to_owned(), choice));
                 (run.algorithm, run.form) = (algorithm, form);
                 run.expected /= 8.0;
                 runs.push(run);
@@ -96,8 +90,7 @@ fn packing(request: &Request<'_>) -> Vec<Run> {
                 // PEs with several threads are not bound to a core.
                 run.threads = 1 + workers;
                 run.algorithm = WORKERS;
-                run.variables
-                    .push(("SHMEM_WORKERS".to_owned(), workers.to_string()));
+                run.variables.push(("SHMEM_WORKERS".to_owned(), workers.to_string()));
             }
             runs.push(run);
         }
@@ -134,11 +127,7 @@ fn point(request: &Request<'_>, program: &str, index: usize, pes: u32) -> Run {
     let expected = 0.3 + operations * steps * f64::from(time) * 2e-3;
     let crowd = f64::from(pes.div_ceil(request.cores)).sqrt();
     let mpi = request.family(index).is_mpi();
-    let mut arguments = vec![
-        format!("-t{time}"),
-        format!("-s{samples}"),
-        format!("-f{factor}"),
-    ];
+    let mut arguments = vec![format!("-t{time}"), format!("-s{samples}"), format!("-f{factor}")];
     if request.quick() && pes > 4 * request.cores {
         // 8 MiB from each of many PEs take longer than all other sizes together.
         arguments.push("-M1048576".to_owned());
@@ -154,11 +143,7 @@ fn point(request: &Request<'_>, program: &str, index: usize, pes: u32) -> Run {
         form: "",
         algorithm: "",
         class: None,
-        heap: if program == "collectives" {
-            640 << 20
-        } else {
-            128 << 20
-        },
+        heap: if program == "collectives" { 640 << 20 } else { 128 << 20 },
         limit: Duration::from_secs(match (request.quick(), pes <= request.cores) {
             (true, true) => 20,
             // Libraries that never yield their cores would use up the time of the mode.

@@ -38,9 +38,7 @@ impl Request<'_> {
     /// Indices of the implementations of some families.
     fn indices(&self, wanted: impl Fn(Family) -> bool) -> Vec<usize> {
         let all = self.implementations.iter().enumerate();
-        all.filter(|(_, one)| wanted(one.family))
-            .map(|(index, _)| index)
-            .collect()
+        all.filter(|(_, one)| wanted(one.family)).map(|(index, _)| index).collect()
     }
 
     fn family(&self, index: usize) -> Family {

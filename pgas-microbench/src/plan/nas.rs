@@ -18,39 +18,19 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     use Class::{A, B, S, W};
     let programs = if request.quick() {
         [
-            Program {
-                name: "is",
-                classes: &[S, W, A],
-                pes: &[1, 2, 4],
-            },
-            Program {
-                name: "sp",
-                classes: &[S, W],
-                pes: &[1, 4],
-            },
+            Program { name: "is", classes: &[S, W, A], pes: &[1, 2, 4] },
+            Program { name: "sp", classes: &[S, W], pes: &[1, 4] },
         ]
     } else {
         [
-            Program {
-                name: "is",
-                classes: &[S, W, A, B],
-                pes: &[1, 2, 4, 8, 16],
-            },
-            Program {
-                name: "sp",
-                classes: &[S, W, A],
-                pes: &[1, 4, 9, 16],
-            },
+            Program { name: "is", classes: &[S, W, A, B], pes: &[1, 2, 4, 8, 16] },
+            Program { name: "sp", classes: &[S, W, A], pes: &[1, 4, 9, 16] },
         ]
     };
     let rounds = if request.quick() { 1 } else { 3 };
     let mut runs = Vec::new();
     for program in programs {
-        let classes = if request.classes.is_empty() {
-            program.classes
-        } else {
-            request.classes
-        };
+        let classes = if request.classes.is_empty() { program.classes } else { request.classes };
         for class in classes {
             for pes in program.pes {
                 for _ in 0..rounds {
@@ -66,14 +46,7 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     runs
 }
 
-fn run(
-    request: &Request<'_>,
-    name: &'static str,
-    variant: &'static str,
-    class: Class,
-    index: usize,
-    pes: u32,
-) -> Run {
+fn run(request: &Request<'_>, name: &'static str, variant: &'static str, class: Class, index: usize, pes: u32) -> Run {
     let seconds = core_seconds(name, class) / f64::from(pes.min(request.cores));
     Run {
         suite: Suite::Nas,

@@ -38,9 +38,7 @@ impl Suite {
         match (self, family) {
             (Self::Stream, Family::OpenMp) => Some(build.join("stream-openmp")),
             (_, Family::OpenMp) => None,
-            (Self::Microbench | Self::Overlap, family) if family.is_mpi() => {
-                Some(PathBuf::from("mpi"))
-            }
+            (Self::Microbench | Self::Overlap, family) if family.is_mpi() => Some(PathBuf::from("mpi")),
             (_, family) if family.is_mpi() => None,
             _ => Some(PathBuf::from("all")),
         }

@@ -68,11 +68,7 @@ pub(super) fn digits(value: f64) -> String {
     let whole = value.log10().floor() as i32 + 1;
     let places = usize::try_from(3 - whole).unwrap_or(0).min(9);
     let text = format!("{value:.places$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// How values are placed on an axis.
@@ -108,9 +104,8 @@ impl Axis {
         let (low, high) = extent(values);
         let (first, last) = (low.log2().floor() as i32, high.log2().ceil() as i32);
         let step = (last - first) / MOST + 1;
-        let ticks = (first..=last)
-            .filter(|exponent| (exponent - first) % step == 0)
-            .map(|exponent| f64::from(exponent).exp2());
+        let ticks =
+            (first..=last).filter(|exponent| (exponent - first) % step == 0).map(|exponent| f64::from(exponent).exp2());
         let range = padded(low, high, 1.15);
         Self::new(label, Unit::Bytes, Scale::Log, range, ticks.collect())
     }
@@ -150,22 +145,14 @@ impl Axis {
             unit: Unit::Count,
             scale: Scale::Names,
             range: 0.0..names.len() as f64,
-            ticks: ticks
-                .map(|(i, name)| (i as f64 + 0.5, name.clone()))
-                .collect(),
+            ticks: ticks.map(|(i, name)| (i as f64 + 0.5, name.clone())).collect(),
         }
     }
 
     fn new(label: &str, unit: Unit, scale: Scale, range: Range<f64>, ticks: Vec<f64>) -> Self {
         let inside = |tick: &f64| range.contains(tick) || *tick == range.end;
         let ticks = ticks.into_iter().filter(inside);
-        Self {
-            label: label.to_owned(),
-            unit,
-            scale,
-            ticks: ticks.map(|tick| (tick, unit.text(tick))).collect(),
-            range,
-        }
+        Self { label: label.to_owned(), unit, scale, ticks: ticks.map(|tick| (tick, unit.text(tick))).collect(), range }
     }
 
     /// The position of a value: 0 at the lowest, 1 at the highest.
@@ -213,9 +200,7 @@ fn extent(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values
         .into_iter()
         .filter(|value| value.is_finite() && *value > 0.0)
-        .fold(start, |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
+        .fold(start, |(low, high), value| (low.min(value), high.max(value)));
     if low <= high { (low, high) } else { (1.0, 1.0) }
 }
 
@@ -295,23 +280,14 @@ mod tests {
     #[test]
     fn bytes_are_labelled_at_powers_of_two() {
         let axis = Axis::bytes("bytes", (0..24).map(|i| f64::from(i).exp2()));
-        assert_eq!(
-            texts(&axis),
-            ["1 B", "16 B", "256 B", "4 KiB", "64 KiB", "1 MiB"]
-        );
+        assert_eq!(texts(&axis), ["1 B", "16 B", "256 B", "4 KiB", "64 KiB", "1 MiB"]);
         let axis = Axis::bytes("bytes", [1.0, 2.0, 4.0, 8.0]);
         assert_eq!(texts(&axis), ["1 B", "2 B", "4 B", "8 B"]);
     }
 
     #[test]
     fn narrow_and_wide_ranges_have_distinct_ticks() {
-        let ranges = [
-            (1.0, 1.0),
-            (0.98, 1.02),
-            (1.0, 3.0),
-            (0.3, 700.0),
-            (1e-3, 1e7),
-        ];
+        let ranges = [(1.0, 1.0), (0.98, 1.02), (1.0, 3.0), (0.3, 700.0), (1e-3, 1e7)];
         for (low, high) in ranges {
             let axis = Axis::logarithmic("time", Unit::Time, [low, high]);
             let ticks = texts(&axis);
@@ -319,10 +295,7 @@ mod tests {
             let mut distinct = ticks.clone();
             distinct.dedup();
             assert_eq!(ticks, distinct);
-            assert!(
-                axis.position(low) > 0.0 && axis.position(high) < 1.0,
-                "{low} to {high}"
-            );
+            assert!(axis.position(low) > 0.0 && axis.position(high) < 1.0, "{low} to {high}");
         }
     }
 

@@ -9,11 +9,7 @@ impl From<&Measurement> for Spread {
     /// The spread of a measurement, in which bounds that exclude the median are replaced by it.
     fn from(row: &Measurement) -> Self {
         let bound = |value: f64| if value.is_finite() { value } else { row.median };
-        Self {
-            median: row.median,
-            low: bound(row.low).min(row.median),
-            high: bound(row.high).max(row.median),
-        }
+        Self { median: row.median, low: bound(row.low).min(row.median), high: bound(row.high).max(row.median) }
     }
 }
 
@@ -105,23 +101,14 @@ pub enum Standing {
 
 impl Comparison {
     /// Compares `subject` with `object` at all points; none without points.
-    pub(super) fn new(
-        pairs: &[Pair<'_>],
-        subject: &str,
-        beside: Beside,
-        object: &str,
-    ) -> Option<Self> {
+    pub(super) fn new(pairs: &[Pair<'_>], subject: &str, beside: Beside, object: &str) -> Option<Self> {
         let quantity = pairs.first()?.ours.quantity;
         let speeds: Vec<Spread> = pairs.iter().map(Pair::speed).collect();
         let mut medians: Vec<f64> = speeds.iter().map(|speed| speed.median).collect();
         let middle = median(&mut medians);
         let speed = match speeds.as_slice() {
             [only] => *only,
-            _ => Spread {
-                low: medians[0],
-                median: middle,
-                high: medians[medians.len() - 1],
-            },
+            _ => Spread { low: medians[0], median: middle, high: medians[medians.len() - 1] },
         };
         let disturbed = pairs.iter().filter(|pair| pair.is_disturbed()).count();
         let statistic = match pairs.len() {
@@ -134,14 +121,7 @@ impl Comparison {
             words.push_str(&format!("; {disturbed} disturbed"));
         }
         words.push(')');
-        Some(Self {
-            beside,
-            object: object.to_owned(),
-            speed,
-            points: pairs.len(),
-            disturbed,
-            words,
-        })
+        Some(Self { beside, object: object.to_owned(), speed, points: pairs.len(), disturbed, words })
     }
 
     /// Whether this library is ahead, by the median.
@@ -197,11 +177,7 @@ fn sentence(subject: &str, speed: f64, quantity: Quantity, object: &str) -> Stri
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        f64::midpoint(values[middle - 1], values[middle])
-    }
+    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
 }
 
 #[cfg(test)]
@@ -227,22 +203,15 @@ mod tests {
 
     #[test]
     fn a_finding_says_how_many_times_and_whether_samples_overlap() {
-        let (mut call, ptr) = (
-            row("call", Quantity::Latency, 0.0051),
-            row("ptr", Quantity::Latency, 0.005),
-        );
+        let (mut call, ptr) = (row("call", Quantity::Latency, 0.0051), row("ptr", Quantity::Latency, 0.005));
         let finding = |call: &Measurement| {
-            let pair = Pair {
-                ours: call,
-                other: &ptr,
-            };
+            let pair = Pair { ours: call, other: &ptr };
             pair.finding("8 B".to_owned(), "shmem_put", "the store")
         };
         let plain = finding(&call);
         assert_eq!(plain.ours, "5.1 ns");
         assert_eq!(plain.other, "5 ns, FerroSHMEM, shmem_ptr");
-        let words =
-            "shmem_put is 0.98 times as fast as the store (0.887 to 1.08); the samples overlap";
+        let words = "shmem_put is 0.98 times as fast as the store (0.887 to 1.08); the samples overlap";
         assert_eq!(plain.words, words);
         call.disturbed = "other processes".to_owned();
         assert_eq!(finding(&call).words, format!("{words}; disturbed"));
@@ -250,27 +219,18 @@ mod tests {
 
     #[test]
     fn more_than_1_is_ahead_for_times_and_for_rates() {
-        for (quantity, ours, other) in [
-            (Quantity::Latency, 1.0, 2.0),
-            (Quantity::Bandwidth, 2.0, 1.0),
-            (Quantity::Rate, 2.0, 1.0),
-        ] {
+        for (quantity, ours, other) in
+            [(Quantity::Latency, 1.0, 2.0), (Quantity::Bandwidth, 2.0, 1.0), (Quantity::Rate, 2.0, 1.0)]
+        {
             let (fast, slow) = (row("call", quantity, ours), row("ptr", quantity, other));
-            let compared = |ours, other| {
-                Comparison::new(&[Pair { ours, other }], "put", Beside::Others, "others").unwrap()
-            };
+            let compared =
+                |ours, other| Comparison::new(&[Pair { ours, other }], "put", Beside::Others, "others").unwrap();
             let ahead = compared(&fast, &slow);
-            assert_eq!(
-                (ahead.speed.median, ahead.standing()),
-                (2.0, Standing::Ahead)
-            );
+            assert_eq!((ahead.speed.median, ahead.standing()), (2.0, Standing::Ahead));
             assert!(ahead.speed.low < 2.0 && ahead.speed.high > 2.0);
             assert!(ahead.words.contains(" 2 times "), "{}", ahead.words);
             let behind = compared(&slow, &fast);
-            assert_eq!(
-                (behind.speed.median, behind.standing()),
-                (0.5, Standing::Behind)
-            );
+            assert_eq!((behind.speed.median, behind.standing()), (0.5, Standing::Behind));
             assert!(behind.words.contains(" 0.5 times "), "{}", behind.words);
             assert_eq!(compared(&fast, &fast).standing(), Standing::Even);
         }
@@ -278,16 +238,13 @@ mod tests {
 
     #[test]
     fn a_headline_is_the_median_of_its_points_and_names_their_range() {
-        let mut rows: Vec<_> = [30.0, 10.0, 20.0, 40.0]
-            .map(|median| row("call", Quantity::Bandwidth, median))
-            .into();
+        let mut rows: Vec<_> = [30.0, 10.0, 20.0, 40.0].map(|median| row("call", Quantity::Bandwidth, median)).into();
         rows[1].disturbed = "the hypervisor".to_owned();
         let one = row("ptr", Quantity::Bandwidth, 10.0);
         let pair = |ours| Pair { ours, other: &one };
         let pairs: Vec<Pair<'_>> = rows.iter().map(pair).collect();
         let all = Comparison::new(&pairs, "put", Beside::Itself, "stores").unwrap();
-        let expected =
-            "put has 2.5 times the bandwidth of stores (median of 4 points, 1 to 4; 1 disturbed)";
+        let expected = "put has 2.5 times the bandwidth of stores (median of 4 points, 1 to 4; 1 disturbed)";
         assert_eq!(all.words, expected);
         assert_eq!((all.points, all.disturbed), (4, 1));
         assert_eq!(Comparison::new(&[], "put", Beside::Itself, "stores"), None);

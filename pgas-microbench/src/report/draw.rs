@@ -40,9 +40,7 @@ pub(super) fn panel(panel: &Panel) -> Result<String> {
 /// # Errors
 /// If it cannot be drawn.
 pub(super) fn swatch(style: Style, bars: bool) -> Result<String> {
-    picture((SWATCH as u32, 32), |area| {
-        draw_swatch(area, (0, 16), style, bars)
-    })
+    picture((SWATCH as u32, 32), |area| draw_swatch(area, (0, 16), style, bars))
 }
 
 /// Whether the legend of a figure shows bars instead of lines.
@@ -291,16 +289,10 @@ fn name_lines(axis: &Axis, length: i32) -> Vec<Vec<String>> {
         return Vec::new();
     }
     let room = length / axis.ticks.len().max(1) as i32;
-    let fit = axis
-        .ticks
-        .iter()
-        .all(|tick| text_width(&tick.1, TEXT) <= room);
+    let fit = axis.ticks.iter().all(|tick| text_width(&tick.1, TEXT) <= room);
     let split = |name: &String| match fit {
         true => vec![name.clone()],
-        false => name
-            .split_inclusive(['_', ' '])
-            .map(|part| part.trim().to_owned())
-            .collect(),
+        false => name.split_inclusive(['_', ' ']).map(|part| part.trim().to_owned()).collect(),
     };
     axis.ticks.iter().map(|tick| split(&tick.1)).collect()
 }
@@ -338,10 +330,7 @@ fn text_style(weight: FontStyle, size: f64, colour: RGBColor) -> TextStyle<'stat
     // The SVG backend divides sizes by this number.
     const DIVISOR: f64 = 1.24;
     let font = FontDesc::new(FontFamily::SansSerif, size * DIVISOR, weight);
-    TextStyle {
-        color: colour.to_backend_color(),
-        ..TextStyle::from(font)
-    }
+    TextStyle { color: colour.to_backend_color(), ..TextStyle::from(font) }
 }
 
 /// The estimated width of a text in a common sans serif font.

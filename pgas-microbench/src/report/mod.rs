@@ -109,8 +109,9 @@ pub fn page(context: &Context, measurements: &[Measurement]) -> Result<String> {
     page::render(context, &figures, &missing)
 }
 
-/// Writes `index.html`, and the picture of all figures as `figures/00-overview.svg` and each figure as `figures/NN-slug.svg` and `.png`, to a folder, which is
-/// made if it does not exist. The page links to a file `results.csv` in the same folder.
+/// Writes `index.html`, and the picture of all figures as `figures/00-overview.svg` and each figure as
+/// `figures/NN-slug.svg` and `.png`, to a folder, which is made if it does not exist. The page links to a file
+/// `results.csv` in the same folder.
 ///
 /// # Errors
 /// If a figure cannot be drawn or a file cannot be written. All figures are drawn before the first
@@ -129,30 +130,16 @@ pub fn write(folder: &Path, context: &Context, measurements: &[Measurement]) -> 
         Err(error) => (Vec::new(), Some(format!("{error:#}"))),
     };
     let below = |stem: &str, ending: &str| PathBuf::from(format!("figures/{stem}.{ending}"));
-    files.extend(
-        images
-            .into_iter()
-            .map(|(stem, image)| (below(&stem, "png"), image)),
-    );
-    files.extend(
-        pictures
-            .into_iter()
-            .map(|(stem, svg)| (below(&stem, "svg"), svg.into_bytes())),
-    );
+    files.extend(images.into_iter().map(|(stem, image)| (below(&stem, "png"), image)));
+    files.extend(pictures.into_iter().map(|(stem, svg)| (below(&stem, "svg"), svg.into_bytes())));
 
-    let make = |folder: &Path| {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
-    };
+    let make = |folder: &Path| fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()));
     make(&folder.join("figures"))?;
     for (name, bytes) in files {
         let path = folder.join(name);
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(Written {
-        page: folder.join("index.html"),
-        figures: figures.len(),
-        without_png,
-    })
+    Ok(Written { page: folder.join("index.html"), figures: figures.len(), without_png })
 }
 
 /// All pictures as PNG, with their names.

@@ -64,11 +64,7 @@ fn bar(figure: &Figure, comparison: &Comparison, y: f64, x: &impl Fn(f64) -> f64
     let (low, high) = (x(comparison.speed.low), x(comparison.speed.high));
     // Without another library there is nothing to be ahead of: a grey frame instead of a bar.
     let filled = comparison.beside == Beside::Others;
-    let paint = if filled {
-        colour(comparison.standing())
-    } else {
-        MUTED
-    };
+    let paint = if filled { colour(comparison.standing()) } else { MUTED };
     html! {
         // The whole row leads to the figure.
         rect x="0" y=(y) width=(WIDTH) height=(ROW) fill="none" pointer-events="all" {}
@@ -120,19 +116,13 @@ pub(super) fn verdict(figures: &[Figure]) -> Option<String> {
 
 /// The explanation below the picture.
 pub(super) fn caption(figures: &[Figure]) -> String {
-    let comparisons = || {
-        figures
-            .iter()
-            .filter_map(|figure| figure.comparison.as_ref())
-    };
+    let comparisons = || figures.iter().filter_map(|figure| figure.comparison.as_ref());
     let mut text = "Speed of FerroSHMEM divided by that of the best other library: a bar to the right of 1× is \
                     ahead, to the left behind, within 5 % even. Bars are medians of a figure's points, lines \
                     reach from the lowest to the highest point; of a single point, the range of its samples."
         .to_owned();
     if comparisons().any(|one| one.beside == Beside::Itself) {
-        text.push_str(
-            " Frames have no other library beside them: they compare two ways to use FerroSHMEM.",
-        );
+        text.push_str(" Frames have no other library beside them: they compare two ways to use FerroSHMEM.");
     }
     if comparisons().any(|one| one.disturbed > 0) {
         text.push_str(" †: a run of some of the points was disturbed.");

@@ -13,10 +13,7 @@ use super::{Conditions, Context, RunRecord, draw, overview};
 /// # Errors
 /// If a figure cannot be drawn.
 pub(super) fn render(context: &Context, figures: &[Figure], missing: &[Missing]) -> Result<String> {
-    let drawn = figures
-        .iter()
-        .map(figure)
-        .collect::<Result<Vec<Markup>>>()?;
+    let drawn = figures.iter().map(figure).collect::<Result<Vec<Markup>>>()?;
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -58,10 +55,7 @@ pub(super) fn render(context: &Context, figures: &[Figure], missing: &[Missing])
 
 fn style() -> String {
     let dark = dark_rules("main");
-    format!(
-        "{}@media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n",
-        include_str!("style.css")
-    )
+    format!("{}@media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n", include_str!("style.css"))
 }
 
 /// A table in a box that scrolls; `class` is `findings` for tables that narrow screens show as lists.
@@ -114,10 +108,7 @@ fn notes(context: &Context) -> Markup {
 
 /// How many runs were disturbed; none where the machine was not watched.
 fn quietness(runs: &[RunRecord]) -> Option<String> {
-    let watched: Vec<_> = runs
-        .iter()
-        .filter_map(|run| run.conditions.as_ref())
-        .collect();
+    let watched: Vec<_> = runs.iter().filter_map(|run| run.conditions.as_ref()).collect();
     let disturbed = watched.iter().filter(|it| it.disturbed.is_some()).count();
     let all = watched.len();
     let were = if disturbed == 1 { "was" } else { "were" };
@@ -186,11 +177,7 @@ fn failures(runs: &[RunRecord]) -> Markup {
 }
 
 fn figure(figure: &Figure) -> Result<Markup> {
-    let panels = figure
-        .panels
-        .iter()
-        .map(draw::panel)
-        .collect::<Result<Vec<String>>>()?;
+    let panels = figure.panels.iter().map(draw::panel).collect::<Result<Vec<String>>>()?;
     let bars = draw::has_bars(figure);
     let legend = figure
         .legend()
@@ -243,12 +230,7 @@ fn findings_table(findings: &[Finding]) -> Markup {
             td { (finding.words) }
         }
     };
-    let head = [
-        "At",
-        "FerroSHMEM (median)",
-        "Beside (median)",
-        "Ratio of the medians (range of the samples)",
-    ];
+    let head = ["At", "FerroSHMEM (median)", "Beside (median)", "Ratio of the medians (range of the samples)"];
     table("findings", &head, findings.iter().map(row))
 }
 
@@ -279,9 +261,7 @@ fn runs(runs: &[RunRecord]) -> Markup {
             td { code { (run.command) } }
         }
     };
-    let head = [
-        "Seconds", "Others %", "Steal %", "Clock %", "Load", "Command",
-    ];
+    let head = ["Seconds", "Others %", "Steal %", "Clock %", "Load", "Command"];
     html! {
         @if !runs.is_empty() {
             h2 { "How it was run" }
@@ -296,15 +276,8 @@ fn runs(runs: &[RunRecord]) -> Markup {
 /// The number of runs and their total time.
 fn total(runs: &[RunRecord]) -> String {
     // A sum of nothing is -0.
-    let seconds = runs
-        .iter()
-        .map(|run| run.seconds)
-        .fold(0.0, |sum, seconds| sum + seconds);
-    let time = if seconds < 120.0 {
-        format!("{seconds:.0} s")
-    } else {
-        format!("{:.0} min", seconds / 60.0)
-    };
+    let seconds = runs.iter().map(|run| run.seconds).fold(0.0, |sum, seconds| sum + seconds);
+    let time = if seconds < 120.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) };
     format!("{}, {time}", count(runs.len(), "run"))
 }
 

@@ -20,10 +20,7 @@ struct Hue {
 }
 
 const fn hue(base: u32, deep: u32, dark: [&'static str; 2]) -> Hue {
-    Hue {
-        light: [rgb(base), rgb(deep)],
-        dark,
-    }
+    Hue { light: [rgb(base), rgb(deep)], dark }
 }
 
 const fn rgb(colour: u32) -> RGBColor {
@@ -110,13 +107,7 @@ impl Style {
 
     /// The shape of marks.
     pub fn mark(self) -> Mark {
-        const MARKS: [Mark; 5] = [
-            Mark::Circle,
-            Mark::Square,
-            Mark::Triangle,
-            Mark::Diamond,
-            Mark::Cross,
-        ];
+        const MARKS: [Mark; 5] = [Mark::Circle, Mark::Square, Mark::Triangle, Mark::Diamond, Mark::Cross];
         MARKS[self.hue % MARKS.len()]
     }
 }
@@ -147,20 +138,11 @@ impl<'a> Palette<'a> {
 
 /// Rules of a style sheet that give pictures within `scope` the colours of dark paper.
 pub(super) fn dark_rules(scope: &str) -> String {
-    let plain = [
-        (INK, "#E8E8E8"),
-        (MUTED, "#A9B0B7"),
-        (GRID, "#363B41"),
-        (PAPER, "#15181B"),
-    ];
-    let hues = HUES
-        .iter()
-        .flat_map(|hue| std::iter::zip(hue.light, hue.dark));
+    let plain = [(INK, "#E8E8E8"), (MUTED, "#A9B0B7"), (GRID, "#363B41"), (PAPER, "#15181B")];
+    let hues = HUES.iter().flat_map(|hue| std::iter::zip(hue.light, hue.dark));
     let rule = |(RGBColor(red, green, blue), dark): (RGBColor, &str)| {
         let light = format!("#{red:02X}{green:02X}{blue:02X}");
-        format!(
-            "{scope} [fill=\"{light}\"]{{fill:{dark}}}{scope} [stroke=\"{light}\"]{{stroke:{dark}}}\n"
-        )
+        format!("{scope} [fill=\"{light}\"]{{fill:{dark}}}{scope} [stroke=\"{light}\"]{{stroke:{dark}}}\n")
     };
     plain.into_iter().chain(hues).map(rule).collect()
 }

@@ -25,10 +25,7 @@ impl Painter {
         fonts.load_system_fonts();
         ensure!(!fonts.is_empty(), "no fonts found on this system");
         choose_sans_serif(&mut fonts);
-        let options = Options {
-            fontdb: Arc::new(fonts),
-            ..Options::default()
-        };
+        let options = Options { fontdb: Arc::new(fonts), ..Options::default() };
         Ok(Self { options })
     }
 
@@ -38,27 +35,16 @@ impl Painter {
     /// If it is no SVG, or too large.
     pub(super) fn png(&self, svg: &str) -> Result<Vec<u8>> {
         let tree = Tree::from_str(svg, &self.options)?;
-        let size = tree
-            .size()
-            .to_int_size()
-            .scale_by(SCALE)
-            .context("picture too small")?;
+        let size = tree.size().to_int_size().scale_by(SCALE).context("picture too small")?;
         let mut pixels = Pixmap::new(size.width(), size.height()).context("picture too large")?;
-        resvg::render(
-            &tree,
-            Transform::from_scale(SCALE, SCALE),
-            &mut pixels.as_mut(),
-        );
+        resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
         Ok(pixels.encode_png()?)
     }
 }
 
 /// Chooses any upright font if the system does not name its sans serif font.
 fn choose_sans_serif(fonts: &mut Database) {
-    let query = Query {
-        families: &[Family::SansSerif],
-        ..Query::default()
-    };
+    let query = Query { families: &[Family::SansSerif], ..Query::default() };
     if fonts.query(&query).is_some() {
         return;
     }

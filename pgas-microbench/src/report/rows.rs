@@ -24,10 +24,7 @@ impl<'a> Rows<'a> {
     /// The rows of one program and operation, in which the library chose the algorithm.
     pub(super) fn of(&self, program: &str, operation: &str, quantity: Quantity) -> Self {
         self.filter(|m| {
-            m.program == program
-                && m.operation == operation
-                && m.quantity == quantity
-                && m.algorithm.is_empty()
+            m.program == program && m.operation == operation && m.quantity == quantity && m.algorithm.is_empty()
         })
     }
 

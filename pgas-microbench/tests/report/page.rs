@@ -25,10 +25,7 @@ fn a_page_is_well_formed_and_complete() {
     let rows = sample::full();
     let page = page(&sample::context(), &rows).unwrap();
     let body = body(&page);
-    let ids: Vec<&str> = body
-        .descendants()
-        .filter_map(|node| node.attribute("id"))
-        .collect();
+    let ids: Vec<&str> = body.descendants().filter_map(|node| node.attribute("id")).collect();
     let all: Vec<String> = (3..=42).map(|number| format!("figure-{number}")).collect();
     assert_eq!(ids, all);
     let words = text(body.root());
@@ -45,24 +42,15 @@ fn a_page_is_well_formed_and_complete() {
         assert!(words.contains(expected), "{expected}");
     }
     assert!(!words.contains("left out"));
-    let links: Vec<&str> = body
-        .descendants()
-        .filter_map(|node| node.attribute("href"))
-        .collect();
+    let links: Vec<&str> = body.descendants().filter_map(|node| node.attribute("href")).collect();
     assert!(links.contains(&"results.csv"));
     for figure in figures(&rows) {
         let file = format!("figures/{}.svg", figure.file_stem());
         assert!(links.contains(&file.as_str()), "{file}");
-        assert!(
-            words.contains(&figure.title) && words.contains(&figure.caption),
-            "{file}"
-        );
+        assert!(words.contains(&figure.title) && words.contains(&figure.caption), "{file}");
     }
     // The first screen is a picture in which each figure has a bar that leads to it.
-    let main = body
-        .descendants()
-        .find(|node| node.has_tag_name("main"))
-        .unwrap();
+    let main = body.descendants().find(|node| node.has_tag_name("main")).unwrap();
     let first = main.first_element_child().unwrap();
     let bars: Vec<String> = first
         .descendants()
@@ -108,24 +96,17 @@ fn nothing_is_drawn_outside_of_a_picture() {
             node.attribute(name).and_then(|value| value.parse().ok())
         };
         let root = document.root_element();
-        let (width, height) = (
-            number(root, "width").unwrap(),
-            number(root, "height").unwrap(),
-        );
+        let (width, height) = (number(root, "width").unwrap(), number(root, "height").unwrap());
         for node in document.descendants() {
             let mut places = vec![(number(node, "x"), number(node, "y"))];
             places.push((number(node, "cx"), number(node, "cy")));
-            for point in node
-                .attribute("points")
-                .unwrap_or_default()
-                .split_whitespace()
-            {
+            for point in node.attribute("points").unwrap_or_default().split_whitespace() {
                 let (x, y) = point.split_once(',').unwrap();
                 places.push((x.parse().ok(), y.parse().ok()));
             }
             for (x, y) in places {
-                let inside = x.is_none_or(|x| (0.0..=width).contains(&x))
-                    && y.is_none_or(|y| (0.0..=height).contains(&y));
+                let inside =
+                    x.is_none_or(|x| (0.0..=width).contains(&x)) && y.is_none_or(|y| (0.0..=height).contains(&y));
                 assert!(inside, "figure {}: {node:?}", figure.number);
             }
         }
@@ -139,10 +120,7 @@ fn texts_do_not_overlap() {
         let svg = figure.svg().unwrap();
         let document = Document::parse(&svg).unwrap();
         let mut texts: Vec<(i64, f64, f64, String)> = Vec::new();
-        for node in document
-            .descendants()
-            .filter(|node| node.has_tag_name("text"))
-        {
+        for node in document.descendants().filter(|node| node.has_tag_name("text")) {
             let number = |name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
             let words = text(node).trim().to_owned();
             let width = words.chars().count() as f64 * number("font-size") * 0.53;
@@ -168,12 +146,9 @@ fn the_first_picture_says_who_is_ahead() {
     let rows = sample::full();
     let page = page(&sample::context(), &rows).unwrap();
     let body = body(&page);
-    let links = body.descendants().filter(|node| {
-        node.tag_name().name() == "a"
-            && node
-                .parent()
-                .is_some_and(|it| it.tag_name().name() == "svg")
-    });
+    let links = body
+        .descendants()
+        .filter(|node| node.tag_name().name() == "a" && node.parent().is_some_and(|it| it.tag_name().name() == "svg"));
     let links: Vec<_> = links.collect();
     let figures = figures(&rows);
     assert_eq!(links.len(), figures.len());
@@ -189,24 +164,12 @@ fn the_first_picture_says_who_is_ahead() {
             (_, Standing::Behind) => "× behind",
         };
         assert!(words.contains(expected), "{words}");
-        assert!(
-            words.contains(&figure.subject) && words.contains(&figure.title),
-            "{words}"
-        );
+        assert!(words.contains(&figure.subject) && words.contains(&figure.title), "{words}");
         // The bar reaches from 1 in the direction that the words name.
-        let number = |node: &Node<'_, '_>, name: &str| -> f64 {
-            node.attribute(name).unwrap().parse().unwrap()
-        };
+        let number = |node: &Node<'_, '_>, name: &str| -> f64 { node.attribute(name).unwrap().parse().unwrap() };
         let children: Vec<_> = link.children().collect();
-        let one = children
-            .iter()
-            .find(|node| node.tag_name().name() == "line")
-            .unwrap();
-        let bar = children
-            .iter()
-            .filter(|node| node.tag_name().name() == "rect")
-            .nth(1)
-            .unwrap();
+        let one = children.iter().find(|node| node.tag_name().name() == "line").unwrap();
+        let bar = children.iter().filter(|node| node.tag_name().name() == "rect").nth(1).unwrap();
         let (one, left, width) = (number(one, "x1"), number(bar, "x"), number(bar, "width"));
         match comparison.standing() {
             Standing::Ahead => assert!((left - one).abs() < 0.2 && width > 3.0, "{words}"),
@@ -261,10 +224,7 @@ fn what_has_no_rows_is_named() {
 fn names_are_text_and_not_markup() {
     let name = "A <b>&\"library\"</b>";
     let mut rows = sample::full();
-    for row in rows
-        .iter_mut()
-        .filter(|row| row.implementation == sample::SHMEM_PEER)
-    {
+    for row in rows.iter_mut().filter(|row| row.implementation == sample::SHMEM_PEER) {
         name.clone_into(&mut row.implementation);
     }
     let mut context = sample::context();
@@ -281,10 +241,7 @@ fn names_are_text_and_not_markup() {
 #[test]
 fn a_page_is_the_same_each_time() {
     let (context, rows) = (sample::context(), sample::full());
-    assert_eq!(
-        page(&context, &rows).unwrap(),
-        page(&context, &rows).unwrap()
-    );
+    assert_eq!(page(&context, &rows).unwrap(), page(&context, &rows).unwrap());
 }
 
 #[test]
@@ -296,16 +253,10 @@ fn a_report_is_a_page_and_each_figure_as_svg_and_png() {
     let folder = folder.path().join("new/report");
     let written = write(&folder, &sample::context(), &rows).unwrap();
     assert_eq!(written.figures, 2);
-    assert_eq!(
-        fs::read_to_string(&written.page).unwrap(),
-        page(&sample::context(), &rows).unwrap()
-    );
+    assert_eq!(fs::read_to_string(&written.page).unwrap(), page(&sample::context(), &rows).unwrap());
     for figure in figures(&rows) {
         let path = |ending: &str| folder.join(format!("figures/{}.{ending}", figure.file_stem()));
-        assert_eq!(
-            fs::read_to_string(path("svg")).unwrap(),
-            figure.svg().unwrap()
-        );
+        assert_eq!(fs::read_to_string(path("svg")).unwrap(), figure.svg().unwrap());
         let overview = fs::read_to_string(folder.join("figures/00-overview.svg")).unwrap();
         let link = format!("href=\"{}.svg\"", figure.file_stem());
         assert!(overview.contains(&link), "{link}");

@@ -56,11 +56,7 @@ pub(crate) fn context() -> Context {
         runs: vec![
             run("oshrun --bind-to core -n 2 latency -t 20", 12.3, None),
             run("oshrun --bind-to core -n 128 latency -t 20", 60.0, None),
-            run(
-                "mpiexec.hydra -n 128 mpi-latency",
-                60.0,
-                Some("ended after 60 s"),
-            ),
+            run("mpiexec.hydra -n 128 mpi-latency", 60.0, Some("ended after 60 s")),
         ],
         mode: "quick".to_owned(),
         when: "2026-01-02 03:04 UTC".to_owned(),
@@ -85,9 +81,9 @@ fn row(program: &str, implementation: &str, operation: &str, form: &str) -> Meas
 fn measured(mut row: Measurement, median: f64) -> Measurement {
     let text = format!("{row:?}");
     // FNV-1a: reproducible noise.
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     let noise = |shift: u32| (hash >> shift & 0xff) as f64 / 255.0;
     row.median = median * (0.96 + 0.08 * noise(8));
     row.low = row.median * (0.99 - 0.06 * noise(16));
@@ -119,12 +115,7 @@ fn overhead(implementation: &str, form: &str) -> (f64, f64) {
 
 /// Libraries and forms of programs that work in pairs.
 fn makers() -> Vec<(&'static str, &'static str)> {
-    let mut makers = vec![
-        (OURS, "call"),
-        (OURS, "ptr"),
-        (SHMEM_PEER, "call"),
-        (SHMEM_PEER, "ptr"),
-    ];
+    let mut makers = vec![(OURS, "call"), (OURS, "ptr"), (SHMEM_PEER, "call"), (SHMEM_PEER, "ptr")];
     makers.extend(MPI.map(|mpi| (mpi, "rma")));
     makers
 }
@@ -155,28 +146,15 @@ fn latency(rows: &mut Vec<Measurement>) {
                     } else {
                         copy_time(bytes) * factor + more
                     };
-                    let row = Measurement {
-                        pes: 2 * pairs,
-                        pairs,
-                        bytes,
-                        ..row("latency", who, operation, form)
-                    };
+                    let row = Measurement { pes: 2 * pairs, pairs, bytes, ..row("latency", who, operation, form) };
                     rows.push(measured(row, time * turns(2 * pairs)));
                 }
             }
         }
         for mpi in MPI {
             for bytes in sizes(0, 23) {
-                let row = Measurement {
-                    pes: 2 * pairs,
-                    pairs,
-                    bytes,
-                    ..row("latency", mpi, "sendrecv", "sendrecv")
-                };
-                rows.push(measured(
-                    row,
-                    (0.2 + copy_time(bytes) * 2.0) * turns(2 * pairs),
-                ));
+                let row = Measurement { pes: 2 * pairs, pairs, bytes, ..row("latency", mpi, "sendrecv", "sendrecv") };
+                rows.push(measured(row, (0.2 + copy_time(bytes) * 2.0) * turns(2 * pairs)));
             }
         }
     }
@@ -237,15 +215,7 @@ fn bandwidth(rows: &mut Vec<Measurement>) {
 }
 
 fn atomics(rows: &mut Vec<Measurement>) {
-    let operations = [
-        "fetch_inc",
-        "fetch_add",
-        "add",
-        "swap",
-        "compare_swap",
-        "fetch",
-        "set",
-    ];
+    let operations = ["fetch_inc", "fetch_add", "add", "swap", "compare_swap", "fetch", "set"];
     for pairs in PAIRS {
         for (who, form) in makers() {
             let (factor, more) = overhead(who, form);
@@ -259,10 +229,7 @@ fn atomics(rows: &mut Vec<Measurement>) {
                 };
                 let time = (base * factor + more) * turns(2 * pairs);
                 rows.push(measured(row(operation, pairs), time));
-                let crowd = Measurement {
-                    pes: 2 * pairs,
-                    ..row(&format!("{operation}_contended"), 0)
-                };
+                let crowd = Measurement { pes: 2 * pairs, ..row(&format!("{operation}_contended"), 0) };
                 rows.push(measured(crowd, time * 8.0));
             }
         }
@@ -302,12 +269,8 @@ fn packing(rows: &mut Vec<Measurement>) {
                 if pes == 2 && !algorithm.is_empty() {
                     continue;
                 }
-                let row = Measurement {
-                    pes,
-                    bytes,
-                    algorithm: algorithm.to_owned(),
-                    ..row("packing", who, operation, form)
-                };
+                let row =
+                    Measurement { pes, bytes, algorithm: algorithm.to_owned(), ..row("packing", who, operation, form) };
                 rows.push(measured(row, 900.0 * factor));
             }
         }
@@ -315,11 +278,7 @@ fn packing(rows: &mut Vec<Measurement>) {
 }
 
 fn puts(rows: &mut Vec<Measurement>) {
-    for (who, form, rate) in [
-        (OURS, "call", 300.0),
-        (SHMEM_PEER, "call", 20.0),
-        (MPI[0], "rma", 15.0),
-    ] {
+    for (who, form, rate) in [(OURS, "call", 300.0), (SHMEM_PEER, "call", 20.0), (MPI[0], "rma", 15.0)] {
         for operation in ["one_to_all", "all_to_all"] {
             let row = Measurement {
                 pes: 9,
@@ -344,16 +303,8 @@ fn halo(rows: &mut Vec<Measurement>) {
     for (operation, gain) in [("halo", 1.0), ("halo_threads", 0.7)] {
         for (who, form, factor) in makers {
             for (pes, bytes) in [(1, 8), (1, 1 << 20), (2, 8), (2, 1 << 20)] {
-                let helped = if (who, form) == (OURS, "call") {
-                    gain
-                } else {
-                    1.0
-                };
-                let row = Measurement {
-                    pes,
-                    bytes,
-                    ..row("halo", who, operation, form)
-                };
+                let helped = if (who, form) == (OURS, "call") { gain } else { 1.0 };
+                let row = Measurement { pes, bytes, ..row("halo", who, operation, form) };
                 rows.push(measured(row, 700.0 * factor * helped));
             }
         }
@@ -398,11 +349,8 @@ fn graph500(rows: &mut Vec<Measurement>) {
 
 fn two_sided(rows: &mut Vec<Measurement>) {
     for (who, start) in [(OURS, 0.08), (MPI[0], 0.2), (MPI[1], 0.25)] {
-        let pair = |operation: &str, bytes| Measurement {
-            pairs: 1,
-            bytes,
-            ..row("latency", who, operation, "sendrecv")
-        };
+        let pair =
+            |operation: &str, bytes| Measurement { pairs: 1, bytes, ..row("latency", who, operation, "sendrecv") };
         rows.push(measured(pair("sendrecv_deep", 8), 10.0 * start));
         for bytes in sizes(0, 23) {
             let time = start + copy_time(bytes) * 2.0;
@@ -428,11 +376,7 @@ fn two_sided(rows: &mut Vec<Measurement>) {
     }
     for (who, start) in [(OURS, 0.05), (SHMEM_PEER, 0.1)] {
         for bytes in sizes(0, 23) {
-            let exchange = Measurement {
-                pairs: 1,
-                bytes,
-                ..row("latency", who, "exchange", "call")
-            };
+            let exchange = Measurement { pairs: 1, bytes, ..row("latency", who, "exchange", "call") };
             rows.push(measured(exchange, start + copy_time(bytes)));
         }
     }
@@ -446,16 +390,9 @@ fn stencil(rows: &mut Vec<Measurement>) {
         (MPI[0], "sendrecv", 1.1),
         (MPI[1], "sendrecv", 1.2),
     ];
-    for (pes, operation) in [
-        (1, "five_point"),
-        (1, "five_point_threads"),
-        (2, "five_point"),
-    ] {
+    for (pes, operation) in [(1, "five_point"), (1, "five_point_threads"), (2, "five_point")] {
         for (who, form, factor) in makers {
-            let row = Measurement {
-                pes,
-                ..row("stencil", who, operation, form)
-            };
+            let row = Measurement { pes, ..row("stencil", who, operation, form) };
             rows.push(measured(row, 1000.0 * factor / f64::from(pes)));
         }
     }
@@ -475,17 +412,10 @@ fn collectives(rows: &mut Vec<Measurement>) {
     ];
     for pes in PES {
         for (who, factor) in [(OURS, 1.0), (SHMEM_PEER, 1.9), (MPI[0], 1.7), (MPI[1], 2.4)] {
-            let form = if MPI.contains(&who) {
-                "collective"
-            } else {
-                "call"
-            };
+            let form = if MPI.contains(&who) { "collective" } else { "call" };
             let start = 0.18 * factor * f64::from(pes).log2() * turns(pes);
             for operation in ["barrier_all", "sync_all"] {
-                let row = Measurement {
-                    pes,
-                    ..row("collectives", who, operation, form)
-                };
+                let row = Measurement { pes, ..row("collectives", who, operation, form) };
                 rows.push(measured(row, start));
             }
             for operation in operations {
@@ -494,11 +424,7 @@ fn collectives(rows: &mut Vec<Measurement>) {
                     continue;
                 }
                 for bytes in sizes(3, 23).filter(|bytes| bytes * u64::from(pes) <= 1 << 28) {
-                    let row = Measurement {
-                        pes,
-                        bytes,
-                        ..row("collectives", who, operation, form)
-                    };
+                    let row = Measurement { pes, bytes, ..row("collectives", who, operation, form) };
                     let time = start + copy_time(bytes) * factor * turns(pes);
                     rows.push(measured(row, time));
                 }
@@ -533,12 +459,7 @@ fn stream(rows: &mut Vec<Measurement>) {
             (SHMEM_PEER, "ptr", 0.95),
         ];
         for (who, form, factor) in makers {
-            for (kernel, base) in [
-                ("copy", 13_300.0),
-                ("scale", 13_100.0),
-                ("add", 13_800.0),
-                ("triad", 13_900.0),
-            ] {
+            for (kernel, base) in [("copy", 13_300.0), ("scale", 13_100.0), ("add", 13_800.0), ("triad", 13_900.0)] {
                 let row = Measurement {
                     pes,
                     bytes: 8_000_000 * u64::from(pes),
@@ -553,8 +474,7 @@ fn stream(rows: &mut Vec<Measurement>) {
 }
 
 fn nas(rows: &mut Vec<Measurement>) {
-    let programs: [(&str, &[u32], f64); 2] =
-        [("is", &[1, 2, 4, 16], 60.0), ("sp", &[1, 4, 9, 16], 1800.0)];
+    let programs: [(&str, &[u32], f64); 2] = [("is", &[1, 2, 4, 16], 60.0), ("sp", &[1, 4, 9, 16], 1800.0)];
     for (program, numbers, base) in programs {
         for (class, size) in [("S", 0.8), ("W", 1.1), ("A", 1.0)] {
             for (who, factor) in [(OURS, 1.0), (SHMEM_PEER, 0.7)] {

@@ -14,10 +14,7 @@ pub(super) const FAILURES: &[Failure] = &[
         expect: Expect::Error("PE 99 is out of range"),
     },
     Failure {
-        program: Program::new(
-            "early_exits/with_an_error_and_arrays",
-            with_an_error_and_arrays,
-        ),
+        program: Program::new("early_exits/with_an_error_and_arrays", with_an_error_and_arrays),
         pes: 5,
         expect: Expect::Error("PE 99 is out of range"),
     },
@@ -26,16 +23,8 @@ pub(super) const FAILURES: &[Failure] = &[
         pes: 5,
         expect: Expect::Misuse("has dropped its World, as when its main returns early"),
     },
-    Failure {
-        program: Program::new("early_exits/by_exit", by_exit),
-        pes: 5,
-        expect: Expect::Status(3),
-    },
-    Failure {
-        program: Program::new("early_exits/by_global_exit", by_global_exit),
-        pes: 16,
-        expect: Expect::Status(7),
-    },
+    Failure { program: Program::new("early_exits/by_exit", by_exit), pes: 5, expect: Expect::Status(3) },
+    Failure { program: Program::new("early_exits/by_global_exit", by_global_exit), pes: 16, expect: Expect::Status(7) },
     Failure {
         program: Program::new("early_exits/world_forgotten", world_forgotten),
         pes: 5,

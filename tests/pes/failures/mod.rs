@@ -62,15 +62,9 @@ impl Expect {
                 ensure!(status == 101, "status {status}\n{outcome}");
                 let messages = outcome.stderr.matches(MESSAGE).count();
                 ensure!(messages == 1, "{messages} messages\n{outcome}");
-                let others = reports
-                    .iter()
-                    .filter(|line| !line.ends_with(" has panicked; ends the job"));
+                let others = reports.iter().filter(|line| !line.ends_with(" has panicked; ends the job"));
                 ensure!(others.count() == 0, "reports of others\n{outcome}");
-                ensure!(
-                    reports.len() <= 1,
-                    "{} PEs have panicked\n{outcome}",
-                    reports.len()
-                );
+                ensure!(reports.len() <= 1, "{} PEs have panicked\n{outcome}", reports.len());
             }
             Self::Status(expected) => {
                 ensure!(status == *expected, "status {status}\n{outcome}");
@@ -95,5 +89,4 @@ fn pes_in(line: &str) -> usize {
 }
 
 /// All failures.
-pub(crate) const FAILURES: &[&[Failure]] =
-    &[misuse::FAILURES, panics::FAILURES, early_exits::FAILURES];
+pub(crate) const FAILURES: &[&[Failure]] = &[misuse::FAILURES, panics::FAILURES, early_exits::FAILURES];

@@ -1,5 +1,5 @@
-//! The library that `oshrun --check` preloads: a function for each of the C API, which hands its arguments to the checks before
-//! and after it calls the library's own; and the operations that the checks know.
+//! The library that `oshrun --check` preloads: a function for each of the C API, which hands its arguments to the
+//! checks before and after it calls the library's own; and the operations that the checks know.
 
 use std::fmt::Write;
 
@@ -33,10 +33,7 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("GetNbi", "The same, complete after a quiet."),
     ("AtomicFetch", "Reads atomically."),
     ("AtomicUpdate", "Updates atomically."),
-    (
-        "AtomicFetchUpdate",
-        "Updates atomically, and returns the old value.",
-    ),
+    ("AtomicFetchUpdate", "Updates atomically, and returns the old value."),
     ("PutSignal", "Writes memory of a PE, then a signal."),
     ("Signal", "Updates a signal."),
     ("SignalFetch", "Reads an own signal."),
@@ -81,9 +78,7 @@ fn operation(family: &Family) -> &'static str {
         "rma::get" | "rma::g" | "rma::iget" | "rma::ibget" => "Get",
         "rma::get_nbi" => "GetNbi",
         "amo::fetch" | "amo::fetch_nbi" => "AtomicFetch",
-        "amo::set" | "amo::inc" | "amo::add" | "amo::and" | "amo::or" | "amo::xor" => {
-            "AtomicUpdate"
-        }
+        "amo::set" | "amo::inc" | "amo::add" | "amo::and" | "amo::or" | "amo::xor" => "AtomicUpdate",
         _ if function.starts_with("amo::") => "AtomicFetchUpdate",
         "signal::put_signal" | "signal::put_signal_nbi" => "PutSignal",
         "signal::signal_set" | "signal::signal_add" => "Signal",
@@ -107,16 +102,9 @@ fn operation(family: &Family) -> &'static str {
         "message::send" | "message::isend" => "Send",
         _ if function.starts_with("stream::push") => "Send",
         "stream::create" | "stream::destroy" | "stream::reset" | "space::create" => "Receive",
-        _ if [
-            "message::",
-            "stream::",
-            "group::",
-            "spawn::",
-            "port::",
-            "kernels::",
-        ]
-        .iter()
-        .any(|module| function.starts_with(module)) =>
+        _ if ["message::", "stream::", "group::", "spawn::", "port::", "kernels::"]
+            .iter()
+            .any(|module| function.starts_with(module)) =>
         {
             "Receive"
         }
@@ -127,7 +115,8 @@ fn operation(family: &Family) -> &'static str {
 /// `crates/check/src/operation.rs`.
 pub fn operations() -> String {
     let mut out = format!(
-        "{RUST_NOTE}\n//! What routines do.\n\n/// An operation, as the functions of the preloaded library name it.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\n#[repr(u8)]\npub enum Operation {{\n"
+        "{RUST_NOTE}\n//! What routines do.\n\n/// An operation, as the functions of the preloaded library name \
+            it.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\n#[repr(u8)]\npub enum Operation {{\n"
     );
     for (name, text) in OPERATIONS {
         writeln!(out, "    /// {text}\n    {name},").unwrap();
@@ -139,7 +128,8 @@ pub fn operations() -> String {
 /// `functions.c`, which the build script of `libshmem-check` writes.
 pub fn functions(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{C_NOTE}/* Every function of the C API, as a tool of the profiling interface. */\n#include \"check.h\"\n\nenum {{\n"
+        "{C_NOTE}/* Every function of the C API, as a tool of the profiling interface. \
+            */\n#include \"check.h\"\n\nenum {{\n"
     );
     for (name, _) in OPERATIONS {
         writeln!(out, "    {},", constant(name)).unwrap();
@@ -174,11 +164,7 @@ fn parameters(out: &mut String, number: usize, family: &Family) {
         let at = roles.iter().position(|(of, _)| *of == name);
         at.unwrap_or_else(|| panic!("{}: no parameter {name}", family.pattern))
     };
-    write!(
-        out,
-        "\nstatic const struct shmemi_parameter parameters{number}[] = {{"
-    )
-    .unwrap();
+    write!(out, "\nstatic const struct shmemi_parameter parameters{number}[] = {{").unwrap();
     for (name, role) in &roles {
         let (role, extent) = match role {
             Role::Pe => ("PE", None),

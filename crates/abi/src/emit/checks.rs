@@ -13,7 +13,8 @@ use crate::types::Group;
 /// `shmem-sys/src/generated/checks.rs`.
 pub fn file(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{RUST_NOTE}\n//! The checks of the arguments, by their roles.\n\nuse ferroshmem_api::check::{{self, Check, Concerns, Extent, Kind, Recorded}};\n\nuse crate::entry::*;\n"
+        "{RUST_NOTE}\n//! The checks of the arguments, by their roles.\n\nuse ferroshmem_api::check::{{self, Check, \
+            Concerns, Extent, Kind, Recorded}};\n\nuse crate::entry::*;\n"
     );
     let mut done: Vec<&str> = Vec::new();
     for family in chapters.iter().flat_map(|c| &c.families) {
@@ -26,8 +27,8 @@ pub fn file(chapters: &[Chapter]) -> String {
     out
 }
 
-/// Whether some argument is looked at with checks on alone, or calls are recorded. Those of no kind in particular are recorded
-/// where there is a check: a second copy of each would be large.
+/// Whether some argument is looked at with checks on alone, or calls are recorded. Those of no kind in particular are
+/// recorded where there is a check: a second copy of each would be large.
 pub fn is_checked(family: &Family) -> bool {
     has_checks(family) || roles::kind(family).is_some_and(|kind| kind != "Other")
 }
@@ -64,9 +65,7 @@ fn parameters(family: &Family) -> Vec<(&'static str, Role)> {
         .iter()
         // Groups the routines look at.
         .filter(|(name, role)| {
-            !matches!(role, Role::Value | Role::GroupOrInvalid)
-                || is_mask(name)
-                || is_recorded(family, name)
+            !matches!(role, Role::Value | Role::GroupOrInvalid) || is_mask(name) || is_recorded(family, name)
         });
     seen.copied().collect()
 }
@@ -92,20 +91,10 @@ pub fn call(symbol: &Symbol<'_>) -> String {
         return String::new();
     }
     let types = symbol.params();
-    let mut arguments = vec![
-        format!("\"{}\"", symbol.name()),
-        element(symbol).0.to_string(),
-        element(symbol).1.to_string(),
-    ];
+    let mut arguments =
+        vec![format!("\"{}\"", symbol.name()), element(symbol).0.to_string(), element(symbol).1.to_string()];
     if has_ctx(family) {
-        arguments.push(
-            if symbol.ctx {
-                "ctx"
-            } else {
-                "SHMEM_CTX_DEFAULT"
-            }
-            .to_owned(),
-        );
+        arguments.push(if symbol.ctx { "ctx" } else { "SHMEM_CTX_DEFAULT" }.to_owned());
     }
     for (name, _) in parameters(family) {
         let (ty, _) = types.iter().find(|(_, n)| n == name).expect("a parameter");
@@ -119,26 +108,12 @@ fn check(out: &mut String, family: &Family) {
     let symbol = &family.symbols()[0];
     let parameters = parameters(family);
     let record = record(family, &parameters);
-    let checks = if has_checks(family) {
-        body(family, &parameters)
-    } else {
-        String::new()
-    };
+    let checks = if has_checks(family) { body(family, &parameters) } else { String::new() };
     let call = if checks.is_empty() { "_call" } else { "call" };
-    let body =
-        format!("{record}    let Some({call}) = Check::of(routine) else {{ return }};\n{checks}");
+    let body = format!("{record}    let Some({call}) = Check::of(routine) else {{ return }};\n{checks}");
     let used = |name: &str| {
-        let is_used = [
-            format!(", {name})"),
-            format!("({name})"),
-            format!(" {name},"),
-            format!("{name}.addr()"),
-        ];
-        if is_used.iter().any(|u| body.contains(u)) {
-            ""
-        } else {
-            "_"
-        }
+        let is_used = [format!(", {name})"), format!("({name})"), format!(" {name},"), format!("{name}.addr()")];
+        if is_used.iter().any(|u| body.contains(u)) { "" } else { "_" }
     };
     let mut declared = vec![
         "routine: &'static str".to_owned(),
@@ -160,7 +135,8 @@ fn check(out: &mut String, family: &Family) {
     }
     writeln!(
         out,
-        "\n/// Of `{}`.\n#[cold]\n#[inline(never)]\n#[allow(unused_variables, clippy::too_many_arguments, reason = \"the standard's prototypes\")]\npub(crate) fn {}({}) {{\n{body}}}",
+        "\n/// Of `{}`.\n#[cold]\n#[inline(never)]\n#[allow(unused_variables, clippy::too_many_arguments, reason \
+            = \"the standard's prototypes\")]\npub(crate) fn {}({}) {{\n{body}}}",
         roles::function(family),
         name(family),
         declared.join(", "),
@@ -176,11 +152,7 @@ fn record(family: &Family, parameters: &[(&'static str, Role)]) -> String {
     let has = |wanted: Role| parameters.iter().find(|(_, role)| *role == wanted);
     let named = |wanted: &str| parameters.iter().any(|(name, _)| *name == wanted);
     let root = has(Role::Root).map_or("0".to_owned(), |(name, _)| identifier(name));
-    let ctx = if has_ctx(family) {
-        "ctx"
-    } else {
-        "SHMEM_CTX_DEFAULT"
-    };
+    let ctx = if has_ctx(family) { "ctx" } else { "SHMEM_CTX_DEFAULT" };
     let concerns = if has(Role::Pe).is_some() {
         format!("Concerns::Pe({ctx}, pe)")
     } else if has(Role::Start).is_some() {
@@ -204,15 +176,8 @@ fn record(family: &Family, parameters: &[(&'static str, Role)]) -> String {
         _ if kind == "Allocate" => "asked".to_owned(),
         _ if named("nbytes") => "nbytes".to_owned(),
         Some(Extent::One) => "size".to_owned(),
-        Some(
-            Extent::Elements(n)
-            | Extent::PerMember(n)
-            | Extent::Strided(_, n)
-            | Extent::StridedPerMember(_, n),
-        ) => {
-            let is_int = parameters
-                .iter()
-                .any(|(name, role)| *name == n && *role == Role::IntCount);
+        Some(Extent::Elements(n) | Extent::PerMember(n) | Extent::Strided(_, n) | Extent::StridedPerMember(_, n)) => {
+            let is_int = parameters.iter().any(|(name, role)| *name == n && *role == Role::IntCount);
             let cast = if is_int { " as usize" } else { "" };
             format!("({}{cast}).saturating_mul(size)", identifier(n))
         }
@@ -227,13 +192,10 @@ fn record(family: &Family, parameters: &[(&'static str, Role)]) -> String {
         .map(|(name, _)| format!("{}.addr()", identifier(name)))
         .collect();
     let address = symmetric.first().cloned().unwrap_or_else(|| "0".to_owned());
-    let signal = if kind == "PutSignal" {
-        "sig_addr.addr()"
-    } else {
-        "0"
-    };
+    let signal = if kind == "PutSignal" { "sig_addr.addr()" } else { "0" };
     format!(
-        "    check::record(&Recorded {{ routine, kind: Kind::{kind}, concerns: {concerns}, bytes: {bytes}, address: {address}, signal: {signal} }});\n"
+        "    check::record(&Recorded {{ routine, kind: Kind::{kind}, concerns: {concerns}, bytes: {bytes}, address: \
+            {address}, signal: {signal} }});\n"
     )
 }
 
@@ -252,19 +214,13 @@ fn body(family: &Family, parameters: &[(&'static str, Role)]) -> String {
     });
     let binding = if needs_members { "let members = " } else { "" };
     if is_set {
-        line(format!(
-            "{binding}call.active_set(pe_start, logpe_stride, pe_size);"
-        ));
+        line(format!("{binding}call.active_set(pe_start, logpe_stride, pe_size);"));
     }
     for (name, role) in parameters {
         let n = id(name);
         match role {
             Role::Pe => {
-                let ctx = if has_ctx(family) {
-                    "ctx"
-                } else {
-                    "SHMEM_CTX_DEFAULT"
-                };
+                let ctx = if has_ctx(family) { "ctx" } else { "SHMEM_CTX_DEFAULT" };
                 line(format!("call.pe({ctx}, {n});"));
             }
             Role::ContextOrInvalid => line(format!("call.context({n});")),
@@ -285,28 +241,20 @@ fn body(family: &Family, parameters: &[(&'static str, Role)]) -> String {
             Role::Read(e) | Role::OptionalRead(e) | Role::Write(e) => ("local", e, None),
             Role::Result(e) => ("variable", e, Some(align(*e))),
             Role::Configuration(mask) => {
-                line(format!(
-                    "call.configuration(\"{name}\", {n}, (\"{mask}\", {}));",
-                    id(mask)
-                ));
+                line(format!("call.configuration(\"{name}\", {n}, (\"{mask}\", {}));", id(mask)));
                 continue;
             }
             Role::Pes(count) => {
-                line(format!(
-                    "call.local(\"{name}\", {n}, call.elements((\"{count}\", {count}), 1, 4));"
-                ));
+                line(format!("call.local(\"{name}\", {n}, call.elements((\"{count}\", {count}), 1, 4));"));
                 continue;
             }
             _ => continue,
         };
         line(format!("let {n}_extent = {};", bytes(*extent)));
         for (stride, of) in parameters {
-            let is_mine =
-                matches!(extent, Extent::Strided(s, _) | Extent::Blocks(s, ..) if s == stride);
+            let is_mine = matches!(extent, Extent::Strided(s, _) | Extent::Blocks(s, ..) if s == stride);
             if is_mine && *of == Role::SymmetricStride {
-                line(format!(
-                    "call.stride((\"{stride}\", {stride}), {n}_extent);"
-                ));
+                line(format!("call.stride((\"{stride}\", {stride}), {n}_extent);"));
             }
         }
         let align = align.map_or(String::new(), |a| format!(", {a}"));
@@ -317,17 +265,13 @@ fn body(family: &Family, parameters: &[(&'static str, Role)]) -> String {
             line(call);
         }
     }
-    let arrays = parameters
-        .iter()
-        .filter(|(_, r)| matches!(r, Role::Array(_)));
+    let arrays = parameters.iter().filter(|(_, r)| matches!(r, Role::Array(_)));
     if arrays.count() == 2 {
         let may_be_same = match roles::function(family).rsplit("::").next() {
             Some("broadcast" | "reduce" | "scan") => "true",
             _ => "false",
         };
-        line(format!(
-            "call.apart(dest, dest_extent, source, source_extent, {may_be_same});"
-        ));
+        line(format!("call.apart(dest, dest_extent, source, source_extent, {may_be_same});"));
     }
     out
 }
@@ -343,9 +287,7 @@ fn align(extent: Extent) -> String {
 
 /// The expression of an extent.
 fn bytes(extent: Extent) -> String {
-    let elements = |n: &str, members: &str, size: &str| {
-        format!("call.elements((\"{n}\", {n}), {members}, {size})")
-    };
+    let elements = |n: &str, members: &str, size: &str| format!("call.elements((\"{n}\", {n}), {members}, {size})");
     match extent {
         Extent::One => "Extent::of(size)".to_owned(),
         Extent::Bytes(bytes) => format!("Extent::of({bytes})"),

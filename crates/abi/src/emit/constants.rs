@@ -3,9 +3,7 @@
 use std::fmt::Write;
 
 use super::{C_NOTE, RUST_NOTE};
-use crate::constants::{
-    EXTENSION_HANDLES, EXTENSIONS, HANDLES, SECTIONS, Section, VENDOR_STRING, needs,
-};
+use crate::constants::{EXTENSION_HANDLES, EXTENSIONS, HANDLES, SECTIONS, Section, VENDOR_STRING, needs};
 
 /// `include/shmem/constants.h`.
 pub fn c() -> String {
@@ -16,14 +14,11 @@ pub fn c() -> String {
     let [soname, major, minor, patch] = needs();
     writeln!(
         out,
-        "\n/* What shmem.h notes in programs: the number of the soname, and the version of the headers. */\n#define SHMEMI_NEEDS \"{soname}, {major}, {minor}, {patch}\""
+        "\n/* What shmem.h notes in programs: the number of the soname, and the version of the headers. */\n#define \
+            SHMEMI_NEEDS \"{soname}, {major}, {minor}, {patch}\""
     )
     .unwrap();
-    writeln!(
-        out,
-        "\n/* Handles. A context's lowest bit says that its PE numbers are the world's. */"
-    )
-    .unwrap();
+    writeln!(out, "\n/* Handles. A context's lowest bit says that its PE numbers are the world's. */").unwrap();
     out += &handles(HANDLES);
     out.push_str("\n#endif\n");
     out
@@ -59,39 +54,29 @@ fn handles(handles: &[(&str, &str, usize)]) -> String {
 /// `shmem-sys/src/generated/constants.rs`.
 pub fn rust() -> String {
     let mut out = format!(
-        "{RUST_NOTE}\n//! Constants of the C API, as `shmem/constants.h` defines them.\n#![allow(dead_code, reason = \"complete, not only those used\")]\n\nuse std::ffi::{{c_int, c_long}};\n"
+        "{RUST_NOTE}\n//! Constants of the C API, as `shmem/constants.h` defines them.\n#![allow(dead_code, reason \
+            = \"complete, not only those used\")]\n\nuse std::ffi::{{c_int, c_long}};\n"
     );
     for section in SECTIONS.iter().chain(EXTENSIONS) {
         let title = section.title.replace("\n *", "\n//");
         writeln!(out, "\n// {title}\n").unwrap();
         for c in section.constants {
             let value = c.value.trim_end_matches('L');
-            writeln!(
-                out,
-                "/// `{}`.\npub(crate) const {}: {} = {value};",
-                c.name, c.name, c.rust
-            )
-            .unwrap();
+            writeln!(out, "/// `{}`.\npub(crate) const {}: {} = {value};", c.name, c.name, c.rust).unwrap();
         }
     }
+    writeln!(out, "\n/// `SHMEM_VENDOR_STRING`.\npub(crate) const SHMEM_VENDOR_STRING: &str = \"{VENDOR_STRING}\";\n")
+        .unwrap();
     writeln!(
         out,
-        "\n/// `SHMEM_VENDOR_STRING`.\npub(crate) const SHMEM_VENDOR_STRING: &str = \"{VENDOR_STRING}\";\n"
-    )
-    .unwrap();
-    writeln!(
-        out,
-        "/// What programs compiled with the headers of this version need: soname, and version.\npub(crate) const NEEDS: [u32; 4] = {:?};\n",
+        "/// What programs compiled with the headers of this version need: soname, and version.\npub(crate) const \
+            NEEDS: [u32; 4] = {:?};\n",
         needs()
     )
     .unwrap();
     out.push_str("// Handles\n\n");
     for (name, _, value) in HANDLES.iter().chain(EXTENSION_HANDLES) {
-        writeln!(
-            out,
-            "/// `{name}`.\npub(crate) const {name}: usize = {value};"
-        )
-        .unwrap();
+        writeln!(out, "/// `{name}`.\npub(crate) const {name}: usize = {value};").unwrap();
     }
     out
 }

@@ -55,26 +55,15 @@ pub fn comment(reference: &Reference, symbol: &Symbol<'_>) -> String {
 pub fn of_macro(reference: &Reference, name: &str) -> String {
     let entry = reference.entries.iter().find(|entry| entry.name == name);
     let found = entry.or_else(|| {
-        let names = |e: &&Entry| {
-            e.routines
-                .iter()
-                .any(|(n, _)| n.replace("TYPENAME_", "") == name)
-        };
+        let names = |e: &&Entry| e.routines.iter().any(|(n, _)| n.replace("TYPENAME_", "") == name);
         reference.entries.iter().find(names)
     });
     match found {
         Some(entry) => {
             let shown = name.replacen("shmem_", "shmem_TYPENAME_", 1);
-            let own = entry
-                .routines
-                .iter()
-                .find(|(n, _)| *n == shown || n == name);
+            let own = entry.routines.iter().find(|(n, _)| *n == shown || n == name);
             let brief = own.map_or(&entry.brief, |(_, brief)| brief);
-            let brief = if brief.is_empty() {
-                &entry.brief
-            } else {
-                brief
-            };
+            let brief = if brief.is_empty() { &entry.brief } else { brief };
             format!("/* {} See {}(3). */ ", sentence(brief), page(entry))
         }
         None => String::new(),
@@ -107,11 +96,7 @@ fn filled(text: &str, begin: &str) -> String {
     for word in text.split_whitespace() {
         if line.len() + word.len() > WIDTH {
             writeln!(out, "{}", line.trim_end()).unwrap();
-            let next = if text.starts_with('@') {
-                " *   "
-            } else {
-                " * "
-            };
+            let next = if text.starts_with('@') { " *   " } else { " * " };
             next.clone_into(&mut line);
         }
         line.push_str(word);

@@ -13,8 +13,8 @@ pub const PATH: &str = "fuzz/routines.h";
 
 /// Chapters whose single routines the fuzzer calls by hand: it has to know what they make.
 const BY_HAND: &[&str] = &[
-    "setup", "memory", "teams", "contexts", "spaces", "threads", "spawn", "ports", "groups",
-    "messages", "streams", "regions", "counters",
+    "setup", "memory", "teams", "contexts", "spaces", "threads", "spawn", "ports", "groups", "messages", "streams",
+    "regions", "counters",
 ];
 
 /// A routine's kind: what the fuzzer's model of it depends on besides the type. None if the fuzzer calls
@@ -29,11 +29,7 @@ fn kind(chapter: &Chapter, family: &Family) -> Option<String> {
         _ => family.pattern.replace("{ctx}", "").replace("{T}", ""),
     };
     let name = name.trim_start_matches("shmem").trim_matches('_');
-    let set = if chapter.name == "active_sets" {
-        "set_"
-    } else {
-        ""
-    };
+    let set = if chapter.name == "active_sets" { "set_" } else { "" };
     Some(format!("{set}{}", name.replace("__", "_")).to_uppercase())
 }
 
@@ -117,11 +113,7 @@ pub fn routines(chapters: &[Chapter]) -> String {
                     (Group::Single, _) => ("", 0, "BYTES"),
                     _ => (ty.c, ty.size, class(ty)),
                 };
-                write!(
-                    functions,
-                    "static void call_{name}(struct arguments *a)\n{{\n"
-                )
-                .unwrap();
+                write!(functions, "static void call_{name}(struct arguments *a)\n{{\n").unwrap();
                 if symbol.params().is_empty() {
                     functions.push_str("    (void)a;\n");
                 }
@@ -143,7 +135,8 @@ pub fn routines(chapters: &[Chapter]) -> String {
         }
     }
     let mut out = format!(
-        "{C_NOTE}/* The routines that the fuzzer draws. A kind that its model lacks does not compile (-Wswitch). */\n\nenum kind {{\n"
+        "{C_NOTE}/* The routines that the fuzzer draws. A kind that its model lacks does not compile (-Wswitch). \
+            */\n\nenum kind {{\n"
     );
     for (kind, _) in &kinds {
         writeln!(out, "    KIND_{kind},").unwrap();
@@ -154,7 +147,9 @@ pub fn routines(chapters: &[Chapter]) -> String {
     for (_, rows) in &kinds {
         out.push_str(&rows.concat());
     }
-    out.push_str("};\n\n/* The routines of each kind: the first, and how many. */\nstatic const struct span of_kind[] = {\n");
+    out.push_str(
+        "};\n\n/* The routines of each kind: the first, and how many. */\nstatic const struct span of_kind[] = {\n",
+    );
     let mut first = 0;
     for (kind, rows) in &kinds {
         writeln!(out, "    [KIND_{kind}] = {{{first}, {}}},", rows.len()).unwrap();
@@ -171,14 +166,8 @@ mod tests {
 
     /// Routines that no random sequence can have, and why.
     const NEVER: &[(&str, &str)] = &[
-        (
-            "shmem_finalize",
-            "ends the sequence: called once, at its end",
-        ),
-        (
-            "shmem_global_exit",
-            "ends the job: called where a difference is found",
-        ),
+        ("shmem_finalize", "ends the sequence: called once, at its end"),
+        ("shmem_global_exit", "ends the job: called where a difference is found"),
     ];
 
     #[test]
@@ -191,17 +180,11 @@ mod tests {
             .map(|file| file.unwrap().path())
             .map(|path| std::fs::read_to_string(path).unwrap())
             .collect();
-        let by_programs = chapters.iter().filter(|c| {
-            [
-                "spawn", "ports", "groups", "messages", "streams", "regions", "counters",
-            ]
-            .contains(&c.name)
-        });
-        let by_programs: Vec<_> = by_programs
-            .flat_map(|c| &c.families)
-            .flat_map(Family::symbols)
-            .map(|symbol| symbol.name())
-            .collect();
+        let by_programs = chapters
+            .iter()
+            .filter(|c| ["spawn", "ports", "groups", "messages", "streams", "regions", "counters"].contains(&c.name));
+        let by_programs: Vec<_> =
+            by_programs.flat_map(|c| &c.families).flat_map(Family::symbols).map(|symbol| symbol.name()).collect();
         for symbol in table::symbols(&chapters) {
             let name = symbol.name();
             let drawn = dispatcher.contains(&format!("{{\"{name}\", "));

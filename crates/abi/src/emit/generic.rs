@@ -19,33 +19,23 @@ pub const BY_COUNT: &[(&str, usize, usize, &str)] = &[
 /// `include/shmem/generic.h`.
 pub fn generic(chapters: &[Chapter], reference: &Reference) -> String {
     let mut out = format!(
-        "{C_NOTE}/* C11 type-generic routines. They select by the type that the first pointer points to, and by\n   the number of arguments between the forms with and without a context. */\n#ifndef SHMEM_GENERIC_H\n#define SHMEM_GENERIC_H\n"
+        "{C_NOTE}/* C11 type-generic routines. They select by the type that the first pointer points to, and by\n   \
+            the number of arguments between the forms with and without a context. */\n#ifndef SHMEM_GENERIC_H\n#define \
+            SHMEM_GENERIC_H\n"
     );
     let generics = generics(chapters);
     for n in 3..=11 {
         let names: Vec<String> = (1..=n).map(|i| format!("a{i}")).collect();
-        writeln!(
-            out,
-            "{}#define SHMEMI_ARG_{n}({}, ...) a{n}",
-            if n == 3 { "\n" } else { "" },
-            names.join(", ")
-        )
-        .unwrap();
+        writeln!(out, "{}#define SHMEMI_ARG_{n}({}, ...) a{n}", if n == 3 { "\n" } else { "" }, names.join(", "))
+            .unwrap();
     }
     let sets: BTreeMap<_, _> = generics.iter().map(|g| (g.set(), g)).collect();
     for (set, generic) in sets {
-        let choices: Vec<String> = generic
-            .types()
-            .iter()
-            .map(|t| format!("{}: prefix##{}##suffix", c_type(t.c), t.name))
-            .collect();
+        let choices: Vec<String> =
+            generic.types().iter().map(|t| format!("{}: prefix##{}##suffix", c_type(t.c), t.name)).collect();
         let selection = format!("_Generic(*(pointer), {})", choices.join(", "));
         let selection = wrapped(&selection).replace('\n', " \\\n");
-        writeln!(
-            out,
-            "\n#define SHMEMI_SELECT_{set}(pointer, prefix, suffix) \\\n    {selection}"
-        )
-        .unwrap();
+        writeln!(out, "\n#define SHMEMI_SELECT_{set}(pointer, prefix, suffix) \\\n    {selection}").unwrap();
     }
     for generic in &generics {
         out.push('\n');
@@ -84,10 +74,7 @@ fn one(out: &mut String, generic: &Generic<'_>, reference: &Reference) {
     let short = name.trim_start_matches("shmem_");
     for form in &forms {
         let params = form.params();
-        let at = params
-            .iter()
-            .position(|(ty, _)| ty.contains("TYPE"))
-            .expect("a typed parameter");
+        let at = params.iter().position(|(ty, _)| ty.contains("TYPE")).expect("a typed parameter");
         let lead: Vec<&str> = params[..=at].iter().map(|(_, n)| n.as_str()).collect();
         let (prefix, macro_name) = match (form.ctx, forms.len()) {
             (false, 1) => ("shmem_", name.to_owned()),
@@ -99,7 +86,8 @@ fn one(out: &mut String, generic: &Generic<'_>, reference: &Reference) {
         let words = if forms.len() == 1 { words.as_str() } else { "" };
         writeln!(
             out,
-            "#define {macro_name}({lead}, ...) {words}\\\n    SHMEMI_SELECT_{set}({pointer}, {prefix}, {suffix})({lead}, __VA_ARGS__)"
+            "#define {macro_name}({lead}, ...) {words}\\\n    SHMEMI_SELECT_{set}({pointer}, {prefix}, \
+                {suffix})({lead}, __VA_ARGS__)"
         )
         .unwrap();
     }
@@ -107,7 +95,8 @@ fn one(out: &mut String, generic: &Generic<'_>, reference: &Reference) {
         let n = forms[1].params().len();
         writeln!(
             out,
-            "#define {name}(...) {words}\\\n    SHMEMI_ARG_{}(__VA_ARGS__, SHMEMI_ctx_{short}, SHMEMI_{short}, 0)(__VA_ARGS__)",
+            "#define {name}(...) {words}\\\n    SHMEMI_ARG_{}(__VA_ARGS__, SHMEMI_ctx_{short}, SHMEMI_{short}, \
+                0)(__VA_ARGS__)",
             n + 1
         )
         .unwrap();

@@ -53,15 +53,14 @@ fn prototypes<'a>(
 
 /// Complex types are spelt by macros, because C++ and some C compilers lack `_Complex`.
 fn complex(prototype: &str) -> String {
-    prototype
-        .replace("float _Complex", "shmemi_complexf")
-        .replace("double _Complex", "shmemi_complexd")
+    prototype.replace("float _Complex", "shmemi_complexf").replace("double _Complex", "shmemi_complexd")
 }
 
 /// `include/shmem/api.h`.
 pub fn api(chapters: &[Chapter], reference: &Reference) -> String {
     let mut out = format!(
-        "{C_NOTE}/* The functions of OpenSHMEM, but those of shmem/inline.h. Included by shmem.h. */\n#ifndef SHMEM_API_H\n#define SHMEM_API_H\n\n{END}"
+        "{C_NOTE}/* The functions of OpenSHMEM, but those of shmem/inline.h. Included by shmem.h. */\n#ifndef \
+            SHMEM_API_H\n#define SHMEM_API_H\n\n{END}"
     );
     let chapters = chapters.iter().filter(|c| !c.is_extension);
     let inlined = |family: &Family| family.inline.is_some();
@@ -76,7 +75,9 @@ const END: &str = "/* Ends a declaration that shares its comment with those afte
 /// `include/pshmem.h`.
 pub fn profiling(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{C_NOTE}/* The profiling interface: every function of shmem.h once more, with a name that no tool replaces. */\n#ifndef PSHMEM_H\n#define PSHMEM_H\n\n#include <shmem.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
+        "{C_NOTE}/* The profiling interface: every function of shmem.h once more, with a name that no tool replaces. \
+            */\n#ifndef PSHMEM_H\n#define PSHMEM_H\n\n#include <shmem.h>\n\n#ifdef __cplusplus\nextern \"C\" \
+            {{\n#endif\n\n"
     );
     let chapters = chapters.iter().filter(|c| !c.is_extension);
     prototypes(&mut out, chapters, |s| s.profiling_name(), |_| false, None);
@@ -88,13 +89,7 @@ pub fn profiling(chapters: &[Chapter]) -> String {
 pub fn extensions(chapters: &[Chapter], reference: &Reference) -> String {
     let mut out = String::new();
     for chapter in chapters.iter().filter(|c| c.is_extension) {
-        prototypes(
-            &mut out,
-            [chapter],
-            |s| s.name(),
-            |_| false,
-            Some(reference),
-        );
+        prototypes(&mut out, [chapter], |s| s.name(), |_| false, Some(reference));
         prototypes(&mut out, [chapter], |s| s.profiling_name(), |_| false, None);
     }
     out

@@ -13,11 +13,10 @@ use crate::types::Group;
 /// `include/shmem/inline.h`.
 pub fn inline(chapters: &[Chapter], reference: &Reference) -> String {
     let families = || chapters.iter().flat_map(|c| &c.families);
-    let inlined: Vec<(&Family, &str)> = families()
-        .filter_map(|f| f.inline.map(|inline| (f, inline)))
-        .collect();
+    let inlined: Vec<(&Family, &str)> = families().filter_map(|f| f.inline.map(|inline| (f, inline))).collect();
     let mut out = format!(
-        "{C_NOTE}/* The functions that compilers with GNU extensions expand where they are called. */\n\n#ifndef SHMEMI_FAST_PATH\n#define SHMEMI_INLINE\n"
+        "{C_NOTE}/* The functions that compilers with GNU extensions expand where they are called. */\n\n#ifndef \
+            SHMEMI_FAST_PATH\n#define SHMEMI_INLINE\n"
     );
     let mut macros: BTreeMap<String, &str> = BTreeMap::new();
     for (family, inline) in &inlined {
@@ -39,12 +38,7 @@ pub fn inline(chapters: &[Chapter], reference: &Reference) -> String {
             let arguments = match family.group {
                 Group::Single => symbol.name(),
                 Group::Sizes | Group::Mem => format!("{}, {}", symbol.name(), symbol.ty.size),
-                _ => format!(
-                    "{}, {}, {}",
-                    symbol.name(),
-                    symbol.ty.basic().name,
-                    symbol.ty.c
-                ),
+                _ => format!("{}, {}, {}", symbol.name(), symbol.ty.basic().name, symbol.ty.c),
             };
             let prototype = wrapped(&format!("SHMEMI_INLINE {}", symbol.prototype()));
             writeln!(out, "{prototype} {}({arguments})", name(symbol, inline)).unwrap();

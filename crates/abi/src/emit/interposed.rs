@@ -12,13 +12,10 @@ const TYPES: &[&str] = &["int", "long", "double", "uint64", "mem", "8", "64"];
 /// `shmem-sys/src/generated/inlined.rs`.
 pub fn rust(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{RUST_NOTE}\n//! Functions that `shmem/inline.h` defines inline: all families, some types.\n\nuse crate::interposition::inlined;\n\ninlined! {{\n"
+        "{RUST_NOTE}\n//! Functions that `shmem/inline.h` defines inline: all families, some types.\n\nuse \
+            crate::interposition::inlined;\n\ninlined! {{\n"
     );
-    for family in chapters
-        .iter()
-        .flat_map(|c| &c.families)
-        .filter(|f| f.inline.is_some())
-    {
+    for family in chapters.iter().flat_map(|c| &c.families).filter(|f| f.inline.is_some()) {
         for symbol in family.symbols() {
             if family.group == Group::Single || TYPES.contains(&symbol.ty.name) {
                 writeln!(out, "    {}, {};", symbol.name(), symbol.profiling_name()).unwrap();

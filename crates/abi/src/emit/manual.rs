@@ -1,5 +1,5 @@
-//! The manual pages of extensions: their synopses, made from the table, and their examples, from the reference. The rest of a page is
-//! written by hand.
+//! The manual pages of extensions: their synopses, made from the table, and their examples, from the reference. The
+//! rest of a page is written by hand.
 
 use std::fmt::Write;
 use std::{fs, io};
@@ -11,11 +11,9 @@ use crate::root;
 use crate::table::Chapter;
 
 /// Begins the synopsis.
-const BEGIN: &str =
-    ".\\\" Generated from crates/abi/src/families by cargo run -p ferroshmem-abi -- --write\n";
+const BEGIN: &str = ".\\\" Generated from crates/abi/src/families by cargo run -p ferroshmem-abi -- --write\n";
 /// Begins the example.
-const BEGIN_EXAMPLE: &str =
-    ".\\\" Generated from crates/abi/reference by cargo run -p ferroshmem-abi -- --write\n";
+const BEGIN_EXAMPLE: &str = ".\\\" Generated from crates/abi/reference by cargo run -p ferroshmem-abi -- --write\n";
 /// Where the pages are, from the repository's root.
 const FOLDER: &str = "packaging/man";
 
@@ -65,11 +63,7 @@ fn synopsis(chapters: &[Chapter], names: &[&str]) -> String {
             continue;
         };
         writeln!(text, ".Ft \"{}\"\n.Fo {name}", family.ret.trim()).unwrap();
-        let params = if family.params.is_empty() {
-            "void"
-        } else {
-            family.params
-        };
+        let params = if family.params.is_empty() { "void" } else { family.params };
         for param in params.split(", ") {
             writeln!(text, ".Fa \"{param}\"").unwrap();
         }

@@ -23,9 +23,7 @@ struct Way {
 
 /// `faults/every_misuse.c` of [`tests`](crate::files::tests).
 pub fn program(chapters: &[Chapter]) -> String {
-    let (head, main) = HEAD
-        .split_once("/* Part I of K")
-        .expect("the template has a main function");
+    let (head, main) = HEAD.split_once("/* Part I of K").expect("the template has a main function");
     let mut out = format!("{C_NOTE}{head}");
     let families = chapters.iter().flat_map(|c| &c.families);
     for (i, family) in families.enumerate() {
@@ -42,17 +40,8 @@ pub fn program(chapters: &[Chapter]) -> String {
                 c => c,
             };
             let (size, align) = checks::element(symbol);
-            let without = if symbol.ctx {
-                0
-            } else {
-                context_ways(family).len()
-            };
-            writeln!(
-                out,
-                "MISUSE_{i}({}, {ty}, {size}, {align}, {ctx}, {without})",
-                symbol.name()
-            )
-            .unwrap();
+            let without = if symbol.ctx { 0 } else { context_ways(family).len() };
+            writeln!(out, "MISUSE_{i}({}, {ty}, {size}, {align}, {ctx}, {without})", symbol.name()).unwrap();
         }
     }
     write!(out, "\n/* Part I of K{main}").unwrap();
@@ -67,12 +56,7 @@ fn table(out: &mut String, i: usize, family: &Family, ways: &[Way]) {
             "" => "NULL".to_owned(),
             name => format!("\"{name}\""),
         };
-        writeln!(
-            out,
-            "    {{{argument}, \"{}\", \"{}\"}},",
-            way.what, way.word
-        )
-        .unwrap();
+        writeln!(out, "    {{{argument}, \"{}\", \"{}\"}},", way.what, way.word).unwrap();
     }
     writeln!(out, "}};").unwrap();
     let mut lines = vec![
@@ -88,10 +72,7 @@ fn table(out: &mut String, i: usize, family: &Family, ways: &[Way]) {
     for (ty, name) in symbol.params() {
         let value = right(family, &name);
         let space = if ty.ends_with('*') { "" } else { " " };
-        lines.push(format!(
-            "        {}{space}{name} = {value};",
-            ty.replace("TYPE", "T")
-        ));
+        lines.push(format!("        {}{space}{name} = {value};", ty.replace("TYPE", "T")));
         names.push(name);
     }
     lines.push("        switch (way) {".to_owned());
@@ -109,9 +90,7 @@ fn table(out: &mut String, i: usize, family: &Family, ways: &[Way]) {
     lines.push(format!("        {call};"));
     lines.push("    }".to_owned());
     lines.push("    __attribute__((constructor)) static void add_##NAME(void) {".to_owned());
-    lines.push(format!(
-        "        add(#NAME, call_##NAME, ways_{i}, COUNT(ways_{i}) - LESS);"
-    ));
+    lines.push(format!("        add(#NAME, call_##NAME, ways_{i}, COUNT(ways_{i}) - LESS);"));
     lines.push("    }".to_owned());
     writeln!(out, "{}", lines.join(" \\\n")).unwrap();
 }
@@ -131,16 +110,12 @@ fn right(family: &Family, name: &str) -> String {
         Role::Read(_) | Role::OptionalRead(_) => "(void *)private2".to_owned(),
         Role::AnyTimeResult => "(void *)private1".to_owned(),
         Role::Count | Role::IntCount => "N".to_owned(),
-        Role::Stride | Role::SymmetricStride if roles.iter().any(|(n, _)| *n == "bsize") => {
-            "2 * N".to_owned()
-        }
+        Role::Stride | Role::SymmetricStride if roles.iter().any(|(n, _)| *n == "bsize") => "2 * N".to_owned(),
         Role::Stride | Role::SymmetricStride | Role::PositiveStride => "2".to_owned(),
         Role::Size => "1".to_owned(),
         // Where no launcher can start PEs, a call with a team says so; and a receive would wait for ever.
         Role::TeamOrInvalid
-            if ["spawn::", "port::", "message::", "stream::"]
-                .iter()
-                .any(|m| function.starts_with(m)) =>
+            if ["spawn::", "port::", "message::", "stream::"].iter().any(|m| function.starts_with(m)) =>
         {
             "SHMEM_TEAM_INVALID".to_owned()
         }
@@ -162,9 +137,7 @@ fn right(family: &Family, name: &str) -> String {
             ("team::split_2d", "xrange") => "1",
             ("memory::realloc" | "memory::align", "size") => "64",
             ("team::ptr" | "setup::ptr", "dest") => "block",
-            ("spawn::spawn" | "spawn::spawn_multiple", "config" | "configs" | "config_masks") => {
-                "NULL"
-            }
+            ("spawn::spawn" | "spawn::spawn_multiple", "config" | "configs" | "config_masks") => "NULL",
             ("spawn::spawn", "command") => "\"./no-such-program\"",
             ("spawn::spawn_multiple", "commands" | "npes") => "NULL",
             ("exports::export" | "exports::unexport" | "exports::import", "name") => "\"object\"",
@@ -185,10 +158,7 @@ fn right(family: &Family, name: &str) -> String {
 /// All ways of a family: right ones, wrong ones by argument, and those of the context last. None
 /// if nothing can be wrong.
 fn ways(family: &Family) -> Vec<Way> {
-    let mut wrong: Vec<Way> = roles::of(family)
-        .iter()
-        .flat_map(|(name, role)| wrong(name, *role))
-        .collect();
+    let mut wrong: Vec<Way> = roles::of(family).iter().flat_map(|(name, role)| wrong(name, *role)).collect();
     let context = context_ways(family);
     if wrong.is_empty() {
         return context;
@@ -201,12 +171,7 @@ fn ways(family: &Family) -> Vec<Way> {
 
 /// A call as it should be, and one of no elements with null pointers.
 fn right_ways(family: &Family) -> Vec<Way> {
-    let right = |what, statement: String| Way {
-        argument: "",
-        what,
-        word: "",
-        statement,
-    };
+    let right = |what, statement: String| Way { argument: "", what, word: "", statement };
     let prelude = match roles::function(family) {
         "lock::clear" => "shmem_set_lock(lock);",
         _ => "",
@@ -248,12 +213,7 @@ fn context_ways(family: &Family) -> Vec<Way> {
 
 /// The wrong values of an argument.
 fn wrong(name: &'static str, role: Role) -> Vec<Way> {
-    let way = |what, word, statement: String| Way {
-        argument: name,
-        what,
-        word,
-        statement,
-    };
+    let way = |what, word, statement: String| Way { argument: name, what, word, statement };
     let set = |what, value: &str| way(what, name, format!("{name} = {value};"));
     let said = |what, word, value: &str| way(what, word, format!("{name} = {value};"));
     let misaligned = |base: &str, extent: Extent| {
@@ -261,11 +221,7 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
             Extent::Bytes(_) | Extent::ElementsOf(..) => "2",
             _ => "ALIGN",
         };
-        way(
-            "misaligned",
-            name,
-            format!("ONLY_IF({align} > 1); {name} = (void *)({base} + 1);"),
-        )
+        way("misaligned", name, format!("ONLY_IF({align} > 1); {name} = (void *)({base} + 1);"))
     };
     match role {
         Role::Symmetric(extent) | Role::Array(extent) => {
@@ -282,19 +238,14 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
             };
             let past = format!("(void *)(block + BLOCK - {size})");
             ways.push(match extent {
-                Extent::Work(_) => way(
-                    "past the end of its block",
-                    name,
-                    format!("nreduce = 100; {name} = {past};"),
-                ),
+                Extent::Work(_) => way("past the end of its block", name, format!("nreduce = 100; {name} = {past};")),
                 _ => set("past the end of its block", &past),
             });
             ways
         }
-        Role::Read(_) | Role::Write(_) => vec![
-            set("null", "NULL"),
-            set("past the last address", "(void *)(uintptr_t)-1"),
-        ],
+        Role::Read(_) | Role::Write(_) => {
+            vec![set("null", "NULL"), set("past the last address", "(void *)(uintptr_t)-1")]
+        }
         Role::OptionalRead(_) => vec![set("past the last address", "(void *)(uintptr_t)-1")],
         Role::Result(extent) => vec![set("null", "NULL"), misaligned("private1", extent)],
         Role::AnyTimeResult => vec![set("null", "NULL")],
@@ -308,28 +259,15 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
             ),
         ],
         Role::IntCount => vec![set("negative", "-1"), set("the least", "INT_MIN")],
-        Role::SymmetricStride => vec![
-            set("zero", "0"),
-            set("too large", "PTRDIFF_MAX / 2"),
-            set("too small", "PTRDIFF_MIN"),
-        ],
-        Role::Stride => vec![
-            set("too large", "PTRDIFF_MAX / 2"),
-            set("too small", "PTRDIFF_MIN"),
-        ],
-        Role::PositiveStride => vec![
-            set("zero", "0"),
-            set("negative", "-1"),
-            set("too large", "PTRDIFF_MAX / 2"),
-        ],
+        Role::SymmetricStride => {
+            vec![set("zero", "0"), set("too large", "PTRDIFF_MAX / 2"), set("too small", "PTRDIFF_MIN")]
+        }
+        Role::Stride => vec![set("too large", "PTRDIFF_MAX / 2"), set("too small", "PTRDIFF_MIN")],
+        Role::PositiveStride => vec![set("zero", "0"), set("negative", "-1"), set("too large", "PTRDIFF_MAX / 2")],
         Role::Root => vec![set("negative", "-1"), set("that of no member", "1")],
         Role::Start => vec![set("negative", "-1"), set("that of no PE", "1")],
         Role::LogStride => vec![set("negative", "-1"), set("too large", "31")],
-        Role::Size => vec![
-            set("zero", "0"),
-            set("negative", "INT_MIN"),
-            set("too large", "2"),
-        ],
+        Role::Size => vec![set("zero", "0"), set("negative", "INT_MIN"), set("too large", "2")],
         Role::Comparison => vec![set("none", "77"), set("negative", "-1")],
         Role::SignalOperation => vec![set("none", "77"), set("negative", "-1")],
         Role::Pe | Role::TeamPe => vec![
@@ -342,16 +280,11 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
             said("destroyed", "context", "freed_ctx"),
             said("never made", "context", "(shmem_ctx_t)0x123456"),
         ],
-        Role::ContextOrInvalid => vec![
-            said("destroyed", "context", "freed_ctx"),
-            said("never made", "context", "(shmem_ctx_t)0x123456"),
-        ],
+        Role::ContextOrInvalid => {
+            vec![said("destroyed", "context", "freed_ctx"), said("never made", "context", "(shmem_ctx_t)0x123456")]
+        }
         Role::OwnContext => vec![
-            said(
-                "the default context",
-                "SHMEM_CTX_DEFAULT",
-                "SHMEM_CTX_DEFAULT",
-            ),
+            said("the default context", "SHMEM_CTX_DEFAULT", "SHMEM_CTX_DEFAULT"),
             said("destroyed", "context", "freed_ctx"),
         ],
         Role::Team => vec![
@@ -359,19 +292,13 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
             said("destroyed", "team", "freed_team"),
             said("never made", "team", "(shmem_team_t)0x123456"),
         ],
-        Role::TeamOrInvalid => vec![
-            said("destroyed", "team", "freed_team"),
-            said("never made", "team", "(shmem_team_t)0x123456"),
-        ],
-        Role::OwnTeam => vec![
-            said("predefined", "predefined", "SHMEM_TEAM_WORLD"),
-            said("destroyed", "team", "freed_team"),
-        ],
-        Role::Configuration(mask) => vec![way(
-            "null",
-            name,
-            format!("{mask} = SHMEM_TEAM_NUM_CONTEXTS;"),
-        )],
+        Role::TeamOrInvalid => {
+            vec![said("destroyed", "team", "freed_team"), said("never made", "team", "(shmem_team_t)0x123456")]
+        }
+        Role::OwnTeam => {
+            vec![said("predefined", "predefined", "SHMEM_TEAM_WORLD"), said("destroyed", "team", "freed_team")]
+        }
+        Role::Configuration(mask) => vec![way("null", name, format!("{mask} = SHMEM_TEAM_NUM_CONTEXTS;"))],
         Role::Block => vec![
             said("private", "0x", "private1"),
             said("freed", "0x", "freed_block"),
@@ -382,10 +309,9 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
             said("destroyed", "space", "freed_space"),
             said("never made", "space", "(shmemx_space_t)0x123456"),
         ],
-        Role::SpaceOrInvalid => vec![
-            said("destroyed", "space", "freed_space"),
-            said("never made", "space", "(shmemx_space_t)0x123456"),
-        ],
+        Role::SpaceOrInvalid => {
+            vec![said("destroyed", "space", "freed_space"), said("never made", "space", "(shmemx_space_t)0x123456")]
+        }
         Role::GroupOrInvalid => vec![said("never made", "group", "(shmemx_group_t)0x123456")],
         Role::SpaceBlock => vec![
             said("of the heap", "0x", "block"),
@@ -395,11 +321,7 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
         Role::Alignment => vec![set("no power of two", "3"), set("zero", "0")],
         Role::Pes(_) => vec![
             set("null", "NULL"),
-            way(
-                "of a PE that there is not",
-                "PE 2147483647",
-                format!("{name} = &no_such_pe;"),
-            ),
+            way("of a PE that there is not", "PE 2147483647", format!("{name} = &no_such_pe;")),
         ],
         Role::Value => Vec::new(),
     }
@@ -416,11 +338,7 @@ mod tests {
         for family in chapters.iter().flat_map(|c| &c.families) {
             let ways = ways(family);
             for (name, role) in roles::of(family) {
-                assert!(
-                    role == Role::Value || ways.iter().any(|w| w.argument == name),
-                    "{}: {name}",
-                    family.pattern
-                );
+                assert!(role == Role::Value || ways.iter().any(|w| w.argument == name), "{}: {name}", family.pattern);
             }
         }
     }

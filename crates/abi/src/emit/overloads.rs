@@ -12,7 +12,8 @@ use crate::types::Group;
 /// `include/shmem/overloads.h`.
 pub fn overloads(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{C_NOTE}/* C++ overloads, which correspond to the type-generic routines of C11. */\n#ifndef SHMEM_OVERLOADS_H\n#define SHMEM_OVERLOADS_H\n\n{MACROS}\nextern \"C++\" {{\n"
+        "{C_NOTE}/* C++ overloads, which correspond to the type-generic routines of C11. */\n#ifndef \
+            SHMEM_OVERLOADS_H\n#define SHMEM_OVERLOADS_H\n\n{MACROS}\nextern \"C++\" {{\n"
     );
     let generics = generics(chapters);
     let mut sets: BTreeMap<String, Vec<&Generic<'_>>> = BTreeMap::new();
@@ -66,49 +67,26 @@ fn set_name(generic: &Generic<'_>) -> String {
 /// `return call(args)`
 fn call(form: &crate::family::Symbol<'_>, call: impl Fn(&str) -> String) -> String {
     let args: Vec<String> = form.params().into_iter().map(|(_, name)| name).collect();
-    let ret = if form.family.ret == "void" {
-        ""
-    } else {
-        "return "
-    };
+    let ret = if form.family.ret == "void" { "" } else { "return " };
     format!("{ret}{}", call(&args.join(", ")))
 }
 
 /// `inline synopsis { return call(args); }`
-fn forward(
-    synopsis: &str,
-    form: &crate::family::Symbol<'_>,
-    forwarded: impl Fn(&str) -> String,
-) -> String {
-    format!(
-        "SHMEMI_OVERLOAD {synopsis} {{ {}; }}",
-        call(form, forwarded)
-    )
+fn forward(synopsis: &str, form: &crate::family::Symbol<'_>, forwarded: impl Fn(&str) -> String) -> String {
+    format!("SHMEMI_OVERLOAD {synopsis} {{ {}; }}", call(form, forwarded))
 }
 
 /// `std::complex` in place of C's complex types, for the functions and for the overloads.
 fn complex(out: &mut String, chapters: &[Chapter], generics: &[Generic<'_>]) {
     out.push_str(COMPLEX);
-    let arith: Vec<&Generic<'_>> = generics
-        .iter()
-        .filter(|g| g.shape().group == Group::ReduceArith)
-        .collect();
+    let arith: Vec<&Generic<'_>> = generics.iter().filter(|g| g.shape().group == Group::ReduceArith).collect();
     let standard = chapters.iter().filter(|c| !c.is_extension);
     for family in standard.flat_map(|c| &c.families) {
-        let complex = family
-            .symbols()
-            .into_iter()
-            .filter(|s| s.ty.c.contains("_Complex"));
+        let complex = family.symbols().into_iter().filter(|s| s.ty.c.contains("_Complex"));
         for symbol in complex {
             let (name, c) = (symbol.name(), symbol.ty.c);
-            let cpp = if c.starts_with("float") {
-                "shmemi_std<float>"
-            } else {
-                "shmemi_std<double>"
-            };
-            let plain = c
-                .replace("float _Complex", "shmemi_complexf")
-                .replace("double _Complex", "shmemi_complexd");
+            let cpp = if c.starts_with("float") { "shmemi_std<float>" } else { "shmemi_std<double>" };
+            let plain = c.replace("float _Complex", "shmemi_complexf").replace("double _Complex", "shmemi_complexd");
             let synopsis = symbol.prototype().replace(c, cpp);
             let cast = |params: &[(String, String)]| {
                 let args: Vec<String> = params
@@ -123,18 +101,14 @@ fn complex(out: &mut String, chapters: &[Chapter], generics: &[Generic<'_>]) {
             let args = cast(&symbol.params());
             let ret = symbol.family.ret;
             let template = |synopsis: &str, call: &str| {
-                let rest = synopsis
-                    .strip_prefix(ret)
-                    .expect("a synopsis begins with its type");
+                let rest = synopsis.strip_prefix(ret).expect("a synopsis begins with its type");
                 let synopsis = format!("SHMEMI_IF_COMPLEX({cpp}, {ret}){rest}");
                 let inner = forward(&synopsis, &symbol, |_| call.to_owned());
                 format!("template <template <class> class shmemi_std> {inner}")
             };
             writeln!(out, "{}", template(&synopsis, &format!("{name}({args})"))).unwrap();
             if let Some(generic) = arith.iter().find(|g| Some(g.name) == family.generic) {
-                let synopsis = |ty: &str| {
-                    declaration(ret, generic.name, &symbol.family.params.replace("TYPE", ty))
-                };
+                let synopsis = |ty: &str| declaration(ret, generic.name, &symbol.family.params.replace("TYPE", ty));
                 let call = format!("{name}({args})");
                 writeln!(out, "{}", template(&synopsis(cpp), &call)).unwrap();
                 let plain = synopsis(&plain);

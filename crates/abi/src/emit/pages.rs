@@ -6,9 +6,7 @@ use std::sync::LazyLock;
 use ferroshmem_config as config;
 
 use crate::family::{Status, declaration};
-use crate::reference::{
-    Block, Entry, Example, FOLDER, Page, Reference, Section, Span, blocks, spans,
-};
+use crate::reference::{Block, Entry, Example, FOLDER, Page, Reference, Section, Span, blocks, spans};
 use crate::table::Chapter;
 
 /// Where manual pages are, from the repository's root.
@@ -20,12 +18,7 @@ const ALSO: &str = ".\\\" Found by:";
 /// The list of variables on manual pages.
 static VARIABLES: LazyLock<String> = LazyLock::new(|| config::manual_list(None));
 
-const ORDER: &[Section] = &[
-    Section::Ordering,
-    Section::Threads,
-    Section::Cost,
-    Section::Notes,
-];
+const ORDER: &[Section] = &[Section::Ordering, Section::Threads, Section::Cost, Section::Notes];
 
 /// The manual pages that are not written by hand: the file's name, and text.
 pub fn manual(chapters: &[Chapter], reference: &Reference) -> Vec<(String, String)> {
@@ -41,9 +34,7 @@ pub fn manual(chapters: &[Chapter], reference: &Reference) -> Vec<(String, Strin
 
 /// Lines with all names by which a page is found.
 pub fn found_by(names: &[String]) -> String {
-    let lines = names
-        .chunks(4)
-        .map(|names| format!("{ALSO} {}\n", names.join(" ")));
+    let lines = names.chunks(4).map(|names| format!("{ALSO} {}\n", names.join(" ")));
     lines.collect()
 }
 
@@ -54,20 +45,11 @@ fn mdoc(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -> String 
         entry.file
     );
     out += &found_by(&page.names());
-    writeln!(
-        out,
-        ".Dd {DATE}\n.Dt {} 3\n.Os \"FerroSHMEM @VERSION@\"\n.Sh NAME",
-        entry.name.to_uppercase()
-    )
-    .unwrap();
+    writeln!(out, ".Dd {DATE}\n.Dt {} 3\n.Os \"FerroSHMEM @VERSION@\"\n.Sh NAME", entry.name.to_uppercase()).unwrap();
     let generics = page.generics(chapters);
     let functions = page.functions();
     let mut names: Vec<&str> = vec![&entry.name];
-    for name in generics
-        .iter()
-        .map(|g| &g.1)
-        .chain(functions.iter().map(|f| &f.2))
-    {
+    for name in generics.iter().map(|g| &g.1).chain(functions.iter().map(|f| &f.2)) {
         if !names.contains(&name.as_str()) {
             names.push(name);
         }
@@ -76,13 +58,7 @@ fn mdoc(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -> String 
     if generics.iter().all(|g| g.1 != entry.name) && functions.iter().all(|f| f.2 != entry.name) {
         names.remove(0);
     }
-    writeln!(
-        out,
-        ".Nm {}\n.Nd {}",
-        names.join(" ,\n.Nm "),
-        lower(&entry.brief)
-    )
-    .unwrap();
+    writeln!(out, ".Nm {}\n.Nd {}", names.join(" ,\n.Nm "), lower(&entry.brief)).unwrap();
     let header = match functions.iter().any(|f| f.2.starts_with("shmemx_")) {
         true => "shmemx.h",
         false => "shmem.h",
@@ -110,11 +86,7 @@ fn mdoc(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -> String 
         "" => roff(&mut out, &sentence(&entry.brief), false),
         text => roff(&mut out, text, false),
     }
-    let described: Vec<_> = entry
-        .routines
-        .iter()
-        .filter(|(_, text)| !text.is_empty())
-        .collect();
+    let described: Vec<_> = entry.routines.iter().filter(|(_, text)| !text.is_empty()).collect();
     if !described.is_empty() {
         out += ".Bl -tag -width Ds\n";
         for (name, text) in described {
@@ -137,17 +109,9 @@ fn mdoc(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -> String 
     if !types.is_empty() {
         out += ".Ss Types\n";
         for (names, types) in &types {
-            let last = if types.starts_with('8') || types.starts_with('3') {
-                "SIZE, in bits,"
-            } else {
-                "TYPENAME"
-            };
+            let last = if types.starts_with('8') || types.starts_with('3') { "SIZE, in bits," } else { "TYPENAME" };
             let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
-            roff(
-                &mut out,
-                &format!("{last} of {}: {types}.", joined(&names)),
-                false,
-            );
+            roff(&mut out, &format!("{last} of {}: {types}.", joined(&names)), false);
         }
     }
     for section in ORDER {
@@ -159,11 +123,7 @@ fn mdoc(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -> String 
     }
     let returns = entry.section(Section::Returns);
     out += ".Sh RETURN VALUES\n";
-    roff(
-        &mut out,
-        if returns.is_empty() { "None." } else { returns },
-        false,
-    );
+    roff(&mut out, if returns.is_empty() { "None." } else { returns }, false);
     if let Some(text) = &entry.example {
         example(&mut out, text);
     }
@@ -173,10 +133,7 @@ fn mdoc(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -> String 
     let mut see: Vec<(&str, &str)> = entry.see.iter().map(|name| (name.as_str(), "3")).collect();
     see.sort_unstable();
     see.push(("ferroshmem", "7"));
-    let see: Vec<String> = see
-        .iter()
-        .map(|(name, section)| format!(".Xr {name} {section}"))
-        .collect();
+    let see: Vec<String> = see.iter().map(|(name, section)| format!(".Xr {name} {section}")).collect();
     writeln!(out, "{}", see.join(" ,\n")).unwrap();
     out += ".Sh STANDARDS\n";
     match entry.standard.as_str() {
@@ -252,9 +209,7 @@ fn sentences(text: &str) -> Vec<&str> {
     let mut rest = text;
     while let Some(at) = rest.find(". ") {
         let (sentence, after) = rest.split_at(at + 1);
-        let begins = after
-            .trim_start()
-            .starts_with(|c: char| c.is_uppercase() || c == '`');
+        let begins = after.trim_start().starts_with(|c: char| c.is_uppercase() || c == '`');
         if !begins {
             // "e.g. so": look for the next.
             match after.find(". ") {
@@ -289,16 +244,12 @@ fn line(out: &mut String, text: &str) {
                     Some(Span::Words(words)) => *words,
                     _ => "",
                 };
-                let closing = after.len()
-                    - after
-                        .trim_start_matches(['.', ',', ';', ':', ')', '?'])
-                        .len();
+                let closing = after.len() - after.trim_start_matches(['.', ',', ';', ':', ')', '?']).len();
                 let stands = (current.is_empty() || current.ends_with(' '))
                     && (after.len() == closing || after[closing..].starts_with(' '));
                 if stands {
                     flush(out, &mut current);
-                    let marks: Vec<String> =
-                        after[..closing].chars().map(|c| format!(" {c}")).collect();
+                    let marks: Vec<String> = after[..closing].chars().map(|c| format!(" {c}")).collect();
                     writeln!(out, "{}{}", macro_of(code), marks.concat()).unwrap();
                     current.push_str(&escaped(after[closing..].trim_start()));
                     i += 1;
@@ -315,11 +266,7 @@ fn line(out: &mut String, text: &str) {
 fn flush(out: &mut String, current: &mut String) {
     let text = current.trim();
     if !text.is_empty() {
-        let begin = if text.starts_with(['.', '\'']) {
-            "\\&"
-        } else {
-            ""
-        };
+        let begin = if text.starts_with(['.', '\'']) { "\\&" } else { "" };
         writeln!(out, "{begin}{text}").unwrap();
     }
     current.clear();
@@ -342,8 +289,8 @@ fn macro_of(code: &str) -> String {
         return format!(".Vt {code}");
     }
     if code.chars().all(|c| !c.is_ascii_lowercase()) && code.len() > 2 {
-        let is_variable = VARIABLES.contains(&format!(".It Ev {code}\n"))
-            || VARIABLES.contains(&format!(".It Ev {code} Pq"));
+        let is_variable =
+            VARIABLES.contains(&format!(".It Ev {code}\n")) || VARIABLES.contains(&format!(".It Ev {code} Pq"));
         return format!("{} {code}", if is_variable { ".Ev" } else { ".Dv" });
     }
     format!(".Fa {code}")
@@ -360,15 +307,9 @@ fn escaped(text: &str) -> String {
 /// The reference in Markdown: file name and text of each page, with the routines of other pages as links.
 pub fn markdown(chapters: &[Chapter], reference: &Reference) -> Vec<(String, String)> {
     let pages = reference.pages(chapters);
-    let mut files = vec![
-        ("index.md".to_owned(), index(&pages)),
-        ("SUMMARY.md".to_owned(), summary(&pages)),
-    ];
+    let mut files = vec![("index.md".to_owned(), index(&pages)), ("SUMMARY.md".to_owned(), summary(&pages))];
     for page in &pages {
-        files.push((
-            format!("{}.md", page.entry.name),
-            markdown_page(page, chapters, reference),
-        ));
+        files.push((format!("{}.md", page.entry.name), markdown_page(page, chapters, reference)));
     }
     files
 }
@@ -399,8 +340,7 @@ fn summary(pages: &[Page<'_>]) -> String {
 }
 
 fn index(pages: &[Page<'_>]) -> String {
-    let mut out =
-        String::from("# Routines\n\nEach page is also a manual page: `man shmem_int_put`.\n");
+    let mut out = String::from("# Routines\n\nEach page is also a manual page: `man shmem_int_put`.\n");
     for (title, pages) in chapters_of(pages) {
         writeln!(out, "\n## {title}\n\n| Page | |\n|---|---|").unwrap();
         for page in pages {
@@ -423,27 +363,14 @@ fn markdown_page(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -
         out.push('\n');
     }
     for (status, ret, name, params) in page.functions() {
-        let old = if status == Status::Deprecated {
-            " /* deprecated */"
-        } else {
-            ""
-        };
-        writeln!(
-            out,
-            "{};{old}",
-            super::wrapped(&declaration(&ret, &name, &params))
-        )
-        .unwrap();
+        let old = if status == Status::Deprecated { " /* deprecated */" } else { "" };
+        writeln!(out, "{};{old}", super::wrapped(&declaration(&ret, &name, &params))).unwrap();
     }
     out.push_str("```\n");
     if !entry.description.is_empty() {
         writeln!(out, "\n{}", entry.description).unwrap();
     }
-    let described: Vec<_> = entry
-        .routines
-        .iter()
-        .filter(|(_, text)| !text.is_empty())
-        .collect();
+    let described: Vec<_> = entry.routines.iter().filter(|(_, text)| !text.is_empty()).collect();
     if !described.is_empty() {
         out.push('\n');
         for (name, text) in described {
@@ -491,12 +418,7 @@ fn markdown_page(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -
         out.push_str("\n\n");
     });
     if let Some(example) = &entry.example {
-        writeln!(
-            out,
-            "## Example\n\n{}\n\n```c\n{}```\n",
-            example.text, example.code
-        )
-        .unwrap();
+        writeln!(out, "## Example\n\n{}\n\n```c\n{}```\n", example.text, example.code).unwrap();
     }
     see_also(&mut out, entry, reference);
     out
@@ -509,11 +431,7 @@ pub(super) fn example(out: &mut String, example: &Example) {
     *out += ".Bd -literal -offset indent\n";
     for line in example.code.lines() {
         let line = line.replace('\\', "\\e");
-        let begin = if line.starts_with(['.', '\'']) {
-            "\\&"
-        } else {
-            ""
-        };
+        let begin = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
         writeln!(out, "{begin}{line}").unwrap();
     }
     *out += ".Ed\n";
@@ -553,14 +471,10 @@ fn sentence(text: &str) -> String {
 
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn lower(brief: &str) -> String {
     let mut letters = brief.trim_end_matches('.').chars();
-    letters.next().map_or(String::new(), |first| {
-        first.to_lowercase().chain(letters).collect()
-    })
+    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
 }

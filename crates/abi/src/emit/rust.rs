@@ -8,15 +8,11 @@ use crate::table::Chapter;
 
 /// `shmem-sys/src/generated/<chapter>.rs` and `mod.rs`: (file name, text).
 pub fn files(chapters: &[Chapter]) -> Vec<(String, String)> {
-    let mut files: Vec<_> = chapters
-        .iter()
-        .map(|c| (format!("{}.rs", c.name), module(c)))
-        .collect();
+    let mut files: Vec<_> = chapters.iter().map(|c| (format!("{}.rs", c.name), module(c))).collect();
     let mut names: Vec<_> = chapters.iter().map(|c| c.name).collect();
     names.extend(["checks", "constants", "inlined"]);
     names.sort_unstable();
-    let mut out =
-        format!("{RUST_NOTE}\n//! The C ABI, generated from the table in `crates/abi/`.\n\n");
+    let mut out = format!("{RUST_NOTE}\n//! The C ABI, generated from the table in `crates/abi/`.\n\n");
     for name in names {
         let visibility = match name {
             // Lines of any length.
@@ -32,10 +28,7 @@ pub fn files(chapters: &[Chapter]) -> Vec<(String, String)> {
 }
 
 fn module(chapter: &Chapter) -> String {
-    let mut out = format!(
-        "{RUST_NOTE}\n//! {}.\n\nuse crate::entry::*;\n\nc_api! {{\n",
-        chapter.title
-    );
+    let mut out = format!("{RUST_NOTE}\n//! {}.\n\nuse crate::entry::*;\n\nc_api! {{\n", chapter.title);
     for symbol in chapter.families.iter().flat_map(|f| f.symbols()) {
         if !in_c(&symbol) {
             writeln!(out, "    {}", entry(&symbol)).unwrap();
@@ -47,19 +40,14 @@ fn module(chapter: &Chapter) -> String {
 
 /// Whether the function is written in C: variadic, or `long double` by value.
 pub fn in_c(symbol: &Symbol<'_>) -> bool {
-    let by_value =
-        symbol.family.ret == "TYPE" || symbol.params().iter().any(|(ty, _)| ty == "TYPE");
+    let by_value = symbol.family.ret == "TYPE" || symbol.params().iter().any(|(ty, _)| ty == "TYPE");
     symbol.family.body.is_empty() || (symbol.ty.c == "long double" && by_value)
 }
 
 /// One line of `c_api!`.
 fn entry(symbol: &Symbol<'_>) -> String {
     let rust = |c: &str| rust_type(c, symbol);
-    let params: Vec<String> = symbol
-        .params()
-        .iter()
-        .map(|(ty, name)| format!("{name}: {}", rust(ty)))
-        .collect();
+    let params: Vec<String> = symbol.params().iter().map(|(ty, name)| format!("{name}: {}", rust(ty))).collect();
     let ret = match symbol.family.ret {
         "void" => String::new(),
         other => format!(" -> {}", rust(other)),
@@ -71,19 +59,9 @@ fn entry(symbol: &Symbol<'_>) -> String {
         .replace("{n}", &format!("\"{name}\""))
         .replace("{T}", symbol.ty.rust)
         .replace("{size}", &symbol.ty.size.to_string())
-        .replace(
-            "{ctx}",
-            if symbol.ctx {
-                "ctx"
-            } else {
-                "SHMEM_CTX_DEFAULT"
-            },
-        );
+        .replace("{ctx}", if symbol.ctx { "ctx" } else { "SHMEM_CTX_DEFAULT" });
     let check = checks::call(symbol);
-    let line = format!(
-        "\"{name}\" [{check}] ({}){ret} = {body};",
-        params.join(", ")
-    );
+    let line = format!("\"{name}\" [{check}] ({}){ret} = {body};", params.join(", "));
     identifier(&line)
 }
 
@@ -96,11 +74,7 @@ pub fn identifier(text: &str) -> String {
 
 /// The Rust type of a C parameter type where it does not matter what a pointer points to.
 pub fn erased(c: &str, symbol: &Symbol<'_>) -> String {
-    if c.ends_with('*') {
-        "*const c_void".to_owned()
-    } else {
-        rust_type(c, symbol)
-    }
+    if c.ends_with('*') { "*const c_void".to_owned() } else { rust_type(c, symbol) }
 }
 
 /// The Rust type of a C parameter type.

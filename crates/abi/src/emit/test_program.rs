@@ -13,10 +13,7 @@ const CALLS_BY_CHAPTER: &[(&str, &str)] = &[
     ("rma.h", include_str!("../templates/calls/rma.h")),
     ("amo.h", include_str!("../templates/calls/amo.h")),
     ("signals.h", include_str!("../templates/calls/signals.h")),
-    (
-        "collectives.h",
-        include_str!("../templates/calls/collectives.h"),
-    ),
+    ("collectives.h", include_str!("../templates/calls/collectives.h")),
     ("p2p.h", include_str!("../templates/calls/p2p.h")),
 ];
 const SINGLES: &str = include_str!("../templates/singles.c");
@@ -39,7 +36,9 @@ pub fn files(chapters: &[Chapter]) -> Vec<(String, String)> {
 /// Calls every function; with `-DPROFILING_NAMES`, by its `pshmem_` name.
 fn every_prototype(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{C_NOTE}/* Calls every function of the C API; with -DPROFILING_NAMES, by the names of the profiling interface. */\n#define PROGRAM \"every prototype\"\n#ifdef PROFILING_NAMES\n#define F(name) p##name\n#else\n#define F(name) (name)\n#endif\n#include \"calls.h\"\n"
+        "{C_NOTE}/* Calls every function of the C API; with -DPROFILING_NAMES, by the names of the profiling \
+            interface. */\n#define PROGRAM \"every prototype\"\n#ifdef PROFILING_NAMES\n#define F(name) \
+            p##name\n#else\n#define F(name) (name)\n#endif\n#include \"calls.h\"\n"
     );
     let mut functions = Vec::new();
     for (i, family) in chapters.iter().flat_map(|c| &c.families).enumerate() {
@@ -68,7 +67,8 @@ fn every_prototype(chapters: &[Chapter]) -> String {
 /// Calls every type-generic routine with every type; also as C++.
 fn every_generic(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{C_NOTE}/* Calls every type-generic routine with every type that it takes, in C11 and in C++. */\n#define PROGRAM \"every generic\"\n#define F(name) name\n#include \"calls.h\"\n"
+        "{C_NOTE}/* Calls every type-generic routine with every type that it takes, in C11 and in C++. */\n#define \
+            PROGRAM \"every generic\"\n#define F(name) name\n#include \"calls.h\"\n"
     );
     let mut functions = Vec::new();
     for generic in generics(chapters) {
@@ -84,11 +84,16 @@ fn every_generic(chapters: &[Chapter]) -> String {
         functions.extend(write_calls(&mut out, &function, &calls));
     }
     out.push_str(
-        "\nstatic void by_number_of_arguments(void) {\n    TEAM_SYNC(shmem_sync, NO_CTX)\n    OLD_BARRIER(shmem_sync, NO_CTX)\n    SIGNAL_SET(shmem_signal_set, NO_CTX)\n    SIGNAL_SET(shmem_signal_set, CTX)\n    SIGNAL_ADD(shmem_signal_add, NO_CTX)\n    SIGNAL_ADD(shmem_signal_add, CTX)\n}\n",
+        "\nstatic void by_number_of_arguments(void) {\n    TEAM_SYNC(shmem_sync, NO_CTX)\n    OLD_BARRIER(shmem_sync, \
+            NO_CTX)\n    SIGNAL_SET(shmem_signal_set, NO_CTX)\n    SIGNAL_SET(shmem_signal_set, CTX)\n    \
+            SIGNAL_ADD(shmem_signal_add, NO_CTX)\n    SIGNAL_ADD(shmem_signal_add, CTX)\n}\n",
     );
     functions.push("by_number_of_arguments".to_owned());
     every_family(&mut out, &functions);
-    out.push_str("\nint main(void) {\n    shmem_init();\n    set_up();\n    every_family();\n    int failed = summary(PROGRAM);\n    shmem_finalize();\n    return failed;\n}\n");
+    out.push_str(
+        "\nint main(void) {\n    shmem_init();\n    set_up();\n    every_family();\n    int failed = \
+        summary(PROGRAM);\n    shmem_finalize();\n    return failed;\n}\n",
+    );
     out
 }
 
@@ -130,10 +135,7 @@ mod tests {
         for symbol in table::symbols(&chapters) {
             let name = symbol.name();
             let by_macro = program.contains(&format!("({name}, "));
-            assert!(
-                by_macro || program.contains(&format!("F({name})(")),
-                "{name} is not called"
-            );
+            assert!(by_macro || program.contains(&format!("F({name})(")), "{name} is not called");
         }
     }
 
@@ -143,10 +145,7 @@ mod tests {
         let program = every_generic(&chapters);
         for family in chapters.iter().flat_map(|c| &c.families) {
             if let Some(name) = family.generic {
-                assert!(
-                    program.contains(&format!("({name}, ")),
-                    "{name} is not called"
-                );
+                assert!(program.contains(&format!("({name}, ")), "{name} is not called");
             }
         }
     }

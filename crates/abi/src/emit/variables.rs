@@ -7,8 +7,7 @@ use ferroshmem_config::{self as config, Program};
 use crate::root;
 
 /// Begins and ends a generated part of a manual page.
-const BEGIN: &str =
-    ".\\\" Generated from crates/config/src by cargo run -p ferroshmem-abi -- --write\n";
+const BEGIN: &str = ".\\\" Generated from crates/config/src by cargo run -p ferroshmem-abi -- --write\n";
 const END: &str = ".\\\" End of the generated part\n";
 
 /// The pages with a list of variables, and what reads the variables of the list; None: all those of

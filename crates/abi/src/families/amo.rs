@@ -16,26 +16,16 @@ const CSWAP_NBI: &str = "TYPE *fetch, TYPE *dest, TYPE cond, TYPE value, int pe"
 /// that defines it inline and the one that tests it.
 macro_rules! op {
     ($name:literal, $group:expr, $ret:literal, $params:expr, $body:literal, $macro:literal) => {
-        family(
-            concat!("shmem_atomic_", $name),
-            concat!("shmem_{ctx}{T}_atomic_", $name),
-            $group,
-            $ret,
-            $params,
-            $body,
-        )
-        .generic(concat!("shmem_atomic_", $name))
-        .inline($macro)
-        .test($macro)
+        family(concat!("shmem_atomic_", $name), concat!("shmem_{ctx}{T}_atomic_", $name), $group, $ret, $params, $body)
+            .generic(concat!("shmem_atomic_", $name))
+            .inline($macro)
+            .test($macro)
     };
 }
 
 /// A routine, and the same under the name that it had before OpenSHMEM 1.4.
 fn with_old_name(family: Family, pattern: &'static str, generic: &'static str) -> [Family; 2] {
-    let old = Family {
-        pattern,
-        ..family.clone()
-    };
+    let old = Family { pattern, ..family.clone() };
     [family, old.generic(generic).deprecated()]
 }
 
@@ -50,7 +40,8 @@ pub fn all() -> Vec<Family> {
         op!("set", ExtAmo, "void", BINARY, "amo::set({n}, {ctx}, dest, value, pe)", "ATOMIC_SET"),
         "shmem_{T}_set", "shmem_set"));
     all.extend(with_old_name(
-        op!("compare_swap", Amo, "TYPE", CSWAP, "amo::compare_swap({n}, {ctx}, dest, cond, value, pe)", "ATOMIC_COMPARE_SWAP"),
+        op!("compare_swap", Amo, "TYPE", CSWAP, "amo::compare_swap({n}, {ctx}, dest, cond, value, \
+            pe)", "ATOMIC_COMPARE_SWAP"),
         "shmem_{T}_cswap", "shmem_cswap"));
     all.extend(with_old_name(
         op!("swap", ExtAmo, "TYPE", BINARY, "amo::swap({n}, {ctx}, dest, value, pe)", "ATOMIC_SWAP"),
@@ -74,14 +65,22 @@ pub fn all() -> Vec<Family> {
         op!("fetch_and", BitAmo, "TYPE", BINARY, "amo::fetch_and({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_AND"),
         op!("fetch_or", BitAmo, "TYPE", BINARY, "amo::fetch_or({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_OR"),
         op!("fetch_xor", BitAmo, "TYPE", BINARY, "amo::fetch_xor({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_XOR"),
-        op!("fetch_nbi", ExtAmo, "void", FETCH_NBI, "amo::fetch_nbi({n}, {ctx}, fetch, source, pe)", "ATOMIC_FETCH_NBI"),
-        op!("compare_swap_nbi", Amo, "void", CSWAP_NBI, "amo::compare_swap_nbi({n}, {ctx}, fetch, dest, cond, value, pe)", "ATOMIC_COMPARE_SWAP_NBI"),
-        op!("swap_nbi", ExtAmo, "void", BINARY_NBI, "amo::swap_nbi({n}, {ctx}, fetch, dest, value, pe)", "ATOMIC_SWAP_NBI"),
-        op!("fetch_inc_nbi", Amo, "void", UNARY_NBI, "amo::fetch_inc_nbi({n}, {ctx}, fetch, dest, pe)", "ATOMIC_FETCH_INC_NBI"),
-        op!("fetch_add_nbi", Amo, "void", BINARY_NBI, "amo::fetch_add_nbi({n}, {ctx}, fetch, dest, value, pe)", "ATOMIC_FETCH_ADD_NBI"),
-        op!("fetch_and_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_and_nbi({n}, {ctx}, fetch, dest, value, pe)", "ATOMIC_FETCH_AND_NBI"),
-        op!("fetch_or_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_or_nbi({n}, {ctx}, fetch, dest, value, pe)", "ATOMIC_FETCH_OR_NBI"),
-        op!("fetch_xor_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_xor_nbi({n}, {ctx}, fetch, dest, value, pe)", "ATOMIC_FETCH_XOR_NBI"),
+        op!("fetch_nbi", ExtAmo, "void", FETCH_NBI, "amo::fetch_nbi({n}, {ctx}, fetch, source, \
+            pe)", "ATOMIC_FETCH_NBI"),
+        op!("compare_swap_nbi", Amo, "void", CSWAP_NBI, "amo::compare_swap_nbi({n}, {ctx}, fetch, dest, cond, value, \
+            pe)", "ATOMIC_COMPARE_SWAP_NBI"),
+        op!("swap_nbi", ExtAmo, "void", BINARY_NBI, "amo::swap_nbi({n}, {ctx}, fetch, dest, value, \
+            pe)", "ATOMIC_SWAP_NBI"),
+        op!("fetch_inc_nbi", Amo, "void", UNARY_NBI, "amo::fetch_inc_nbi({n}, {ctx}, fetch, dest, \
+            pe)", "ATOMIC_FETCH_INC_NBI"),
+        op!("fetch_add_nbi", Amo, "void", BINARY_NBI, "amo::fetch_add_nbi({n}, {ctx}, fetch, dest, value, \
+            pe)", "ATOMIC_FETCH_ADD_NBI"),
+        op!("fetch_and_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_and_nbi({n}, {ctx}, fetch, dest, value, \
+            pe)", "ATOMIC_FETCH_AND_NBI"),
+        op!("fetch_or_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_or_nbi({n}, {ctx}, fetch, dest, value, \
+            pe)", "ATOMIC_FETCH_OR_NBI"),
+        op!("fetch_xor_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_xor_nbi({n}, {ctx}, fetch, dest, value, \
+            pe)", "ATOMIC_FETCH_XOR_NBI"),
     ]);
     all
 }

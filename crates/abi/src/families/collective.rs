@@ -1,13 +1,10 @@
 //! Collectives on teams.
 
 use crate::family::{Family, family};
-use crate::types::Group::{
-    self, Mem, ReduceArith, ReduceBits, ReduceBitsSigned, ReduceOrder, Rma, Single,
-};
+use crate::types::Group::{self, Mem, ReduceArith, ReduceBits, ReduceBitsSigned, ReduceOrder, Rma, Single};
 
 const BLOCK: &str = "shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems";
-const ROOTED: &str =
-    "shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root";
+const ROOTED: &str = "shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root";
 const STRIDED: &str = "shmem_team_t team, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems";
 const REDUCE: &str = "shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce";
 
@@ -50,58 +47,27 @@ const REDUCTIONS: &[(Group, &str, &str, &str, &str)] = &[
 /// The families.
 pub fn all() -> Vec<Family> {
     let mut all = vec![
-        family(
-            "shmem_barrier_all",
-            "shmem_barrier_all",
-            Single,
-            "void",
-            "",
-            "collective::barrier_all({n})",
-        )
-        .test("CALL"),
-        family(
-            "shmem_sync_all",
-            "shmem_sync_all",
-            Single,
-            "void",
-            "",
-            "collective::sync_all({n})",
-        )
-        .test("CALL"),
-        family(
-            "shmem_sync",
-            "shmem_team_sync",
-            Single,
-            "int",
-            "shmem_team_t team",
-            "collective::sync({n}, team)",
-        )
-        .generic("shmem_sync")
-        .test("TEAM_SYNC"),
+        family("shmem_barrier_all", "shmem_barrier_all", Single, "void", "", "collective::barrier_all({n})")
+            .test("CALL"),
+        family("shmem_sync_all", "shmem_sync_all", Single, "void", "", "collective::sync_all({n})").test("CALL"),
+        family("shmem_sync", "shmem_team_sync", Single, "int", "shmem_team_t team", "collective::sync({n}, team)")
+            .generic("shmem_sync")
+            .test("TEAM_SYNC"),
     ];
     for &[section, typed, untyped, generic, params, body, test] in MOVES {
-        all.push(
-            family(section, typed, Rma, "int", params, body)
-                .generic(generic)
-                .test(test),
-        );
+        all.push(family(section, typed, Rma, "int", params, body).generic(generic).test(test));
         all.push(family(section, untyped, Mem, "int", params, body).test(mem_test(test)));
     }
     for &(group, pattern, generic, body, test) in REDUCTIONS {
-        let reduce = |group| {
-            family("shmem_reductions", pattern, group, "int", REDUCE, body)
-                .generic(generic)
-                .test(test)
-        };
+        let reduce =
+            |group| family("shmem_reductions", pattern, group, "int", REDUCE, body).generic(generic).test(test);
         all.push(reduce(group));
         if group == ReduceBits {
             all.push(reduce(ReduceBitsSigned).extension());
         }
     }
     let scan = |pattern, generic, body, test| {
-        family("shmem_scan", pattern, ReduceArith, "int", BLOCK, body)
-            .generic(generic)
-            .test(test)
+        family("shmem_scan", pattern, ReduceArith, "int", BLOCK, body).generic(generic).test(test)
     };
     all.extend([
         scan(

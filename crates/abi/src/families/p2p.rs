@@ -5,21 +5,13 @@ use crate::types::Group::{Amo, Shorts, Single};
 
 const ONE: &str = "TYPE *ivar, int cmp, TYPE cmp_value";
 const SET: &str = "TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value";
-const SOME: &str =
-    "TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, TYPE cmp_value";
-const SET_VECTOR: &str =
-    "TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values";
-const SOME_VECTOR: &str = "TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const TYPE *cmp_values";
+const SOME: &str = "TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, TYPE cmp_value";
+const SET_VECTOR: &str = "TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values";
+const SOME_VECTOR: &str =
+    "TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const TYPE *cmp_values";
 
 /// (type-generic name and section, pattern, return type, parameters, body, test)
-type Row = (
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-);
+type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
@@ -56,9 +48,7 @@ const ROWS: &[Row] = &[
 /// The families.
 pub fn all() -> Vec<Family> {
     let row = |group, (generic, pattern, ret, params, body, test): Row| {
-        family(generic, pattern, group, ret, params, body)
-            .generic(generic)
-            .test(test)
+        family(generic, pattern, group, ret, params, body).generic(generic).test(test)
     };
     let mut all: Vec<Family> = Vec::new();
     for &standard in ROWS {
@@ -66,18 +56,15 @@ pub fn all() -> Vec<Family> {
         // Deprecated for short and unsigned short, or not in the standard for them at all.
         let short = row(Shorts, standard);
         all.push(match standard.0 {
-            "shmem_wait_until" | "shmem_test" => Family {
-                section: "backmatter",
-                generic_listed: false,
-                ..short.deprecated()
-            },
+            "shmem_wait_until" | "shmem_test" => {
+                Family { section: "backmatter", generic_listed: false, ..short.deprecated() }
+            }
             _ => short.extension(),
         });
     }
     let wait = "p2p::wait_while({n}, ivar, cmp_value)";
-    let old = |pattern, group, params, body| {
-        family("shmem_wait_until", pattern, group, "void", params, body).deprecated()
-    };
+    let old =
+        |pattern, group, params, body| family("shmem_wait_until", pattern, group, "void", params, body).deprecated();
     all.extend([
         old(
             "shmem_wait_until",

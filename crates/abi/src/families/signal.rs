@@ -3,71 +3,28 @@
 use crate::family::{Family, family};
 use crate::types::Group::{Mem, Rma, Single, Sizes};
 
-const PUT: &str = "TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe";
-const BODY: &str = "signal::put_signal({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), sig_addr, signal, sig_op, pe)";
-const BODY_NBI: &str = "signal::put_signal_nbi({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), sig_addr, signal, sig_op, pe)";
+const PUT: &str =
+    "TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe";
+const BODY: &str =
+    "signal::put_signal({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), sig_addr, signal, sig_op, pe)";
+const BODY_NBI: &str = "signal::put_signal_nbi({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), \
+    sig_addr, signal, sig_op, pe)";
 
 /// The families.
 pub fn all() -> Vec<Family> {
     let f = family;
     let set = "uint64_t *sig_addr, uint64_t signal, int pe";
     vec![
-        f(
-            "shmem_put_signal",
-            "shmem_{ctx}{T}_put_signal",
-            Rma,
-            "void",
-            PUT,
-            BODY,
-        )
-        .generic("shmem_put_signal")
-        .test("PUT_SIGNAL"),
-        f(
-            "shmem_put_signal",
-            "shmem_{ctx}put{T}_signal",
-            Sizes,
-            "void",
-            PUT,
-            BODY,
-        )
-        .test("PUT_SIGNAL_SIZE"),
-        f(
-            "shmem_put_signal",
-            "shmem_{ctx}put{T}_signal",
-            Mem,
-            "void",
-            PUT,
-            BODY,
-        )
-        .test("PUT_SIGNAL_SIZE"),
-        f(
-            "shmem_put_signal_nbi",
-            "shmem_{ctx}{T}_put_signal_nbi",
-            Rma,
-            "void",
-            PUT,
-            BODY_NBI,
-        )
-        .generic("shmem_put_signal_nbi")
-        .test("PUT_SIGNAL"),
-        f(
-            "shmem_put_signal_nbi",
-            "shmem_{ctx}put{T}_signal_nbi",
-            Sizes,
-            "void",
-            PUT,
-            BODY_NBI,
-        )
-        .test("PUT_SIGNAL_SIZE"),
-        f(
-            "shmem_put_signal_nbi",
-            "shmem_{ctx}put{T}_signal_nbi",
-            Mem,
-            "void",
-            PUT,
-            BODY_NBI,
-        )
-        .test("PUT_SIGNAL_SIZE"),
+        f("shmem_put_signal", "shmem_{ctx}{T}_put_signal", Rma, "void", PUT, BODY)
+            .generic("shmem_put_signal")
+            .test("PUT_SIGNAL"),
+        f("shmem_put_signal", "shmem_{ctx}put{T}_signal", Sizes, "void", PUT, BODY).test("PUT_SIGNAL_SIZE"),
+        f("shmem_put_signal", "shmem_{ctx}put{T}_signal", Mem, "void", PUT, BODY).test("PUT_SIGNAL_SIZE"),
+        f("shmem_put_signal_nbi", "shmem_{ctx}{T}_put_signal_nbi", Rma, "void", PUT, BODY_NBI)
+            .generic("shmem_put_signal_nbi")
+            .test("PUT_SIGNAL"),
+        f("shmem_put_signal_nbi", "shmem_{ctx}put{T}_signal_nbi", Sizes, "void", PUT, BODY_NBI).test("PUT_SIGNAL_SIZE"),
+        f("shmem_put_signal_nbi", "shmem_{ctx}put{T}_signal_nbi", Mem, "void", PUT, BODY_NBI).test("PUT_SIGNAL_SIZE"),
         f(
             "shmem_signal_set",
             "shmem_{ctx}signal_set",

@@ -8,10 +8,12 @@ use crate::types::Group::Single;
 pub fn all() -> Vec<Family> {
     let rows = [
         ("shmemx_spawn", "int",
-         "shmem_team_t team, int PE_root, const char *command, int npes, const shmemx_spawn_config_t *config, long config_mask, shmemx_group_t *children",
+         "shmem_team_t team, int PE_root, const char *command, int npes, const shmemx_spawn_config_t *config, long \
+             config_mask, shmemx_group_t *children",
          "spawn::spawn({n}, team, pe_root, command, npes, config, config_mask, children)"),
         ("shmemx_spawn_multiple", "int",
-         "shmem_team_t team, int PE_root, int count, char *const *commands, const int *npes, const shmemx_spawn_config_t *configs, const long *config_masks, shmemx_group_t *children",
+         "shmem_team_t team, int PE_root, int count, char *const *commands, const int *npes, const \
+             shmemx_spawn_config_t *configs, const long *config_masks, shmemx_group_t *children",
          "spawn::spawn_multiple({n}, team, pe_root, count, commands, npes, configs, config_masks, children)"),
         ("shmemx_group_parents", "shmemx_group_t", "", "handles::parents({n})"),
         ("shmemx_group_n_pes", "int", "shmemx_group_t group", "handles::n_pes({n}, group)"),
@@ -19,7 +21,8 @@ pub fn all() -> Vec<Family> {
         ("shmemx_group_team", "shmem_team_t", "shmemx_group_t group", "handles::team({n}, group)"),
         ("shmemx_group_state", "int", "shmemx_group_t group", "handles::state({n}, group)"),
         ("shmemx_group_disconnect", "int", "shmemx_group_t group", "handles::disconnect({n}, group)"),
-        ("shmemx_export", "int", "const char *name, const void *addr, size_t size", "exports::export({n}, name, addr, size)"),
+        ("shmemx_export", "int", "const char *name, const void *addr, size_t size", "exports::export({n}, name, addr, \
+            size)"),
         ("shmemx_unexport", "int", "const char *name", "exports::unexport({n}, name)"),
         ("shmemx_kernel_call_multiple", "shmemx_request_t",
          "shmemx_group_t group, size_t count, const shmemx_kernel_call_t *calls",

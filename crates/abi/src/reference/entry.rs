@@ -19,14 +19,8 @@ pub enum Section {
     Notes,
 }
 
-const SECTIONS: &[Section] = &[
-    Section::Returns,
-    Section::Errors,
-    Section::Ordering,
-    Section::Threads,
-    Section::Cost,
-    Section::Notes,
-];
+const SECTIONS: &[Section] =
+    &[Section::Returns, Section::Errors, Section::Ordering, Section::Threads, Section::Cost, Section::Notes];
 
 impl Section {
     /// The title in the sources and on the pages.
@@ -124,19 +118,11 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Vec<Entry>, String> {
         }
     }
     parts
-        .map(|(name, body)| {
-            one(file, &chapter, &name, &body, &shared).map_err(|why| format!("{name}: {why}"))
-        })
+        .map(|(name, body)| one(file, &chapter, &name, &body, &shared).map_err(|why| format!("{name}: {why}")))
         .collect()
 }
 
-fn one(
-    file: &str,
-    chapter: &str,
-    name: &str,
-    body: &str,
-    shared: &BTreeMap<Section, String>,
-) -> Result<Entry, String> {
+fn one(file: &str, chapter: &str, name: &str, body: &str, shared: &BTreeMap<Section, String>) -> Result<Entry, String> {
     let mut entry = Entry {
         file: file.to_owned(),
         chapter: chapter.to_owned(),
@@ -192,14 +178,9 @@ fn head(entry: &mut Entry, body: &str) -> Result<(), String> {
 }
 
 fn example(body: &str) -> Result<Example, String> {
-    let (text, rest) = body
-        .split_once("```c\n")
-        .ok_or("an example is a program between ```c and ```")?;
+    let (text, rest) = body.split_once("```c\n").ok_or("an example is a program between ```c and ```")?;
     let (code, _) = rest.split_once("```").ok_or("the example has no end")?;
-    Ok(Example {
-        text: text.trim().to_owned(),
-        code: code.to_owned(),
-    })
+    Ok(Example { text: text.trim().to_owned(), code: code.to_owned() })
 }
 
 /// The parts that begin with a line `mark title`; the first has none. Lines of programs begin none.
@@ -224,29 +205,20 @@ fn split(text: &str, mark: &str) -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "Title: Things\n\n## Threads\nAny.\n\n# shmem_a\nDo a\nStandard: 9.1\nSee: shmem_b\n\nIt does.\n\n## Arguments\n- `x`: a number,\n  of bytes\n\n## Example\nShown:\n```c\n#include <shmem.h>\n# define A\n```\n";
+    const TEXT: &str = "Title: Things\n\n## Threads\nAny.\n\n# shmem_a\nDo a\nStandard: 9.1\nSee: shmem_b\n\nIt \
+        does.\n\n## Arguments\n- `x`: a number,\n  of bytes\n\n## Example\nShown:\n```c\n#include <shmem.h>\n# define \
+        A\n```\n";
 
     #[test]
     fn an_entry_has_its_parts() {
         let entries = parse("a.md", TEXT).expect("an entry");
-        let [entry] = &entries[..] else {
-            panic!("{entries:?}")
-        };
-        assert_eq!(
-            (entry.name.as_str(), entry.chapter.as_str()),
-            ("shmem_a", "Things")
-        );
-        assert_eq!(
-            (entry.brief.as_str(), entry.standard.as_str()),
-            ("Do a", "9.1")
-        );
+        let [entry] = &entries[..] else { panic!("{entries:?}") };
+        assert_eq!((entry.name.as_str(), entry.chapter.as_str()), ("shmem_a", "Things"));
+        assert_eq!((entry.brief.as_str(), entry.standard.as_str()), ("Do a", "9.1"));
         assert_eq!(entry.see, ["shmem_b"]);
         assert_eq!(entry.description, "It does.");
         assert_eq!(entry.section(Section::Threads), "Any.");
-        assert_eq!(
-            entry.arguments,
-            [("x".to_owned(), "a number, of bytes".to_owned())]
-        );
+        assert_eq!(entry.arguments, [("x".to_owned(), "a number, of bytes".to_owned())]);
         let example = entry.example.as_ref().expect("an example");
         assert_eq!(example.code, "#include <shmem.h>\n# define A\n");
     }

@@ -9,10 +9,7 @@ pub(super) fn of(families: &[&Family]) -> (Vec<String>, Vec<String>) {
     for family in families {
         if family.has_ctx() {
             match roles::context(family) {
-                Role::Context => add(
-                    &mut always,
-                    "`ctx` is `SHMEM_CTX_INVALID` or no context".to_owned(),
-                ),
+                Role::Context => add(&mut always, "`ctx` is `SHMEM_CTX_INVALID` or no context".to_owned()),
                 _ => add(&mut always, "`ctx` is no context".to_owned()),
             }
         }
@@ -40,9 +37,7 @@ fn one(always: &mut Vec<String>, checked: &mut Vec<String>, name: &str, role: Ro
         Role::TeamOrInvalid => always("is no team"),
         Role::Team => {
             always("is no team");
-            checked(
-                "is `SHMEM_TEAM_INVALID`; the other PEs give another size or root, or call another collective",
-            );
+            checked("is `SHMEM_TEAM_INVALID`; the other PEs give another size or root, or call another collective");
         }
         Role::OwnTeam => always("is a predefined team, or no team"),
         Role::Symmetric(_) => {

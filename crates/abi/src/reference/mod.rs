@@ -59,28 +59,19 @@ impl Reference {
     /// # Errors
     /// If they cannot be read, or one has not the form of an entry.
     pub fn read() -> io::Result<Self> {
-        let mut paths: Vec<PathBuf> = fs::read_dir(root().join(FOLDER))?
-            .map(|entry| entry.map(|e| e.path()))
-            .collect::<io::Result<_>>()?;
+        let mut paths: Vec<PathBuf> =
+            fs::read_dir(root().join(FOLDER))?.map(|entry| entry.map(|e| e.path())).collect::<io::Result<_>>()?;
         paths.retain(|path| path.extension().is_some_and(|e| e == "md"));
         paths.sort();
-        let mut all = Self {
-            entries: Vec::new(),
-            common: BTreeMap::new(),
-        };
+        let mut all = Self { entries: Vec::new(), common: BTreeMap::new() };
         for path in paths {
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let text = fs::read_to_string(&path)?;
             match name.as_str() {
                 "README.md" => {}
                 COMMON => all.common = entry::items(&text).into_iter().collect(),
                 _ => all.entries.extend(
-                    entry::parse(&name, &text)
-                        .map_err(|why| io::Error::other(format!("{FOLDER}/{name}: {why}")))?,
+                    entry::parse(&name, &text).map_err(|why| io::Error::other(format!("{FOLDER}/{name}: {why}")))?,
                 ),
             }
         }
@@ -103,21 +94,12 @@ impl Reference {
 
     /// The pages, with their families.
     pub fn pages<'a>(&'a self, chapters: &'a [Chapter]) -> Vec<Page<'a>> {
-        let mut pages: Vec<Page<'a>> = self
-            .entries
-            .iter()
-            .map(|entry| Page {
-                entry,
-                families: Vec::new(),
-            })
-            .collect();
+        let mut pages: Vec<Page<'a>> = self.entries.iter().map(|entry| Page { entry, families: Vec::new() }).collect();
         for family in chapters.iter().flat_map(|c| &c.families) {
             let Some(entry) = self.entry_of(family) else {
                 continue;
             };
-            let page = pages
-                .iter_mut()
-                .find(|page| std::ptr::eq(page.entry, entry));
+            let page = pages.iter_mut().find(|page| std::ptr::eq(page.entry, entry));
             page.expect("a page for each entry").families.push(family);
         }
         pages
@@ -126,17 +108,14 @@ impl Reference {
     /// The words for an argument of a routine.
     pub fn argument<'a>(&'a self, entry: &'a Entry, name: &str) -> Option<&'a str> {
         let own = entry.arguments.iter().find(|(n, _)| n == name);
-        own.map(|(_, text)| text.as_str())
-            .or_else(|| self.common.get(name).map(String::as_str))
+        own.map(|(_, text)| text.as_str()).or_else(|| self.common.get(name).map(String::as_str))
     }
 
     /// What a family's entry says about it alone, or about all of its routines.
     pub fn brief<'a>(&self, entry: &'a Entry, family: &Family) -> &'a str {
         let shown = display_name(family, false);
         let own = entry.routines.iter().find(|(name, _)| *name == shown);
-        own.map(|(_, text)| text.as_str())
-            .filter(|text| !text.is_empty())
-            .unwrap_or(&entry.brief)
+        own.map(|(_, text)| text.as_str()).filter(|text| !text.is_empty()).unwrap_or(&entry.brief)
     }
 
     /// What is missing, as lines that say how to add it.
@@ -145,19 +124,15 @@ impl Reference {
         for family in chapters.iter().flat_map(|c| &c.families) {
             let shown = display_name(family, false);
             let Some(entry) = self.entry_of(family) else {
-                missing.push(format!(
-                    "{shown} has no entry: add it to a file of {FOLDER}, as its README.md shows"
-                ));
+                missing.push(format!("{shown} has no entry: add it to a file of {FOLDER}, as its README.md shows"));
                 continue;
             };
-            for symbol in [
-                family.symbols()[0],
-                family.symbols()[family.symbols().len() - 1],
-            ] {
+            for symbol in [family.symbols()[0], family.symbols()[family.symbols().len() - 1]] {
                 for (_, name) in symbol.params() {
                     if self.argument(entry, &name).is_none() {
                         missing.push(format!(
-                            "{shown}: no words for the argument {name}: add \"- `{name}`: ...\" to Arguments of {} in {FOLDER}/{}",
+                            "{shown}: no words for the argument {name}: add \"- `{name}`: ...\" to Arguments of {} in \
+                                {FOLDER}/{}",
                             entry.name, entry.file
                         ));
                     }
@@ -174,22 +149,16 @@ impl Reference {
             let entry = page.entry;
             let place = format!("{} in {FOLDER}/{}", entry.name, entry.file);
             if page.families.is_empty() {
-                missing.push(format!(
-                    "{place} is about no routine of the table: name them under Routines"
-                ));
+                missing.push(format!("{place} is about no routine of the table: name them under Routines"));
             }
             for (name, _) in &entry.routines {
-                if !page
-                    .families
-                    .iter()
-                    .any(|f| display_name(f, false) == *name)
-                    && !entry.is_by_hand()
-                {
+                if !page.families.iter().any(|f| display_name(f, false) == *name) && !entry.is_by_hand() {
                     missing.push(format!("{place}: {name} is no routine of the table"));
                 }
             }
             if entry.example.is_none() {
-                missing.push(format!("{place} has no example: add \"## Example\" with a program that checks its result"));
+                missing
+                    .push(format!("{place} has no example: add \"## Example\" with a program that checks its result"));
             }
             if entry.is_by_hand() {
                 continue;
@@ -229,11 +198,7 @@ impl Page<'_> {
             };
             shown.push((family.ret.to_owned(), generic.to_owned(), params("")));
             if family.has_ctx() {
-                shown.push((
-                    family.ret.to_owned(),
-                    generic.to_owned(),
-                    params("shmem_ctx_t ctx"),
-                ));
+                shown.push((family.ret.to_owned(), generic.to_owned(), params("shmem_ctx_t ctx")));
             }
         }
         shown
@@ -243,11 +208,7 @@ impl Page<'_> {
     pub fn functions(&self) -> Vec<(Status, String, String, String)> {
         let mut shown: Vec<(Status, String, String, String)> = Vec::new();
         for family in &self.families {
-            let forms: &[bool] = if family.has_ctx() {
-                &[false, true]
-            } else {
-                &[false]
-            };
+            let forms: &[bool] = if family.has_ctx() { &[false, true] } else { &[false] };
             for &ctx in forms {
                 let name = display_name(family, ctx);
                 if shown.iter().any(|(_, _, n, _)| *n == name) {
@@ -261,12 +222,7 @@ impl Page<'_> {
                     (true, "") => "shmem_ctx_t ctx".to_owned(),
                     (true, params) => format!("shmem_ctx_t ctx, {params}"),
                 };
-                shown.push((
-                    family.status,
-                    family.ret.replace("TYPE", ty),
-                    name,
-                    params.replace("TYPE", ty),
-                ));
+                shown.push((family.status, family.ret.replace("TYPE", ty), name, params.replace("TYPE", ty)));
             }
         }
         shown
@@ -317,12 +273,10 @@ impl Page<'_> {
                 .group
                 .types()
                 .iter()
-                .map(
-                    |t| match t.c == t.name || t.c == "void" || t.c == format!("{}_t", t.name) {
-                        true => t.name.to_owned(),
-                        false => format!("{} ({})", t.name, t.c),
-                    },
-                )
+                .map(|t| match t.c == t.name || t.c == "void" || t.c == format!("{}_t", t.name) {
+                    true => t.name.to_owned(),
+                    false => format!("{} ({})", t.name, t.c),
+                })
                 .collect();
             let types = types.join(", ");
             let name = display_name(family, false);

@@ -11,8 +11,8 @@ use rustix::cmsg_space;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketAddrUnix,
-    SocketFlags, SocketType, connect, recvmsg, socket_with,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketAddrUnix, SocketFlags, SocketType,
+    connect, recvmsg, socket_with,
 };
 use zerocopy::IntoBytes;
 
@@ -66,21 +66,14 @@ pub fn fetch(
     }
 }
 
-fn attempt(
-    name: &[u8],
-    secret: &Secret,
-    rank: usize,
-    end: Instant,
-) -> Result<Vec<OwnedFd>, Refusal> {
+fn attempt(name: &[u8], secret: &Secret, rank: usize, end: Instant) -> Result<Vec<OwnedFd>, Refusal> {
     let mut stream = connected(name)?;
     if !is_same_user(&stream).map_err(|e| Refusal::Final(e.to_string()))? {
         let reason = "the process at its socket is another user's";
         return Err(Refusal::Final(reason.into()));
     }
     // A new socket has room for so few bytes; an error means that the server has closed it.
-    stream
-        .write_all(Request::new(secret, rank).as_bytes())
-        .map_err(|_| Refusal::Later)?;
+    stream.write_all(Request::new(secret, rank).as_bytes()).map_err(|_| Refusal::Later)?;
     let left = end.saturating_duration_since(Instant::now());
     // A time too long for the kernel is no limit.
     let most = Timespec::try_from(left).ok();

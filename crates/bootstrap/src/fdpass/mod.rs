@@ -43,10 +43,7 @@ struct Request {
 impl Request {
     /// By which the process of this rank asks for descriptors.
     fn new(secret: &Secret, rank: usize) -> Self {
-        Self {
-            rank: (rank as u64).into(),
-            token: secret.long_token("descriptors wanted", rank as u64),
-        }
+        Self { rank: (rank as u64).into(), token: secret.long_token("descriptors wanted", rank as u64) }
     }
 }
 

@@ -75,11 +75,7 @@ impl Server {
         files: &[BorrowedFd<'_>],
         deadline: Duration,
     ) -> Result<(), Error> {
-        assert!(
-            (1..=MAX_DESCRIPTORS).contains(&files.len()),
-            "{} files",
-            files.len()
-        );
+        assert!((1..=MAX_DESCRIPTORS).contains(&files.len()), "{} files", files.len());
         let end = Instant::now() + deadline;
         let mut awaited = ranks.to_vec();
         let limit = awaited.len() + SPARE_CONNECTIONS;
@@ -87,10 +83,7 @@ impl Server {
         while !awaited.is_empty() {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Error::Absent {
-                    ranks: awaited,
-                    seconds: deadline.as_secs_f32(),
-                });
+                return Err(Error::Absent { ranks: awaited, seconds: deadline.as_secs_f32() });
             }
             let (new, readable) = self.wait(&connections, left)?;
             // Before the new connection, so that a request that has arrived is never dropped for it.
@@ -103,11 +96,7 @@ impl Server {
                 if connections.len() == limit {
                     connections.remove(0);
                 }
-                connections.push(Connection {
-                    stream,
-                    request: [0; REQUEST],
-                    len: 0,
-                });
+                connections.push(Connection { stream, request: [0; REQUEST], len: 0 });
             }
         }
         Ok(())
@@ -146,12 +135,7 @@ enum Progress {
 impl Connection {
     /// Reads what has arrived of the request; gives the files to an awaited process once its
     /// request is complete.
-    fn read(
-        &mut self,
-        secret: &Secret,
-        awaited: &mut Vec<usize>,
-        files: &[BorrowedFd<'_>],
-    ) -> Progress {
+    fn read(&mut self, secret: &Secret, awaited: &mut Vec<usize>, files: &[BorrowedFd<'_>]) -> Progress {
         match self.stream.read(&mut self.request[self.len..]) {
             Ok(n) if n > 0 => self.len += n,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Progress::Incomplete,

@@ -95,21 +95,15 @@ fn other_connections_get_nothing_and_do_not_block() {
     let name = server.name().to_vec();
     // More silent connections than may be open, one with half of the right request.
     let silent: Vec<UnixStream> = (0..100).map(|_| connection(&name)).collect();
-    (&silent[99])
-        .write_all(&Request::new(&secret, 1).as_bytes()[..9])
-        .unwrap();
+    (&silent[99]).write_all(&Request::new(&secret, 1).as_bytes()[..9]).unwrap();
     let noisy = connection(&name);
     (&noisy).write_all(&[b'x'; 4096]).unwrap();
     let other = connection(&name);
     let others = Secret::random().unwrap();
-    (&other)
-        .write_all(Request::new(&others, 1).as_bytes())
-        .unwrap();
+    (&other).write_all(Request::new(&others, 1).as_bytes()).unwrap();
     // Right secret, rank of another node.
     let lost = connection(&name);
-    (&lost)
-        .write_all(Request::new(&secret, 2).as_bytes())
-        .unwrap();
+    (&lost).write_all(Request::new(&secret, 2).as_bytes()).unwrap();
     let refused = thread::scope(|scope| {
         let client = scope.spawn(|| fetch(&name, &secret, 1, 1, DEADLINE).unwrap());
         let refused = scope.spawn(|| fetch(&name, &others, 3, 1, SHORT).unwrap_err());
@@ -120,10 +114,7 @@ fn other_connections_get_nothing_and_do_not_block() {
         assert_eq!(text(files.into_iter().next().unwrap().into()), "memory");
         refused.join().unwrap()
     });
-    assert!(
-        refused.to_string().starts_with("PE 3 cannot get"),
-        "{refused}"
-    );
+    assert!(refused.to_string().starts_with("PE 3 cannot get"), "{refused}");
     for dropped in [&noisy, &other, &lost, &silent[0], &silent[99]] {
         assert!(is_dropped(dropped));
     }

@@ -24,9 +24,7 @@ struct Response(String);
 
 impl Response {
     fn value(&self, key: &str) -> Option<&str> {
-        self.0
-            .split_whitespace()
-            .find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+        self.0.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
     }
 
     fn number(&self, key: &str) -> Option<usize> {
@@ -34,10 +32,7 @@ impl Response {
     }
 
     fn unexpected(&self) -> Error {
-        Error::UnexpectedResponse {
-            protocol: "PMI-1",
-            response: self.0.clone(),
-        }
+        Error::UnexpectedResponse { protocol: "PMI-1", response: self.0.clone() }
     }
 }
 
@@ -52,10 +47,7 @@ pub(super) enum RankSource<'a> {
 impl RankSource<'_> {
     /// Of a process with a descriptor.
     pub(super) fn of_environment() -> Result<Self, Error> {
-        Ok(Self::Environment {
-            rank: number(&PMI_RANK)?,
-            size: number(&PMI_SIZE)?,
-        })
+        Ok(Self::Environment { rank: number(&PMI_RANK)?, size: number(&PMI_SIZE)? })
     }
 }
 
@@ -65,24 +57,14 @@ pub(super) fn start(mut wire: Wire, source: &RankSource<'_>) -> Result<Session<P
         RankSource::Server { id } => introduce(&mut wire, id)?,
         RankSource::Environment { rank, size } => (rank, size),
     };
-    let mut store = Pmi1 {
-        wire,
-        space: String::new(),
-        longest_value: 0,
-    };
-    let response = store.call(
-        "cmd=init pmi_version=1 pmi_subversion=1",
-        "response_to_init",
-    )?;
+    let mut store = Pmi1 { wire, space: String::new(), longest_value: 0 };
+    let response = store.call("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
     if response.value("rc").is_some_and(|rc| rc != "0") {
         return Err(response.unexpected());
     }
     let maxes = store.call("cmd=get_maxes", "maxes")?;
     let name = store.call("cmd=get_my_kvsname", "my_kvsname")?;
-    store.space = name
-        .value("kvsname")
-        .ok_or_else(|| name.unexpected())?
-        .to_owned();
+    store.space = name.value("kvsname").ok_or_else(|| name.unexpected())?.to_owned();
     // Servers and MPICH's own client read lines into buffers of 1024 bytes, which hold the rest of
     // a put, too: less than 128 bytes and the name of the space.
     store.longest_value = maxes
@@ -112,10 +94,7 @@ fn introduce(wire: &mut Wire, id: &str) -> Result<(usize, usize), Error> {
 
 fn number(variable: &'static Variable) -> Result<usize, Error> {
     let value = value(variable).unwrap_or_default();
-    value.parse().map_err(|_| Error::NoNumber {
-        variable: variable.name,
-        value,
-    })
+    value.parse().map_err(|_| Error::NoNumber { variable: variable.name, value })
 }
 
 impl Pmi1 {
@@ -133,12 +112,7 @@ impl Pmi1 {
 /// Adds the lines that order processes of one program, which is number `i` of `n`.
 ///
 /// The protocol sets no variables: `env` does, which takes a name with `=` for one.
-fn order(
-    message: &mut Vec<u8>,
-    program: &Program<'_>,
-    (i, n): (usize, usize),
-    parents: &str,
-) -> Result<(), Error> {
+fn order(message: &mut Vec<u8>, program: &Program<'_>, (i, n): (usize, usize), parents: &str) -> Result<(), Error> {
     let mut words: Vec<&OsStr> = Vec::new();
     if !program.variables.is_empty() {
         words.extend(["/usr/bin/env", "--"].map(OsStr::new));
@@ -152,9 +126,7 @@ fn order(
     let directory = program.directory.as_os_str();
     let all = words.iter().chain([&directory]).chain(&program.hosts);
     if let Some(long) = all.clone().find(|word| word.as_bytes().contains(&b'\n')) {
-        return Err(Error::NotStarted(format!(
-            "{long:?} has a line break, which no message of PMI-1 can have"
-        )));
+        return Err(Error::NotStarted(format!("{long:?} has a line break, which no message of PMI-1 can have")));
     }
     let mut put = |key: &str, value: &[u8]| {
         message.extend([key.as_bytes(), b"=", value, b"\n"].concat());
@@ -278,12 +250,8 @@ mod tests {
             argcnt=2\npreput_num=1\npreput_key_0=ferroshmem-parents\npreput_val_0=port\ninfo_num=1\ninfo_key_0=wdir\n\
             info_val_0=/tmp\nendcmd\n";
         assert_eq!(said, expected);
-        let program = Program {
-            file: Path::new("/bin/a=b"),
-            variables: &variables,
-            hosts: Some(OsStr::new("a,b")),
-            ..program
-        };
+        let program =
+            Program { file: Path::new("/bin/a=b"), variables: &variables, hosts: Some(OsStr::new("a,b")), ..program };
         let said = order_of(&program).unwrap();
         for line in [
             "execname=/usr/bin/env\n",
@@ -295,15 +263,7 @@ mod tests {
             assert!(said.contains(line), "{said}");
         }
         let lines = [OsString::from("two\nlines")];
-        let program = Program {
-            arguments: &lines,
-            ..program
-        };
-        assert!(
-            order_of(&program)
-                .unwrap_err()
-                .to_string()
-                .contains("line break")
-        );
+        let program = Program { arguments: &lines, ..program };
+        assert!(order_of(&program).unwrap_err().to_string().contains("line break"));
     }
 }

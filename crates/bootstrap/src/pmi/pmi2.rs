@@ -21,9 +21,7 @@ struct Response(String);
 
 impl Response {
     fn value(&self, key: &str) -> Option<&str> {
-        self.0
-            .split(';')
-            .find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='))
+        self.0.split(';').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='))
     }
 
     fn number(&self, key: &str) -> Option<usize> {
@@ -31,10 +29,7 @@ impl Response {
     }
 
     fn unexpected(&self) -> Error {
-        Error::UnexpectedResponse {
-            protocol: "PMI-2",
-            response: self.0.clone(),
-        }
+        Error::UnexpectedResponse { protocol: "PMI-2", response: self.0.clone() }
     }
 }
 
@@ -46,10 +41,7 @@ pub(super) fn start(mut wire: Wire) -> Result<Session<Pmi2>, Error> {
     if !words.any(|word| word == "pmi_version=2") {
         return Err(Error::NoPmi2(line));
     }
-    let mut store = Pmi2 {
-        wire,
-        job: String::new(),
-    };
+    let mut store = Pmi2 { wire, job: String::new() };
     // Slurm needs both variables; Hydra sets only one of them, and refuses an empty value.
     let mut hello = String::from("cmd=fullinit;");
     for (key, variable) in [("pmijobid", &PMI_JOBID), ("pmirank", &PMI_RANK)] {
@@ -62,9 +54,7 @@ pub(super) fn start(mut wire: Wire) -> Result<Session<Pmi2>, Error> {
     let numbers = response.number("rank").zip(response.number("size"));
     let (rank, size) = numbers.ok_or_else(|| response.unexpected())?;
     let response = store.call("cmd=job-getid;", "job-getid-response")?;
-    let name = response
-        .value("jobid")
-        .ok_or_else(|| response.unexpected())?;
+    let name = response.value("jobid").ok_or_else(|| response.unexpected())?;
     store.job = name.to_owned();
     Ok(Session { rank, size, store })
 }
@@ -130,11 +120,8 @@ impl Store for Pmi2 {
     /// The protocol has no room for a status.
     fn abort_message(_: i32, message: &str) -> Vec<u8> {
         // Below 512 bytes, and without what ends a value.
-        let text: String = message
-            .chars()
-            .map(|c| if c == ';' || c.is_control() { ' ' } else { c })
-            .take(120)
-            .collect();
+        let text: String =
+            message.chars().map(|c| if c == ';' || c.is_control() { ' ' } else { c }).take(120).collect();
         framed(&format!("cmd=abort;isworld=TRUE;msg={text};"))
     }
 }

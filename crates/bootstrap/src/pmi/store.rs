@@ -26,7 +26,8 @@ pub(super) trait Store: fmt::Debug + Send {
     fn fence(&mut self) -> Result<(), Error>;
     /// A value, possibly after waiting for the fence of the process that put it.
     fn get(&mut self, key: &str) -> Result<String, Error>;
-    /// Has the server start processes, whose job has `parents` in its store by the key [`PARENTS`]; whether the protocol can.
+    /// Has the server start processes, whose job has `parents` in its store by the key [`PARENTS`]; whether the
+    /// protocol can.
     fn start(&mut self, _programs: &[Program<'_>], _parents: &str) -> Result<bool, Error> {
         Ok(false)
     }

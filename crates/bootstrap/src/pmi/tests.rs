@@ -27,11 +27,7 @@ struct Job {
 
 impl Job {
     fn of(size: usize) -> Arc<Self> {
-        Arc::new(Self {
-            size,
-            values: Mutex::default(),
-            fence: Barrier::new(size),
-        })
+        Arc::new(Self { size, values: Mutex::default(), fence: Barrier::new(size) })
     }
 
     fn put(&self, key: &str, value: &str) {
@@ -47,10 +43,7 @@ impl Job {
 
 /// A message taken apart at `separator`.
 fn pairs(message: &str, separator: char) -> HashMap<&str, &str> {
-    let words = message
-        .trim_end()
-        .split(separator)
-        .filter(|w| !w.is_empty());
+    let words = message.trim_end().split(separator).filter(|w| !w.is_empty());
     words.map(|w| w.split_once('=').unwrap()).collect()
 }
 
@@ -68,8 +61,7 @@ fn serve_lines(job: &Job, stream: UnixStream, place: Option<usize>) {
     if let Some(rank) = place {
         assert_eq!(line(&mut input), "cmd=initack pmiid=7\n");
         let size = job.size;
-        let answer =
-            format!("cmd=initack\ncmd=set size={size}\ncmd=set rank={rank}\ncmd=set debug=0\n");
+        let answer = format!("cmd=initack\ncmd=set size={size}\ncmd=set rank={rank}\ncmd=set debug=0\n");
         output.write_all(answer.as_bytes()).unwrap();
     }
     loop {
@@ -107,10 +99,7 @@ fn serve_lines(job: &Job, stream: UnixStream, place: Option<usize>) {
 fn serve_messages(job: &Job, stream: UnixStream, rank: usize) {
     let mut input = BufReader::new(stream.try_clone().unwrap());
     let mut output = stream;
-    assert_eq!(
-        line(&mut input),
-        "cmd=init pmi_version=2 pmi_subversion=0\n"
-    );
+    assert_eq!(line(&mut input), "cmd=init pmi_version=2 pmi_subversion=0\n");
     let hello = b"cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n";
     output.write_all(hello).unwrap();
     loop {
@@ -213,9 +202,7 @@ fn answered(answer: &str, deadline: Duration) -> Error {
     let (client, mut server) = UnixStream::pair().unwrap();
     server.write_all(answer.as_bytes()).unwrap();
     let wire = Wire::over(client.into(), deadline);
-    pmi1::start(wire, &RankSource::Environment { rank: 0, size: 2 })
-        .err()
-        .unwrap()
+    pmi1::start(wire, &RankSource::Environment { rank: 0, size: 2 }).err().unwrap()
 }
 
 #[test]

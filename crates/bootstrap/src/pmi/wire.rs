@@ -45,32 +45,18 @@ impl Wire {
 
     /// Connects to `host:port`.
     pub(super) fn to_port(address: &str, deadline: Duration) -> Result<Self, Error> {
-        let failed = |reason: String| Error::Unreachable {
-            address: address.to_owned(),
-            reason,
-        };
-        let mut addresses = address
-            .to_socket_addrs()
-            .map_err(|e| failed(e.to_string()))?;
-        let first = addresses
-            .next()
-            .ok_or_else(|| failed("the name has no address".into()))?;
-        let stream =
-            TcpStream::connect_timeout(&first, deadline).map_err(|e| failed(e.to_string()))?;
+        let failed = |reason: String| Error::Unreachable { address: address.to_owned(), reason };
+        let mut addresses = address.to_socket_addrs().map_err(|e| failed(e.to_string()))?;
+        let first = addresses.next().ok_or_else(|| failed("the name has no address".into()))?;
+        let stream = TcpStream::connect_timeout(&first, deadline).map_err(|e| failed(e.to_string()))?;
         // Requests are short and wait for their answers.
-        stream
-            .set_nodelay(true)
-            .map_err(|e| failed(e.to_string()))?;
+        stream.set_nodelay(true).map_err(|e| failed(e.to_string()))?;
         Ok(Self::over(stream.into(), deadline))
     }
 
     /// Over a connection that is there.
     pub(super) fn over(fd: OwnedFd, deadline: Duration) -> Self {
-        Self {
-            file: Arc::new(ManuallyDrop::new(fd.into())),
-            deadline,
-            read: Vec::new(),
-        }
+        Self { file: Arc::new(ManuallyDrop::new(fd.into())), deadline, read: Vec::new() }
     }
 
     /// The same connection for a thread that only sends.
@@ -100,10 +86,7 @@ impl Wire {
             }
             if self.read.len() > LONGEST_LINE {
                 let beginning = String::from_utf8_lossy(&self.read[..80]).into_owned();
-                return Err(Error::LongResponse {
-                    bytes: LONGEST_LINE,
-                    beginning,
-                });
+                return Err(Error::LongResponse { bytes: LONGEST_LINE, beginning });
             }
             self.more(end)?;
         }

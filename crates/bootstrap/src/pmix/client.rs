@@ -12,8 +12,7 @@ use super::library::Library;
 use super::order::{Mapping, Order};
 use super::pending;
 use super::types::{
-    ALL_RANKS, COLLECT_DATA, Content, GLOBAL, HOST_OF, Info, JOB_SIZE, OPTIONAL, Process, SUCCESS,
-    Status, Value,
+    ALL_RANKS, COLLECT_DATA, Content, GLOBAL, HOST_OF, Info, JOB_SIZE, OPTIONAL, Process, SUCCESS, Status, Value,
 };
 use crate::environment::take_parents;
 use crate::{Bootstrap, Error, Program};
@@ -38,11 +37,7 @@ struct Client {
 }
 
 /// Connects to the server; `launcher` is its name for messages.
-pub(crate) fn connect(
-    file: Option<&Path>,
-    launcher: &str,
-    deadline: Duration,
-) -> Result<Box<dyn Bootstrap>, Error> {
+pub(crate) fn connect(file: Option<&Path>, launcher: &str, deadline: Duration) -> Result<Box<dyn Bootstrap>, Error> {
     // Never freed, as the library is never closed: a call that hangs may still use it.
     let library: &'static Library = Box::leak(Box::new(Library::open(file)?));
     let (me, status) = within(deadline, move || {
@@ -53,10 +48,7 @@ pub(crate) fn connect(
     })
     .ok_or_else(|| no_answer(launcher, deadline))?;
     if status != SUCCESS {
-        return Err(Error::PmixRefused {
-            launcher: launcher.to_owned(),
-            status: library.name_of(status),
-        });
+        return Err(Error::PmixRefused { launcher: launcher.to_owned(), status: library.name_of(status) });
     }
     let mut client = Client {
         library,
@@ -77,17 +69,11 @@ pub(crate) fn connect(
 }
 
 fn no_answer(launcher: &str, deadline: Duration) -> Error {
-    Error::Timeout {
-        launcher: launcher.to_owned(),
-        seconds: deadline.as_secs_f32(),
-    }
+    Error::Timeout { launcher: launcher.to_owned(), seconds: deadline.as_secs_f32() }
 }
 
 /// Calls `f` in a thread of its own and waits for it until the deadline.
-fn within<T: Send + 'static>(
-    deadline: Duration,
-    f: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
+fn within<T: Send + 'static>(deadline: Duration, f: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (sender, receiver) = mpsc::sync_channel(1);
     let run = move || {
         // After the deadline there is no receiver any more.
@@ -99,21 +85,13 @@ fn within<T: Send + 'static>(
 
 impl Client {
     fn wrong_value(&self, given: &dyn std::fmt::Debug, key: &str) -> Error {
-        Error::PmixValue {
-            launcher: self.launcher.clone(),
-            given: format!("{given:?}"),
-            key: key.to_owned(),
-        }
+        Error::PmixValue { launcher: self.launcher.clone(), given: format!("{given:?}"), key: key.to_owned() }
     }
 
     fn check(&self, call: &'static str, status: Status) -> Result<(), Error> {
         match status {
             SUCCESS => Ok(()),
-            _ => Err(Error::PmixCall {
-                launcher: self.launcher.clone(),
-                call,
-                status: self.library.name_of(status),
-            }),
+            _ => Err(Error::PmixCall { launcher: self.launcher.clone(), call, status: self.library.name_of(status) }),
         }
     }
 
@@ -133,9 +111,7 @@ impl Client {
         let kept = Box::new((all, Info::on(COLLECT_DATA)));
         let outcome = pending::done(self.deadline, |callback, data| {
             // SAFETY: one process and one option, which live until the callback.
-            unsafe {
-                (self.library.fence)(&raw const kept.0, 1, &raw const kept.1, 1, callback, data)
-            }
+            unsafe { (self.library.fence)(&raw const kept.0, 1, &raw const kept.1, 1, callback, data) }
         });
         let Some((status, _)) = outcome else {
             // PMIx may still read them.
@@ -150,14 +126,7 @@ impl Client {
         let outcome = pending::value(self.deadline, |callback, data| {
             // SAFETY: process, key and options are copied before the call returns.
             unsafe {
-                (self.library.get)(
-                    &raw const process,
-                    key.as_ptr(),
-                    options.as_ptr(),
-                    options.len(),
-                    callback,
-                    data,
-                )
+                (self.library.get)(&raw const process, key.as_ptr(), options.as_ptr(), options.len(), callback, data)
             }
         });
         let (status, content) = outcome.ok_or_else(|| no_answer(&self.launcher, self.deadline))?;
@@ -239,26 +208,14 @@ impl Bootstrap for Client {
     fn start(&self, programs: &[Program<'_>], parents: &str) -> Result<Option<OwnedFd>, Error> {
         let n: usize = programs.iter().map(|program| program.processes).sum();
         let mapping = match self.is_orte().then(|| self.hosts()) {
-            Some(Some(hosts)) => Mapping::Each {
-                hosts,
-                first: self.started.fetch_add(n, Ordering::Relaxed),
-            },
+            Some(Some(hosts)) => Mapping::Each { hosts, first: self.started.fetch_add(n, Ordering::Relaxed) },
             _ => Mapping::Slots,
         };
         let kept = Box::new(Order::new(programs, parents, &mapping)?);
         let outcome = pending::spawned(self.deadline, |callback, data| {
             let (job, apps) = kept.parts();
             // SAFETY: options and programs live until the callback, and refer to what the order has.
-            unsafe {
-                (self.library.spawn)(
-                    job.as_ptr(),
-                    job.len(),
-                    apps.as_ptr(),
-                    apps.len(),
-                    callback,
-                    data,
-                )
-            }
+            unsafe { (self.library.spawn)(job.as_ptr(), job.len(), apps.as_ptr(), apps.len(), callback, data) }
         });
         let Some((status, name)) = outcome else {
             // PMIx may still read it.
@@ -276,8 +233,8 @@ impl Bootstrap for Client {
         Ok(None)
     }
 
-    /// Open MPI 4.1.4's `mpirun`, with libpmix 4.2.2, does: as far as can be seen from outside, it forgets the connection of a
-    /// new process whose descriptor has the number of one that was closed just before.
+    /// Open MPI 4.1.4's `mpirun`, with libpmix 4.2.2, does: as far as can be seen from outside, it forgets the
+    /// connection of a new process whose descriptor has the number of one that was closed just before.
     fn loses_starts(&self) -> bool {
         self.is_orte()
     }

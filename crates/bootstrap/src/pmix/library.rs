@@ -19,30 +19,9 @@ pub(super) struct Library {
     pub abort: unsafe extern "C" fn(c_int, *const c_char, *const Process, usize) -> Status,
     pub put: unsafe extern "C" fn(u8, *const c_char, *const Value) -> Status,
     pub commit: unsafe extern "C" fn() -> Status,
-    pub fence: unsafe extern "C" fn(
-        *const Process,
-        usize,
-        *const Info,
-        usize,
-        OnDone,
-        *mut c_void,
-    ) -> Status,
-    pub get: unsafe extern "C" fn(
-        *const Process,
-        *const c_char,
-        *const Info,
-        usize,
-        OnValue,
-        *mut c_void,
-    ) -> Status,
-    pub spawn: unsafe extern "C" fn(
-        *const Info,
-        usize,
-        *const App,
-        usize,
-        OnSpawned,
-        *mut c_void,
-    ) -> Status,
+    pub fence: unsafe extern "C" fn(*const Process, usize, *const Info, usize, OnDone, *mut c_void) -> Status,
+    pub get: unsafe extern "C" fn(*const Process, *const c_char, *const Info, usize, OnValue, *mut c_void) -> Status,
+    pub spawn: unsafe extern "C" fn(*const Info, usize, *const App, usize, OnSpawned, *mut c_void) -> Status,
     error: unsafe extern "C" fn(Status) -> *const c_char,
 }
 

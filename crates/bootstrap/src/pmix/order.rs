@@ -36,18 +36,9 @@ pub(super) struct Order {
 }
 
 impl Order {
-    pub(super) fn new(
-        programs: &[Program<'_>],
-        parents: &str,
-        mapping: &Mapping,
-    ) -> Result<Self, Error> {
-        let mut order = Self {
-            job: Vec::new(),
-            apps: Vec::new(),
-            texts: Vec::new(),
-            lists: Vec::new(),
-            options: Vec::new(),
-        };
+    pub(super) fn new(programs: &[Program<'_>], parents: &str, mapping: &Mapping) -> Result<Self, Error> {
+        let mut order =
+            Self { job: Vec::new(), apps: Vec::new(), texts: Vec::new(), lists: Vec::new(), options: Vec::new() };
         let way = match mapping {
             Mapping::Slots => "slot:OVERSUBSCRIBE",
             Mapping::Each { .. } => "seq:OVERSUBSCRIBE",
@@ -117,18 +108,14 @@ impl Order {
     }
 
     fn text(&mut self, text: &OsStr) -> Result<*const c_char, Error> {
-        let text = CString::new(text.as_bytes())
-            .map_err(|_| Error::NotStarted(format!("{text:?} has a zero byte")))?;
+        let text = CString::new(text.as_bytes()).map_err(|_| Error::NotStarted(format!("{text:?} has a zero byte")))?;
         let start = text.as_ptr();
         self.texts.push(text);
         Ok(start)
     }
 
     /// Texts up to a null pointer.
-    fn list<'a>(
-        &mut self,
-        words: impl Iterator<Item = &'a OsStr>,
-    ) -> Result<*const *const c_char, Error> {
+    fn list<'a>(&mut self, words: impl Iterator<Item = &'a OsStr>) -> Result<*const *const c_char, Error> {
         let list = words.map(|word| self.text(word));
         let mut list = list.collect::<Result<Vec<_>, _>>()?;
         list.push(ptr::null());
@@ -152,9 +139,7 @@ fn is_unbound() -> bool {
 
 /// That processes of this job are on the hosts: Open MPI 4 never answers for others, and its job does not end.
 fn check_hosts(list: &str, of_job: &[String]) -> Result<(), Error> {
-    let mut names = list
-        .split(',')
-        .map(|host| host.split(':').next().unwrap_or(host));
+    let mut names = list.split(',').map(|host| host.split(':').next().unwrap_or(host));
     match names.find(|name| !of_job.iter().any(|host| host == name)) {
         None => Ok(()),
         Some(name) => Err(Error::NotStarted(format!(
@@ -191,11 +176,7 @@ mod tests {
                 break;
             }
             // SAFETY: a C string of the order, which lives.
-            texts.push(
-                unsafe { CStr::from_ptr(text) }
-                    .to_string_lossy()
-                    .into_owned(),
-            );
+            texts.push(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
         }
         texts
     }

@@ -18,26 +18,17 @@ struct Slot {
 
 /// Starts a call by `start`, which passes its arguments to PMIx as callback and its data, and
 /// waits. None if it was not over by the deadline; a later callback has no effect.
-pub(super) fn done(
-    deadline: Duration,
-    start: impl FnOnce(OnDone, *mut c_void) -> Status,
-) -> Option<Outcome> {
+pub(super) fn done(deadline: Duration, start: impl FnOnce(OnDone, *mut c_void) -> Status) -> Option<Outcome> {
     wait(deadline, |data| start(on_done, data))
 }
 
 /// The same for a call that ends with a value.
-pub(super) fn value(
-    deadline: Duration,
-    start: impl FnOnce(OnValue, *mut c_void) -> Status,
-) -> Option<Outcome> {
+pub(super) fn value(deadline: Duration, start: impl FnOnce(OnValue, *mut c_void) -> Status) -> Option<Outcome> {
     wait(deadline, |data| start(on_value, data))
 }
 
 /// The same for a call that starts processes, and ends with the name of their job.
-pub(super) fn spawned(
-    deadline: Duration,
-    start: impl FnOnce(OnSpawned, *mut c_void) -> Status,
-) -> Option<Outcome> {
+pub(super) fn spawned(deadline: Duration, start: impl FnOnce(OnSpawned, *mut c_void) -> Status) -> Option<Outcome> {
     wait(deadline, |data| start(on_spawned, data))
 }
 
@@ -53,10 +44,8 @@ fn wait(deadline: Duration, start: impl FnOnce(*mut c_void) -> Status) -> Option
         return Some((status, None));
     }
     let outcome = slot.outcome.lock().unwrap_or_else(|e| e.into_inner());
-    let (mut outcome, _) = slot
-        .filled
-        .wait_timeout_while(outcome, deadline, |o| o.is_none())
-        .unwrap_or_else(|e| e.into_inner());
+    let (mut outcome, _) =
+        slot.filled.wait_timeout_while(outcome, deadline, |o| o.is_none()).unwrap_or_else(|e| e.into_inner());
     outcome.take()
 }
 

@@ -49,10 +49,7 @@ pub(super) struct Process {
 
 impl Process {
     pub(super) const fn unknown() -> Self {
-        Self {
-            namespace: [0; NAMESPACE_LEN],
-            rank: 0,
-        }
+        Self { namespace: [0; NAMESPACE_LEN], rank: 0 }
     }
 
     /// All of the job of this name. None: no job has so long a name.
@@ -100,19 +97,14 @@ pub(super) struct Value {
 
 impl Value {
     const fn of(kind: u16) -> Self {
-        let data = Data {
-            _room: [std::ptr::null(); 3],
-        };
+        let data = Data { _room: [std::ptr::null(); 3] };
         Self { kind, data }
     }
 
     /// For as long as the slice lives.
     pub(super) fn of_bytes(bytes: &[u8]) -> Self {
         let mut value = Self::of(BYTE_OBJECT);
-        value.data.bytes = Bytes {
-            start: bytes.as_ptr().cast(),
-            len: bytes.len(),
-        };
+        value.data.bytes = Bytes { start: bytes.as_ptr().cast(), len: bytes.len() };
         value
     }
 
@@ -182,11 +174,7 @@ impl Info {
     }
 
     fn of(name: &CStr, kind: u16) -> Self {
-        let mut info = Self {
-            key: [0; KEY_LEN],
-            flags: 0,
-            value: Value::of(kind),
-        };
+        let mut info = Self { key: [0; KEY_LEN], flags: 0, value: Value::of(kind) };
         for (to, from) in info.key.iter_mut().zip(name.to_bytes_with_nul()) {
             *to = *from as c_char;
         }
@@ -224,10 +212,7 @@ mod tests {
     #[test]
     fn layout_is_that_of_the_header() {
         let mut includes: Vec<String> = Vec::new();
-        for dir in [
-            "/usr/lib/x86_64-linux-gnu/pmix2/include",
-            "/usr/include/pmix",
-        ] {
+        for dir in ["/usr/lib/x86_64-linux-gnu/pmix2/include", "/usr/include/pmix"] {
             includes.push(format!("-I{dir}"));
         }
         let compiler = |program: &str| {
@@ -246,8 +231,7 @@ mod tests {
             println!("skipped: no C compiler or no pmix.h (package libpmix-dev)");
             return;
         }
-        let mut program =
-            String::from("#include <stddef.h>\n#include <string.h>\n#include <pmix.h>\n");
+        let mut program = String::from("#include <stddef.h>\n#include <string.h>\n#include <pmix.h>\n");
         let mut same = |c: &str, ours: usize| {
             program += &format!("_Static_assert({c} == {ours}, \"{c}\");\n");
         };
@@ -287,8 +271,7 @@ mod tests {
             ("BINDTO", BIND_TO),
         ] {
             let ours = ours.to_str().unwrap();
-            program +=
-                &format!("char {name}[__builtin_strcmp(PMIX_{name}, \"{ours}\") ? -1 : 1];\n");
+            program += &format!("char {name}[__builtin_strcmp(PMIX_{name}, \"{ours}\") ? -1 : 1];\n");
         }
         let output = compiler(&program).unwrap();
         let message = String::from_utf8_lossy(&output.stderr);

@@ -119,10 +119,7 @@ impl Launcher {
         }
         let ready = |program: &str, arguments: &[&str]| {
             let mut command = Command::new(program);
-            command
-                .args(arguments)
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
+            command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
             command.status().is_ok_and(|s| s.success())
         };
         if self.program == "srun" && !ready("timeout", &["10", "scontrol", "ping"]) {
@@ -130,16 +127,7 @@ impl Launcher {
         }
         if self.name == "hydra_pmi_port" {
             // Versions before 4.2 have the option and set no variable by it.
-            let arguments = [
-                "10",
-                self.program,
-                "-pmi-port",
-                "-n",
-                "1",
-                "sh",
-                "-c",
-                "test -n \"$PMI_PORT\"",
-            ];
+            let arguments = ["10", self.program, "-pmi-port", "-n", "1", "sh", "-c", "test -n \"$PMI_PORT\""];
             if !ready("timeout", &arguments) {
                 return Some("this version does not offer a port".to_owned());
             }

@@ -43,10 +43,8 @@ fn trials_of(launcher: Launcher) -> Vec<Trial> {
         .filter(|(name, _)| by_library || *name != "without_its_library")
         .map(|(name, case)| {
             let launcher = launcher.clone();
-            Trial::test(format!("{}::{name}", launcher.name), move || {
-                case(&launcher)
-            })
-            .with_ignored_flag(missing.is_some())
+            Trial::test(format!("{}::{name}", launcher.name), move || case(&launcher))
+                .with_ignored_flag(missing.is_some())
         })
         .collect()
 }
@@ -69,10 +67,7 @@ fn job(launcher: &Launcher, n: usize, part: &str) -> Result<Ended, Failed> {
         .envs(launcher.environment.iter().copied())
         .output()?;
     let text = [output.stdout, output.stderr].concat();
-    let ended = Ended {
-        status: output.status.code(),
-        text: String::from_utf8_lossy(&text).into_owned(),
-    };
+    let ended = Ended { status: output.status.code(), text: String::from_utf8_lossy(&text).into_owned() };
     match ended.status {
         Some(124) => Err(format!("hangs: {}", ended.text).into()),
         _ => Ok(ended),
@@ -124,10 +119,6 @@ fn death(launcher: &Launcher) -> Result<(), Failed> {
 
 fn lost(launcher: &Launcher) -> Result<(), Failed> {
     let ended = job(launcher, 2, "lost")?;
-    let explained =
-        ended.text.contains("/no/such/libpmix.so.2") && ended.text.contains("install PMIx");
-    check(
-        ended.status != Some(0) && explained && through(&ended) == 0,
-        &ended,
-    )
+    let explained = ended.text.contains("/no/such/libpmix.so.2") && ended.text.contains("install PMIx");
+    check(ended.status != Some(0) && explained && through(&ended) == 0, &ended)
 }

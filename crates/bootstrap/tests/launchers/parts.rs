@@ -33,11 +33,8 @@ pub(crate) fn run(part: &str, protocol: &str) -> ExitCode {
         "pmi2" => Some(Protocol::Pmi2),
         _ => None,
     };
-    let config = Config {
-        deadline: DEADLINE,
-        protocol,
-        library: (part == "lost").then(|| "/no/such/libpmix.so.2".into()),
-    };
+    let config =
+        Config { deadline: DEADLINE, protocol, library: (part == "lost").then(|| "/no/such/libpmix.so.2".into()) };
     if part == "lost" {
         return lost(&config);
     }
@@ -74,9 +71,7 @@ fn lost(config: &Config) -> ExitCode {
 
 /// Bytes that differ by rank and exchange.
 fn blob(rank: usize, round: usize, len: usize) -> Vec<u8> {
-    (0..len)
-        .map(|i| (i * 7 + rank * 31 + round) as u8)
-        .collect()
+    (0..len).map(|i| (i * 7 + rank * 31 + round) as u8).collect()
 }
 
 fn everything(bootstrap: &dyn Bootstrap) {
@@ -132,11 +127,7 @@ fn share_memory(bootstrap: &dyn Bootstrap) {
     let placement = Placement::new(&identities, me);
     println!("{me} of {} nodes", placement.nodes());
     let secret = Secret::agree(bootstrap).unwrap();
-    let here: Vec<usize> = placement
-        .local_pes()
-        .iter()
-        .map(|pe| *pe as usize)
-        .collect();
+    let here: Vec<usize> = placement.local_pes().iter().map(|pe| *pe as usize).collect();
     let leader = here[0];
     let server = (leader == me).then(|| fdpass::Server::open().unwrap());
     let name = server.as_ref().map_or(&[][..], |s| s.name());
@@ -145,9 +136,7 @@ fn share_memory(bootstrap: &dyn Bootstrap) {
     let mut file = match server {
         Some(server) => {
             let file = memory(&greeting);
-            server
-                .serve(&secret, &here[1..], &[file.as_fd()], DEADLINE)
-                .unwrap();
+            server.serve(&secret, &here[1..], &[file.as_fd()], DEADLINE).unwrap();
             file
         }
         None => {

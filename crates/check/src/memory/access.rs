@@ -113,11 +113,7 @@ impl Memory {
             return;
         };
         let end = start + block.filled;
-        let seen = if pe == job.me {
-            Some(at)
-        } else {
-            job.library.ptr(at, pe)
-        };
+        let seen = if pe == job.me { Some(at) } else { job.library.ptr(at, pe) };
         let Some(distance) = seen.map(|seen| seen.wrapping_sub(at)) else {
             return;
         };
@@ -142,9 +138,7 @@ fn uses_value(call: &Call, role: Role) -> bool {
     match (call.operation(), role) {
         (_, Role::Source | Role::Read | Role::Variable) => true,
         (Operation::AtomicUpdate, Role::Dest) => !call.name().contains("_set"),
-        (Operation::AtomicFetchUpdate, Role::Dest) => {
-            !call.name().contains("swap") || call.name().contains("compare")
-        }
+        (Operation::AtomicFetchUpdate, Role::Dest) => !call.name().contains("swap") || call.name().contains("compare"),
         _ => false,
     }
 }

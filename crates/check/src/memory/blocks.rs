@@ -1,5 +1,5 @@
-//! The blocks of the symmetric heap, as this PE has allocated them. Calls that allocate are collective, so other PEs have the
-//! same blocks at the same addresses.
+//! The blocks of the symmetric heap, as this PE has allocated them. Calls that allocate are collective, so other PEs
+//! have the same blocks at the same addresses.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -48,7 +48,8 @@ const BEFORE: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     all: BTreeMap<Hidden, Block>,
-    /// Those that were freed and that the library has not got back, so that no other block gets their memory: the oldest first.
+    /// Those that were freed and that the library has not got back, so that no other block gets their memory: the
+    /// oldest first.
     quarantine: VecDeque<Hidden>,
     quarantined_bytes: usize,
 }
@@ -108,8 +109,7 @@ impl Blocks {
 
     /// Removes the oldest block in quarantine, if there are too many, or `all` are to go.
     pub(super) fn evict(&mut self, all: bool) -> Option<(usize, Block)> {
-        let is_full =
-            self.quarantine.len() > QUARANTINED || self.quarantined_bytes > QUARANTINED_BYTES;
+        let is_full = self.quarantine.len() > QUARANTINED || self.quarantined_bytes > QUARANTINED_BYTES;
         if !all && !is_full {
             return None;
         }
@@ -159,15 +159,7 @@ impl Blocks {
 mod tests {
     use super::*;
 
-    const BLOCK: Block = Block {
-        size: 100,
-        red_zone: 64,
-        filled: 100,
-        site: 1,
-        stack: 2,
-        space: None,
-        freed: None,
-    };
+    const BLOCK: Block = Block { size: 100, red_zone: 64, filled: 100, site: 1, stack: 2, space: None, freed: None };
 
     #[test]
     fn accesses_are_within_blocks() {

@@ -8,7 +8,8 @@ use crate::hidden::Hidden;
 use crate::job::Job;
 
 impl Memory {
-    /// Reports blocks of the same calls of which the program has no pointer any more: of one alone, it may be meant to last.
+    /// Reports blocks of the same calls of which the program has no pointer any more: of one alone, it may be meant to
+    /// last.
     pub(super) fn leaks(&self, job: &Job, call: &Call) {
         let mut live: Vec<(Hidden, Block)> = {
             let blocks = self.blocks();
@@ -16,14 +17,9 @@ impl Memory {
             own.collect()
         };
         live.sort_by_key(|(_, block)| (block.site, block.stack));
-        let is_same = |(_, a): &(Hidden, Block), (_, b): &(Hidden, Block)| {
-            (a.site, a.stack) == (b.site, b.stack)
-        };
+        let is_same = |(_, a): &(Hidden, Block), (_, b): &(Hidden, Block)| (a.site, a.stack) == (b.site, b.stack);
         let several = live.chunk_by(is_same).filter(|same| same.len() > 1);
-        let suspects: Vec<_> = several
-            .flatten()
-            .map(|(start, block)| (*start, block.size))
-            .collect();
+        let suspects: Vec<_> = several.flatten().map(|(start, block)| (*start, block.size)).collect();
         if suspects.is_empty() {
             return;
         }

@@ -1,8 +1,8 @@
 //! `--check=memory`: what calls do to memory that they should not.
 //!
-//! Blocks of the symmetric heap get a red zone behind them that no PE may write, and freed ones are in quarantine for a while.
-//! What a block holds before it is written depends on the address ([`pattern`]), so memory that no PE has written is known
-//! whoever writes it, by calls or stores.
+//! Blocks of the symmetric heap get a red zone behind them that no PE may write, and freed ones are in quarantine for a
+//! while. What a block holds before it is written depends on the address ([`pattern`]), so memory that no PE has
+//! written is known whoever writes it, by calls or stores.
 
 mod access;
 mod blocks;
@@ -63,11 +63,7 @@ fn stack() -> u64 {
 }
 
 fn place(at: usize, start: usize, block: &Block) -> Place {
-    Place::Block {
-        offset: at.wrapping_sub(start) as i64,
-        size: block.size as u64,
-        site: block.site,
-    }
+    Place::Block { offset: at.wrapping_sub(start) as i64, size: block.size as u64, site: block.site }
 }
 
 impl Memory {
@@ -194,9 +190,7 @@ impl Memory {
         if at == 0 {
             return 0;
         }
-        let kept = old
-            .and_then(|old| self.blocks().remove(old))
-            .map_or(0, |block| block.size.min(size));
+        let kept = old.and_then(|old| self.blocks().remove(old)).map_or(0, |block| block.size.min(size));
         let is_zeroed = call.operation() == Operation::Calloc;
         let from = if is_zeroed { size } else { kept };
         let filled = size.min(FILLED).max(from) - from;
@@ -219,7 +213,8 @@ impl Memory {
         at
     }
 
-    /// Gives the library the blocks in quarantine and calls its function again: all PEs do, since they have the same blocks.
+    /// Gives the library the blocks in quarantine and calls its function again: all PEs do, since they have the same
+    /// blocks.
     fn allocate_again(&self, job: &Job, call: &Call) -> usize {
         while let Some(oldest) = self.evict(job, true) {
             job.library.free(oldest);

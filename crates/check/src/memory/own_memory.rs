@@ -19,13 +19,11 @@ pub(super) struct OwnMemory {
 impl OwnMemory {
     /// An error where the process may not do so.
     pub(super) fn open() -> io::Result<Self> {
-        Ok(Self {
-            file: File::open("/proc/self/mem")?,
-            buffer: vec![0; CHUNK],
-        })
+        Ok(Self { file: File::open("/proc/self/mem")?, buffer: vec![0; CHUNK] })
     }
 
-    /// Passes the bytes of a range in pieces, which but for the last are multiples of 8 bytes. False: some are not mapped.
+    /// Passes the bytes of a range in pieces, which but for the last are multiples of 8 bytes. False: some are not
+    /// mapped.
     pub(super) fn each_piece(&mut self, range: Range<usize>, mut found: impl FnMut(&[u8])) -> bool {
         let mut at = range.start;
         while at < range.end {

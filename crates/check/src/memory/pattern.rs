@@ -58,8 +58,8 @@ impl Pattern {
         unsafe { self.first_changed_of(at, at, len) }
     }
 
-    /// Whether `len` bytes, which this process reads at `seen` and which are at `at` for the PE that has them, are as they
-    /// were filled.
+    /// Whether `len` bytes, which this process reads at `seen` and which are at `at` for the PE that has them, are as
+    /// they were filled.
     ///
     /// # Safety
     /// The bytes at `seen` are readable.

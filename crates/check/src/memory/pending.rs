@@ -65,7 +65,8 @@ impl Digest {
         Self::of_words((0..len).step_by(8).map(|i| {
             let mut word = [0; 8];
             if len - i >= 8 {
-                // SAFETY: the caller promises that the bytes are readable. Volatile, since others may write them meanwhile.
+                // SAFETY: the caller promises that the bytes are readable. Volatile, since others may write them
+                // meanwhile.
                 word = unsafe { ((at + i) as *const [u8; 8]).read_volatile() };
             } else {
                 for (n, byte) in word[..len - i].iter_mut().enumerate() {
@@ -97,13 +98,7 @@ impl Pending {
     ///
     /// # Safety
     /// The bytes are readable.
-    pub(super) unsafe fn add(
-        &mut self,
-        context: usize,
-        (at, len): (usize, usize),
-        site: u32,
-        target: usize,
-    ) {
+    pub(super) unsafe fn add(&mut self, context: usize, (at, len): (usize, usize), site: u32, target: usize) {
         let puts = self.puts.entry(context).or_default();
         if len == 0 || puts.len() >= REMEMBERED {
             return;
@@ -131,9 +126,7 @@ impl Pending {
         let Ok(mut memory) = OwnMemory::open() else {
             return Vec::new();
         };
-        let changed = puts
-            .into_iter()
-            .filter_map(|put| Some((put, put.change(&mut memory)?)));
+        let changed = puts.into_iter().filter_map(|put| Some((put, put.change(&mut memory)?)));
         changed.collect()
     }
 }

@@ -1,4 +1,5 @@
-//! Which blocks a pointer leads to that the program still has: words of its variables, its heap, its stack and its blocks.
+//! Which blocks a pointer leads to that the program still has: words of its variables, its heap, its stack and its
+//! blocks.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -11,8 +12,8 @@ use crate::hidden::Hidden;
 /// Bytes that are searched at most: a second for about 4 GiB.
 const SEARCHED: usize = 4 << 30;
 
-/// The program's private memory that can be written: heaps, stacks, and variables of libraries. `stack` is in the frame of the
-/// function that it has called; what is below is no longer in use.
+/// The program's private memory that can be written: heaps, stacks, and variables of libraries. `stack` is in the frame
+/// of the function that it has called; what is below is no longer in use.
 fn private(stack: usize) -> Vec<Range<usize>> {
     let mut all = Vec::new();
     Mapping::each(|mapping| {
@@ -27,8 +28,9 @@ fn private(stack: usize) -> Vec<Range<usize>> {
     all
 }
 
-/// Those of the blocks, given with their sizes, that no word of the program's memory leads to: to their first byte or another.
-/// `others` is memory beside the private one, made as it is asked for: kept, its addresses would be pointers. None are, where not all of it can be searched.
+/// Those of the blocks, given with their sizes, that no word of the program's memory leads to: to their first byte or
+/// another. `others` is memory beside the private one, made as it is asked for: kept, its addresses would be pointers.
+/// None are, where not all of it can be searched.
 pub(super) fn unreachable(
     blocks: &[(Hidden, usize)],
     others: impl Iterator<Item = Range<usize>> + Clone,
@@ -76,12 +78,8 @@ mod tests {
     fn a_block_is_reached_by_a_pointer_to_any_of_its_bytes() {
         const BLOCK: usize = 0x7000_1234_5000;
         // Constants, so that the stack has no such address but those of `kept`.
-        const BLOCKS: [Hidden; 4] = [
-            Hidden::of(BLOCK),
-            Hidden::of(BLOCK + 0x1000),
-            Hidden::of(BLOCK + 0x2000),
-            Hidden::of(BLOCK + 0x3000),
-        ];
+        const BLOCKS: [Hidden; 4] =
+            [Hidden::of(BLOCK), Hidden::of(BLOCK + 0x1000), Hidden::of(BLOCK + 0x2000), Hidden::of(BLOCK + 0x3000)];
         let [first, second, third, fourth] = BLOCKS;
         let kept = Box::new([BLOCK, BLOCK + 0x1000 + 63, BLOCK + 0x2000 + 64]);
         std::hint::black_box(&kept);

@@ -17,11 +17,7 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     pub(super) fn new(layout: &Layout, words: &'static [AtomicU64]) -> Self {
-        Self {
-            n_pes: layout.n_pes,
-            teams: layout.teams,
-            words: &words[layout.arrivals.clone()],
-        }
+        Self { n_pes: layout.n_pes, teams: layout.teams, words: &words[layout.arrivals.clone()] }
     }
 
     fn entry(&self, pe: usize, team: &Members, number: u64) -> &'static [AtomicU64] {
@@ -40,12 +36,7 @@ impl Arrivals {
     }
 
     /// The clock with which a PE entered it; None if that is no longer kept.
-    pub(super) fn of(
-        &self,
-        pe: usize,
-        team: &Members,
-        number: u64,
-    ) -> Option<&'static [AtomicU64]> {
+    pub(super) fn of(&self, pe: usize, team: &Members, number: u64) -> Option<&'static [AtomicU64]> {
         let entry = self.entry(pe, team, number);
         let entered = entry[1].load(Ordering::Acquire);
         let is_this = entered == number + 1 && entry[0].load(Ordering::Relaxed) == key(team);
@@ -65,9 +56,7 @@ mod tests {
     #[test]
     fn the_last_collectives_of_a_team_are_kept() {
         let layout = Layout::new(2);
-        let words: Vec<_> = (0..layout.arrivals.end)
-            .map(|_| AtomicU64::new(0))
-            .collect();
+        let words: Vec<_> = (0..layout.arrivals.end).map(|_| AtomicU64::new(0)).collect();
         let arrivals = Arrivals::new(&layout, words.leak());
         let team = Members::world(2);
         for number in 0..=KEPT as u64 {

@@ -1,7 +1,7 @@
 //! The vector clock of a PE: for each PE, up to which of its epochs that PE's accesses happened before.
 //!
-//! A component is two epochs, since puts are complete after a quiet or fence alone: that of accesses which are complete when
-//! their call returns (low half of a word), and that of puts (high half).
+//! A component is two epochs, since puts are complete after a quiet or fence alone: that of accesses which are complete
+//! when their call returns (low half of a word), and that of puts (high half).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,11 +34,7 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn new(me: usize, n_pes: usize) -> Self {
-        Self {
-            me,
-            known: vec![0; n_pes],
-            epoch: 1,
-        }
+        Self { me, known: vec![0; n_pes], epoch: 1 }
     }
 
     pub(super) fn epoch(&self) -> u32 {

@@ -1,8 +1,8 @@
 //! `--check=race`: conflicting accesses of two PEs that nothing orders.
 //!
-//! Each PE has a vector clock ([`clock`]), which barriers, collectives, locks, waits and atomics hand on; the shadow memory
-//! ([`shadow`]) has who accessed what last. An access that conflicts with one that did not happen before is a race, whatever
-//! came first in this run. Puts happened before what follows a quiet or fence alone.
+//! Each PE has a vector clock ([`clock`]), which barriers, collectives, locks, waits and atomics hand on; the shadow
+//! memory ([`shadow`]) has who accessed what last. An access that conflicts with one that did not happen before is a
+//! race, whatever came first in this run. Puts happened before what follows a quiet or fence alone.
 
 mod arrivals;
 mod clock;
@@ -60,8 +60,7 @@ impl HeapRange {
     fn add(&self, at: usize, bytes: usize) {
         let start = Hidden::of(at);
         self.low.fetch_min(start.word(), Ordering::Relaxed);
-        self.high
-            .fetch_max(start.plus(bytes).word(), Ordering::Relaxed);
+        self.high.fetch_max(start.plus(bytes).word(), Ordering::Relaxed);
     }
 
     fn contains(&self, at: usize) -> bool {
@@ -102,10 +101,7 @@ impl Race {
             arrivals: Arrivals::new(&layout, words),
             objects: SyncObjects::new(&layout, words),
             shadow: Shadow::new(&words[layout.index.clone()], &words[layout.shadow.clone()]),
-            heap: HeapRange {
-                low: AtomicUsize::new(usize::MAX),
-                high: AtomicUsize::new(0),
-            },
+            heap: HeapRange { low: AtomicUsize::new(usize::MAX), high: AtomicUsize::new(0) },
             state: Mutex::new(State {
                 clock: Clock::new(job.me, job.n_pes),
                 collectives: HashMap::new(),
@@ -122,8 +118,7 @@ impl Race {
     /// Lets others learn what this PE knows who see what it does now.
     fn release(&self, state: &mut State) {
         let epoch = state.clock.epoch();
-        self.published
-            .publish(self.me, epoch, state.clock.release());
+        self.published.publish(self.me, epoch, state.clock.release());
     }
 
     /// Lets others learn it who see the variable at `at` of PE `pe`.
@@ -185,9 +180,7 @@ impl Race {
         });
         for (_, pe) in learned_from {
             let arrival = self.arrivals.of(pe, &team, number);
-            state
-                .clock
-                .acquire(arrival.unwrap_or_else(|| self.published.now(pe)));
+            state.clock.acquire(arrival.unwrap_or_else(|| self.published.now(pe)));
         }
         // What follows is later than what was done meanwhile.
         self.release(state);
@@ -204,14 +197,7 @@ impl Race {
     }
 
     /// Adds an access of memory of PE `pe` by a call.
-    fn access(
-        &self,
-        job: &Job,
-        state: &mut State,
-        call: &Call,
-        (pe, span): (usize, Span),
-        access: Access,
-    ) {
+    fn access(&self, job: &Job, state: &mut State, call: &Call, (pe, span): (usize, Span), access: Access) {
         let Some(first) = self.symmetric(job, span.at) else {
             return;
         };
@@ -223,21 +209,8 @@ impl Race {
     }
 
     /// Adds accesses of memory of PE `pe`; `first` is the address that all PEs have.
-    fn add(
-        &self,
-        job: &Job,
-        state: &mut State,
-        site: u32,
-        (pe, first, span): (usize, u64, Span),
-        access: Access,
-    ) {
-        let new = Cell {
-            epoch: state.clock.epoch(),
-            pe: self.me,
-            access,
-            bytes: 0,
-            site,
-        };
+    fn add(&self, job: &Job, state: &mut State, site: u32, (pe, first, span): (usize, u64, Span), access: Access) {
+        let new = Cell { epoch: state.clock.epoch(), pe: self.me, access, bytes: 0, site };
         let mut found: Vec<(Cell, u64)> = Vec::new();
         let mut conflict = |cell: Cell, at: u64| {
             if !found.iter().any(|(other, _)| other.site == cell.site) {
@@ -246,19 +219,14 @@ impl Race {
         };
         let had_room = span.blocks().all(|(at, len)| {
             let at = first.wrapping_add_signed(at.wrapping_sub(span.at) as i64);
-            self.shadow
-                .access((pe, at, len), new, &state.clock, &mut conflict)
+            self.shadow.access((pe, at, len), new, &state.clock, &mut conflict)
         });
         if !had_room {
             job.shared.set(header::FULL, 1);
         }
         for (cell, at) in found {
             if state.reported.insert((site, cell.site)) {
-                let other_writes = if cell.access.writes() {
-                    OTHER_WRITES
-                } else {
-                    0
-                };
+                let other_writes = if cell.access.writes() { OTHER_WRITES } else { 0 };
                 let writes = if access.writes() { WRITES } else { 0 };
                 job.shared.report(&Finding {
                     target: pe,
@@ -272,13 +240,7 @@ impl Race {
     }
 
     /// A load or store of the program.
-    pub(crate) fn load_or_store(
-        &self,
-        job: &Job,
-        (at, bytes): (usize, usize),
-        writes: bool,
-        address: usize,
-    ) {
+    pub(crate) fn load_or_store(&self, job: &Job, (at, bytes): (usize, usize), writes: bool, address: usize) {
         // Mostly it is of other memory.
         if !job.globals.range.contains(&at) && !self.heap.contains(at) {
             return;
@@ -374,10 +336,7 @@ impl Race {
                     self.acquire_object(state, (0, lock));
                 }
             }
-            Operation::Receive
-            | Operation::SpaceMalloc
-            | Operation::SpaceFree
-            | Operation::SpaceDestroy => {
+            Operation::Receive | Operation::SpaceMalloc | Operation::SpaceFree | Operation::SpaceDestroy => {
                 self.acquire_all(state);
                 self.release(state);
             }
@@ -477,9 +436,7 @@ impl Race {
 
     /// The variable of another PE that an atomic has read.
     fn fetched(&self, job: &Job, state: &mut State, call: &Call) {
-        let variable = call
-            .parameters()
-            .find(|(_, p)| matches!(p.role, Role::Dest | Role::Source));
+        let variable = call.parameters().find(|(_, p)| matches!(p.role, Role::Dest | Role::Source));
         if let (Some((number, parameter)), Some(pe)) = (variable, job.target(call)) {
             let span = call.span(number, parameter, 1);
             if let Some(at) = self.symmetric(job, span.at) {

@@ -41,8 +41,8 @@ impl Published {
         fence(Ordering::Release);
     }
 
-    /// The clock that a PE had at the end of an epoch which another has seen; if it is no longer kept, the PE's latest one,
-    /// which is later in all components.
+    /// The clock that a PE had at the end of an epoch which another has seen; if it is no longer kept, the PE's latest
+    /// one, which is later in all components.
     pub(super) fn at(&self, pe: usize, epoch: u32) -> &'static [AtomicU64] {
         fence(Ordering::Acquire);
         let slot = self.slot(pe, epoch);

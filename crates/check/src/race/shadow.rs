@@ -1,4 +1,5 @@
-//! The shadow memory: who accessed what last. A page whose accesses all covered it has one granule's cells for all of its words.
+//! The shadow memory: who accessed what last. A page whose accesses all covered it has one granule's cells for all of
+//! its words.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -86,8 +87,8 @@ impl Cell {
         self.bytes & !new.bytes == 0
     }
 
-    /// Whether a new access stands for it, too: what follows a write that follows another access follows that, too. A put of
-    /// the same PE that is not complete stays.
+    /// Whether a new access stands for it, too: what follows a write that follows another access follows that, too. A
+    /// put of the same PE that is not complete stays.
     fn is_replaced_by(self, new: Self, is_before: bool) -> bool {
         let is_over = match self.pe == new.pe {
             true => self.access != Access::Put && new.access != Access::Put,
@@ -201,7 +202,8 @@ impl Page {
         (0..CELLS).for_each(|i| self.set(0, i, None));
     }
 
-    /// Adds an access to the cells of a granule, and hands those that conflict to `found`. True: of the cells, it alone is left.
+    /// Adds an access to the cells of a granule, and hands those that conflict to `found`. True: of the cells, it alone
+    /// is left.
     fn add(&self, granule: usize, new: Cell, clock: &Clock, found: &mut dyn FnMut(Cell)) -> bool {
         let (mut place, mut is_alone, mut is_there) = (None, true, false);
         for (i, cell) in self.cells(granule).iter().enumerate() {
@@ -251,21 +253,11 @@ impl Page {
     }
 
     /// Adds an access of `range`, which lies in the page that begins at `start`.
-    fn add_to_some(
-        &self,
-        start: u64,
-        range: Range<u64>,
-        new: Cell,
-        clock: &Clock,
-        found: &mut dyn FnMut(Cell, u64),
-    ) {
+    fn add_to_some(&self, start: u64, range: Range<u64>, new: Cell, clock: &Clock, found: &mut dyn FnMut(Cell, u64)) {
         self.split();
         for granule in granules(&range) {
             let of = start + (granule * GRANULE) as u64;
-            let cell = Cell {
-                bytes: mask(of, &range),
-                ..new
-            };
+            let cell = Cell { bytes: mask(of, &range), ..new };
             self.add(granule, cell, clock, &mut |old| {
                 found(old, of + old.first_common(cell));
             });
@@ -330,8 +322,8 @@ impl Shadow {
         None
     }
 
-    /// Adds an access of `len` bytes at `at` of PE `pe`; `new` has everything but the bytes. Hands accesses that conflict to
-    /// `found`, with their address. False: there was no room.
+    /// Adds an access of `len` bytes at `at` of PE `pe`; `new` has everything but the bytes. Hands accesses that
+    /// conflict to `found`, with their address. False: there was no room.
     pub(super) fn access(
         &self,
         (pe, at, len): (usize, u64, usize),
@@ -374,16 +366,12 @@ impl Shadow {
             for granule in granules(&range) {
                 let bytes = mask(start + (granule * GRANULE) as u64, &range);
                 for (i, cell) in page.cells(granule).into_iter().enumerate() {
-                    let is_seen =
-                        |c: &Cell| c.pe != me && c.access.writes() && c.bytes & bytes != 0;
+                    let is_seen = |c: &Cell| c.pe != me && c.access.writes() && c.bytes & bytes != 0;
                     let Some(cell) = cell.filter(is_seen) else {
                         continue;
                     };
                     if cell.access == Access::Put {
-                        let complete = Cell {
-                            access: Access::Write,
-                            ..cell
-                        };
+                        let complete = Cell { access: Access::Write, ..cell };
                         page.set(granule, i, Some(complete));
                     }
                     all.push(cell);
@@ -400,13 +388,7 @@ mod tests {
 
     #[test]
     fn a_cell_is_two_words() {
-        let cell = Cell {
-            epoch: u32::MAX,
-            pe: 4095,
-            access: Access::AtomicUpdate,
-            bytes: 0x81,
-            site: u32::MAX,
-        };
+        let cell = Cell { epoch: u32::MAX, pe: 4095, access: Access::AtomicUpdate, bytes: 0x81, site: u32::MAX };
         assert_eq!(Cell::from_words(cell.words()), Some(cell));
         assert_eq!(Cell::from_words([0, 0]), None);
     }
@@ -426,22 +408,13 @@ mod tests {
             let all: Vec<_> = (0..words).map(|_| AtomicU64::new(0)).collect();
             all.leak()
         };
-        Shadow::new(
-            zeros(2 * PAGES_OF_TESTS),
-            zeros(PAGES_OF_TESTS * GRANULES * GRANULE_WORDS),
-        )
+        Shadow::new(zeros(2 * PAGES_OF_TESTS), zeros(PAGES_OF_TESTS * GRANULES * GRANULE_WORDS))
     }
 
     const PAGES_OF_TESTS: usize = 4;
 
     fn cell(pe: usize, epoch: u32, access: Access) -> Cell {
-        Cell {
-            epoch,
-            pe,
-            access,
-            bytes: 0,
-            site: 10 * pe as u32 + epoch,
-        }
+        Cell { epoch, pe, access, bytes: 0, site: 10 * pe as u32 + epoch }
     }
 
     /// The sites and addresses of those that an access of PE 0's memory conflicts with.

@@ -29,10 +29,7 @@ pub(super) enum Lookup {
 
 impl SyncObjects {
     pub(super) fn new(layout: &Layout, words: &'static [AtomicU64]) -> Self {
-        Self {
-            n_pes: layout.n_pes,
-            words: &words[layout.objects.clone()],
-        }
+        Self { n_pes: layout.n_pes, words: &words[layout.objects.clone()] }
     }
 
     /// The places where an object may be, with its key.

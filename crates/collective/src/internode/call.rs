@@ -20,9 +20,7 @@ pub struct InternodeCall<'a> {
 impl InternodeCall<'_> {
     /// All members, for puts and gets.
     pub(super) fn all(&self) -> &Group<'_> {
-        self.subgroups
-            .as_ref()
-            .map_or(self.group, |subgroups| &subgroups.all)
+        self.subgroups.as_ref().map_or(self.group, |subgroups| &subgroups.all)
     }
 
     /// Synchronises all members.
@@ -74,8 +72,6 @@ impl InternodeCall<'_> {
         let share = n.div_ceil(self.group.size);
         let start = (self.group.me * share).min(n);
         let end = (start + share).min(n);
-        (start..end)
-            .step_by(longest)
-            .map(move |from| from..end.min(from + longest))
+        (start..end).step_by(longest).map(move |from| from..end.min(from + longest))
     }
 }

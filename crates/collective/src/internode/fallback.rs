@@ -31,12 +31,7 @@ pub(super) unsafe fn broadcast(
 ///
 /// # Safety
 /// That of [`super::fcollect`].
-pub(super) unsafe fn fcollect(
-    call: &InternodeCall<'_>,
-    dest: *mut u8,
-    source: *const u8,
-    bytes: usize,
-) {
+pub(super) unsafe fn fcollect(call: &InternodeCall<'_>, dest: *mut u8, source: *const u8, bytes: usize) {
     let mine = call.addresses(dest).from(call.group.me * bytes);
     call.sync();
     for member in call.in_turn() {
@@ -64,11 +59,7 @@ pub(super) unsafe fn reduce(
     // One chunk of each member's source, and the result.
     let longest = (SCRATCH / (size + 1) / op.size).max(1);
     let (dest, source) = (call.addresses(dest), call.addresses(source));
-    let fold = if call.group.reproducible {
-        op.fold_exact
-    } else {
-        op.fold
-    };
+    let fold = if call.group.reproducible { op.fold_exact } else { op.fold };
     call.sync();
     let work = |buffer: *mut u8| {
         for chunk in call.chunks(n, longest) {
@@ -81,8 +72,7 @@ pub(super) unsafe fn reduce(
             // + 1 times.
             unsafe {
                 for member in call.in_turn() {
-                    call.all()
-                        .get(operand(member), &source.from(at), member, bytes);
+                    call.all().get(operand(member), &source.from(at), member, bytes);
                 }
                 let operands = |member: usize| operand(member).cast_const();
                 fold((&|_| result, 1), (&operands, size), chunk.len(), false);

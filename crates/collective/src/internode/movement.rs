@@ -185,13 +185,7 @@ pub unsafe fn alltoall(call: &InternodeCall<'_>, dest: *mut u8, source: *const u
 /// # Safety
 /// `dest` and `source` are symmetric, hold `n` elements for each member at their strides, and
 /// do not overlap.
-pub unsafe fn alltoalls(
-    call: &InternodeCall<'_>,
-    dest: *mut u8,
-    source: *const u8,
-    strides: Strides,
-    n: usize,
-) {
+pub unsafe fn alltoalls(call: &InternodeCall<'_>, dest: *mut u8, source: *const u8, strides: Strides, n: usize) {
     let elem = strides.elem;
     let (to_step, from_step) = (strides.dest * elem, strides.source * elem);
     let mine = call.addresses(dest).from(call.group.me * n * to_step);
@@ -201,8 +195,7 @@ pub unsafe fn alltoalls(
         // SAFETY: the caller promises `n` elements for each member at their strides; only this member
         // writes these elements of each `dest`.
         unsafe {
-            call.all()
-                .put_strided(&mine, to_step, member, (from, from_step), elem, n);
+            call.all().put_strided(&mine, to_step, member, (from, from_step), elem, n);
         }
     }
     call.leave();

@@ -16,19 +16,9 @@ use crate::scratch::{SCRATCH, with_scratch};
 /// # Safety
 /// `dest` and `source` are symmetric, aligned and valid for `n` elements; they are the same or
 /// do not overlap.
-pub unsafe fn reduce(
-    call: &InternodeCall<'_>,
-    dest: *mut u8,
-    source: *const u8,
-    n: usize,
-    op: &'static Operator,
-) {
+pub unsafe fn reduce(call: &InternodeCall<'_>, dest: *mut u8, source: *const u8, n: usize, op: &'static Operator) {
     let bytes = n * op.size;
-    let Some(subgroups) = call
-        .subgroups
-        .as_ref()
-        .filter(|_| !call.group.reproducible || op.any_order)
-    else {
+    let Some(subgroups) = call.subgroups.as_ref().filter(|_| !call.group.reproducible || op.any_order) else {
         // SAFETY: the caller promises aligned arrays of `n` elements on every member.
         return unsafe { fallback::reduce(call, dest, source, n, op) };
     };
@@ -50,11 +40,7 @@ pub unsafe fn reduce(
             if alone && !all_alone && !ptr::eq(dest, source) {
                 dest.copy_from_nonoverlapping(source, bytes);
             }
-            let from = if all_alone {
-                call.addresses(source)
-            } else {
-                all
-            };
+            let from = if all_alone { call.addresses(source) } else { all };
             reduce::reduce(leaders, all, from, n, op);
         }
         if !alone {

@@ -104,24 +104,14 @@ unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
     with_scratch(|buffer| {
         for k in 0..cube.rounds {
             let partial = |vertex| {
-                if k == 0 && !cube.has_extra(vertex) {
-                    &r.source
-                } else {
-                    &r.dest
-                }
+                if k == 0 && !cube.has_extra(vertex) { &r.source } else { &r.dest }
             };
             let other = (number + (1 << k)) % vertices;
             let ahead = cube.member(other);
             let behind = cube.member((number + vertices - (1 << k)) % vertices);
             epoch.post(behind, lane::READY + k);
             epoch.wait(lane::READY + k);
-            let round = Round {
-                epoch: &epoch,
-                k,
-                ahead,
-                mine: partial(number).of(me),
-                theirs: partial(other),
-            };
+            let round = Round { epoch: &epoch, k, ahead, mine: partial(number).of(me), theirs: partial(other) };
             step(round, buffer);
         }
     });

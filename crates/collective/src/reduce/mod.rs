@@ -16,9 +16,9 @@
 //! message is copied to a work buffer before it is used. They run between the leaders of a team's
 //! node groups, by puts and gets. On a node they serve as a comparison with published results.
 //!
-//! In every algorithm the order in which operands are combined depends only on the members'
-//! numbers, and by sockets on which members share one: same inputs, members and algorithm give the same bits. In all algorithms but bruck,
-//! all members get the same bits, too.
+//! In every algorithm the order in which operands are combined depends only on the members' numbers, and by sockets on
+//! which members share one: same inputs, members and algorithm give the same bits. In all algorithms but bruck, all
+//! members get the same bits, too.
 
 mod bruck;
 mod rabenseifner;
@@ -49,13 +49,7 @@ pub unsafe fn reduce<'a>(
     n: usize,
     op: &'static Operator,
 ) {
-    let r = Reduction {
-        group,
-        dest,
-        source,
-        n,
-        op,
-    };
+    let r = Reduction { group, dest, source, n, op };
     let bytes = n * op.size;
     if group.size == 1 {
         // SAFETY: the caller promises arrays of `n` elements, the same or not overlapping.
@@ -75,9 +69,7 @@ pub unsafe fn reduce<'a>(
             _ if order_matters => slices(&r),
             Algorithm::Flat if is_direct => flat(&r),
             Algorithm::Flat => flat_put_get(&r),
-            Algorithm::RecursiveDoubling
-                if bytes <= group.lane_bytes() && (is_direct || !group.is_local()) =>
-            {
+            Algorithm::RecursiveDoubling if bytes <= group.lane_bytes() && (is_direct || !group.is_local()) => {
                 recursive_doubling::in_lanes(&r);
             }
             Algorithm::RecursiveDoubling if is_direct => recursive_doubling::direct(&r),

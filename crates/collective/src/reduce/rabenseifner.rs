@@ -147,11 +147,7 @@ impl Half<'_> {
     /// # Safety
     /// `theirs` is readable for the elements.
     unsafe fn combine(&self, r: &Reduction<'_>, theirs: *const u8) {
-        let (a, b) = if self.is_left {
-            (self.mine, theirs)
-        } else {
-            (theirs, self.mine)
-        };
+        let (a, b) = if self.is_left { (self.mine, theirs) } else { (theirs, self.mine) };
         // SAFETY: the caller promises readable elements at `theirs`; both partners are ready, each
         // for its half.
         unsafe { r.combine(self.dest, a, b, self.n) };
@@ -160,13 +156,7 @@ impl Half<'_> {
 
 impl<'a> Vertex<'a> {
     fn new(r: &'a Reduction<'a>, epoch: Epoch<'a>, cube: Hypercube, number: usize) -> Self {
-        Self {
-            r,
-            epoch,
-            cube,
-            number,
-            ranges: [(0, r.n); ROUNDS + 1],
-        }
+        Self { r, epoch, cube, number, ranges: [(0, r.n); ROUNDS + 1] }
     }
 
     /// The partner of a round of the halving: the vertex that differs in one bit, the highest
@@ -177,11 +167,7 @@ impl<'a> Vertex<'a> {
 
     /// The partial result of a vertex before a round: its source, or in later rounds its dest.
     fn partial(&self, round: usize, number: usize) -> MemberAddresses<'a, u8> {
-        if round == 0 && !self.cube.has_extra(number) {
-            self.r.source
-        } else {
-            self.r.dest
-        }
+        if round == 0 && !self.cube.has_extra(number) { self.r.source } else { self.r.dest }
     }
 
     /// Begins a round of halving: both partners are ready, each for its half.
@@ -198,10 +184,7 @@ impl<'a> Vertex<'a> {
         let (dest, at) = (self.r.dest.of(self.r.group.me), part.start * self.r.op.size);
         Half {
             dest: dest.wrapping_add(at),
-            mine: self
-                .partial(round, self.number)
-                .from(at)
-                .of(self.r.group.me),
+            mine: self.partial(round, self.number).from(at).of(self.r.group.me),
             partials: self.partial(round, partner).from(at),
             partner: member,
             is_left,
@@ -219,18 +202,12 @@ impl<'a> Vertex<'a> {
         let member = self.cube.member(partner);
         let (start, end) = self.ranges[round];
         let is_left = self.number < partner;
-        let (mine, theirs) = (
-            self.partial(round, self.number).of(self.r.group.me),
-            self.partial(round, partner).of(member),
-        );
+        let (mine, theirs) =
+            (self.partial(round, self.number).of(self.r.group.me), self.partial(round, partner).of(member));
         let pair = Pair {
             is_left,
             partner: member,
-            sources: if is_left {
-                [mine, theirs]
-            } else {
-                [theirs, mine]
-            },
+            sources: if is_left { [mine, theirs] } else { [theirs, mine] },
             dests: [self.r.dest.of(self.r.group.me), self.r.dest.of(member)],
         };
         // SAFETY: in this round only the two members of the pair use these elements of their arrays.

@@ -96,22 +96,14 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
         let partner = cube.member(other);
         // Before round 0, the partial result of a vertex is its source, unless it is a proxy.
         let partial = |member, vertex| {
-            if k == 0 && !cube.has_extra(vertex) {
-                r.source.of(member)
-            } else {
-                r.dest.of(member)
-            }
+            if k == 0 && !cube.has_extra(vertex) { r.source.of(member) } else { r.dest.of(member) }
         };
         let is_left = number & 1 << k == 0;
         let (mine, theirs) = (partial(me, number), partial(partner, other));
         let pair = Pair {
             is_left,
             partner,
-            sources: if is_left {
-                [mine, theirs]
-            } else {
-                [theirs, mine]
-            },
+            sources: if is_left { [mine, theirs] } else { [theirs, mine] },
             dests: [r.dest.of(me), r.dest.of(partner)],
         };
         // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
@@ -220,11 +212,7 @@ unsafe fn exchange(r: &Reduction<'_>) {
                 let partner = cube.member(number ^ 1 << k);
                 epoch.put_rendezvous(partner, k, lane::READY + k, mine, bytes);
                 let theirs = epoch.wait_rendezvous(k, lane::READY + k);
-                let to = if std::ptr::eq(mine, dest) {
-                    scratch
-                } else {
-                    dest
-                };
+                let to = if std::ptr::eq(mine, dest) { scratch } else { dest };
                 if k > 0 {
                     epoch.complete_puts();
                 }

@@ -110,23 +110,13 @@ impl<'a> Reduction<'a> {
     /// # Safety
     /// That of [`Reduce::fold`](ferroshmem_simd::Reduce::fold).
     #[inline]
-    pub(super) unsafe fn fold(
-        &self,
-        dests: Dests<'_, u8>,
-        sources: Sources<'_, u8>,
-        n: usize,
-        streaming: bool,
-    ) {
+    pub(super) unsafe fn fold(&self, dests: Dests<'_, u8>, sources: Sources<'_, u8>, n: usize, streaming: bool) {
         let bytes = n * self.op.size;
         let (read, written) = (sources.1 * bytes, dests.1 * bytes);
         self.group.traffic().moved(read, written);
         (0..dests.1).for_each(|i| self.group.touches(dests.0(i), bytes));
         (0..sources.1).for_each(|i| self.group.touches(sources.0(i), bytes));
-        let fold = if self.group.reproducible {
-            self.op.fold_exact
-        } else {
-            self.op.fold
-        };
+        let fold = if self.group.reproducible { self.op.fold_exact } else { self.op.fold };
         let moved = (read + written) / 2;
         if offload::helpers_for(moved) == 0 {
             // SAFETY: the caller promises what `Reduce::fold` asks for.
@@ -150,13 +140,7 @@ impl<'a> Reduction<'a> {
     /// # Safety
     /// As for [`copy`](Self::copy).
     #[inline]
-    pub(super) unsafe fn get(
-        &self,
-        to: *mut u8,
-        from: &MemberAddresses<'_, u8>,
-        member: usize,
-        n: usize,
-    ) {
+    pub(super) unsafe fn get(&self, to: *mut u8, from: &MemberAddresses<'_, u8>, member: usize, n: usize) {
         // SAFETY: the caller promises that both arrays are valid for `n` elements.
         unsafe { self.group.get(to, from, member, n * self.op.size) };
     }
@@ -166,13 +150,7 @@ impl<'a> Reduction<'a> {
     /// # Safety
     /// As for [`copy`](Self::copy).
     #[inline]
-    pub(super) unsafe fn put(
-        &self,
-        to: &MemberAddresses<'_, u8>,
-        member: usize,
-        from: *const u8,
-        n: usize,
-    ) {
+    pub(super) unsafe fn put(&self, to: &MemberAddresses<'_, u8>, member: usize, from: *const u8, n: usize) {
         // SAFETY: the caller promises that both arrays are valid for `n` elements.
         unsafe { self.group.put(to, member, from, n * self.op.size) };
     }
@@ -211,13 +189,7 @@ impl Pair {
     /// # Safety
     /// Sources and destinations are valid for the elements, and no other member uses them until
     /// both members of the pair have returned.
-    pub(super) unsafe fn reduce(
-        &self,
-        r: &Reduction<'_>,
-        epoch: &Epoch<'_>,
-        round: usize,
-        elements: Range<usize>,
-    ) {
+    pub(super) unsafe fn reduce(&self, r: &Reduction<'_>, epoch: &Epoch<'_>, round: usize, elements: Range<usize>) {
         let (ready, done) = (lane::READY + round, lane::DONE + round);
         if r.group.oversubscribed {
             if self.is_left {

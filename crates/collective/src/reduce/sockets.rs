@@ -145,23 +145,12 @@ unsafe fn by_slices(r: &Reduction<'_>, sockets: &Sockets) {
     for socket in (0..count).filter(|socket| *socket != sockets.own) {
         let theirs = sockets.members(socket);
         let from = theirs[sockets.position % theirs.len()];
-        let piece = r.part(share(
-            part(count, socket),
-            mine.len(),
-            sockets.position,
-            elem,
-        ));
+        let piece = r.part(share(part(count, socket), mine.len(), sockets.position, elem));
         let (source, bytes) = (piece.dest.of(pe(from)), piece.n * elem);
         // SAFETY: the caller promises arrays of `n` elements on every member; that socket has the
         // result of these elements, and no other member writes them on this one.
         unsafe {
-            copy_to_socket(
-                r.group,
-                &piece.dest,
-                sockets.neighbours(),
-                source,
-                (bytes, 2 * r.n * elem),
-            );
+            copy_to_socket(r.group, &piece.dest, sockets.neighbours(), source, (bytes, 2 * r.n * elem));
         };
     }
     r.group.leave();
@@ -169,12 +158,7 @@ unsafe fn by_slices(r: &Reduction<'_>, sockets: &Sockets) {
 
 /// Share `number` of `count` shares of a range of elements: whole cache lines, so that no line has two
 /// writers.
-fn share(
-    range: std::ops::Range<usize>,
-    count: usize,
-    number: usize,
-    elem: usize,
-) -> std::ops::Range<usize> {
+fn share(range: std::ops::Range<usize>, count: usize, number: usize, elem: usize) -> std::ops::Range<usize> {
     let per_line = (crate::LINE / elem).max(1);
     let lines = range.len().div_ceil(per_line);
     let length = lines.div_ceil(count) * per_line;

@@ -39,20 +39,13 @@ fn check<T, Op>(
     };
     for i in 0..n {
         let choice = decisions.choose(Collective::Reduce, n * size_of::<T>());
-        assert_eq!(
-            dest.of(me)[i],
-            expected(i),
-            "{choice}, n = {n}, member {me}, element {i}"
-        );
+        assert_eq!(dest.of(me)[i], expected(i), "{choice}, n = {n}, member {me}, element {i}");
     }
 }
 
 fn sums(size: usize, lengths: &[usize]) {
     let longest = *lengths.iter().max().unwrap();
-    let (a, b) = (
-        Array::<f64>::new(size, longest),
-        Array::<f64>::new(size, longest),
-    );
+    let (a, b) = (Array::<f64>::new(size, longest), Array::<f64>::new(size, longest));
     run(size, |member| {
         let mut round = 0;
         for &n in lengths {
@@ -115,9 +108,7 @@ fn small_elements_and_other_operators() {
 fn same_algorithm_same_bits_on_every_member_and_in_every_run() {
     let n = 300;
     for size in [3, 4, 7] {
-        let value = |m: usize, i: usize| {
-            1.0 / (1 + m * n + i) as f64 * if m.is_multiple_of(2) { 1e8 } else { 1.0 }
-        };
+        let value = |m: usize, i: usize| 1.0 / (1 + m * n + i) as f64 * if m.is_multiple_of(2) { 1e8 } else { 1.0 };
         for &choice in Collective::Reduce.choices() {
             let runs: Vec<Vec<u64>> = (0..3)
                 .map(|_| {
@@ -128,11 +119,7 @@ fn same_algorithm_same_bits_on_every_member_and_in_every_run() {
                             *x = value(me, i);
                         }
                         let decisions = decisions(choice, Collective::Barrier.choices()[0]);
-                        let n = if choice.algorithm == Algorithm::Eager {
-                            EAGER / 8
-                        } else {
-                            n
-                        };
+                        let n = if choice.algorithm == Algorithm::Eager { EAGER / 8 } else { n };
                         // SAFETY: the arrays are long enough; all members call this.
                         unsafe {
                             reduce(
@@ -151,10 +138,7 @@ fn same_algorithm_same_bits_on_every_member_and_in_every_run() {
                     (0..size).flat_map(bits).collect()
                 })
                 .collect();
-            assert!(
-                runs.iter().all(|r| *r == runs[0]),
-                "{choice}, {size} members"
-            );
+            assert!(runs.iter().all(|r| *r == runs[0]), "{choice}, {size} members");
         }
     }
 }
@@ -178,17 +162,12 @@ fn traffic(size: usize, n: usize, choice: Choice, barrier: Algorithm) -> Vec<(us
         };
         *counted[member.me].lock().unwrap() = group.traffic().total();
     });
-    counted
-        .into_iter()
-        .map(|c| c.into_inner().unwrap())
-        .collect()
+    counted.into_iter().map(|c| c.into_inner().unwrap()).collect()
 }
 
 #[test]
 fn bytes_moved_are_those_of_the_formulas() {
-    use Algorithm::{
-        Bruck, Central, Dissemination, Eager, Flat, Rabenseifner, RecursiveDoubling, Slices,
-    };
+    use Algorithm::{Bruck, Central, Dissemination, Eager, Flat, Rabenseifner, RecursiveDoubling, Slices};
     let n = 1 << 10;
     let bytes = n * 8;
     for k in 1..=4 {
@@ -228,31 +207,19 @@ fn bytes_moved_are_those_of_the_formulas() {
         // replace what others read.
         let each = ((3 * k - 1) * bytes, (2 * k - 1) * bytes);
         assert_eq!(of(Bruck, Form::Direct), vec![each; p]);
-        assert_eq!(
-            of(Bruck, Form::PutGet),
-            vec![(3 * k * bytes, 2 * k * bytes); p]
-        );
+        assert_eq!(of(Bruck, Form::PutGet), vec![(3 * k * bytes, 2 * k * bytes); p]);
 
         // Halving but for the last round: 2 parts read, 1 written. Then a half of two is read and
         // written, or by the left one all of them. Then the gathering: what it has, to another.
         let part = |round: usize| bytes >> round;
         let halving: usize = (1..k).map(part).sum();
         let gathering: usize = (1..k).map(part).sum();
-        let moved = |middle: usize| {
-            (
-                2 * halving + middle + gathering,
-                halving + middle + gathering,
-            )
-        };
+        let moved = |middle: usize| (2 * halving + middle + gathering, halving + middle + gathering);
         let each = moved(part(k - 1));
         assert_eq!(of(Rabenseifner, Form::Direct), vec![each; p]);
         let left = with(Rabenseifner, Form::Direct, Central);
         for (me, counted) in left.into_iter().enumerate() {
-            let middle = if me.is_multiple_of(2) {
-                2 * part(k - 1)
-            } else {
-                0
-            };
+            let middle = if me.is_multiple_of(2) { 2 * part(k - 1) } else { 0 };
             assert_eq!(counted, moved(middle), "{p} PEs, PE {me}");
         }
         // (p - 1)/p·n in each phase: got, combined, put.

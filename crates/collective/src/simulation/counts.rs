@@ -73,19 +73,13 @@ impl Call {
         let blocks = |are: bool| if are { pes } else { 1 };
         let from_all = matches!(self.collective, Collect | Fcollect | Alltoall | Alltoalls);
         let to_all = matches!(self.collective, Alltoall | Alltoalls);
-        Arrays {
-            source: Array::new(pes, n * blocks(to_all)),
-            dest: Array::new(pes, n * blocks(from_all)),
-        }
+        Arrays { source: Array::new(pes, n * blocks(to_all)), dest: Array::new(pes, n * blocks(from_all)) }
     }
 
     /// Takes part in the call; the bytes that it moves.
     fn make(&self, arrays: &Arrays, member: &Member, decisions: &DecisionTable) -> (usize, usize) {
         let (group, n) = (member.group(decisions), self.bytes / 8);
-        let (dest, source) = (
-            arrays.dest.addresses(member.me),
-            arrays.source.addresses(member.me),
-        );
+        let (dest, source) = (arrays.dest.addresses(member.me), arrays.source.addresses(member.me));
         let sum = Operator::of::<u64, Sum>();
         // SAFETY: the arrays are long enough; all members call this.
         unsafe {
@@ -112,11 +106,7 @@ impl Call {
                 Collective::Fcollect => fcollect(&group, dest.bytes(), source.bytes(), self.bytes),
                 Collective::Alltoall => alltoall(&group, dest.bytes(), source.bytes(), self.bytes),
                 Collective::Alltoalls => {
-                    let strides = Strides {
-                        dest: 1,
-                        source: 1,
-                        elem: 8,
-                    };
+                    let strides = Strides { dest: 1, source: 1, elem: 8 };
                     alltoalls(&group, dest.bytes(), source.bytes(), strides, n);
                 }
                 Collective::Scan => scan(&group, dest.bytes(), source.bytes(), n, sum, true),
@@ -138,12 +128,7 @@ fn use_arrays(arrays: &Arrays, me: usize) {
 }
 
 /// Runs `each` on PE after PE, with what is counted of it between `begin` and `end`.
-fn run(
-    pes: usize,
-    waits: Waits,
-    traced: Option<&[Range<usize>]>,
-    each: impl Fn(usize) + Sync,
-) -> Vec<Access> {
+fn run(pes: usize, waits: Waits, traced: Option<&[Range<usize>]>, each: impl Fn(usize) + Sync) -> Vec<Access> {
     let trace = traced.map(Trace::begin);
     turns::run(pes, waits, each);
     trace.map(Trace::end).unwrap_or_default()
@@ -151,16 +136,11 @@ fn run(
 
 /// What each of `pes` PEs does in [`CALLS`] calls: where waiters poll, or where they sleep at once.
 pub(crate) fn count(call: &Call, pes: usize, waits: Waits) -> Vec<Counts> {
-    let decisions =
-        DecisionTable::fixed(call.collective, call.choice).with(Collective::Barrier, call.barrier);
+    let decisions = DecisionTable::fixed(call.collective, call.choice).with(Collective::Barrier, call.barrier);
     let arrays = call.arrays(pes);
     let members: Vec<_> = Member::all(pes, 0).collect();
     let counts: Vec<_> = (0..pes).map(|_| Mutex::new(Counts::default())).collect();
-    let memory = [
-        members[0].slots(),
-        arrays.source.pages(),
-        arrays.dest.pages(),
-    ];
+    let memory = [members[0].slots(), arrays.source.pages(), arrays.dest.pages()];
     let traced = (waits == Waits::Poll).then_some(memory.as_slice());
     let accesses = run(pes, waits, traced, |me| {
         let member = &members[me];
@@ -187,19 +167,13 @@ pub(crate) fn count(call: &Call, pes: usize, waits: Waits) -> Vec<Counts> {
     });
     let lines = lines::taken(&accesses, pes, CALLS);
     let counts = counts.into_iter().zip(lines);
-    let all = counts.map(|(counts, lines)| Counts {
-        lines,
-        ..counts.into_inner().unwrap()
-    });
+    let all = counts.map(|(counts, lines)| Counts { lines, ..counts.into_inner().unwrap() });
     all.collect()
 }
 
 /// What each of `pes` PEs does that takes a lock, holds it while the others come, and releases it.
 pub(crate) fn count_lock(pes: usize, waits: Waits) -> Vec<Counts> {
-    let fairness = Fairness {
-        overtakes: 0,
-        clock: || 0,
-    };
+    let fairness = Fairness { overtakes: 0, clock: || 0 };
     let (counts, word) = count_at_word(pes, waits, |lock| {
         let waiter = || Waiter::new(WaitReason::at(WaitKind::Lock, "shmem_set_lock", 0));
         ticket::acquire(lock, fairness, waiter);
@@ -230,9 +204,7 @@ fn count_at_word(pes: usize, waits: Waits, call: impl Fn(&AtomicU64) + Sync) -> 
     // SAFETY: the word is used as an atomic alone, and lives as long as the array.
     let word = unsafe { AtomicU64::from_ptr(&raw mut page.of(0)[0]) };
     let memory = [page.pages()];
-    let calls: Vec<_> = (0..pes)
-        .map(|_| Mutex::new(FutexCalls::default()))
-        .collect();
+    let calls: Vec<_> = (0..pes).map(|_| Mutex::new(FutexCalls::default())).collect();
     let traced = (waits == Waits::Poll).then_some(memory.as_slice());
     let accesses = run(pes, waits, traced, |me| {
         trace::accesses_of(me, 1);

@@ -13,10 +13,7 @@ struct Parser<'a> {
 
 /// The value of a formula; None if it is none.
 pub(crate) fn value(formula: &str, variables: Variables<'_>) -> Option<i64> {
-    let mut parser = Parser {
-        text: formula.chars().peekable(),
-        variables,
-    };
+    let mut parser = Parser { text: formula.chars().peekable(), variables };
     let value = parser.sum()?;
     parser.next().is_none().then_some(value)
 }

@@ -69,12 +69,7 @@ mod tests {
     /// A line is taken once, until another PE writes it.
     #[test]
     fn lines_move_with_writes() {
-        let access = |pe, address, is_write| Access {
-            address,
-            pe,
-            is_write,
-            call: 1,
-        };
+        let access = |pe, address, is_write| Access { address, pe, is_write, call: 1 };
         let trace = [
             access(0, 8, true),
             access(0, 0, true),

@@ -1,6 +1,6 @@
-//! Copies of instructions that access memory, each of which accesses another place: with a prefix by which the processor
-//! adds the base of the segment GS to the address, and a jump back behind it. So an access that faults is let through
-//! by one signal and without a change of protection.
+//! Copies of instructions that access memory, each of which accesses another place: with a prefix by which the
+//! processor adds the base of the segment GS to the address, and a jump back behind it. So an access that faults is let
+//! through by one signal and without a change of protection.
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -171,10 +171,7 @@ mod tests {
     fn instructions_have_lengths() {
         for (bytes, expected) in [
             // movq $1,-0xfff(%rdi,%rax,1); movw $1,(%rdi); movb $1,8(%rdi)
-            (
-                &[0x48, 0xc7, 0x84, 0x07, 1, 0xf0, 0xff, 0xff, 1, 0, 0, 0][..],
-                12,
-            ),
+            (&[0x48, 0xc7, 0x84, 0x07, 1, 0xf0, 0xff, 0xff, 1, 0, 0, 0][..], 12),
             (&[0x66, 0xc7, 0x07, 1, 0], 5),
             (&[0xc6, 0x47, 8, 1], 4),
             // mov %rcx,(%r8); mov 0x10(%rsp),%eax; cmp $1,(%rax); incl (%rax); notl (%rax)

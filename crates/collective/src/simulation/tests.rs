@@ -8,10 +8,7 @@ use ferroshmem_tuning::{Algorithm, Choice, Collective};
 use super::counts::{CALLS, Call, Counts, Says, count, count_lock, count_rendezvous};
 use super::formula::{Variables, value};
 
-const DOCUMENT: &str = include_str!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../docs/scaling.md"
-));
+const DOCUMENT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scaling.md"));
 
 /// Numbers of PEs.
 const SIZES: [usize; 8] = [2, 4, 8, 16, 64, 256, 1024, 4096];
@@ -75,11 +72,7 @@ fn rows() -> Vec<Row> {
             bytes: bytes.parse().expect(line),
             says,
         };
-        Some(Row {
-            line,
-            call,
-            formulas: formulas.to_vec(),
-        })
+        Some(Row { line, call, formulas: formulas.to_vec() })
     };
     let lines = DOCUMENT.lines().filter(|line| line.starts_with('|'));
     lines.filter_map(row).collect()
@@ -97,10 +90,7 @@ impl Expected {
     /// What a formula says, perhaps after `≤`.
     fn of(formula: &str, variables: Variables<'_>) -> Option<Self> {
         let most = formula.strip_prefix('≤');
-        Some(Self {
-            value: value(most.unwrap_or(formula), variables)?,
-            is_exact: most.is_none(),
-        })
+        Some(Self { value: value(most.unwrap_or(formula), variables)?, is_exact: most.is_none() })
     }
 
     fn is(&self, counted: i64) -> bool {
@@ -127,8 +117,7 @@ impl Row {
         let mut wrong = Vec::new();
         for pes in SIZES {
             let expected = self.expected(pes);
-            if self.call.choice.algorithm == Algorithm::Eager
-                && self.call.bytes > self.call.collective.eager_limit(pes)
+            if self.call.choice.algorithm == Algorithm::Eager && self.call.bytes > self.call.collective.eager_limit(pes)
             {
                 break;
             }
@@ -143,10 +132,7 @@ impl Row {
             let counted = columns(&counted[0], &counted[1]).map(|n| n as i64);
             let is_right = |e: &Vec<Expected>| e.iter().zip(counted).all(|(e, n)| e.is(n));
             if !expected.as_ref().is_some_and(is_right) {
-                wrong.push(format!(
-                    "{}\n{pes} PEs: {counted:?}, not {expected:?}",
-                    self.line
-                ));
+                wrong.push(format!("{}\n{pes} PEs: {counted:?}, not {expected:?}", self.line));
             }
         }
         wrong
@@ -166,10 +152,7 @@ fn check(collective: Collective, most: i64) {
 #[test]
 fn all_algorithms_have_formulas() {
     let rows = rows();
-    let have: HashSet<_> = rows
-        .iter()
-        .map(|row| (row.call.collective, row.call.choice, row.call.barrier))
-        .collect();
+    let have: HashSet<_> = rows.iter().map(|row| (row.call.collective, row.call.choice, row.call.barrier)).collect();
     for collective in Collective::ALL {
         // The groups here are on one socket; what crosses between several is counted in the tests of
         // collectives.
@@ -195,8 +178,7 @@ fn check_at_words(name: &str, sizes: &[usize], count: fn(usize, Waits) -> Vec<Co
     let formulas: Vec<_> = formulas.map(|cell| cell.trim().trim_matches('`')).collect();
     for &pes in sizes {
         let counted = [Waits::Poll, Waits::Sleep].map(|waits| count(pes, waits));
-        let sum =
-            |counts: &[Counts], of: fn(&Counts) -> usize| counts.iter().map(of).sum::<usize>();
+        let sum = |counts: &[Counts], of: fn(&Counts) -> usize| counts.iter().map(of).sum::<usize>();
         let counted = [
             sum(&counted[0], |c| c.lines[0].read),
             sum(&counted[0], |c| c.lines[0].written),
@@ -204,13 +186,8 @@ fn check_at_words(name: &str, sizes: &[usize], count: fn(usize, Waits) -> Vec<Co
             sum(&counted[1], |c| c.futex.wakes),
         ];
         let variables: Variables<'_> = &|name| (name == "p").then_some(pes as i64);
-        let expected = formulas
-            .iter()
-            .map(|f| Expected::of(f, variables).expect(f));
-        assert!(
-            expected.zip(&counted).all(|(e, n)| e.is(*n as i64)),
-            "{name}, {pes} PEs: {counted:?}"
-        );
+        let expected = formulas.iter().map(|f| Expected::of(f, variables).expect(f));
+        assert!(expected.zip(&counted).all(|(e, n)| e.is(*n as i64)), "{name}, {pes} PEs: {counted:?}");
     }
 }
 

@@ -38,8 +38,7 @@ const MOST: usize = 4;
 /// Most accesses.
 const CAPACITY: usize = 1 << 24;
 
-static RANGES: [[AtomicUsize; 2]; MOST] =
-    [const { [AtomicUsize::new(0), AtomicUsize::new(0)] }; MOST];
+static RANGES: [[AtomicUsize; 2]; MOST] = [const { [AtomicUsize::new(0), AtomicUsize::new(0)] }; MOST];
 static OPEN: [AtomicUsize; MOST] = [const { AtomicUsize::new(0) }; MOST];
 static LOG: AtomicPtr<Access> = AtomicPtr::new(std::ptr::null_mut());
 static LENGTH: AtomicUsize = AtomicUsize::new(0);
@@ -59,12 +58,7 @@ pub(crate) fn accesses_of(pe: usize, call: usize) {
 /// Notes an access of the calling thread.
 pub(crate) fn note(address: usize, is_write: bool) {
     let (pe, call) = ACCESSOR.get();
-    let access = Access {
-        address,
-        pe,
-        is_write,
-        call,
-    };
+    let access = Access { address, pe, is_write, call };
     let length = LENGTH.fetch_add(1, Ordering::Relaxed);
     if length < CAPACITY {
         // SAFETY: within the log.
@@ -75,9 +69,7 @@ pub(crate) fn note(address: usize, is_write: bool) {
 }
 
 fn is_traced(address: usize) -> bool {
-    RANGES.iter().any(|[start, end]| {
-        (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&address)
-    })
+    RANGES.iter().any(|[start, end]| (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&address))
 }
 
 fn protect(range: Range<usize>, protection: c_int) {
@@ -117,8 +109,7 @@ unsafe extern "C" fn on_access(_: c_int, info: *mut libc::siginfo_t, context: *m
     }
     let page = address & !(PAGE - 1);
     let open = OPEN.iter().find(|open| open.load(Ordering::Relaxed) == 0);
-    open.expect("an instruction of few pages")
-        .store(page, Ordering::Relaxed);
+    open.expect("an instruction of few pages").store(page, Ordering::Relaxed);
     protect(page..page + PAGE, OPENED);
     registers[libc::REG_EFL as usize] |= TRAP;
 }
@@ -144,10 +135,7 @@ fn handle(signal: c_int, handler: Handler) -> Previous {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        assert_eq!(
-            libc::sigaction(signal, &raw const action, previous.as_mut_ptr()),
-            0
-        );
+        assert_eq!(libc::sigaction(signal, &raw const action, previous.as_mut_ptr()), 0);
     }
     previous
 }
@@ -159,10 +147,7 @@ fn used_pages(range: &Range<usize>) -> impl Iterator<Item = usize> {
         // SAFETY: a page of memory that the test gave to be traced, and that no other thread uses now.
         unsafe { std::slice::from_raw_parts(first, PAGE / size_of::<u64>()) }
     };
-    range
-        .clone()
-        .step_by(PAGE)
-        .filter(move |page| words(*page).iter().any(|word| *word != 0))
+    range.clone().step_by(PAGE).filter(move |page| words(*page).iter().any(|word| *word != 0))
 }
 
 /// Puts shared memory of the same content in the place of `range`, and maps it at [`DISTANCE`], too.
@@ -214,10 +199,7 @@ impl Trace {
         assert!(ranges.len() <= MOST);
         let bytes = CAPACITY * size_of::<Access>();
         if LOG.load(Ordering::Relaxed).is_null() {
-            let (protection, flags) = (
-                OPENED,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            );
+            let (protection, flags) = (OPENED, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
             // SAFETY: new memory.
             let log = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
             assert_ne!(log, libc::MAP_FAILED);
@@ -225,10 +207,7 @@ impl Trace {
         }
         LENGTH.store(0, Ordering::Relaxed);
         stub::prepare();
-        let previous = [
-            handle(libc::SIGSEGV, on_access),
-            handle(libc::SIGTRAP, on_trap),
-        ];
+        let previous = [handle(libc::SIGSEGV, on_access), handle(libc::SIGTRAP, on_trap)];
         for (i, range) in ranges.iter().enumerate() {
             assert!(range.start % PAGE == 0 && range.end % PAGE == 0);
             RANGES[i][1].store(range.end, Ordering::Relaxed);
@@ -236,11 +215,7 @@ impl Trace {
             map_twice(range);
             protect(range.clone(), libc::PROT_NONE);
         }
-        Self {
-            ranges: ranges.to_vec(),
-            previous,
-            _alone: alone,
-        }
+        Self { ranges: ranges.to_vec(), previous, _alone: alone }
     }
 
     /// The accesses, in their order.
@@ -249,10 +224,7 @@ impl Trace {
             map_once(range);
             RANGES[i][1].store(0, Ordering::Relaxed);
         }
-        for (signal, previous) in [libc::SIGSEGV, libc::SIGTRAP]
-            .into_iter()
-            .zip(&self.previous)
-        {
+        for (signal, previous) in [libc::SIGSEGV, libc::SIGTRAP].into_iter().zip(&self.previous) {
             // SAFETY: the action that `begin` has replaced.
             unsafe { libc::sigaction(signal, previous.as_ptr(), std::ptr::null_mut()) };
         }

@@ -3,9 +3,7 @@
 use ferroshmem_core::group::Group;
 use ferroshmem_tuning::{Collective, EAGER};
 
-use super::{
-    Arrays, GUARD, MOST, TestCall, UNTOUCHED, calls, data, everywhere, run_oversubscribed,
-};
+use super::{Arrays, GUARD, MOST, TestCall, UNTOUCHED, calls, data, everywhere, run_oversubscribed};
 use crate::alltoall::{Strides, alltoall, alltoalls};
 
 /// What member `from` has for member `to`.
@@ -32,11 +30,7 @@ pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
 
 /// Sizes of elements and strides, by the salt of a call.
 fn strides(call: &TestCall) -> Strides {
-    Strides {
-        dest: 1 + call.salt / 5 % 3,
-        source: 1 + call.salt / 15 % 3,
-        elem: [1, 2, 4, 8, 16][call.salt % 5],
-    }
+    Strides { dest: 1 + call.salt / 5 % 3, source: 1 + call.salt / 15 % 3, elem: [1, 2, 4, 8, 16][call.salt % 5] }
 }
 
 /// `elements` at a stride, with nothing between them.

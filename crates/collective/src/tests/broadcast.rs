@@ -66,19 +66,9 @@ fn small_broadcasts_do_not_wait_and_do_not_mix() {
                 let addresses = numbers.addresses(me).bytes();
                 // SAFETY: the arrays are long enough; all members call this.
                 unsafe {
-                    broadcast(
-                        &member.group(&decisions),
-                        addresses,
-                        addresses,
-                        n * 8,
-                        root,
-                        true,
-                    );
+                    broadcast(&member.group(&decisions), addresses, addresses, n * 8, root, true);
                 };
-                assert!(
-                    numbers.of(me)[..n].iter().all(|x| *x == call as u64),
-                    "call {call}"
-                );
+                assert!(numbers.of(me)[..n].iter().all(|x| *x == call as u64), "call {call}");
             }
         });
     }

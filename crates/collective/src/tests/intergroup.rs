@@ -21,12 +21,7 @@ fn sides(arrays: &Arrays, sizes: [usize; 2], me: usize) -> Sides {
         let part = |member| array.addresses(me).of(member).expose_provenance();
         (0..all).map(part).collect()
     };
-    Sides {
-        sizes,
-        own: usize::from(me >= sizes[0]),
-        heaps: parts(&arrays.source),
-        globals: parts(&arrays.dest),
-    }
+    Sides { sizes, own: usize::from(me >= sizes[0]), heaps: parts(&arrays.source), globals: parts(&arrays.dest) }
 }
 
 /// Bytes around the limits of the algorithms.
@@ -35,13 +30,7 @@ const SIZES: [usize; 6] = [0, 8, RING_BYTES, EAGER, EAGER + 8, MOST];
 const SHIFT: usize = 64;
 
 /// Makes the call with these lengths of the sides' contributions, and checks what arrives; the epochs that it takes.
-fn check(
-    arrays: &Arrays,
-    member: &Member,
-    sizes: [usize; 2],
-    call: &TestCall,
-    lengths: [usize; 2],
-) -> u64 {
+fn check(arrays: &Arrays, member: &Member, sizes: [usize; 2], call: &TestCall, lengths: [usize; 2]) -> u64 {
     let decisions = call.decisions();
     let group = member.group(&decisions);
     let sides = sides(arrays, sizes, member.me);
@@ -65,47 +54,25 @@ fn check(
     };
     let (mine, result) = match call.collective {
         Collective::Alltoall => (
-            others
-                .clone()
-                .map(|m| block(member.me, m, sent))
-                .collect::<Vec<_>>()
-                .concat(),
-            others
-                .clone()
-                .map(|m| block(m, member.me, received))
-                .collect::<Vec<_>>()
-                .concat(),
+            others.clone().map(|m| block(member.me, m, sent)).collect::<Vec<_>>().concat(),
+            others.clone().map(|m| block(m, member.me, received)).collect::<Vec<_>>().concat(),
         ),
         Collective::Fcollect => (
             block(member.me, 0, sent).to_vec(),
-            others
-                .clone()
-                .map(|m| block(m, 0, received))
-                .collect::<Vec<_>>()
-                .concat(),
+            others.clone().map(|m| block(m, 0, received)).collect::<Vec<_>>().concat(),
         ),
         Collective::Broadcast => (
             data(call, member.me, sent).to_vec(),
-            if side == root_side {
-                Vec::new()
-            } else {
-                data(call, root, received).to_vec()
-            },
+            if side == root_side { Vec::new() } else { data(call, root, received).to_vec() },
         ),
-        _ => (
-            reduced(&mut (member.me..=member.me), sent),
-            reduced(&mut others.clone(), received),
-        ),
+        _ => (reduced(&mut (member.me..=member.me), sent), reduced(&mut others.clone(), received)),
     };
     let (to, from) = match side {
         0 => (&arrays.dest, &arrays.source),
         _ => (&arrays.source, &arrays.dest),
     };
     let shift = side * SHIFT;
-    let (dest, source) = (
-        &mut bytes_of(to.of(member.me))[shift..],
-        &mut bytes_of(from.of(member.me))[shift..],
-    );
+    let (dest, source) = (&mut bytes_of(to.of(member.me))[shift..], &mut bytes_of(from.of(member.me))[shift..]);
     dest.fill(0xA5);
     source[..mine.len()].copy_from_slice(&mine);
     let offsets = [IN_GLOBALS, 0];
@@ -131,16 +98,9 @@ fn check(
     }
     let epochs = member.epochs() - before;
     let got = &bytes_of(to.of(member.me))[shift..];
-    assert!(
-        got[..result.len()] == result,
-        "member {} of {sizes:?}, PE {index}, {call:?}",
-        member.me
-    );
+    assert!(got[..result.len()] == result, "member {} of {sizes:?}, PE {index}, {call:?}", member.me);
     let behind = &got[result.len()..][..GUARD];
-    assert!(
-        behind.iter().all(|b| *b == 0xA5),
-        "behind: {sizes:?} {call:?}"
-    );
+    assert!(behind.iter().all(|b| *b == 0xA5), "behind: {sizes:?} {call:?}");
     let after = &bytes_of(from.of(member.me))[shift..];
     assert!(after[..mine.len()] == mine, "source: {sizes:?} {call:?}");
     epochs
@@ -205,10 +165,8 @@ fn synchronisations_are_those_of_a_team() {
             run_oversubscribed(5, |member| {
                 for call in &calls {
                     let epochs = check(&arrays, &member, [3, 2], call, [bytes; 2]);
-                    let is_small = collective == Reduce
-                        && call.choice.algorithm == Algorithm::RecursiveDoubling;
-                    let is_eager =
-                        bytes <= EAGER && (is_small || call.choice.algorithm == Algorithm::Eager);
+                    let is_small = collective == Reduce && call.choice.algorithm == Algorithm::RecursiveDoubling;
+                    let is_eager = bytes <= EAGER && (is_small || call.choice.algorithm == Algorithm::Eager);
                     let expected = match call.barrier.algorithm {
                         _ if is_eager && collective == Broadcast => 0,
                         _ if is_eager => 1,

@@ -24,21 +24,14 @@ struct Calls {
 
 impl Calls {
     fn new(seed: u64, size: usize) -> Self {
-        Self {
-            random: Random::new(seed),
-            salt: 0,
-            size,
-            barrier: None,
-        }
+        Self { random: Random::new(seed), salt: 0, size, barrier: None }
     }
 
     fn next(&mut self) -> TestCall {
         let random = &mut self.random;
         let collective = random.of(&Collective::ALL);
         let choice = random.of(collective.choices());
-        let barrier = self
-            .barrier
-            .unwrap_or_else(|| random.of(Collective::Barrier.choices()));
+        let barrier = self.barrier.unwrap_or_else(|| random.of(Collective::Barrier.choices()));
         // Short ones most often: they leave the most to do at the same time.
         let bytes = random.of(&LENGTHS[..4 + random.clone().below(7)]);
         self.salt += 1;

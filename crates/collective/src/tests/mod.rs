@@ -23,18 +23,7 @@ use ferroshmem_tuning::{Choice, Collective, DecisionTable, EAGER};
 /// Numbers of members: all small ones, powers of two and their neighbours.
 const SIZES: [usize; 9] = [1, 2, 3, 4, 5, 7, 8, 13, 16];
 /// Bytes around the limits of the algorithms.
-const BYTES: [usize; 10] = [
-    0,
-    1,
-    7,
-    8,
-    RING_BYTES,
-    RING_BYTES + 8,
-    EAGER - 1,
-    EAGER,
-    EAGER + 1,
-    MOST,
-];
+const BYTES: [usize; 10] = [0, 1, 7, 8, RING_BYTES, RING_BYTES + 8, EAGER - 1, EAGER, EAGER + 1, MOST];
 /// Most bytes of one member's block.
 const MOST: usize = 40_000;
 /// The value of bytes that no member may write.
@@ -92,10 +81,7 @@ impl TestCall {
 
     /// The same not in place: for collectives that cannot be.
     fn apart(&self) -> Self {
-        Self {
-            in_place: false,
-            ..*self
-        }
+        Self { in_place: false, ..*self }
     }
 }
 
@@ -109,18 +95,11 @@ impl Arrays {
     /// Arrays of `bytes` bytes for each of `size` members, and the guards behind.
     fn new(size: usize, bytes: usize) -> Self {
         let n = (bytes + GUARD).div_ceil(8);
-        Self {
-            source: Array::new(size, n),
-            dest: Array::new(size, n),
-        }
+        Self { source: Array::new(size, n), dest: Array::new(size, n) }
     }
 
     fn array(&self, call: &TestCall) -> &Array<u64> {
-        if call.in_place {
-            &self.source
-        } else {
-            &self.dest
-        }
+        if call.in_place { &self.source } else { &self.dest }
     }
 
     /// A member's own source.
@@ -134,11 +113,7 @@ impl Arrays {
     }
 
     /// Destinations and sources as elements.
-    fn addresses<T>(
-        &self,
-        call: &TestCall,
-        me: usize,
-    ) -> (MemberAddresses<'static, T>, MemberAddresses<'static, T>) {
+    fn addresses<T>(&self, call: &TestCall, me: usize) -> (MemberAddresses<'static, T>, MemberAddresses<'static, T>) {
         let cast = |array: &Array<u64>| {
             let addresses = array.addresses(me);
             let step = addresses.of(1).addr() - addresses.of(0).addr();
@@ -163,12 +138,7 @@ impl Arrays {
         let (dest, behind) = self.dest(call, me).split_at(result.len());
         if dest != result {
             let at = dest.iter().zip(result).position(|(a, b)| a != b).unwrap();
-            panic!(
-                "byte {at} of {} is {:#x}, not {:#x}: member {me}, {call:?}",
-                result.len(),
-                dest[at],
-                result[at]
-            );
+            panic!("byte {at} of {} is {:#x}, not {:#x}: member {me}, {call:?}", result.len(), dest[at], result[at]);
         }
         if !call.in_place {
             let behind = &behind[..behind.len().min(GUARD)];

@@ -77,11 +77,7 @@ fn sums<T: Float>(bits: u32) {
             let me = member.me;
             for (i, x) in source.of(me).iter_mut().enumerate() {
                 // The summands are with other members in each size of group.
-                *x = columns[i]
-                    .0
-                    .get((me + size / 2) % size)
-                    .copied()
-                    .unwrap_or_default();
+                *x = columns[i].0.get((me + size / 2) % size).copied().unwrap_or_default();
             }
             for &choice in Collective::Reduce.choices() {
                 for &barrier in Collective::Barrier.choices() {
@@ -98,14 +94,8 @@ fn sums<T: Float>(bits: u32) {
                                 Operator::of::<T, Sum>(),
                             );
                         }
-                        for (i, (x, (_, sum))) in
-                            dest.of(me).iter().zip(&columns).take(n).enumerate()
-                        {
-                            assert_eq!(
-                                x.bits(),
-                                sum.bits(),
-                                "{choice} {barrier} {i} of {n}: {x:?}"
-                            );
+                        for (i, (x, (_, sum))) in dest.of(me).iter().zip(&columns).take(n).enumerate() {
+                            assert_eq!(x.bits(), sum.bits(), "{choice} {barrier} {i} of {n}: {x:?}");
                         }
                     }
                 }

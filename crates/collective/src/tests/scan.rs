@@ -108,11 +108,7 @@ fn small_scans_do_not_wait_and_do_not_mix() {
         run_oversubscribed(size, |member| {
             let me = member.me;
             for call in 0..4000_usize {
-                let n = if call % 500 < 400 {
-                    1
-                } else {
-                    [7, 8, 55][call % 3]
-                };
+                let n = if call % 500 < 400 { 1 } else { [7, 8, 55][call % 3] };
                 let slow = (call / 1000) % size;
                 if me == slow && call.is_multiple_of(97) {
                     std::thread::sleep(std::time::Duration::from_micros(300));
@@ -125,22 +121,15 @@ fn small_scans_do_not_wait_and_do_not_mix() {
                 // SAFETY: the arrays are long enough; all members call this.
                 unsafe { scan(&group, dest.bytes(), source.bytes(), n, sum, inclusive) };
                 let expected: i64 = (0..me + usize::from(inclusive)).map(value).sum();
-                assert!(
-                    dests.of(me)[..n].iter().all(|x| *x == expected),
-                    "call {call}"
-                );
+                assert!(dests.of(me)[..n].iter().all(|x| *x == expected), "call {call}");
                 if call % 7 == 3 {
                     let root = call % size;
-                    let (dest, source) =
-                        (dests.addresses(me).bytes(), sources.addresses(me).bytes());
+                    let (dest, source) = (dests.addresses(me).bytes(), sources.addresses(me).bytes());
                     // SAFETY: as above.
                     unsafe {
                         broadcast(&member.group(&decisions), dest, source, n * 8, root, true);
                     };
-                    assert!(
-                        dests.of(me)[..n].iter().all(|x| *x == value(root)),
-                        "call {call}"
-                    );
+                    assert!(dests.of(me)[..n].iter().all(|x| *x == value(root)), "call {call}");
                 }
             }
         });

@@ -30,9 +30,7 @@ fn run(map: &[usize], body: impl Fn(Member) + Sync) {
 }
 
 fn is_by_sockets(call: &TestCall) -> bool {
-    [call.choice, call.barrier]
-        .iter()
-        .any(|choice| choice.algorithm == Sockets)
+    [call.choice, call.barrier].iter().any(|choice| choice.algorithm == Sockets)
 }
 
 #[test]
@@ -67,12 +65,7 @@ fn crossed(map: &[usize], call: TestCall) -> (usize, usize) {
     sum.into_inner().unwrap()
 }
 
-fn call(
-    collective: Collective,
-    algorithm: Algorithm,
-    barrier: Algorithm,
-    bytes: usize,
-) -> TestCall {
+fn call(collective: Collective, algorithm: Algorithm, barrier: Algorithm, bytes: usize) -> TestCall {
     TestCall {
         collective,
         choice: Choice::direct(algorithm),
@@ -109,21 +102,12 @@ fn a_reduction_crosses_once_per_socket_and_direction() {
     for (sockets, map) in maps() {
         let others = sockets - 1;
         // Values with the flags.
-        assert_eq!(
-            crossed(&map, reduce(Sockets, 8)),
-            (2 * others * 8, 2 * others)
-        );
+        assert_eq!(crossed(&map, reduce(Sockets, 8)), (2 * others * 8, 2 * others));
         // Values in buffers: the flags announce them.
-        assert_eq!(
-            crossed(&map, reduce(Sockets, EAGER)),
-            (2 * others * EAGER, 2 * others)
-        );
+        assert_eq!(crossed(&map, reduce(Sockets, EAGER)), (2 * others * EAGER, 2 * others));
         // Each element to the socket that reduces it, and from there; and four synchronisations.
         let large = 64 * 60 * sockets;
-        assert_eq!(
-            crossed(&map, reduce(Sockets, large)),
-            (2 * others * large, 8 * others)
-        );
+        assert_eq!(crossed(&map, reduce(Sockets, large)), (2 * others * large, 8 * others));
     }
     let halves: Vec<usize> = (0..16).map(|m| m / 8).collect();
     // A value each way between all pairs.
@@ -138,10 +122,7 @@ fn a_broadcast_crosses_once_per_socket() {
     for (sockets, map) in maps() {
         let others = sockets - 1;
         for bytes in [8, RING_BYTES] {
-            assert_eq!(
-                crossed(&map, broadcast(Sockets, bytes)),
-                (others * bytes, 0)
-            );
+            assert_eq!(crossed(&map, broadcast(Sockets, bytes)), (others * bytes, 0));
         }
         for bytes in [EAGER, 40_000] {
             let expected = (others * bytes, 4 * others);
@@ -188,10 +169,7 @@ fn broadcasts_run_ahead_of_other_sockets() {
                 let sockets = group.sockets();
                 // SAFETY: the value is longer; a root's is not written.
                 unsafe { group.broadcast_small(Some(root), sockets, dest, source, bytes) };
-                assert!(
-                    value[..bytes].iter().all(|b| *b == round as u8),
-                    "{round} of {map:?}"
-                );
+                assert!(value[..bytes].iter().all(|b| *b == round as u8), "{round} of {map:?}");
             }
         });
     }

@@ -10,8 +10,7 @@ use crate::reduce::reduce;
 pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     let me = group.me;
     let n = call.bytes / 8;
-    let bytes =
-        |numbers: &[u64]| -> Vec<u8> { numbers.iter().flat_map(|x| x.to_ne_bytes()).collect() };
+    let bytes = |numbers: &[u64]| -> Vec<u8> { numbers.iter().flat_map(|x| x.to_ne_bytes()).collect() };
     let numbers = |m: usize| -> Vec<u64> {
         let mut random = Random::new((call.salt * 1000 + m) as u64);
         (0..n).map(|_| random.next()).collect()
@@ -21,13 +20,7 @@ pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     let (dest, source) = arrays.addresses::<u64>(call, me);
     // SAFETY: the arrays are long enough; all members call this.
     unsafe {
-        reduce(
-            group,
-            dest.bytes(),
-            source.bytes(),
-            n,
-            Operator::of::<u64, Sum>(),
-        );
+        reduce(group, dest.bytes(), source.bytes(), n, Operator::of::<u64, Sum>());
     };
     let mut sum = vec![0u64; n];
     for m in 0..group.size {

@@ -20,10 +20,7 @@ fn moved(call: TestCall, size: usize) -> Vec<(usize, usize)> {
     run_oversubscribed(size, |member| {
         *counted[member.me].lock().unwrap() = call.check(&arrays, &member);
     });
-    counted
-        .into_iter()
-        .map(|c| c.into_inner().unwrap())
-        .collect()
+    counted.into_iter().map(|c| c.into_inner().unwrap()).collect()
 }
 
 fn call(collective: Collective, algorithm: Algorithm, barrier: Algorithm, salt: usize) -> TestCall {
@@ -50,15 +47,10 @@ fn expect(
     let expected: Vec<_> = (0..size).map(expected).collect();
     let own = moved(call(collective, algorithm, Dissemination, salt), size);
     assert_eq!(own, expected, "{collective:?} by {algorithm:?}, {size}");
-    let sum = |all: &[(usize, usize)]| -> (usize, usize) {
-        all.iter().fold((0, 0), |sum, m| (sum.0 + m.0, sum.1 + m.1))
-    };
+    let sum =
+        |all: &[(usize, usize)]| -> (usize, usize) { all.iter().fold((0, 0), |sum, m| (sum.0 + m.0, sum.1 + m.1)) };
     let shared = moved(call(collective, algorithm, Central, salt), size);
-    assert_eq!(
-        sum(&shared),
-        sum(&expected),
-        "{collective:?} by {algorithm:?}, {size}"
-    );
+    assert_eq!(sum(&shared), sum(&expected), "{collective:?} by {algorithm:?}, {size}");
 }
 
 fn both(bytes: usize) -> (usize, usize) {
@@ -69,18 +61,13 @@ fn both(bytes: usize) -> (usize, usize) {
 fn broadcasts() {
     for p in [2, 4, 8, 16] {
         let expect = |algorithm, expected: &dyn Fn(usize) -> usize| {
-            expect(Collective::Broadcast, algorithm, p, 1, |m| {
-                both(expected(m))
-            });
+            expect(Collective::Broadcast, algorithm, p, 1, |m| both(expected(m)));
         };
         // The root shows its source, then all copy that.
         expect(Eager, &|m| BYTES + if m == 1 { BYTES } else { 0 });
         expect(Pull, &|_| BYTES);
         // Few bytes go out by the root and in by each other one, with no other words.
-        let few = TestCall {
-            bytes: RING_BYTES,
-            ..call(Collective::Broadcast, Eager, Central, 1)
-        };
+        let few = TestCall { bytes: RING_BYTES, ..call(Collective::Broadcast, Eager, Central, 1) };
         for (m, moved) in moved(few, p).into_iter().enumerate() {
             assert_eq!(moved, both(RING_BYTES * if m == 1 { 2 } else { 1 }));
         }
@@ -90,10 +77,7 @@ fn broadcasts() {
         expect(Slices, &|_| BYTES);
     }
     // The destination is the source already.
-    let in_place = TestCall {
-        in_place: true,
-        ..call(Collective::Broadcast, Pull, Dissemination, 1)
-    };
+    let in_place = TestCall { in_place: true, ..call(Collective::Broadcast, Pull, Dissemination, 1) };
     assert_eq!(moved(in_place, 3), [both(BYTES), both(0), both(BYTES)]);
 }
 
@@ -103,11 +87,7 @@ fn gatherings() {
         let all = p * BYTES;
         for collective in [Collective::Fcollect, Collective::Collect] {
             // Short contributions to a collect are copied before the members know the others' sizes.
-            let shown = if collective == Collective::Collect {
-                BYTES
-            } else {
-                0
-            };
+            let shown = if collective == Collective::Collect { BYTES } else { 0 };
             expect(collective, Eager, p, 0, |_| both(BYTES + all));
             expect(collective, Pull, p, 0, |_| both(shown + all));
             expect(collective, Push, p, 0, |_| both(shown + all));
@@ -129,10 +109,7 @@ fn exchanges() {
             expect(Collective::Alltoall, algorithm, p, 0, |_| both(all));
             expect(Collective::Alltoalls, algorithm, p, 3, |_| both(all));
         }
-        let short = TestCall {
-            bytes: 64,
-            ..call(Collective::Alltoall, Eager, Dissemination, 0)
-        };
+        let short = TestCall { bytes: 64, ..call(Collective::Alltoall, Eager, Dissemination, 0) };
         // All blocks are shown together.
         assert_eq!(moved(short, p), vec![both(2 * 64 * p); p]);
     }
@@ -144,9 +121,7 @@ fn scans() {
         // By the salt: numbers of 8 bytes, with the member's own or without.
         for (salt, inclusive) in [(12, 1), (2, 0)] {
             let sources = |m: usize| (m + inclusive) * BYTES;
-            expect(Collective::Scan, Eager, p, salt, |m| {
-                (BYTES + sources(m), 2 * BYTES)
-            });
+            expect(Collective::Scan, Eager, p, salt, |m| (BYTES + sources(m), 2 * BYTES));
             expect(Collective::Scan, Pull, p, salt, |m| (sources(m), BYTES));
             // A part of p sources, added up to p destinations.
             expect(Collective::Scan, Slices, p, salt, |_| both(BYTES));

@@ -39,10 +39,7 @@ impl ValueType for Aggregation {
             None => (&*value, Some(auto.delay.as_micros() as u32)),
         };
         match (bytes.trim().parse(), delay) {
-            (Ok(bytes), Some(delay @ 1..)) => Ok(Aggregate {
-                bytes,
-                delay: Duration::from_micros(delay.into()),
-            }),
+            (Ok(bytes), Some(delay @ 1..)) => Ok(Aggregate { bytes, delay: Duration::from_micros(delay.into()) }),
             _ => Err(ConfigError::Aggregate { variable, value }),
         }
     }

@@ -53,11 +53,7 @@ impl ValueType for AlgorithmChoice {
             return Ok(None);
         }
         let choice = self.0.choice(&name);
-        choice.map(Some).ok_or(ConfigError::Algorithm {
-            variable,
-            value,
-            collective: self.0,
-        })
+        choice.map(Some).ok_or(ConfigError::Algorithm { variable, value, collective: self.0 })
     }
 }
 
@@ -110,9 +106,6 @@ mod tests {
             "auto, eager, flat, rd, bruck, rsag, slices or sockets; \
              with :ptr or :putget after flat, rd, bruck or rsag"
         );
-        assert_eq!(
-            SCAN_ALGORITHM.value.accepts(),
-            "auto, eager, pull or slices"
-        );
+        assert_eq!(SCAN_ALGORITHM.value.accepts(), "auto, eager, pull or slices");
     }
 }

@@ -20,12 +20,7 @@ impl ValueType for Switch {
         "unset".to_owned()
     }
 
-    fn read(
-        &self,
-        _: &'static str,
-        given: Option<OsString>,
-        _: &Environment<'_>,
-    ) -> Result<bool, ConfigError> {
+    fn read(&self, _: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<bool, ConfigError> {
         Ok(given.is_some())
     }
 }
@@ -48,12 +43,7 @@ impl ValueType for Flag {
         u8::from(self.default).to_string()
     }
 
-    fn read(
-        &self,
-        variable: &'static str,
-        given: Option<OsString>,
-        _: &Environment<'_>,
-    ) -> Result<bool, ConfigError> {
+    fn read(&self, variable: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<bool, ConfigError> {
         let Some(value) = text(given) else {
             return Ok(self.default);
         };
@@ -105,12 +95,7 @@ mod tests {
 
     #[test]
     fn optional_flags_know_three_states() {
-        for (value, expected) in [
-            ("", None),
-            (" ", None),
-            ("0", Some(false)),
-            ("on", Some(true)),
-        ] {
+        for (value, expected) in [("", None), (" ", None), ("0", Some(false)), ("on", Some(true))] {
             assert_eq!(read(&HUGE_PAGES, value), Ok(expected));
         }
         assert!(read(&HUGE_PAGES, "2").is_err());

@@ -46,9 +46,7 @@ pub enum ConfigError {
         value: String,
     },
     /// No size.
-    #[error(
-        "{variable}: cannot read \"{value}\" as a size: give bytes, or a number with k, m, g or t (512m, 1.5g)"
-    )]
+    #[error("{variable}: cannot read \"{value}\" as a size: give bytes, or a number with k, m, g or t (512m, 1.5g)")]
     Size {
         /// The variable.
         variable: &'static str,
@@ -57,7 +55,8 @@ pub enum ConfigError {
     },
     /// Neither a length nor one with a time.
     #[error(
-        "{variable}: cannot read \"{value}\": give 0, auto, the bytes of the longest put, or bytes,microseconds (256,500)"
+        "{variable}: cannot read \"{value}\": give 0, auto, the bytes of the longest put, or bytes,microseconds \
+            (256,500)"
     )]
     Aggregate {
         /// The variable.
@@ -66,9 +65,7 @@ pub enum ConfigError {
         value: String,
     },
     /// No list of sockets.
-    #[error(
-        "{variable}: cannot read \"{value}\" as sockets: give auto, off, or the socket of each PE, as in 0*2,1*2"
-    )]
+    #[error("{variable}: cannot read \"{value}\" as sockets: give auto, off, or the socket of each PE, as in 0*2,1*2")]
     Sockets {
         /// The variable.
         variable: &'static str,
@@ -142,10 +139,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// What a variable is read as where it has this value, and no other is set.
-    pub(crate) fn read<T: ValueType>(
-        variable: &Variable<T>,
-        value: &str,
-    ) -> Result<T::Value, ConfigError> {
+    pub(crate) fn read<T: ValueType>(variable: &Variable<T>, value: &str) -> Result<T::Value, ConfigError> {
         let lookup = |name: &str| (name == variable.name).then(|| OsString::from(value));
         variable.read(&Environment::only(&lookup))
     }

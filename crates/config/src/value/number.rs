@@ -18,11 +18,7 @@ pub struct Polls {
 impl Polls {
     /// The default.
     pub fn default_for(&self, oversubscribed: bool) -> u32 {
-        if oversubscribed {
-            self.oversubscribed
-        } else {
-            self.default
-        }
+        if oversubscribed { self.oversubscribed } else { self.default }
     }
 }
 
@@ -35,10 +31,7 @@ impl ValueType for Polls {
     }
 
     fn default(&self) -> String {
-        let Self {
-            default,
-            oversubscribed,
-        } = self;
+        let Self { default, oversubscribed } = self;
         format!("{default}, or {oversubscribed} where PEs outnumber cores")
     }
 
@@ -117,9 +110,7 @@ impl ValueType for Size {
 /// k, m, g, t in either case; what follows the suffix is ignored. Result in bytes, rounded up.
 fn bytes(text: &str) -> Option<u64> {
     let t = text.trim();
-    let digits = t
-        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
-        .unwrap_or(t.len());
+    let digits = t.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(t.len());
     let (number, suffix) = t.split_at(digits);
     let factor: u64 = match suffix.chars().next().map(|c| c.to_ascii_lowercase()) {
         None => 1,
@@ -189,17 +180,7 @@ mod tests {
         assert_eq!(bytes("20kk"), Some(20 << 10));
         assert_eq!(bytes("0"), Some(0));
         assert_eq!(bytes("2T"), Some(2 << 40));
-        for bad in [
-            "",
-            "m",
-            "-1",
-            "ten",
-            "1x",
-            "1.2.3",
-            "99999999999t",
-            "0x10",
-            "nan",
-        ] {
+        for bad in ["", "m", "-1", "ten", "1x", "1.2.3", "99999999999t", "0x10", "nan"] {
             assert_eq!(bytes(bad), None, "{bad}");
         }
     }

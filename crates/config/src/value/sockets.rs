@@ -85,26 +85,10 @@ mod tests {
         assert_eq!(read("off"), Ok(SocketMap::Off));
         assert_eq!(read("0,0, 1"), list(&[0, 0, 1]));
         assert_eq!(read("3*2,0*1"), list(&[3, 3, 0]));
-        assert_eq!(
-            read("0*2048,1*2048").map(|map| map != SocketMap::Auto),
-            Ok(true)
-        );
-        for wrong in [
-            "0,",
-            "a",
-            "0*0",
-            "65535",
-            "-1",
-            "0*4097",
-            "0*2048,1*2049",
-            "1*",
-            "on",
-        ] {
+        assert_eq!(read("0*2048,1*2048").map(|map| map != SocketMap::Auto), Ok(true));
+        for wrong in ["0,", "a", "0*0", "65535", "-1", "0*4097", "0*2048,1*2049", "1*", "on"] {
             let line = read(wrong).unwrap_err().to_string();
-            assert!(
-                line.contains(&format!("{wrong:?}")) && line.contains("as in 0*2"),
-                "{line}"
-            );
+            assert!(line.contains(&format!("{wrong:?}")) && line.contains("as in 0*2"), "{line}");
         }
     }
 }

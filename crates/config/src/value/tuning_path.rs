@@ -45,10 +45,7 @@ impl ValueType for TuningPath {
             let named = !path.as_os_str().is_empty();
             return Ok(named.then_some(TuningFilePath { path, named }));
         }
-        Ok(environment.config_home().map(|folder| TuningFilePath {
-            path: folder.join(self.default),
-            named: false,
-        }))
+        Ok(environment.config_home().map(|folder| TuningFilePath { path: folder.join(self.default), named: false }))
     }
 }
 
@@ -73,10 +70,7 @@ mod tests {
         let file = |path: &str, named| Some((path.to_owned(), named));
         assert_eq!(find(Some("x.toml"), &[home]), file("x.toml", true));
         assert_eq!(find(Some(""), &[home, config]), None);
-        assert_eq!(
-            find(None, &[home, config]),
-            file("/etc/mine/ferroshmem/tuning.toml", false)
-        );
+        assert_eq!(find(None, &[home, config]), file("/etc/mine/ferroshmem/tuning.toml", false));
         let in_home = file("/home/a/.config/ferroshmem/tuning.toml", false);
         assert_eq!(find(None, &[home]), in_home);
         assert_eq!(find(None, &[home, ("XDG_CONFIG_HOME", "here")]), in_home);

@@ -49,8 +49,7 @@ impl Connections {
 
     /// The jobs on other nodes.
     pub fn remote(&self) -> impl Iterator<Item = &RemoteJob> {
-        self.iter()
-            .filter_map(|(_, connection)| connection.remote())
+        self.iter().filter_map(|(_, connection)| connection.remote())
     }
 
     /// Completes what is done to PEs of jobs on other nodes.

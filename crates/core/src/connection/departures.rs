@@ -31,9 +31,7 @@ impl Departures {
         let is_earlier = |first| first == 0 || is_after(first as u32, entered);
         let replace = |first| is_earlier(first).then_some(this);
         // Whether it is replaced or not, what is there counts.
-        let _ = self
-            .first
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, replace);
+        let _ = self.first.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replace);
         fence(Ordering::SeqCst);
         self.missing().is_some()
     }

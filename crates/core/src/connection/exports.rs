@@ -48,10 +48,7 @@ fn words(name: &[u8]) -> Option<Name> {
 }
 
 fn name_of(object: &ExportedObject) -> Name {
-    object
-        .name
-        .each_ref()
-        .map(|word| word.load(Ordering::Relaxed))
+    object.name.each_ref().map(|word| word.load(Ordering::Relaxed))
 }
 
 /// Held while objects are added, removed or looked up: PEs do so seldom.
@@ -162,16 +159,8 @@ mod tests {
         unsafe { Box::<Exports>::new_zeroed().assume_init() }
     }
 
-    const A: Exported = Exported {
-        place: 64,
-        size: 8,
-        tag: 0,
-    };
-    const B: Exported = Exported {
-        place: 1 << 62,
-        size: 4096,
-        tag: 7,
-    };
+    const A: Exported = Exported { place: 64, size: 8, tag: 0 };
+    const B: Exported = Exported { place: 1 << 62, size: 4096, tag: 7 };
 
     #[test]
     fn names_stand_for_objects() {

@@ -109,11 +109,7 @@ impl Greeting {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; HEAD] = bytes.try_into().ok()?;
         let word = |i: usize| u32::from_le_bytes(std::array::from_fn(|b| bytes[4 * i + b]));
-        let this = Self {
-            member: word(1),
-            len: word(2),
-            token: std::array::from_fn(|i| bytes[HEAD - TOKEN + i]),
-        };
+        let this = Self { member: word(1), len: word(2), token: std::array::from_fn(|i| bytes[HEAD - TOKEN + i]) };
         (word(0) == MAGIC && this.len as usize <= MOST_BYTES).then_some(this)
     }
 }
@@ -146,11 +142,7 @@ mod tests {
             };
             let words = invitation.to_words();
             assert_eq!(Invitation::from_words(5, words), invitation);
-            let taken = Invitation {
-                number: FIRST_REMOTE | 5,
-                sizes: [3, MAX_PES - 3],
-                ..invitation.clone()
-            };
+            let taken = Invitation { number: FIRST_REMOTE | 5, sizes: [3, MAX_PES - 3], ..invitation.clone() };
             let bytes = taken.to_bytes();
             assert_eq!(Invitation::from_bytes(&bytes), Some(taken));
             // Of another kind of connection, with too many members, and cut.

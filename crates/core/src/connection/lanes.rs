@@ -1,9 +1,10 @@
-//! Where the members of a connection between nodes say that they have come to a synchronisation, and where their arrays are.
+//! Where the members of a connection between nodes say that they have come to a synchronisation, and where their arrays
+//! are.
 //!
-//! The members on one node, of both sides, share the connection's memory that the first of them has made, their *leader*.
-//! There they synchronise as a team of one node does, by slots. What they say to the members of other nodes goes by *lanes*: each
-//! member writes its lane, a tagged message, by stores; the leader puts the lanes of its node, which are in a row, to the leaders
-//! of the other nodes, whose members read them in the memory that they share.
+//! The members on one node, of both sides, share the connection's memory that the first of them has made, their
+//! *leader*. There they synchronise as a team of one node does, by slots. What they say to the members of other nodes
+//! goes by *lanes*: each member writes its lane, a tagged message, by stores; the leader puts the lanes of its node,
+//! which are in a row, to the leaders of the other nodes, whose members read them in the memory that they share.
 //!
 //! No member completes a synchronisation before all have entered it. So when one enters the next but one, all have read
 //! what it has said in this one: two lanes of each member, for even and odd synchronisations, are enough.
@@ -42,18 +43,13 @@ impl Lanes {
         let at = at.cast_const().cast::<Lane>();
         // SAFETY: mapped for 2 n lanes until this is dropped, and all bit patterns are valid; only atomics access them.
         let all = unsafe { std::slice::from_raw_parts(at, 2 * n) };
-        Ok(Self {
-            all: all.split_at(n).into(),
-        })
+        Ok(Self { all: all.split_at(n).into() })
     }
 
     /// The first byte, and the number of bytes.
     pub(super) fn memory(&self) -> (*mut u8, usize) {
         let [even, odd] = self.all;
-        (
-            even.as_ptr().cast_mut().cast(),
-            size_of_val(even) + size_of_val(odd),
-        )
+        (even.as_ptr().cast_mut().cast(), size_of_val(even) + size_of_val(odd))
     }
 
     fn of(&self, number: u32, lane: usize) -> &Lane {
@@ -115,18 +111,10 @@ impl Nodes {
                 lane_of[*member] = next;
                 next += 1;
             }
-            Node {
-                leader: members[0],
-                lanes: start..next,
-            }
+            Node { leader: members[0], lanes: start..next }
         };
         let all = members.iter().map(node).collect();
-        Self {
-            all,
-            lane_of,
-            own,
-            me,
-        }
+        Self { all, lane_of, own, me }
     }
 
     fn own(&self) -> &Node {
@@ -182,13 +170,7 @@ pub(super) struct Meeting {
 impl Meeting {
     /// In the memory that this PE has made, and that of the leader, if it has taken that.
     pub(super) fn new((slots, made): (Control, Lanes), taken: Option<Taken>, nodes: Nodes) -> Self {
-        Self {
-            made,
-            slots: taken.as_ref().map_or(slots, |taken| taken.slots),
-            taken,
-            nodes,
-            number: AtomicU32::new(0),
-        }
+        Self { made, slots: taken.as_ref().map_or(slots, |taken| taken.slots), taken, nodes, number: AtomicU32::new(0) }
     }
 
     fn lanes(&self) -> &Lanes {
@@ -214,7 +196,8 @@ impl Meeting {
         number
     }
 
-    /// What the members of this node have said, once all have entered: first byte, bytes, and offset in the memory of each leader.
+    /// What the members of this node have said, once all have entered: first byte, bytes, and offset in the memory of
+    /// each leader.
     pub(super) fn own(&self, number: u32) -> (*const u8, usize, usize) {
         let lanes = self.nodes.own().lanes.clone();
         let first: *const Lane = self.lanes().of(number, lanes.start);
@@ -261,15 +244,9 @@ mod tests {
         assert_eq!(nodes.lane_of, [0, 3, 1, 5, 4, 2]);
         let leaders: Vec<_> = nodes.all.iter().map(|node| node.leader).collect();
         assert_eq!(leaders, [0, 1, 3]);
-        let own = Node {
-            leader: 1,
-            lanes: 3..5,
-        };
+        let own = Node { leader: 1, lanes: 3..5 };
         assert_eq!((nodes.own(), nodes.index()), (&own, 1));
         let apart = Nodes::new(2, 0..3);
-        assert_eq!(
-            (apart.lane_of, apart.all.len(), apart.own),
-            (vec![0, 1, 2], 3, 2)
-        );
+        assert_eq!((apart.lane_of, apart.all.len(), apart.own), (vec![0, 1, 2], 3, 2));
     }
 }

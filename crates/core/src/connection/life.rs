@@ -1,7 +1,7 @@
 //! The life of a connection between nodes whose sides are independent, as one of its PEs sees it.
 //!
-//! Whoever finds first that a member is gone, by its link or by the fabric, closes its own link. So the hub finds that one, closes
-//! all, and each PE sees that. What is under way in the fabric is given up then.
+//! Whoever finds first that a member is gone, by its link or by the fabric, closes its own link. So the hub finds that
+//! one, closes all, and each PE sees that. What is under way in the fabric is given up then.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::AtomicU32;
@@ -23,11 +23,7 @@ pub struct Life {
 impl Life {
     /// Of a connection whose members are missing.
     pub fn new(state: &'static AtomicU32) -> Self {
-        Self {
-            state: Mutex::new(Some(state)),
-            link: OnceLock::new(),
-            fabric: OnceLock::new(),
-        }
+        Self { state: Mutex::new(Some(state)), link: OnceLock::new(), fabric: OnceLock::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, Option<&'static AtomicU32>> {

@@ -1,7 +1,8 @@
-//! Links: the TCP connections by which the members of a connection between nodes meet, part, and learn that the other job
-//! is gone.
+//! Links: the TCP connections by which the members of a connection between nodes meet, part, and learn that the other
+//! job is gone.
 //!
-//! Each member has a link to the hub (in the crate `ferroshmem-port`), a thread of the PE that has accepted. Over it goes little:
+//! Each member has a link to the hub (in the crate `ferroshmem-port`), a thread of the PE that has accepted. Over it
+//! goes little:
 //!
 //! | from | message |
 //! |---|---|
@@ -13,8 +14,8 @@
 //! | hub | `END`: no member does |
 //!
 //! A link that ends before `END` says that its process has. The hub looks at those of the other side, and the first
-//! member of the other side at its own; members of one job have their launcher for that. If the sides are independent, each member
-//! looks at its own link, and the hub at all: if one ends, it closes the others.
+//! member of the other side at its own; members of one job have their launcher for that. If the sides are independent,
+//! each member looks at its own link, and the hub at all: if one ends, it closes the others.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -79,15 +80,10 @@ impl Watch {
 
         thread::sleep(NOTICE);
         let what = match link.kind() {
-            ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
-                "does not answer"
-            }
+            ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => "does not answer",
             _ => "has failed, or has ended without shmemx_group_disconnect",
         };
-        fatal_in_background(
-            self.routine,
-            format_args!("the connected job {what}; ended the job"),
-        )
+        fatal_in_background(self.routine, format_args!("the connected job {what}; ended the job"))
     }
 }
 
@@ -123,11 +119,7 @@ impl Link {
     ) -> io::Result<(Self, Vec<Vec<u8>>)> {
         let mut stream = TcpStream::connect_timeout(&invitation.hub, TIME_LIMIT)?;
         end_when_silent(&stream, watch.timeout)?;
-        let greeting = Greeting {
-            member: me as u32,
-            len: said.len() as u32,
-            token: invitation.token,
-        };
+        let greeting = Greeting { member: me as u32, len: said.len() as u32, token: invitation.token };
         let mut bytes = greeting.to_bytes();
         bytes.extend(said);
         stream.write_all(&bytes)?;
@@ -139,17 +131,12 @@ impl Link {
         let len = len.filter(|len| *len <= most);
         let mut all = vec![0; len.ok_or(ErrorKind::InvalidData)?];
         stream.read_exact(&mut all)?;
-        let link = Self {
-            stream,
-            watch,
-            thread: Mutex::new(hub),
-            reader: Mutex::default(),
-        };
+        let link = Self { stream, watch, thread: Mutex::new(hub), reader: Mutex::default() };
         Ok((link, parts(&all, n).ok_or(ErrorKind::InvalidData)?))
     }
 
-    /// Says that this member reaches all others, and whether it shares memory with those of its node. Waits until all do; whether
-    /// all share memory so.
+    /// Says that this member reaches all others, and whether it shares memory with those of its node. Waits until all
+    /// do; whether all share memory so.
     pub fn wait_for_all(&self, shares: bool) -> io::Result<bool> {
         (&self.stream).write_all(&[if shares { READY } else { APART }])?;
         hear_one(&self.stream, [GO, APART])

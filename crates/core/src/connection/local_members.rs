@@ -1,10 +1,11 @@
-//! Members of the other side that are local, where the sides have PEs on several nodes: their memory is mapped here, as that
-//! of a job on one node is.
+//! Members of the other side that are local, where the sides have PEs on several nodes: their memory is mapped here, as
+//! that of a job on one node is.
 //!
-//! The first member of a side on a node gives the memory of its job there to the local members of the other side, over a
-//! socket as the one by which PEs of a job get the memory of their node. The first of both sides gives all of them the memory of the
-//! connection, too, by which they [synchronise](super::lanes). The name of the socket, and which node it is, are
-//! among what members say at the hub. A member that cannot map the memory reaches the others by the fabric; then all members synchronise by that.
+//! The first member of a side on a node gives the memory of its job there to the local members of the other side, over
+//! a socket as the one by which PEs of a job get the memory of their node. The first of both sides gives all of them
+//! the memory of the connection, too, by which they [synchronise](super::lanes). The name of the socket, and which node
+//! it is, are among what members say at the hub. A member that cannot map the memory reaches the others by the fabric;
+//! then all members synchronise by that.
 
 use std::fs::File;
 use std::io;
@@ -64,10 +65,7 @@ impl Passing {
     ///
     /// # Errors
     /// If the system gives no socket, or does not say which node this is.
-    pub(super) fn new(
-        invitation: &Invitation,
-        gives: bool,
-    ) -> Result<Self, ferroshmem_bootstrap::Error> {
+    pub(super) fn new(invitation: &Invitation, gives: bool) -> Result<Self, ferroshmem_bootstrap::Error> {
         Ok(Self {
             secret: Secret::from_token(invitation.token),
             node: Identity::here()?.to_bytes(),
@@ -86,15 +84,8 @@ impl Passing {
     }
 
     /// The members of `side` that are on this node, by what all have said.
-    fn local<'a>(
-        &'a self,
-        said: &'a [Said],
-        sides: &Sides,
-        side: usize,
-    ) -> impl Iterator<Item = usize> + 'a {
-        sides
-            .of(side)
-            .filter(|member| said[*member].node == self.node)
+    fn local<'a>(&'a self, said: &'a [Said], sides: &Sides, side: usize) -> impl Iterator<Item = usize> + 'a {
+        sides.of(side).filter(|member| said[*member].node == self.node)
     }
 
     /// The first local member of both sides.
@@ -102,8 +93,8 @@ impl Passing {
         said.iter().position(|said| said.node == self.node)
     }
 
-    /// Gives the memory of this job and that of the connection, as this member has made it, to the local members that take them
-    /// from this one, in a thread of its own, if there are such. The thread ends when all have them.
+    /// Gives the memory of this job and that of the connection, as this member has made it, to the local members that
+    /// take them from this one, in a thread of its own, if there are such. The thread ends when all have them.
     ///
     /// # Errors
     /// If the system starts no more threads.
@@ -145,32 +136,27 @@ impl Passing {
         let from = [of_others, first.filter(|_| first != of_others)];
         let mut shared = Shared::default();
         for member in from.into_iter().flatten() {
-            let has_taken =
-                self.fetch(&said[member].socket, me)
-                    .and_then(|[memory, connection]| {
-                        if Some(member) == of_others {
-                            let control = Control::open(&memory)?;
-                            let other = OtherJob::map(job, space, &memory, control, programs)?;
-                            shared.job = Some(other);
-                        }
-                        if Some(member) == first {
-                            shared.memory = Some(Taken::map(&connection, said.len())?);
-                        }
-                        Ok(())
-                    });
+            let has_taken = self.fetch(&said[member].socket, me).and_then(|[memory, connection]| {
+                if Some(member) == of_others {
+                    let control = Control::open(&memory)?;
+                    let other = OtherJob::map(job, space, &memory, control, programs)?;
+                    shared.job = Some(other);
+                }
+                if Some(member) == first {
+                    shared.memory = Some(Taken::map(&connection, said.len())?);
+                }
+                Ok(())
+            });
             if let Err(why) = has_taken {
                 debug(|| {
-                    format!(
-                        "local PEs of a group are reached by the fabric, as their memory is not mapped: {why}"
-                    )
+                    format!("local PEs of a group are reached by the fabric, as their memory is not mapped: {why}")
                 });
                 return None;
             }
         }
         let has_all = |other: &OtherJob| {
             let n_pes = other.control().n_pes();
-            self.local(said, sides, 1 - sides.own)
-                .all(|member| (said[member].index as usize) < n_pes)
+            self.local(said, sides, 1 - sides.own).all(|member| (said[member].index as usize) < n_pes)
         };
         shared.job.as_ref().is_none_or(has_all).then_some(shared)
     }

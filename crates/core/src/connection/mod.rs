@@ -9,9 +9,10 @@
 //! `address on member m = address on me + offset(m)`, with one offset for each member, as within a job. Flags
 //! and buffers for collectives of all members are in a memory of the connection's own.
 //!
-//! Where members are on several nodes, they are reached by a fabric of the connection's own ([`RemoteJob`]), but for the other
-//! side's local ones, whose memory is mapped in the same way. Then PEs of this side are reached as in their job. Each PE makes a memory
-//! of the connection; of that of the first on a node, all members there use the flags and buffers.
+//! Where members are on several nodes, they are reached by a fabric of the connection's own ([`RemoteJob`]), but for
+//! the other side's local ones, whose memory is mapped in the same way. Then PEs of this side are reached as in their
+//! job. Each PE makes a memory of the connection; of that of the first on a node, all members there use the flags and
+//! buffers.
 
 pub mod calls;
 mod connections;
@@ -214,8 +215,8 @@ impl Connection {
         (self.sides.heaps, self.sides.globals) = (heaps, globals);
     }
 
-    /// Connects this PE, in `role`, with a job to which it is invited, where members are on several nodes. `hub` is the thread of the hub, at
-    /// the PE that has it. Returns once all members are here.
+    /// Connects this PE, in `role`, with a job to which it is invited, where members are on several nodes. `hub` is the
+    /// thread of the hub, at the PE that has it. Returns once all members are here.
     ///
     /// # Errors
     /// If a member cannot be reached. Where the sides are independent, other members may have joined.
@@ -231,8 +232,7 @@ impl Connection {
         let cores = header.node_cores();
         let sizes = invitation.sizes;
         let (number, independent) = (invitation.number, invitation.independent);
-        let (file, control) =
-            Control::create_connection(number, sizes, independent, cores, header.tuning)?;
+        let (file, control) = Control::create_connection(number, sizes, independent, cores, header.tuning)?;
         let life = state_of(&control).map(|state| Arc::new(Life::new(state)));
         let sides = Sides::new(sizes, role.side);
         let me = sides.own().start + role.index;
@@ -256,12 +256,7 @@ impl Connection {
                 unsafe { control.unmap() };
             }
         })?;
-        let Joined {
-            other,
-            local,
-            indices,
-            said,
-        } = joined;
+        let Joined { other, local, indices, said } = joined;
         if me == 0 {
             // Where it looks for those of a job on its node.
             for member in sides.others() {
@@ -304,19 +299,9 @@ impl Connection {
     }
 
     /// Where the `len` bytes at `addr` are in a member of the other side, which the fabric reaches.
-    pub(crate) fn locate_remote(
-        &self,
-        space: &Space,
-        addr: usize,
-        len: usize,
-        member: usize,
-    ) -> Option<Remote> {
+    pub(crate) fn locate_remote(&self, space: &Space, addr: usize, len: usize, member: usize) -> Option<Remote> {
         let (segment, offset) = self.remote()?.position(space.heap_base(), addr, len)?;
-        Some(Remote {
-            pe: member,
-            segment,
-            offset,
-        })
+        Some(Remote { pe: member, segment, offset })
     }
 
     /// The object that the other side has exported by a name.
@@ -355,11 +340,7 @@ impl Connection {
     pub fn leave(&self, routine: &str) -> u32 {
         match self.sides.own {
             _ if self.has_failed() => {}
-            0 => self
-                .calls
-                .lock()
-                .unwrap_or_else(|e| e.into_inner())
-                .end(self),
+            0 => self.calls.lock().unwrap_or_else(|e| e.into_inner()).end(self),
             _ => calls::server::leave(self, routine),
         }
         if let Some(remote) = self.remote() {
@@ -368,9 +349,7 @@ impl Connection {
         }
         let block = self.control.pe_block(self.me);
         block.wait.set_routine(routine);
-        block
-            .state
-            .store(PeState::Finalized as u32, Ordering::Release);
+        block.state.store(PeState::Finalized as u32, Ordering::Release);
         leave_side(&self.control, self.sides.own);
         meeting(&self.control).arrive()
     }
@@ -454,13 +433,7 @@ impl Connection {
 
     /// Where a member's copy of the `len` bytes at `addr` is: of a symmetric object of this PE, or of one that
     /// is imported. None if it has none, or its memory is not mapped.
-    pub fn translate(
-        &self,
-        space: &Space,
-        addr: usize,
-        len: usize,
-        member: usize,
-    ) -> Option<*mut u8> {
+    pub fn translate(&self, space: &Space, addr: usize, len: usize, member: usize) -> Option<*mut u8> {
         if self.own().contains(&member) {
             return space.translate(addr, len, self.indices[member]? as usize);
         }
@@ -529,7 +502,8 @@ impl Connection {
         self.others().find(is_in).map(|member| self.first + member)
     }
 
-    /// The number by which this PE's job reaches the PE of the other one that has this number on this node, if that is a member.
+    /// The number by which this PE's job reaches the PE of the other one that has this number on this node, if that is
+    /// a member.
     pub fn number_of_other(&self, index: usize) -> Option<usize> {
         let is_it = |member: &usize| self.indices[*member] == Some(index as u32);
         Some(self.first + self.others().find(is_it)?)
@@ -616,11 +590,7 @@ fn state_of(control: &Control) -> Option<&'static AtomicU32> {
 
 fn meeting(control: &Control) -> Rendezvous<'static> {
     let header = control.header();
-    Rendezvous {
-        arrived: &header.start_arrived,
-        epoch: &header.start_epoch,
-        n: header.n_pes,
-    }
+    Rendezvous { arrived: &header.start_arrived, epoch: &header.start_epoch, n: header.n_pes }
 }
 
 fn wait_reason<'a>(control: &Control, first: usize, routine: &'a str) -> WaitReason<'a> {

@@ -18,7 +18,8 @@ use crate::memory::{IN_GLOBALS, MOST_APART, Origins, Space};
 pub enum MapError {
     /// The address space has no room.
     #[error(
-        "the address space has no room for the other job's {n_pes} heaps of {heap_size} bytes: set SHMEM_SYMMETRIC_SIZE to less"
+        "the address space has no room for the other job's {n_pes} heaps of {heap_size} bytes: set \
+            SHMEM_SYMMETRIC_SIZE to less"
     )]
     NoRoom {
         /// PEs of the other job.
@@ -44,10 +45,7 @@ impl Programs {
     /// Of members with these digests of the layouts of their globals, and bytes of these.
     pub(super) fn of(space: &Space, members: impl Iterator<Item = (u64, u64)>) -> Self {
         let own = space.globals().map_or(0, |g| g.image);
-        let none = Self {
-            globals_len: 0,
-            are_own: own != 0,
-        };
+        let none = Self { globals_len: 0, are_own: own != 0 };
         members.fold(none, |all, (image, len)| Self {
             globals_len: all.globals_len.max(len as usize),
             are_own: all.are_own && image == own,
@@ -87,18 +85,9 @@ impl OtherJob {
             2..=MOST_APART => header.slot_size.max(1 << space.log2_stride()),
             _ => header.slot_size,
         };
-        let mut this = Self {
-            control,
-            stride,
-            heap_size: header.heap_size,
-            distance: 0,
-            globals: None,
-            mapped: Vec::new(),
-        };
-        let own = space
-            .globals()
-            .filter(|_| programs.are_own)
-            .map(|g| g.start);
+        let mut this =
+            Self { control, stride, heap_size: header.heap_size, distance: 0, globals: None, mapped: Vec::new() };
+        let own = space.globals().filter(|_| programs.are_own).map(|g| g.start);
         this.map_at_distance(job, space, file, own.map(|start| (start, len)))?;
         if this.globals.is_none() && len > 0 {
             let offsets = |pe: usize| control.offsets().globals(pe);
@@ -156,18 +145,15 @@ impl OtherJob {
                 Err(e) => return Err(e.into()),
             }
         }
-        let no_room = MapError::NoRoom {
-            n_pes: self.control.n_pes(),
-            heap_size: self.heap_size,
-        };
+        let no_room = MapError::NoRoom { n_pes: self.control.n_pes(), heap_size: self.heap_size };
         self.distance = heaps_alone.ok_or(no_room)?;
         let exactly = MapAddress::Exactly(base.wrapping_add(self.distance));
         self.map_part(file, &|pe| offsets.heap(pe), heap_size, exactly)?;
         Ok(())
     }
 
-    /// Maps `len` bytes of each PE's window, of which that of PE i is at `offset(i)` in the file; the address of that of
-    /// PE 0. Windows are apart or one mapping as those of a job's own PEs: see [`MOST_APART`].
+    /// Maps `len` bytes of each PE's window, of which that of PE i is at `offset(i)` in the file; the address of that
+    /// of PE 0. Windows are apart or one mapping as those of a job's own PEs: see [`MOST_APART`].
     #[inline(never)]
     fn map_part(
         &mut self,
@@ -249,10 +235,7 @@ impl OtherJob {
             let offset = addr.wrapping_sub(start);
             offset < size && len <= size - offset
         };
-        within(heap_base, self.heap_size as usize)
-            || self
-                .globals
-                .is_some_and(|(start, size)| within(start, size))
+        within(heap_base, self.heap_size as usize) || self.globals.is_some_and(|(start, size)| within(start, size))
     }
 
     /// Where this PE would have the other job's globals, and their bytes.
@@ -281,8 +264,5 @@ impl Drop for OtherJob {
 }
 
 fn is_taken(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(libc::EEXIST | libc::EINVAL | libc::ENOMEM | libc::EPERM)
-    )
+    matches!(error.raw_os_error(), Some(libc::EEXIST | libc::EINVAL | libc::ENOMEM | libc::EPERM))
 }

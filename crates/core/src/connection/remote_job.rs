@@ -32,9 +32,7 @@ use crate::job::Attachment;
 use crate::job::control::Control;
 use crate::job::region::{ConnectionState, Exports};
 use crate::memory::{IN_GLOBALS, Space};
-use crate::transport::internode::{
-    EXPORTS, GLOBALS, HEAP, LANES, fabric_config, share_symmetric, spin,
-};
+use crate::transport::internode::{EXPORTS, GLOBALS, HEAP, LANES, fabric_config, share_symmetric, spin};
 use crate::wait::{rendezvous, signals};
 
 /// Why the PEs of another node cannot be reached.
@@ -54,9 +52,7 @@ pub enum RemoteError {
     #[error(transparent)]
     Node(#[from] ferroshmem_bootstrap::Error),
     /// Atomics of the fabric are not atomic with stores of this node.
-    #[error(
-        "the atomics of {0} are not atomic with a CPU's: set SHMEM_FABRIC to \"tcp\" in both jobs"
-    )]
+    #[error("the atomics of {0} are not atomic with a CPU's: set SHMEM_FABRIC to \"tcp\" in both jobs")]
     Atomics(String),
     /// A member is gone, and the sides are independent.
     #[error("the connected job has ended before all PEs of both were connected")]
@@ -89,15 +85,8 @@ impl Events for Reporter {
         thread::sleep(NOTICE);
         let is_own = (member >= self.sides[0]) == (self.own == 1);
         let pe = self.first + member;
-        let of = if is_own {
-            "this job"
-        } else {
-            "the connected job"
-        };
-        fatal_in_background(
-            self.watch.routine,
-            format_args!("PE {pe}, which is of {of}, cannot be reached: {reason}"),
-        )
+        let of = if is_own { "this job" } else { "the connected job" };
+        fatal_in_background(self.watch.routine, format_args!("PE {pe}, which is of {of}, cannot be reached: {reason}"))
     }
 
     fn memory_changed(&self) {
@@ -113,9 +102,7 @@ impl Events for Reporter {
             }
             return true;
         }
-        self.calls.take(member, record, || {
-            fatal_in_background(self.watch.routine, UNSERVED)
-        })
+        self.calls.take(member, record, || fatal_in_background(self.watch.routine, UNSERVED))
     }
 
     fn tick(&self) {}
@@ -129,8 +116,8 @@ fn give_up(state: &AtomicU32, life: Option<&Life>) {
     }
 }
 
-/// The first byte of a record that a member sends to all others when it uses the connection no more. How many collectives it has entered
-/// follows. Records of calls are longer.
+/// The first byte of a record that a member sends to all others when it uses the connection no more. How many
+/// collectives it has entered follows. Records of calls are longer.
 const LEFT: u8 = 1;
 
 /// The other job of a connection, on other nodes.
@@ -161,10 +148,7 @@ pub struct RemoteJob {
 
 impl fmt::Debug for RemoteJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RemoteJob")
-            .field("fabric", &self.fabric)
-            .field("link", &self.link)
-            .finish_non_exhaustive()
+        f.debug_struct("RemoteJob").field("fabric", &self.fabric).field("link", &self.link).finish_non_exhaustive()
     }
 }
 
@@ -209,20 +193,8 @@ pub(super) struct Joined {
 
 impl RemoteJob {
     /// Joins the other members, which are all reached on return.
-    pub(super) fn join(
-        joining: &Joining<'_>,
-        hub: Option<JoinHandle<()>>,
-    ) -> Result<Joined, RemoteError> {
-        let Joining {
-            this_pe,
-            invitation,
-            sides,
-            me,
-            role,
-            watch,
-            memory: (file, control),
-            life,
-        } = *joining;
+    pub(super) fn join(joining: &Joining<'_>, hub: Option<JoinHandle<()>>) -> Result<Joined, RemoteError> {
+        let Joining { this_pe, invitation, sides, me, role, watch, memory: (file, control), life } = *joining;
         let ThisPe { job, space, .. } = this_pe;
         let n: usize = sides.sizes.iter().sum();
         let calls = Arc::new(RemoteCalls::new(sides));
@@ -237,10 +209,7 @@ impl RemoteJob {
             survives: life.is_some(),
             // The program has threads.
             sets_environment: false,
-            aggregate: Aggregate {
-                bytes: 0,
-                ..Aggregate::default()
-            },
+            aggregate: Aggregate { bytes: 0, ..Aggregate::default() },
             endpoints: 0,
             ..fabric_config(this_pe.settings)
         };
@@ -341,12 +310,7 @@ impl RemoteJob {
             life: life.cloned(),
         };
         match life.is_none_or(|life| life.begin(&other.fabric)) {
-            true => Ok(Joined {
-                other,
-                indices: passing.indices(job, &said, sides, local.is_some()),
-                local,
-                said,
-            }),
+            true => Ok(Joined { other, indices: passing.indices(job, &said, sides, local.is_some()), local, said }),
             false => Err(RemoteError::Abandoned),
         }
     }
@@ -404,18 +368,14 @@ impl RemoteJob {
         self.meeting.enter(said)
     }
 
-    /// All members of this node have entered, of which this PE is the leader: tells the other nodes, and waits until the members
-    /// there have entered, too, or the connection is over.
+    /// All members of this node have entered, of which this PE is the leader: tells the other nodes, and waits until
+    /// the members there have entered, too, or the connection is over.
     pub fn meet_other_nodes(&self, number: u32) {
         let (from, len, offset) = self.meeting.own(number);
         // What members of this node have released comes before what the fabric reads.
         fence(Ordering::SeqCst);
         for leader in self.meeting.leaders() {
-            let to = Remote {
-                pe: leader,
-                segment: LANES,
-                offset,
-            };
+            let to = Remote { pe: leader, segment: LANES, offset };
             // SAFETY: the lanes may be changed on return. By the argument in `lanes`, all have read what was there.
             unsafe { self.fabric.put(&self.context, to, from, len) };
         }
@@ -472,11 +432,7 @@ impl RemoteJob {
 
         let read = || {
             let mut exports = Box::<MaybeUninit<Exports>>::new(MaybeUninit::zeroed());
-            let from = Remote {
-                pe,
-                segment: EXPORTS,
-                offset: 0,
-            };
+            let from = Remote { pe, segment: EXPORTS, offset: 0 };
             let len = size_of::<Exports>();
             // SAFETY: as many bytes, of which any are valid: they are atomic integers.
             unsafe {
@@ -495,14 +451,9 @@ impl RemoteJob {
         }
     }
 
-    /// Where the `len` bytes at `addr` are in the other side's PEs, for this PE, whose heap is at `heap_base`: the segment, and
-    /// the offset in it.
-    pub(super) fn position(
-        &self,
-        heap_base: usize,
-        addr: usize,
-        len: usize,
-    ) -> Option<(usize, usize)> {
+    /// Where the `len` bytes at `addr` are in the other side's PEs, for this PE, whose heap is at `heap_base`: the
+    /// segment, and the offset in it.
+    pub(super) fn position(&self, heap_base: usize, addr: usize, len: usize) -> Option<(usize, usize)> {
         let within = |start: usize, size: usize| {
             let offset = addr.wrapping_sub(start);
             (offset < size && len <= size - offset).then_some(offset)

@@ -37,12 +37,7 @@ pub struct Sides {
 impl Sides {
     /// Of so many members, as one of side `own` sees them before it has mapped their memory.
     pub(crate) fn new(sizes: [usize; 2], own: usize) -> Self {
-        Self {
-            sizes,
-            own,
-            heaps: Box::default(),
-            globals: Box::default(),
-        }
+        Self { sizes, own, heaps: Box::default(), globals: Box::default() }
     }
 
     /// The members of a side.

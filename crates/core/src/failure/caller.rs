@@ -65,9 +65,7 @@ pub(super) fn find() -> Option<Caller> {
         // A return address belongs to the call before it.
         let address = frame.address.wrapping_sub(1);
         match object_of(address) {
-            Some(object) if object.dli_fbase == library.dli_fbase || has_checks(&object) => {
-                ControlFlow::Continue(())
-            }
+            Some(object) if object.dli_fbase == library.dli_fbase || has_checks(&object) => ControlFlow::Continue(()),
             Some(_) => {
                 found = Some(address);
                 ControlFlow::Break(())
@@ -77,26 +75,14 @@ pub(super) fn find() -> Option<Caller> {
     });
     let address = found?;
     let object = object_of(address)?;
-    let base = if is_fixed(object.dli_fbase) {
-        0
-    } else {
-        object.dli_fbase.addr()
-    };
+    let base = if is_fixed(object.dli_fbase) { 0 } else { object.dli_fbase.addr() };
     let symbol = text(object.dli_sname).map(|name| (name, address + 1 - object.dli_saddr.addr()));
-    Some(Caller {
-        symbol,
-        object: text(object.dli_fname)?,
-        address: address - base,
-    })
+    Some(Caller { symbol, object: text(object.dli_fname)?, address: address - base })
 }
 
 impl fmt::Display for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            symbol,
-            object,
-            address,
-        } = self;
+        let Self { symbol, object, address } = self;
         if let Some((name, distance)) = symbol {
             write!(f, "{name}+{distance:#x} ")?;
         }

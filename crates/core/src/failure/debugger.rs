@@ -1,4 +1,5 @@
-//! Debuggers: a PE that waits in `shmem_init` until one is attached, and one that starts gdb on itself before it ends badly.
+//! Debuggers: a PE that waits in `shmem_init` until one is attached, and one that starts gdb on itself before it ends
+//! badly.
 
 use std::ffi::{CString, c_int};
 use std::sync::OnceLock;
@@ -60,9 +61,7 @@ fn wait(job: &Attachment) {
             is_said = true;
             let host = rustix::system::uname();
             let (pe, host) = (job.name_of_pe(), host.nodename().to_string_lossy());
-            eprintln!(
-                "ferroshmem: {pe}: process {pid} on {host} waits for a debugger: gdb -p {pid}"
-            );
+            eprintln!("ferroshmem: {pe}: process {pid} on {host} waits for a debugger: gdb -p {pid}");
         }
         thread::sleep(LOOK);
     }
@@ -76,17 +75,16 @@ impl Gdb {
         );
         let backtrace = format!(
             "exec </dev/null >&2; {missing}; echo \"ferroshmem: PE {pe}: backtrace of process {pid}:\"; \
-             DEBUGINFOD_URLS= exec gdb -q -nx -batch -iex 'set pagination off' -p {pid} -ex 'thread apply all backtrace' 2>&1"
+             DEBUGINFOD_URLS= exec gdb -q -nx -batch -iex 'set pagination off' -p {pid} -ex 'thread apply all \
+             backtrace' 2>&1"
         );
         let session = format!(
-            "exec </dev/tty >/dev/tty 2>&1; {missing}; echo \"ferroshmem: PE {pe} is about to end; quit gdb to let it\"; \
+            "exec </dev/tty >/dev/tty 2>&1; {missing}; echo \"ferroshmem: PE {pe} is about to end; quit gdb to let \
+                it\"; \
              exec gdb -q -p {pid} -ex backtrace"
         );
         let text = |text: String| CString::new(text).expect("no NUL in it");
-        Self {
-            backtrace: text(backtrace),
-            session: is_interactive.then(|| text(session)),
-        }
+        Self { backtrace: text(backtrace), session: is_interactive.then(|| text(session)) }
     }
 }
 
@@ -150,10 +148,7 @@ pub fn at_failure() {
             libc::execve(c"/bin/sh".as_ptr(), words.as_ptr(), environ);
             libc::_exit(127);
         }
-        while child > 0
-            && libc::waitpid(child, ptr::null_mut(), 0) < 0
-            && *libc::__errno_location() == libc::EINTR
-        {}
+        while child > 0 && libc::waitpid(child, ptr::null_mut(), 0) < 0 && *libc::__errno_location() == libc::EINTR {}
     }
     if let Some(terminal) = terminal {
         terminal.give_back();
@@ -163,10 +158,7 @@ pub fn at_failure() {
 /// Sleeps; for ever without a limit. Safe in a signal handler.
 fn pause(limit: Option<Duration>) {
     let seconds = limit.map_or(libc::time_t::MAX, |limit| limit.as_secs() as libc::time_t);
-    let time = libc::timespec {
-        tv_sec: seconds,
-        tv_nsec: 0,
-    };
+    let time = libc::timespec { tv_sec: seconds, tv_nsec: 0 };
     // SAFETY: async-signal-safe; the time is live.
     unsafe { libc::nanosleep(&raw const time, ptr::null_mut()) };
 }

@@ -92,16 +92,11 @@ pub fn claim_report(job: &Attachment) -> bool {
     let block = job.control.pe_block(job.index);
     block.state.store(reported, Ordering::Release);
     let mine = job.pe as u32 + 1;
-    let claim = |word: &AtomicU32| {
-        word.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire)
-            .is_ok()
-    };
+    let claim = |word: &AtomicU32| word.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire).is_ok();
     // All PEs take the words in one order, so one of them gets all of its own. A signal handler that has
     // interrupted a change of the list does without it.
     claim(&job.control.header().reporter)
-        && CONNECTED
-            .try_read()
-            .map_or(true, |all| all.iter().all(|(_, word)| claim(word)))
+        && CONNECTED.try_read().map_or(true, |all| all.iter().all(|(_, word)| claim(word)))
 }
 
 /// Whether a PE of the job has reported a misuse: this one need not find out what it could say. Safe in a

@@ -16,18 +16,10 @@ fn difference(mine: &str, other: &str) -> &'static str {
     const OPERATORS: &[&str] = &["and", "or", "xor", "max", "min", "sum", "prod"];
     let (mine, other): (Vec<_>, Vec<_>) = (mine.split('_').collect(), other.split('_').collect());
     let mut different = mine.iter().zip(&other).filter(|(a, b)| a != b);
-    match (
-        mine.len() == other.len(),
-        different.next(),
-        different.next(),
-    ) {
-        (true, Some((a, b)), None) if OPERATORS.contains(a) && OPERATORS.contains(b) => {
-            ", with another operator"
-        }
+    match (mine.len() == other.len(), different.next(), different.next()) {
+        (true, Some((a, b)), None) if OPERATORS.contains(a) && OPERATORS.contains(b) => ", with another operator",
         // shmem_TYPE_...: the type is the second word, but for shmem_sync_all and shmem_barrier_all.
-        (true, Some(_), None) if mine.len() > 2 && mine[1] != other[1] && mine[2] != "all" => {
-            ", with another type"
-        }
+        (true, Some(_), None) if mine.len() > 2 && mine[1] != other[1] && mine[2] != "all" => ", with another type",
         _ => "",
     }
 }
@@ -46,9 +38,7 @@ impl Group<'_> {
     pub fn publish_call_word(&self, i: usize, word: u64) {
         match &self.channel {
             Channel::Slots(slots) => &slots.of(self.me).own.call[i],
-            Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => {
-                team.call_word(i)
-            }
+            Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => team.call_word(i),
             Channel::WorkArray(array) => return array.publish_call_word(self.me, i, word),
         }
         .store(word, Ordering::Release);
@@ -90,7 +80,8 @@ impl Group<'_> {
             fatal(
                 self.name,
                 format_args!(
-                    "PE {} calls {other} at this point{}: all PEs must make the same collective calls in the same order",
+                    "PE {} calls {other} at this point{}: all PEs must make the same collective calls in the same \
+                        order",
                     self.pe(0),
                     difference(self.name, &other),
                 ),
@@ -102,23 +93,15 @@ impl Group<'_> {
         let words = std::array::from_fn(|i| arguments.get(i).map_or(0, |a| a.1));
         if let Some((member, first)) = self.first_difference(words) {
             self.only_on(member);
-            let (&(name, mine), other) = arguments
-                .iter()
-                .zip(first)
-                .find(|(mine, other)| mine.1 != *other)
-                .expect("the words differ");
+            let (&(name, mine), other) =
+                arguments.iter().zip(first).find(|(mine, other)| mine.1 != *other).expect("the words differ");
             let show = |value: u64| match name {
                 "ptr" | "space" => format!("{value:#x}"),
                 "dest" | "source" => show_place(value),
                 _ => (value as i64).to_string(),
             };
             let (mine, other, pe) = (show(mine), show(other), self.pe(0));
-            fatal(
-                self.name,
-                format_args!(
-                    "{name} is {mine} here, but {other} on PE {pe}: all PEs must give the same"
-                ),
-            );
+            fatal(self.name, format_args!("{name} is {mine} here, but {other} on PE {pe}: all PEs must give the same"));
         }
     }
 
@@ -140,14 +123,8 @@ mod tests {
     #[test]
     fn what_differs_between_routines() {
         let sum = "shmem_int_sum_reduce";
-        assert_eq!(
-            difference(sum, "shmem_uint_sum_reduce"),
-            ", with another type"
-        );
-        assert_eq!(
-            difference(sum, "shmem_int_max_reduce"),
-            ", with another operator"
-        );
+        assert_eq!(difference(sum, "shmem_uint_sum_reduce"), ", with another type");
+        assert_eq!(difference(sum, "shmem_int_max_reduce"), ", with another operator");
         assert_eq!(difference(sum, "shmem_int_broadcast"), "");
         assert_eq!(difference("shmem_sync_all", "shmem_barrier_all"), "");
     }

@@ -54,22 +54,14 @@ impl CallSummary {
     /// The summary that these are, if they are of this epoch.
     fn of(words: Words, epoch: u32) -> Option<Self> {
         let [head, a, b, c] = words;
-        (head >> 32 == u64::from(epoch)).then_some(Self {
-            routine: head as u32,
-            arguments: [a, b, c],
-        })
+        (head >> 32 == u64::from(epoch)).then_some(Self { routine: head as u32, arguments: [a, b, c] })
     }
 }
 
 /// The epoch's number and 32 bits that depend on all others.
 fn digest(words: &Words) -> u64 {
     // Odd numbers without a pattern: the words of the SHA-512 standard for 2, 3, 5 and 7.
-    const FACTORS: Words = [
-        0x6a09_e667_f3bc_c909,
-        0xbb67_ae85_84ca_a73b,
-        0x3c6e_f372_fe94_f82b,
-        0xa54f_f53a_5f1d_36f1,
-    ];
+    const FACTORS: Words = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b, 0xa54f_f53a_5f1d_36f1];
     let products = words.iter().zip(FACTORS).map(|(w, f)| w.wrapping_mul(f));
     let sum = products.fold(0, u64::wrapping_add);
     words[0] & !0xffff_ffff | (sum ^ sum >> 29).wrapping_mul(FACTORS[3]) >> 32
@@ -99,11 +91,7 @@ impl Group<'_> {
 
     #[cold]
     #[inline(never)]
-    fn sync_hierarchy_comparing(
-        &self,
-        team: HierarchicalTeam<'_>,
-        call: &CallSummary,
-    ) -> Result<(), CallDiffers> {
+    fn sync_hierarchy_comparing(&self, team: HierarchicalTeam<'_>, call: &CallSummary) -> Result<(), CallDiffers> {
         let subgroups = self.subgroups_of(team);
         let local = subgroups.local.sync_comparing(call);
         let leaders = subgroups.leaders.as_ref();
@@ -113,10 +101,7 @@ impl Group<'_> {
         }
         // Members of a node group go by their numbers on the node.
         let here = team.node.job.placement.local_pes();
-        let local = local.map_err(|differs| CallDiffers {
-            pe: here[differs.pe] as usize,
-            ..differs
-        });
+        let local = local.map_err(|differs| CallDiffers { pe: here[differs.pe] as usize, ..differs });
         local.and(leaders)
     }
 }
@@ -124,11 +109,7 @@ impl Group<'_> {
 impl Epoch<'_> {
     /// As [`synchronise`](Self::synchronise). The error has the member's number in place of its PE's.
     #[inline]
-    fn synchronise_comparing(
-        &self,
-        slots: &Slots<'_>,
-        call: &CallSummary,
-    ) -> Result<(), CallDiffers> {
+    fn synchronise_comparing(&self, slots: &Slots<'_>, call: &CallSummary) -> Result<(), CallDiffers> {
         let (me, size) = (self.group.me, self.group.size);
         let words = call.words(self.number);
         let differs = Cell::new(None);
@@ -255,17 +236,10 @@ mod tests {
     use super::*;
     use ferroshmem_tuning::{Choice, DecisionTable};
 
-    const BARRIERS: [Algorithm; 3] = [
-        Algorithm::Central,
-        Algorithm::Dissemination,
-        Algorithm::Tree,
-    ];
+    const BARRIERS: [Algorithm; 3] = [Algorithm::Central, Algorithm::Dissemination, Algorithm::Tree];
 
     fn call(size: u64) -> CallSummary {
-        CallSummary {
-            routine: 1,
-            arguments: [size, 0, 4096],
-        }
+        CallSummary { routine: 1, arguments: [size, 0, 4096] }
     }
 
     /// Who differs from whom, and what that one says, where members say what `says` returns.
@@ -303,17 +277,11 @@ mod tests {
                         Some(call(if me == odd && round % 3 == 2 { 7 } else { 8 }))
                     });
                     for round in [2, 5] {
-                        assert!(
-                            found.iter().any(|(_, r, _)| *r == round),
-                            "{algorithm:?} {size}"
-                        );
+                        assert!(found.iter().any(|(_, r, _)| *r == round), "{algorithm:?} {size}");
                     }
                     for (me, round, CallDiffers { pe, said }) in found {
                         assert_eq!(round % 3, 2);
-                        assert!(
-                            (me == odd) != (pe == odd),
-                            "{algorithm:?} {size}: {me} {pe}"
-                        );
+                        assert!((me == odd) != (pe == odd), "{algorithm:?} {size}: {me} {pe}");
                         assert_eq!(said, Some(call(if pe == odd { 7 } else { 8 })));
                     }
                 }
@@ -324,9 +292,7 @@ mod tests {
     #[test]
     fn a_member_that_says_nothing_is_found_where_flags_carry_words() {
         for algorithm in [Algorithm::Dissemination, Algorithm::Tree] {
-            let found = differences(algorithm, 2, |me, round| {
-                (me == 0 || round < 4).then(|| call(8))
-            });
+            let found = differences(algorithm, 2, |me, round| (me == 0 || round < 4).then(|| call(8)));
             assert!(found.iter().all(|(me, round, differs)| {
                 *me == 0 && *round >= 4 && *differs == CallDiffers { pe: 1, said: None }
             }));
@@ -336,10 +302,7 @@ mod tests {
 
     #[test]
     fn digests_depend_on_every_word() {
-        let call = CallSummary {
-            routine: 1,
-            arguments: [64, 0, 1 << 20],
-        };
+        let call = CallSummary { routine: 1, arguments: [64, 0, 1 << 20] };
         let words = call.words(7);
         assert_eq!(CallSummary::of(words, 7), Some(call));
         assert_eq!(CallSummary::of(words, 8), None);

@@ -86,12 +86,7 @@ impl<'g> Epoch<'g> {
     pub fn wait(&self, lane: usize) {
         match &self.group.channel {
             Channel::Mailboxes(mailboxes) => {
-                mailboxes.wait(
-                    (self.parity(), lane),
-                    self.number,
-                    0,
-                    &self.group.wait_reason(),
-                );
+                mailboxes.wait((self.parity(), lane), self.number, 0, &self.group.wait_reason());
             }
             _ => self.wait_slot(self.slots(), lane),
         }
@@ -145,12 +140,7 @@ impl<'g> Epoch<'g> {
             };
         }
         self.wait(lane);
-        let from = self
-            .lane(self.slots(), self.group.me, lane)
-            .value
-            .0
-            .get()
-            .cast();
+        let from = self.lane(self.slots(), self.group.me, lane).value.0.get().cast();
         // SAFETY: the caller promises that `value` is writable for `bytes` bytes. The lane is posted,
         // and by rule 2 not written in this epoch again.
         unsafe { copy_small(value, from, bytes) };
@@ -163,20 +153,12 @@ impl<'g> Epoch<'g> {
     /// `from` is readable for `bytes` bytes, at most
     /// [`RENDEZVOUS_BYTES`](crate::job::region::RENDEZVOUS_BYTES), and
     /// does not change until [`complete_puts`](Self::complete_puts).
-    pub unsafe fn put_rendezvous(
-        &self,
-        member: usize,
-        k: usize,
-        lane: usize,
-        from: *const u8,
-        bytes: usize,
-    ) {
+    pub unsafe fn put_rendezvous(&self, member: usize, k: usize, lane: usize, from: *const u8, bytes: usize) {
         self.group.traffic.moved(bytes, bytes);
         // SAFETY: the caller promises that the bytes are readable and do not change; by the argument
         // above, the member has read the buffer's last content.
         unsafe {
-            self.mailboxes()
-                .put_rendezvous(member, (self.parity(), k), from, bytes);
+            self.mailboxes().put_rendezvous(member, (self.parity(), k), from, bytes);
         };
         self.post(member, lane);
     }
@@ -225,13 +207,7 @@ impl<'g> Epoch<'g> {
     /// member writes anyway.
     #[inline]
     pub fn contribution(&self, member: usize) -> *mut u8 {
-        self.slots()
-            .of(member)
-            .published
-            .contribution
-            .0
-            .get()
-            .cast()
+        self.slots().of(member).published.contribution.0.get().cast()
     }
 
     /// The buffer of the same size in which the last member to arrive at the central barrier leaves
@@ -258,9 +234,7 @@ impl<'g> Epoch<'g> {
     #[inline]
     pub fn published(&self, member: usize) -> u64 {
         match &self.group.channel {
-            Channel::Slots(slots) => {
-                slots.of(member).published.value[self.parity()].load(Ordering::Acquire)
-            }
+            Channel::Slots(slots) => slots.of(member).published.value[self.parity()].load(Ordering::Acquire),
             Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => {
                 team.read_value(member, self.parity())
             }
@@ -324,13 +298,7 @@ impl<'g> Epoch<'g> {
             arrived: &first.release.arrived,
             finished: &first.release.finished,
         };
-        barrier.arrive(
-            self.group.size as u32,
-            self.number,
-            tasks as u32,
-            || self.waiter(),
-            |task| work(task as usize),
-        );
+        barrier.arrive(self.group.size as u32, self.number, tasks as u32, || self.waiter(), |task| work(task as usize));
     }
 }
 
@@ -355,12 +323,8 @@ unsafe fn copy_small(dest: *mut u8, source: *const u8, bytes: usize) {
     // SAFETY: the caller promises that both are valid for `bytes` bytes and do not overlap.
     unsafe {
         match bytes {
-            8 => dest
-                .cast::<[u8; 8]>()
-                .write(source.cast::<[u8; 8]>().read()),
-            4 => dest
-                .cast::<[u8; 4]>()
-                .write(source.cast::<[u8; 4]>().read()),
+            8 => dest.cast::<[u8; 8]>().write(source.cast::<[u8; 8]>().read()),
+            4 => dest.cast::<[u8; 4]>().write(source.cast::<[u8; 4]>().read()),
             _ => dest.copy_from_nonoverlapping(source, bytes),
         }
     }

@@ -29,9 +29,7 @@ impl HierarchicalTeam<'_> {
 
     fn page(&self) -> &'static MailboxPage {
         let mailboxes = &self.internode.mailboxes;
-        &mailboxes
-            .team_mailbox(self.node.job.index, self.team.id)
-            .all
+        &mailboxes.team_mailbox(self.node.job.index, self.team.id).all
     }
 
     /// The value that this PE publishes in epochs of a parity.

@@ -47,9 +47,7 @@ impl MailboxChannel<'_> {
     }
 
     fn page(&self, index: usize) -> &'static MailboxPage {
-        let HierarchicalTeam {
-            internode, team, ..
-        } = self.team;
+        let HierarchicalTeam { internode, team, .. } = self.team;
         let mailbox = internode.mailboxes.team_mailbox(index, team.id);
         match self.scope {
             Scope::Leaders => &mailbox.leaders,
@@ -116,17 +114,9 @@ impl MailboxChannel<'_> {
     /// # Safety
     /// `from` is readable for `bytes` bytes until then, and the member has read the buffer's last
     /// content.
-    pub(super) unsafe fn put_rendezvous(
-        &self,
-        member: usize,
-        message: (usize, usize),
-        from: *const u8,
-        bytes: usize,
-    ) {
+    pub(super) unsafe fn put_rendezvous(&self, member: usize, message: (usize, usize), from: *const u8, bytes: usize) {
         debug_assert!(bytes <= RENDEZVOUS_BYTES);
-        let at = self
-            .rendezvous_offset(message)
-            .expect("the team has rendezvous buffers");
+        let at = self.rendezvous_offset(message).expect("the team has rendezvous buffers");
         let transport = &self.team.node.transport;
         // SAFETY: the caller promises `bytes` readable bytes until `complete_puts`, and that the
         // member does not read the buffer, which has room for `RENDEZVOUS_BYTES` bytes.
@@ -135,12 +125,8 @@ impl MailboxChannel<'_> {
 
     /// This PE's rendezvous buffer of an epoch's parity and a number, once its lane is posted.
     pub(super) fn rendezvous(&self, message: (usize, usize)) -> *const u8 {
-        let HierarchicalTeam {
-            node, internode, ..
-        } = self.team;
-        let at = self
-            .rendezvous_offset(message)
-            .expect("the team has rendezvous buffers");
+        let HierarchicalTeam { node, internode, .. } = self.team;
+        let at = self.rendezvous_offset(message).expect("the team has rendezvous buffers");
         internode.mailboxes.of(node.job.index).wrapping_add(at)
     }
 
@@ -153,17 +139,9 @@ impl MailboxChannel<'_> {
     /// Waits until a lane of this PE has the message of epoch `number`, with `bytes` bytes.
     #[cold]
     #[inline(never)]
-    pub(super) fn wait(
-        &self,
-        lane: (usize, usize),
-        number: u32,
-        bytes: usize,
-        reason: &WaitReason<'_>,
-    ) {
+    pub(super) fn wait(&self, lane: (usize, usize), number: u32, bytes: usize, reason: &WaitReason<'_>) {
         let lane = self.lane(lane);
-        self.team.node.transport.wait_for_flag(reason, || {
-            TaggedMessage::has_arrived(&lane.words, number, bytes)
-        });
+        self.team.node.transport.wait_for_flag(reason, || TaggedMessage::has_arrived(&lane.words, number, bytes));
     }
 
     /// As [`wait`](Self::wait), and copies the value.
@@ -196,9 +174,6 @@ impl MailboxChannel<'_> {
             (Collective::Reduce, _) => Algorithm::RecursiveDoubling,
             _ => Algorithm::Dissemination,
         };
-        Choice {
-            algorithm,
-            form: Form::PutGet,
-        }
+        Choice { algorithm, form: Form::PutGet }
     }
 }

@@ -49,37 +49,20 @@ impl<'a, T> MemberAddresses<'a, T> {
     #[inline]
     pub fn at_stride(mine: *mut T, step: isize, me: usize) -> Self {
         let first = mine.wrapping_byte_offset(step.wrapping_mul(-(me as isize)));
-        Self {
-            first,
-            step,
-            irregular: None,
-            marker: PhantomData,
-        }
+        Self { first, step, irregular: None, marker: PhantomData }
     }
 
     /// Copies of the PEs `local` of a node at `bases[pe] + offset`.
     pub fn irregular(local: &Members, bases: &'a [usize], offset: usize) -> Self {
-        let irregular = Irregular {
-            bases,
-            offset,
-            first: local.start as usize,
-            stride: local.stride as isize,
-        };
-        Self {
-            first: std::ptr::null_mut(),
-            step: 0,
-            irregular: Some(irregular),
-            marker: PhantomData,
-        }
+        let irregular = Irregular { bases, offset, first: local.start as usize, stride: local.stride as isize };
+        Self { first: std::ptr::null_mut(), step: 0, irregular: Some(irregular), marker: PhantomData }
     }
 
     /// Member `member`'s copy.
     #[inline]
     pub fn of(&self, member: usize) -> *mut T {
         match &self.irregular {
-            None => self
-                .first
-                .wrapping_byte_offset(self.step.wrapping_mul(member as isize)),
+            None => self.first.wrapping_byte_offset(self.step.wrapping_mul(member as isize)),
             Some(s) => {
                 let pe = s.first.wrapping_add_signed(s.stride * member as isize);
                 std::ptr::with_exposed_provenance_mut(s.bases[pe] + s.offset)
@@ -101,11 +84,6 @@ impl<'a, T> MemberAddresses<'a, T> {
     /// The same addresses, as those of bytes.
     #[inline]
     pub fn bytes(&self) -> MemberAddresses<'a, u8> {
-        MemberAddresses {
-            first: self.first.cast(),
-            step: self.step,
-            irregular: self.irregular,
-            marker: PhantomData,
-        }
+        MemberAddresses { first: self.first.cast(), step: self.step, irregular: self.irregular, marker: PhantomData }
     }
 }

@@ -125,13 +125,13 @@ impl<'a> Group<'a> {
             team: team.id as u32,
             connection: team.connection.as_deref(),
         };
-        let (mut reproducible, mut oversubscribed) =
-            (node.settings.reproducible, POLICY.oversubscribed());
+        let (mut reproducible, mut oversubscribed) = (node.settings.reproducible, POLICY.oversubscribed());
         if let Some(connection) = slots.connection {
             if connection.remote().is_some() && kind != WaitKind::Connection {
                 fatal(
                     name,
-                    "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no team of both sides; use the routines for groups",
+                    "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no \
+                        team of both sides; use the routines for groups",
                 );
             }
             // What all members know alike.
@@ -146,11 +146,7 @@ impl<'a> Group<'a> {
             size: team.local.size,
             reproducible,
             oversubscribed,
-            members: if team.hierarchy.is_none() {
-                team.members
-            } else {
-                *team.local
-            },
+            members: if team.hierarchy.is_none() { team.members } else { *team.local },
             channel: Channel::Slots(slots),
             traffic: Traffic::default(),
         }
@@ -200,12 +196,7 @@ impl<'a> Group<'a> {
     }
 
     /// The members in `scope` of a team of several node groups, connected by mailboxes.
-    fn by_mailboxes(
-        name: &'static str,
-        team: HierarchicalTeam<'a>,
-        scope: Scope,
-        (me, size): (usize, usize),
-    ) -> Self {
+    fn by_mailboxes(name: &'static str, team: HierarchicalTeam<'a>, scope: Scope, (me, size): (usize, usize)) -> Self {
         Self {
             name,
             me,
@@ -228,13 +219,7 @@ impl<'a> Group<'a> {
     }
 
     fn subgroups_of(&self, hierarchical: HierarchicalTeam<'a>) -> Subgroups<'a> {
-        let HierarchicalTeam {
-            node,
-            team,
-            hierarchy,
-            kind,
-            ..
-        } = hierarchical;
+        let HierarchicalTeam { node, team, hierarchy, kind, .. } = hierarchical;
         let leaders = (hierarchy.own_group, hierarchy.leaders.len());
         let all = (team.index, team.members.size);
         Subgroups {
@@ -384,13 +369,7 @@ impl<'a> Group<'a> {
     /// The source is readable and `to` writable for `bytes` bytes; they are the same or do not
     /// overlap.
     #[inline]
-    pub unsafe fn get(
-        &self,
-        to: *mut u8,
-        from: &MemberAddresses<'_, u8>,
-        member: usize,
-        bytes: usize,
-    ) {
+    pub unsafe fn get(&self, to: *mut u8, from: &MemberAddresses<'_, u8>, member: usize, bytes: usize) {
         self.traffic.moved(bytes, bytes);
         // SAFETY: the caller promises a valid source and destination of `bytes` bytes, which are
         // the same or do not overlap.
@@ -412,13 +391,7 @@ impl<'a> Group<'a> {
     /// `from` is readable and the destination writable for `bytes` bytes; they are the same or do
     /// not overlap.
     #[inline]
-    pub unsafe fn put(
-        &self,
-        to: &MemberAddresses<'_, u8>,
-        member: usize,
-        from: *const u8,
-        bytes: usize,
-    ) {
+    pub unsafe fn put(&self, to: &MemberAddresses<'_, u8>, member: usize, from: *const u8, bytes: usize) {
         self.traffic.moved(bytes, bytes);
         // SAFETY: the caller promises a valid source and destination of `bytes` bytes, which are
         // the same or do not overlap.
@@ -454,12 +427,8 @@ impl<'a> Group<'a> {
         self.traffic.moved(n * elem, n * elem);
         let own = to.of(self.me).cast();
         let call = transport.internal_call(self.name, pe);
-        let blocks = Blocks {
-            bytes: elem,
-            count: n,
-            local_stride: from_step as isize,
-            remote_stride: to_step as isize,
-        };
+        let blocks =
+            Blocks { bytes: elem, count: n, local_stride: from_step as isize, remote_stride: to_step as isize };
         // SAFETY: the caller promises that all elements are valid on both sides and do not
         // overlap.
         unsafe { transport.put_blocks(&call, own, from.cast(), blocks) };
@@ -469,9 +438,7 @@ impl<'a> Group<'a> {
     /// stores.
     fn remote(&self, member: usize) -> Option<(&'a Transport, usize)> {
         match &self.channel {
-            Channel::Mailboxes(mailboxes) => {
-                Some((&mailboxes.team.node.transport, mailboxes.pe(member)))
-            }
+            Channel::Mailboxes(mailboxes) => Some((&mailboxes.team.node.transport, mailboxes.pe(member))),
             Channel::WorkArray(array) if array.transport.internode().is_some() => {
                 Some((array.transport, array.members.pe(member)))
             }
@@ -481,27 +448,18 @@ impl<'a> Group<'a> {
 
     /// How a wait for another job, which these members are to be connected with, is reported.
     pub fn wait_for_another_job(&self) -> WaitReason<'_> {
-        WaitReason {
-            members: self.wait_reason().members,
-            ..WaitReason::at(WaitKind::Connection, self.name, 0)
-        }
+        WaitReason { members: self.wait_reason().members, ..WaitReason::at(WaitKind::Connection, self.name, 0) }
     }
 
     /// How a wait for other members is reported.
     fn wait_reason(&self) -> WaitReason<'_> {
-        let members = (
-            self.members.start,
-            self.members.stride,
-            self.members.size as u32,
-        );
+        let members = (self.members.start, self.members.stride, self.members.size as u32);
         let (kind, address, team, sequence) = match &self.channel {
             Channel::Slots(slots) => {
                 let entered = slots.of(self.me).own.entered.load(Ordering::Relaxed);
                 (slots.kind, 0, slots.team, entered)
             }
-            Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => {
-                team.wait()
-            }
+            Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => team.wait(),
             Channel::WorkArray(array) => (WaitKind::ActiveSet, array.address, 0, 0),
         };
         WaitReason {
@@ -521,17 +479,8 @@ impl<'a, T> MemberAddresses<'a, T> {
     /// The addresses of the members' copies of the `len` bytes at `addr`. An address that is not
     /// symmetric ends the job; `argument` is its name in the prototype.
     #[inline]
-    pub fn resolve(
-        memory: &'a SymmetricMemory,
-        group: &Group<'a>,
-        argument: &str,
-        addr: *const T,
-        len: usize,
-    ) -> Self {
-        let argument = Argument {
-            routine: group.name,
-            name: argument,
-        };
+    pub fn resolve(memory: &'a SymmetricMemory, group: &Group<'a>, argument: &str, addr: *const T, len: usize) -> Self {
+        let argument = Argument { routine: group.name, name: argument };
         let mine = memory.own(argument, addr.cast(), len);
         if !group.is_local() {
             // Loads and stores do not reach the others' copies: see `Group::get` and `Group::put`.
@@ -564,7 +513,8 @@ impl<'a, T> MemberAddresses<'a, T> {
             fatal(
                 routine,
                 format_args!(
-                    "{name} = {:#x} is not symmetric with the other job's PEs: use a global variable of one program, or a block at the same offset of both heaps",
+                    "{name} = {:#x} is not symmetric with the other job's PEs: use a global variable of one program, \
+                        or a block at the same offset of both heaps",
                     addr.addr()
                 ),
             );

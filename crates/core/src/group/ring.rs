@@ -52,10 +52,7 @@ impl RingCall {
 
     /// The second call of this length after it.
     fn after_next(self) -> Self {
-        Self {
-            number: self.number.wrapping_add(2),
-            ..self
-        }
+        Self { number: self.number.wrapping_add(2), ..self }
     }
 
     /// Flag and value of its entry in a member's slot.
@@ -71,9 +68,9 @@ impl RingCall {
 }
 
 impl Group<'_> {
-    /// Takes part in a broadcast of `bytes` bytes, [`RING_BYTES`] at most, from `source` on the
-    /// root to `dest` on the members that name it; others take no part but to count the call. With `sockets`, the leader of each socket but the root's leaves the
-    /// value for its members.
+    /// Takes part in a broadcast of `bytes` bytes, [`RING_BYTES`] at most, from `source` on the root to `dest` on the
+    /// members that name it; others take no part but to count the call. With `sockets`, the leader of each socket but
+    /// the root's leaves the value for its members.
     ///
     /// # Safety
     /// On the root `source` is readable for `bytes` bytes, elsewhere `dest` is writable. The group
@@ -115,12 +112,7 @@ impl Group<'_> {
     ///
     /// # Safety
     /// `source` is readable for `bytes` bytes. The group has slots. `add_up` reads values only while it runs.
-    pub unsafe fn scan_small(
-        &self,
-        source: *const u8,
-        bytes: usize,
-        add_up: &mut dyn FnMut(&ValueOf<'_>),
-    ) {
+    pub unsafe fn scan_small(&self, source: *const u8, bytes: usize, add_up: &mut dyn FnMut(&ValueOf<'_>)) {
         let (slots, call) = self.begin_ring_call(bytes);
         self.traffic.moved(bytes, bytes);
         let mut last = OwnValue(MaybeUninit::uninit());
@@ -188,13 +180,7 @@ impl Group<'_> {
     /// its own entry, which is free: the root has seen that all members have taken part in the call before that
     /// used it, and the leader has seen the root's flag.
     #[inline(never)]
-    fn hand_on_value(
-        &self,
-        slots: &Slots<'_>,
-        call: RingCall,
-        root: usize,
-        sockets: &Sockets,
-    ) -> *const u8 {
+    fn hand_on_value(&self, slots: &Slots<'_>, call: RingCall, root: usize, sockets: &Sockets) -> *const u8 {
         if sockets.of(root) == sockets.own {
             return self.wait_for_value(slots, call, root);
         }

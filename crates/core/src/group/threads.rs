@@ -150,8 +150,7 @@ impl Member {
             me: self.me,
             size: self.size,
             reproducible: self.reproducible,
-            oversubscribed: decisions.choose(Collective::Barrier, 0).algorithm
-                == Algorithm::Central,
+            oversubscribed: decisions.choose(Collective::Barrier, 0).algorithm == Algorithm::Central,
             members: *self.members,
             channel: Channel::Slots(slots),
             traffic: Traffic::default(),
@@ -205,16 +204,9 @@ impl<T: Copy + Default> Array<T> {
     pub fn new(members: usize, n: usize) -> Self {
         let layout = Self::layout(members, n);
         // SAFETY: not empty.
-        let all: NonNull<T> = NonNull::new(unsafe { alloc_zeroed(layout) })
-            .unwrap()
-            .cast();
+        let all: NonNull<T> = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap().cast();
         own(all.addr().get(), Self::step(n), members);
-        let this = Self {
-            all,
-            n,
-            members,
-            marker: PhantomData,
-        };
+        let this = Self { all, n, members, marker: PhantomData };
         for m in 0..members {
             for i in 0..n {
                 // SAFETY: within the allocation.

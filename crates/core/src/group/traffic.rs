@@ -48,8 +48,7 @@ impl Group<'_> {
     /// Counts an access to these bytes, if they are of a member on another socket.
     #[cfg(any(test, feature = "simulation"))]
     pub fn touches(&self, at: *const u8, bytes: usize) {
-        let (Some(sockets), Some(owner)) = (self.sockets(), super::threads::owner(at.addr()))
-        else {
+        let (Some(sockets), Some(owner)) = (self.sockets(), super::threads::owner(at.addr())) else {
             return;
         };
         if sockets.of(owner) != sockets.own {
@@ -66,10 +65,7 @@ impl Group<'_> {
     /// Counts a flag posted to `member`, if it is on another socket.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn posts(&self, member: usize) {
-        if self
-            .sockets()
-            .is_some_and(|sockets| sockets.of(member) != sockets.own)
-        {
+        if self.sockets().is_some_and(|sockets| sockets.of(member) != sockets.own) {
             let (bytes, flags) = self.traffic.crossed.get();
             self.traffic.crossed.set((bytes, flags + 1));
         }

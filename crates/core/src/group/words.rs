@@ -130,9 +130,7 @@ impl Epoch<'_> {
         self.group.traffic.moved(0, BYTES);
         self.synchronise_with(|| {
             // All members have added theirs, and none adds to those of the next epoch before it is released.
-            let all: Words = combined
-                .each_ref()
-                .map(|word| word.swap(0, Ordering::Relaxed));
+            let all: Words = combined.each_ref().map(|word| word.swap(0, Ordering::Relaxed));
             // SAFETY: there is room for them; no member reads the last result any more, since all have
             // entered this epoch.
             unsafe { self.result(0).cast::<Words>().write(all) };
@@ -153,15 +151,10 @@ mod tests {
     /// All members get the same result, whatever the barrier, and a result does not depend on those before.
     #[test]
     fn all_members_get_all_words() {
-        for barrier in [
-            Algorithm::Central,
-            Algorithm::Dissemination,
-            Algorithm::Tree,
-        ] {
+        for barrier in [Algorithm::Central, Algorithm::Dissemination, Algorithm::Tree] {
             for size in [1, 2, 3, 5, 8, 17] {
                 threads::run(size, |member| {
-                    let decisions =
-                        DecisionTable::fixed(Collective::Barrier, Choice::direct(barrier));
+                    let decisions = DecisionTable::fixed(Collective::Barrier, Choice::direct(barrier));
                     for round in 0..20 {
                         let group = member.group(&decisions);
                         let mine = (member.me + round) % size;
@@ -179,11 +172,7 @@ mod tests {
     /// What a member reads grows with the logarithm of the number of members at most.
     #[test]
     fn a_member_reads_no_more_than_in_a_barrier() {
-        for (barrier, most) in [
-            (Algorithm::Central, 1),
-            (Algorithm::Dissemination, 6),
-            (Algorithm::Tree, 5),
-        ] {
+        for (barrier, most) in [(Algorithm::Central, 1), (Algorithm::Dissemination, 6), (Algorithm::Tree, 5)] {
             threads::run(64, |member| {
                 let decisions = DecisionTable::fixed(Collective::Barrier, Choice::direct(barrier));
                 let group = member.group(&decisions);

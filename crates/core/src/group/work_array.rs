@@ -30,18 +30,8 @@ pub struct WorkArray<'a> {
 
 impl<'a> WorkArray<'a> {
     /// The work array at `address` of a set of PEs that calls routine `name`.
-    pub fn new(
-        transport: &'a Transport,
-        name: &'static str,
-        members: Members,
-        address: usize,
-    ) -> Self {
-        Self {
-            transport,
-            name,
-            members,
-            address,
-        }
+    pub fn new(transport: &'a Transport, name: &'static str, members: Members, address: usize) -> Self {
+        Self { transport, name, members, address }
     }
 
     /// The first element of this PE's array that no collective leaves so, and its value: the array was
@@ -71,21 +61,19 @@ impl<'a> WorkArray<'a> {
         // What this PE has put before is seen by the member that sees the post.
         self.transport.fence(&call);
         let counter = self.element(member, round).cast_const().cast();
-        self.transport
-            .posting(&call, ("pSync", counter), one, |at| {
-                // SAFETY: an element of a local member's work array, 8-byte aligned; during the call
-                // only the members' atomics access it.
-                counter::post(unsafe { AtomicU32::from_ptr(at) });
-                self.transport.notify(call.pe);
-            });
+        self.transport.posting(&call, ("pSync", counter), one, |at| {
+            // SAFETY: an element of a local member's work array, 8-byte aligned; during the call
+            // only the members' atomics access it.
+            counter::post(unsafe { AtomicU32::from_ptr(at) });
+            self.transport.notify(call.pe);
+        });
     }
 
     fn take(&self, me: usize, round: usize, what: WaitReason<'_>) {
         let word: &AtomicU32 = self.own(me, round);
         if self.transport.internode().is_some() {
             // A post by a PE of another node wakes no thread that sleeps on the counter itself.
-            self.transport
-                .wait_for_flag(&what, || counter::has_post(word));
+            self.transport.wait_for_flag(&what, || counter::has_post(word));
         }
         counter::take(word, &mut Waiter::new(what));
     }
@@ -100,8 +88,7 @@ impl<'a> WorkArray<'a> {
         debug_assert!(index < SYNC_SIZE);
         let array: *mut u64 = std::ptr::with_exposed_provenance_mut(self.address);
         // Locates the whole array, so that an array that is too short is detected.
-        self.transport
-            .locate(&self.call(member), "pSync", array.cast(), SYNC_SIZE * 8);
+        self.transport.locate(&self.call(member), "pSync", array.cast(), SYNC_SIZE * 8);
         array.wrapping_add(index)
     }
 
@@ -109,10 +96,7 @@ impl<'a> WorkArray<'a> {
     fn own<T>(&self, me: usize, index: usize) -> &T {
         let element = self.element(me, index).cast();
         let bytes = size_of::<T>();
-        match self
-            .transport
-            .locate(&self.call(me), "pSync", element, bytes)
-        {
+        match self.transport.locate(&self.call(me), "pSync", element, bytes) {
             // SAFETY: an element of this PE's work array, 8-byte aligned; callers ask for atomics of
             // at most 8 bytes, and during the call only the members' atomics access the element.
             Location::Local(word) => unsafe { &*word.cast::<T>() },
@@ -123,12 +107,11 @@ impl<'a> WorkArray<'a> {
     fn read(&self, member: usize, index: usize) -> u64 {
         let element = ("pSync", self.element(member, index).cast_const());
         let call = self.call(member);
-        self.transport
-            .fetching(&call, element, Operation::FETCH, |at| {
-                // SAFETY: an element of a local member's work array, 8-byte aligned; during the call
-                // only the members' atomics access it.
-                unsafe { u64::fetch(at) }
-            })
+        self.transport.fetching(&call, element, Operation::FETCH, |at| {
+            // SAFETY: an element of a local member's work array, 8-byte aligned; during the call
+            // only the members' atomics access it.
+            unsafe { u64::fetch(at) }
+        })
     }
 
     fn write(&self, me: usize, index: usize, value: u64) {

@@ -75,12 +75,7 @@ impl Group<'_> {
     /// As [`share_work`](Self::share_work), with one unit for each member, which touches `bytes`
     /// bytes: calls `do_one` with the member's number.
     pub fn share_by_member(&self, bytes: usize, do_one: impl Fn(usize)) {
-        let work = Work {
-            total: self.size,
-            own: self.me..self.me + 1,
-            piece: 1,
-            bytes: bytes * self.size,
-        };
+        let work = Work { total: self.size, own: self.me..self.me + 1, piece: 1, bytes: bytes * self.size };
         self.share_work(work, |members| members.for_each(&do_one));
     }
 }

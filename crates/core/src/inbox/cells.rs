@@ -2,10 +2,10 @@
 //! takes them, in the order in which room was reserved.
 //!
 //! A record takes whole cells, one after the other, and begins with a word that names the lap of the ring, once all of
-//! the record is written. A writer reserves cells by moving the tail; a record that would go round the end of the ring is
-//! preceded by one that fills the rest. The owner clears the first words of the cells that held data in the middle of a
-//! record, and then moves the head. So every cell between tail and head begins with zero or with the word of an earlier
-//! lap, and what a writer has not finished reads as "nothing there".
+//! the record is written. A writer reserves cells by moving the tail; a record that would go round the end of the ring
+//! is preceded by one that fills the rest. The owner clears the first words of the cells that held data in the middle
+//! of a record, and then moves the head. So every cell between tail and head begins with zero or with the word of an
+//! earlier lap, and what a writer has not finished reads as "nothing there".
 //!
 //! The owner writes nothing to a record of one cell, and moves the head rarely: writers mostly find these lines in
 //! their caches, or take them from the owner's without a second transfer.
@@ -53,7 +53,8 @@ pub trait Cells {
     fn clear(&self, cell: usize);
 }
 
-/// Reserves `n` cells side by side, at most an eighth of all; the position of the first one. None if there is no room now.
+/// Reserves `n` cells side by side, at most an eighth of all; the position of the first one. None if there is no room
+/// now.
 #[inline]
 pub fn reserve(cells: &impl Cells, n: usize) -> Option<u64> {
     let count = cells.count();
@@ -94,10 +95,7 @@ impl Reader {
     /// The position at which an owner has left its inbox.
     pub fn new(cells: &impl Cells) -> Self {
         let position = cells.head();
-        Self {
-            position,
-            moved: position,
-        }
+        Self { position, moved: position }
     }
 
     /// The position that is read next.

@@ -73,12 +73,7 @@ impl Inbox {
     ///
     /// # Safety
     /// `data` is readable for `envelope.len` bytes, at most [`LONGEST`].
-    pub unsafe fn push(
-        &self,
-        envelope: &Envelope,
-        control: Option<&Control>,
-        data: *const u8,
-    ) -> bool {
+    pub unsafe fn push(&self, envelope: &Envelope, control: Option<&Control>, data: *const u8) -> bool {
         let len = envelope.len as usize;
         let n = (envelope.kind.data_offset() + len).div_ceil(CELL);
         let Some(position) = cells::reserve(self, n) else {
@@ -98,8 +93,8 @@ impl Inbox {
         true
     }
 
-    /// Writes the record of an eager message of at most [`SHORT`] bytes, to whose data `write` gets the address; false if there is
-    /// no room now.
+    /// Writes the record of an eager message of at most [`SHORT`] bytes, to whose data `write` gets the address; false
+    /// if there is no room now.
     #[inline(always)]
     pub fn push_line(&self, envelope: Envelope, write: impl FnOnce(*mut u8)) -> bool {
         let Some(position) = cells::reserve(self, 1) else {
@@ -116,8 +111,8 @@ impl Inbox {
         true
     }
 
-    /// Takes the line of the next record, which no PE has reserved, to this core, so that the next message need not wait for it.
-    /// After [`push_line`](Self::push_line), once the owner has been notified.
+    /// Takes the line of the next record, which no PE has reserved, to this core, so that the next message need not
+    /// wait for it. After [`push_line`](Self::push_line), once the owner has been notified.
     #[inline]
     pub fn prepare(&self) {
         let tail = self.tail.0.load(Ordering::Relaxed);
@@ -223,8 +218,8 @@ pub enum Kind {
     Eager,
     /// A message whose data the sender keeps, at `place` if that is symmetric.
     Ready,
-    /// A message whose data the sender, of another node, keeps, and lets this PE read: `place` and `request` are the address and
-    /// the key of them.
+    /// A message whose data the sender, of another node, keeps, and lets this PE read: `place` and `request` are the
+    /// address and the key of them.
     Exposed,
     /// To a sender: a receive has matched. `bytes` of the data go to `place`, if that is symmetric, else into records.
     Clear,

@@ -22,12 +22,12 @@ use super::service;
 /// service's end and of the process, and the number of the process.
 pub const ARGUMENT: &str = "--adopt=";
 
-/// What the only argument of an `oshrun` begins with that says what the PEs of a node do. Behind it are the descriptor of the
-/// job's memory, and the numbers of the node's PEs in the job.
+/// What the only argument of an `oshrun` begins with that says what the PEs of a node do. Behind it are the descriptor
+/// of the job's memory, and the numbers of the node's PEs in the job.
 pub const LOOK: &str = "--look=";
 
-/// What the only argument of an `oshrun` begins with that shows again and again what the PEs of a node count. Behind it are the
-/// descriptor of the job's memory, and the seconds from one time to the next.
+/// What the only argument of an `oshrun` begins with that shows again and again what the PEs of a node count. Behind it
+/// are the descriptor of the job's memory, and the seconds from one time to the next.
 pub const STATUS: &str = "--status-of=";
 
 /// The name of the command.
@@ -39,13 +39,12 @@ const OSHRUN: &str = "oshrun";
 pub enum AdoptionError {
     /// No file of its.
     #[error(
-        "there is no oshrun beside the library, nor in PATH: start the program by oshrun, or put the bin folder of an installation in PATH"
+        "there is no oshrun beside the library, nor in PATH: start the program by oshrun, or put the bin folder of an \
+            installation in PATH"
     )]
     NotFound,
     /// Another library's.
-    #[error(
-        "{0:?} is not the oshrun of this library: start the program by oshrun, or put its folder first in PATH"
-    )]
+    #[error("{0:?} is not the oshrun of this library: start the program by oshrun, or put its folder first in PATH")]
     Foreign(PathBuf),
     /// It does not start.
     #[error("oshrun cannot be started: {0}")]
@@ -124,9 +123,7 @@ pub fn find() -> Result<PathBuf, AdoptionError> {
 /// Whether this is what our `oshrun --version` prints: its version. Open MPI's prints another name in between.
 fn is_own(version: &[u8]) -> bool {
     let number = version.strip_prefix(b"oshrun ");
-    number
-        .and_then(<[u8]>::first)
-        .is_some_and(u8::is_ascii_digit)
+    number.and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit)
 }
 
 /// The file of the shared library, if this code is in one.

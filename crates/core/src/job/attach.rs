@@ -56,14 +56,10 @@ pub struct Attachment {
 #[non_exhaustive]
 pub enum NoService {
     /// The job has PEs on several nodes.
-    #[error(
-        "its PEs are on several nodes, where this works in C alone: start the job by oshrun on one node"
-    )]
+    #[error("its PEs are on several nodes, where this works in C alone: start the job by oshrun on one node")]
     SeveralNodes,
     /// Another launcher watches the job.
-    #[error(
-        "another launcher has started this job, where this works in C alone: start it by oshrun"
-    )]
+    #[error("another launcher has started this job, where this works in C alone: start it by oshrun")]
     AnotherLauncher,
     /// No launcher has started this program, and `oshrun` cannot be started.
     #[error(transparent)]
@@ -104,15 +100,13 @@ fn is_open(fd: RawFd) -> bool {
     rustix::io::fcntl_getfd(borrowed).is_ok()
 }
 
-/// Whether the memory of a job is open in this process, which has joined none by this copy of the library. PEs leave none
-/// to the programs that they start.
+/// Whether the memory of a job is open in this process, which has joined none by this copy of the library. PEs leave
+/// none to the programs that they start.
 fn has_other_runtime() -> bool {
     let descriptors = fs::read_dir("/proc/self/fd").into_iter().flatten();
     let files = descriptors.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
     let memory = JOB_MEMORY.as_bytes();
-    files
-        .into_iter()
-        .any(|file| file.as_os_str().as_bytes().starts_with(memory))
+    files.into_iter().any(|file| file.as_os_str().as_bytes().starts_with(memory))
 }
 
 static ATTACHMENT: OnceLock<Result<Attachment, JoinError>> = OnceLock::new();
@@ -146,10 +140,7 @@ pub fn launcher_of_unjoined() -> Option<&'static dyn Bootstrap> {
         return None;
     }
     let launcher = LAUNCHER.get_or_init(|| {
-        let config = Config {
-            deadline: DEADLINE,
-            ..Config::default()
-        };
+        let config = Config { deadline: DEADLINE, ..Config::default() };
         // Where this fails, there is no launcher that could end the job.
         let found = ferroshmem_bootstrap::detect(&config).ok().flatten();
         found.map(Arc::from)
@@ -175,8 +166,7 @@ impl Attachment {
             let here = here.unwrap_or_else(|| "the program's own".to_owned());
             return Err(JoinError::SecondRuntime(here));
         }
-        let found = ferroshmem_bootstrap::detect(&Config::default())
-            .inspect_err(|_| drop(LAUNCHER.set(None)))?;
+        let found = ferroshmem_bootstrap::detect(&Config::default()).inspect_err(|_| drop(LAUNCHER.set(None)))?;
         let found: Option<Arc<dyn Bootstrap>> = found.map(Arc::from);
         let _ = LAUNCHER.set(found.clone());
         match found {
@@ -186,10 +176,7 @@ impl Attachment {
     }
 
     fn launched(value: &str) -> Result<Self, JoinError> {
-        let bad = || JoinError::NotFromLauncher {
-            variable: JOB.name,
-            value: value.to_owned(),
-        };
+        let bad = || JoinError::NotFromLauncher { variable: JOB.name, value: value.to_owned() };
         let (descriptors, pe) = value.split_once(':').ok_or_else(bad)?;
         let pe: usize = pe.parse().map_err(|_| bad())?;
         let numbers = descriptors.split(',');
@@ -202,10 +189,7 @@ impl Attachment {
             _ => return Err(bad()),
         };
         if let Some(closed) = descriptors.iter().find(|fd| !is_open(**fd)) {
-            return Err(JoinError::ClosedDescriptor {
-                variable: JOB.name,
-                descriptor: *closed,
-            });
+            return Err(JoinError::ClosedDescriptor { variable: JOB.name, descriptor: *closed });
         }
         // SAFETY: open (above). Not closed unless it is the job's memory: the variable may have been
         // set by hand, and name a descriptor of the program's.
@@ -239,11 +223,7 @@ impl Attachment {
             index: pe,
             placement: Placement::one_node(control.n_pes()),
             launched: true,
-            service: others
-                .first()
-                .copied()
-                .map(owned)
-                .map_or_else(OnceLock::new, OnceLock::from),
+            service: others.first().copied().map(owned).map_or_else(OnceLock::new, OnceLock::from),
             parents: Mutex::new(parents.map(|(connection, memory)| StartedJob {
                 job_number: 0,
                 memory: owned(memory).into(),
@@ -279,8 +259,8 @@ impl Attachment {
         let heap = HeapSettings::read()?;
         let plan = Plan::new(1, &machine, heap)?;
         let tuning = Tuning::default_for(machine.cores);
-        let (file, control) = Control::create(&plan, 1, 1, machine.node_cores(), tuning, 0)
-            .map_err(JoinError::Create)?;
+        let (file, control) =
+            Control::create(&plan, 1, 1, machine.node_cores(), tuning, 0).map_err(JoinError::Create)?;
         let gathering = started.map(Gathering::meet).transpose()?;
         Ok(Self {
             file,
@@ -318,10 +298,7 @@ impl Attachment {
 
     /// What this PE is called in messages; safe to print in a signal handler.
     pub fn name_of_pe(&self) -> PeName {
-        PeName {
-            job_number: self.control.header().job_number.load(Ordering::Relaxed),
-            pe: self.pe,
-        }
+        PeName { job_number: self.control.header().job_number.load(Ordering::Relaxed), pe: self.pe }
     }
 
     /// Number of PEs of the job.
@@ -329,8 +306,8 @@ impl Attachment {
         self.placement.n_pes()
     }
 
-    /// By which `oshrun` can be asked for more jobs. If no launcher has started this program, that is one which this call
-    /// starts.
+    /// By which `oshrun` can be asked for more jobs. If no launcher has started this program, that is one which this
+    /// call starts.
     ///
     /// # Errors
     /// If there is none, and none can be started.
@@ -385,9 +362,7 @@ impl Attachment {
     /// Votes on the candidates that some PE of any node could not place: bits of all.
     pub fn any_failed(&self, bits: u32) -> Result<u32, JoinError> {
         match &self.gathering {
-            Some(gathering) if self.placement.spans_nodes() => {
-                gathering::any(gathering.bootstrap(), bits)
-            }
+            Some(gathering) if self.placement.spans_nodes() => gathering::any(gathering.bootstrap(), bits),
             _ => Ok(bits),
         }
     }

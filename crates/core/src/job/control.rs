@@ -14,9 +14,7 @@ use ferroshmem_simd as simd;
 use ferroshmem_tuning::{CopySizes, Tuning};
 
 use super::plan::{MIN_STRIDE, Plan};
-use super::region::{
-    EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, REFUSED, TeamSlot, VERSION,
-};
+use super::region::{EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, REFUSED, TeamSlot, VERSION};
 use crate::inbox::Inbox;
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
@@ -88,8 +86,7 @@ impl Control {
     pub fn progress(&self, pe: usize) -> u64 {
         let block = self.pe_block(pe);
         let mut digest = 0xcbf2_9ce4_8422_2325_u64;
-        let mut add =
-            |word: u64| digest = (digest ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(7);
+        let mut add = |word: u64| digest = (digest ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(7);
         add(block.state.load(Ordering::Relaxed).into());
         add(block.wait.serial.load(Ordering::Relaxed).into());
         add(block.wait.kind.load(Ordering::Relaxed).into());
@@ -115,10 +112,7 @@ impl Control {
         tuning: Tuning,
     ) -> io::Result<(File, Self)> {
         let all = sides[0] + sides[1];
-        let plan = Plan {
-            heap_size: 0,
-            stride: MIN_STRIDE,
-        };
+        let plan = Plan { heap_size: 0, stride: MIN_STRIDE };
         let (file, this) = Self::create(&plan, all, all, cores, tuning, 0)?;
         let header = this.header();
         header.job_number.store(number, Ordering::Relaxed);
@@ -141,38 +135,29 @@ impl Control {
         file.read_exact_at(&mut head, 0)?;
         let long = |at| u64::from_ne_bytes(std::array::from_fn(|i| head[at + i]));
         let short = |at| u32::from_ne_bytes(std::array::from_fn(|i| head[at + i]));
-        let (magic, version) = (
-            long(offset_of!(Header, magic)),
-            short(offset_of!(Header, version)),
-        );
-        let offsets = Offsets::new(
-            short(offset_of!(Header, n_pes)) as usize,
-            long(offset_of!(Header, slot_size)),
-        );
+        let (magic, version) = (long(offset_of!(Header, magic)), short(offset_of!(Header, version)));
+        let offsets = Offsets::new(short(offset_of!(Header, n_pes)) as usize, long(offset_of!(Header, slot_size)));
         if magic != MAGIC {
             return Err(wrong("not the memory of a FerroSHMEM job"));
         }
         if version != VERSION || offsets.file_size() > len {
             return Err(wrong(
-                "oshrun and the program's library come from different FerroSHMEM builds: use the oshrun of the library's installation, or, for Rust, install crates/tools from the sources of the crate",
+                "oshrun and the program's library come from different FerroSHMEM builds: use the oshrun of the \
+                    library's installation, or, for Rust, install crates/tools from the sources of the crate",
             ));
         }
         Self::map(file, offsets)
     }
 
-    /// Makes this process, which cannot join the job of this memory, the one that says so; false if another has. `oshrun` adds no line
-    /// of its own then.
+    /// Makes this process, which cannot join the job of this memory, the one that says so; false if another has.
+    /// `oshrun` adds no line of its own then.
     #[cold]
     #[inline(never)]
     pub(super) fn claim_refusal(file: &File) -> bool {
         let mut magic = [0; size_of::<u64>()];
-        let is_of_a_job = file
-            .read_exact_at(&mut magic, offset_of!(Header, magic) as u64)
-            .is_ok()
+        let is_of_a_job = file.read_exact_at(&mut magic, offset_of!(Header, magic) as u64).is_ok()
             && u64::from_ne_bytes(magic) == MAGIC
-            && file
-                .metadata()
-                .is_ok_and(|info| info.len() >= EXPORTS as u64);
+            && file.metadata().is_ok_and(|info| info.len() >= EXPORTS as u64);
         if !is_of_a_job {
             return true;
         }

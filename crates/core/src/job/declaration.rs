@@ -54,7 +54,8 @@ pub struct DeclarationWords([AtomicU64; WORDS]);
 pub enum Disagreement {
     /// Another build of the library.
     #[error(
-        "this PE{here} runs FerroSHMEM {mine}, but PE 0{there} runs {first}: install the same build for all PEs, and link programs with it again"
+        "this PE{here} runs FerroSHMEM {mine}, but PE 0{there} runs {first}: install the same build for all PEs, and \
+            link programs with it again"
     )]
     Build {
         /// Where this PE is.
@@ -68,7 +69,8 @@ pub enum Disagreement {
     },
     /// Another value of a variable.
     #[error(
-        "{} is {:?} on this PE{here}, but {} on PE 0{there}: it holds for the whole job, so set it for all PEs alike, or for PE 0 alone",
+        "{} is {:?} on this PE{here}, but {} on PE 0{there}: it holds for the whole job, so set it for all PEs alike, \
+            or for PE 0 alone",
         .setting.variable, .setting.here, value(.setting.first.as_deref())
     )]
     Setting {
@@ -95,10 +97,7 @@ fn value(value: Option<&str>) -> String {
 impl Declaration {
     /// That of this process.
     pub fn of_this_process() -> Self {
-        Self {
-            build: Build::of_this_process(),
-            given: GivenSettings::of_this_process(),
-        }
+        Self { build: Build::of_this_process(), given: GivenSettings::of_this_process() }
     }
 
     /// Why the PE that declares this cannot take part in a job with PE 0, which declares `first`.
@@ -109,20 +108,11 @@ impl Declaration {
     pub fn agree(&self, first: &Self, (here, there): (&str, &str)) -> Result<(), Disagreement> {
         let (here, there) = (here.to_owned(), there.to_owned());
         if self.build != first.build {
-            return Err(Disagreement::Build {
-                here,
-                there,
-                mine: self.build.clone(),
-                first: first.build.clone(),
-            });
+            return Err(Disagreement::Build { here, there, mine: self.build.clone(), first: first.build.clone() });
         }
         match self.given.difference(&first.given)? {
             None => Ok(()),
-            Some(setting) => Err(Disagreement::Setting {
-                here,
-                there,
-                setting,
-            }),
+            Some(setting) => Err(Disagreement::Setting { here, there, setting }),
         }
     }
 
@@ -171,9 +161,7 @@ impl DeclarationWords {
     pub fn load(&self) -> Option<Declaration> {
         let length = self.0[0].load(Ordering::Relaxed) as usize;
         let words = self.0[1..].iter();
-        let bytes: Vec<u8> = words
-            .flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes())
-            .collect();
+        let bytes: Vec<u8> = words.flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
         Declaration::from_bytes(bytes.get(..length)?)
     }
 }
@@ -218,28 +206,14 @@ mod tests {
         let other = Declaration::from_bytes(&bytes).unwrap();
         let line = mine.agree(&other, (" (host b)", " (host a)"));
         let line = line.unwrap_err().to_string();
-        assert!(
-            line.starts_with("this PE (host b) runs FerroSHMEM 0."),
-            "{line}"
-        );
-        assert!(
-            line.contains("PE 0 (host a) runs 0.2 bu\\nld: install"),
-            "{line}"
-        );
+        assert!(line.starts_with("this PE (host b) runs FerroSHMEM 0."), "{line}");
+        assert!(line.contains("PE 0 (host a) runs 0.2 bu\\nld: install"), "{line}");
     }
 
     #[test]
     fn a_disagreement_names_both_values() {
-        let setting = GivenDiffers {
-            variable: "SHMEM_CHECK",
-            here: "1\n".into(),
-            first: None,
-        };
-        let line = Disagreement::Setting {
-            here: String::new(),
-            there: String::new(),
-            setting,
-        };
+        let setting = GivenDiffers { variable: "SHMEM_CHECK", here: "1\n".into(), first: None };
+        let line = Disagreement::Setting { here: String::new(), there: String::new(), setting };
         assert_eq!(
             line.to_string(),
             "SHMEM_CHECK is \"1\\n\" on this PE, but unset on PE 0: it holds for the whole job, \

@@ -20,7 +20,8 @@ pub enum JoinError {
     },
     /// The descriptor that `oshrun` left open is closed.
     #[error(
-        "{variable} is set, but its descriptor {descriptor} is closed: start the program by oshrun itself, not by a program that closes descriptors"
+        "{variable} is set, but its descriptor {descriptor} is closed: start the program by oshrun itself, not by a \
+            program that closes descriptors"
     )]
     ClosedDescriptor {
         /// The variable.
@@ -30,7 +31,8 @@ pub enum JoinError {
     },
     /// Another copy of this library has joined a job for this process.
     #[error(
-        "this program has two FerroSHMEM runtimes, and another one than {0} has started: link one alone (a Rust program with parts in C depends on the crate ferroshmem-sys, and links no libshmem)"
+        "this program has two FerroSHMEM runtimes, and another one than {0} has started: link one alone (a Rust \
+            program with parts in C depends on the crate ferroshmem-sys, and links no libshmem)"
     )]
     SecondRuntime(String),
     /// The job's memory is not what this library expects.

@@ -51,12 +51,7 @@ impl Gathering {
             return Err(refused(JoinError::OtherVersion(pe), reports));
         }
         let all = said.into_iter().flatten().collect();
-        Ok(Self {
-            bootstrap,
-            secret,
-            all,
-            parted: AtomicBool::new(false),
-        })
+        Ok(Self { bootstrap, secret, all, parted: AtomicBool::new(false) })
     }
 
     /// The launcher's side.
@@ -88,9 +83,7 @@ impl Gathering {
         };
         for (pe, said) in self.all.iter().enumerate() {
             let hosts = (host(pe), host(0));
-            said.declaration
-                .agree(&first.declaration, (&hosts.0, &hosts.1))
-                .map_err(|why| (pe, why))?;
+            said.declaration.agree(&first.declaration, (&hosts.0, &hosts.1)).map_err(|why| (pe, why))?;
         }
         Ok(first.declaration.given.clone())
     }
@@ -125,11 +118,7 @@ impl Gathering {
     }
 
     /// The memory of this node's PEs: made by the first of them, handed to the others.
-    pub(super) fn share_memory(
-        &self,
-        placement: &Placement,
-        me: usize,
-    ) -> Result<(File, Control), JoinError> {
+    pub(super) fn share_memory(&self, placement: &Placement, me: usize) -> Result<(File, Control), JoinError> {
         let here = placement.local_pes();
         let widest = placement.largest_node();
         let plan = self.plan(widest, me)?;
@@ -140,8 +129,7 @@ impl Gathering {
             }
             let cores = NodeCores::new(&cores);
             let tuning = Tuning::default_for(cores.count);
-            let made = Control::create(&plan, here.len(), widest, cores, tuning, 0)
-                .map_err(JoinError::Create);
+            let made = Control::create(&plan, here.len(), widest, cores, tuning, 0).map_err(JoinError::Create);
             let server = made.as_ref().ok().map(|_| Server::open()).transpose()?;
             let name = server.as_ref().map_or(&[][..], |s| s.name());
             self.exchange(name)?;
@@ -187,10 +175,7 @@ fn refused(error: JoinError, reports: bool) -> JoinError {
 /// The bits that any PE sets. Collective.
 pub(super) fn any(bootstrap: &dyn Bootstrap, bits: u32) -> Result<u32, JoinError> {
     let all = bootstrap.exchange(&bits.to_le_bytes())?;
-    let of = |blob: &Vec<u8>| {
-        blob.first_chunk()
-            .map_or(u32::MAX, |b| u32::from_le_bytes(*b))
-    };
+    let of = |blob: &Vec<u8>| blob.first_chunk().map_or(u32::MAX, |b| u32::from_le_bytes(*b));
     Ok(all.iter().map(of).fold(0, |any, bits| any | bits))
 }
 
@@ -296,10 +281,7 @@ mod tests {
         for gathering in met {
             let (pe, why) = gathering.unwrap().agree().unwrap_err();
             assert_eq!(pe, 1);
-            assert!(
-                why.to_string().starts_with("SHMEM_CHECK is \"1\" on"),
-                "{why}"
-            );
+            assert!(why.to_string().starts_with("SHMEM_CHECK is \"1\" on"), "{why}");
         }
         let (met, _) = meet(2, Some(with("0").to_bytes()));
         assert!(met.iter().all(|met| met.as_ref().unwrap().agree().is_ok()));

@@ -8,8 +8,8 @@ use std::ptr::NonNull;
 use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 
 use super::region::{
-    ACTIVE_SETS, MAX_TEAMS, Mailbox, Offsets, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES,
-    RENDEZVOUS_TEAMS, RendezvousBuffers, StatusArea, TeamMailbox,
+    ACTIVE_SETS, MAX_TEAMS, Mailbox, Offsets, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES, RENDEZVOUS_TEAMS,
+    RendezvousBuffers, StatusArea, TeamMailbox,
 };
 
 /// The mapped mailboxes of the node. Live until the process ends.
@@ -29,9 +29,7 @@ impl Mailboxes {
     pub fn map(file: &File, offsets: Offsets, n_pes: usize) -> io::Result<Self> {
         let len = n_pes * size_of::<Mailbox>();
         // SAFETY: placed where there is room.
-        let base = unsafe {
-            mapping::map_shared(file.as_fd(), offsets.mailbox(0), len, MapAddress::Anywhere)?
-        };
+        let base = unsafe { mapping::map_shared(file.as_fd(), offsets.mailbox(0), len, MapAddress::Anywhere)? };
         mapping::advise(base as usize, len, Advice::LinuxDontDump);
         let first = NonNull::new(base.cast()).expect("mmap does not return null");
         Ok(Self { first, n_pes })

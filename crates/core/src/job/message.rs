@@ -7,9 +7,8 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use rustix::cmsg_space;
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
-    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg,
-    sendmsg, socketpair,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 
 /// Most descriptors in a message.
@@ -35,12 +34,7 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
 ///
 /// # Errors
 /// If the other end is closed, or there is no room and the socket does not block.
-pub fn send(
-    socket: BorrowedFd<'_>,
-    head: [u32; 3],
-    text: &str,
-    files: &[BorrowedFd<'_>],
-) -> io::Result<()> {
+pub fn send(socket: BorrowedFd<'_>, head: [u32; 3], text: &str, files: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_FILES))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !files.is_empty() {
@@ -65,14 +59,8 @@ pub fn receive(socket: BorrowedFd<'_>) -> io::Result<Option<Message>> {
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_FILES))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC;
-    let received = rustix::io::retry_on_intr(|| {
-        recvmsg(
-            socket,
-            &mut [IoSliceMut::new(&mut bytes)],
-            &mut control,
-            flags,
-        )
-    });
+    let received =
+        rustix::io::retry_on_intr(|| recvmsg(socket, &mut [IoSliceMut::new(&mut bytes)], &mut control, flags));
     let message = match received {
         Ok(message) => message,
         Err(Errno::AGAIN | Errno::CONNRESET) => return Ok(None),
@@ -93,9 +81,5 @@ pub fn receive(socket: BorrowedFd<'_>) -> io::Result<Option<Message>> {
     }
     let word = |i: usize| u32::from_le_bytes(std::array::from_fn(|k| bytes[4 * i + k]));
     let text = String::from_utf8_lossy(&bytes[HEAD..message.bytes]);
-    Ok(Some((
-        [word(0), word(1), word(2)],
-        text.into_owned(),
-        files,
-    )))
+    Ok(Some(([word(0), word(1), word(2)], text.into_owned(), files)))
 }

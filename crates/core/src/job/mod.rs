@@ -18,8 +18,7 @@ mod gathering;
 mod introduction;
 
 pub use attach::{
-    Attachment, NoService, abort, has_tried_to_join, join, joined, launcher_of_unjoined,
-    reports_unjoined,
+    Attachment, NoService, abort, has_tried_to_join, join, joined, launcher_of_unjoined, reports_unjoined,
 };
 pub use error::JoinError;
 pub use ferroshmem_bootstrap::{NodeRank, Placement};

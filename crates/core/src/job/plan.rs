@@ -62,23 +62,18 @@ impl fmt::Display for PlanError {
         match self {
             Self::LargerThanMemory { asked, memory } => write!(
                 f,
-                "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE is more than this node's memory of {memory} bytes: give less"
+                "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE is more than this node's memory of {memory} bytes: give \
+                    less"
             ),
-            Self::NoRoom {
-                asked,
-                largest,
-                n_pes,
-            } => write!(
+            Self::NoRoom { asked, largest, n_pes } => write!(
                 f,
-                "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE does not fit the address space with {n_pes} PEs: give at most {largest}"
+                "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE does not fit the address space with {n_pes} PEs: give at \
+                    most {largest}"
             ),
-            Self::AddressSpaceLimit {
-                asked,
-                limit,
-                n_pes,
-            } => write!(
+            Self::AddressSpaceLimit { asked, limit, n_pes } => write!(
                 f,
-                "heaps of {asked} bytes for {n_pes} PEs do not fit half of the address space of {limit} bytes that the limit (ulimit -v) leaves: raise it, or set SHMEM_SYMMETRIC_SIZE"
+                "heaps of {asked} bytes for {n_pes} PEs do not fit half of the address space of {limit} bytes that the \
+                    limit (ulimit -v) leaves: raise it, or set SHMEM_SYMMETRIC_SIZE"
             ),
             Self::BadCount(n) => write!(f, "cannot run {n} PEs: give 1 to {MAX_PES}"),
         }
@@ -102,27 +97,17 @@ impl Plan {
         let stride = memory.next_power_of_two().clamp(MIN_STRIDE, largest);
         let share = |limit: u64| limit / 2 / n_pes as u64 / PAGE * PAGE;
         let Some(asked) = heap.size else {
-            let heap_size = machine
-                .address_space
-                .map_or(stride, |limit| share(limit).min(stride));
+            let heap_size = machine.address_space.map_or(stride, |limit| share(limit).min(stride));
             return Ok(Self { heap_size, stride });
         };
         if asked > memory {
             return Err(PlanError::LargerThanMemory { asked, memory });
         }
         if asked > largest {
-            return Err(PlanError::NoRoom {
-                asked,
-                largest,
-                n_pes,
-            });
+            return Err(PlanError::NoRoom { asked, largest, n_pes });
         }
         if let Some(limit) = machine.address_space.filter(|limit| asked > share(*limit)) {
-            return Err(PlanError::AddressSpaceLimit {
-                asked,
-                limit,
-                n_pes,
-            });
+            return Err(PlanError::AddressSpaceLimit { asked, limit, n_pes });
         }
         let heap_size = asked.next_multiple_of(PAGE);
         Ok(Self { heap_size, stride })
@@ -142,11 +127,7 @@ mod tests {
     }
 
     fn machine(memory: u64, address_space: Option<u64>) -> Machine {
-        Machine {
-            memory,
-            address_space,
-            ..Machine::here()
-        }
+        Machine { memory, address_space, ..Machine::here() }
     }
 
     #[test]
@@ -169,10 +150,7 @@ mod tests {
             assert!(p.heap_size <= p.stride);
         }
         for n in [0, MAX_PES + 1] {
-            assert_eq!(
-                Plan::new(n, &node, HeapSettings::default()),
-                Err(PlanError::BadCount(n))
-            );
+            assert_eq!(Plan::new(n, &node, HeapSettings::default()), Err(PlanError::BadCount(n)));
         }
     }
 

@@ -54,8 +54,8 @@ pub const SMALL: usize = 48;
 pub const MESSAGE_BYTES: usize = TaggedMessage::BYTES;
 /// Bytes of the header, and offset of [`Exports`].
 pub const EXPORTS: usize = 4096;
-/// Offset of the word by which PEs that cannot join their job agree on which one says why. It is there in every version, behind
-/// the header: such a PE is mostly of another one, and knows no other part of the memory.
+/// Offset of the word by which PEs that cannot join their job agree on which one says why. It is there in every
+/// version, behind the header: such a PE is mostly of another one, and knows no other part of the memory.
 pub const REFUSED: usize = EXPORTS - size_of::<AtomicU32>();
 /// Offset of the words that say where PEs run ([`Locality`](ferroshmem_platform::socket::Locality)).
 pub const LOCALITIES: usize = EXPORTS + size_of::<Exports>();
@@ -136,10 +136,7 @@ impl Header {
 
     /// The cores that the node's PEs may use.
     pub fn node_cores(&self) -> NodeCores {
-        NodeCores {
-            count: self.cores as usize,
-            quota: self.quota != 0,
-        }
+        NodeCores { count: self.cores as usize, quota: self.quota != 0 }
     }
 }
 
@@ -639,9 +636,7 @@ impl Offsets {
 
     /// Byte offset of PE `pe`'s block.
     pub fn pe_block(&self, pe: usize) -> usize {
-        let blocks = self
-            .place(self.n_pes)
-            .next_multiple_of(size_of::<PeBlock>());
+        let blocks = self.place(self.n_pes).next_multiple_of(size_of::<PeBlock>());
         blocks + pe * size_of::<PeBlock>()
     }
 

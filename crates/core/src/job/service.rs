@@ -156,11 +156,7 @@ pub fn watch(service: BorrowedFd<'_>, met: &MetJob) -> Result<(), ServiceError> 
 }
 
 /// The answer to a request that is not refused.
-fn ask(
-    service: BorrowedFd<'_>,
-    head: [u32; 3],
-    files: &[BorrowedFd<'_>],
-) -> Result<Message, ServiceError> {
+fn ask(service: BorrowedFd<'_>, head: [u32; 3], files: &[BorrowedFd<'_>]) -> Result<Message, ServiceError> {
     let (mine, theirs) = pair()?;
     send(service, head, "", &[&[theirs.as_fd()], files].concat())?;
     drop(theirs);
@@ -174,11 +170,7 @@ fn ask(
 fn started((head, _, files): Message) -> Result<StartedJob, ServiceError> {
     let mut files = files.into_iter().map(File::from);
     match (head[0], files.next(), files.next()) {
-        (STARTED, Some(memory), Some(connection)) => Ok(StartedJob {
-            job_number: head[1],
-            memory,
-            connection,
-        }),
+        (STARTED, Some(memory), Some(connection)) => Ok(StartedJob { job_number: head[1], memory, connection }),
         _ => Err(io::Error::from(io::ErrorKind::InvalidData).into()),
     }
 }
@@ -215,9 +207,7 @@ pub fn next(service: BorrowedFd<'_>) -> io::Result<Option<Received>> {
             text.read_to_end(&mut bytes)?;
             Request::Job(JobRequest::decode(&bytes).ok_or_else(wrong)?)
         }
-        (MEMORY, None) => Request::Memory {
-            job_number: head[1],
-        },
+        (MEMORY, None) => Request::Memory { job_number: head[1] },
         (WATCH, Some(memory)) => Request::Watch(MetJob {
             number: head[1],
             side: usize::from(head[2] != 0),
@@ -305,11 +295,7 @@ impl JobRequest {
             })
         });
         let programs = programs.collect::<Option<_>>()?;
-        Some(Self {
-            parents,
-            programs,
-            independent,
-        })
+        Some(Self { parents, programs, independent })
     }
 }
 
@@ -333,11 +319,7 @@ mod tests {
             parents: 2,
             programs: vec![
                 program,
-                ProgramRequest {
-                    command: OsString::from_vec(vec![0xff, b'x']),
-                    n_pes: 1,
-                    ..ProgramRequest::default()
-                },
+                ProgramRequest { command: OsString::from_vec(vec![0xff, b'x']), n_pes: 1, ..ProgramRequest::default() },
             ],
             independent: true,
         }

@@ -48,9 +48,7 @@ impl StreamAreas {
     fn map(file: &File, offsets: Offsets, n_pes: usize) -> io::Result<Self> {
         let len = n_pes * STREAM_AREA;
         // SAFETY: placed where there is room.
-        let base = unsafe {
-            mapping::map_shared(file.as_fd(), offsets.streams(0), len, MapAddress::Anywhere)?
-        };
+        let base = unsafe { mapping::map_shared(file.as_fd(), offsets.streams(0), len, MapAddress::Anywhere)? };
         mapping::advise(base as usize, len, Advice::LinuxDontDump);
         let first = NonNull::new(base).expect("mmap does not return null");
         let own = Mutex::default();
@@ -73,9 +71,7 @@ impl StreamAreas {
             return Some((offset, own.used));
         }
         let offset = own.used;
-        let used = offset
-            .checked_add(bytes)
-            .filter(|used| *used <= STREAM_AREA)?;
+        let used = offset.checked_add(bytes).filter(|used| *used <= STREAM_AREA)?;
         own.used = used;
         Some((offset, used))
     }

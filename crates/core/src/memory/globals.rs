@@ -121,11 +121,7 @@ impl Globals {
                 }
                 let data = data as u64;
                 let hole = libc::lseek(file.as_raw_fd(), data as i64, libc::SEEK_HOLE);
-                let hole = if hole < 0 {
-                    end
-                } else {
-                    (hole as u64).min(end)
-                };
+                let hole = if hole < 0 { end } else { (hole as u64).min(end) };
                 let skip = (data - offset) as usize;
                 read_all_at(file, fresh as usize + skip, (hole - data) as usize, data)?;
                 at = hole;
@@ -164,25 +160,11 @@ unsafe fn read_all_at(file: &File, start: usize, len: usize, offset: u64) -> io:
     unsafe { transfer(libc::SYS_pread64, file, start, len, offset) }
 }
 
-unsafe fn transfer(
-    call: libc::c_long,
-    file: &File,
-    start: usize,
-    len: usize,
-    offset: u64,
-) -> io::Result<()> {
+unsafe fn transfer(call: libc::c_long, file: &File, start: usize, len: usize, offset: u64) -> io::Result<()> {
     let mut done = 0;
     while done < len {
         // SAFETY: the callers' promise.
-        let n = unsafe {
-            libc::syscall(
-                call,
-                file.as_raw_fd(),
-                start + done,
-                len - done,
-                offset + done as u64,
-            )
-        };
+        let n = unsafe { libc::syscall(call, file.as_raw_fd(), start + done, len - done, offset + done as u64) };
         match usize::try_from(n) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(n) => done += n,
@@ -201,10 +183,8 @@ unsafe fn transfer(
 fn writable(executable: &Loaded<'_>, page: usize) -> Option<Globals> {
     let base = executable.base;
     let down = |a: usize| a & !(page - 1);
-    let relro_end = executable
-        .segments(libc::PT_GNU_RELRO)
-        .next()
-        .map_or(0, |h| down(base + (h.p_vaddr + h.p_memsz) as usize));
+    let relro_end =
+        executable.segments(libc::PT_GNU_RELRO).next().map_or(0, |h| down(base + (h.p_vaddr + h.p_memsz) as usize));
     let mut span: Option<(usize, usize)> = None;
     let mut file_end = 0;
     let mut image = 0xcbf2_9ce4_8422_2325_u64;
@@ -226,12 +206,7 @@ fn writable(executable: &Loaded<'_>, page: usize) -> Option<Globals> {
         }
     }
     let (start, end) = span?;
-    Some(Globals {
-        start,
-        len: end - start,
-        in_file: file_end.saturating_sub(start),
-        image: image | 1,
-    })
+    Some(Globals { start, len: end - start, in_file: file_end.saturating_sub(start), image: image | 1 })
 }
 
 /// Whether the executable names this library as needed.
@@ -276,9 +251,7 @@ impl Pages {
         Self {
             first: (globals.start / page) as u64,
             in_file: globals.in_file.div_ceil(page),
-            pagemap: (globals.in_file <= globals.len - page)
-                .then(|| File::open("/proc/self/pagemap").ok())
-                .flatten(),
+            pagemap: (globals.in_file <= globals.len - page).then(|| File::open("/proc/self/pagemap").ok()).flatten(),
             entries: vec![[0; 8]; globals.len / page],
         }
     }
@@ -324,11 +297,7 @@ mod tests {
 
     fn writable_at(base: usize, headers: &[libc::Elf64_Phdr]) -> Option<Globals> {
         let path = c"";
-        let executable = Loaded {
-            base,
-            path,
-            headers,
-        };
+        let executable = Loaded { base, path, headers };
         writable(&executable, 4096)
     }
 
@@ -356,10 +325,7 @@ mod tests {
 
     #[test]
     fn no_writable_segment() {
-        assert_eq!(
-            writable_at(0, &[header(libc::PT_LOAD, libc::PF_R, 0, 10)]),
-            None
-        );
+        assert_eq!(writable_at(0, &[header(libc::PT_LOAD, libc::PF_R, 0, 10)]), None);
     }
 
     #[test]

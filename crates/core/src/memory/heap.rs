@@ -87,11 +87,7 @@ impl Heap {
             self.is_low = true;
             return None;
         }
-        let block = Block {
-            asked: size,
-            taken,
-            is_placed: false,
-        };
+        let block = Block { asked: size, taken, is_placed: false };
         self.blocks.insert(start, block);
         self.in_use += taken;
         self.mark = self.mark.max(start + taken);
@@ -143,9 +139,7 @@ impl Heap {
 
     /// The end of the last live block.
     pub fn end(&self) -> u64 {
-        self.blocks
-            .last_key_value()
-            .map_or(0, |(start, block)| start + block.taken)
+        self.blocks.last_key_value().map_or(0, |(start, block)| start + block.taken)
     }
 
     /// Changes the size of a block without moving it, if it fits what the block has taken.
@@ -205,9 +199,7 @@ mod tests {
     #[test]
     fn everything_comes_back() {
         let mut h = Heap::new(1 << 16, 0);
-        let all: Vec<u64> = (0..)
-            .map_while(|i| h.allocate(i % 700 + 1, 1 << (i % 12)))
-            .collect();
+        let all: Vec<u64> = (0..).map_while(|i| h.allocate(i % 700 + 1, 1 << (i % 12))).collect();
         assert!(all.len() > 20);
         for (i, offset) in all.iter().enumerate().filter(|(i, _)| i % 2 == 0) {
             assert!(h.release(*offset), "{i}");

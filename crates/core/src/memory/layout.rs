@@ -27,12 +27,7 @@ pub const CANDIDATES: u32 = 2;
 pub(super) fn candidate(k: u32, n_pes: usize, stride: u64, heap_size: u64) -> Layout {
     let n = n_pes as u64;
     match k {
-        0 => Layout {
-            heap_base: ((17 << 40) + n * stride) as usize,
-            stride,
-            heap_size,
-            is_planned: true,
-        },
+        0 => Layout { heap_base: ((17 << 40) + n * stride) as usize, stride, heap_size, is_planned: true },
         _ => Layout {
             heap_base: ((8 << 30) + n * MIN_STRIDE) as usize,
             stride: MIN_STRIDE,

@@ -49,7 +49,8 @@ pub struct MemoryRequest {
 pub enum MemkindError {
     /// The node has none of it.
     #[error(
-        "there is no {kind} here, where the PE has {found}: ask for another kind, or let it fall back to the default one"
+        "there is no {kind} here, where the PE has {found}: ask for another kind, or let it fall back to the default \
+            one"
     )]
     None {
         /// What was asked for.
@@ -66,19 +67,13 @@ pub enum MemkindError {
         found: String,
     },
     /// The PE has no node of its own.
-    #[error(
-        "this PE may run on NUMA nodes {0}: bind it to one, for instance by oshrun --bind-to numa"
-    )]
+    #[error("this PE may run on NUMA nodes {0}: bind it to one, for instance by oshrun --bind-to numa")]
     Unbound(String),
     /// The kernel refuses a memory policy.
-    #[error(
-        "memory cannot be placed on a NUMA node: {0}; in a container, permit mbind (capability SYS_NICE)"
-    )]
+    #[error("memory cannot be placed on a NUMA node: {0}; in a container, permit mbind (capability SYS_NICE)")]
     Policy(#[source] io::Error),
     /// The kernel has no huge pages to give.
-    #[error(
-        "not all of the memory is on huge pages: {0}; they need Linux 6.1, and free memory in pieces of 2 MiB"
-    )]
+    #[error("not all of the memory is on huge pages: {0}; they need Linux 6.1, and free memory in pieces of 2 MiB")]
     HugePages(#[source] io::Error),
 }
 
@@ -99,12 +94,7 @@ pub(super) fn home() -> Policy {
 
 impl Memkind {
     /// The policy by which a PE on `cores` gets this kind of memory of `nodes`; none if all memory is of this kind.
-    fn policy(
-        self,
-        is_strict: bool,
-        nodes: &NumaNodes,
-        cores: &Cores,
-    ) -> Result<Option<Policy>, MemkindError> {
+    fn policy(self, is_strict: bool, nodes: &NumaNodes, cores: &Cores) -> Result<Option<Policy>, MemkindError> {
         let unbound = || MemkindError::Unbound(list(&nodes.of_cores(cores)));
         let place = || match nodes.of_cores(cores)[..] {
             [place] => Some(place),
@@ -132,9 +122,7 @@ impl Memkind {
             }
             Self::Interleaved => nodes.numbers(&|node| node.has_cpus),
             Self::HighBandwidth => of_speed(Speed::Fast, "high-bandwidth memory")?,
-            Self::LargeCapacity => {
-                of_speed(Speed::Slow, "memory of large capacity, such as CXL's")?
-            }
+            Self::LargeCapacity => of_speed(Speed::Slow, "memory of large capacity, such as CXL's")?,
             Self::LowLatency => {
                 let least = match nodes.is_one() {
                     true => nodes.home(cores),
@@ -212,15 +200,11 @@ pub(crate) fn describe() -> String {
     };
     let mut text = String::from("  NUMA nodes:\n");
     for node in nodes.iter() {
-        let figure =
-            |value: Option<u64>, unit| value.map_or(String::new(), |v| format!(", {v} {unit}"));
+        let figure = |value: Option<u64>, unit| value.map_or(String::new(), |v| format!(", {v} {unit}"));
         let (number, memory) = (node.number, node.memory >> 20);
         let bandwidth = figure(node.bandwidth, "MB/s");
         let latency = figure(node.latency, "ns");
-        text += &format!(
-            "    {number}: {memory} MiB, {}{bandwidth}{latency}\n",
-            speed(node)
-        );
+        text += &format!("    {number}: {memory} MiB, {}{bandwidth}{latency}\n", speed(node));
     }
     text += "  memory on a chosen NUMA node (shmemx_space_create): ";
     text += &match (nodes.is_one(), permitted) {

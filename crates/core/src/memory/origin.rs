@@ -14,12 +14,7 @@ pub struct Origins {
 impl Origins {
     /// Of `address` on PE `me` of `n_pes`, whose windows are `stride` bytes apart.
     pub fn new(me: usize, n_pes: usize, stride: u64, address: usize) -> Self {
-        Self {
-            me,
-            n_pes,
-            stride,
-            address,
-        }
+        Self { me, n_pes, stride, address }
     }
 
     /// The own address that it stands for in PE `pe`'s window.

@@ -68,7 +68,8 @@ impl fmt::Display for Stray {
             ),
             Self::Globals { past } => write!(
                 f,
-                "another PE accessed this PE's memory {past} bytes past the end of the global variables: it used an address that is not symmetric, such as one from malloc"
+                "another PE accessed this PE's memory {past} bytes past the end of the global variables: it used an \
+                    address that is not symmetric, such as one from malloc"
             ),
         }?;
         write!(f, "; SHMEM_CHECK=1 names the call")
@@ -123,10 +124,9 @@ impl fmt::Display for SpaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Taken => write!(f, "no room in the address space for the symmetric memory"),
-            Self::GlobalsTooLarge { len, room } => write!(
-                f,
-                "{len} bytes of global variables do not fit in the {room} bytes that each PE has room for"
-            ),
+            Self::GlobalsTooLarge { len, room } => {
+                write!(f, "{len} bytes of global variables do not fit in the {room} bytes that each PE has room for")
+            }
             Self::Threads(e) => e.fmt(f),
             Self::Io(what, e) => write!(f, "cannot {what}: {e}"),
         }
@@ -143,12 +143,7 @@ impl Space {
         let mut this = Self {
             me: job.index,
             n_pes,
-            layout: layout::candidate(
-                k,
-                header.widest as usize,
-                header.slot_size,
-                header.heap_size,
-            ),
+            layout: layout::candidate(k, header.widest as usize, header.slot_size, header.heap_size),
             globals,
             scattered: Vec::new(),
             others_heaps: Mapped::default(),
@@ -200,10 +195,7 @@ impl Space {
         let others = self.heap_windows(job).map_around(&job.file, base);
         self.others_heaps = others.map_err(failed)?;
         // My own last: side by side in the file, it would else be joined with the others.
-        let (offset, at) = (
-            job.control.offsets().heap(self.me),
-            MapAddress::Exactly(base),
-        );
+        let (offset, at) = (job.control.offsets().heap(self.me), MapAddress::Exactly(base));
         // SAFETY: not placed over anything.
         let own = unsafe { mapping::map_shared(job.file.as_fd(), offset, len, at) };
         if let Err(e) = own {
@@ -285,8 +277,8 @@ impl Space {
             return Ok(());
         }
         let scattered = windows.map_anywhere(&job.file, globals.start);
-        (self.scattered, self.others_globals) = scattered
-            .map_err(|e| SpaceError::Io("map the global variables of the other PEs", e))?;
+        (self.scattered, self.others_globals) =
+            scattered.map_err(|e| SpaceError::Io("map the global variables of the other PEs", e))?;
         Ok(())
     }
 
@@ -328,10 +320,7 @@ impl Space {
     pub fn stray(&self, job: &Attachment) -> Option<Stray> {
         let heap = || {
             let past = self.heap_windows(job).stray(&job.file)?;
-            Some(Stray::Heap {
-                past,
-                size: self.layout.heap_size,
-            })
+            Some(Stray::Heap { past, size: self.layout.heap_size })
         };
         let globals = || {
             let windows = self.globals_windows(job, self.globals.as_ref()?);
@@ -422,11 +411,7 @@ impl Space {
         };
         if within(self.layout.heap_base, self.layout.heap_size as usize) {
             MemoryKind::Heap
-        } else if self
-            .globals
-            .as_ref()
-            .is_some_and(|g| within(g.start, g.len))
-        {
+        } else if self.globals.as_ref().is_some_and(|g| within(g.start, g.len)) {
             MemoryKind::Globals
         } else {
             MemoryKind::NotSymmetric

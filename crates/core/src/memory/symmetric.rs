@@ -30,11 +30,7 @@ pub struct Argument<'a> {
 impl SymmetricMemory {
     /// With nothing allocated.
     pub fn new(space: &'static Space) -> Self {
-        Self {
-            space,
-            heap: Mutex::new(Heap::new(space.heap_size(), space.heap_mark())),
-            spaces: Mutex::default(),
-        }
+        Self { space, heap: Mutex::new(Heap::new(space.heap_size(), space.heap_mark())), spaces: Mutex::default() }
     }
 
     /// The symmetric spaces. Who needs the heap, too, locks it first.
@@ -110,21 +106,17 @@ impl SymmetricMemory {
         }
         let Argument { routine, name } = argument;
         let offset = (addr - self.space.heap_base()) as u64;
-        let in_space = self
-            .spaces()
-            .around(offset)
-            .map(|space| space.blocks.block_around(offset));
+        let in_space = self.spaces().around(offset).map(|space| space.blocks.block_around(offset));
         match in_space.unwrap_or_else(|| self.heap().block_around(offset)) {
             None => fatal(
                 routine,
-                format_args!(
-                    "{name} = {addr:#x} is in the symmetric heap, but in no allocated block: was it freed?"
-                ),
+                format_args!("{name} = {addr:#x} is in the symmetric heap, but in no allocated block: was it freed?"),
             ),
             Some((start, size)) if offset + len as u64 > start + size => fatal(
                 routine,
                 format_args!(
-                    "{name} = {addr:#x}: {len} bytes end {} bytes past the block of {size} bytes: allocate more, or give fewer elements",
+                    "{name} = {addr:#x}: {len} bytes end {} bytes past the block of {size} bytes: allocate more, or \
+                        give fewer elements",
                     offset + len as u64 - start - size
                 ),
             ),
@@ -143,17 +135,13 @@ impl SymmetricMemory {
         if addr == 0 {
             fatal(
                 routine,
-                format_args!(
-                    "{name} is a null pointer: give symmetric memory, from shmem_malloc or a global variable"
-                ),
+                format_args!("{name} is a null pointer: give symmetric memory, from shmem_malloc or a global variable"),
             );
         }
         let size = match (self.space.kind(addr, 1), other_program) {
             (MemoryKind::NotSymmetric, _) => fatal(
                 routine,
-                format_args!(
-                    "{name} = {addr:#x} is not a symmetric address: use shmem_malloc or a global variable"
-                ),
+                format_args!("{name} = {addr:#x} is not a symmetric address: use shmem_malloc or a global variable"),
             ),
             (MemoryKind::Globals, Some(pe)) => fatal(
                 routine,
@@ -166,9 +154,7 @@ impl SymmetricMemory {
         };
         fatal(
             routine,
-            format_args!(
-                "{name} = {addr:#x}: {len} bytes reach past the end of {size}: give fewer elements"
-            ),
+            format_args!("{name} = {addr:#x}: {len} bytes reach past the end of {size}: give fewer elements"),
         )
     }
 }

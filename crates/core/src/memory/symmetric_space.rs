@@ -52,10 +52,7 @@ impl Spaces {
     /// The start of a space of a team (None: of any).
     pub fn of_team(&self, team: Option<usize>) -> Option<u64> {
         let is_of_team = |s: &&SymmetricSpace| team.is_none_or(|team| s.team == team);
-        self.0
-            .iter()
-            .find(is_of_team)
-            .map(|space| space.range.start)
+        self.0.iter().find(is_of_team).map(|space| space.range.start)
     }
 
     /// Where the lowest space of a smaller team begins.
@@ -86,12 +83,7 @@ mod tests {
     use super::*;
 
     fn space(range: Range<u64>, is_of_all: bool) -> SymmetricSpace {
-        SymmetricSpace {
-            team: 3,
-            is_of_all,
-            blocks: Heap::within(range.clone(), range.start),
-            range,
-        }
+        SymmetricSpace { team: 3, is_of_all, blocks: Heap::within(range.clone(), range.start), range }
     }
 
     #[test]
@@ -121,9 +113,6 @@ mod tests {
         assert_eq!(spaces.of_team(Some(3)), Some(4096));
         assert_eq!(spaces.of_team(Some(4)), None);
         assert!(spaces.remove(16_384).is_some() && spaces.get(16_384).is_none());
-        assert_eq!(
-            (spaces.lowest(), spaces.of_team(None)),
-            (u64::MAX, Some(4096))
-        );
+        assert_eq!((spaces.lowest(), spaces.of_team(None)), (u64::MAX, Some(4096)));
     }
 }

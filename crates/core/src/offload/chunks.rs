@@ -27,8 +27,7 @@ impl Counter for AtomicU64 {
 
     #[inline]
     fn replace(&self, old: u64, new: u64) -> bool {
-        self.compare_exchange_weak(old, new, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
+        self.compare_exchange_weak(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     #[inline]

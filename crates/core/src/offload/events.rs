@@ -26,8 +26,7 @@ impl EventWord for AtomicU32 {
     }
 
     fn replace(&self, old: u32, new: u32) -> bool {
-        self.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
+        self.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     #[inline]
@@ -88,9 +87,10 @@ pub fn come(events: &impl EventWord, posts: u32, times: u32) -> bool {
 
 /// Sleeps until an event is posted, at most `longest`, unless there `is_work`. May return early.
 ///
-/// A post is one addition to the word, which all changes of the word are ordered with. If it comes before the load, this thread
-/// has acquired the offer before it, and sees the chunks. If it comes between load and replacement, this one fails. If it comes
-/// after, it has found a sleeper and wakes one, or the kernel, which compares the word again, does not let this thread sleep.
+/// A post is one addition to the word, which all changes of the word are ordered with. If it comes before the load,
+/// this thread has acquired the offer before it, and sees the chunks. If it comes between load and replacement, this
+/// one fails. If it comes after, it has found a sleeper and wakes one, or the kernel, which compares the word again,
+/// does not let this thread sleep.
 pub fn wait(events: &impl EventWord, longest: Option<Duration>, is_work: impl Fn() -> bool) {
     let seen = events.load();
     if is_work() || !events.replace(seen, seen + 1) {

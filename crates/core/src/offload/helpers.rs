@@ -12,7 +12,8 @@ use super::pools::Pools;
 use super::{Config, ENGINE, events, openmp, set_thresholds, set_thresholds_for};
 use crate::failure::fatal::debug;
 
-/// How long a helper polls after its last chunk before it sleeps: the next transfer is often soon, and finds it awake then.
+/// How long a helper polls after its last chunk before it sleeps: the next transfer is often soon, and finds it awake
+/// then.
 const POLL: Duration = Duration::from_micros(50);
 
 /// Who helps.
@@ -65,15 +66,8 @@ impl fmt::Display for Why {
 }
 
 impl Why {
-    const ALL: [Why; 7] = [
-        Why::NotNeeded,
-        Why::Given,
-        Why::CoresIdle,
-        Why::CoresUsed,
-        Why::Quota,
-        Why::OpenMp,
-        Why::Refused,
-    ];
+    const ALL: [Why; 7] =
+        [Why::NotNeeded, Why::Given, Why::CoresIdle, Why::CoresUsed, Why::Quota, Why::OpenMp, Why::Refused];
 }
 
 /// What is used, and why.
@@ -87,12 +81,7 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            workers,
-            lent,
-            pooled,
-            ..
-        } = self;
+        let Self { workers, lent, pooled, .. } = self;
         let why = self.why;
         write!(f, "{workers} workers ({why}), {lent} threads lent")?;
         match pooled {
@@ -261,8 +250,8 @@ fn work() {
     }
 }
 
-/// How long a worker polls, after it has polled in vain and slept, and the next transfer came `gap` after the last one: as long as it
-/// takes to be awake for transfers that come at such intervals, if these are short.
+/// How long a worker polls, after it has polled in vain and slept, and the next transfer came `gap` after the last one:
+/// as long as it takes to be awake for transfers that come at such intervals, if these are short.
 fn next_polls(polls: Duration, gap: Duration) -> Duration {
     /// A thread polls for many times what waking it takes at most.
     const LONGEST: Duration = Duration::from_millis(1);
@@ -284,16 +273,11 @@ pub(super) struct IdleTimes {
 
 impl IdleTimes {
     /// Of a thread that may be let go without an event.
-    const SHORT: IdleTimes = IdleTimes {
-        polls: POLL,
-        sleeps: (Duration::from_micros(50), Duration::from_millis(1)),
-    };
+    const SHORT: IdleTimes = IdleTimes { polls: POLL, sleeps: (Duration::from_micros(50), Duration::from_millis(1)) };
 
     /// Of a thread that an event lets go. It polls so long that waking it takes little of the time.
-    pub(super) const POSTED: IdleTimes = IdleTimes {
-        polls: Duration::from_millis(1),
-        sleeps: (Duration::from_millis(1), Duration::from_millis(100)),
-    };
+    pub(super) const POSTED: IdleTimes =
+        IdleTimes { polls: Duration::from_millis(1), sleeps: (Duration::from_millis(1), Duration::from_millis(100)) };
 }
 
 /// Takes chunks until there have been none for the time of `polls`, or the thread is not `free` any more; how many.
@@ -325,8 +309,8 @@ fn help_while(free: impl Fn() -> bool, polls: Duration) -> u32 {
     }
 }
 
-/// Lends the calling thread as long as it is `free`; how many chunks it has taken. It is not kept for longer than a chunk takes,
-/// or, once it sleeps, than a millisecond.
+/// Lends the calling thread as long as it is `free`; how many chunks it has taken. It is not kept for longer than a
+/// chunk takes, or, once it sleeps, than a millisecond.
 pub fn lend_until(free: impl Fn() -> bool) -> u32 {
     lend_with(&free, &IdleTimes::SHORT)
 }

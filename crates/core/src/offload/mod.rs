@@ -13,16 +13,17 @@
 //! pools      pools of the program's threads, which are asked for when there are chunks
 //! ```
 //!
-//! A *transfer* is cut into *chunks* of some ten microseconds. The thread that needs it offers them, posts an event, and takes
-//! chunks itself; *helpers*, threads that have nothing else to do, take others. So it waits for one chunk of each
-//! helper at most, and if no helper comes, it has done everything itself, as without them. A non-blocking copy is only offered: helpers make it while
-//! the PE computes, and what completes it (quiet, fence, a barrier) takes the chunks that are left.
+//! A *transfer* is cut into *chunks* of some ten microseconds. The thread that needs it offers them, posts an event,
+//! and takes chunks itself; *helpers*, threads that have nothing else to do, take others. So it waits for one chunk of
+//! each helper at most, and if no helper comes, it has done everything itself, as without them. A non-blocking copy is
+//! only offered: helpers make it while the PE computes, and what completes it (quiet, fence, a barrier) takes the
+//! chunks that are left.
 //!
-//! Why no chunk is lost or done twice is said in `chunks`, why no helper sleeps beside chunks in `events`; `tests/model.rs` lets
-//! loom try every interleaving of both.
+//! Why no chunk is lost or done twice is said in `chunks`, why no helper sleeps beside chunks in `events`;
+//! `tests/model.rs` lets loom try every interleaving of both.
 //!
-//! Transfers of calls that wait come before queued ones. There is room for [`CALLS`] calls and for 16 copies; what finds no room is
-//! done by its call.
+//! Transfers of calls that wait come before queued ones. There is room for [`CALLS`] calls and for 16 copies; what
+//! finds no room is done by its call.
 
 pub mod chunks;
 pub mod events;
@@ -214,7 +215,8 @@ unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize, whole: usiz
 /// As [`copy`]; until the copy is complete, `source` is not changed, and no thread relies on what `dest` holds.
 #[inline]
 pub unsafe fn copy_nbi(owner: Owner, dest: *mut u8, source: *const u8, bytes: usize) {
-    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes; the copy of the standard library allows overlap.
+    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes; the copy of the
+    // standard library allows overlap.
     unsafe {
         if bytes >= LARGE_NBI.load(Ordering::Relaxed) {
             if !queue(owner, dest, source, bytes, None) {
@@ -238,13 +240,7 @@ pub fn may_queue(bytes: usize) -> bool {
 /// As [`copy_nbi`]; the signal's word is aligned and mapped until then.
 #[cold]
 #[inline(never)]
-pub unsafe fn queue(
-    owner: Owner,
-    dest: *mut u8,
-    source: *const u8,
-    bytes: usize,
-    signal: Option<Signal>,
-) -> bool {
+pub unsafe fn queue(owner: Owner, dest: *mut u8, source: *const u8, bytes: usize, signal: Option<Signal>) -> bool {
     if !may_queue(bytes) || dest.addr().abs_diff(source.addr()) < bytes {
         return false;
     }
@@ -276,8 +272,8 @@ pub fn helpers_for(bytes: usize) -> usize {
     ENGINE.helpers()
 }
 
-/// Does `units` units of work, of which each touches `bytes` bytes, by calls of `work` on ranges of them: at the same time on several
-/// threads, if the work is large and threads are idle.
+/// Does `units` units of work, of which each touches `bytes` bytes, by calls of `work` on ranges of them: at the same
+/// time on several threads, if the work is large and threads are idle.
 pub fn share_units(units: usize, bytes: usize, work: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
     let helpers = helpers_for(units.saturating_mul(bytes));
     if helpers == 0 {
@@ -305,8 +301,8 @@ pub fn complete(owner: &Owner) {
     }
 }
 
-/// Lends a pool of `threads` threads. `ask` is called by any thread that shares work, and has a thread of the pool run the job once; it
-/// may not wait for that.
+/// Lends a pool of `threads` threads. `ask` is called by any thread that shares work, and has a thread of the pool run
+/// the job once; it may not wait for that.
 ///
 /// # Safety
 /// The result is dropped before what `ask` borrows ends.

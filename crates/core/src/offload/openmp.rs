@@ -1,16 +1,18 @@
-//! Threads of OpenMP that wait, by OpenMP's interface for tools (OMPT; OpenMP 5.0, chapter 4), which the run-time of LLVM has.
+//! Threads of OpenMP that wait, by OpenMP's interface for tools (OMPT; OpenMP 5.0, chapter 4), which the run-time of
+//! LLVM has.
 //!
-//! The run-time calls a thread of it that begins to wait in a barrier, and one that has ended its part of a parallel region. That thread
-//! takes chunks until it may go on, and returns:
+//! The run-time calls a thread of it that begins to wait in a barrier, and one that has ended its part of a parallel
+//! region. That thread takes chunks until it may go on, and returns:
 //!
 //! - in a barrier, until all threads of the team have begun to wait in it. The team's data counts them;
 //! - after a region, until the next one begins.
 //!
-//! Regions within regions have none of these waits: LLVM's run-time frees such a team when its region ends, and for this its master waits
-//! until all threads of the team have returned from here.
+//! Regions within regions have none of these waits: LLVM's run-time frees such a team when its region ends, and for
+//! this its master waits until all threads of the team have returned from here.
 //!
-//! Explicit tasks are run by threads that wait in barriers, and a cancelled region is left past its barriers: both end all waits here, and a
-//! region in which either happens has no more of them. What ends a wait posts an event, so that threads that sleep go on.
+//! Explicit tasks are run by threads that wait in barriers, and a cancelled region is left past its barriers: both end
+//! all waits here, and a region in which either happens has no more of them. What ends a wait posts an event, so that
+//! threads that sleep go on.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -46,11 +48,7 @@ struct Shared(Tool);
 // SAFETY: functions, and a word that the library does not use.
 unsafe impl Sync for Shared {}
 
-static TOOL: Shared = Shared(Tool {
-    initialize,
-    finalize,
-    data: Data(0),
-});
+static TOOL: Shared = Shared(Tool { initialize, finalize, data: Data(0) });
 
 /// Whether a run-time has asked for this tool.
 static IS_ASKED_FOR: AtomicBool = AtomicBool::new(false);
@@ -137,9 +135,7 @@ unsafe extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: *mut Data
             (SYNC_REGION_WAIT, any(sync_region_wait as *const c_void)),
             (CANCEL, any(cancel as *const c_void)),
         ];
-        callbacks
-            .iter()
-            .all(|(event, f)| set(*event, Some(*f)) == ALWAYS)
+        callbacks.iter().all(|(event, f)| set(*event, Some(*f)) == ALWAYS)
     };
     if !is_set {
         return 0;
@@ -190,12 +186,7 @@ unsafe extern "C" fn parallel_begin(
     end_waits();
 }
 
-unsafe extern "C" fn parallel_end(
-    _parallel: *mut Data,
-    _task: *mut Data,
-    _flags: c_int,
-    _code: *const c_void,
-) {
+unsafe extern "C" fn parallel_end(_parallel: *mut Data, _task: *mut Data, _flags: c_int, _code: *const c_void) {
     OPEN.fetch_sub(1, Ordering::AcqRel);
 }
 
@@ -295,9 +286,7 @@ unsafe extern "C" fn sync_region_wait(
     }
     let begin = Instant::now();
     wait_while(|| {
-        of(team.load(Ordering::Acquire)) < all
-            && REGIONS.load(Ordering::Acquire) == seen
-            && begin.elapsed() < LONGEST
+        of(team.load(Ordering::Acquire)) < all && REGIONS.load(Ordering::Acquire) == seen && begin.elapsed() < LONGEST
     });
 }
 

@@ -9,10 +9,7 @@ pub fn overview(config: &Config, past_caches: usize) -> String {
     let (workers, why) = workers_of(config);
     let why = match config.workers {
         Some(0) => {
-            let auto = Config {
-                workers: None,
-                ..*config
-            };
+            let auto = Config { workers: None, ..*config };
             let (workers, why) = workers_of(&auto);
             format!("SHMEM_WORKERS is 0, its default; auto would start {workers}: {why}")
         }
@@ -20,26 +17,15 @@ pub fn overview(config: &Config, past_caches: usize) -> String {
     };
     let openmp = match config.openmp {
         true => {
-            "those that wait, under LLVM's run-time; as many workers as auto starts, if that has another tool (SHMEM_OPENMP)"
+            "those that wait, under LLVM's run-time; as many workers as auto starts, if that has another tool \
+                (SHMEM_OPENMP)"
         }
         false => "none (SHMEM_OPENMP is not set)",
     };
     let sizes = [
-        (
-            "blocking copies are shared",
-            config.shared_from(),
-            "SHMEM_SHARE_THRESHOLD",
-        ),
-        (
-            "non-blocking copies go on after their calls",
-            config.queued_from(),
-            "SHMEM_OFFLOAD_THRESHOLD",
-        ),
-        (
-            "copies go past the caches",
-            past_caches,
-            "SHMEM_NON_TEMPORAL_THRESHOLD",
-        ),
+        ("blocking copies are shared", config.shared_from(), "SHMEM_SHARE_THRESHOLD"),
+        ("non-blocking copies go on after their calls", config.queued_from(), "SHMEM_OFFLOAD_THRESHOLD"),
+        ("copies go past the caches", past_caches, "SHMEM_NON_TEMPORAL_THRESHOLD"),
     ];
     let sizes: String = sizes
         .iter()

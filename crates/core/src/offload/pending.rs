@@ -27,16 +27,11 @@ pub struct Owner {
 
 impl Owner {
     /// Of an operation that the program has inlined.
-    pub const UNKNOWN: Owner = Owner {
-        context: 0,
-        pe: None,
-        putting: None,
-    };
+    pub const UNKNOWN: Owner = Owner { context: 0, pe: None, putting: None };
 
     /// Whether one that is to complete the operations of `wanted` completes this one's.
     fn is_of(&self, wanted: &Owner) -> bool {
-        let same_context =
-            self.context == wanted.context || self.context == 0 || wanted.context == 0;
+        let same_context = self.context == wanted.context || self.context == 0 || wanted.context == 0;
         let same_pe = self.pe == wanted.pe || self.pe.is_none() || wanted.pe.is_none();
         same_context && same_pe
     }
@@ -97,7 +92,8 @@ impl Pending {
         }
     }
 
-    /// Begins a copy of `count` chunks, which `signal` follows, and counts the event; how many helpers sleep. None: there is no room.
+    /// Begins a copy of `count` chunks, which `signal` follows, and counts the event; how many helpers sleep. None:
+    /// there is no room.
     ///
     /// # Safety
     /// The arrays stay as they are until the copy is complete, and the signal.
@@ -113,11 +109,7 @@ impl Pending {
         if source.is_some() {
             copy.watch();
         }
-        let entry = Entry {
-            owner,
-            steps: count + u32::from(signal.is_some()),
-            source,
-        };
+        let entry = Entry { owner, steps: count + u32::from(signal.is_some()), source };
         self.enter(entry, |slot| {
             // SAFETY: the slot had no entry, so this thread has it; the caller promises the arrays.
             unsafe { slot.offer_copy(copy, count, signal) };

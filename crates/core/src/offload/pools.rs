@@ -1,7 +1,8 @@
-//! Pools of the program's threads, such as rayon's: a pool is given jobs when there are chunks, and its idle threads run them.
+//! Pools of the program's threads, such as rayon's: a pool is given jobs when there are chunks, and its idle threads
+//! run them.
 //!
-//! A job takes chunks until there are none. One that a pool runs late, because its threads were busy, finds none and ends; until then
-//! it counts as a thread that is busy, so that a pool that computes is asked for nothing.
+//! A job takes chunks until there are none. One that a pool runs late, because its threads were busy, finds none and
+//! ends; until then it counts as a thread that is busy, so that a pool that computes is asked for nothing.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -49,10 +50,7 @@ struct Pool {
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { threads, jobs, .. } = self;
-        f.debug_struct("Pool")
-            .field("threads", threads)
-            .field("jobs", jobs)
-            .finish_non_exhaustive()
+        f.debug_struct("Pool").field("threads", threads).field("jobs", jobs).finish_non_exhaustive()
     }
 }
 
@@ -73,10 +71,7 @@ pub(super) struct Pools {
 
 impl Pools {
     pub(super) const fn none() -> Self {
-        Self {
-            threads: AtomicU32::new(0),
-            pools: Mutex::new(Vec::new()),
-        }
+        Self { threads: AtomicU32::new(0), pools: Mutex::new(Vec::new()) }
     }
 
     /// Their threads.
@@ -109,10 +104,7 @@ impl Pools {
                 wanted -= jobs;
                 for _ in 0..jobs {
                     pool.jobs.fetch_add(1, Ordering::Relaxed);
-                    (pool.ask)(Job {
-                        jobs: Arc::clone(&pool.jobs),
-                        help,
-                    });
+                    (pool.ask)(Job { jobs: Arc::clone(&pool.jobs), help });
                 }
             }
         });
@@ -122,18 +114,11 @@ impl Pools {
     ///
     /// # Safety
     /// The result is dropped before what `ask` borrows ends.
-    pub(super) unsafe fn add<'p>(
-        &'static self,
-        threads: usize,
-        ask: Box<dyn Fn(Job) + Send + Sync + 'p>,
-    ) -> LentPool {
+    pub(super) unsafe fn add<'p>(&'static self, threads: usize, ask: Box<dyn Fn(Job) + Send + Sync + 'p>) -> LentPool {
         // SAFETY: only the lifetime differs, and the caller promises to end the use of the box before it.
         let ask = unsafe { std::mem::transmute::<Box<Ask<'p>>, Box<Ask<'static>>>(ask) };
         let jobs = Arc::new(AtomicU32::new(0));
-        let lent = LentPool {
-            pools: self,
-            jobs: Arc::clone(&jobs),
-        };
+        let lent = LentPool { pools: self, jobs: Arc::clone(&jobs) };
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);
         self.with(|pools| pools.push(Pool { threads, jobs, ask }));
         lent

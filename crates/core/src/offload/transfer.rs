@@ -37,20 +37,12 @@ impl Cut {
 
         let fair = (bytes / (2 * threads.max(1))).max(SHORTEST.min(bytes / 2));
         let chunk = fair.clamp(LINE, CHUNK).next_multiple_of(LINE);
-        Self {
-            bytes,
-            chunk,
-            skew: dest % LINE,
-        }
+        Self { bytes, chunk, skew: dest % LINE }
     }
 
     /// `bytes` bytes at `dest` in chunks of `chunk` bytes, some lines.
     pub(super) fn of_chunks(dest: usize, bytes: usize, chunk: usize) -> Self {
-        Self {
-            bytes,
-            chunk,
-            skew: dest % LINE,
-        }
+        Self { bytes, chunk, skew: dest % LINE }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -114,17 +106,8 @@ impl QueuedCopy {
     /// Copies `bytes` bytes, for `threads` threads.
     pub(super) fn new(dest: *mut u8, source: *const u8, bytes: usize, threads: usize) -> Self {
         let cut = Cut::new(dest.addr(), bytes, threads);
-        let shape = Shape {
-            bytes,
-            chunk: cut.chunk as u32,
-            is_watched: false,
-            is_signalled: false,
-        };
-        Self {
-            dest,
-            source,
-            shape,
-        }
+        let shape = Shape { bytes, chunk: cut.chunk as u32, is_watched: false, is_signalled: false };
+        Self { dest, source, shape }
     }
 
     /// The source may be gone.
@@ -146,11 +129,7 @@ impl QueuedCopy {
     }
 
     fn cut(&self) -> Cut {
-        Cut::of_chunks(
-            self.dest.addr(),
-            self.shape.bytes,
-            self.shape.chunk as usize,
-        )
+        Cut::of_chunks(self.dest.addr(), self.shape.bytes, self.shape.chunk as usize)
     }
 
     fn do_chunk(&self, number: usize) {
@@ -188,7 +167,8 @@ pub(super) struct Slot {
     dest: AtomicPtr<u8>,
     source: AtomicPtr<u8>,
     what: UnsafeCell<What>,
-    /// In one slot alone, the counter of the events: a thread that polls it gets with the same line what the copy in this slot is.
+    /// In one slot alone, the counter of the events: a thread that polls it gets with the same line what the copy in
+    /// this slot is.
     pub events: AtomicU32,
     is_used: AtomicBool,
     signal: UnsafeCell<Option<Signal>>,
@@ -333,18 +313,7 @@ mod tests {
     #[test]
     fn chunks_cover_an_array_once_and_begin_with_lines() {
         for dest in [0, 1, 63, 64, 4097] {
-            for bytes in [
-                1,
-                2,
-                63,
-                64,
-                65,
-                127,
-                4096,
-                100_000,
-                1 << 20,
-                (5 << 20) + 13,
-            ] {
+            for bytes in [1, 2, 63, 64, 65, 127, 4096, 100_000, 1 << 20, (5 << 20) + 13] {
                 for threads in [1, 2, 7, 64] {
                     let cut = Cut::new(dest, bytes, threads);
                     let mut at = 0;

@@ -1,5 +1,5 @@
-//! Whether helpers get a core when they are asked for. A thread that computes on their cores shows when one has taken a chunk and
-//! the kernel lets it wait: the thread that needs the chunk waits with it.
+//! Whether helpers get a core when they are asked for. A thread that computes on their cores shows when one has taken a
+//! chunk and the kernel lets it wait: the thread that needs the chunk waits with it.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,10 +21,7 @@ const LONGEST: u32 = 1_000;
 
 impl Trust {
     pub(super) const fn new() -> Self {
-        Self {
-            lost_until: AtomicU64::new(0),
-            rest: AtomicU32::new(SHORTEST),
-        }
+        Self { lost_until: AtomicU64::new(0), rest: AtomicU32::new(SHORTEST) }
     }
 
     /// Whether helpers are not to be asked for now.
@@ -56,8 +53,7 @@ impl Trust {
             self.rest.store(shorter, Ordering::Relaxed);
             return;
         }
-        self.lost_until
-            .store(now() + u64::from(rest), Ordering::Relaxed);
+        self.lost_until.store(now() + u64::from(rest), Ordering::Relaxed);
         let longer = (rest * 4).min(LONGEST);
         self.rest.store(longer, Ordering::Relaxed);
     }

@@ -1,6 +1,8 @@
-//! The sources of puts under way, under `SHMEM_CHECK`: whether the program has changed or freed one before the put was complete.
+//! The sources of puts under way, under `SHMEM_CHECK`: whether the program has changed or freed one before the put was
+//! complete.
 //!
-//! All reads are made by the system (`process_vm_readv`), which refuses where memory is gone instead of ending the process.
+//! All reads are made by the system (`process_vm_readv`), which refuses where memory is gone instead of ending the
+//! process.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,12 +37,7 @@ impl Source {
         }
         let start = start.addr();
         let sum = sum(start, bytes)?;
-        Some(Self {
-            routine,
-            start,
-            bytes,
-            sum,
-        })
+        Some(Self { routine, start, bytes, sum })
     }
 
     /// What has become of it, if it is not as it was.
@@ -75,7 +72,8 @@ impl fmt::Display for Damage {
         let what = self.what;
         write!(
             f,
-            "source ({bytes} bytes at {start:#x}) was {what} before the put was complete: keep it as it is until shmem_quiet"
+            "source ({bytes} bytes at {start:#x}) was {what} before the put was complete: keep it as it is until \
+                shmem_quiet"
         )
     }
 }
@@ -107,17 +105,10 @@ fn sum(start: usize, bytes: usize) -> Option<u64> {
 /// # Safety
 /// `to` is writable for `bytes` bytes.
 pub(super) unsafe fn read(to: *mut u8, from: usize, bytes: usize) -> bool {
-    let to = libc::iovec {
-        iov_base: to.cast(),
-        iov_len: bytes,
-    };
-    let from = libc::iovec {
-        iov_base: std::ptr::without_provenance_mut(from),
-        iov_len: bytes,
-    };
+    let to = libc::iovec { iov_base: to.cast(), iov_len: bytes };
+    let from = libc::iovec { iov_base: std::ptr::without_provenance_mut(from), iov_len: bytes };
     // SAFETY: the caller promises that `to` is writable; the system looks whether `from` is readable.
-    let read =
-        unsafe { libc::process_vm_readv(libc::getpid(), &raw const to, 1, &raw const from, 1, 0) };
+    let read = unsafe { libc::process_vm_readv(libc::getpid(), &raw const to, 1, &raw const from, 1, 0) };
     usize::try_from(read).is_ok_and(|read| read == bytes)
 }
 

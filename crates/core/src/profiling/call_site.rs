@@ -1,8 +1,8 @@
 //! Where in the program a routine was called: the return address of the exported function.
 //!
-//! Unwinding takes microseconds, so it is done at the first call of each routine. It gives the distance from the frame of
-//! [`super::begin`] to the return address, which is the same in later calls: the functions between them have frames of
-//! fixed size.
+//! Unwinding takes microseconds, so it is done at the first call of each routine. It gives the distance from the frame
+//! of [`super::begin`] to the return address, which is the same in later calls: the functions between them have frames
+//! of fixed size.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,13 +25,11 @@ const ROUTINES: usize = 2048;
 
 impl CallSites {
     pub(super) fn new() -> Self {
-        Self {
-            distances: (0..ROUTINES).map(|_| Default::default()).collect(),
-        }
+        Self { distances: (0..ROUTINES).map(|_| Default::default()).collect() }
     }
 
-    /// The address that the exported function of `routine` returns to, 0 if it is not known. `frame` is an address in the
-    /// frame of [`super::begin`].
+    /// The address that the exported function of `routine` returns to, 0 if it is not known. `frame` is an address in
+    /// the frame of [`super::begin`].
     #[inline]
     pub(super) fn caller(&self, routine: &'static str, frame: usize) -> usize {
         let key = routine.as_ptr().addr();
@@ -91,10 +89,7 @@ impl Search {
 /// The return address into the program, and where on the stack it is.
 fn unwind(lowest: usize) -> Option<(usize, usize)> {
     let library = Object::around(unwind as fn(usize) -> Option<(usize, usize)> as usize)?;
-    let mut search = Search {
-        library: (Some(library.base) != object::program()).then_some(library.base),
-        depth: None,
-    };
+    let mut search = Search { library: (Some(library.base) != object::program()).then_some(library.base), depth: None };
     let mut found = None;
     unwind::frames(&mut |frame| {
         if !search.is_program(&frame) {

@@ -1,8 +1,9 @@
 //! The time of recorded calls: `CLOCK_MONOTONIC`, by the processor's time-stamp counter where the kernel keeps its own
 //! time by it. A look at the counter takes a third of a call of `clock_gettime`.
 //!
-//! Each thread looks at the clock once in about a millisecond, and takes the time between from the counter, at the rate that the
-//! counter had in the last such interval. So it follows the kernel's corrections, and is off by the duration of a look at most.
+//! Each thread looks at the clock once in about a millisecond, and takes the time between from the counter, at the rate
+//! that the counter had in the last such interval. So it follows the kernel's corrections, and is off by the duration
+//! of a look at most.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,8 +38,8 @@ thread_local! {
 /// Finds out whether the kernel trusts the counter: constant in rate, and the same on all cores.
 pub(super) fn start() {
     const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let is_trusted = cfg!(target_arch = "x86_64")
-        && std::fs::read_to_string(SOURCE).is_ok_and(|source| source.trim() == "tsc");
+    let is_trusted =
+        cfg!(target_arch = "x86_64") && std::fs::read_to_string(SOURCE).is_ok_and(|source| source.trim() == "tsc");
     BY_COUNTER.store(is_trusted, Ordering::Relaxed);
 }
 
@@ -95,11 +96,7 @@ impl Anchor {
     /// What the time has been at most, so that it does not go back.
     fn least(&self, at: u64) -> u64 {
         let since = at.wrapping_sub(self.ticks);
-        if since < 2 * SPAN {
-            self.after(since)
-        } else {
-            self.given
-        }
+        if since < 2 * SPAN { self.after(since) } else { self.given }
     }
 
     /// What is used from now on, when the clock is `real`.
@@ -109,12 +106,7 @@ impl Anchor {
             // Too short for a rate.
             return *self;
         }
-        let mut next = Self {
-            ticks: at,
-            real,
-            given: real.max(self.least(at)),
-            rate: 0,
-        };
+        let mut next = Self { ticks: at, real, given: real.max(self.least(at)), rate: 0 };
         if self.ticks == 0 || since >= LONG || real <= self.real {
             return next;
         }
@@ -147,12 +139,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_the_last_intervals() {
-        let first = Anchor {
-            ticks: 0,
-            real: 0,
-            given: 0,
-            rate: 0,
-        };
+        let first = Anchor { ticks: 0, real: 0, given: 0, rate: 0 };
         // Three ticks a nanosecond, then a clock that goes faster by a thousandth.
         let second = first.next(3_000_000_000, 1_000_000_000);
         assert_eq!((second.rate, second.given), (0, 1_000_000_000));

@@ -1,5 +1,5 @@
-//! Operations that are inlined into the program, and that it counts itself (`-DSHMEM_COUNT`): what it has added since the
-//! last look, which is taken at most ten times a second.
+//! Operations that are inlined into the program, and that it counts itself (`-DSHMEM_COUNT`): what it has added since
+//! the last look, which is taken at most ten times a second.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -63,10 +63,7 @@ pub(super) fn start(node: &Node) {
         Some(Inlined {
             counts,
             pes,
-            seen: Mutex::new(Seen {
-                pes: vec![[[0; 2]; 4]; pes.len()],
-                syncs: [0; 4],
-            }),
+            seen: Mutex::new(Seen { pes: vec![[[0; 2]; 4]; pes.len()], syncs: [0; 4] }),
             next: AtomicU64::new(0),
         })
     });
@@ -97,13 +94,7 @@ pub(super) fn collect(now: u64, mut add: impl FnMut(Added)) {
         let now = counts.syncs[at].load(Ordering::Relaxed);
         let operations = now.wrapping_sub(std::mem::replace(seen, now));
         if operations > 0 {
-            add(Added {
-                pe: None,
-                kind,
-                operations,
-                bytes: 0,
-                are_updates: false,
-            });
+            add(Added { pe: None, kind, operations, bytes: 0, are_updates: false });
         }
     }
     for (pe, seen) in inlined.pes.iter().zip(pes.iter_mut()) {

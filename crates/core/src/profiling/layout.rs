@@ -252,15 +252,7 @@ impl Kind {
 
     /// Whether all members of a team call it together.
     pub const fn is_collective(self) -> bool {
-        matches!(
-            self,
-            Self::Barrier
-                | Self::Broadcast
-                | Self::Scan
-                | Self::Exchange
-                | Self::Allocate
-                | Self::Free
-        )
+        matches!(self, Self::Barrier | Self::Broadcast | Self::Scan | Self::Exchange | Self::Allocate | Self::Free)
     }
 
     /// Whether the whole call waits for another PE to do something.
@@ -354,11 +346,7 @@ impl Layout {
 
     /// Events of a chunk, as many as there are at least.
     pub const fn chunk(&self) -> usize {
-        if self.events < event::CHUNK {
-            self.events
-        } else {
-            event::CHUNK
-        }
+        if self.events < event::CHUNK { self.events } else { event::CHUNK }
     }
 
     /// Words of the chunk that is being filled, at the start of a page.

@@ -1,9 +1,10 @@
 //! What a PE does, recorded for `oshrun --profile` and `--trace`.
 //!
-//! An exported function tests one byte (see `failure::checks`) and then takes its cold copy, which begins an operation here, runs
-//! the routine and ends the operation. Sums are kept in a file that is mapped into memory ([`layout`]), so what a PE
-//! recorded is there however it ends. Which part of a call was waiting is not measured here: `oshrun` compares
-//! when the members of a collective entered it. [`counters`] are kept by the same calls, with or without a record.
+//! An exported function tests one byte (see `failure::checks`) and then takes its cold copy, which begins an operation
+//! here, runs the routine and ends the operation. Sums are kept in a file that is mapped into memory ([`layout`]), so
+//! what a PE recorded is there however it ends. Which part of a call was waiting is not measured here: `oshrun`
+//! compares when the members of a collective entered it. [`counters`] are kept by the same calls, with or without a
+//! record.
 
 mod call_site;
 mod clock;
@@ -95,12 +96,7 @@ fn recorder() -> Option<&'static Recorder> {
 /// Starts to record and to count, if the settings say so: called once all PEs are connected. Whether calls are recorded
 /// or counted.
 /// `inline` has the program make operations without calls again, and is false if it cannot.
-pub fn start(
-    node: &Node,
-    settings: &ProfilingSettings,
-    is_inlined: bool,
-    inline: fn() -> bool,
-) -> bool {
+pub fn start(node: &Node, settings: &ProfilingSettings, is_inlined: bool, inline: fn() -> bool) -> bool {
     let _ = INLINE.set(inline);
     let has_record = settings.directory.is_some();
     if settings.counters || has_record {
@@ -127,7 +123,8 @@ fn start_record(node: &Node, settings: &ProfilingSettings, is_inlined: bool) -> 
             warn(
                 "shmem_init",
                 &format!(
-                    "this PE cannot record what it does in {folder}: {e}: give oshrun --profile-dir a directory with room"
+                    "this PE cannot record what it does in {folder}: {e}: give oshrun --profile-dir a directory with \
+                        room"
                 ),
             );
             None
@@ -209,33 +206,20 @@ pub fn begin_in_source(operation: &Operation, caller: &'static Location<'static>
 
 /// Begins an operation that is counted alone.
 fn begin_counted(operation: &Operation) {
-    UNDER_WAY.set(Some(UnderWay {
-        operation: *operation,
-        site: 0,
-        begin: clock::now(),
-    }));
+    UNDER_WAY.set(Some(UnderWay { operation: *operation, site: 0, begin: clock::now() }));
 }
 
 fn begin_at(recorder: &Recorder, operation: &Operation, place: Place) {
     let site = recorder.site(operation, place);
     let begin = clock::now();
-    UNDER_WAY.set(Some(UnderWay {
-        operation: *operation,
-        site,
-        begin,
-    }));
+    UNDER_WAY.set(Some(UnderWay { operation: *operation, site, begin }));
 }
 
 /// Ends the operation that this thread has begun.
 #[cold]
 #[inline(never)]
 pub fn end() {
-    let Some(UnderWay {
-        operation,
-        site,
-        begin,
-    }) = UNDER_WAY.take()
-    else {
+    let Some(UnderWay { operation, site, begin }) = UNDER_WAY.take() else {
         return;
     };
     let end = clock::now();

@@ -17,9 +17,7 @@ use rustix::io::Errno;
 use super::call_site::CallSites;
 use super::clock;
 use super::inlined::Added;
-use super::layout::{
-    Kind, Layout, MAGIC, SITES, WORD, collective, event, header, object, peer, site, sizes, team,
-};
+use super::layout::{Kind, Layout, MAGIC, SITES, WORD, collective, event, header, object, peer, site, sizes, team};
 use super::{Operation, Scope};
 use crate::node;
 use crate::node::Node;
@@ -111,9 +109,7 @@ impl Recorder {
         // SAFETY: a new mapping, of the file's first part; the kernel chooses its address.
         let at = unsafe { map_shared(file.as_fd(), 0, len, MapAddress::Anywhere)? };
         // SAFETY: the mapping is page-aligned, has so many words, and stays until the process ends.
-        let words = unsafe {
-            std::slice::from_raw_parts(at.cast::<AtomicU64>().cast_const(), layout.newest().end)
-        };
+        let words = unsafe { std::slice::from_raw_parts(at.cast::<AtomicU64>().cast_const(), layout.newest().end) };
         let placement = &node.job.placement;
         let local = (0..node.n_pes).map(|pe| placement.local_index(pe).is_some());
         let recorder = Self {
@@ -160,8 +156,7 @@ impl Recorder {
     pub(super) fn begin(&self, inlined: u64) {
         let now = clock::now();
         let realtime = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        self.main_thread
-            .store(thread_number(&self.threads), Ordering::Relaxed);
+        self.main_thread.store(thread_number(&self.threads), Ordering::Relaxed);
         self.last_collective.store(now, Ordering::Relaxed);
         if self.get(header::BEGIN) == 0 {
             self.set(header::BEGIN, now);
@@ -249,14 +244,7 @@ impl Recorder {
 
     /// Makes a free place this site; not if another thread has taken it.
     #[cold]
-    fn register(
-        &self,
-        at: usize,
-        key: (u64, u64),
-        name: &str,
-        kind: Kind,
-        place: Option<Place>,
-    ) -> bool {
+    fn register(&self, at: usize, key: (u64, u64), name: &str, kind: Kind, place: Option<Place>) -> bool {
         let _busy = self.lock();
         if self.get(at + site::KIND) != 0 {
             return false;
@@ -284,19 +272,11 @@ impl Recorder {
                     found.path = path.to_string_lossy().into_owned();
                 }
                 let position = address - 1 - found.load_address();
-                (
-                    self.object(&found.path, found.base as u64, false),
-                    position as u64,
-                )
+                (self.object(&found.path, found.base as u64, false), position as u64)
             }
-            Some(Place::Source(location)) => (
-                self.object(
-                    location.file(),
-                    location.file().as_ptr().addr() as u64,
-                    true,
-                ),
-                location.line().into(),
-            ),
+            Some(Place::Source(location)) => {
+                (self.object(location.file(), location.file().as_ptr().addr() as u64, true), location.line().into())
+            }
             _ => (0, 0),
         }
     }
@@ -332,11 +312,7 @@ impl Recorder {
         self.add_to(at + site::BYTES, bytes);
         self.raise_to(at + site::LONGEST, ns);
         self.raise_to(at + site::LARGEST, bytes);
-        let time = if is_main {
-            header::MAIN_NS
-        } else {
-            header::OTHERS_NS
-        };
+        let time = if is_main { header::MAIN_NS } else { header::OTHERS_NS };
         self.add_to(time, ns);
         self.set(header::LAST, end);
         let mut subject = 0;
@@ -494,12 +470,7 @@ impl Recorder {
 
     /// The place of the team, and the number of its collective that has just ended.
     fn next_collective(&self, members: crate::team::Members, id: u64) -> (u64, u64) {
-        let key = [
-            members.start as u64,
-            members.stride as u64,
-            members.size as u64,
-            id,
-        ];
+        let key = [members.start as u64, members.stride as u64, members.size as u64, id];
         for index in 0..team::MOST {
             let at = self.layout.teams().start + index * team::WORDS;
             if self.get(at + team::SIZE) == 0 {
@@ -594,9 +565,7 @@ impl Recorder {
         let chunk = self.layout.chunk() as u64;
         let newest = &self.words[self.layout.newest()];
         // SAFETY: the words are initialised, and change under the lock alone, which this thread holds.
-        let bytes = unsafe {
-            std::slice::from_raw_parts(newest.as_ptr().cast::<u8>(), size_of_val(newest))
-        };
+        let bytes = unsafe { std::slice::from_raw_parts(newest.as_ptr().cast::<u8>(), size_of_val(newest)) };
         loop {
             let chunks = self.get(header::EVENTS_ROOM) / chunk;
             if chunks == 0 {
@@ -650,9 +619,7 @@ mod tests {
     #[test]
     fn samples_of_collectives_are_nested_and_mixed() {
         for step in [1, 2, 4, 64] {
-            let kept = (0..100_000)
-                .filter(|s| is_kept(*s, step))
-                .collect::<Vec<_>>();
+            let kept = (0..100_000).filter(|s| is_kept(*s, step)).collect::<Vec<_>>();
             let share = kept.len() as f64 * step as f64 / 100_000.0;
             assert!((0.9..1.1).contains(&share), "{share} of one in {step}");
             // Both halves of a loop of two collectives are seen.

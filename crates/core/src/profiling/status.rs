@@ -1,4 +1,5 @@
-//! What the PEs of a node count, shown again and again where no `oshrun` watches them because another launcher has started them.
+//! What the PEs of a node count, shown again and again where no `oshrun` watches them because another launcher has
+//! started them.
 
 use std::os::fd::AsRawFd;
 use std::sync::Once;
@@ -29,8 +30,6 @@ pub fn show(job: &'static Attachment, period: Duration) {
             }
         };
         // Without a thread nothing is shown.
-        let _ = thread::Builder::new()
-            .name("shmem-status".into())
-            .spawn(work);
+        let _ = thread::Builder::new().name("shmem-status".into()).spawn(work);
     });
 }

@@ -19,11 +19,7 @@ pub struct Totals {
 
 impl Default for Totals {
     fn default() -> Self {
-        Self {
-            kinds: [Count::default(); Kind::ALL.len()],
-            waiting: 0,
-            n_pes: 0,
-        }
+        Self { kinds: [Count::default(); Kind::ALL.len()], waiting: 0, n_pes: 0 }
     }
 }
 
@@ -36,10 +32,7 @@ pub const GROUPS: [Group; 9] = [
     ("get", &[Kind::Get]),
     ("atomic", &[Kind::Atomic]),
     ("signal", &[Kind::Signal]),
-    (
-        "collective",
-        &[Kind::Barrier, Kind::Broadcast, Kind::Scan, Kind::Exchange],
-    ),
+    ("collective", &[Kind::Barrier, Kind::Broadcast, Kind::Scan, Kind::Exchange]),
     ("wait", &[Kind::Wait, Kind::Test]),
     ("quiet", &[Kind::Quiet, Kind::Fence]),
     ("lock", &[Kind::Lock, Kind::Unlock]),
@@ -72,11 +65,7 @@ impl Totals {
             let kind = control.pe_block(*pe).wait.kind.load(Ordering::Relaxed);
             kind != WaitKind::None as u32
         };
-        Self {
-            kinds: Kind::ALL.map(of_kind),
-            waiting: (0..n_pes).filter(waits).count(),
-            n_pes,
-        }
+        Self { kinds: Kind::ALL.map(of_kind), waiting: (0..n_pes).filter(waits).count(), n_pes }
     }
 
     /// How much was done each second since `before`, `seconds` ago: `put 1.2 M/s 9.6 MB/s, 3 of 4 PEs wait`.
@@ -130,9 +119,7 @@ mod tests {
     fn numbers_have_three_digits() {
         let all = [0.0, 7.0, 0.25, 999.4, 999.6, 1234.0, 45_600.0, 1e6, 9.6e9];
         let shown = all.map(scaled);
-        let expected = [
-            "0 ", "7 ", "0.25 ", "999 ", "1.00 k", "1.23 k", "45.6 k", "1.00 M", "9.60 G",
-        ];
+        let expected = ["0 ", "7 ", "0.25 ", "999 ", "1.00 k", "1.23 k", "45.6 k", "1.00 M", "9.60 G"];
         assert_eq!(shown, expected);
     }
 
@@ -140,16 +127,8 @@ mod tests {
     fn what_grows_is_shown() {
         let of = |operations, bytes| {
             let mut kinds = [Count::default(); Kind::ALL.len()];
-            kinds[Kind::Put as usize] = Count {
-                operations,
-                bytes,
-                ns: 0,
-            };
-            Totals {
-                kinds,
-                waiting: 1,
-                n_pes: 4,
-            }
+            kinds[Kind::Put as usize] = Count { operations, bytes, ns: 0 };
+            Totals { kinds, waiting: 1, n_pes: 4 }
         };
         let rates = of(3000, 48_000).rates(&of(1000, 16_000), 2.0);
         assert_eq!(rates, "put 1.00 k/s 16.0 kB/s, 1 of 4 PEs wait");

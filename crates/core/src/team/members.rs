@@ -14,11 +14,7 @@ pub struct Members {
 impl Members {
     /// All PEs of a job.
     pub fn world(n_pes: usize) -> Self {
-        Self {
-            start: 0,
-            stride: 1,
-            size: n_pes,
-        }
+        Self { start: 0, stride: 1, size: n_pes }
     }
 
     /// World number of member `index`.
@@ -53,11 +49,7 @@ impl Members {
             return None;
         }
         let stride = self.stride * if stride == 0 { 1 } else { stride };
-        Some(Self {
-            start: self.pe(start as usize) as i32,
-            stride,
-            size: count,
-        })
+        Some(Self { start: self.pe(start as usize) as i32, stride, size: count })
     }
 }
 

@@ -147,24 +147,14 @@ impl Team {
 /// Ends the job over a PE number that does not exist in a job or team, `of`, of `size` PEs.
 #[cold]
 pub fn out_of_range(routine: &str, pe: i32, size: usize, of: &str) -> ! {
-    fatal(
-        routine,
-        format_args!(
-            "PE {pe} is out of range: this {of} has PEs 0 to {}",
-            size - 1
-        ),
-    )
+    fatal(routine, format_args!("PE {pe} is out of range: this {of} has PEs 0 to {}", size - 1))
 }
 
 /// The PEs whose memory this PE has mapped, as a team: all PEs of this node, or the PEs around
 /// this one whose numbers are an arithmetic sequence.
 fn sharers(job: &Attachment) -> Members {
     let here = job.placement.local_pes();
-    let mut run = Members {
-        start: here[0] as i32,
-        stride: 1,
-        size: 1,
-    };
+    let mut run = Members { start: here[0] as i32, stride: 1, size: 1 };
     for pair in here.windows(2) {
         let distance = (pair[1] - pair[0]) as i32;
         if run.size == 1 {
@@ -177,11 +167,7 @@ fn sharers(job: &Attachment) -> Members {
         if run.index_of(job.pe).is_some() {
             break;
         }
-        run = Members {
-            start: pair[1] as i32,
-            stride: 1,
-            size: 1,
-        };
+        run = Members { start: pair[1] as i32, stride: 1, size: 1 };
     }
     run
 }
@@ -201,17 +187,8 @@ pub struct NewTeam {
 }
 
 impl NewTeam {
-    fn build(
-        self,
-        job: &Attachment,
-        localities: &Localities,
-        selection: &Selection,
-        generation: u32,
-    ) -> Team {
-        let index = self
-            .members
-            .index_of(job.pe)
-            .expect("callers pass the team that this PE is in");
+    fn build(self, job: &Attachment, localities: &Localities, selection: &Selection, generation: u32) -> Team {
+        let index = self.members.index_of(job.pe).expect("callers pass the team that this PE is in");
         let groups = NodeGroups::new(&self.members, &job.placement);
         let (own_group, local_index) = groups.of(index);
         let local = groups.all()[own_group].local;
@@ -279,11 +256,7 @@ impl Teams {
         localities: &Localities,
         selection: &Selection,
     ) -> Self {
-        let this = Self {
-            table: Table::new(),
-            generation: AtomicU32::new(0),
-            splitting: AtomicU32::new(0),
-        };
+        let this = Self { table: Table::new(), generation: AtomicU32::new(0), splitting: AtomicU32::new(0) };
         let world = Members::world(job.n_pes());
         // A slot that no team has left takes no memory until it is used.
         let left = &job.control.pe_block(job.index).team_epochs;
@@ -299,9 +272,8 @@ impl Teams {
                 num_contexts: i32::MAX,
                 // No other team has used these slots.
                 epoch: if is_first { 0 } else { epoch_of(id).into() },
-                mailbox_epochs: internode.map_or([0; 2], |internode| {
-                    node_groups::mailbox_epochs(internode, job.index, id)
-                }),
+                mailbox_epochs: internode
+                    .map_or([0; 2], |internode| node_groups::mailbox_epochs(internode, job.index, id)),
             };
             let team = new.build(job, localities, selection, 0);
             this.table.insert_at(id, team);
@@ -323,10 +295,7 @@ impl Teams {
     pub fn find(&self, name: &str, handle: usize) -> Option<&Team> {
         let team = self.get(handle);
         if team.is_none() && handle != TEAM_INVALID {
-            fatal(
-                name,
-                format_args!("{handle:#x} is not a live team: was it destroyed?"),
-            );
+            fatal(name, format_args!("{handle:#x} is not a live team: was it destroyed?"));
         }
         team
     }
@@ -334,17 +303,12 @@ impl Teams {
     /// The world team.
     #[inline]
     pub fn world(&self) -> &Team {
-        self.table
-            .get(WORLD)
-            .expect("the world team exists from the start")
+        self.table.get(WORLD).expect("the world team exists from the start")
     }
 
     /// Adds a team to this PE's teams; returns its handle.
     pub fn insert(&self, node: &Node, new: NewTeam) -> usize {
-        let generation = self
-            .generation
-            .fetch_add(1, Ordering::Relaxed)
-            .wrapping_add(1);
+        let generation = self.generation.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let id = new.id;
         let team = new.build(node.job, &node.localities, &node.selection, generation);
         let handle = team.handle();
@@ -354,20 +318,14 @@ impl Teams {
 
     /// Adds the team of all members of a connection, the `place`th of this PE; returns its handle.
     pub fn insert_connection(&self, connection: Arc<Connection>, place: usize) -> usize {
-        let generation = self
-            .generation
-            .fetch_add(1, Ordering::Relaxed)
-            .wrapping_add(1);
+        let generation = self.generation.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let (control, local_index, n) = connection.slots();
         let local = Members::world(n);
         // All members that share the memory read the same facts.
         let selection = control.header().selection(Forced::default());
         let team = Team {
             id: FIRST_CONNECTION + place,
-            members: Members {
-                start: connection.first as i32,
-                ..Members::world(connection.len())
-            },
+            members: Members { start: connection.first as i32, ..Members::world(connection.len()) },
             // Where PEs of other jobs run is not known.
             local: LocalMembers::new(local, local_index, &Localities::default()),
             hierarchy: None,

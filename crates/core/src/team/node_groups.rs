@@ -37,11 +37,7 @@ impl NodeGroups {
             let stride = if members.size == 1 { 1 } else { members.stride };
             let local = Members { stride, ..*members };
             return Self {
-                all: vec![NodeGroup {
-                    leader: 0,
-                    local,
-                    node: 0,
-                }],
+                all: vec![NodeGroup { leader: 0, local, node: 0 }],
                 of_member: Vec::new(),
                 members_of: Vec::new(),
             };
@@ -58,11 +54,7 @@ impl NodeGroups {
             let group = grown.unwrap_or_else(|| {
                 all.push(NodeGroup {
                     leader: member as u32,
-                    local: Members {
-                        start: place.index as i32,
-                        stride: 1,
-                        size: 1,
-                    },
+                    local: Members { start: place.index as i32, stride: 1, size: 1 },
                     node: place.node,
                 });
                 all.len() - 1
@@ -78,11 +70,7 @@ impl NodeGroups {
             of_member.clear();
             members_of.clear();
         }
-        Self {
-            all,
-            of_member,
-            members_of,
-        }
+        Self { all, of_member, members_of }
     }
 
     /// Number in the team of member `index` of a node group.
@@ -141,16 +129,8 @@ impl Hierarchy {
     /// The hierarchy of `members`; the mailboxes continue to count from `epochs`.
     pub fn new(groups: NodeGroups, own_group: usize, epochs: [u64; 2], members: Members) -> Self {
         let leaders = groups.all().iter();
-        let leaders = leaders
-            .map(|group| members.pe(group.leader as usize) as u32)
-            .collect();
-        Self {
-            groups,
-            own_group,
-            leaders,
-            epochs: epochs.map(AtomicU64::new),
-            published: AtomicU64::new(0),
-        }
+        let leaders = leaders.map(|group| members.pe(group.leader as usize) as u32).collect();
+        Self { groups, own_group, leaders, epochs: epochs.map(AtomicU64::new), published: AtomicU64::new(0) }
     }
 
     /// Leaves the mailboxes of this PE, `index` on its node, to the next team with this id. Returns the
@@ -168,10 +148,8 @@ impl Hierarchy {
 }
 
 /// Byte offsets of the pages in a team's mailbox: of leaders, and of all members.
-pub const MAILBOX_PAGES: [usize; 2] = [
-    std::mem::offset_of!(TeamMailbox, leaders),
-    std::mem::offset_of!(TeamMailbox, all),
-];
+pub const MAILBOX_PAGES: [usize; 2] =
+    [std::mem::offset_of!(TeamMailbox, leaders), std::mem::offset_of!(TeamMailbox, all)];
 
 /// The epoch counts at which PE `index` of this node left the mailbox of team `id`.
 pub(crate) fn mailbox_epochs(internode: &Internode, index: usize, id: usize) -> [u64; 2] {
@@ -216,16 +194,10 @@ mod tests {
 
     #[test]
     fn gaps_break_sequences() {
-        let p = node_groups(
-            &[0, 0, 1, 0, 0, 0],
-            Members::world(6).strided(0, 2, 3).unwrap(),
-        );
+        let p = node_groups(&[0, 0, 1, 0, 0, 0], Members::world(6).strided(0, 2, 3).unwrap());
         // PEs 0, 2, 4: numbers 0 and 3 of one node, 0 of the other.
         assert_eq!(p.all().len(), 2);
-        let p = node_groups(
-            &[0, 1, 0, 0, 0, 1, 0],
-            Members::world(7).strided(0, 2, 4).unwrap(),
-        );
+        let p = node_groups(&[0, 1, 0, 0, 0, 1, 0], Members::world(7).strided(0, 2, 4).unwrap());
         // Numbers 0, 1, 3, 4 of one node.
         assert!(p.all().len() >= 2);
     }

@@ -21,10 +21,7 @@ impl RingPosition {
     /// The position after `number` calls, in which all members have taken part.
     #[cfg(any(test, feature = "simulation"))]
     pub fn after(number: u32) -> Self {
-        Self {
-            number: AtomicU32::new(number),
-            taken_by_all: AtomicU32::new(number),
-        }
+        Self { number: AtomicU32::new(number), taken_by_all: AtomicU32::new(number) }
     }
 
     /// Whether all members are known to have taken part in call `number`.

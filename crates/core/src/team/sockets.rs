@@ -71,15 +71,8 @@ impl Sockets {
             *name = socket as u32;
         }
         let own = of_member[me] as usize;
-        let position = members[own]
-            .iter()
-            .position(|member| *member as usize == me);
-        Self {
-            members,
-            of_member,
-            own,
-            position: position.expect("a member is on its socket"),
-        }
+        let position = members[own].iter().position(|member| *member as usize == me);
+        Self { members, of_member, own, position: position.expect("a member is on its socket") }
     }
 
     /// How many there are.
@@ -117,10 +110,7 @@ impl LocalMembers {
     /// `members`, of which this PE is number `me`, at these localities.
     pub fn new(members: Members, me: usize, localities: &Localities) -> Self {
         let sockets = localities.of(&members);
-        Self {
-            members,
-            sockets: sockets.map(|sockets| Box::new(Sockets::new(sockets, me))),
-        }
+        Self { members, sockets: sockets.map(|sockets| Box::new(Sockets::new(sockets, me))) }
     }
 
     /// Their sockets, if they are on several.
@@ -154,19 +144,11 @@ mod tests {
     use super::*;
 
     fn localities(sockets: &[(usize, usize)]) -> Localities {
-        Localities::new(
-            sockets
-                .iter()
-                .map(|(socket, numa)| Locality::new(*socket, *numa)),
-        )
+        Localities::new(sockets.iter().map(|(socket, numa)| Locality::new(*socket, *numa)))
     }
 
     fn members(start: i32, stride: i32, size: usize) -> Members {
-        Members {
-            start,
-            stride,
-            size,
-        }
+        Members { start, stride, size }
     }
 
     #[test]
@@ -175,28 +157,15 @@ mod tests {
         let localities = localities(&[(0, 0), (0, 0), (0, 1), (4, 2), (4, 3), (4, 3), (4, 3)]);
         let all = LocalMembers::new(members(0, 1, 7), 4, &localities);
         let sockets = all.sockets().unwrap();
-        assert_eq!(
-            (sockets.mine(), sockets.members(0)),
-            (&[3, 4, 5, 6][..], &[0, 1, 2][..])
-        );
-        assert_eq!(
-            (sockets.own, sockets.position, sockets.leader(1)),
-            (1, 1, 3)
-        );
+        assert_eq!((sockets.mine(), sockets.members(0)), (&[3, 4, 5, 6][..], &[0, 1, 2][..]));
+        assert_eq!((sockets.own, sockets.position, sockets.leader(1)), (1, 1, 3));
         assert_eq!((sockets.of(2), sockets.of(3)), (0, 1));
-        let shape = |size, widest| Shape {
-            size,
-            sockets: 2,
-            widest,
-        };
+        let shape = |size, widest| Shape { size, sockets: 2, widest };
         assert_eq!(all.shape(), shape(7, 4));
         // Downwards, every second one: the sockets are numbered by their first members.
         let some = LocalMembers::new(members(6, -2, 4), 3, &localities);
         let sockets = some.sockets().unwrap();
-        assert_eq!(
-            (sockets.members(0), sockets.members(1)),
-            (&[0, 1][..], &[2, 3][..])
-        );
+        assert_eq!((sockets.members(0), sockets.members(1)), (&[0, 1][..], &[2, 3][..]));
         assert_eq!((sockets.own, sockets.position), (1, 1));
         // On one socket, NUMA nodes count.
         let one = LocalMembers::new(members(3, 1, 4), 0, &localities);
@@ -208,26 +177,10 @@ mod tests {
     #[test]
     fn one_unknown_place_makes_one_socket() {
         let mut known = localities(&[(0, 0), (4, 1), (0, 0)]);
-        assert!(
-            LocalMembers::new(members(0, 1, 3), 0, &known)
-                .sockets()
-                .is_some()
-        );
+        assert!(LocalMembers::new(members(0, 1, 3), 0, &known).sockets().is_some());
         known.0[2] = Locality::UNKNOWN;
-        assert!(
-            LocalMembers::new(members(0, 1, 3), 0, &known)
-                .sockets()
-                .is_none()
-        );
-        assert!(
-            LocalMembers::new(members(0, 1, 2), 0, &known)
-                .sockets()
-                .is_some()
-        );
-        assert!(
-            LocalMembers::new(members(0, 1, 3), 0, &Localities::default())
-                .sockets()
-                .is_none()
-        );
+        assert!(LocalMembers::new(members(0, 1, 3), 0, &known).sockets().is_none());
+        assert!(LocalMembers::new(members(0, 1, 2), 0, &known).sockets().is_some());
+        assert!(LocalMembers::new(members(0, 1, 3), 0, &Localities::default()).sockets().is_none());
     }
 }

@@ -131,14 +131,7 @@ macro_rules! integers {
     )*};
 }
 
-integers!(
-    i32 = AtomicI32,
-    u32 = AtomicU32,
-    i64 = AtomicI64,
-    u64 = AtomicU64,
-    isize = AtomicIsize,
-    usize = AtomicUsize
-);
+integers!(i32 = AtomicI32, u32 = AtomicU32, i64 = AtomicI64, u64 = AtomicU64, isize = AtomicIsize, usize = AtomicUsize);
 
 macro_rules! floats {
     ($($t:ty as $bits:ty),*) => {$(
@@ -189,30 +182,18 @@ pub struct Operation<T> {
 
 impl<T: Atomic> Operation<T> {
     /// Reads.
-    pub const FETCH: Self = Self {
-        op: Op::Read,
-        value: None,
-        compare: None,
-    };
+    pub const FETCH: Self = Self { op: Op::Read, value: None, compare: None };
 
     /// One with an operand.
     #[inline]
     pub fn with(op: Op, value: T) -> Self {
-        Self {
-            op,
-            value: Some(value),
-            compare: None,
-        }
+        Self { op, value: Some(value), compare: None }
     }
 
     /// Writes `value` if `compare` is there.
     #[inline]
     pub fn compare_swap(compare: T, value: T) -> Self {
-        Self {
-            op: Op::CompareSwap,
-            value: Some(value),
-            compare: Some(compare),
-        }
+        Self { op: Op::CompareSwap, value: Some(value), compare: Some(compare) }
     }
 
     /// Whether it adds.
@@ -228,12 +209,7 @@ impl<T: Atomic> Operation<T> {
     /// As the fabric takes it, 0 where there is no operand.
     fn for_fabric(self) -> AtomicOp {
         let bits = |value: Option<T>| value.map_or(0, T::to_bits);
-        AtomicOp {
-            op: self.op,
-            width: width::<T>(),
-            operand: bits(self.value),
-            compare: bits(self.compare),
-        }
+        AtomicOp { op: self.op, width: width::<T>(), operand: bits(self.value), compare: bits(self.compare) }
     }
 }
 
@@ -253,9 +229,7 @@ impl Transport {
     ) -> T {
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
             Location::Local(at) => local(at.cast()),
-            Location::Remote(at) => {
-                T::from_bits(self.fetch_remote(call, at, operation.for_fabric()))
-            }
+            Location::Remote(at) => T::from_bits(self.fetch_remote(call, at, operation.for_fabric())),
         }
     }
 
@@ -295,13 +269,7 @@ impl Transport {
     /// `result` is writable until a quiet.
     #[cold]
     #[inline(never)]
-    unsafe fn fetch_nbi_remote(
-        &self,
-        call: &Call<'_>,
-        at: Remote,
-        operation: AtomicOp,
-        result: *mut u8,
-    ) {
+    unsafe fn fetch_nbi_remote(&self, call: &Call<'_>, at: Remote, operation: AtomicOp, result: *mut u8) {
         let (fabric, context) = self.way(call);
         // SAFETY: the caller promises that `result` stays writable until a quiet of the context.
         unsafe { fabric.fetch_nbi(context, at, operation, result) };
@@ -316,8 +284,7 @@ impl Transport {
         operation: Operation<T>,
         local: impl FnOnce(*mut T),
     ) {
-        if self.internode().is_some() && self.post_behind(call, addr.addr(), operation.for_fabric())
-        {
+        if self.internode().is_some() && self.post_behind(call, addr.addr(), operation.for_fabric()) {
             return;
         }
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
@@ -334,9 +301,7 @@ impl Transport {
             Width::W64 => size_of::<u64>(),
         };
         addr.is_multiple_of(bytes)
-            && self.behind(call, addr, bytes, |fabric, at| {
-                fabric.post_behind(call.context, at, operation)
-            })
+            && self.behind(call, addr, bytes, |fabric, at| fabric.post_behind(call.context, at, operation))
     }
 
     #[inline(never)] // once for all routines
@@ -350,12 +315,7 @@ impl Transport {
     ///
     /// # Safety
     /// `signal` is aligned.
-    pub unsafe fn update_signal(
-        &self,
-        call: &Call<'_>,
-        signal: *mut u64,
-        operation: Operation<u64>,
-    ) {
+    pub unsafe fn update_signal(&self, call: &Call<'_>, signal: *mut u64, operation: Operation<u64>) {
         let (addr, bytes) = (signal.cast::<c_void>(), size_of::<u64>());
         match self.locate_atomic(call, "sig_addr", addr, bytes) {
             Location::Local(at) => {

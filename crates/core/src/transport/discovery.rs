@@ -24,12 +24,7 @@ pub(crate) fn describe() -> Result<String, ConnectError> {
 }
 
 fn line(provider: &Provider) -> String {
-    let Provider {
-        name,
-        interface,
-        address,
-        ..
-    } = provider;
+    let Provider { name, interface, address, .. } = provider;
     let mut text = format!("  {name} on {interface}");
     if !address.is_empty() {
         text += &format!(" ({address})");
@@ -45,21 +40,15 @@ fn chosen(providers: &[Provider], forced: Option<&str>) -> String {
     let mut text = String::new();
     let why = match forced {
         Some(provider) => format!("SHMEM_FABRIC asks for {provider}"),
-        None => "the first that can be used; SHMEM_FABRIC and SHMEM_FABRIC_INTERFACE force another"
-            .to_owned(),
+        None => "the first that can be used; SHMEM_FABRIC and SHMEM_FABRIC_INTERFACE force another".to_owned(),
     };
     match providers.iter().find(|provider| provider.usable.is_ok()) {
-        Some(Provider {
-            name, interface, ..
-        }) => {
+        Some(Provider { name, interface, .. }) => {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "Chosen: {name} on {interface}: {why}");
         }
         None => {
-            let _ = writeln!(
-                text,
-                "Chosen: none: jobs of several nodes cannot run ({why})"
-            );
+            let _ = writeln!(text, "Chosen: none: jobs of several nodes cannot run ({why})");
         }
     }
     text += "A job whose PEs share a node uses none of them.\n";

@@ -29,10 +29,7 @@ pub struct Internode {
 
 impl fmt::Debug for Internode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Internode")
-            .field("fabric", &self.fabric.name())
-            .field("me", &self.me)
-            .finish_non_exhaustive()
+        f.debug_struct("Internode").field("fabric", &self.fabric.name()).field("me", &self.me).finish_non_exhaustive()
     }
 }
 
@@ -73,8 +70,8 @@ impl Internode {
             ..fabric_config(settings)
         };
         let fabric = Fabric::open(&config, monitor.events)?;
-        let mailboxes = Mailboxes::map(&job.file, job.control.offsets(), job.control.n_pes())
-            .map_err(ConnectError::Mailboxes)?;
+        let mailboxes =
+            Mailboxes::map(&job.file, job.control.offsets(), job.control.n_pes()).map_err(ConnectError::Mailboxes)?;
         let streams = StreamAreas::of(job).map_err(ConnectError::Mailboxes)?;
         share(&fabric, job, space, &mailboxes, streams)?;
         let image = space.globals().map_or(0, |globals| globals.image);
@@ -96,14 +93,7 @@ impl Internode {
         fabric.connect(job.n_pes(), &mut addresses)?;
         // No PE writes before all have connected.
         bootstrap.barrier()?;
-        Ok(Self {
-            fabric,
-            atomics_by_cpu: by_cpu,
-            context: Context::default(),
-            mailboxes,
-            images,
-            me: job.pe,
-        })
+        Ok(Self { fabric, atomics_by_cpu: by_cpu, context: Context::default(), mailboxes, images, me: job.pe })
     }
 
     /// The fabric.
@@ -136,11 +126,7 @@ impl Internode {
 
     /// A place in the memory for streams of PE `pe`, `offset` bytes from its start.
     pub fn streams(pe: usize, offset: usize) -> Remote {
-        Remote {
-            pe,
-            segment: STREAMS,
-            offset,
-        }
+        Remote { pe, segment: STREAMS, offset }
     }
 
     /// The first `ready` bytes of the heap are in use.
@@ -150,11 +136,7 @@ impl Internode {
 
     /// A place in the mailbox of PE `pe`, `offset` bytes from its start.
     pub fn mailbox(pe: usize, offset: usize) -> Remote {
-        Remote {
-            pe,
-            segment: MAILBOX,
-            offset,
-        }
+        Remote { pe, segment: MAILBOX, offset }
     }
 }
 
@@ -223,10 +205,7 @@ fn share(
 }
 
 /// Makes this PE's symmetric memory reachable.
-pub(crate) fn share_symmetric(
-    fabric: &Fabric,
-    space: &Space,
-) -> Result<(), ferroshmem_fabric::Error> {
+pub(crate) fn share_symmetric(fabric: &Fabric, space: &Space) -> Result<(), ferroshmem_fabric::Error> {
     let heap = std::ptr::with_exposed_provenance_mut(space.heap_base());
     let heap_size = space.heap_size() as usize;
     // SAFETY: heap and globals stay mapped until the process ends.
@@ -256,9 +235,5 @@ pub fn fabric_config(settings: &FabricSettings) -> Config {
 
 /// How long the fabric's waits poll: not at all where PEs outnumber cores.
 pub(crate) fn spin() -> Duration {
-    if POLICY.oversubscribed() {
-        Duration::ZERO
-    } else {
-        Config::default().spin
-    }
+    if POLICY.oversubscribed() { Duration::ZERO } else { Config::default().spin }
 }

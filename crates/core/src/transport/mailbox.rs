@@ -50,12 +50,9 @@ impl Transport {
                     let to = internode.mailboxes.of(index).add(at);
                     to.copy_from_nonoverlapping(from, bytes);
                 }
-                None => internode.fabric().put_local_completion(
-                    &internode.context,
-                    Internode::mailbox(pe, at),
-                    from,
-                    bytes,
-                ),
+                None => {
+                    internode.fabric().put_local_completion(&internode.context, Internode::mailbox(pe, at), from, bytes)
+                }
             }
         }
     }

@@ -59,37 +59,26 @@ impl Call<'_> {
     /// An argument of the call, for messages.
     #[inline]
     fn argument<'n>(&self, name: &'n str) -> Argument<'n> {
-        Argument {
-            routine: self.routine,
-            name,
-        }
+        Argument { routine: self.routine, name }
     }
 
     /// Whose the call's copies are.
     #[inline]
     fn owner(&self) -> Owner {
-        Owner {
-            context: ptr::from_ref(self.context).addr(),
-            pe: Some(self.pe),
-            putting: None,
-        }
+        Owner { context: ptr::from_ref(self.context).addr(), pe: Some(self.pe), putting: None }
     }
 
     /// Whose it is, of a put.
     #[inline]
     fn putting(&self) -> Owner {
-        Owner {
-            putting: Some(self.routine),
-            ..self.owner()
-        }
+        Owner { putting: Some(self.routine), ..self.owner() }
     }
 
     /// Records, as long as the result lives, that this PE waits for a remote PE: for the line that says
     /// what was waited for when one has failed.
     #[inline]
     fn show_wait(&self) -> Option<Recorder> {
-        self.records_wait
-            .then(|| Transport::show_wait(self.routine))
+        self.records_wait.then(|| Transport::show_wait(self.routine))
     }
 }
 
@@ -104,18 +93,8 @@ pub enum Location {
 
 impl Transport {
     /// The transport of this PE. `internode` is None in a job on one node.
-    pub fn new(
-        job: &'static Attachment,
-        memory: SymmetricMemory,
-        internode: Option<&'static Internode>,
-    ) -> Self {
-        Self {
-            job,
-            memory,
-            internode,
-            connections: Connections::default(),
-            default_context: Context::aggregating(),
-        }
+    pub fn new(job: &'static Attachment, memory: SymmetricMemory, internode: Option<&'static Internode>) -> Self {
+        Self { job, memory, internode, connections: Connections::default(), default_context: Context::aggregating() }
     }
 
     /// The connection with other nodes, if the job has several.
@@ -127,8 +106,7 @@ impl Transport {
     /// The connection with other nodes: for callers that have met a PE of another node.
     #[inline]
     pub fn remote(&self) -> &'static Internode {
-        self.internode
-            .expect("a job with remote PEs has a connection")
+        self.internode.expect("a job with remote PEs has a connection")
     }
 
     /// A call of the library's own, on PE `pe`, within `routine`.
@@ -154,13 +132,7 @@ impl Transport {
     /// Where PE `call.pe`'s copy of the `len` bytes at `addr` is. An address that is not symmetric ends
     /// the job; `argument` is its name in the prototype.
     #[inline(always)] // a third of what a small put costs
-    pub fn locate(
-        &self,
-        call: &Call<'_>,
-        argument: &str,
-        addr: *const c_void,
-        len: usize,
-    ) -> Location {
+    pub fn locate(&self, call: &Call<'_>, argument: &str, addr: *const c_void, len: usize) -> Location {
         let placement = &self.job.placement;
         if call.pe < placement.n_pes() && !placement.spans_nodes() {
             let addr = addr.expose_provenance();
@@ -171,16 +143,10 @@ impl Transport {
         self.locate_anywhere(call, argument, addr, len)
     }
 
-    /// As [`locate`](Self::locate), where PEs may be on several nodes or of other jobs. Out of line, as it is in every operation
-    /// of every type.
+    /// As [`locate`](Self::locate), where PEs may be on several nodes or of other jobs. Out of line, as it is in every
+    /// operation of every type.
     #[inline(never)]
-    fn locate_anywhere(
-        &self,
-        call: &Call<'_>,
-        argument: &str,
-        addr: *const c_void,
-        len: usize,
-    ) -> Location {
+    fn locate_anywhere(&self, call: &Call<'_>, argument: &str, addr: *const c_void, len: usize) -> Location {
         let argument = call.argument(argument);
         if call.pe >= self.job.placement.n_pes() {
             return self.locate_connected(call, &argument, addr, len);
@@ -196,17 +162,9 @@ impl Transport {
 
     /// As [`locate`](Self::locate), for an atomic operation.
     #[inline(always)] // as `locate`
-    pub fn locate_atomic(
-        &self,
-        call: &Call<'_>,
-        argument: &str,
-        addr: *const c_void,
-        len: usize,
-    ) -> Location {
+    pub fn locate_atomic(&self, call: &Call<'_>, argument: &str, addr: *const c_void, len: usize) -> Location {
         match self.locate(call, argument, addr, len) {
-            Location::Local(_) if self.atomics_by_fabric() => {
-                self.locate_on_this_node(call, argument, addr, len)
-            }
+            Location::Local(_) if self.atomics_by_fabric() => self.locate_on_this_node(call, argument, addr, len),
             location => location,
         }
     }
@@ -214,13 +172,7 @@ impl Transport {
     /// As [`locate_atomic`](Self::locate_atomic), of a PE of this node that the fabric reaches.
     #[cold]
     #[inline(never)]
-    fn locate_on_this_node(
-        &self,
-        call: &Call<'_>,
-        argument: &str,
-        addr: *const c_void,
-        len: usize,
-    ) -> Location {
+    fn locate_on_this_node(&self, call: &Call<'_>, argument: &str, addr: *const c_void, len: usize) -> Location {
         let argument = call.argument(argument);
         Location::Remote(self.locate_remote(argument, addr, len, call.pe))
     }
@@ -228,13 +180,7 @@ impl Transport {
     /// Appends an operation on at most a word to those that are under way to another node, by `append`, if it takes
     /// no more than that. False: it is not done.
     #[inline(always)] // so that nothing of it goes through memory
-    fn behind(
-        &self,
-        call: &Call<'_>,
-        addr: usize,
-        len: usize,
-        append: impl FnOnce(&Fabric, Remote) -> bool,
-    ) -> bool {
+    fn behind(&self, call: &Call<'_>, addr: usize, len: usize, append: impl FnOnce(&Fabric, Remote) -> bool) -> bool {
         let (placement, pe) = (&self.job.placement, call.pe);
         if pe >= placement.n_pes() || placement.local_index(pe).is_some() {
             return false;
@@ -248,11 +194,7 @@ impl Transport {
             MemoryKind::Globals if !internode.runs_other_program(pe) => internode::GLOBALS,
             _ => return false,
         };
-        let at = Remote {
-            pe,
-            segment,
-            offset,
-        };
+        let at = Remote { pe, segment, offset };
         append(internode.fabric(), at)
     }
 
@@ -271,13 +213,7 @@ impl Transport {
     /// Where the copy is that a PE of a connection has.
     #[cold]
     #[inline(never)]
-    fn locate_connected(
-        &self,
-        call: &Call<'_>,
-        argument: &Argument<'_>,
-        addr: *const c_void,
-        len: usize,
-    ) -> Location {
+    fn locate_connected(&self, call: &Call<'_>, argument: &Argument<'_>, addr: *const c_void, len: usize) -> Location {
         let (pe, space) = (call.pe, self.memory.space);
         let address = addr.expose_provenance();
         let found = self.connections.find(pe).and_then(|(c, member)| {
@@ -286,12 +222,8 @@ impl Transport {
                 return Some(self.locate_anywhere(&call, argument.name, addr, len));
             }
             match c.is_mapped(member) {
-                true => c
-                    .translate(space, address, len, member)
-                    .map(Location::Local),
-                false => c
-                    .locate_remote(space, address, len, member)
-                    .map(Location::Remote),
+                true => c.translate(space, address, len, member).map(Location::Local),
+                false => c.locate_remote(space, address, len, member).map(Location::Remote),
             }
         });
         found.unwrap_or_else(|| {
@@ -299,7 +231,9 @@ impl Transport {
             fatal(
                 routine,
                 format_args!(
-                    "{name} = {address:#x}: PE {pe}, which is of another job, has no such memory of {len} bytes: give a global variable of one program for both, memory of a heap as large as its own, or what shmemx_import returns"
+                    "{name} = {address:#x}: PE {pe}, which is of another job, has no such memory of {len} bytes: give \
+                        a global variable of one program for both, memory of a heap as large as its own, or what \
+                        shmemx_import returns"
                 ),
             )
         })
@@ -338,10 +272,7 @@ impl Transport {
     #[inline]
     pub fn complete_copies(context: &Context) {
         if offload::has_pending() {
-            offload::complete(&Owner {
-                context: ptr::from_ref(context).addr(),
-                ..Owner::UNKNOWN
-            });
+            offload::complete(&Owner { context: ptr::from_ref(context).addr(), ..Owner::UNKNOWN });
         }
     }
 
@@ -356,20 +287,10 @@ impl Transport {
     }
 
     #[inline]
-    fn locate_remote(
-        &self,
-        argument: Argument<'_>,
-        addr: *const c_void,
-        len: usize,
-        pe: usize,
-    ) -> Remote {
+    fn locate_remote(&self, argument: Argument<'_>, addr: *const c_void, len: usize, pe: usize) -> Remote {
         let other_program = self.remote().runs_other_program(pe).then_some(pe);
         let (kind, offset) = self.memory.position(argument, addr, len, other_program);
-        Remote {
-            pe,
-            segment: internode::segment(kind),
-            offset,
-        }
+        Remote { pe, segment: internode::segment(kind), offset }
     }
 
     /// Where PE `pe`'s copy of `addr` can be loaded and stored; null if it is not symmetric, or the
@@ -432,9 +353,7 @@ impl Transport {
     /// Where threads of PE `pe` of this node sleep until a signal arrives; None: it is no such PE.
     pub(super) fn signals_of(&self, pe: usize) -> Option<&'static SignalLine> {
         let is_own = pe < self.job.placement.n_pes();
-        let index = is_own
-            .then(|| self.job.placement.local_index(pe))
-            .flatten()?;
+        let index = is_own.then(|| self.job.placement.local_index(pe)).flatten()?;
         Some(&self.job.control.pe_block(index).signals)
     }
 
@@ -453,10 +372,7 @@ impl Transport {
         if let Some((connection, member)) = self.connections.find(pe) {
             match connection.signals(&self.job.control, member) {
                 Some(signals) => signals::notify(signals),
-                None => connection
-                    .pe_of_job(member)
-                    .into_iter()
-                    .for_each(|pe| self.notify(pe)),
+                None => connection.pe_of_job(member).into_iter().for_each(|pe| self.notify(pe)),
             }
         }
     }

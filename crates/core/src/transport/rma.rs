@@ -23,11 +23,7 @@ fn extent(blocks: &Blocks, stride: isize) -> (isize, usize) {
 /// # Safety
 /// All blocks are writable at `dest` and readable at `source`.
 #[inline]
-unsafe fn copy_each<const N: usize>(
-    count: usize,
-    dest: (*mut u8, isize),
-    source: (*const u8, isize),
-) {
+unsafe fn copy_each<const N: usize>(count: usize, dest: (*mut u8, isize), source: (*const u8, isize)) {
     let (mut dest, dest_stride) = dest;
     let (mut source, source_stride) = source;
     for _ in 0..count {
@@ -43,11 +39,7 @@ unsafe fn copy_each<const N: usize>(
 /// # Safety
 /// As there.
 #[inline]
-unsafe fn copy_ends<const N: usize>(
-    blocks: &Blocks,
-    dest: (*mut u8, isize),
-    source: (*const u8, isize),
-) {
+unsafe fn copy_ends<const N: usize>(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u8, isize)) {
     let (mut dest, dest_stride) = dest;
     let (mut source, source_stride) = source;
     let last = blocks.bytes - N;
@@ -128,10 +120,7 @@ fn are_apart(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u8, isize)
         let start = at.wrapping_add_signed(below);
         start..start.wrapping_add(bytes)
     };
-    let (to, from) = (
-        range(dest.0.addr(), dest.1),
-        range(source.0.addr(), source.1),
-    );
+    let (to, from) = (range(dest.0.addr(), dest.1), range(source.0.addr(), source.1));
     dest.1.unsigned_abs() >= blocks.bytes && (to.end <= from.start || from.end <= to.start)
 }
 
@@ -172,19 +161,12 @@ impl Transport {
     /// `source` is readable for `bytes` bytes; no PE relies on what `dest` holds until it is
     /// synchronised with this one.
     #[inline]
-    pub unsafe fn put(
-        &self,
-        call: &Call<'_>,
-        dest: *mut c_void,
-        source: *const c_void,
-        bytes: usize,
-    ) {
+    pub unsafe fn put(&self, call: &Call<'_>, dest: *mut c_void, source: *const c_void, bytes: usize) {
         if bytes == 0 {
             return;
         }
         // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
-        if self.may_be_behind(bytes) && unsafe { self.put_behind(call, dest, source.cast(), bytes) }
-        {
+        if self.may_be_behind(bytes) && unsafe { self.put_behind(call, dest, source.cast(), bytes) } {
             return;
         }
         match self.locate(call, "dest", dest, bytes) {
@@ -203,13 +185,7 @@ impl Transport {
     /// # Safety
     /// `source` is readable for `bytes` bytes.
     #[inline(never)] // once for all routines
-    unsafe fn put_behind(
-        &self,
-        call: &Call<'_>,
-        dest: *mut c_void,
-        source: *const u8,
-        bytes: usize,
-    ) -> bool {
+    unsafe fn put_behind(&self, call: &Call<'_>, dest: *mut c_void, source: *const u8, bytes: usize) -> bool {
         self.behind(call, dest.addr(), bytes, |fabric, to| {
             // SAFETY: the caller's promise; `behind` has found the bytes in symmetric memory.
             unsafe { fabric.put_behind(call.context, to, source, bytes) }
@@ -227,14 +203,7 @@ impl Transport {
     /// # Safety
     /// `source` is readable for `bytes` bytes, if `is_nbi` until a quiet.
     #[inline(never)] // once for all routines
-    unsafe fn put_remote(
-        &self,
-        call: &Call<'_>,
-        dest: Remote,
-        source: *const u8,
-        bytes: usize,
-        is_nbi: bool,
-    ) {
+    unsafe fn put_remote(&self, call: &Call<'_>, dest: Remote, source: *const u8, bytes: usize, is_nbi: bool) {
         let (fabric, context) = self.way(call);
         // SAFETY: the caller promises that `source` is readable for `bytes` bytes, and unchanged
         // until a quiet if the put is non-blocking.
@@ -264,13 +233,7 @@ impl Transport {
     /// # Safety
     /// As [`put`](Self::put), and `source` is not changed before the quiet.
     #[inline]
-    pub unsafe fn put_nbi(
-        &self,
-        call: &Call<'_>,
-        dest: *mut c_void,
-        source: *const c_void,
-        bytes: usize,
-    ) {
+    pub unsafe fn put_nbi(&self, call: &Call<'_>, dest: *mut c_void, source: *const c_void, bytes: usize) {
         if bytes == 0 {
             return;
         }
@@ -335,12 +298,7 @@ impl Transport {
         let (Location::Local(dest), Location::Local(word)) = (to, word) else {
             return false;
         };
-        let signal = Signal {
-            word: word.cast(),
-            value: operation.operand(),
-            adds: operation.adds(),
-            sleepers,
-        };
+        let signal = Signal { word: word.cast(), value: operation.operand(), adds: operation.adds(), sleepers };
         // SAFETY: `locate` has found `dest` mapped; the caller promises the rest.
         unsafe { offload::queue(call.putting(), dest, source.cast(), bytes, Some(signal)) }
     }
@@ -350,13 +308,7 @@ impl Transport {
     /// # Safety
     /// `dest` is writable for `bytes` bytes.
     #[inline]
-    pub unsafe fn get(
-        &self,
-        call: &Call<'_>,
-        dest: *mut c_void,
-        source: *const c_void,
-        bytes: usize,
-    ) {
+    pub unsafe fn get(&self, call: &Call<'_>, dest: *mut c_void, source: *const c_void, bytes: usize) {
         if bytes == 0 {
             return;
         }
@@ -376,13 +328,7 @@ impl Transport {
     /// # Safety
     /// As [`get`](Self::get), until the quiet.
     #[inline]
-    pub unsafe fn get_nbi(
-        &self,
-        call: &Call<'_>,
-        dest: *mut c_void,
-        source: *const c_void,
-        bytes: usize,
-    ) {
+    pub unsafe fn get_nbi(&self, call: &Call<'_>, dest: *mut c_void, source: *const c_void, bytes: usize) {
         if bytes == 0 {
             return;
         }
@@ -455,13 +401,7 @@ impl Transport {
     ///
     /// # Safety
     /// All blocks are readable at `source`.
-    pub unsafe fn put_blocks(
-        &self,
-        call: &Call<'_>,
-        dest: *mut c_void,
-        source: *const c_void,
-        blocks: Blocks,
-    ) {
+    pub unsafe fn put_blocks(&self, call: &Call<'_>, dest: *mut c_void, source: *const c_void, blocks: Blocks) {
         if blocks.count == 0 || blocks.bytes == 0 {
             return;
         }
@@ -484,13 +424,7 @@ impl Transport {
     ///
     /// # Safety
     /// All blocks are writable at `dest`.
-    pub unsafe fn get_blocks(
-        &self,
-        call: &Call<'_>,
-        dest: *mut c_void,
-        source: *const c_void,
-        blocks: Blocks,
-    ) {
+    pub unsafe fn get_blocks(&self, call: &Call<'_>, dest: *mut c_void, source: *const c_void, blocks: Blocks) {
         if blocks.count == 0 || blocks.bytes == 0 {
             return;
         }
@@ -511,13 +445,7 @@ impl Transport {
 
     /// Where the first of `blocks` is on PE `call.pe`; all of them are symmetric.
     #[inline]
-    fn locate_blocks(
-        &self,
-        call: &Call<'_>,
-        argument: &str,
-        addr: *const c_void,
-        blocks: &Blocks,
-    ) -> Location {
+    fn locate_blocks(&self, call: &Call<'_>, argument: &str, addr: *const c_void, blocks: &Blocks) -> Location {
         let (below, bytes) = extent(blocks, blocks.remote_stride);
         match self.locate(call, argument, addr.wrapping_byte_offset(below), bytes) {
             Location::Local(lowest) => Location::Local(lowest.wrapping_offset(-below)),
@@ -536,12 +464,7 @@ mod tests {
     #[test]
     fn extents_of_blocks() {
         let extent = |count, bytes, stride| {
-            let blocks = Blocks {
-                bytes,
-                count,
-                local_stride: 0,
-                remote_stride: stride,
-            };
+            let blocks = Blocks { bytes, count, local_stride: 0, remote_stride: stride };
             extent(&blocks, stride)
         };
         assert_eq!(extent(4, 8, 24), (0, 80));

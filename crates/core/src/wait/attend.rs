@@ -27,8 +27,8 @@ pub fn set(attended: Attended) {
     let _ = ATTENDED.set(attended);
 }
 
-/// For a wait or a test of a kind: makes progress with requests that are under way, and with streams that are open; whether
-/// there are any.
+/// For a wait or a test of a kind: makes progress with requests that are under way, and with streams that are open;
+/// whether there are any.
 #[inline]
 pub fn attend(kind: WaitKind) -> bool {
     // One for a message makes progress with messages itself.

@@ -27,10 +27,7 @@ const EARNED: u64 = 5_000;
 
 impl PollBudget {
     pub(super) const fn new() -> Self {
-        Self {
-            left: AtomicU64::new(LONGEST),
-            since: AtomicU64::new(0),
-        }
+        Self { left: AtomicU64::new(LONGEST), since: AtomicU64::new(0) }
     }
 
     /// For how long a wait that begins at `now` milliseconds may poll; [`ended`](Self::ended) follows.
@@ -41,11 +38,7 @@ impl PollBudget {
         };
         let earned = now.saturating_sub(since) * EARNED;
         let left = (self.left.load(Ordering::Relaxed) + earned).min(MOST);
-        let taken = if left < SHORTEST {
-            0
-        } else {
-            left.min(LONGEST)
-        };
+        let taken = if left < SHORTEST { 0 } else { left.min(LONGEST) };
         self.left.store(left - taken, Ordering::Relaxed);
         Duration::from_nanos(taken)
     }

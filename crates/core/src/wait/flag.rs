@@ -1,7 +1,7 @@
 //! A flag: a 31-bit value that one PE posts and others wait for.
 //!
-//! A wait that its strategy gives up returns as if the flag had been posted. That is so with PEs of a connection alone of
-//! which a side has ended: who waits for them looks afterwards whether that has happened.
+//! A wait that its strategy gives up returns as if the flag had been posted. That is so with PEs of a connection alone
+//! of which a side has ended: who waits for them looks afterwards whether that has happened.
 
 use super::word::{ASLEEP, wait_once};
 use super::{WaitStrategy, Word};
@@ -42,31 +42,19 @@ pub fn wait<P: WaitStrategy>(word: &impl Word, value: u32, strategy: impl FnOnce
 
 /// Waits until the flag does not show `old` any more. Acquires what its poster released.
 #[inline]
-pub fn wait_until_changed<P: WaitStrategy>(
-    word: &impl Word,
-    old: u32,
-    strategy: impl FnOnce() -> P,
-) {
+pub fn wait_until_changed<P: WaitStrategy>(word: &impl Word, old: u32, strategy: impl FnOnce() -> P) {
     wait_until(word, strategy, |seen| seen != old);
 }
 
 /// Waits until the flag shows `value` or a later one. Acquires what its poster released. For
 /// flags that are never far behind: see [`wait`].
 #[inline]
-pub fn wait_for_at_least<P: WaitStrategy>(
-    word: &impl Word,
-    value: u32,
-    strategy: impl FnOnce() -> P,
-) {
+pub fn wait_for_at_least<P: WaitStrategy>(word: &impl Word, value: u32, strategy: impl FnOnce() -> P) {
     wait_until(word, strategy, |seen| reached(seen, value));
 }
 
 #[inline]
-fn wait_until<P: WaitStrategy>(
-    word: &impl Word,
-    strategy: impl FnOnce() -> P,
-    is_enough: impl Fn(u32) -> bool,
-) {
+fn wait_until<P: WaitStrategy>(word: &impl Word, strategy: impl FnOnce() -> P, is_enough: impl Fn(u32) -> bool) {
     let seen = word.load();
     if !is_enough(seen >> 1) {
         wait_longer(word, seen, &mut strategy(), is_enough);
@@ -74,12 +62,7 @@ fn wait_until<P: WaitStrategy>(
 }
 
 #[inline]
-fn wait_longer(
-    word: &impl Word,
-    mut seen: u32,
-    strategy: &mut impl WaitStrategy,
-    is_enough: impl Fn(u32) -> bool,
-) {
+fn wait_longer(word: &impl Word, mut seen: u32, strategy: &mut impl WaitStrategy, is_enough: impl Fn(u32) -> bool) {
     let mut spins = strategy.spins();
     loop {
         if !spins.again() && !wait_once(word, seen, strategy) {

@@ -28,27 +28,17 @@ pub struct Rest {
 
 impl Rest {
     /// Until it is woken.
-    pub const UNTIL_WOKEN: Rest = Rest {
-        register_after: None,
-    };
+    pub const UNTIL_WOKEN: Rest = Rest { register_after: None };
 
     /// For a waiter that has lost its core, and has waited for `waited`: until the core is free, too.
     pub(super) fn without_core(waited: Duration) -> Rest {
         /// Shorter waits are over before the idle thread has run.
         const SHORT: Duration = Duration::from_millis(2);
-        Rest {
-            register_after: Some(SHORT.saturating_sub(waited)),
-        }
+        Rest { register_after: Some(SHORT.saturating_sub(waited)) }
     }
 
     /// Sleeps while `word` is `expected`, at most `timeout`, until a thread wakes one of `bits`. May return early.
-    pub(super) fn sleep(
-        self,
-        word: &AtomicU32,
-        expected: u32,
-        bits: u32,
-        timeout: Option<Duration>,
-    ) {
+    pub(super) fn sleep(self, word: &AtomicU32, expected: u32, bits: u32, timeout: Option<Duration>) {
         let (timeout, _sleeper) = match self.register_after {
             None => (timeout, None),
             Some(Duration::ZERO) => (timeout, IDLE.register(word, bits)),
@@ -102,16 +92,12 @@ impl Drop for Registration<'_> {
 
 impl Sleeper {
     const fn none() -> Sleeper {
-        Sleeper {
-            word: AtomicPtr::new(ptr::null_mut()),
-            bits: AtomicU32::new(0),
-        }
+        Sleeper { word: AtomicPtr::new(ptr::null_mut()), bits: AtomicU32::new(0) }
     }
 
     fn replace(&self, old: *mut u32, new: *mut u32) -> bool {
         let word = &self.word;
-        word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
+        word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -153,10 +139,7 @@ impl IdleThread {
         fence(Ordering::SeqCst);
         let state = self.state.load(Ordering::Relaxed);
         let becomes_awake = matches!(state, NONE | ASLEEP)
-            && self
-                .state
-                .compare_exchange(state, AWAKE, Ordering::AcqRel, Ordering::Relaxed)
-                .is_ok();
+            && self.state.compare_exchange(state, AWAKE, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         if !becomes_awake {
             return;
         }
@@ -168,10 +151,7 @@ impl IdleThread {
             return;
         }
         // Where a PE has several cores, its threads may be bound to one each.
-        if let (Some(tid), Ok(cores)) = (
-            Pid::from_raw(self.tid.load(Ordering::Relaxed)),
-            sched_getaffinity(None),
-        ) {
+        if let (Some(tid), Ok(cores)) = (Pid::from_raw(self.tid.load(Ordering::Relaxed)), sched_getaffinity(None)) {
             let _ = sched_setaffinity(Some(tid), &cores);
         }
         private::wake_private(&self.state);
@@ -235,17 +215,7 @@ fn wake_at(word: *mut u32, bits: u32) {
     let operation = libc::FUTEX_WAKE_BITSET;
     let nothing: *const libc::timespec = ptr::null();
     // SAFETY: the system call fails if there is no memory; a thread that is woken by mistake looks again.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word,
-            operation,
-            i32::MAX,
-            nothing,
-            nothing,
-            bits,
-        )
-    };
+    unsafe { libc::syscall(libc::SYS_futex, word, operation, i32::MAX, nothing, nothing, bits) };
 }
 
 /// Gives the calling thread the lowest priority; whether it may.
@@ -307,10 +277,7 @@ struct Rests {
 
 impl Rests {
     const fn new() -> Self {
-        Self {
-            rest: AtomicU32::new(0),
-            found: AtomicU64::new(0),
-        }
+        Self { rest: AtomicU32::new(0), found: AtomicU64::new(0) }
     }
 
     fn found(&self, now: u64) {
@@ -337,8 +304,7 @@ impl Rests {
         const LONGEST: u32 = 10_000;
 
         let rest = self.rest.load(Ordering::Relaxed) * 4;
-        self.rest
-            .store(rest.clamp(FIRST, LONGEST), Ordering::Relaxed);
+        self.rest.store(rest.clamp(FIRST, LONGEST), Ordering::Relaxed);
     }
 
     fn next(&self) -> Duration {
@@ -366,12 +332,7 @@ mod tests {
     impl Script {
         fn new(alone: u64, others: u64) -> Self {
             let now = Instant::now();
-            Self {
-                now,
-                alone: Duration::from_micros(alone),
-                others: Duration::from_micros(others),
-                begin: now,
-            }
+            Self { now, alone: Duration::from_micros(alone), others: Duration::from_micros(others), begin: now }
         }
 
         fn elapsed(&self) -> Duration {
@@ -386,11 +347,7 @@ mod tests {
 
         fn offer(&mut self) -> Duration {
             let is_alone = self.elapsed() < self.alone;
-            let away = if is_alone {
-                Duration::ZERO
-            } else {
-                self.others
-            };
+            let away = if is_alone { Duration::ZERO } else { self.others };
             self.now += Duration::from_micros(1) + away;
             away
         }

@@ -23,10 +23,7 @@ struct Looks {
 
 impl Looks {
     const fn new() -> Self {
-        Self {
-            words: [(0, 0); WORDS],
-            unchanged: 0,
-        }
+        Self { words: [(0, 0); WORDS], unchanged: 0 }
     }
 
     /// Notes that the word at `address` is `value`; whether the program polls.

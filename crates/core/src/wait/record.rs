@@ -42,16 +42,7 @@ pub struct WaitReason<'a> {
 impl<'a> WaitReason<'a> {
     /// A wait for one address.
     pub fn at(kind: WaitKind, routine: &'a str, address: usize) -> Self {
-        Self {
-            kind,
-            routine,
-            address,
-            team: 0,
-            members: (0, 0, 0),
-            sequence: 0,
-            connection: None,
-            condition: None,
-        }
+        Self { kind, routine, address, team: 0, members: (0, 0, 0), sequence: 0, connection: None, condition: None }
     }
 
     /// Whether the wait is in vain, since the other side of a connection has ended.
@@ -147,10 +138,7 @@ pub fn now_ms() -> u64 {
 
 /// Nanoseconds of the same clock.
 pub fn now_ns() -> u64 {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live timespec.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

@@ -121,11 +121,7 @@ impl Policy {
         let oversubscribed = n_pes > cores.count;
         let alone = spins.unwrap_or(SPIN.value.default_for(oversubscribed));
         let together = spins.unwrap_or(SPIN.value.oversubscribed);
-        let yields = if oversubscribed {
-            (SCHEDULINGS * cores.count / n_pes).clamp(4, 64) as u32
-        } else {
-            0
-        };
+        let yields = if oversubscribed { (SCHEDULINGS * cores.count / n_pes).clamp(4, 64) as u32 } else { 0 };
         self.spins.store(alone, Ordering::Relaxed);
         self.spins_alone.store(alone, Ordering::Relaxed);
         self.spins_together.store(together, Ordering::Relaxed);
@@ -157,11 +153,7 @@ impl Policy {
             Source::Node if self.oversubscribed() => return Limits::node_shared(yields),
             Source::Node | Source::Variable => {}
         }
-        let limits = if self.quota.load(Ordering::Relaxed) {
-            Limits::NODE_QUOTA
-        } else {
-            Limits::NODE
-        };
+        let limits = if self.quota.load(Ordering::Relaxed) { Limits::NODE_QUOTA } else { Limits::NODE };
         let suspect_until = self.suspect_until.load(Ordering::Relaxed);
         if suspect_until == 0 {
             return limits;
@@ -175,10 +167,7 @@ impl Policy {
             return limits;
         }
         // An offer that is taken costs a time slice: a wait that ends soon makes none.
-        Limits {
-            poll_time: self.budget.take(now),
-            ..limits
-        }
+        Limits { poll_time: self.budget.take(now), ..limits }
     }
 
     /// After a waiter with the limits [`Limits::NODE`] has offered its core, and others ran on it
@@ -228,10 +217,7 @@ impl Policy {
         /// lock by PEs that run take about as long.
         const OVERTAKES: u32 = 16;
 
-        Fairness {
-            overtakes: if self.oversubscribed() { OVERTAKES } else { 0 },
-            clock: lock_clock,
-        }
+        Fairness { overtakes: if self.oversubscribed() { OVERTAKES } else { 0 }, clock: lock_clock }
     }
 
     /// Whether the node's PEs outnumber their cores.
@@ -273,11 +259,7 @@ struct Paced {
 
 impl Paced {
     fn new(limits: Limits) -> Self {
-        Self {
-            backoff: Backoff::new(limits),
-            taken: limits.poll_time,
-            found: IDLE.found(),
-        }
+        Self { backoff: Backoff::new(limits), taken: limits.poll_time, found: IDLE.found() }
     }
 
     /// How the waiter sleeps. Under a quota, a free core is not the waiter's to use.
@@ -337,10 +319,7 @@ impl<'a> Waiter<'a> {
 
     /// A wait for PEs of this node that may not come for long: it sleeps after its spins.
     pub fn idle(reason: WaitReason<'a>) -> Self {
-        Self {
-            is_idle: true,
-            ..Self::new(reason)
-        }
+        Self { is_idle: true, ..Self::new(reason) }
     }
 
     /// A wait for PEs of this node and, over `fabric`, of others: its polls let the fabric progress.
@@ -350,11 +329,7 @@ impl<'a> Waiter<'a> {
         if fabric.is_none() {
             return node;
         }
-        Self {
-            internode: fabric,
-            spins: Spins::default(),
-            ..node
-        }
+        Self { internode: fabric, spins: Spins::default(), ..node }
     }
 
     /// What follows the spins. Out of line, so that loops of spins stay short.
@@ -368,9 +343,7 @@ impl<'a> Waiter<'a> {
             return Next::GiveUp;
         }
 
-        let paced = self
-            .backoff
-            .get_or_insert_with(|| Paced::new(POLICY.limits(source, now_ms)));
+        let paced = self.backoff.get_or_insert_with(|| Paced::new(POLICY.limits(source, now_ms)));
         paced.look_at_core();
         let step = paced.backoff.step();
         let (away, waited) = (paced.backoff.away(), paced.backoff.waited());
@@ -398,11 +371,7 @@ impl<'a> Waiter<'a> {
             (Step::Offered, None) => {
                 POLICY.learn(away, now_ms);
                 // A thread that took the core may be the one that is waited for.
-                if away.is_zero() {
-                    Next::Watch
-                } else {
-                    Next::Poll
-                }
+                if away.is_zero() { Next::Watch } else { Next::Poll }
             }
             (Step::Poll | Step::Yielded, _) => Next::Poll,
             (Step::Sleep, internode) => {

@@ -17,9 +17,9 @@
 //! | 33 to 50 | turn | the first waiter's ticket; the one before it was granted the lock |
 //! | 51 to 63 | since | when it became the first, by the clock of [`Fairness`] |
 //!
-//! The word is 0 when the lock is free and no PE waits, and `HELD` alone when a PE holds it and none waits. So taking and
-//! releasing such a lock are one compare-exchange each. `include/shmem/native.h` compiles these into programs, which
-//! makes both values a part of the binary interface.
+//! The word is 0 when the lock is free and no PE waits, and `HELD` alone when a PE holds it and none waits. So taking
+//! and releasing such a lock are one compare-exchange each. `include/shmem/native.h` compiles these into programs,
+//! which makes both values a part of the binary interface.
 //!
 //! All changes of the word are compare-exchanges of the whole, hence in one total order. No wake-up is lost: the
 //! first waiter sets `FIRST_SLEEPS` while the lock is held; each release clears it and wakes the
@@ -78,18 +78,9 @@ struct Field {
 }
 
 const OVERTAKEN: Field = Field { shift: 3, mask: 31 };
-const NEXT: Field = Field {
-    shift: 8,
-    mask: TICKETS,
-};
-const TURN: Field = Field {
-    shift: 33,
-    mask: TICKETS,
-};
-const SINCE: Field = Field {
-    shift: 51,
-    mask: (1 << 13) - 1,
-};
+const NEXT: Field = Field { shift: 8, mask: TICKETS };
+const TURN: Field = Field { shift: 33, mask: TICKETS };
+const SINCE: Field = Field { shift: 51, mask: (1 << 13) - 1 };
 
 impl Field {
     fn of(self, word: u64) -> u64 {
@@ -136,11 +127,7 @@ pub fn try_acquire(lock: &impl LockWord) -> bool {
 
 /// Takes the lock. `strategy` is made only if another PE holds it.
 #[inline]
-pub fn acquire<P: WaitStrategy>(
-    lock: &impl LockWord,
-    fairness: Fairness,
-    strategy: impl FnOnce() -> P,
-) {
+pub fn acquire<P: WaitStrategy>(lock: &impl LockWord, fairness: Fairness, strategy: impl FnOnce() -> P) {
     if let Err(seen) = lock.replace(0, HELD)
         && let Some(ticket) = take_or_draw(lock, fairness, seen)
     {
@@ -161,11 +148,7 @@ fn take_or_draw(lock: &impl LockWord, fairness: Fairness, mut seen: u64) -> Opti
         } else {
             let ticket = NEXT.of(seen);
             let drawn = NEXT.set(seen, ticket + 1);
-            let drawn = if has_waiters(seen) {
-                drawn
-            } else {
-                with_first(drawn, (fairness.clock)())
-            };
+            let drawn = if has_waiters(seen) { drawn } else { with_first(drawn, (fairness.clock)()) };
             (drawn, Some(ticket))
         };
         match lock.replace(seen, new) {
@@ -176,12 +159,7 @@ fn take_or_draw(lock: &impl LockWord, fairness: Fairness, mut seen: u64) -> Opti
 }
 
 #[cold]
-fn wait_for_turn(
-    lock: &impl LockWord,
-    fairness: Fairness,
-    ticket: u64,
-    strategy: &mut impl WaitStrategy,
-) {
+fn wait_for_turn(lock: &impl LockWord, fairness: Fairness, ticket: u64, strategy: &mut impl WaitStrategy) {
     let mut is_first = false;
     loop {
         let seen = lock.load();

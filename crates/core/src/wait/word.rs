@@ -62,8 +62,7 @@ impl Word for AtomicU32 {
 
     #[inline]
     fn replace(&self, old: u32, new: u32) -> bool {
-        self.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
+        self.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     #[inline]

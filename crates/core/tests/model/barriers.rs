@@ -12,11 +12,8 @@ const SIZES: [(usize, usize); 2] = [(2, 2), (3, 1)];
 
 /// Two barriers in a row: `size` members write their cell, synchronise, read all cells,
 /// synchronise, and write again.
-fn barrier_model<B>(
-    size: usize,
-    preemptions: usize,
-    barrier: impl Fn() -> B + Sync + Send + 'static,
-) where
+fn barrier_model<B>(size: usize, preemptions: usize, barrier: impl Fn() -> B + Sync + Send + 'static)
+where
     B: Fn(usize, u32) + Send + Sync + 'static,
 {
     model(preemptions, move || {
@@ -179,13 +176,7 @@ fn shared_tasks_are_done_once_before_any_member_leaves() {
         let words: Arc<[ModelWord; 5]> = Arc::new(std::array::from_fn(|_| ModelWord::new()));
         let cells = Arc::new(Cells::new());
         let member = |me: usize, w: &[ModelWord; 5], cells: &Cells| {
-            let barrier = TaskBarrier {
-                arrivals: &w[0],
-                next: &w[1],
-                done: &w[2],
-                arrived: &w[3],
-                finished: &w[4],
-            };
+            let barrier = TaskBarrier { arrivals: &w[0], next: &w[1], done: &w[2], arrived: &w[3], finished: &w[4] };
             cells.write(me, 1);
             let task = |i: u32| cells.write(i as usize, cells.read(i as usize) + 1);
             for (epoch, expected) in [(1, 2), (2, 3)] {

@@ -79,10 +79,7 @@ const TARGET: usize = 0;
 
 impl Pe {
     fn new() -> Arc<Self> {
-        Arc::new(Self {
-            registry: Registry::default(),
-            messages: Mutex::new(Vec::new()),
-        })
+        Arc::new(Self { registry: Registry::default(), messages: Mutex::new(Vec::new()) })
     }
 
     /// A context, at its first item.
@@ -112,10 +109,7 @@ impl Pe {
     fn until_rest(&self) {
         loop {
             self.hand_over_all();
-            if self
-                .registry
-                .may_rest(|| false, |context| context.has_filled())
-            {
+            if self.registry.may_rest(|| false, |context| context.has_filled()) {
                 return;
             }
             thread::yield_now();
@@ -135,8 +129,8 @@ impl Pe {
     }
 }
 
-/// The progress thread does not sleep beside what a thread has gathered meanwhile, in the first batch of a context or a later one, unless
-/// that thread hands it over itself.
+/// The progress thread does not sleep beside what a thread has gathered meanwhile, in the first batch of a context or a
+/// later one, unless that thread hands it over itself.
 #[test]
 fn nothing_is_left_when_the_progress_thread_rests() {
     model(3, || {
@@ -157,8 +151,8 @@ fn nothing_is_left_when_the_progress_thread_rests() {
     });
 }
 
-/// Items arrive once and in order, whichever threads hand them over; and what a thread does after it has handed a batch over comes behind
-/// all of it.
+/// Items arrive once and in order, whichever threads hand them over; and what a thread does after it has handed a batch
+/// over comes behind all of it.
 #[test]
 fn what_is_handed_over_keeps_its_order() {
     model(3, || {
@@ -184,8 +178,8 @@ fn what_is_handed_over_keeps_its_order() {
     });
 }
 
-/// A thread that completes the operations of all contexts finds what each has gathered before, though others hand over, find no room and
-/// list it again, or register contexts meanwhile.
+/// A thread that completes the operations of all contexts finds what each has gathered before, though others hand over,
+/// find no room and list it again, or register contexts meanwhile.
 #[test]
 fn who_completes_all_contexts_finds_each() {
     model(2, || {

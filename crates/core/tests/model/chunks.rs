@@ -25,9 +25,7 @@ impl Counter for ModelCounter {
     }
 
     fn replace(&self, old: u64, new: u64) -> bool {
-        self.0
-            .compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
+        self.0.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     fn add(&self, value: u64) -> u64 {
@@ -161,7 +159,8 @@ fn chunks_are_done_once_and_before_their_transfer_is_complete() {
     });
 }
 
-/// The thread that finishes the last chunk, and no other, adds its transfer's signal, though the place is used again at once.
+/// The thread that finishes the last chunk, and no other, adds its transfer's signal, though the place is used again at
+/// once.
 #[test]
 fn a_signal_is_of_its_transfer_and_comes_once() {
     model(2, || {
@@ -212,8 +211,8 @@ fn an_event_wakes_helpers_that_are_about_to_sleep() {
     });
 }
 
-/// A thread of OpenMP that waits in a barrier takes chunks, and goes on once all have come: the last one wakes it. The thread that
-/// comes last has shared a copy before.
+/// A thread of OpenMP that waits in a barrier takes chunks, and goes on once all have come: the last one wakes it. The
+/// thread that comes last has shared a copy before.
 #[test]
 fn a_thread_that_is_kept_in_a_barrier_goes_on_when_all_have_come() {
     model(2, || {

@@ -18,11 +18,7 @@ pub(crate) struct ModelWord {
 
 impl ModelWord {
     pub(crate) fn new() -> Self {
-        Self {
-            value: AtomicU32::new(0),
-            queue: Mutex::new(0),
-            woken: Condvar::new(),
-        }
+        Self { value: AtomicU32::new(0), queue: Mutex::new(0), woken: Condvar::new() }
     }
 }
 
@@ -36,9 +32,7 @@ impl Word for ModelWord {
     }
 
     fn replace(&self, old: u32, new: u32) -> bool {
-        self.value
-            .compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
+        self.value.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     fn fetch_add(&self, value: u32) -> u32 {

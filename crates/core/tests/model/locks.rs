@@ -19,11 +19,7 @@ struct ModelLock {
 
 impl ModelLock {
     fn new() -> Self {
-        Self {
-            value: AtomicU64::new(0),
-            wakes: Mutex::new(Vec::new()),
-            woken: Condvar::new(),
-        }
+        Self { value: AtomicU64::new(0), wakes: Mutex::new(Vec::new()), woken: Condvar::new() }
     }
 }
 
@@ -33,8 +29,7 @@ impl LockWord for ModelLock {
     }
 
     fn replace(&self, old: u64, new: u64) -> Result<u64, u64> {
-        self.value
-            .compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
+        self.value.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
     }
 
     fn watch(&self, _seen: u64) {

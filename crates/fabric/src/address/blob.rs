@@ -69,10 +69,7 @@ impl LocationBytes {
     }
 
     fn location(self) -> Option<Location> {
-        (self.is_there == 1).then(|| Location {
-            address: self.address.get(),
-            key: self.key.get(),
-        })
+        (self.is_there == 1).then(|| Location { address: self.address.get(), key: self.key.get() })
     }
 }
 
@@ -95,11 +92,7 @@ impl AddressBlob {
         bytes.extend(&name[..short(name)]);
         for segment in &self.segments {
             let keys = &segment.keys[..segment.keys.len().min(KEYS)];
-            let header = SegmentHeader {
-                base: segment.base.into(),
-                len: segment.len.into(),
-                keys: keys.len() as u8,
-            };
+            let header = SegmentHeader { base: segment.base.into(), len: segment.len.into(), keys: keys.len() as u8 };
             bytes.extend(header.as_bytes());
             for key in keys {
                 bytes.extend(U64::new(*key).as_bytes());
@@ -163,14 +156,8 @@ mod tests {
             name: (0..=200).collect(),
             format: 2,
             virtual_addresses: true,
-            key_table: Some(Location {
-                address: 0x7fff_0000_0000,
-                key: 77,
-            }),
-            message_slots: Some(Location {
-                address: 1 << 46,
-                key: u64::MAX,
-            }),
+            key_table: Some(Location { address: 0x7fff_0000_0000, key: 77 }),
+            message_slots: Some(Location { address: 1 << 46, key: u64::MAX }),
             segments: (0..SEGMENTS as u64).map(segment).collect(),
         }
     }

@@ -84,13 +84,7 @@ impl Peer {
     pub(crate) fn new(address: libfabric::fi_addr_t, blob: AddressBlob) -> Peer {
         let chunks = if blob.key_table.is_some() { CHUNKS } else { 1 };
         let segments = blob.segments.into_iter().map(|segment| {
-            let key = |i| {
-                segment
-                    .keys
-                    .get(i)
-                    .copied()
-                    .unwrap_or(libfabric::KEY_NOTAVAIL)
-            };
+            let key = |i| segment.keys.get(i).copied().unwrap_or(libfabric::KEY_NOTAVAIL);
             RemoteSegment {
                 base: segment.base,
                 len: segment.len as usize,
@@ -115,31 +109,19 @@ impl Peer {
         if at.offset >= segment.len {
             return Err(Missing::Nowhere);
         }
-        let division = if self.key_table.is_some() {
-            Division::Chunks
-        } else {
-            Division::Whole
-        };
+        let division = if self.key_table.is_some() { Division::Chunks } else { Division::Whole };
         let chunk = division.chunk(at.offset);
         let key = segment.keys[chunk].load(Relaxed);
         if key == libfabric::KEY_NOTAVAIL {
             return Err(Missing::Key { chunk });
         }
-        let start = if chunk == 0 {
-            0
-        } else {
-            Division::start(chunk)
-        };
+        let start = if chunk == 0 { 0 } else { Division::start(chunk) };
         let address = if self.virtual_addresses {
             segment.base.wrapping_add(at.offset as u64)
         } else {
             (at.offset - start) as u64
         };
-        Ok(RmaIov {
-            address,
-            key,
-            usable: division.end(chunk, segment.len) - at.offset,
-        })
+        Ok(RmaIov { address, key, usable: division.end(chunk, segment.len) - at.offset })
     }
 
     /// Keeps a key that was read from the peer's table.
@@ -179,9 +161,7 @@ impl Peers {
         n_pes: usize,
         blobs: &mut dyn Iterator<Item = (usize, &[u8])>,
     ) -> Result<(), Error> {
-        let all = self
-            .0
-            .get_or_init(|| (0..n_pes).map(|_| OnceLock::new()).collect());
+        let all = self.0.get_or_init(|| (0..n_pes).map(|_| OnceLock::new()).collect());
         let own = address_in(endpoint.info.format(), &endpoint.name()?);
         for (pe, bytes) in blobs {
             let Some(place) = all.get(pe) else {
@@ -190,19 +170,10 @@ impl Peers {
             let blob = AddressBlob::from_bytes(bytes)?;
             let provider = endpoint.info.provider();
             if blob.provider != provider || blob.format != endpoint.info.format() {
-                return Err(Error::ProvidersDiffer {
-                    pe,
-                    theirs: blob.provider,
-                    ours: provider,
-                });
+                return Err(Error::ProvidersDiffer { pe, theirs: blob.provider, ours: provider });
             }
             if let (Some(ours), Some(theirs)) = (own, address_in(blob.format, &blob.name)) {
-                check_route(ours, theirs).map_err(|reason| Error::Unreachable {
-                    pe,
-                    theirs,
-                    ours,
-                    reason,
-                })?;
+                check_route(ours, theirs).map_err(|reason| Error::Unreachable { pe, theirs, ours, reason })?;
             }
             let Some(address) = endpoint.insert(&blob.name) else {
                 return Err(Error::AddressRefused { provider, pe });
@@ -220,8 +191,7 @@ fn check_route(own: IpAddr, other: IpAddr) -> Result<(), String> {
         return Err("one of them is loopback".into());
     }
     // Connecting a datagram socket looks the route up.
-    let route = UdpSocket::bind(SocketAddr::new(own, 0))
-        .and_then(|socket| socket.connect(SocketAddr::new(other, 9)));
+    let route = UdpSocket::bind(SocketAddr::new(own, 0)).and_then(|socket| socket.connect(SocketAddr::new(other, 9)));
     route.map_err(|error| error.to_string())
 }
 
@@ -231,11 +201,7 @@ mod tests {
     use crate::memory::SegmentKeys;
 
     fn peer(table: bool, virtual_addresses: bool) -> Peer {
-        let segment = SegmentKeys {
-            base: 1 << 44,
-            len: 1 << 30,
-            keys: vec![7],
-        };
+        let segment = SegmentKeys { base: 1 << 44, len: 1 << 30, keys: vec![7] };
         let blob = AddressBlob {
             virtual_addresses,
             key_table: table.then_some(Location { address: 0, key: 1 }),
@@ -246,21 +212,14 @@ mod tests {
     }
 
     fn at(offset: usize) -> Remote {
-        Remote {
-            pe: 0,
-            segment: 0,
-            offset,
-        }
+        Remote { pe: 0, segment: 0, offset }
     }
 
     #[test]
     fn offsets_of_a_whole_segment() {
         let peer = peer(false, false);
         let iov = peer.resolve(at(100)).ok().unwrap();
-        assert_eq!(
-            (iov.address, iov.key, iov.usable),
-            (100, 7, (1 << 30) - 100)
-        );
+        assert_eq!((iov.address, iov.key, iov.usable), (100, 7, (1 << 30) - 100));
         assert!(matches!(peer.resolve(at(1 << 30)), Err(Missing::Nowhere)));
     }
 
@@ -270,10 +229,7 @@ mod tests {
         let peer = peer(true, false);
         assert_eq!(peer.resolve(at(chunk - 8)).ok().unwrap().usable, 8);
         let beyond = at(3 * chunk);
-        assert!(matches!(
-            peer.resolve(beyond),
-            Err(Missing::Key { chunk: 2 })
-        ));
+        assert!(matches!(peer.resolve(beyond), Err(Missing::Key { chunk: 2 })));
         peer.set_key(0, 2, 9);
         let iov = peer.resolve(beyond).ok().unwrap();
         assert_eq!((iov.address, iov.key, iov.usable), (chunk as u64, 9, chunk));

@@ -15,7 +15,8 @@ use crate::{Error, libfabric};
 /// Messages that libfabric may receive before a thread looks at them, and that it may be sending.
 const BUFFERS: usize = 64;
 
-/// A part of a buffer. Not aligned to more: zeroed memory with another alignment than `malloc`'s is written, and pages are there at once.
+/// A part of a buffer. Not aligned to more: zeroed memory with another alignment than `malloc`'s is written, and pages
+/// are there at once.
 #[derive(FromZeros)]
 #[repr(C, align(16))]
 struct Part(UnsafeCell<[u8; PART]>);
@@ -38,10 +39,7 @@ impl Buffers {
     fn new(n: usize, len: usize) -> Buffers {
         assert!(len.is_multiple_of(PART), "a buffer of {len} bytes");
         let parts = <[Part]>::new_box_zeroed_with_elems(n * len / PART);
-        Buffers {
-            parts: parts.expect("memory for messages"),
-            len,
-        }
+        Buffers { parts: parts.expect("memory for messages"), len }
     }
 
     fn n(&self) -> usize {
@@ -138,10 +136,7 @@ struct Slots {
 
 impl SendBuffers {
     pub(super) fn new(endpoint: &Endpoint, inject: usize) -> Result<SendBuffers, Error> {
-        let empty = Injected {
-            pe: 0,
-            awaited: false,
-        };
+        let empty = Injected { pe: 0, awaited: false };
         let buffers = match endpoint.registers {
             true => Buffers::new(BUFFERS, LONGEST),
             false => Buffers::default(),
@@ -163,8 +158,8 @@ impl SendBuffers {
         self.region.desc()
     }
 
-    /// Takes a message, for which the vector gets another content, or copies it to a buffer. None: as many as may be are being
-    /// sent.
+    /// Takes a message, for which the vector gets another content, or copies it to a buffer. None: as many as may be
+    /// are being sent.
     pub(super) fn take(&self, to: Injected, message: &mut Vec<u8>) -> Option<(Sent, &[u8])> {
         let mut slots = lock(&self.slots);
         let index = slots.free.pop()?;

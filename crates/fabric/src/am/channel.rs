@@ -11,9 +11,7 @@ use super::fault::Reason;
 use super::network::Network;
 use crate::completion::{CompletionCounter, PeerCounters};
 use crate::encoding::message::{HEADER, Header, Kind};
-use crate::encoding::request::{
-    LastPut, Place, Request, Short, append_put, append_record, put_bytes,
-};
+use crate::encoding::request::{LastPut, Place, Request, Short, append_put, append_record, put_bytes};
 use crate::lock::ShortLock;
 
 /// Contexts whose items take turns in a message, each counted once: as many as threads that have one, usually.
@@ -39,8 +37,8 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Request messages of records alone that a target acknowledges together, if it sends nothing meanwhile: of more it would have
-    /// to keep the sender waiting.
+    /// Request messages of records alone that a target acknowledges together, if it sends nothing meanwhile: of more it
+    /// would have to keep the sender waiting.
     pub(super) fn together(self) -> u32 {
         (self.window / 4).max(1)
     }
@@ -90,19 +88,22 @@ pub(super) struct Outgoing {
     open: Vec<u8>,
     last_put: LastPut,
     expected: Vec<Expected>,
-    /// What counts items without a result of this message, each once: those of the last contexts that had any; null: none.
+    /// What counts items without a result of this message, each once: those of the last contexts that had any; null:
+    /// none.
     counted: [*const PeerCounters; CONTEXTS],
     results: usize,
     /// Results of request messages, by number, behind room for a header.
     replies: VecDeque<(u32, Vec<u8>)>,
     /// The PE is to learn at once that `executed` has changed.
     owes: bool,
-    /// Request messages of records alone that have been executed since the last acknowledgement, which an answer carries.
+    /// Request messages of records alone that have been executed since the last acknowledgement, which an answer
+    /// carries.
     deferred: u32,
     /// Number of the PE's last request message that has been executed.
     executed: u32,
-    /// The last request message had several items, and was at least half full, and the lull that came before it ([`ActiveMessages`]; 0: it was
-    /// not): requests come fast, and the next message is filled even if nothing else is under way.
+    /// The last request message had several items, and was at least half full, and the lull that came before it
+    /// ([`ActiveMessages`]; 0: it was not): requests come fast, and the next message is filled even if nothing else is
+    /// under way.
     ///
     /// [`ActiveMessages`]: super::messages::ActiveMessages
     stream: u32,
@@ -146,11 +147,7 @@ pub(super) struct Incoming {
 
 impl Default for Incoming {
     fn default() -> Incoming {
-        Incoming {
-            next: 1,
-            early: Vec::new(),
-            is_known: false,
-        }
+        Incoming { next: 1, early: Vec::new(), is_known: false }
     }
 }
 
@@ -192,7 +189,8 @@ impl Outgoing {
         self.next.wrapping_sub(self.acknowledged).wrapping_sub(1)
     }
 
-    /// Whether no acknowledgement is about to come: nothing is under way but records, which the PE acknowledges with an answer.
+    /// Whether no acknowledgement is about to come: nothing is under way but records, which the PE acknowledges with an
+    /// answer.
     pub(super) fn is_quiet(&self) -> bool {
         let n = self.outstanding();
         n == 0 || n <= self.records && n < self.together
@@ -210,13 +208,7 @@ impl Outgoing {
 
     /// Adds a request to the message that is being filled; its counter begins. False: there is no room.
     #[inline]
-    pub(super) fn append(
-        &mut self,
-        limits: Limits,
-        outgo: Outgo<'_>,
-        place: Place,
-        awaited: Awaited,
-    ) -> bool {
+    pub(super) fn append(&mut self, limits: Limits, outgo: Outgo<'_>, place: Place, awaited: Awaited) -> bool {
         const MOST: usize = 3 * size_of::<u64>();
         let (bytes, len) = match outgo {
             Outgo::Request(request) => (MOST, request.result_len()),
@@ -254,7 +246,8 @@ impl Outgoing {
         true
     }
 
-    /// Adds what a context has gathered, which its counter counts already, to the message that is being filled. False: there is no room.
+    /// Adds what a context has gathered, which its counter counts already, to the message that is being filled. False:
+    /// there is no room.
     pub(super) fn append_items(&mut self, limits: Limits, items: &[u8], awaited: Awaited) -> bool {
         if !self.make_room(limits, items.len(), 0) {
             return false;
@@ -266,7 +259,8 @@ impl Outgoing {
         true
     }
 
-    /// Begins a message, if none is being filled. False: this one has no room for so many bytes, or for so many of results.
+    /// Begins a message, if none is being filled. False: this one has no room for so many bytes, or for so many of
+    /// results.
     #[inline]
     fn make_room(&mut self, limits: Limits, bytes: usize, results: usize) -> bool {
         let room = limits.capacity - HEADER;
@@ -294,12 +288,7 @@ impl Outgoing {
     /// Adds an item without a result behind others that the same counters count, and that wait for the next
     /// flush. False: it is none, or there is no room.
     #[inline]
-    pub(super) fn append_behind(
-        &mut self,
-        (capacity, lull): (usize, u32),
-        item: Short,
-        peer: &PeerCounters,
-    ) -> bool {
+    pub(super) fn append_behind(&mut self, (capacity, lull): (usize, u32), item: Short, peer: &PeerCounters) -> bool {
         self.counts(peer)
             && self.listed
             && !self.is_idle(lull)
@@ -330,11 +319,7 @@ impl Outgoing {
             if !sent? {
                 return Ok(false);
             }
-            self.stream = if is_half_full && !is_one_record {
-                lull
-            } else {
-                0
-            };
+            self.stream = if is_half_full && !is_one_record { lull } else { 0 };
             network.count_sent(pe);
             self.records = match self.has_requests {
                 true => 0,
@@ -397,21 +382,12 @@ impl Outgoing {
     }
 
     /// The PE has executed request messages up to this number.
-    pub(super) fn acknowledge(
-        &mut self,
-        network: &impl Network,
-        pe: usize,
-        executed: u32,
-    ) -> Result<(), Reason> {
+    pub(super) fn acknowledge(&mut self, network: &impl Network, pe: usize, executed: u32) -> Result<(), Reason> {
         let n = executed.wrapping_sub(self.acknowledged);
         if n > self.outstanding() {
             // Another thread received a later message before: then this one says nothing new.
             let is_old = n > u32::MAX / 2;
-            return if is_old {
-                Ok(())
-            } else {
-                Err(Reason::Malformed)
-            };
+            return if is_old { Ok(()) } else { Err(Reason::Malformed) };
         }
         if n == 0 {
             return Ok(());

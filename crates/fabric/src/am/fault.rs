@@ -26,9 +26,6 @@ pub(crate) struct Fault {
 
 impl Reason {
     pub(super) fn of(self, pe: usize) -> Fault {
-        Fault {
-            pe: Some(pe),
-            reason: self,
-        }
+        Fault { pe: Some(pe), reason: self }
     }
 }

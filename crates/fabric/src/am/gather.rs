@@ -47,10 +47,7 @@ impl ActiveMessages {
     fn register<'c>(&self, context: &'c ContextCounters) -> &'c ContextBatches {
         context.batches_or(|| {
             let batches = Arc::new(ContextBatches::new(self.n_pes()));
-            let registered = Registered {
-                context: context.into(),
-                batches: batches.clone(),
-            };
+            let registered = Registered { context: context.into(), batches: batches.clone() };
             self.registry.register(registered, Registered::is_gone);
             batches
         })
@@ -62,7 +59,8 @@ impl ActiveMessages {
         self.limits.capacity - HEADER
     }
 
-    /// Gathers an item of a context for a PE. False: the batch is full, and no message has room for it: poll, and try again.
+    /// Gathers an item of a context for a PE. False: the batch is full, and no message has room for it: poll, and try
+    /// again.
     pub(crate) fn gather(
         &self,
         network: &impl Network,
@@ -121,8 +119,8 @@ impl ActiveMessages {
         added == Some(true)
     }
 
-    /// Hands over what a context has gathered for a PE: what it requests next comes behind. False: there is no room: poll, and try
-    /// again.
+    /// Hands over what a context has gathered for a PE: what it requests next comes behind. False: there is no room:
+    /// poll, and try again.
     pub(crate) fn hand_over(
         &self,
         network: &impl Network,
@@ -133,18 +131,12 @@ impl ActiveMessages {
             return Ok(true);
         };
         let counter = CompletionCounter::context(context, peer, false);
-        let handed_over = batches.with_filled(pe, |batch| {
-            self.hand_over_batch(network, pe, batch, counter, None)
-        });
+        let handed_over = batches.with_filled(pe, |batch| self.hand_over_batch(network, pe, batch, counter, None));
         handed_over.unwrap_or(Ok(true))
     }
 
     /// Hands over what a context has gathered for all PEs, as far as there is room.
-    pub(crate) fn hand_over_context(
-        &self,
-        network: &impl Network,
-        context: &ContextCounters,
-    ) -> Result<(), Fault> {
+    pub(crate) fn hand_over_context(&self, network: &impl Network, context: &ContextCounters) -> Result<(), Fault> {
         match context.batches() {
             // SAFETY: the caller has the context.
             Some(batches) => unsafe { self.hand_over_filled(network, batches, context.into()) },
@@ -173,14 +165,13 @@ impl ActiveMessages {
         batches.hand_over_filled(|pe, batch| {
             // SAFETY: this batch has items, so the caller promises that the counters are there.
             let context = unsafe { context.as_ref() };
-            let counter =
-                CompletionCounter::context(context, context.peer(pe, self.n_pes()), false);
+            let counter = CompletionCounter::context(context, context.peer(pe, self.n_pes()), false);
             self.hand_over_batch(network, pe, batch, counter, Some(window))
         })
     }
 
-    /// Appends a batch to the message that is filled for the PE, and sends that if there is room. False: there is none, or at least
-    /// `most` messages are under way, so that the batch can be filled further.
+    /// Appends a batch to the message that is filled for the PE, and sends that if there is room. False: there is none,
+    /// or at least `most` messages are under way, so that the batch can be filled further.
     #[inline(never)] // once for all ways
     fn hand_over_batch(
         &self,
@@ -190,10 +181,7 @@ impl ActiveMessages {
         counter: CompletionCounter,
         most: Option<u32>,
     ) -> Result<bool, Fault> {
-        let awaited = Awaited {
-            counter,
-            result: ptr::null_mut(),
-        };
+        let awaited = Awaited { counter, result: ptr::null_mut() };
         let mut outgoing = self.channel(pe)?.outgoing.lock();
         if most.is_some_and(|most| outgoing.outstanding() >= most) {
             return Ok(false);
@@ -208,9 +196,7 @@ impl ActiveMessages {
             batch.clear(self.room(), self.registry.lull());
             self.send(network, pe, &mut outgoing, window)?;
         } else if outgoing.outstanding() >= self.limits.window {
-            outgoing
-                .refuse(network, pe)
-                .map_err(|reason| reason.of(pe))?;
+            outgoing.refuse(network, pe).map_err(|reason| reason.of(pe))?;
         }
         self.list(pe, &mut outgoing);
         Ok(is_appended)

@@ -77,10 +77,7 @@ impl Limits {
     /// These, with long records in messages of their own.
     pub(crate) fn with_long_records(self, n_pes: usize) -> Limits {
         let each = BUDGET / n_pes.max(1);
-        Limits {
-            record: each.min(LONG).max(self.record),
-            ..self
-        }
+        Limits { record: each.min(LONG).max(self.record), ..self }
     }
 }
 
@@ -104,10 +101,7 @@ impl ActiveMessages {
     }
 
     pub(super) fn channel(&self, pe: usize) -> Result<&Channel, Fault> {
-        let place = self.channels.get(pe).ok_or(Fault {
-            pe: None,
-            reason: Reason::Malformed,
-        })?;
+        let place = self.channels.get(pe).ok_or(Fault { pe: None, reason: Reason::Malformed })?;
         Ok(place.get_or_init(Box::default))
     }
 
@@ -133,9 +127,7 @@ impl ActiveMessages {
             self.send(network, pe, &mut outgoing, self.limits.window)?;
         }
         if !is_appended && outgoing.outstanding() >= self.limits.window {
-            outgoing
-                .refuse(network, pe)
-                .map_err(|reason| reason.of(pe))?;
+            outgoing.refuse(network, pe).map_err(|reason| reason.of(pe))?;
         }
         self.list(pe, &mut outgoing);
         if !is_sent && urgency == Urgency::Usual && outgoing.is_quiet() {
@@ -175,9 +167,7 @@ impl ActiveMessages {
         outgoing: &mut Outgoing,
         window: u32,
     ) -> Result<bool, Fault> {
-        outgoing
-            .send(network, (self.me, pe), (window, self.registry.lull()))
-            .map_err(|reason| reason.of(pe))
+        outgoing.send(network, (self.me, pe), (window, self.registry.lull())).map_err(|reason| reason.of(pe))
     }
 
     /// What is pending for the PE is sent at the next flush.
@@ -288,12 +278,7 @@ impl ActiveMessages {
     }
 
     /// The reply to a request in the slot has been read.
-    pub(crate) fn replied(
-        &self,
-        network: &impl Network,
-        pe: usize,
-        sequence: u32,
-    ) -> Result<(), Fault> {
+    pub(crate) fn replied(&self, network: &impl Network, pe: usize, sequence: u32) -> Result<(), Fault> {
         let mut outgoing = self.channel(pe)?.outgoing.lock();
         outgoing.free();
         let done = outgoing.acknowledge(network, pe, sequence);
@@ -304,10 +289,7 @@ impl ActiveMessages {
 
     /// A message has arrived.
     pub(crate) fn receive(&self, network: &impl Network, message: &[u8]) -> Result<(), Fault> {
-        let (header, kind, body) = Header::split(message).ok_or(Fault {
-            pe: None,
-            reason: Reason::Malformed,
-        })?;
+        let (header, kind, body) = Header::split(message).ok_or(Fault { pe: None, reason: Reason::Malformed })?;
         let pe = header.source as usize;
         let channel = self.channel(pe)?;
         {
@@ -425,8 +407,7 @@ impl ActiveMessages {
     pub(crate) fn serve_slots(&self, network: &impl Network) -> Result<usize, Fault> {
         self.slots.serve(network, self.me, |pe, frame| {
             let channel = self.channel(pe)?;
-            self.execute_slot(network, pe, channel, frame)
-                .map_err(|reason| reason.of(pe))
+            self.execute_slot(network, pe, channel, frame).map_err(|reason| reason.of(pe))
         })
     }
 
@@ -456,11 +437,7 @@ impl ActiveMessages {
 
 /// Where memory is that a request is about.
 #[inline]
-fn address(
-    network: &impl Network,
-    (segment, offset): Place,
-    len: usize,
-) -> Result<*mut u8, Reason> {
+fn address(network: &impl Network, (segment, offset): Place, len: usize) -> Result<*mut u8, Reason> {
     let at = network.address(segment, offset, len);
     at.ok_or(Reason::NotShared)
 }

@@ -13,18 +13,12 @@ use crate::libfabric;
 
 /// The way to the peers, and the memory that their requests are about.
 pub(crate) trait Network {
-    /// Sends a message; messages to a peer arrive in the order in which they were sent. `awaited`: a thread waits for what the
-    /// peer does next. True: the vector has any content and capacity then, as the message is sent from its memory. False: there
-    /// is no room at present, and the message is as it was.
+    /// Sends a message; messages to a peer arrive in the order in which they were sent. `awaited`: a thread waits for
+    /// what the peer does next. True: the vector has any content and capacity then, as the message is sent from its
+    /// memory. False: there is no room at present, and the message is as it was.
     fn send(&self, pe: usize, message: &mut Vec<u8>, awaited: bool) -> Result<bool, Reason>;
     /// Writes a message into a slot of the peer; otherwise as `send`.
-    fn write(
-        &self,
-        pe: usize,
-        slot: usize,
-        message: &TaggedMessage,
-        awaited: bool,
-    ) -> Result<bool, Reason>;
+    fn write(&self, pe: usize, slot: usize, message: &TaggedMessage, awaited: bool) -> Result<bool, Reason>;
     /// The address of memory of this PE that peers may reach.
     fn address(&self, segment: usize, offset: usize, len: usize) -> Option<*mut u8>;
     /// Gives a record to the owner; false: it is none.
@@ -50,9 +44,7 @@ impl Port<'_> {
         match result {
             0 => Ok(true),
             result if result == -(libfabric::FI_EAGAIN as isize) => Ok(false),
-            result => Err(Reason::Library(
-                self.shared.endpoint.library.strerror(result),
-            )),
+            result => Err(Reason::Library(self.shared.endpoint.library.strerror(result))),
         }
     }
 }
@@ -64,14 +56,8 @@ impl Network for Port<'_> {
         if message.len() <= self.sends.inject {
             let flags = libfabric::FI_INJECT;
             // SAFETY: the message may be changed once the call has returned.
-            let result = unsafe {
-                endpoint.send(
-                    peer,
-                    injected.context(),
-                    (message.as_slice(), ptr::null_mut()),
-                    flags,
-                )
-            };
+            let result =
+                unsafe { endpoint.send(peer, injected.context(), (message.as_slice(), ptr::null_mut()), flags) };
             return self.outcome(result);
         }
         let Some((sent, buffer)) = self.sends.take(injected, message) else {
@@ -85,13 +71,7 @@ impl Network for Port<'_> {
         self.outcome(result)
     }
 
-    fn write(
-        &self,
-        pe: usize,
-        slot: usize,
-        message: &TaggedMessage,
-        awaited: bool,
-    ) -> Result<bool, Reason> {
+    fn write(&self, pe: usize, slot: usize, message: &TaggedMessage, awaited: bool) -> Result<bool, Reason> {
         let (endpoint, peer) = (&self.shared.endpoint, self.shared.peer(pe));
         let slots = peer.message_slots.ok_or(Reason::Malformed)?;
         let words = message.words();

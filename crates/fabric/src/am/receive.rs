@@ -24,11 +24,7 @@ pub(crate) struct Messenger {
 
 impl Messenger {
     /// None: this endpoint is none of a job's.
-    pub(crate) fn open(
-        endpoint: &Endpoint,
-        config: &Config,
-        inject: usize,
-    ) -> Result<Option<Messenger>, Error> {
+    pub(crate) fn open(endpoint: &Endpoint, config: &Config, inject: usize) -> Result<Option<Messenger>, Error> {
         let by_software = endpoint.is_by_tcp() && !endpoint.pins;
         let mut limits = Limits::new(config.n_pes);
         if endpoint.is_tcp_alone() {
@@ -66,10 +62,7 @@ impl Messenger {
     /// Where peers find the slots.
     pub(crate) fn location(&self) -> Option<Location> {
         let region = self.region.as_ref()?;
-        Some(Location {
-            address: self.base,
-            key: region.key(),
-        })
+        Some(Location { address: self.base, key: region.key() })
     }
 
     /// Whether requests about memory go by messages: atomics, short reads and puts.
@@ -78,10 +71,7 @@ impl Messenger {
     }
 
     pub(crate) fn port<'a>(&'a self, shared: &'a Shared) -> Port<'a> {
-        Port {
-            shared,
-            sends: &self.sends,
-        }
+        Port { shared, sends: &self.sends }
     }
 
     /// A message has been received.
@@ -121,8 +111,8 @@ impl Messenger {
 }
 
 impl Shared {
-    /// The result, unless a peer is at fault, which ends the process, or has the fabric shut down: then nothing has been done. Not
-    /// to be called with a lock: the owner may put to other PEs before it ends the process.
+    /// The result, unless a peer is at fault, which ends the process, or has the fabric shut down: then nothing has
+    /// been done. Not to be called with a lock: the owner may put to other PEs before it ends the process.
     pub(crate) fn heed<T: Default>(&self, result: Result<T, Fault>) -> T {
         result.unwrap_or_else(|Fault { pe, reason }| {
             let pe = pe.unwrap_or_else(|| self.peers.suspect());

@@ -158,7 +158,6 @@ impl Slot {
     /// The value of the message with this tag, if it has arrived.
     #[inline]
     fn message(&self, tag: u32) -> Option<Reply> {
-        TaggedMessage::has_arrived(&self.0, tag, TaggedMessage::BYTES)
-            .then(|| TaggedMessage::value(&self.0))
+        TaggedMessage::has_arrived(&self.0, tag, TaggedMessage::BYTES).then(|| TaggedMessage::value(&self.0))
     }
 }

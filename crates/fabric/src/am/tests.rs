@@ -64,9 +64,7 @@ impl World {
         World {
             random: Random(Cell::new(seed * 2 + 1)),
             wires: RefCell::default(),
-            memory: (0..n)
-                .map(|_| (0..WORDS).map(|_| Cell::new(0)).collect())
-                .collect(),
+            memory: (0..n).map(|_| (0..WORDS).map(|_| Cell::new(0)).collect()).collect(),
             records: RefCell::default(),
             room,
             refuses: true,
@@ -159,18 +157,13 @@ impl<'a> Job<'a> {
         let n = world.memory.len();
         Job {
             world,
-            pes: (0..n)
-                .map(|pe| ActiveMessages::new(pe, n, limits))
-                .collect(),
+            pes: (0..n).map(|pe| ActiveMessages::new(pe, n, limits)).collect(),
             pending: (0..n).map(|_| Pending::default()).collect(),
         }
     }
 
     fn side(&self, me: usize) -> Side<'a> {
-        Side {
-            world: self.world,
-            me,
-        }
+        Side { world: self.world, me }
     }
 
     fn counter(&self, pe: usize) -> CompletionCounter {
@@ -244,20 +237,11 @@ fn run(n: usize, seed: u64, limits: Limits, target: fn(usize, usize, usize) -> u
         let pe = target(me, round, n);
         let word = 8 * (me % WORDS);
         if world.random.below(3) > 0 {
-            job.request(
-                me,
-                pe,
-                (Outgo::Request(Request::Post(add(1))), (0, word)),
-                std::ptr::null_mut(),
-            );
+            job.request(me, pe, (Outgo::Request(Request::Post(add(1))), (0, word)), std::ptr::null_mut());
             added[me][pe] += 1;
         } else {
             let result = (&raw mut results[me][round]).cast();
-            let request = if round % 2 == 0 {
-                Request::Fetch(add(0))
-            } else {
-                Request::Read(size_of::<u64>())
-            };
+            let request = if round % 2 == 0 { Request::Fetch(add(0)) } else { Request::Read(size_of::<u64>()) };
             job.request(me, pe, (Outgo::Request(request), (0, word)), result);
             expected[me].push((round, added[me][pe]));
         }
@@ -291,9 +275,7 @@ fn all_to_one_ends_and_bounds_what_is_under_way() {
 fn any_pattern_ends_in_order() {
     for seed in 0..40 {
         let window = 1 + seed as u32 % 4;
-        run(9, seed, limits(window, 4), |me, round, n| {
-            (me * 7 + round * round) % n
-        });
+        run(9, seed, limits(window, 4), |me, round, n| (me * 7 + round * round) % n);
         run(2, seed, limits(window, 1), |me, _, _| 1 - me);
         run(5, seed, limits(window, 8), |me, _, n| (me + 1) % n);
         run(1, seed, limits(window, 2), |_, _, _| 0);
@@ -325,9 +307,7 @@ fn records_arrive_once_and_in_order() {
         job.quiet();
         for me in 0..7 {
             let records = world.records.borrow();
-            let from_me = records
-                .iter()
-                .filter(|(from, to, _)| (*from, *to) == (me, 3));
+            let from_me = records.iter().filter(|(from, to, _)| (*from, *to) == (me, 3));
             let got: Vec<_> = from_me.map(|(_, _, bytes)| bytes.clone()).collect();
             let sent: Vec<_> = (0..ROUNDS).map(|i| record(me, i)).collect();
             assert_eq!(got, sent);
@@ -353,16 +333,10 @@ impl Talk<'_> {
     }
 
     fn say_parts(&self, from: usize, parts: [&[u8]; 2], urgency: Urgency) -> usize {
-        let awaited = Awaited {
-            counter: self.job.counter(from),
-            result: std::ptr::null_mut(),
-        };
+        let awaited = Awaited { counter: self.job.counter(from), result: std::ptr::null_mut() };
         let record = (Outgo::Record(parts), (0, 0));
         let (pe, side) = (&self.job.pes[from], self.job.side(from));
-        assert!(
-            pe.append(&side, 1 - from, record, awaited, urgency)
-                .unwrap()
-        );
+        assert!(pe.append(&side, 1 - from, record, awaited, urgency).unwrap());
         self.arrive();
         self.world.n.get()
     }
@@ -370,9 +344,7 @@ impl Talk<'_> {
     /// What is under way arrives.
     fn arrive(&self) {
         while let Some((to, message)) = self.world.deliver() {
-            self.job.pes[to]
-                .receive(&self.job.side(to), &message)
-                .unwrap();
+            self.job.pes[to].receive(&self.job.side(to), &message).unwrap();
         }
     }
 
@@ -393,10 +365,7 @@ impl Talk<'_> {
 
 #[test]
 fn many_records_are_acknowledged_at_once() {
-    let world = World {
-        refuses: false,
-        ..World::new(2, 1, usize::MAX)
-    };
+    let world = World { refuses: false, ..World::new(2, 1, usize::MAX) };
     let job = Job::new(&world, limits(16, 64));
     let talk = Talk { job, world: &world };
     // A quarter of the window.
@@ -428,16 +397,9 @@ fn many_records_are_acknowledged_at_once() {
     assert!(talk.job.pes[0].may_rest());
     // So is all that is no record, at once.
     let request = (Outgo::Request(Request::Post(add(1))), (0, 0));
-    let awaited = Awaited {
-        counter: talk.job.counter(0),
-        result: std::ptr::null_mut(),
-    };
+    let awaited = Awaited { counter: talk.job.counter(0), result: std::ptr::null_mut() };
     let side = talk.job.side(0);
-    assert!(
-        talk.job.pes[0]
-            .append(&side, 1, request, awaited, Urgency::Now)
-            .unwrap()
-    );
+    assert!(talk.job.pes[0].append(&side, 1, request, awaited, Urgency::Now).unwrap());
     talk.arrive();
     talk.flush(1, Flush::Prompt);
     assert!(talk.is_acknowledged(0));
@@ -445,10 +407,7 @@ fn many_records_are_acknowledged_at_once() {
 
 #[test]
 fn long_records_are_sent_at_once() {
-    let world = World {
-        refuses: false,
-        ..World::new(2, 1, usize::MAX)
-    };
+    let world = World { refuses: false, ..World::new(2, 1, usize::MAX) };
     let job = Job::new(&world, limits(16, 4));
     let talk = Talk { job, world: &world };
     for n in 1..=4 {
@@ -458,10 +417,7 @@ fn long_records_are_sent_at_once() {
 
 #[test]
 fn records_are_sent_at_once_while_few_are_under_way() {
-    let world = World {
-        refuses: false,
-        ..World::new(2, 1, usize::MAX)
-    };
+    let world = World { refuses: false, ..World::new(2, 1, usize::MAX) };
     let job = Job::new(&world, limits(16, 64));
     let talk = Talk { job, world: &world };
     for n in 1..=4 {
@@ -478,10 +434,7 @@ fn records_are_sent_at_once_while_few_are_under_way() {
 /// With a window of one message, each is acknowledged at once: the next waits for that.
 #[test]
 fn small_windows_are_acknowledged_at_once() {
-    let world = World {
-        refuses: false,
-        ..World::new(2, 1, usize::MAX)
-    };
+    let world = World { refuses: false, ..World::new(2, 1, usize::MAX) };
     let job = Job::new(&world, limits(1, 64));
     let talk = Talk { job, world: &world };
     for _ in 0..10 {
@@ -508,10 +461,7 @@ fn requests_go_together() {
     job.quiet();
     assert_eq!(world.memory[1][0].get(), 1000);
     let n = world.n.get();
-    assert!(
-        n <= 800,
-        "{n} messages for 1000 requests, a third of them urgent"
-    );
+    assert!(n <= 800, "{n} messages for 1000 requests, a third of them urgent");
 }
 
 #[test]
@@ -540,10 +490,7 @@ fn a_stream_fills_messages_until_there_is_a_lull() {
     let world = World::new(2, 1, usize::MAX);
     let job = Job::new(&world, limits(4, 8));
     let append = || {
-        let awaited = Awaited {
-            counter: job.counter(0),
-            result: std::ptr::null_mut(),
-        };
+        let awaited = Awaited { counter: job.counter(0), result: std::ptr::null_mut() };
         let request = (Outgo::Request(Request::Post(add(1))), (0, 0));
         let appended = job.pes[0].append(&job.side(0), 1, request, awaited, Urgency::Usual);
         appended.unwrap()
@@ -551,9 +498,7 @@ fn a_stream_fills_messages_until_there_is_a_lull() {
     // Full messages, which are executed.
     let stream = || {
         while append() {}
-        job.bounded(|| {
-            world.wires.borrow().is_empty() && !job.pes.iter().any(ActiveMessages::has_unsent)
-        });
+        job.bounded(|| world.wires.borrow().is_empty() && !job.pes.iter().any(ActiveMessages::has_unsent));
         job.quiet();
         world.n.get()
     };
@@ -577,10 +522,7 @@ fn what_no_pe_sends_is_refused() {
     let request = (Outgo::Request(Request::Fetch(add(1))), (0, 8 * WORDS));
     let mut result = 0u64;
     let counter = job.counter(0);
-    let awaited = Awaited {
-        counter,
-        result: (&raw mut result).cast(),
-    };
+    let awaited = Awaited { counter, result: (&raw mut result).cast() };
     while !world.wires.borrow().iter().any(|_| true) {
         let _ = job.pes[0].append(&job.side(0), 1, request, awaited, Urgency::Now);
         job.pes[0].flush(&job.side(0), Flush::All).unwrap();
@@ -689,16 +631,10 @@ fn memory_grows_with_use_and_stays_below_64_mib_at_4096_pes() {
         for pe in 0..n {
             let mut i = 0;
             loop {
-                let awaited = Awaited {
-                    counter: pending.counter(),
-                    result: (&raw mut results[i % 1024]).cast(),
-                };
+                let awaited = Awaited { counter: pending.counter(), result: (&raw mut results[i % 1024]).cast() };
                 let request = (Outgo::Request(Request::Fetch(add(1))), (0, 0));
                 let urgency = Urgency::Usual;
-                if !messages
-                    .append(&network, pe, request, awaited, urgency)
-                    .unwrap()
-                {
+                if !messages.append(&network, pe, request, awaited, urgency).unwrap() {
                     break;
                 }
                 i += 1;

@@ -92,11 +92,7 @@ impl Context {
     /// Whether many operations are to follow, of an [aggregating](Self::aggregating) context: then its puts are
     /// never sent by themselves.
     pub fn expect_batch(&self, many: bool) {
-        let aggregation = if many {
-            Aggregation::Batch
-        } else {
-            Aggregation::On
-        };
+        let aggregation = if many { Aggregation::Batch } else { Aggregation::On };
         let to = &self.counters().aggregation;
         to.store(aggregation as u8, Relaxed);
     }
@@ -123,9 +119,7 @@ impl ContextCounters {
     }
 
     pub(crate) fn peer(&self, pe: usize, n_pes: usize) -> &PeerCounters {
-        let peers = self
-            .peers
-            .get_or_init(|| (0..n_pes).map(|_| PeerCounters::default()).collect());
+        let peers = self.peers.get_or_init(|| (0..n_pes).map(|_| PeerCounters::default()).collect());
         &peers[pe]
     }
 
@@ -150,7 +144,8 @@ impl ContextCounters {
         number.checked_sub(1).map(|number| number as usize)
     }
 
-    /// Whether it gathers small operations itself, in batches of its own: one thread at a time uses it, while others use others.
+    /// Whether it gathers small operations itself, in batches of its own: one thread at a time uses it, while others
+    /// use others.
     #[inline]
     pub(crate) fn has_own_batches(&self) -> bool {
         self.endpoint.load(Relaxed) != 0

@@ -1,5 +1,5 @@
-//! What completes operations: the [`CompletionQueue`](crate::queue::CompletionQueue) reads what libfabric has completed, and counts
-//! down the [`Context`] or the thread that each [`WorkRequest`] names.
+//! What completes operations: the [`CompletionQueue`](crate::queue::CompletionQueue) reads what libfabric has
+//! completed, and counts down the [`Context`] or the thread that each [`WorkRequest`] names.
 
 mod context;
 mod request;

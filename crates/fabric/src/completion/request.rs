@@ -30,13 +30,7 @@ pub(crate) struct CopyOut {
 impl CopyOut {
     /// One block.
     pub(crate) fn contiguous(from: *const u8, to: *mut u8, len: usize) -> CopyOut {
-        CopyOut {
-            from,
-            to,
-            stride: 0,
-            block: len,
-            n: 1,
-        }
+        CopyOut { from, to, stride: 0, block: len, n: 1 }
     }
 
     /// # Safety
@@ -57,26 +51,14 @@ impl CopyOut {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CompletionCounter {
     /// The counters of its context, and whether the operation is a write.
-    Context {
-        context: NonNull<ContextCounters>,
-        peer: NonNull<PeerCounters>,
-        write: bool,
-    },
+    Context { context: NonNull<ContextCounters>, peer: NonNull<PeerCounters>, write: bool },
     /// The count of a thread that waits.
     Thread(NonNull<AtomicUsize>),
 }
 
 impl CompletionCounter {
-    pub(crate) fn context(
-        context: &ContextCounters,
-        peer: &PeerCounters,
-        write: bool,
-    ) -> CompletionCounter {
-        CompletionCounter::Context {
-            context: context.into(),
-            peer: peer.into(),
-            write,
-        }
+    pub(crate) fn context(context: &ContextCounters, peer: &PeerCounters, write: bool) -> CompletionCounter {
+        CompletionCounter::Context { context: context.into(), peer: peer.into(), write }
     }
 
     /// The operation begins.
@@ -84,11 +66,7 @@ impl CompletionCounter {
         // SAFETY: the thread that begins an operation has references to its counters.
         unsafe {
             match self {
-                CompletionCounter::Context {
-                    context,
-                    peer,
-                    write,
-                } => context.as_ref().begin(peer.as_ref(), write),
+                CompletionCounter::Context { context, peer, write } => context.as_ref().begin(peer.as_ref(), write),
                 CompletionCounter::Thread(pending) => {
                     pending.as_ref().fetch_add(1, Relaxed);
                 }
@@ -102,11 +80,7 @@ impl CompletionCounter {
     /// It began with these counters, and ends once.
     pub(crate) unsafe fn end(self) {
         match self {
-            CompletionCounter::Context {
-                context,
-                peer,
-                write,
-            } => {
+            CompletionCounter::Context { context, peer, write } => {
                 // SAFETY: a context's counters stay while it has operations under way.
                 unsafe { context.as_ref().end(peer.as_ref(), write) }
             }

@@ -23,13 +23,7 @@ pub(crate) struct Retry<'a> {
 
 impl<'a> Retry<'a> {
     pub(crate) fn new(shared: &'a Shared, pe: usize, reason: &'static str) -> Retry<'a> {
-        Retry {
-            shared,
-            pe,
-            reason,
-            backoff: shared.backoff(),
-            since: Instant::now(),
-        }
+        Retry { shared, pe, reason, backoff: shared.backoff(), since: Instant::now() }
     }
 
     /// An operation has completed: polling pays.

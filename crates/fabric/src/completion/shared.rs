@@ -27,11 +27,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(
-        endpoint: Arc<Endpoint>,
-        events: Arc<dyn Events>,
-        config: &Config,
-    ) -> Result<Shared, Error> {
+    pub(crate) fn new(endpoint: Arc<Endpoint>, events: Arc<dyn Events>, config: &Config) -> Result<Shared, Error> {
         Ok(Shared {
             buffers: Buffers::new(&endpoint, config.local_pes)?,
             segments: Segments::new(&endpoint)?,

@@ -18,10 +18,7 @@ pub(crate) struct Shutdown {
 
 impl Shutdown {
     pub(crate) fn new(survives: bool) -> Shutdown {
-        Shutdown {
-            survives,
-            ..Shutdown::default()
-        }
+        Shutdown { survives, ..Shutdown::default() }
     }
 
     /// The next thread that calls the provider shuts the fabric down.
@@ -40,8 +37,8 @@ impl Shutdown {
         self.done.load(Acquire)
     }
 
-    /// Makes a call that may complete operations, unless the fabric is to be shut down: then nothing is done, in vain. Not within
-    /// another.
+    /// Makes a call that may complete operations, unless the fabric is to be shut down: then nothing is done, in vain.
+    /// Not within another.
     #[inline]
     pub(crate) fn while_open<T: Default>(&self, call: impl FnOnce() -> T) -> T {
         match self.survives {

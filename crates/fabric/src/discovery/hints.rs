@@ -27,10 +27,7 @@ impl Info {
     unsafe fn copy(library: &Arc<Library>, raw: *const fi_info) -> Option<Info> {
         // SAFETY: the caller promises null or an info of this library.
         let raw = NonNull::new(unsafe { (library.dupinfo)(raw) })?;
-        Some(Info {
-            library: library.clone(),
-            raw,
-        })
+        Some(Info { library: library.clone(), raw })
     }
 
     /// A copy, for another endpoint. None: there is no memory.
@@ -168,16 +165,8 @@ pub(crate) fn get_info(library: &Arc<Library>, hints: Hints) -> Vec<Info> {
     }
     let mut list = ptr::null_mut();
     // SAFETY: hints of this library, a place for the list.
-    let result = unsafe {
-        (library.getinfo)(
-            libfabric::API,
-            ptr::null(),
-            ptr::null(),
-            0,
-            wanted.as_ptr(),
-            &raw mut list,
-        )
-    };
+    let result =
+        unsafe { (library.getinfo)(libfabric::API, ptr::null(), ptr::null(), 0, wanted.as_ptr(), &raw mut list) };
     if result != 0 {
         return Vec::new();
     }
@@ -203,7 +192,5 @@ unsafe fn text(string: *const c_char) -> String {
         return String::new();
     }
     // SAFETY: the caller promises a NUL-terminated string.
-    unsafe { CStr::from_ptr(string) }
-        .to_string_lossy()
-        .into_owned()
+    unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }

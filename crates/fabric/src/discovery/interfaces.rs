@@ -35,9 +35,7 @@ pub(crate) fn interfaces() -> Vec<Interface> {
             continue;
         };
         // SAFETY: a NUL-terminated name.
-        let name = unsafe { CStr::from_ptr(entry.ifa_name) }
-            .to_string_lossy()
-            .into_owned();
+        let name = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
         let has = |flag: libc::c_int| entry.ifa_flags & flag as u32 != 0;
         found.push(Interface {
             up: has(libc::IFF_UP) && has(libc::IFF_RUNNING),

@@ -66,9 +66,7 @@ pub enum Unusable {
     #[error("has no {}", .0.join(", no "))]
     Lacks(Vec<&'static str>),
     /// It has what is needed, but not all at once.
-    #[error(
-        "does not do all that is needed at once: reads, writes, atomics, delivery complete, any number of threads"
-    )]
+    #[error("does not do all that is needed at once: reads, writes, atomics, delivery complete, any number of threads")]
     NotAtOnce,
 }
 
@@ -87,10 +85,7 @@ pub struct Candidate {
 /// The library cannot be opened.
 pub fn providers(config: &Config) -> Result<Vec<Provider>, Error> {
     let library = open_library(config)?;
-    Ok(enumerate(&library, config, true)
-        .into_iter()
-        .map(|candidate| candidate.provider)
-        .collect())
+    Ok(enumerate(&library, config, true).into_iter().map(|candidate| candidate.provider).collect())
 }
 
 /// Whether a fabric can be opened.
@@ -109,9 +104,7 @@ pub fn address(interface: Option<&str>) -> Option<IpAddr> {
         Some(asked) => found.name == asked || found.address.to_string() == asked,
         None => found.up && !found.loopback && !is_link_local(found.address),
     });
-    let best = all
-        .iter()
-        .min_by_key(|found| (!found.routes, found.address.is_ipv6()))?;
+    let best = all.iter().min_by_key(|found| (!found.routes, found.address.is_ipv6()))?;
     Some(best.address)
 }
 
@@ -148,16 +141,9 @@ pub fn enumerate(library: &Arc<Library>, config: &Config, all: bool) -> Vec<Cand
     let mut without_atomics = get_info(library, Hints::Messages);
     without_atomics.retain(|info| is_tcp_alone(&info.provider()) && injects_requests(info));
     fit.extend(without_atomics);
-    let rest = if all {
-        get_info(library, Hints::Any)
-    } else {
-        Vec::new()
-    };
+    let rest = if all { get_info(library, Hints::Any) } else { Vec::new() };
     let mut candidates: Vec<Candidate> = Vec::new();
-    let found = fit
-        .into_iter()
-        .map(|info| (info, true))
-        .chain(rest.into_iter().map(|info| (info, false)));
+    let found = fit.into_iter().map(|info| (info, true)).chain(rest.into_iter().map(|info| (info, false)));
     for (info, fits) in found {
         let provider = describe(&info, fits, &interfaces, config);
         let known = candidates.iter().any(|known| {
@@ -196,18 +182,15 @@ pub(crate) fn choose(library: &Arc<Library>, config: &Config) -> Result<Info, Er
 
 /// Whether writes to a PE arrive in the order in which they were issued, of any length.
 pub(crate) fn keeps_writes_in_order(library: &Arc<Library>, provider: &str) -> bool {
-    get_info(library, Hints::Transfers)
-        .iter()
-        .find(|info| info.provider() == provider)
-        .is_some_and(|info| {
-            // SAFETY: infos have all their parts.
-            let (order, size) = unsafe {
-                let size = (*info.ep_attr()).max_order_waw_size;
-                ((*info.tx_attr()).msg_order, size)
-            };
-            let writes = libfabric::FI_ORDER_RMA_WAW | u64::from(libfabric::FI_ORDER_WAW);
-            order & writes != 0 && size == usize::MAX
-        })
+    get_info(library, Hints::Transfers).iter().find(|info| info.provider() == provider).is_some_and(|info| {
+        // SAFETY: infos have all their parts.
+        let (order, size) = unsafe {
+            let size = (*info.ep_attr()).max_order_waw_size;
+            ((*info.tx_attr()).msg_order, size)
+        };
+        let writes = libfabric::FI_ORDER_RMA_WAW | u64::from(libfabric::FI_ORDER_WAW);
+        order & writes != 0 && size == usize::MAX
+    })
 }
 
 /// A provider's row of the list.
@@ -217,11 +200,7 @@ fn describe(info: &Info, fits: bool, interfaces: &[Interface], config: &Config) 
     let device = info.domain();
     let interface = interfaces.iter().find(|i| Some(i.address) == address);
     let device_name = interface.map_or(device.as_str(), |i| i.name.as_str());
-    let usable = if fits {
-        filter(&provider, &device, address, interface, config)
-    } else {
-        Err(lacking(info))
-    };
+    let usable = if fits { filter(&provider, &device, address, interface, config) } else { Err(lacking(info)) };
     Provider {
         rank: rank(&provider, address, interface),
         fabric: info.fabric(),
@@ -276,8 +255,8 @@ fn filter(
     }
 }
 
-/// Whether this is the provider of TCP for reliable datagrams: "tcp", which is "net" in libfabric 1.17. It has no atomics, which
-/// this library sends as messages.
+/// Whether this is the provider of TCP for reliable datagrams: "tcp", which is "net" in libfabric 1.17. It has no
+/// atomics, which this library sends as messages.
 pub(crate) fn is_tcp_alone(provider: &str) -> bool {
     provider == "tcp" || provider == "net"
 }
@@ -307,19 +286,13 @@ fn rank(provider: &str, address: Option<IpAddr>, interface: Option<&Interface>) 
 }
 
 fn lacking(info: &Info) -> Unusable {
-    let missing: Vec<&'static str> = [
-        (libfabric::FI_RMA, "one-sided reads and writes"),
-        (libfabric::FI_ATOMIC, "atomics"),
-    ]
-    .into_iter()
-    .filter(|(bit, _)| info.caps() & u64::from(*bit) == 0)
-    .map(|(_, name)| name)
-    .collect();
-    if missing.is_empty() {
-        Unusable::NotAtOnce
-    } else {
-        Unusable::Lacks(missing)
-    }
+    let missing: Vec<&'static str> =
+        [(libfabric::FI_RMA, "one-sided reads and writes"), (libfabric::FI_ATOMIC, "atomics")]
+            .into_iter()
+            .filter(|(bit, _)| info.caps() & u64::from(*bit) == 0)
+            .map(|(_, name)| name)
+            .collect();
+    if missing.is_empty() { Unusable::NotAtOnce } else { Unusable::Lacks(missing) }
 }
 
 fn capabilities(info: &Info) -> Vec<String> {
@@ -332,23 +305,12 @@ fn capabilities(info: &Info) -> Vec<String> {
     let caps = |bit: u32| info.caps() & u64::from(bit) != 0;
     let mode = |bit: u32| info.mr_mode() & bit != 0;
     // SAFETY: infos have all their parts.
-    let (progress, order) = unsafe {
-        (
-            (*info.domain_attr()).data_progress,
-            (*info.tx_attr()).msg_order,
-        )
-    };
+    let (progress, order) = unsafe { ((*info.domain_attr()).data_progress, (*info.tx_attr()).msg_order) };
     add(caps(libfabric::FI_RMA), "one-sided");
     add(caps(libfabric::FI_ATOMIC), "atomics");
     add(order & libfabric::FI_ORDER_RMA_WAW != 0, "writes in order");
-    add(
-        mode(libfabric::FI_MR_ALLOCATED),
-        "registers memory that is there",
-    );
+    add(mode(libfabric::FI_MR_ALLOCATED), "registers memory that is there");
     add(mode(libfabric::FI_MR_LOCAL), "registers local buffers");
-    add(
-        progress == libfabric::FI_PROGRESS_MANUAL,
-        "progresses by the progress thread",
-    );
+    add(progress == libfabric::FI_PROGRESS_MANUAL, "progresses by the progress thread");
     list
 }

@@ -8,7 +8,8 @@ const WORD: usize = size_of::<u64>();
 pub(crate) const HEADER: usize = size_of::<Header>();
 /// Bytes of a message at most: as much as rxm sends without asking its receiver.
 pub(crate) const LONGEST: usize = 16 << 10;
-/// Bytes of one with a long record by itself, where the provider asks no receiver: 64 KiB of data, and what describes them.
+/// Bytes of one with a long record by itself, where the provider asks no receiver: 64 KiB of data, and what describes
+/// them.
 pub(crate) const LONG: usize = (64 << 10) + 256;
 
 /// What a message is.
@@ -42,15 +43,7 @@ pub(crate) struct Header {
 
 impl Header {
     pub(crate) fn new(kind: Kind, source: usize, sequence: u32) -> Header {
-        Header {
-            kind: kind as u16,
-            slot: 0,
-            source: source as u32,
-            sequence,
-            executed: 0,
-            bytes: 0,
-            reserved: 0,
-        }
+        Header { kind: kind as u16, slot: 0, source: source as u32, sequence, executed: 0, bytes: 0, reserved: 0 }
     }
 
     pub(crate) fn kind(&self) -> Option<Kind> {
@@ -87,26 +80,17 @@ mod tests {
         };
         let requests = whole(Kind::Requests, 2 * WORD as u32);
         let (header, kind, body) = Header::split(&requests).unwrap();
-        assert_eq!(
-            (header.source, header.sequence, kind),
-            (3, 7, Kind::Requests)
-        );
+        assert_eq!((header.source, header.sequence, kind), (3, 7, Kind::Requests));
         assert_eq!(body.len(), 2 * WORD);
         for n in 0..requests.len() {
             assert!(Header::split(&requests[..n]).is_none(), "{n} bytes");
         }
         assert!(Header::split(&whole(Kind::Results, 12)).is_some());
         assert!(Header::split(&whole(Kind::Acknowledgement, 0)).is_some());
-        for (kind, bytes) in [
-            (Kind::Requests, 0),
-            (Kind::Requests, WORD as u32 + 1),
-            (Kind::Results, 0),
-            (Kind::Acknowledgement, 8),
-        ] {
-            assert!(
-                Header::split(&whole(kind, bytes)).is_none(),
-                "{kind:?} of {bytes}"
-            );
+        for (kind, bytes) in
+            [(Kind::Requests, 0), (Kind::Requests, WORD as u32 + 1), (Kind::Results, 0), (Kind::Acknowledgement, 8)]
+        {
+            assert!(Header::split(&whole(kind, bytes)).is_none(), "{kind:?} of {bytes}");
         }
         let mut unknown = requests;
         unknown[0] = 3;

@@ -77,8 +77,8 @@ impl Head {
     }
 }
 
-/// A number that an item has in its first word, in place of the memory's length: of 12 bits, with a sign. The bit that says
-/// elsewhere that there is no result says that the memory has 8 bytes, not 4.
+/// A number that an item has in its first word, in place of the memory's length: of 12 bits, with a sign. The bit that
+/// says elsewhere that there is no result says that the memory has 8 bytes, not 4.
 struct Small;
 
 impl Small {
@@ -108,16 +108,7 @@ pub(crate) fn is_within_reach((segment, offset): Place, len: usize) -> bool {
     segment <= MOST_SEGMENTS && len <= MOST_BYTES && offset < 1 << (u64::BITS - OFFSET)
 }
 
-const OPS: [Op; 8] = [
-    Op::Write,
-    Op::Read,
-    Op::Swap,
-    Op::CompareSwap,
-    Op::Add,
-    Op::And,
-    Op::Or,
-    Op::Xor,
-];
+const OPS: [Op; 8] = [Op::Write, Op::Read, Op::Swap, Op::CompareSwap, Op::Add, Op::And, Op::Or, Op::Xor];
 
 /// Operands of an operation.
 fn operands(op: Op) -> usize {
@@ -190,22 +181,14 @@ impl Short {
                 }
             }
         };
-        Short {
-            head: Head::new(PUT, place, len),
-            word,
-            bytes: 2 * WORD,
-        }
+        Short { head: Head::new(PUT, place, len), word, bytes: 2 * WORD }
     }
 
     /// An operation, if it has one operand.
     #[inline]
     pub(crate) fn request(request: Request, place: Place) -> Option<Short> {
         let ([head, word, _], n) = request.words(place);
-        (n <= 2).then_some(Short {
-            head: Head(head),
-            word,
-            bytes: n * WORD,
-        })
+        (n <= 2).then_some(Short { head: Head(head), word, bytes: n * WORD })
     }
 
     /// Appends it to a message's items, as [`append_put`] does, if it takes no more than this many bytes.
@@ -271,10 +254,7 @@ impl Default for LastPut {
 }
 
 impl LastPut {
-    pub(crate) const NONE: LastPut = LastPut {
-        at: 0,
-        end: (usize::MAX, 0),
-    };
+    pub(crate) const NONE: LastPut = LastPut { at: 0, end: (usize::MAX, 0) };
 
     #[inline]
     fn new(at: usize, head: Head) -> LastPut {
@@ -327,11 +307,7 @@ impl<'m> Item<'m> {
                 if operands(op) > 1 {
                     atomic.compare = word()?;
                 }
-                Item::Request(if posted {
-                    Request::Post(atomic)
-                } else {
-                    Request::Fetch(atomic)
-                })
+                Item::Request(if posted { Request::Post(atomic) } else { Request::Fetch(atomic) })
             }
             None if head.op() == COUNT => {
                 let width = if posted { Width::W64 } else { Width::W32 };
@@ -342,9 +318,7 @@ impl<'m> Item<'m> {
                 Item::Request(Request::Post(AtomicOp::new(Op::Add, width, operand)))
             }
             None if posted => return None,
-            None if head.op() == READ && len <= Request::LONGEST => {
-                Item::Request(Request::Read(len))
-            }
+            None if head.op() == READ && len <= Request::LONGEST => Item::Request(Request::Read(len)),
             None if head.op() == PUT && len > 0 => {
                 let (data, rest) = message.split_at_checked(len.next_multiple_of(WORD))?;
                 *message = rest;
@@ -361,8 +335,8 @@ impl<'m> Item<'m> {
         Some((item, place))
     }
 
-    /// A place that one of the next items may be about, so that its memory can be prefetched: what is in the message at a distance
-    /// may be no head.
+    /// A place that one of the next items may be about, so that its memory can be prefetched: what is in the message at
+    /// a distance may be no head.
     #[inline]
     pub(crate) fn ahead(message: &[u8]) -> Option<Place> {
         const DISTANCE: usize = 8 * WORD;
@@ -399,10 +373,7 @@ pub(crate) unsafe fn store(to: *mut u8, data: &[u8]) {
             let (bytes, rest) = $rest.split_first_chunk().expect("as long as the piece");
             // SAFETY: the caller promises that the memory is writable; the piece is aligned.
             let word = unsafe { <$atomic>::from_ptr($at.cast()) };
-            word.store(
-                FromBytes::read_from_bytes(bytes).expect("as long as the word"),
-                Release,
-            );
+            word.store(FromBytes::read_from_bytes(bytes).expect("as long as the word"), Release);
             let _: &[u8; size_of::<$atomic>()] = bytes;
             $rest = rest;
         }};
@@ -444,12 +415,7 @@ impl Request {
     /// The request as an item: its words, and how many there are.
     #[inline]
     fn words(self, place: Place) -> ([u64; 3], usize) {
-        if let Request::Post(AtomicOp {
-            op: Op::Add,
-            width,
-            operand,
-            ..
-        }) = self
+        if let Request::Post(AtomicOp { op: Op::Add, width, operand, .. }) = self
             && let Some(len) = Small::encode(width, operand)
         {
             let wide = if width == Width::W64 { POSTED } else { 0 };
@@ -462,9 +428,7 @@ impl Request {
             Request::Read(_) => (READ, AtomicOp::read(Width::W64)),
         };
         let head = Head::new(op, place, self.len()).0;
-        let AtomicOp {
-            operand, compare, ..
-        } = atomic;
+        let AtomicOp { operand, compare, .. } = atomic;
         ([head, operand, compare], 1 + operands(atomic.op))
     }
 
@@ -503,34 +467,14 @@ impl Request {
     pub(crate) unsafe fn execute(&self, at: *mut u8) -> Reply {
         let mut reply = [0; TaggedMessage::BYTES];
         let word = match *self {
-            Request::Post(AtomicOp {
-                op,
-                width: Width::W64,
-                operand,
-                compare,
-            })
-            | Request::Fetch(AtomicOp {
-                op,
-                width: Width::W64,
-                operand,
-                compare,
-            }) => {
+            Request::Post(AtomicOp { op, width: Width::W64, operand, compare })
+            | Request::Fetch(AtomicOp { op, width: Width::W64, operand, compare }) => {
                 // SAFETY: the caller promises an aligned word that is used atomically.
                 let word = unsafe { AtomicU64::from_ptr(at.cast()) };
                 wide(word, op, operand, compare)
             }
-            Request::Post(AtomicOp {
-                op,
-                width: Width::W32,
-                operand,
-                compare,
-            })
-            | Request::Fetch(AtomicOp {
-                op,
-                width: Width::W32,
-                operand,
-                compare,
-            }) => {
+            Request::Post(AtomicOp { op, width: Width::W32, operand, compare })
+            | Request::Fetch(AtomicOp { op, width: Width::W32, operand, compare }) => {
                 // SAFETY: the caller promises an aligned word that is used atomically.
                 let word = unsafe { AtomicU32::from_ptr(at.cast()) };
                 narrow(word, op, operand as u32, compare as u32).into()
@@ -552,9 +496,9 @@ macro_rules! on_word {
             match op {
                 Op::Write | Op::Swap => word.swap(operand, SeqCst),
                 Op::Read => word.load(SeqCst),
-                Op::CompareSwap => word
-                    .compare_exchange(compare, operand, SeqCst, SeqCst)
-                    .unwrap_or_else(|other| other),
+                Op::CompareSwap => {
+                    word.compare_exchange(compare, operand, SeqCst, SeqCst).unwrap_or_else(|other| other)
+                }
                 Op::Add => word.fetch_add(operand, SeqCst),
                 Op::And => word.fetch_and(operand, SeqCst),
                 Op::Or => word.fetch_or(operand, SeqCst),
@@ -698,12 +642,7 @@ mod tests {
             // SAFETY: 56 bytes at most.
             unsafe { store(bytes.as_mut_ptr().add(start), &data[..len]) };
             assert_eq!(&bytes[start..start + len], &data[..len]);
-            assert!(
-                bytes[..start]
-                    .iter()
-                    .chain(&bytes[start + len..])
-                    .all(|b| *b == 0)
-            );
+            assert!(bytes[..start].iter().chain(&bytes[start + len..]).all(|b| *b == 0));
         }
     }
 
@@ -741,10 +680,7 @@ mod tests {
             Item::take(&mut &message[..]).is_some()
         };
         assert!(record(Head::new(RECORD, (0, 9), 0), 2));
-        assert!(
-            !record(Head::new(RECORD, (0, 9), 0), 1),
-            "a part is missing"
-        );
+        assert!(!record(Head::new(RECORD, (0, 9), 0), 1), "a part is missing");
         assert!(!record(Head::new(RECORD, (0, 0), 0), 1), "of nothing");
         assert!(!record(Head::new(RECORD, (0, 8), 8), 1), "of memory");
         assert!(!record(Head::new(RECORD, (1, 8), 0), 1), "of a segment");

@@ -16,15 +16,8 @@ pub(crate) struct IovList {
 
 impl IovList {
     /// No memory.
-    pub(crate) const EMPTY: IovList = IovList {
-        list: [fi_rma_iov {
-            addr: 0,
-            len: 0,
-            key: 0,
-        }; MAX_IOVS],
-        n: 0,
-        bytes: 0,
-    };
+    pub(crate) const EMPTY: IovList =
+        IovList { list: [fi_rma_iov { addr: 0, len: 0, key: 0 }; MAX_IOVS], n: 0, bytes: 0 };
 
     /// One piece of `len` bytes.
     #[inline]
@@ -43,11 +36,7 @@ impl IovList {
         {
             last.len += len;
         } else if self.n < max {
-            self.list[self.n] = fi_rma_iov {
-                addr: iov.address,
-                len,
-                key: iov.key,
-            };
+            self.list[self.n] = fi_rma_iov { addr: iov.address, len, key: iov.key };
             self.n += 1;
         } else {
             return false;

@@ -7,9 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{Mutex, OnceLock};
 
 use crate::address::RmaIov;
-use crate::completion::{
-    CompletionCounter, ContextCounters, INLINE, PeerCounters, Retry, Shared, WorkRequest,
-};
+use crate::completion::{CompletionCounter, ContextCounters, INLINE, PeerCounters, Retry, Shared, WorkRequest};
 use crate::endpoint::Injected;
 use crate::libfabric;
 use crate::lock::lock;
@@ -39,8 +37,8 @@ pub(crate) enum Direction {
 pub(crate) struct Issuer {
     pub completions: CompletionQueue,
     pub coalescer: WriteCoalescer,
-    /// The peers' addresses in the endpoint's address vector, each when it is first needed. None: it is the first endpoint, and
-    /// the peers have them.
+    /// The peers' addresses in the endpoint's address vector, each when it is first needed. None: it is the first
+    /// endpoint, and the peers have them.
     addresses: Option<Box<[OnceLock<libfabric::fi_addr_t>]>>,
     /// Pieces of remote memory that one operation may be about.
     pub max_iovs: usize,
@@ -169,15 +167,9 @@ impl Issuer {
     pub(crate) unsafe fn inject(&self, pe: usize, iov: RmaIov, from: *const u8, len: usize) {
         let (endpoint, peer) = (&self.completions.endpoint, self.address(pe));
         let injected = Injected { pe, awaited: false };
-        let to = libfabric::fi_rma_iov {
-            addr: iov.address,
-            len,
-            key: iov.key,
-        };
+        let to = libfabric::fi_rma_iov { addr: iov.address, len, key: iov.key };
         // SAFETY: the caller promises that `from` is readable for `len` bytes.
-        self.submit(pe, || unsafe {
-            endpoint.inject(peer, injected, to, from.cast())
-        });
+        self.submit(pe, || unsafe { endpoint.inject(peer, injected, to, from.cast()) });
     }
 
     /// Issues an operation between local memory and all pieces of `iovs`, which are one after the
@@ -196,11 +188,7 @@ impl Issuer {
     ) {
         let (ep, peer) = (self.completions.endpoint.ep, self.address(pe));
         let context = WorkRequest::context(request);
-        let LocalBuffer {
-            base,
-            mut desc,
-            guard,
-        } = local;
+        let LocalBuffer { base, mut desc, guard } = local;
         // SAFETY: this thread alone has the request until the operation begins. The caller promises
         // that the local memory is as long as `iovs`, which `call` passes on to libfabric.
         unsafe {
@@ -209,14 +197,9 @@ impl Issuer {
                 && direction == Direction::Read
             {
                 let base = base.cast();
-                return self.submit(pe, || {
-                    libfabric::fi_read(ep, base, len, desc, peer, addr, key, context)
-                });
+                return self.submit(pe, || libfabric::fi_read(ep, base, len, desc, peer, addr, key, context));
             }
-            let iov = libc::iovec {
-                iov_base: base.cast(),
-                iov_len: iovs.bytes(),
-            };
+            let iov = libc::iovec { iov_base: base.cast(), iov_len: iovs.bytes() };
             let message = libfabric::fi_msg_rma {
                 msg_iov: &raw const iov,
                 desc: &raw mut desc,
@@ -288,9 +271,7 @@ impl WriteCoalescer {
     /// # Safety
     /// The source is readable for the write's length, [`LONGEST`](Self::LONGEST) at most.
     pub(crate) unsafe fn write(&self, issuer: &Issuer, write: SmallWrite<'_>) {
-        let SmallWrite {
-            pe, context, peer, ..
-        } = write;
+        let SmallWrite { pe, context, peer, .. } = write;
         let which = (ptr::from_ref(context).addr() >> 6 ^ pe) % SLOTS;
         let mut slot = loop {
             let mut slot = lock(&self.slots[which]);
@@ -318,12 +299,7 @@ impl WriteCoalescer {
             // SAFETY: the request has the bytes, and lives until the operation is complete.
             unsafe { issuer.issue(request, pe, Direction::Write, local, &iovs) };
         } else {
-            *slot = Some(Kept {
-                request,
-                pe,
-                context,
-                iovs,
-            });
+            *slot = Some(Kept { request, pe, context, iovs });
             self.kept.fetch_add(1, Relaxed);
         }
     }

@@ -450,9 +450,8 @@ pub type _bindgen_ty_6 = ::std::os::raw::c_uint;
 pub struct fi_ops {
     pub size: usize,
     pub close: ::std::option::Option<unsafe extern "C" fn(fid: *mut fid) -> ::std::os::raw::c_int>,
-    pub bind: ::std::option::Option<
-        unsafe extern "C" fn(fid: *mut fid, bfid: *mut fid, flags: u64) -> ::std::os::raw::c_int,
-    >,
+    pub bind:
+        ::std::option::Option<unsafe extern "C" fn(fid: *mut fid, bfid: *mut fid, flags: u64) -> ::std::os::raw::c_int>,
     pub control: ::std::option::Option<
         unsafe extern "C" fn(
             fid: *mut fid,
@@ -470,11 +469,7 @@ pub struct fi_ops {
         ) -> ::std::os::raw::c_int,
     >,
     pub tostr: ::std::option::Option<
-        unsafe extern "C" fn(
-            fid: *const fid,
-            buf: *mut ::std::os::raw::c_char,
-            len: usize,
-        ) -> ::std::os::raw::c_int,
+        unsafe extern "C" fn(fid: *const fid, buf: *mut ::std::os::raw::c_char, len: usize) -> ::std::os::raw::c_int,
     >,
     pub ops_set: ::std::option::Option<
         unsafe extern "C" fn(
@@ -611,10 +606,7 @@ pub struct fi_wait_attr {
 pub struct fi_ops_wait {
     pub size: usize,
     pub wait: ::std::option::Option<
-        unsafe extern "C" fn(
-            waitset: *mut fid_wait,
-            timeout: ::std::os::raw::c_int,
-        ) -> ::std::os::raw::c_int,
+        unsafe extern "C" fn(waitset: *mut fid_wait, timeout: ::std::os::raw::c_int) -> ::std::os::raw::c_int,
     >,
 }
 #[repr(C)]
@@ -640,18 +632,10 @@ pub struct fi_ops_poll {
         ) -> ::std::os::raw::c_int,
     >,
     pub poll_add: ::std::option::Option<
-        unsafe extern "C" fn(
-            pollset: *mut fid_poll,
-            event_fid: *mut fid,
-            flags: u64,
-        ) -> ::std::os::raw::c_int,
+        unsafe extern "C" fn(pollset: *mut fid_poll, event_fid: *mut fid, flags: u64) -> ::std::os::raw::c_int,
     >,
     pub poll_del: ::std::option::Option<
-        unsafe extern "C" fn(
-            pollset: *mut fid_poll,
-            event_fid: *mut fid,
-            flags: u64,
-        ) -> ::std::os::raw::c_int,
+        unsafe extern "C" fn(pollset: *mut fid_poll, event_fid: *mut fid, flags: u64) -> ::std::os::raw::c_int,
     >,
 }
 #[repr(C)]
@@ -701,9 +685,8 @@ pub struct fi_ops_eq {
             flags: u64,
         ) -> isize,
     >,
-    pub readerr: ::std::option::Option<
-        unsafe extern "C" fn(eq: *mut fid_eq, buf: *mut fi_eq_err_entry, flags: u64) -> isize,
-    >,
+    pub readerr:
+        ::std::option::Option<unsafe extern "C" fn(eq: *mut fid_eq, buf: *mut fi_eq_err_entry, flags: u64) -> isize>,
     pub write: ::std::option::Option<
         unsafe extern "C" fn(
             eq: *mut fid_eq,
@@ -784,11 +767,7 @@ pub struct fi_cq_attr {
 pub struct fi_ops_cq {
     pub size: usize,
     pub read: ::std::option::Option<
-        unsafe extern "C" fn(
-            cq: *mut fid_cq,
-            buf: *mut ::std::os::raw::c_void,
-            count: usize,
-        ) -> isize,
+        unsafe extern "C" fn(cq: *mut fid_cq, buf: *mut ::std::os::raw::c_void, count: usize) -> isize,
     >,
     pub readfrom: ::std::option::Option<
         unsafe extern "C" fn(
@@ -798,9 +777,8 @@ pub struct fi_ops_cq {
             src_addr: *mut fi_addr_t,
         ) -> isize,
     >,
-    pub readerr: ::std::option::Option<
-        unsafe extern "C" fn(cq: *mut fid_cq, buf: *mut fi_cq_err_entry, flags: u64) -> isize,
-    >,
+    pub readerr:
+        ::std::option::Option<unsafe extern "C" fn(cq: *mut fid_cq, buf: *mut fi_cq_err_entry, flags: u64) -> isize>,
     pub sread: ::std::option::Option<
         unsafe extern "C" fn(
             cq: *mut fid_cq,
@@ -820,8 +798,7 @@ pub struct fi_ops_cq {
             timeout: ::std::os::raw::c_int,
         ) -> isize,
     >,
-    pub signal:
-        ::std::option::Option<unsafe extern "C" fn(cq: *mut fid_cq) -> ::std::os::raw::c_int>,
+    pub signal: ::std::option::Option<unsafe extern "C" fn(cq: *mut fid_cq) -> ::std::os::raw::c_int>,
     pub strerror: ::std::option::Option<
         unsafe extern "C" fn(
             cq: *mut fid_cq,
@@ -854,12 +831,8 @@ pub struct fi_ops_cntr {
     pub size: usize,
     pub read: ::std::option::Option<unsafe extern "C" fn(cntr: *mut fid_cntr) -> u64>,
     pub readerr: ::std::option::Option<unsafe extern "C" fn(cntr: *mut fid_cntr) -> u64>,
-    pub add: ::std::option::Option<
-        unsafe extern "C" fn(cntr: *mut fid_cntr, value: u64) -> ::std::os::raw::c_int,
-    >,
-    pub set: ::std::option::Option<
-        unsafe extern "C" fn(cntr: *mut fid_cntr, value: u64) -> ::std::os::raw::c_int,
-    >,
+    pub add: ::std::option::Option<unsafe extern "C" fn(cntr: *mut fid_cntr, value: u64) -> ::std::os::raw::c_int>,
+    pub set: ::std::option::Option<unsafe extern "C" fn(cntr: *mut fid_cntr, value: u64) -> ::std::os::raw::c_int>,
     pub wait: ::std::option::Option<
         unsafe extern "C" fn(
             cntr: *mut fid_cntr,
@@ -867,12 +840,8 @@ pub struct fi_ops_cntr {
             timeout: ::std::os::raw::c_int,
         ) -> ::std::os::raw::c_int,
     >,
-    pub adderr: ::std::option::Option<
-        unsafe extern "C" fn(cntr: *mut fid_cntr, value: u64) -> ::std::os::raw::c_int,
-    >,
-    pub seterr: ::std::option::Option<
-        unsafe extern "C" fn(cntr: *mut fid_cntr, value: u64) -> ::std::os::raw::c_int,
-    >,
+    pub adderr: ::std::option::Option<unsafe extern "C" fn(cntr: *mut fid_cntr, value: u64) -> ::std::os::raw::c_int>,
+    pub seterr: ::std::option::Option<unsafe extern "C" fn(cntr: *mut fid_cntr, value: u64) -> ::std::os::raw::c_int>,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1247,9 +1216,7 @@ pub type _bindgen_ty_21 = ::std::os::raw::c_uint;
 #[derive(Debug, Copy, Clone)]
 pub struct fi_ops_ep {
     pub size: usize,
-    pub cancel: ::std::option::Option<
-        unsafe extern "C" fn(fid: fid_t, context: *mut ::std::os::raw::c_void) -> isize,
-    >,
+    pub cancel: ::std::option::Option<unsafe extern "C" fn(fid: fid_t, context: *mut ::std::os::raw::c_void) -> isize>,
     pub getopt: ::std::option::Option<
         unsafe extern "C" fn(
             fid: fid_t,
@@ -1313,9 +1280,7 @@ pub struct fi_ops_msg {
             context: *mut ::std::os::raw::c_void,
         ) -> isize,
     >,
-    pub recvmsg: ::std::option::Option<
-        unsafe extern "C" fn(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) -> isize,
-    >,
+    pub recvmsg: ::std::option::Option<unsafe extern "C" fn(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) -> isize>,
     pub send: ::std::option::Option<
         unsafe extern "C" fn(
             ep: *mut fid_ep,
@@ -1336,9 +1301,7 @@ pub struct fi_ops_msg {
             context: *mut ::std::os::raw::c_void,
         ) -> isize,
     >,
-    pub sendmsg: ::std::option::Option<
-        unsafe extern "C" fn(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) -> isize,
-    >,
+    pub sendmsg: ::std::option::Option<unsafe extern "C" fn(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) -> isize>,
     pub inject: ::std::option::Option<
         unsafe extern "C" fn(
             ep: *mut fid_ep,
@@ -1414,11 +1377,7 @@ pub struct fid_mc {
 pub struct fi_ops_cm {
     pub size: usize,
     pub setname: ::std::option::Option<
-        unsafe extern "C" fn(
-            fid: fid_t,
-            addr: *mut ::std::os::raw::c_void,
-            addrlen: usize,
-        ) -> ::std::os::raw::c_int,
+        unsafe extern "C" fn(fid: fid_t, addr: *mut ::std::os::raw::c_void, addrlen: usize) -> ::std::os::raw::c_int,
     >,
     pub getname: ::std::option::Option<
         unsafe extern "C" fn(
@@ -1442,8 +1401,7 @@ pub struct fi_ops_cm {
             paramlen: usize,
         ) -> ::std::os::raw::c_int,
     >,
-    pub listen:
-        ::std::option::Option<unsafe extern "C" fn(pep: *mut fid_pep) -> ::std::os::raw::c_int>,
+    pub listen: ::std::option::Option<unsafe extern "C" fn(pep: *mut fid_pep) -> ::std::os::raw::c_int>,
     pub accept: ::std::option::Option<
         unsafe extern "C" fn(
             ep: *mut fid_ep,
@@ -1459,9 +1417,7 @@ pub struct fi_ops_cm {
             paramlen: usize,
         ) -> ::std::os::raw::c_int,
     >,
-    pub shutdown: ::std::option::Option<
-        unsafe extern "C" fn(ep: *mut fid_ep, flags: u64) -> ::std::os::raw::c_int,
-    >,
+    pub shutdown: ::std::option::Option<unsafe extern "C" fn(ep: *mut fid_ep, flags: u64) -> ::std::os::raw::c_int>,
     pub join: ::std::option::Option<
         unsafe extern "C" fn(
             ep: *mut fid_ep,
@@ -1526,9 +1482,8 @@ pub struct fi_ops_rma {
             context: *mut ::std::os::raw::c_void,
         ) -> isize,
     >,
-    pub readmsg: ::std::option::Option<
-        unsafe extern "C" fn(ep: *mut fid_ep, msg: *const fi_msg_rma, flags: u64) -> isize,
-    >,
+    pub readmsg:
+        ::std::option::Option<unsafe extern "C" fn(ep: *mut fid_ep, msg: *const fi_msg_rma, flags: u64) -> isize>,
     pub write: ::std::option::Option<
         unsafe extern "C" fn(
             ep: *mut fid_ep,
@@ -1553,9 +1508,8 @@ pub struct fi_ops_rma {
             context: *mut ::std::os::raw::c_void,
         ) -> isize,
     >,
-    pub writemsg: ::std::option::Option<
-        unsafe extern "C" fn(ep: *mut fid_ep, msg: *const fi_msg_rma, flags: u64) -> isize,
-    >,
+    pub writemsg:
+        ::std::option::Option<unsafe extern "C" fn(ep: *mut fid_ep, msg: *const fi_msg_rma, flags: u64) -> isize>,
     pub inject: ::std::option::Option<
         unsafe extern "C" fn(
             ep: *mut fid_ep,
@@ -1643,9 +1597,8 @@ pub struct fi_ops_atomic {
             context: *mut ::std::os::raw::c_void,
         ) -> isize,
     >,
-    pub writemsg: ::std::option::Option<
-        unsafe extern "C" fn(ep: *mut fid_ep, msg: *const fi_msg_atomic, flags: u64) -> isize,
-    >,
+    pub writemsg:
+        ::std::option::Option<unsafe extern "C" fn(ep: *mut fid_ep, msg: *const fi_msg_atomic, flags: u64) -> isize>,
     pub inject: ::std::option::Option<
         unsafe extern "C" fn(
             ep: *mut fid_ep,

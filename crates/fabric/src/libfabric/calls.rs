@@ -35,11 +35,7 @@ pub unsafe fn fi_control(fid: *mut fid, command: u32, argument: *mut c_void) -> 
     through!((*fid).ops, control(fid, command as c_int, argument))
 }
 
-pub unsafe fn fi_domain(
-    fabric: *mut fid_fabric,
-    info: *mut fi_info,
-    domain: *mut *mut fid_domain,
-) -> c_int {
+pub unsafe fn fi_domain(fabric: *mut fid_fabric, info: *mut fi_info, domain: *mut *mut fid_domain) -> c_int {
     through!((*fabric).ops, domain(fabric, info, domain, ptr::null_mut()))
 }
 
@@ -47,27 +43,15 @@ pub unsafe fn fi_trywait(fabric: *mut fid_fabric, fids: *mut *mut fid, n: c_int)
     through!((*fabric).ops, trywait(fabric, fids, n))
 }
 
-pub unsafe fn fi_av_open(
-    domain: *mut fid_domain,
-    attr: *mut fi_av_attr,
-    av: *mut *mut fid_av,
-) -> c_int {
+pub unsafe fn fi_av_open(domain: *mut fid_domain, attr: *mut fi_av_attr, av: *mut *mut fid_av) -> c_int {
     through!((*domain).ops, av_open(domain, attr, av, ptr::null_mut()))
 }
 
-pub unsafe fn fi_cq_open(
-    domain: *mut fid_domain,
-    attr: *mut fi_cq_attr,
-    cq: *mut *mut fid_cq,
-) -> c_int {
+pub unsafe fn fi_cq_open(domain: *mut fid_domain, attr: *mut fi_cq_attr, cq: *mut *mut fid_cq) -> c_int {
     through!((*domain).ops, cq_open(domain, attr, cq, ptr::null_mut()))
 }
 
-pub unsafe fn fi_endpoint(
-    domain: *mut fid_domain,
-    info: *mut fi_info,
-    ep: *mut *mut fid_ep,
-) -> c_int {
+pub unsafe fn fi_endpoint(domain: *mut fid_domain, info: *mut fi_info, ep: *mut *mut fid_ep) -> c_int {
     through!((*domain).ops, endpoint(domain, info, ep, ptr::null_mut()))
 }
 
@@ -78,10 +62,7 @@ pub unsafe fn fi_query_atomic(
     attr: *mut fi_atomic_attr,
     flags: u64,
 ) -> c_int {
-    through!(
-        (*domain).ops,
-        query_atomic(domain, datatype, op, attr, flags)
-    )
+    through!((*domain).ops, query_atomic(domain, datatype, op, attr, flags))
 }
 
 pub unsafe fn fi_mr_reg(
@@ -92,47 +73,18 @@ pub unsafe fn fi_mr_reg(
     key: u64,
     mr: *mut *mut fid_mr,
 ) -> c_int {
-    through!(
-        (*domain).mr,
-        reg(
-            ptr::addr_of_mut!((*domain).fid),
-            base,
-            len,
-            access,
-            0,
-            key,
-            0,
-            mr,
-            ptr::null_mut()
-        )
-    )
+    through!((*domain).mr, reg(ptr::addr_of_mut!((*domain).fid), base, len, access, 0, key, 0, mr, ptr::null_mut()))
 }
 
 pub unsafe fn fi_getname(ep: *mut fid_ep, address: *mut c_void, len: *mut usize) -> c_int {
-    through!(
-        (*ep).cm,
-        getname(ptr::addr_of_mut!((*ep).fid), address, len)
-    )
+    through!((*ep).cm, getname(ptr::addr_of_mut!((*ep).fid), address, len))
 }
 
-pub unsafe fn fi_av_insert(
-    av: *mut fid_av,
-    address: *const c_void,
-    n: usize,
-    addresses: *mut fi_addr_t,
-) -> c_int {
-    through!(
-        (*av).ops,
-        insert(av, address, n, addresses, 0, ptr::null_mut())
-    )
+pub unsafe fn fi_av_insert(av: *mut fid_av, address: *const c_void, n: usize, addresses: *mut fi_addr_t) -> c_int {
+    through!((*av).ops, insert(av, address, n, addresses, 0, ptr::null_mut()))
 }
 
-pub unsafe fn fi_av_lookup(
-    av: *mut fid_av,
-    address: fi_addr_t,
-    name: *mut c_void,
-    len: *mut usize,
-) -> c_int {
+pub unsafe fn fi_av_lookup(av: *mut fid_av, address: fi_addr_t, name: *mut c_void, len: *mut usize) -> c_int {
     through!((*av).ops, lookup(av, address, name, len))
 }
 
@@ -154,10 +106,7 @@ pub unsafe fn fi_read(
     key: u64,
     context: *mut c_void,
 ) -> isize {
-    through!(
-        (*ep).rma,
-        read(ep, to, len, desc, peer, address, key, context)
-    )
+    through!((*ep).rma, read(ep, to, len, desc, peer, address, key, context))
 }
 
 /// A write of few bytes, which may be changed on return, without a completion.
@@ -206,12 +155,7 @@ pub unsafe fn fi_atomic(
     op: fi_op,
     context: *mut c_void,
 ) -> isize {
-    through!(
-        (*ep).atomic,
-        write(
-            ep, operand, 1, desc, peer, address, key, datatype, op, context
-        )
-    )
+    through!((*ep).atomic, write(ep, operand, 1, desc, peer, address, key, datatype, op, context))
 }
 
 pub unsafe fn fi_fetch_atomic(
@@ -226,12 +170,7 @@ pub unsafe fn fi_fetch_atomic(
     op: fi_op,
     context: *mut c_void,
 ) -> isize {
-    through!(
-        (*ep).atomic,
-        readwrite(
-            ep, operand, 1, desc, result, desc, peer, address, key, datatype, op, context
-        )
-    )
+    through!((*ep).atomic, readwrite(ep, operand, 1, desc, result, desc, peer, address, key, datatype, op, context))
 }
 
 pub unsafe fn fi_compare_atomic(
@@ -249,9 +188,6 @@ pub unsafe fn fi_compare_atomic(
 ) -> isize {
     through!(
         (*ep).atomic,
-        compwrite(
-            ep, operand, 1, desc, compare, desc, result, desc, peer, address, key, datatype, op,
-            context
-        )
+        compwrite(ep, operand, 1, desc, compare, desc, result, desc, peer, address, key, datatype, op, context)
     )
 }

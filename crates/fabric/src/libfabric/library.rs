@@ -8,18 +8,10 @@ use super::signals::Actions;
 use super::{fi_info, fid_fabric};
 use crate::Error;
 
-type GetInfo = unsafe extern "C" fn(
-    u32,
-    *const c_char,
-    *const c_char,
-    u64,
-    *const fi_info,
-    *mut *mut fi_info,
-) -> c_int;
+type GetInfo = unsafe extern "C" fn(u32, *const c_char, *const c_char, u64, *const fi_info, *mut *mut fi_info) -> c_int;
 type FreeInfo = unsafe extern "C" fn(*mut fi_info);
 type DupInfo = unsafe extern "C" fn(*const fi_info) -> *mut fi_info;
-type OpenFabric =
-    unsafe extern "C" fn(*mut super::fi_fabric_attr, *mut *mut fid_fabric, *mut c_void) -> c_int;
+type OpenFabric = unsafe extern "C" fn(*mut super::fi_fabric_attr, *mut *mut fid_fabric, *mut c_void) -> c_int;
 
 /// libfabric, opened. It stays loaded: providers have threads and exit handlers of their own.
 pub struct Library {
@@ -42,9 +34,7 @@ impl Library {
         // SAFETY: the library's initialisers are libfabric's; what they change of signals is undone.
         let library = unsafe { unix::Library::open(Some(name), unix::RTLD_NOW | unix::RTLD_LOCAL) };
         drop(actions);
-        let library = library.map_err(|error| Error::LibraryMissing {
-            reason: error.to_string(),
-        })?;
+        let library = library.map_err(|error| Error::LibraryMissing { reason: error.to_string() })?;
         // It stays loaded, and the crate libloading knows no versions of symbols.
         let handle = library.into_raw();
         // The versions are those whose structures the bindings have; a later library keeps them
@@ -76,10 +66,12 @@ impl Library {
                     Some(c"FABRIC_1.1"),
                     name,
                 )?),
-                strerror: std::mem::transmute::<
-                    *mut c_void,
-                    unsafe extern "C" fn(c_int) -> *const c_char,
-                >(find(handle, c"fi_strerror", None, name)?),
+                strerror: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> *const c_char>(find(
+                    handle,
+                    c"fi_strerror",
+                    None,
+                    name,
+                )?),
                 version: std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> u32>(find(
                     handle,
                     c"fi_version",
@@ -99,9 +91,7 @@ impl Library {
             return format!("error {code}");
         }
         // SAFETY: not null, NUL-terminated.
-        unsafe { CStr::from_ptr(text) }
-            .to_string_lossy()
-            .into_owned()
+        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     }
 
     /// Major and minor.
@@ -130,10 +120,7 @@ unsafe fn find(
         }
     };
     if address.is_null() {
-        return Err(Error::LibraryTooOld {
-            library: library.to_owned(),
-            function: name.to_str().unwrap_or_default(),
-        });
+        return Err(Error::LibraryTooOld { library: library.to_owned(), function: name.to_str().unwrap_or_default() });
     }
     Ok(address)
 }

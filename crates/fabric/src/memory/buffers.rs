@@ -64,11 +64,7 @@ pub(crate) struct LocalBuffer {
 impl LocalBuffer {
     /// Memory that stays registered, or needs no registration.
     pub(crate) fn registered(base: *mut u8, desc: *mut c_void) -> LocalBuffer {
-        LocalBuffer {
-            base,
-            desc,
-            guard: BufferGuard::Nothing,
-        }
+        LocalBuffer { base, desc, guard: BufferGuard::Nothing }
     }
 }
 
@@ -81,57 +77,31 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     pub(crate) fn new(endpoint: &Arc<Endpoint>, local_pes: usize) -> Result<Buffers, Error> {
-        let registrar = LocalRegistrar {
-            endpoint: endpoint.clone(),
-            is_readable: false,
-        };
-        let shape = Shape {
-            slot: 16 << 10,
-            slots: 32,
-            slabs: 32,
-        };
-        let pool =
-            Pool::new(registrar.clone(), shape).map_err(|error| Error::BufferRegistration {
-                purpose: "short transfers",
-                reason: error.to_string(),
-            })?;
+        let registrar = LocalRegistrar { endpoint: endpoint.clone(), is_readable: false };
+        let shape = Shape { slot: 16 << 10, slots: 32, slabs: 32 };
+        let pool = Pool::new(registrar.clone(), shape)
+            .map_err(|error| Error::BufferRegistration { purpose: "short transfers", reason: error.to_string() })?;
         let cache = endpoint.registers.then(|| {
             let limits = Limits::of_machine(local_pes);
-            let registrar = LocalRegistrar {
-                is_readable: true,
-                ..registrar.clone()
-            };
+            let registrar = LocalRegistrar { is_readable: true, ..registrar.clone() };
             Cache::new(registrar, limits, Monitor::of_process())
         });
-        Ok(Buffers {
-            registrar,
-            pool,
-            cache,
-        })
+        Ok(Buffers { registrar, pool, cache })
     }
 
     /// Registers memory that is the fabric's own.
     pub(crate) fn register(&self, base: *const u8, len: usize) -> Result<Region, Error> {
         let start = base.expose_provenance();
         let mut result = self.registrar.register(start, len);
-        while result
-            .as_ref()
-            .is_err_and(|error| error.raw_os_error() == Some(libc::ENOMEM))
-            && self.give_up(len)
-        {
+        while result.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::ENOMEM)) && self.give_up(len) {
             result = self.registrar.register(start, len);
         }
-        result.map_err(|error| Error::BufferRegistration {
-            purpose: "transfers",
-            reason: error.to_string(),
-        })
+        result.map_err(|error| Error::BufferRegistration { purpose: "transfers", reason: error.to_string() })
     }
 
     /// Gives up memory that is registered but not in use; false if there is none.
     pub(crate) fn give_up(&self, bytes: usize) -> bool {
-        self.cache
-            .as_ref()
-            .is_some_and(|cache| cache.give_up(bytes))
+        self.cache.as_ref().is_some_and(|cache| cache.give_up(bytes))
     }
 
     /// Gives up what is registered of memory that is gone.
@@ -149,11 +119,7 @@ impl Buffers {
     /// A bounce buffer of [`bounce_len`](Self::bounce_len) bytes; None if all are in use.
     pub(crate) fn bounce(&self) -> Option<LocalBuffer> {
         let slot = self.pool.take()?;
-        Some(LocalBuffer {
-            base: slot.as_ptr(),
-            desc: slot.region().desc(),
-            guard: BufferGuard::Bounce(slot),
-        })
+        Some(LocalBuffer { base: slot.as_ptr(), desc: slot.region().desc(), guard: BufferGuard::Bounce(slot) })
     }
 
     /// Length of a bounce buffer in bytes.
@@ -167,22 +133,15 @@ impl Buffers {
             return Some(LocalBuffer::registered(base, ptr::null_mut()));
         };
         let region = cache.acquire(base.expose_provenance(), len).ok()?;
-        Some(LocalBuffer {
-            base,
-            desc: region.desc(),
-            guard: BufferGuard::Registered(region),
-        })
+        Some(LocalBuffer { base, desc: region.desc(), guard: BufferGuard::Registered(region) })
     }
 
-    /// Registers the program's memory for peers, which read it, and says what they call it. None: it cannot be registered.
+    /// Registers the program's memory for peers, which read it, and says what they call it. None: it cannot be
+    /// registered.
     ///
     /// # Safety
     /// The `len` bytes at `base` are readable until the guard is dropped.
-    pub(crate) unsafe fn expose(
-        &self,
-        base: *const u8,
-        len: usize,
-    ) -> Option<(BufferGuard, Location)> {
+    pub(crate) unsafe fn expose(&self, base: *const u8, len: usize) -> Option<(BufferGuard, Location)> {
         let endpoint = &self.registrar.endpoint;
         let Some(cache) = &self.cache else {
             let access = LOCAL | libfabric::FI_REMOTE_READ;

@@ -37,12 +37,7 @@ impl Exposures {
     ///
     /// # Safety
     /// The `len` bytes at `base` are readable until they are [withdrawn](Self::withdraw).
-    pub(crate) unsafe fn add(
-        &self,
-        buffers: &Buffers,
-        base: *const u8,
-        len: usize,
-    ) -> Option<(Exposure, Exposed)> {
+    pub(crate) unsafe fn add(&self, buffers: &Buffers, base: *const u8, len: usize) -> Option<(Exposure, Exposed)> {
         let at = {
             let mut table = lock(&self.0);
             let next = table.regions.len();

@@ -80,11 +80,8 @@ impl Region {
         writable: bool,
         make_room: MakeRoom,
     ) -> Result<Region, Error> {
-        let remote = if writable {
-            libfabric::FI_REMOTE_READ | libfabric::FI_REMOTE_WRITE
-        } else {
-            libfabric::FI_REMOTE_READ
-        };
+        let remote =
+            if writable { libfabric::FI_REMOTE_READ | libfabric::FI_REMOTE_WRITE } else { libfabric::FI_REMOTE_READ };
         let access = remote | libfabric::FI_READ | libfabric::FI_WRITE;
         loop {
             // SAFETY: the caller promises that the memory stays mapped for as long as the region.
@@ -150,9 +147,7 @@ impl Region {
         match register(access) {
             // Soft-RoCE gives all regions without remote access the key 0, and rxm wants every
             // key once: there they must be readable.
-            Err(error) if error == -(libfabric::FI_ENOKEY as i32) => {
-                register(access | libfabric::FI_REMOTE_READ)
-            }
+            Err(error) if error == -(libfabric::FI_ENOKEY as i32) => register(access | libfabric::FI_REMOTE_READ),
             result => result,
         }
     }
@@ -184,7 +179,5 @@ impl Drop for Region {
 
 /// A number that no other process can guess.
 pub(super) fn random() -> Result<u64, Error> {
-    getrandom::u64().map_err(|error| Error::Random {
-        reason: error.to_string(),
-    })
+    getrandom::u64().map_err(|error| Error::Random { reason: error.to_string() })
 }

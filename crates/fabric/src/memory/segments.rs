@@ -87,26 +87,15 @@ pub(crate) struct SegmentKeys {
 
 impl Segments {
     pub(crate) fn new(endpoint: &Endpoint) -> Result<Segments, Error> {
-        let division = if endpoint.pins {
-            Division::Chunks
-        } else {
-            Division::Whole
-        };
+        let division = if endpoint.pins { Division::Chunks } else { Division::Whole };
         let unknown = || [const { AtomicU64::new(libfabric::KEY_NOTAVAIL) }; CHUNKS];
         let table = Box::new(KeyTable(std::array::from_fn(|_| unknown())));
-        let mut this = Segments {
-            division,
-            table_region: None,
-            table,
-            segments: Mutex::default(),
-            extents: Default::default(),
-        };
+        let mut this =
+            Segments { division, table_region: None, table, segments: Mutex::default(), extents: Default::default() };
         if division == Division::Chunks {
             let base = (&raw const *this.table).cast();
             // SAFETY: the table lives until its region is gone.
-            let region = unsafe {
-                Region::for_peers(endpoint, base, size_of::<KeyTable>(), false, &|_| false)?
-            };
+            let region = unsafe { Region::for_peers(endpoint, base, size_of::<KeyTable>(), false, &|_| false)? };
             this.table_region = Some(region);
         }
         Ok(this)
@@ -115,10 +104,7 @@ impl Segments {
     /// Address and key of the table of keys, for peers. None where there are no chunks.
     pub(crate) fn table(&self, endpoint: &Endpoint) -> Option<Location> {
         let region = self.table_region.as_ref()?;
-        Some(Location {
-            address: endpoint.address_of((&raw const *self.table).cast()),
-            key: region.key(),
-        })
+        Some(Location { address: endpoint.address_of((&raw const *self.table).cast()), key: region.key() })
     }
 
     /// Bytes from the start of the table to a key.
@@ -142,10 +128,7 @@ impl Segments {
         {
             let mut segments = lock(&self.segments);
             let Some(segment) = segments.get_mut(index) else {
-                return Err(Error::NoSuchSegment {
-                    segment: index,
-                    last: SEGMENTS - 1,
-                });
+                return Err(Error::NoSuchSegment { segment: index, last: SEGMENTS - 1 });
             };
             segment.regions.clear();
             segment.base = base.expose_provenance();
@@ -185,8 +168,7 @@ impl Segments {
             }
             let base = std::ptr::with_exposed_provenance(segment.base + start);
             // SAFETY: part of the memory that `share` was given, which stays mapped.
-            let region =
-                unsafe { Region::for_peers(endpoint, base, end - start, true, make_room)? };
+            let region = unsafe { Region::for_peers(endpoint, base, end - start, true, make_room)? };
             self.table.0[index][chunk].store(region.key(), Release);
             segment.regions.push(region);
         }
@@ -197,9 +179,7 @@ impl Segments {
     pub(crate) fn desc(&self, base: *const u8, len: usize) -> Option<*mut c_void> {
         let address = base.addr();
         let segments = lock(&self.segments);
-        let segment = segments
-            .iter()
-            .find(|s| address >= s.base && address - s.base < s.len)?;
+        let segment = segments.iter().find(|s| address >= s.base && address - s.base < s.len)?;
         let offset = address - segment.base;
         let chunk = self.division.chunk(offset);
         if len > self.division.end(chunk, segment.len) - offset {

@@ -20,7 +20,8 @@ pub(crate) use thread::ProgressThread;
 
 /// Issues what is kept, completes what is complete, and waits for it.
 pub(crate) struct Progress {
-    /// Of the first endpoint, which all operations use whose context has none of its own, and which peers send messages to.
+    /// Of the first endpoint, which all operations use whose context has none of its own, and which peers send messages
+    /// to.
     pub first: Issuer,
     others: Others,
     /// Held by the thread that polls the first endpoint while it waits for another one.
@@ -29,8 +30,8 @@ pub(crate) struct Progress {
     in_vain: AtomicU32,
 }
 
-/// Polls in vain after which a thread idles, and hands over what other contexts have gathered: about as long as a message takes there and
-/// back, while which more comes together.
+/// Polls in vain after which a thread idles, and hands over what other contexts have gathered: about as long as a
+/// message takes there and back, while which more comes together.
 const IDLE_POLLS: u32 = 32;
 
 /// What a thread polls while it waits.
@@ -123,14 +124,12 @@ impl Progress {
     fn hand_over_all(&self) {
         let shared = self.shared();
         if let Some(messenger) = &self.completions().messenger {
-            shared
-                .shutdown
-                .while_open(|| messenger.hand_over_all(shared));
+            shared.shutdown.while_open(|| messenger.hand_over_all(shared));
         }
     }
 
-    /// A thread that waits has polled the first endpoint, for so many completions and messages: others' batches go when some were
-    /// acknowledged, or when it idles.
+    /// A thread that waits has polled the first endpoint, for so many completions and messages: others' batches go when
+    /// some were acknowledged, or when it idles.
     fn idle(&self, n: usize) {
         // Two polls may count as one: the count only sets a rhythm.
         let in_vain = self.in_vain.load(Relaxed).wrapping_add(1);
@@ -170,8 +169,8 @@ impl Progress {
         }
     }
 
-    /// Threads that wait for another endpoint than the first poll that in turn: acknowledgements of messages come there, and requests of
-    /// peers.
+    /// Threads that wait for another endpoint than the first poll that in turn: acknowledgements of messages come
+    /// there, and requests of peers.
     fn poll_waiting(&self, polled: Polled<'_>) -> usize {
         let mut n = 0;
         let mut polling = None;

@@ -1,5 +1,5 @@
-//! Endpoints beside the first, each with its completion queue and work requests: threads with contexts of their own issue and
-//! complete operations there without a common lock.
+//! Endpoints beside the first, each with its completion queue and work requests: threads with contexts of their own
+//! issue and complete operations there without a common lock.
 
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
@@ -23,8 +23,8 @@ pub(super) struct Attended {
 impl Others {
     const MOST: usize = EventCount::MOST_READY - 1;
 
-    /// As many as are asked for, where the provider is known to gain by them and local memory needs no registration, which would be for
-    /// one domain.
+    /// As many as are asked for, where the provider is known to gain by them and local memory needs no registration,
+    /// which would be for one domain.
     pub(super) fn new(first: &Issuer, endpoints: usize) -> Others {
         let endpoint = &first.completions.endpoint;
         let n = match endpoint.is_by_tcp() && !endpoint.registers {
@@ -57,8 +57,9 @@ impl Others {
         self.0.iter().filter_map(|place| place.get()?.as_ref())
     }
 
-    /// Polls, for the progress thread, endpoints that have operations under way and that no thread of the program has polled since the
-    /// last call, or all that have, if threads sleep until something happens; returns how many operations were completed.
+    /// Polls, for the progress thread, endpoints that have operations under way and that no thread of the program has
+    /// polled since the last call, or all that have, if threads sleep until something happens; returns how many
+    /// operations were completed.
     pub(super) fn attend(&self, attended: &mut Attended, has_waiters: bool) -> usize {
         let mut total = 0;
         for (place, before) in self.0.iter().zip(&mut attended.polls) {
@@ -76,18 +77,14 @@ impl Others {
         total
     }
 
-    /// What the progress thread may block on, behind `ready`: the number of descriptors, and whether threads of the program poll
-    /// endpoints that have operations under way: then these are to be looked at again soon.
+    /// What the progress thread may block on, behind `ready`: the number of descriptors, and whether threads of the
+    /// program poll endpoints that have operations under way: then these are to be looked at again soon.
     pub(super) fn ready<'a>(
         &'a self,
         attended: &Attended,
         ready: &mut [BorrowedFd<'a>; EventCount::MOST_READY],
     ) -> Blocking {
-        let mut blocking = Blocking {
-            n: 1,
-            is_soon: false,
-            may_sleep: true,
-        };
+        let mut blocking = Blocking { n: 1, is_soon: false, may_sleep: true };
         for (place, before) in self.0.iter().zip(&attended.polls) {
             let Some(Some(Issuer { completions, .. })) = place.get() else {
                 continue;
@@ -155,13 +152,7 @@ mod tests {
     }
 
     fn open(pe: usize) -> Fabric {
-        let config = Config {
-            interface: Some("lo".into()),
-            pe,
-            n_pes: 2,
-            endpoints: 2,
-            ..Config::default()
-        };
+        let config = Config { interface: Some("lo".into()), pe, n_pes: 2, endpoints: 2, ..Config::default() };
         Fabric::open(&config, Arc::new(Watched)).unwrap()
     }
 
@@ -182,8 +173,7 @@ mod tests {
     #[test]
     fn own_endpoints_take_no_lock_of_the_first_or_of_each_other() {
         const PUTS: u64 = 1000;
-        const NAME: &str =
-            "progress::others::tests::own_endpoints_take_no_lock_of_the_first_or_of_each_other";
+        const NAME: &str = "progress::others::tests::own_endpoints_take_no_lock_of_the_first_or_of_each_other";
 
         if std::env::var_os("FABRIC_TEST_ALONE").is_none() {
             // In a process of its own: libfabric maps and frees memory, which other tests watch in this one.
@@ -196,11 +186,7 @@ mod tests {
         let words: &'static [AtomicU64] = words;
         let [fabric, _target] = pair(words);
         let put = |context: &Context, i: u64, value: u64| {
-            let at = Remote {
-                pe: 1,
-                segment: 0,
-                offset: 8 * i as usize,
-            };
+            let at = Remote { pe: 1, segment: 0, offset: 8 * i as usize };
             // SAFETY: a word that is readable, to a word of the segment.
             unsafe { fabric.put(context, at, (&raw const value).cast(), 8) };
         };
@@ -214,10 +200,7 @@ mod tests {
         let issuers: Vec<_> = progress.others.opened().collect();
         assert_eq!(issuers.len(), 2);
         // As threads hold them that issue and complete by the first endpoint and by the other one.
-        let _first = (
-            progress.first.hold(),
-            progress.polling_first.lock().unwrap(),
-        );
+        let _first = (progress.first.hold(), progress.polling_first.lock().unwrap());
         let _second = issuers[1].hold();
         let is_done = AtomicBool::new(false);
         std::thread::scope(|s| {
@@ -238,9 +221,7 @@ mod tests {
                 stalls = if now == before { stalls + 1 } else { 0 };
                 before = now;
                 if stalls > 2000 {
-                    eprintln!(
-                        "{now} of {PUTS} puts: a thread waits for a lock of another endpoint"
-                    );
+                    eprintln!("{now} of {PUTS} puts: a thread waits for a lock of another endpoint");
                     std::process::abort();
                 }
             }

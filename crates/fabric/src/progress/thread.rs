@@ -19,7 +19,8 @@ use crate::event_count::EventCount;
 
 /// The shortest and the longest sleep while the program polls.
 const SLEEPS: (Duration, Duration) = (Duration::from_micros(250), Duration::from_millis(2));
-/// Longest time until [`Events::memory_changed`](crate::Events::memory_changed) follows writes that a device makes without notifying this thread.
+/// Longest time until [`Events::memory_changed`](crate::Events::memory_changed) follows writes that a device makes
+/// without notifying this thread.
 const UNNOTIFIED: Duration = Duration::from_millis(2);
 /// Time after a thread has yielded progress during which it counts as asleep.
 const ASLEEP: Duration = Duration::from_millis(100);
@@ -40,16 +41,9 @@ pub(crate) struct ProgressThread {
 impl ProgressThread {
     pub(crate) fn start(progress: Arc<Progress>) -> Result<ProgressThread, Error> {
         let its = progress.clone();
-        let thread =
-            thread::spawn("shmem-fabric", 256 << 10, move || run(&its)).map_err(|error| {
-                Error::ProgressThread {
-                    reason: error.to_string(),
-                }
-            })?;
-        Ok(ProgressThread {
-            progress,
-            thread: Some(thread),
-        })
+        let thread = thread::spawn("shmem-fabric", 256 << 10, move || run(&its))
+            .map_err(|error| Error::ProgressThread { reason: error.to_string() })?;
+        Ok(ProgressThread { progress, thread: Some(thread) })
     }
 }
 
@@ -124,11 +118,7 @@ fn run(progress: &Progress) {
         woken = false;
         let Some(ready) = endpoint.ready() else {
             event_count.block(&[], idle);
-            idle = if seen > 0 {
-                SLEEPS.0
-            } else {
-                (idle * 2).min(if owner_sleeps { UNNOTIFIED } else { IDLE })
-            };
+            idle = if seen > 0 { SLEEPS.0 } else { (idle * 2).min(if owner_sleeps { UNNOTIFIED } else { IDLE }) };
             continue;
         };
         let mut list = [ready; EventCount::MOST_READY];
@@ -143,8 +133,7 @@ fn run(progress: &Progress) {
                 BLOCK.min(tick)
             };
             // Asking whether it may sleep lets the provider progress, too.
-            woken =
-                completions.serve(Flush::All) > 0 || event_count.block(&list[..others.n], limit);
+            woken = completions.serve(Flush::All) > 0 || event_count.block(&list[..others.n], limit);
         } else {
             std::thread::yield_now();
         }
@@ -162,10 +151,7 @@ struct Sleeps {
 
 impl Sleeps {
     fn new() -> Sleeps {
-        Sleeps {
-            polling: Duration::ZERO,
-            since: Instant::now(),
-        }
+        Sleeps { polling: Duration::ZERO, since: Instant::now() }
     }
 
     /// The length of the next one, after the program has polled `polls` times since the last.

@@ -96,20 +96,10 @@ impl<R: Registrar> Cache<R> {
         let share = self.make_room(span.len())?;
         // Watched first: what is unmapped while it is being registered is noticed.
         let watch = drained.then(|| self.watch(span)).flatten();
-        let count = if watch.is_some() {
-            &self.events.misses
-        } else {
-            &self.events.uncached
-        };
+        let count = if watch.is_some() { &self.events.misses } else { &self.events.uncached };
         let region = self.register(span)?;
         count.fetch_add(1, Relaxed);
-        let entry = Arc::new(Entry {
-            span,
-            watch,
-            region,
-            used: AtomicU64::new(0),
-            _share: share,
-        });
+        let entry = Arc::new(Entry { span, watch, region, used: AtomicU64::new(0), _share: share });
         if entry.intact() {
             self.keep(&entry);
         }
@@ -196,8 +186,7 @@ impl<R: Registrar> Cache<R> {
     fn register(&self, span: Span) -> io::Result<R::Region> {
         loop {
             match self.registrar.register(span.start, span.len()) {
-                Err(error)
-                    if error.raw_os_error() == Some(libc::ENOMEM) && self.give_up(span.len()) => {}
+                Err(error) if error.raw_os_error() == Some(libc::ENOMEM) && self.give_up(span.len()) => {}
                 outcome => return outcome,
             }
         }

@@ -19,32 +19,21 @@ impl Limits {
     pub fn of_machine(processes: usize) -> Limits {
         let share = memory() / 2 / processes.max(1);
         let bytes = lockable().map_or(share, |lockable| share.min(lockable / 2));
-        Limits {
-            bytes,
-            regions: 1024,
-        }
+        Limits { bytes, regions: 1024 }
     }
 }
 
 /// Bytes of memory of the machine.
 fn memory() -> usize {
     // SAFETY: sysconf takes no pointers.
-    let (pages, size) = unsafe {
-        (
-            libc::sysconf(libc::_SC_PHYS_PAGES),
-            libc::sysconf(libc::_SC_PAGESIZE),
-        )
-    };
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     usize::try_from(pages.saturating_mul(size)).unwrap_or(0)
 }
 
 /// Bytes that this process may lock; None if the kernel does not limit it.
 fn lockable() -> Option<usize> {
     const CAP_IPC_LOCK: u32 = 14;
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the pointer is to a live rlimit.
     let known = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } == 0;
     let limited = known && limit.rlim_cur != libc::RLIM_INFINITY;
@@ -54,8 +43,6 @@ fn lockable() -> Option<usize> {
 
 fn effective_capabilities() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let set = status
-        .lines()
-        .find_map(|line| line.strip_prefix("CapEff:"))?;
+    let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
     u64::from_str_radix(set.trim(), 16).ok()
 }

@@ -51,22 +51,14 @@ pub struct Slot<R: Registrar> {
 impl<R: Registrar> Pool<R> {
     /// A pool with its first slab; an error if that cannot be registered.
     pub fn new(registrar: R, shape: Shape) -> io::Result<Self> {
-        let shape = Shape {
-            slot: shape.slot.next_multiple_of(64),
-            ..shape
-        };
-        let total = shape
-            .slots
-            .checked_mul(shape.slabs)
-            .filter(|&total| total > 0 && shape.slot > 0);
+        let shape = Shape { slot: shape.slot.next_multiple_of(64), ..shape };
+        let total = shape.slots.checked_mul(shape.slabs).filter(|&total| total > 0 && shape.slot > 0);
         let inner = Inner {
             registrar,
             shape,
             slabs: (0..shape.slabs).map(|_| OnceLock::new()).collect(),
             begun: AtomicUsize::new(1),
-            free: Mutex::new(Vec::with_capacity(
-                total.ok_or(io::ErrorKind::InvalidInput)?,
-            )),
+            free: Mutex::new(Vec::with_capacity(total.ok_or(io::ErrorKind::InvalidInput)?)),
         };
         inner.fill(0)?;
         Ok(Pool(Arc::new(inner)))
@@ -76,10 +68,7 @@ impl<R: Registrar> Pool<R> {
     /// transfer is done. After a slab could not be registered, no further one is tried.
     pub fn take(&self) -> Option<Slot<R>> {
         let index = self.0.pop().or_else(|| self.0.grow())?;
-        Some(Slot {
-            pool: self.0.clone(),
-            index,
-        })
+        Some(Slot { pool: self.0.clone(), index })
     }
 
     /// Bytes of a slot.
@@ -113,9 +102,7 @@ impl<R: Registrar> Inner<R> {
     /// Makes a slab, and its slots free.
     fn fill(&self, slab: usize) -> io::Result<()> {
         let memory = Memory::new(self.shape.slot.checked_mul(self.shape.slots))?;
-        let region = self
-            .registrar
-            .register(memory.start.as_ptr() as usize, memory.layout.size())?;
+        let region = self.registrar.register(memory.start.as_ptr() as usize, memory.layout.size())?;
         // Each number is drawn once, so no other thread sets this slab.
         let _ = self.slabs[slab].set(Slab { region, memory });
         let first = slab * self.shape.slots;
@@ -134,13 +121,7 @@ impl<R: Registrar> Slot<R> {
     pub fn as_ptr(&self) -> *mut u8 {
         let Shape { slot, slots, .. } = self.pool.shape;
         // SAFETY: `fill` made slots of those indices only that lie within the slab.
-        unsafe {
-            self.slab()
-                .memory
-                .start
-                .as_ptr()
-                .add(self.index % slots * slot)
-        }
+        unsafe { self.slab().memory.start.as_ptr().add(self.index % slots * slot) }
     }
 
     /// Bytes of the slot.
@@ -184,10 +165,7 @@ impl Memory {
         let layout = layout.ok_or(io::ErrorKind::InvalidInput)?.pad_to_align();
         // SAFETY: the size is not zero, since neither slots nor their bytes are.
         let start = NonNull::new(unsafe { alloc::alloc_zeroed(layout) });
-        Ok(Memory {
-            start: start.ok_or(io::ErrorKind::OutOfMemory)?,
-            layout,
-        })
+        Ok(Memory { start: start.ok_or(io::ErrorKind::OutOfMemory)?, layout })
     }
 }
 

@@ -24,10 +24,7 @@ impl Share {
     pub(super) fn take(account: &Arc<Account>, bytes: usize) -> Share {
         account.bytes.fetch_add(bytes, Relaxed);
         account.regions.fetch_add(1, Relaxed);
-        Share {
-            account: account.clone(),
-            bytes,
-        }
+        Share { account: account.clone(), bytes }
     }
 }
 

@@ -20,10 +20,7 @@ impl Span {
             .checked_add(len.max(1))
             .and_then(|end| end.checked_next_multiple_of(PAGE))
             .ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(Span {
-            start: start / PAGE * PAGE,
-            end,
-        })
+        Ok(Span { start: start / PAGE * PAGE, end })
     }
 
     /// Length in bytes.

@@ -48,10 +48,7 @@ impl AtomicTransfer<'_> {
     /// Begins an operation without a result.
     pub(crate) fn post(&self, context: &ContextCounters) {
         let AtomicOp { op, width, .. } = self.atomic;
-        assert!(
-            !matches!(op, Op::Read | Op::Swap | Op::CompareSwap),
-            "{op:?} is an operation with a result"
-        );
+        assert!(!matches!(op, Op::Read | Op::Swap | Op::CompareSwap), "{op:?} is an operation with a result");
         let pe = self.at.pe;
         let peer = self.rma.order(context, pe, false);
         let counter = CompletionCounter::context(context, peer, false);
@@ -92,12 +89,7 @@ impl AtomicTransfer<'_> {
     ///
     /// # Safety
     /// The result is writable, for as many bytes as the word has, until the operation is complete.
-    pub(crate) unsafe fn begin(
-        &self,
-        issuer: &Issuer,
-        counter: CompletionCounter,
-        result: *mut u8,
-    ) {
+    pub(crate) unsafe fn begin(&self, issuer: &Issuer, counter: CompletionCounter, result: *mut u8) {
         let (Remote { pe, .. }, AtomicOp { op, width, .. }) = (self.at, self.atomic);
         let (request, local) = self.request(issuer, counter);
         let RmaIov { address, key, .. } = self.rma.resolve(self.at);
@@ -119,19 +111,13 @@ impl AtomicTransfer<'_> {
                 Op::CompareSwap => libfabric::fi_compare_atomic(
                     ep, operand, compare, word, desc, peer, address, key, datatype, number, context,
                 ),
-                _ => libfabric::fi_fetch_atomic(
-                    ep, operand, word, desc, peer, address, key, datatype, number, context,
-                ),
+                _ => libfabric::fi_fetch_atomic(ep, operand, word, desc, peer, address, key, datatype, number, context),
             });
         }
     }
 
     /// A work request with operand and compare value in its data.
-    fn request(
-        &self,
-        issuer: &Issuer,
-        counter: CompletionCounter,
-    ) -> (NonNull<WorkRequest>, LocalBuffer) {
+    fn request(&self, issuer: &Issuer, counter: CompletionCounter) -> (NonNull<WorkRequest>, LocalBuffer) {
         let request = issuer.completions.request(self.at.pe, counter);
         let local = WorkRequest::inline(request);
         // SAFETY: there is room for all three words; the data is aligned to 64 bytes. The lower half

@@ -8,9 +8,7 @@ use std::ptr::NonNull;
 
 use super::{Rma, Transfer};
 use crate::address::RmaIov;
-use crate::completion::{
-    CompletionCounter, ContextCounters, CopyOut, INLINE, Pending, WorkRequest,
-};
+use crate::completion::{CompletionCounter, ContextCounters, CopyOut, INLINE, Pending, WorkRequest};
 use crate::issue::{Direction, IovList, Issuer};
 use crate::memory::LocalBuffer;
 use crate::{Blocks, Remote};
@@ -90,10 +88,7 @@ impl BlockTransfer<'_> {
 
     fn remote(&self, i: usize) -> Remote {
         let offset = self.blocks.remote_stride.wrapping_mul(i as isize);
-        Remote {
-            offset: self.remote.offset.wrapping_add_signed(offset),
-            ..self.remote
-        }
+        Remote { offset: self.remote.offset.wrapping_add_signed(offset), ..self.remote }
     }
 
     fn transfer(&self, direction: Direction, i: usize) -> Transfer {
@@ -163,17 +158,9 @@ impl BlockTransfer<'_> {
         let (progress, pe) = (&self.rma.progress, self.remote.pe);
         let Blocks { bytes, count, .. } = self.blocks;
         let adjacent = self.blocks.remote_stride == bytes as isize;
-        let useful = if adjacent {
-            bytes * (count - first)
-        } else {
-            bytes * self.issuer.max_iovs.min(count - first)
-        };
+        let useful = if adjacent { bytes * (count - first) } else { bytes * self.issuer.max_iovs.min(count - first) };
         let bounce = (useful > INLINE).then(|| progress.bounce(self.issuer, pe));
-        let capacity = if bounce.is_some() {
-            progress.shared().buffers.bounce_len()
-        } else {
-            INLINE
-        };
+        let capacity = if bounce.is_some() { progress.shared().buffers.bounce_len() } else { INLINE };
         let request = self.issuer.completions.request(pe, counter);
         Batch {
             request,
@@ -189,13 +176,7 @@ impl BlockTransfer<'_> {
     ///
     /// # Safety
     /// Block `i` is readable if it is to be written.
-    unsafe fn append(
-        &self,
-        direction: Direction,
-        batch: &mut Batch,
-        i: usize,
-        iov: RmaIov,
-    ) -> bool {
+    unsafe fn append(&self, direction: Direction, batch: &mut Batch, i: usize, iov: RmaIov) -> bool {
         let bytes = self.blocks.bytes;
         let at = batch.iovs.bytes();
         let fits = at + bytes <= batch.capacity && bytes <= iov.usable;
@@ -231,12 +212,7 @@ impl BlockTransfer<'_> {
                 });
             }
             let pe = self.remote.pe;
-            let Batch {
-                request,
-                buffer,
-                iovs,
-                ..
-            } = batch;
+            let Batch { request, buffer, iovs, .. } = batch;
             self.issuer.issue(request, pe, direction, buffer, &iovs);
         }
     }

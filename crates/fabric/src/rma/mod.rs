@@ -13,9 +13,7 @@ pub(crate) use blocks::BlockTransfer;
 
 use crate::Remote;
 use crate::address::{Missing, Peer, RmaIov};
-use crate::completion::{
-    CompletionCounter, ContextCounters, CopyOut, INLINE, PeerCounters, Pending, WorkRequest,
-};
+use crate::completion::{CompletionCounter, ContextCounters, CopyOut, INLINE, PeerCounters, Pending, WorkRequest};
 use crate::issue::{Direction, IovList, Issuer};
 use crate::libfabric;
 use crate::memory::{Location, Segments};
@@ -29,11 +27,7 @@ pub(crate) struct Rma {
 }
 
 /// Remote memory of a fabric that is shut down, by which nothing is done.
-const NOWHERE: RmaIov = RmaIov {
-    address: 0,
-    key: 0,
-    usable: usize::MAX,
-};
+const NOWHERE: RmaIov = RmaIov { address: 0, key: 0, usable: usize::MAX };
 
 /// A contiguous transfer.
 #[derive(Clone, Copy)]
@@ -50,15 +44,7 @@ impl Transfer {
     /// The part from `done` bytes on.
     fn part(self, done: usize, len: usize) -> Transfer {
         let offset = self.remote.offset + done;
-        Transfer {
-            remote: Remote {
-                offset,
-                ..self.remote
-            },
-            local: self.local.wrapping_add(done),
-            len,
-            ..self
-        }
+        Transfer { remote: Remote { offset, ..self.remote }, local: self.local.wrapping_add(done), len, ..self }
     }
 }
 
@@ -66,12 +52,7 @@ impl Rma {
     /// The counters of a context for `pe`, after a wait for what a fence puts before the operation
     /// that is about to begin.
     #[inline]
-    pub(crate) fn order<'c>(
-        &self,
-        context: &'c ContextCounters,
-        pe: usize,
-        write: bool,
-    ) -> &'c PeerCounters {
+    pub(crate) fn order<'c>(&self, context: &'c ContextCounters, pe: usize, write: bool) -> &'c PeerCounters {
         let peer = self.peer_counters(context, pe);
         if context.behind(peer) {
             self.catch_up(context, peer, write);
@@ -81,11 +62,7 @@ impl Rma {
 
     /// As [`order`](Self::order), before a request to a PE that executes those of this one in the order
     /// in which they were made.
-    pub(crate) fn order_request<'c>(
-        &self,
-        context: &'c ContextCounters,
-        pe: usize,
-    ) -> &'c PeerCounters {
+    pub(crate) fn order_request<'c>(&self, context: &'c ContextCounters, pe: usize) -> &'c PeerCounters {
         let peer = self.peer_counters(context, pe);
         if !peer.no_writes() && context.behind(peer) {
             let issuer = self.opened_issuer(context);
@@ -119,11 +96,7 @@ impl Rma {
 
     /// The counters of a context for `pe`.
     #[inline]
-    pub(crate) fn peer_counters<'c>(
-        &self,
-        context: &'c ContextCounters,
-        pe: usize,
-    ) -> &'c PeerCounters {
+    pub(crate) fn peer_counters<'c>(&self, context: &'c ContextCounters, pe: usize) -> &'c PeerCounters {
         context.peer(pe, self.progress.shared().peers.n())
     }
 
@@ -152,9 +125,7 @@ impl Rma {
     fn fetch_key(&self, peer: &Peer, at: Remote, missing: &Missing) -> RmaIov {
         let shared = self.progress.shared();
         let (Missing::Key { chunk }, Some(table)) = (missing, peer.key_table) else {
-            let Remote {
-                segment, offset, ..
-            } = at;
+            let Remote { segment, offset, .. } = at;
             let reason = format!("it shares no byte {offset} of segment {segment}");
             shared.peer_failed(at.pe, &reason);
             return NOWHERE;
@@ -195,14 +166,7 @@ impl Rma {
     ///
     /// # Safety
     /// `to` is writable for `len` bytes, [`INLINE`] at most, until the operation is complete.
-    unsafe fn read_part(
-        &self,
-        pe: usize,
-        iov: RmaIov,
-        to: *mut u8,
-        len: usize,
-        counter: CompletionCounter,
-    ) {
+    unsafe fn read_part(&self, pe: usize, iov: RmaIov, to: *mut u8, len: usize, counter: CompletionCounter) {
         let issuer = &self.progress.first;
         let request = issuer.completions.request(pe, counter);
         let local = WorkRequest::inline(request);
@@ -224,11 +188,9 @@ impl Rma {
             let offset = at.offset + done;
             let iov = match transfer.exposed {
                 None => self.resolve(Remote { offset, ..at }),
-                Some(Location { address, key }) => RmaIov {
-                    address: address.wrapping_add(offset as u64),
-                    key,
-                    usable: len - done,
-                },
+                Some(Location { address, key }) => {
+                    RmaIov { address: address.wrapping_add(offset as u64), key, usable: len - done }
+                }
             };
             let part = (len - done).min(iov.usable).min(limit);
             f(iov, done, part);
@@ -241,12 +203,7 @@ impl Rma {
     ///
     /// # Safety
     /// The local memory is readable, for reads writable, until the operations are complete.
-    pub(crate) unsafe fn transfer_direct(
-        &self,
-        issuer: &Issuer,
-        transfer: Transfer,
-        counter: CompletionCounter,
-    ) {
+    pub(crate) unsafe fn transfer_direct(&self, issuer: &Issuer, transfer: Transfer, counter: CompletionCounter) {
         let (pe, direction) = (transfer.remote.pe, transfer.direction);
         self.each_part(transfer, usize::MAX, |iov, done, part| {
             let transfer = transfer.part(done, part);
@@ -266,18 +223,8 @@ impl Rma {
     ///
     /// # Safety
     /// The local memory is readable; for reads it is writable until the operations are complete.
-    pub(crate) unsafe fn transfer_copied(
-        &self,
-        issuer: &Issuer,
-        transfer: Transfer,
-        counter: CompletionCounter,
-    ) {
-        let Transfer {
-            direction,
-            remote,
-            local,
-            ..
-        } = transfer;
+    pub(crate) unsafe fn transfer_copied(&self, issuer: &Issuer, transfer: Transfer, counter: CompletionCounter) {
+        let Transfer { direction, remote, local, .. } = transfer;
         let pe = remote.pe;
         let limit = self.progress.shared().buffers.bounce_len();
         self.each_part(transfer, limit, |iov, done, part| {

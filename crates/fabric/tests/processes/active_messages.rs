@@ -62,12 +62,10 @@ fn call_all(job: &Job, thread: usize) {
         for (pe, least) in least.iter_mut().enumerate() {
             let fetch = |offset, width| {
                 let at = job.at(pe, offset);
-                job.fabric
-                    .fetch(&context, at, AtomicOp::new(Op::Add, width, 1))
+                job.fabric.fetch(&context, at, AtomicOp::new(Op::Add, width, 1))
             };
             let at = job.at(pe, 0);
-            job.fabric
-                .post(&context, at, AtomicOp::new(Op::Add, Width::W64, 1));
+            job.fabric.post(&context, at, AtomicOp::new(Op::Add, Width::W64, 1));
             let now = fetch(0, Width::W64);
             // What was posted before is there, as programs expect without a fence.
             assert!(now > *least, "{now}, but {least} and 1 were added");
@@ -111,8 +109,7 @@ fn all_to_one(job: &Job, n: u64) {
                 job.fabric.fetch_nbi(&job.context, at, read, result);
             } else {
                 let at = job.at(0, own);
-                job.fabric
-                    .get_nbi(&job.context, result, at, size_of::<u64>());
+                job.fabric.get_nbi(&job.context, result, at, size_of::<u64>());
             }
         }
         if i % (n / FETCHED).max(1) == 0 {
@@ -145,14 +142,11 @@ fn computing(job: &Job) {
     if job.pe == 0 {
         for i in 0..ROUNDS as u64 {
             let at = job.at(1, counter);
-            let was = job
-                .fabric
-                .fetch(&job.context, at, AtomicOp::new(Op::Add, Width::W64, 1));
+            let was = job.fabric.fetch(&job.context, at, AtomicOp::new(Op::Add, Width::W64, 1));
             assert_eq!(was, i);
         }
         let at = job.at(1, end);
-        job.fabric
-            .post(&job.context, at, AtomicOp::new(Op::Write, Width::W64, 1));
+        job.fabric.post(&job.context, at, AtomicOp::new(Op::Write, Width::W64, 1));
         job.fabric.quiet(&job.context);
     } else {
         while job.word(end).load(Acquire) == 0 {

@@ -8,32 +8,21 @@ use ferroshmem_fabric::{Aggregate, AtomicOp, Blocks, Context, Op, Remote, Width}
 use crate::job::{Case, Job};
 
 pub(crate) fn cases() -> Vec<Case> {
-    let forced = |bytes, micros| Aggregate {
-        bytes,
-        delay: Duration::from_micros(micros),
-    };
+    let forced = |bytes, micros| Aggregate { bytes, delay: Duration::from_micros(micros) };
     vec![
         Case::new("random_programs", 3, random_programs).aggregating(Aggregate::default()),
-        Case::new("rxm_random_programs", 3, random_programs)
-            .aggregating(Aggregate::default())
-            .by_rxm(),
-        Case::new("random_programs_all_aggregated", 4, random_programs)
-            .aggregating(forced(usize::MAX, 100)),
+        Case::new("rxm_random_programs", 3, random_programs).aggregating(Aggregate::default()).by_rxm(),
+        Case::new("random_programs_all_aggregated", 4, random_programs).aggregating(forced(usize::MAX, 100)),
         Case::new("random_programs_of_words", 2, random_programs).aggregating(forced(8, 1_000_000)),
         Case::new("random_programs_not_aggregated", 2, random_programs).aggregating(forced(0, 1)),
         Case::new("random_programs_own_endpoints", 3, random_programs)
             .aggregating(Aggregate::default())
             .own_endpoints(2),
-        Case::new(
-            "random_programs_own_endpoint_of_two_contexts",
-            2,
-            random_programs,
-        )
-        .aggregating(forced(64, 100))
-        .own_endpoints(1),
+        Case::new("random_programs_own_endpoint_of_two_contexts", 2, random_programs)
+            .aggregating(forced(64, 100))
+            .own_endpoints(1),
         Case::new("all_put_to_one", 4, all_put_to_one).aggregating(Aggregate::default()),
-        Case::new("puts_go_while_others_are_made", 3, one_among_many)
-            .aggregating(Aggregate::default()),
+        Case::new("puts_go_while_others_are_made", 3, one_among_many).aggregating(Aggregate::default()),
     ]
 }
 
@@ -105,12 +94,8 @@ fn random_programs(job: &Job) {
     // A context has a half of the region.
     let half = REGION / 2;
     let mut random = Random(job.pe as u64 * 77 + 5);
-    let mut models: Vec<_> = (0..2 * job.n)
-        .map(|_| Model {
-            bytes: vec![0; half],
-            unordered: vec![false; half],
-        })
-        .collect();
+    let mut models: Vec<_> =
+        (0..2 * job.n).map(|_| Model { bytes: vec![0; half], unordered: vec![false; half] }).collect();
     let mut signals = vec![0u64; 2 * job.n];
     let mut seen = signals.clone();
     let mut fetched = [Vec::new(), Vec::new()];
@@ -150,18 +135,12 @@ fn random_programs(job: &Job) {
                 }
             }
             5 if begin + 160 <= half => {
-                let blocks = Blocks {
-                    bytes: 1 + len % 9,
-                    count: 12,
-                    local_stride: 9,
-                    remote_stride: 13,
-                };
+                let blocks = Blocks { bytes: 1 + len % 9, count: 12, local_stride: 9, remote_stride: 13 };
                 fence_if(model.touch(begin, 160));
                 let data: Vec<u8> = (0..108).map(|i| (step + i) as u8).collect();
                 for i in 0..blocks.count {
                     let to = begin + 13 * i;
-                    model.bytes[to..to + blocks.bytes]
-                        .copy_from_slice(&data[9 * i..9 * i + blocks.bytes]);
+                    model.bytes[to..to + blocks.bytes].copy_from_slice(&data[9 * i..9 * i + blocks.bytes]);
                 }
                 let at = job.at(pe, base + begin);
                 // SAFETY: the blocks lie within heap and buffer.
@@ -224,9 +203,7 @@ fn random_programs(job: &Job) {
                 }
                 check_fetched(&mut fetched[which]);
                 check(job, context, pe, base, &models[slot]);
-                gather(job, context, &mut random, |pe| {
-                    (base, &models[2 * pe + which])
-                });
+                gather(job, context, &mut random, |pe| (base, &models[2 * pe + which]));
             }
             _ => look(job, &mut seen),
         }
@@ -261,12 +238,7 @@ fn check_fetched(fetched: &mut Vec<(Box<u64>, u64)>) {
 }
 
 /// Reads of random places of all PEs, complete together; the model of a PE's half of the region says what is there.
-fn gather<'m>(
-    job: &Job,
-    context: &Context,
-    random: &mut Random,
-    model: impl Fn(usize) -> (usize, &'m Model),
-) {
+fn gather<'m>(job: &Job, context: &Context, random: &mut Random, model: impl Fn(usize) -> (usize, &'m Model)) {
     const LONGEST: usize = 40;
 
     let reads: Vec<_> = (0..100)
@@ -297,10 +269,7 @@ fn look(job: &Job, seen: &mut [u64]) {
         *seen = signal;
         for word in 0..SIGNALLED / 8 {
             let value = job.word(REGION / 2 * writer + 8 * word).load(Acquire);
-            assert!(
-                value >= signal,
-                "signal {signal}, but word {word} is {value}"
-            );
+            assert!(value >= signal, "signal {signal}, but word {word} is {value}");
         }
     }
 }
@@ -326,16 +295,8 @@ fn all_put_to_one(job: &Job) {
     if job.pe == 0 {
         for (pe, word) in (0..job.n).flat_map(|pe| (0..WORDS).map(move |word| (pe, word))) {
             let is = job.word(8 * (WORDS * pe + word)).load(Acquire);
-            let is_written =
-                word % 3 == 0 || (0..WORDS).any(|i| i % 3 != 0 && i * 7 % WORDS == word);
-            assert_eq!(
-                is,
-                if is_written {
-                    20 << 32 | word as u64
-                } else {
-                    0
-                }
-            );
+            let is_written = word % 3 == 0 || (0..WORDS).any(|i| i % 3 != 0 && i * 7 % WORDS == word);
+            assert_eq!(is, if is_written { 20 << 32 | word as u64 } else { 0 });
         }
     }
 }

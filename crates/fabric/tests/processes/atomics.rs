@@ -23,16 +23,7 @@ fn every(job: &Job) {
     for (width, mask) in [(Width::W64, u64::MAX), (Width::W32, u64::from(u32::MAX))] {
         let fetch = |op, operand, compare| {
             let at = job.at(next, 64);
-            job.fabric.fetch(
-                &job.context,
-                at,
-                AtomicOp {
-                    op,
-                    width,
-                    operand,
-                    compare,
-                },
-            )
+            job.fabric.fetch(&job.context, at, AtomicOp { op, width, operand, compare })
         };
         let beside = job.word(72);
         beside.store(0x5555_5555_5555_5555, Relaxed);
@@ -78,11 +69,7 @@ fn posted(job: &Job) {
         for round in 0..100 {
             for pe in 0..n {
                 let post = |offset, op, operand| {
-                    job.fabric.post(
-                        &job.context,
-                        job.at(pe, offset),
-                        AtomicOp::new(op, width, operand),
-                    );
+                    job.fabric.post(&job.context, job.at(pe, offset), AtomicOp::new(op, width, operand));
                 };
                 post(0, Op::Add, 3);
                 post(8, Op::And, !(1 << me));
@@ -93,8 +80,7 @@ fn posted(job: &Job) {
                 // SAFETY: the results live until quiet.
                 unsafe {
                     let (op, context) = (Op::Add, &job.context);
-                    job.fabric
-                        .fetch_nbi(context, at, AtomicOp::new(op, width, 1), result);
+                    job.fabric.fetch_nbi(context, at, AtomicOp::new(op, width, 1), result);
                 }
             }
         }
@@ -117,11 +103,7 @@ fn posted(job: &Job) {
         assert_eq!(word(24), 0); // an even number of times
         assert_eq!(word(32), 100 * n as u64);
         job.barrier();
-        job.fabric.post(
-            &job.context,
-            job.at(job.next(), 0),
-            AtomicOp::new(Op::Write, width, 9),
-        );
+        job.fabric.post(&job.context, job.at(job.next(), 0), AtomicOp::new(Op::Write, width, 9));
         job.fabric.quiet_pe(&job.context, job.next());
         job.barrier();
         assert_eq!(word(0), 9);
@@ -151,8 +133,7 @@ fn mixed(job: &Job) {
         });
         let post = |offset, op, width, operand| {
             let at = job.at(next, offset);
-            job.fabric
-                .post(&job.context, at, AtomicOp::new(op, width, operand));
+            job.fabric.post(&job.context, at, AtomicOp::new(op, width, operand));
         };
         let begin = Instant::now();
         let mut sent = 0;
@@ -180,18 +161,8 @@ fn mixed(job: &Job) {
 /// Adds 1 by compare and swap.
 fn increase(job: &Job, offset: usize) {
     let at = job.at(job.next(), offset);
-    let fetch = |op, operand, compare| {
-        job.fabric.fetch(
-            &job.context,
-            at,
-            AtomicOp {
-                op,
-                width: Width::W64,
-                operand,
-                compare,
-            },
-        )
-    };
+    let fetch =
+        |op, operand, compare| job.fabric.fetch(&job.context, at, AtomicOp { op, width: Width::W64, operand, compare });
     let mut seen = fetch(Op::Read, 0, 0);
     loop {
         let was = fetch(Op::CompareSwap, seen + 1, seen);

@@ -20,10 +20,7 @@ struct Buffer(*mut u8, usize);
 
 impl Buffer {
     fn new(len: usize) -> Buffer {
-        let (access, kind) = (
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-        );
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a new mapping.
         let start = unsafe { libc::mmap(ptr::null_mut(), len, access, kind, -1, 0) };
         assert_ne!(start, libc::MAP_FAILED);
@@ -77,13 +74,7 @@ fn shared(job: &Job) {
             scope.spawn(move || {
                 let context = Context::default();
                 for round in 0..40 {
-                    there_and_back(
-                        job,
-                        &context,
-                        thread << 20,
-                        64 << 10,
-                        (thread as u64) << 32 | round,
-                    );
+                    there_and_back(job, &context, thread << 20, 64 << 10, (thread as u64) << 32 | round);
                 }
             });
         }

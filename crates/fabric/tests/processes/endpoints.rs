@@ -11,9 +11,7 @@ use crate::job::{Case, Job};
 pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("threads_own_endpoints", 2, |job| threads(job, 4)).own_endpoints(4),
-        Case::new("rxm_threads_own_endpoints", 2, |job| threads(job, 4))
-            .own_endpoints(4)
-            .by_rxm(),
+        Case::new("rxm_threads_own_endpoints", 2, |job| threads(job, 4)).own_endpoints(4).by_rxm(),
         Case::new("threads_own_endpoints_aggregated", 2, |job| threads(job, 4))
             .aggregating(Aggregate::default())
             .own_endpoints(4),
@@ -22,16 +20,13 @@ pub(crate) fn cases() -> Vec<Case> {
             .own_endpoints(2),
         Case::new("one_thread_own_endpoint", 2, |job| threads(job, 1)).own_endpoints(16),
         // More PEs than cores; endpoints of 64 would take 12 GB.
-        Case::new("24_pes_own_endpoints", 24, |job| threads(job, 2))
-            .aggregating(Aggregate::default())
-            .own_endpoints(1),
+        Case::new("24_pes_own_endpoints", 24, |job| threads(job, 2)).aggregating(Aggregate::default()).own_endpoints(1),
         Case::new("own_endpoint_progresses_while_computing", 2, computing).own_endpoints(2),
         Case::new("threads_gather_own_endpoints", 2, |job| gather(job, 4))
             .aggregating(Aggregate::default())
             .own_endpoints(2),
         Case::new("threads_gather", 3, |job| gather(job, 3)).aggregating(Aggregate::default()),
-        Case::new("gathered_goes_while_computing", 2, gather_and_compute)
-            .aggregating(Aggregate::default()),
+        Case::new("gathered_goes_while_computing", 2, gather_and_compute).aggregating(Aggregate::default()),
         Case::new("own_endpoints_of_many_contexts", 2, many_contexts).own_endpoints(4),
     ]
 }
@@ -61,15 +56,9 @@ fn threads(job: &Job, n: usize) {
     });
     job.barrier();
     for i in 0..n {
-        assert_eq!(
-            job.word(i * AREA + COUNT).load(Acquire),
-            ROUNDS * (ROUNDS + 1) / 2
-        );
+        assert_eq!(job.word(i * AREA + COUNT).load(Acquire), ROUNDS * (ROUNDS + 1) / 2);
         assert_eq!(job.word(i * AREA + SIGNAL).load(Acquire), ROUNDS);
-        assert_eq!(
-            job.bytes(i * AREA + SIGNALLED, 3_000),
-            [ROUNDS as u8; 3_000]
-        );
+        assert_eq!(job.bytes(i * AREA + SIGNALLED, 3_000), [ROUNDS as u8; 3_000]);
     }
 }
 
@@ -80,9 +69,7 @@ fn thread_part(job: &Job, context: &Context, number: usize) {
     let mut expected = 0;
     for round in 1..=ROUNDS {
         for (k, len) in LENGTHS.into_iter().enumerate() {
-            let value = (round as u8)
-                .wrapping_mul(7)
-                .wrapping_add((number + k) as u8);
+            let value = (round as u8).wrapping_mul(7).wrapping_add((number + k) as u8);
             let data = vec![value; len];
             let mut back = vec![0; len];
             let at = job.at(next, base);
@@ -129,8 +116,8 @@ fn thread_part(job: &Job, context: &Context, number: usize) {
     fabric.quiet(context);
 }
 
-/// Threads put to and add to words of all PEs by contexts of their own, in rounds with a fence between, and fetch their counts; the first
-/// thread, which idles meanwhile, completes all contexts.
+/// Threads put to and add to words of all PEs by contexts of their own, in rounds with a fence between, and fetch their
+/// counts; the first thread, which idles meanwhile, completes all contexts.
 fn gather(job: &Job, n: usize) {
     const WORDS: usize = 500;
     const ROUNDS: usize = 40;
@@ -180,11 +167,7 @@ fn gather(job: &Job, n: usize) {
         let mut count = 0;
         for word in (0..WORDS).filter(|word| (word + thread) % job.n == job.pe) {
             let value = job.word(area(pe, thread) + 8 * word).load(Acquire);
-            assert_eq!(
-                value,
-                (ROUNDS << 32 | word) as u64,
-                "PE {pe}, thread {thread}"
-            );
+            assert_eq!(value, (ROUNDS << 32 | word) as u64, "PE {pe}, thread {thread}");
             count += ROUNDS as u64;
         }
         assert_eq!(job.word(area(pe, thread) + COUNT).load(Acquire), count);
@@ -226,8 +209,7 @@ fn computing(job: &Job) {
         let done = 1u64;
         // SAFETY: what does not block is complete before the data go.
         unsafe {
-            job.fabric
-                .put_nbi(&context, job.at(1, 0), data.as_ptr(), LEN);
+            job.fabric.put_nbi(&context, job.at(1, 0), data.as_ptr(), LEN);
         }
         // This thread calls nothing of the fabric until the other PE has it all.
         while job.word(answer).load(Acquire) == 0 {
@@ -237,20 +219,17 @@ fn computing(job: &Job) {
         // SAFETY: a word that is readable.
         unsafe {
             let from = (&raw const done).cast();
-            job.fabric
-                .put(&context, job.at(1, end), from, size_of_val(&done));
+            job.fabric.put(&context, job.at(1, end), from, size_of_val(&done));
         }
         job.fabric.quiet(&context);
     } else {
         let last = job.word(LEN - 8);
-        job.fabric
-            .wait(|| last.load(Acquire) == u64::from_ne_bytes([3; 8]));
+        job.fabric.wait(|| last.load(Acquire) == u64::from_ne_bytes([3; 8]));
         let done = 1u64;
         // SAFETY: a word that is readable.
         unsafe {
             let from = (&raw const done).cast();
-            job.fabric
-                .put(&context, job.at(0, answer), from, size_of_val(&done));
+            job.fabric.put(&context, job.at(0, answer), from, size_of_val(&done));
         }
         job.fabric.quiet(&context);
         job.fabric.wait(|| job.word(end).load(Acquire) == 1);
@@ -270,8 +249,7 @@ fn many_contexts(job: &Job) {
         // SAFETY: a word that is readable.
         unsafe {
             let at = job.at(job.next(), 8 * (i as usize % 64));
-            job.fabric
-                .put(&context, at, (&raw const i).cast(), size_of::<u64>());
+            job.fabric.put(&context, at, (&raw const i).cast(), size_of::<u64>());
         }
         job.fabric.quiet(&context);
         if i == 100 {

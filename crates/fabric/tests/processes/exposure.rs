@@ -6,11 +6,7 @@ use std::net::Ipv4Addr;
 use crate::job::{Case, Job};
 
 pub(crate) fn cases() -> Vec<Case> {
-    vec![Case::new(
-        "listens_on_the_chosen_interface_only",
-        2,
-        listens,
-    )]
+    vec![Case::new("listens_on_the_chosen_interface_only", 2, listens)]
 }
 
 fn listens(job: &Job) {
@@ -21,8 +17,7 @@ fn listens(job: &Job) {
     let value = [0u8; 8];
     // SAFETY: within the heap.
     unsafe {
-        job.fabric
-            .put(&job.context, job.at(job.next(), 0), value.as_ptr(), 8);
+        job.fabric.put(&job.context, job.at(job.next(), 0), value.as_ptr(), 8);
     };
     job.fabric.quiet(&job.context);
     let own: HashSet<String> = std::fs::read_dir("/proc/self/fd")
@@ -35,11 +30,7 @@ fn listens(job: &Job) {
         .collect();
     let mut listening = 0;
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
-        for line in std::fs::read_to_string(table)
-            .unwrap_or_default()
-            .lines()
-            .skip(1)
-        {
+        for line in std::fs::read_to_string(table).unwrap_or_default().lines().skip(1) {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let (address, state, inode) = (fields[1], fields[3], fields[9]);
             if state != "0A" || !own.contains(inode) {
@@ -49,11 +40,7 @@ fn listens(job: &Job) {
             let digits = address.split(':').next().unwrap();
             assert_eq!(digits.len(), 8, "{address}: not of IPv4");
             let host = u32::from_str_radix(digits, 16).unwrap();
-            assert_eq!(
-                Ipv4Addr::from(host.to_be()),
-                Ipv4Addr::LOCALHOST,
-                "{address}"
-            );
+            assert_eq!(Ipv4Addr::from(host.to_be()), Ipv4Addr::LOCALHOST, "{address}");
         }
     }
     assert!(listening > 0, "nothing was found to listen");

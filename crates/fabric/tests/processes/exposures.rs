@@ -27,10 +27,7 @@ fn exchange(job: &Job, Exposed { address, key }: Exposed) -> Vec<Exposed> {
     let lines = job.exchange(&format!("{address} {key}"));
     let exposed = |line: &String| {
         let mut words = line.split(' ').map(|word| word.parse().expect("a number"));
-        Exposed {
-            address: words.next().expect("an address"),
-            key: words.next().expect("a key"),
-        }
+        Exposed { address: words.next().expect("an address"), key: words.next().expect("a key") }
     };
     lines.iter().map(exposed).collect()
 }
@@ -52,10 +49,8 @@ fn read(job: &Job) {
         unsafe {
             let from = (pe, all[pe]);
             let context = &job.context;
-            job.fabric
-                .get_exposed(context, whole.as_mut_ptr(), from, len);
-            job.fabric
-                .get_exposed(context, part.as_mut_ptr(), from, len / 3);
+            job.fabric.get_exposed(context, whole.as_mut_ptr(), from, len);
+            job.fabric.get_exposed(context, part.as_mut_ptr(), from, len / 3);
         }
         job.fabric.quiet(&job.context);
         assert!(whole.iter().enumerate().all(|(i, b)| *b == byte(pe, i)));
@@ -107,8 +102,7 @@ fn killed(job: &Job) {
         let to = own.as_mut_ptr();
         // SAFETY: the vector has room, and stays until quiet.
         unsafe {
-            job.fabric
-                .get_exposed(&job.context, to, (1, all[1]), own.len());
+            job.fabric.get_exposed(&job.context, to, (1, all[1]), own.len());
         };
         job.fabric.quiet(&job.context);
     }

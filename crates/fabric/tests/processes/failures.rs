@@ -7,10 +7,7 @@ use crate::job::{Case, Job, PEER_FAILED};
 pub(crate) fn cases() -> Vec<Case> {
     let ends = |pe| (pe == 0).then_some(PEER_FAILED);
     vec![
-        Case {
-            ends,
-            ..Case::new("killed_while_written_to", 2, |job| killed(job, false))
-        },
+        Case { ends, ..Case::new("killed_while_written_to", 2, |job| killed(job, false)) },
         Case {
             ends,
             ..Case::new("killed_while_own_endpoint_writes", 2, |job| {
@@ -18,20 +15,13 @@ pub(crate) fn cases() -> Vec<Case> {
             })
             .own_endpoints(1)
         },
+        Case { ends, ..Case::new("killed_while_idle", 2, |job| killed(job, true)) },
         Case {
             ends,
-            ..Case::new("killed_while_idle", 2, |job| killed(job, true))
-        },
-        Case {
-            ends,
-            ..Case::new("killed_while_puts_go_together", 2, killed_while_put_to)
-                .aggregating(Aggregate::default())
+            ..Case::new("killed_while_puts_go_together", 2, killed_while_put_to).aggregating(Aggregate::default())
         },
         // What libfabric reports of an injected write that fails must not crash rxm.
-        Case {
-            ends,
-            ..Case::new("killed_while_injected_to", 2, killed_while_injected_to)
-        },
+        Case { ends, ..Case::new("killed_while_injected_to", 2, killed_while_injected_to) },
         Case {
             ends: |pe| (pe == 0).then_some(0),
             survives: true,
@@ -45,21 +35,14 @@ pub(crate) fn cases() -> Vec<Case> {
             })
             .own_endpoints(1)
         },
-        Case {
-            survives: true,
-            ..Case::new("shut_down", 2, |job| outlive(job, false))
-        },
+        Case { survives: true, ..Case::new("shut_down", 2, |job| outlive(job, false)) },
     ]
 }
 
 /// PE 1 dies, and PE 0 goes on writing to it.
 fn killed(job: &Job, idle: bool) {
     let data = vec![1u8; 1 << 20];
-    job.fabric.post(
-        &job.context,
-        job.at(1, 0),
-        AtomicOp::new(Op::Add, Width::W64, 1),
-    );
+    job.fabric.post(&job.context, job.at(1, 0), AtomicOp::new(Op::Add, Width::W64, 1));
     job.fabric.quiet(&job.context);
     job.barrier();
     if job.pe == 1 {
@@ -76,8 +59,7 @@ fn killed(job: &Job, idle: bool) {
         // SAFETY: within heap and buffer.
         unsafe {
             job.fabric.put(&job.context, job.at(1, 0), data.as_ptr(), 8);
-            job.fabric
-                .put(&job.context, job.at(1, 0), data.as_ptr(), data.len());
+            job.fabric.put(&job.context, job.at(1, 0), data.as_ptr(), data.len());
         }
         job.fabric.quiet(&job.context);
     }
@@ -110,8 +92,7 @@ fn killed_while_injected_to(job: &Job) {
     loop {
         // SAFETY: within heap and array.
         unsafe {
-            job.fabric
-                .inject(&job.context, job.at(1, 0), data.as_ptr(), data.len());
+            job.fabric.inject(&job.context, job.at(1, 0), data.as_ptr(), data.len());
         }
     }
 }
@@ -136,10 +117,7 @@ fn outlive(job: &Job, dies: bool) {
                 job.fabric.shut_down();
             }
         });
-        let failures = job
-            .counts
-            .failures
-            .load(std::sync::atomic::Ordering::Relaxed);
+        let failures = job.counts.failures.load(std::sync::atomic::Ordering::Relaxed);
         assert_eq!(failures > 0, dies);
         // More than there are buffers for.
         for _ in 0..1000 {

@@ -56,10 +56,7 @@ impl Case {
     }
 
     pub(crate) const fn aggregating(self, aggregate: Aggregate) -> Case {
-        Case {
-            aggregate: Some(aggregate),
-            ..self
-        }
+        Case { aggregate: Some(aggregate), ..self }
     }
 
     pub(crate) const fn own_endpoints(self, endpoints: usize) -> Case {
@@ -68,17 +65,11 @@ impl Case {
 
     /// What pins memory has atomics of its own, as rxm has.
     pub(crate) const fn pinned(self) -> Case {
-        Case {
-            pinned: true,
-            ..self.by_rxm()
-        }
+        Case { pinned: true, ..self.by_rxm() }
     }
 
     pub(crate) const fn by_rxm(self) -> Case {
-        Case {
-            provider: Some("tcp;ofi_rxm"),
-            ..self
-        }
+        Case { provider: Some("tcp;ofi_rxm"), ..self }
     }
 }
 
@@ -129,11 +120,7 @@ impl Events for Counts {
 impl Job {
     /// Byte `offset` of a PE's heap.
     pub(crate) fn at(&self, pe: usize, offset: usize) -> Remote {
-        Remote {
-            pe,
-            segment: 0,
-            offset,
-        }
+        Remote { pe, segment: 0, offset }
     }
 
     /// A context as the case has them, which has the endpoint of this number, if there are any.
@@ -214,22 +201,13 @@ fn config(case: &Case, pe: usize) -> Config {
 pub(crate) fn take_part(case: &Case) {
     let number = |name| std::env::var(name).unwrap().parse::<usize>().unwrap();
     let (pe, n) = (number("FABRIC_TEST_PE"), case.n);
-    let counts = Arc::new(Counts {
-        survives: case.survives,
-        ..Counts::default()
-    });
-    let open = if case.pinned {
-        Fabric::open_pinned
-    } else {
-        Fabric::open
-    };
+    let counts = Arc::new(Counts { survives: case.survives, ..Counts::default() });
+    let open = if case.pinned { Fabric::open_pinned } else { Fabric::open };
     let fabric = open(&config(case, pe), counts.clone()).unwrap();
     let heap = map(case.heap);
     // SAFETY: mapped until the process ends; all accesses are of the case's making.
     unsafe {
-        fabric
-            .share(0, heap, case.heap, case.heap.min(case.ready))
-            .unwrap();
+        fabric.share(0, heap, case.heap, case.heap.min(case.ready)).unwrap();
     };
     let address = fabric.address();
     assert!(address.len() < 1024);
@@ -273,14 +251,7 @@ fn map(len: usize) -> *mut u8 {
         assert!(file >= 0);
         assert_eq!(libc::ftruncate(file, len as i64), 0);
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        let heap = libc::mmap(
-            std::ptr::null_mut(),
-            len,
-            access,
-            libc::MAP_SHARED | libc::MAP_NORESERVE,
-            file,
-            0,
-        );
+        let heap = libc::mmap(std::ptr::null_mut(), len, access, libc::MAP_SHARED | libc::MAP_NORESERVE, file, 0);
         assert_ne!(heap, libc::MAP_FAILED);
         libc::close(file);
         heap.cast()
@@ -305,10 +276,7 @@ pub(crate) fn run(case: &Case) -> Result<(), Failed> {
         children.push(child);
     }
     drop(lines);
-    let mut inputs: Vec<Option<ChildStdin>> = children
-        .iter_mut()
-        .map(|child| child.stdin.take())
-        .collect();
+    let mut inputs: Vec<Option<ChildStdin>> = children.iter_mut().map(|child| child.stdin.take()).collect();
     let outcome = serve(case.n, &inbox, &mut inputs);
     if outcome.is_err() {
         for child in &mut children {
@@ -336,11 +304,7 @@ fn relay(pe: usize, out: ChildStdout, lines: &mpsc::Sender<(usize, String)>) {
 }
 
 /// Collects a line of each and sends all to all, until there are no more.
-fn serve(
-    n: usize,
-    inbox: &mpsc::Receiver<(usize, String)>,
-    inputs: &mut [Option<ChildStdin>],
-) -> Result<(), Failed> {
+fn serve(n: usize, inbox: &mpsc::Receiver<(usize, String)>, inputs: &mut [Option<ChildStdin>]) -> Result<(), Failed> {
     let end = std::time::Instant::now() + LIMIT;
     let mut waiting: Vec<Option<String>> = vec![None; n];
     loop {

@@ -49,9 +49,7 @@ fn main() {
     arguments.test_threads = Some(1);
     // Dozens of processes on few cores take a while: with --include-ignored.
     let is_long = |case: &Case| case.n > 16;
-    let trial = |case: Case| {
-        Trial::test(case.name, move || job::run(&case)).with_ignored_flag(is_long(&case))
-    };
+    let trial = |case: Case| Trial::test(case.name, move || job::run(&case)).with_ignored_flag(is_long(&case));
     let trials = cases().into_iter().map(trial).collect();
     libtest_mimic::run(&arguments, trials).exit();
 }

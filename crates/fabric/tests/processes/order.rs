@@ -104,8 +104,7 @@ fn put_then_get(job: &Job) {
         let to = (&raw mut got).cast();
         // SAFETY: as many bytes are writable.
         unsafe {
-            job.fabric
-                .get(&job.context, to, job.at(1, 0), size_of_val(&got));
+            job.fabric.get(&job.context, to, job.at(1, 0), size_of_val(&got));
         };
         let seen: Vec<u64> = got.into_iter().step_by(2).collect();
         assert_eq!(seen, [round; WORDS]);
@@ -153,8 +152,7 @@ fn order(job: &Job, first: Kind, second: Kind) {
                 },
                 Kind::Post => {
                     let (at, op) = (job.at(1, offset), Op::Write);
-                    job.fabric
-                        .post(&job.context, at, AtomicOp::new(op, Width::W64, data[0]));
+                    job.fabric.post(&job.context, at, AtomicOp::new(op, Width::W64, data[0]));
                 }
             };
             if is_long {
@@ -187,11 +185,7 @@ fn order(job: &Job, first: Kind, second: Kind) {
                 std::hint::spin_loop();
                 flag = job.word(FLAG).load(Acquire);
             }
-            let offset = if is_long {
-                8 + FLAG + size_of_val(&*long) - 8
-            } else {
-                LAST
-            };
+            let offset = if is_long { 8 + FLAG + size_of_val(&*long) - 8 } else { LAST };
             let value = job.word(offset).load(Acquire);
             assert!(value >= flag, "flag {flag}, value {value}");
         }
@@ -203,8 +197,7 @@ fn dropped(job: &Job) {
         let context = Context::default();
         for word in 0..10 {
             let at = job.at(job.next(), word * 8);
-            job.fabric
-                .post(&context, at, AtomicOp::new(Op::Add, Width::W64, i));
+            job.fabric.post(&context, at, AtomicOp::new(Op::Add, Width::W64, i));
         }
     }
     let expected = 4950;

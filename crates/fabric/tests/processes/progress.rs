@@ -34,28 +34,16 @@ fn computes(job: &Job) {
         job.fabric.get(&job.context, back.as_mut_ptr(), at, len);
     }
     for i in 0..5 {
-        let was = job.fabric.fetch(
-            &job.context,
-            job.at(1, 8),
-            AtomicOp::new(Op::Add, Width::W64, 1),
-        );
+        let was = job.fabric.fetch(&job.context, job.at(1, 8), AtomicOp::new(Op::Add, Width::W64, 1));
         assert_eq!(was, i);
     }
-    job.fabric.post(
-        &job.context,
-        job.at(1, 0),
-        AtomicOp::new(Op::Write, Width::W64, 1),
-    );
+    job.fabric.post(&job.context, job.at(1, 0), AtomicOp::new(Op::Write, Width::W64, 1));
     job.fabric.quiet(&job.context);
 }
 
 fn idle(job: &Job) {
     // Connected and quiet.
-    job.fabric.post(
-        &job.context,
-        job.at(job.next(), 0),
-        AtomicOp::new(Op::Add, Width::W64, 1),
-    );
+    job.fabric.post(&job.context, job.at(job.next(), 0), AtomicOp::new(Op::Add, Width::W64, 1));
     job.fabric.quiet(&job.context);
     job.barrier();
     let (before, begin) = (used(), Instant::now());
@@ -74,9 +62,7 @@ fn used() -> Duration {
         libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
         usage
     };
-    let time = |t: libc::timeval| {
-        Duration::from_secs(t.tv_sec as u64) + Duration::from_micros(t.tv_usec as u64)
-    };
+    let time = |t: libc::timeval| Duration::from_secs(t.tv_sec as u64) + Duration::from_micros(t.tv_usec as u64);
     time(usage.ru_utime) + time(usage.ru_stime)
 }
 

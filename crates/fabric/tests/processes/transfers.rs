@@ -14,10 +14,7 @@ pub(crate) fn cases() -> Vec<Case> {
         Case::new("put_and_get_to_oneself", 1, sizes),
         Case::new("source_of_put_may_change_at_once", 2, source),
         Case::new("blocks", 2, blocks),
-        Case {
-            heap: 6 << 30,
-            ..Case::new("beyond_4_gib", 2, beyond)
-        },
+        Case { heap: 6 << 30, ..Case::new("beyond_4_gib", 2, beyond) },
         pinned("pinned_sizes", sizes),
         pinned("pinned_blocks", blocks),
         pinned("pinned_source_of_put", source),
@@ -29,11 +26,7 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// As where registering pins memory; keys beyond the first chunk are not in the address blobs.
 const fn pinned(name: &'static str, run: fn(&Job)) -> Case {
-    Case {
-        heap: 100 * MIB,
-        ready: MIB,
-        ..Case::new(name, 2, run).pinned()
-    }
+    Case { heap: 100 * MIB, ready: MIB, ..Case::new(name, 2, run).pinned() }
 }
 
 /// Transfers and blocks over the ends of chunks, at 16, 32 and 64 MiB.
@@ -64,24 +57,14 @@ fn across(job: &Job) {
                     &job.context,
                     at,
                     from,
-                    Blocks {
-                        bytes: block,
-                        count: n,
-                        local_stride: dense,
-                        remote_stride: step,
-                    },
+                    Blocks { bytes: block, count: n, local_stride: dense, remote_stride: step },
                 );
                 job.fabric.quiet(&job.context);
                 job.fabric.get_blocks(
                     &job.context,
                     to,
                     at,
-                    Blocks {
-                        bytes: block,
-                        count: n,
-                        local_stride: dense,
-                        remote_stride: step,
-                    },
+                    Blocks { bytes: block, count: n, local_stride: dense, remote_stride: step },
                 );
             }
             assert!(back == data, "blocks of {block} at {edge}");
@@ -91,9 +74,7 @@ fn across(job: &Job) {
 
 /// Bytes that depend on where they belong.
 fn pattern(seed: usize, len: usize) -> Vec<u8> {
-    (0..len)
-        .map(|i| (i * 31 + i / 251 + seed * 7) as u8)
-        .collect()
+    (0..len).map(|i| (i * 31 + i / 251 + seed * 7) as u8).collect()
 }
 
 fn sizes(job: &Job) {
@@ -135,11 +116,9 @@ fn source(job: &Job) {
         let mut data = vec![1u8; len];
         // SAFETY: the source lives until put returns.
         unsafe {
-            job.fabric
-                .put(&job.context, job.at(job.next(), 0), data.as_ptr(), len);
+            job.fabric.put(&job.context, job.at(job.next(), 0), data.as_ptr(), len);
             data.fill(2);
-            job.fabric
-                .put(&job.context, job.at(job.next(), len), data.as_ptr(), len);
+            job.fabric.put(&job.context, job.at(job.next(), len), data.as_ptr(), len);
             data.fill(3);
         }
         job.fabric.quiet(&job.context);
@@ -181,12 +160,7 @@ fn blocks(job: &Job) {
                 &job.context,
                 to,
                 from,
-                Blocks {
-                    bytes: block,
-                    count: n,
-                    local_stride: here,
-                    remote_stride: there,
-                },
+                Blocks { bytes: block, count: n, local_stride: here, remote_stride: there },
             );
             job.fabric.quiet(&job.context);
             let from = to;
@@ -195,12 +169,7 @@ fn blocks(job: &Job) {
                 &job.context,
                 to,
                 from,
-                Blocks {
-                    bytes: block,
-                    count: n,
-                    local_stride: here,
-                    remote_stride: there,
-                },
+                Blocks { bytes: block, count: n, local_stride: here, remote_stride: there },
             );
         }
         job.barrier();
@@ -221,19 +190,14 @@ fn blocks(job: &Job) {
 
 fn beyond(job: &Job) {
     let data = pattern(job.pe, 100_000);
-    for offset in [
-        (2usize << 30) - 50_000,
-        (4 << 30) - 50_000,
-        (6 << 30) - 100_000,
-    ] {
+    for offset in [(2usize << 30) - 50_000, (4 << 30) - 50_000, (6 << 30) - 100_000] {
         let at = job.at(job.next(), offset);
         let mut back = vec![0u8; data.len()];
         // SAFETY: within the heap.
         unsafe {
             job.fabric.put(&job.context, at, data.as_ptr(), data.len());
             job.fabric.quiet(&job.context);
-            job.fabric
-                .get(&job.context, back.as_mut_ptr(), at, back.len());
+            job.fabric.get(&job.context, back.as_mut_ptr(), at, back.len());
         }
         assert!(back == data);
     }
@@ -254,9 +218,7 @@ fn scatter(job: &Job) {
     job.barrier();
     for i in 0..ROWS {
         for pe in 0..job.n {
-            let got = job
-                .word((i * job.n + pe) * 8)
-                .load(std::sync::atomic::Ordering::Relaxed);
+            let got = job.word((i * job.n + pe) * 8).load(std::sync::atomic::Ordering::Relaxed);
             assert_eq!(got as usize, pe * ROWS + i);
         }
     }

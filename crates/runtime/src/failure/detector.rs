@@ -1,11 +1,11 @@
 //! The failure detector: notices that a PE has failed. The fabric reports neither lost atomics nor idle
 //! peers.
 //!
-//! Each PE watches the process of the next PE of its node, which may end or be stopped. The first PE of each node, its *leader*, sends
-//! a heartbeat to the leader of the next node, and misses the heartbeats of the node before. A PE that
-//! finds another one failed writes a failure notice to the leaders of all nodes, a leader passes it on to
-//! its node's PEs, and every PE that reads one ends, the first of a node with a line. The fabric's progress
-//! thread does all of it, whatever the program does.
+//! Each PE watches the process of the next PE of its node, which may end or be stopped. The first PE of each node, its
+//! *leader*, sends a heartbeat to the leader of the next node, and misses the heartbeats of the node before. A PE that
+//! finds another one failed writes a failure notice to the leaders of all nodes, a leader passes it on to its node's
+//! PEs, and every PE that reads one ends, the first of a node with a line. The fabric's progress thread does all of it,
+//! whatever the program does.
 
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
@@ -63,11 +63,7 @@ struct PreviousNode {
 impl FailureDetector {
     /// A detector that does nothing until [`begin`](Self::begin). A failure is to be noticed within
     /// `timeout`; None: not at all. `hangs` looks for jobs that make no progress.
-    pub(crate) fn new(
-        job: &'static Attachment,
-        timeout: Option<Duration>,
-        hangs: Option<HangWatch>,
-    ) -> Self {
+    pub(crate) fn new(job: &'static Attachment, timeout: Option<Duration>, hangs: Option<HangWatch>) -> Self {
         Self {
             job,
             timeout,
@@ -109,8 +105,7 @@ impl FailureDetector {
     /// Time without a sign of life after which a node counts as failed: the rest of the timeout is for
     /// notifying all PEs.
     fn node_timeout(&self) -> Duration {
-        self.timeout
-            .map_or(Duration::from_secs(3600), |t| t * 6 / 10)
+        self.timeout.map_or(Duration::from_secs(3600), |t| t * 6 / 10)
     }
 
     /// Time after which a process that is stopped counts as failed: before other nodes miss the heartbeats
@@ -123,14 +118,12 @@ impl FailureDetector {
     pub(crate) fn begin(&'static self, internode: &'static Internode) {
         let mut previous = self.previous.lock().unwrap_or_else(|e| e.into_inner());
         previous.silence = Silence::since(Instant::now());
-        self.internode
-            .store(ptr::from_ref(internode).cast_mut(), Ordering::Release);
+        self.internode.store(ptr::from_ref(internode).cast_mut(), Ordering::Release);
         drop(previous);
         if self.timeout.is_some() {
             // Without the thread, a tick notices the end some time later.
             let ended = || self.check_successor();
-            self.watched
-                .call_once(|| self.successor.when_ended(self.job, ended));
+            self.watched.call_once(|| self.successor.when_ended(self.job, ended));
         }
     }
 
@@ -183,9 +176,7 @@ impl FailureDetector {
         let nodes = leaders.len();
         let mut previous = self.previous.lock().unwrap_or_else(|e| e.into_inner());
         let now = Instant::now();
-        let heartbeat = Self::status_area(internode, self.job.index)
-            .heartbeat
-            .load(Ordering::Relaxed);
+        let heartbeat = Self::status_area(internode, self.job.index).heartbeat.load(Ordering::Relaxed);
         let leader = leaders[(mine + nodes - 1) % nodes];
         let mut silent = previous.silence.look(now);
         let mut is_alive = heartbeat != previous.heartbeat;
@@ -201,11 +192,7 @@ impl FailureDetector {
             silent = Duration::ZERO;
         }
         if silent > self.node_timeout() {
-            return Some(PeFailure {
-                pe: leader,
-                cause: Cause::Silent,
-                status: 0,
-            });
+            return Some(PeFailure { pe: leader, cause: Cause::Silent, status: 0 });
         }
         if now - previous.heartbeat_sent_at < self.heartbeat_interval() {
             return None;
@@ -258,11 +245,7 @@ impl FailureDetector {
         let Some(internode) = self.internode() else {
             return;
         };
-        let exit = PeFailure {
-            pe: self.job.pe as u32,
-            cause: Cause::GlobalExit,
-            status,
-        };
+        let exit = PeFailure { pe: self.job.pe as u32, cause: Cause::GlobalExit, status };
         let _ = self.exiting.set(thread::current().id());
         self.notify_node(internode, exit);
         self.notify_other_nodes(internode, exit);
@@ -306,9 +289,7 @@ impl FailureDetector {
             return;
         }
         self.notify_node(internode, exit);
-        block
-            .state
-            .store(PeState::GlobalExit as u32, Ordering::Release);
+        block.state.store(PeState::GlobalExit as u32, Ordering::Release);
         if exit.status == 0 {
             self.job.part();
         }
@@ -345,8 +326,8 @@ impl FailureDetector {
         let failed_node = self.job.placement.of(failure.pe as usize).node;
         for (node, pe) in self.leaders().iter().enumerate() {
             let is_other = self.job.placement.local_index(*pe as usize).is_none();
-            let is_unreachable = node as u32 == failed_node
-                && matches!(failure.cause, Cause::Silent | Cause::Unreachable);
+            let is_unreachable =
+                node as u32 == failed_node && matches!(failure.cause, Cause::Silent | Cause::Unreachable);
             if is_other && !is_unreachable && *pe != failure.pe {
                 self.put_status(internode, *pe as usize, notice, failure.to_word());
             }
@@ -370,8 +351,7 @@ impl FailureDetector {
         let pes = self.job.placement.local_pes();
         let wait = |index| &self.job.control.pe_block(index).wait;
         let waits = |index: &usize| {
-            wait(*index).kind.load(Ordering::Acquire) != WaitKind::None as u32
-                && pes[*index] != failure.pe
+            wait(*index).kind.load(Ordering::Acquire) != WaitKind::None as u32 && pes[*index] != failure.pe
         };
         let waiter = iter::once(self.job.index).chain(0..pes.len()).find(waits);
         let doing = waiter.map_or("this PE did not wait".to_owned(), |index| {
@@ -384,15 +364,8 @@ impl FailureDetector {
             };
             format!("{pe} waited {seconds:.1} s in {}", wait.routine())
         });
-        let (me, pe, host) = (
-            self.job.pe,
-            failure.pe,
-            self.job.host_of(failure.pe as usize),
-        );
-        let line = format!(
-            "ferroshmem: PE {me}: PE {pe} on {host} {}; {doing}",
-            failure.cause
-        );
+        let (me, pe, host) = (self.job.pe, failure.pe, self.job.host_of(failure.pe as usize));
+        let line = format!("ferroshmem: PE {me}: PE {pe} on {host} {}; {doing}", failure.cause);
         fatal::say(&line);
         Some(line)
     }
@@ -410,10 +383,7 @@ impl Events for FailureDetector {
     fn peer_failed(&self, pe: usize, reason: &str) {
         fatal::debug(|| format!("an operation to PE {pe} failed: {reason}"));
         let Some(internode) = self.internode() else {
-            fatal::fatal(
-                "shmem_init",
-                format_args!("PE {pe} cannot be reached: {reason}"),
-            );
+            fatal::fatal("shmem_init", format_args!("PE {pe} cannot be reached: {reason}"));
         };
         let block = self.job.control.pe_block(self.job.index);
         if PeState::from_word(block.state.load(Ordering::Acquire)) == PeState::GlobalExit {
@@ -434,11 +404,7 @@ impl Events for FailureDetector {
                 }
             }
             notice => {
-                let unreachable = PeFailure {
-                    pe: pe as u32,
-                    cause: Cause::Unreachable,
-                    status: 0,
-                };
+                let unreachable = PeFailure { pe: pe as u32, cause: Cause::Unreachable, status: 0 };
                 self.fail(internode, notice.unwrap_or(unreachable))
             }
         }

@@ -80,17 +80,13 @@ unsafe fn say(signal: i32, (addr, code): (usize, i32), context: *mut libc::c_voi
         let _ = fatal::claim_report(node.job);
         return;
     }
-    let mut line = Line {
-        bytes: [0; 512],
-        len: 0,
-    };
+    let mut line = Line { bytes: [0; 512], len: 0 };
     let said = if code == SI_KERNEL && addr == 0 {
         // SAFETY: the caller promises that `context` is that of the thread which the signal interrupts.
         let addr = unsafe { operand::address(context) };
         let outside = addr.filter(|addr| !operand::is_canonical(*addr));
         outside.map_or(Ok(false), |addr| {
-            Ok(explain_outside(node, signal, addr, &mut line)?
-                || explain_connected(node, signal, addr, &mut line)?)
+            Ok(explain_outside(node, signal, addr, &mut line)? || explain_connected(node, signal, addr, &mut line)?)
         })
     } else {
         explain_smaller_heap(node, addr, &mut line)
@@ -107,25 +103,17 @@ unsafe fn say(signal: i32, (addr, code): (usize, i32), context: *mut libc::c_voi
 const SI_KERNEL: i32 = 0x80;
 /// Explains a fault past the end of the address space. A store to the window of a PE that is mapped higher
 /// than this one, for an address that is high already, such as one of the stack, is there.
-fn explain_outside(
-    node: &Node,
-    signal: i32,
-    addr: usize,
-    line: &mut Line,
-) -> Result<bool, fmt::Error> {
+fn explain_outside(node: &Node, signal: i32, addr: usize, line: &mut Line) -> Result<bool, fmt::Error> {
     let space = node.transport.memory.space;
     let mut kind = [0; 64];
     if let Some((index, own, kind)) = mapped_origin(&space.origins(addr), &mut kind) {
-        let what = if signal == libc::SIGBUS {
-            "bus error"
-        } else {
-            "segmentation fault"
-        };
+        let what = if signal == libc::SIGBUS { "bus error" } else { "segmentation fault" };
         let me = node.job.name_of_pe();
         let pe = node.job.placement.local_pes()[index];
         writeln!(
             line,
-            "ferroshmem: {me}: {what} at {addr:#x}, past the end of the address space: the address {own:#x} ({kind}) used for PE {pe} is not symmetric: use shmem_malloc or a global variable; SHMEM_CHECK=1 names the call"
+            "ferroshmem: {me}: {what} at {addr:#x}, past the end of the address space: the address {own:#x} ({kind}) \
+                used for PE {pe} is not symmetric: use shmem_malloc or a global variable; SHMEM_CHECK=1 names the call"
         )?;
         return Ok(true);
     }
@@ -139,7 +127,9 @@ fn explain_smaller_heap(node: &Node, addr: usize, line: &mut Line) -> Result<boo
         if let Some((pe, own)) = connection.behind_heap(space, addr) {
             writeln!(
                 line,
-                "ferroshmem: {}: segmentation fault at {addr:#x}: the address {own:#x} used for PE {pe}, which is of another job, is past the end of its symmetric heap of {} bytes: give that job a larger heap; SHMEM_CHECK=1 names the call",
+                "ferroshmem: {}: segmentation fault at {addr:#x}: the address {own:#x} used for PE {pe}, which is of \
+                    another job, is past the end of its symmetric heap of {} bytes: give that job a larger heap; \
+                    SHMEM_CHECK=1 names the call",
                 node.job.name_of_pe(),
                 connection.other_heap_size()
             )?;
@@ -156,7 +146,8 @@ fn explain_connected_memory(node: &Node, addr: usize, line: &mut Line) -> Result
         if let Some(pe) = connection.owner(space, addr) {
             writeln!(
                 line,
-                "ferroshmem: {}: bus error at {addr:#x} in the symmetric memory of PE {pe}, which is of another job: this node is out of memory",
+                "ferroshmem: {}: bus error at {addr:#x} in the symmetric memory of PE {pe}, which is of another job: \
+                    this node is out of memory",
                 node.job.name_of_pe()
             )?;
             return Ok(true);
@@ -166,17 +157,8 @@ fn explain_connected_memory(node: &Node, addr: usize, line: &mut Line) -> Result
 }
 
 /// Explains a fault in the window of a PE of another job.
-fn explain_connected(
-    node: &Node,
-    signal: i32,
-    addr: usize,
-    line: &mut Line,
-) -> Result<bool, fmt::Error> {
-    let what = if signal == libc::SIGBUS {
-        "bus error"
-    } else {
-        "segmentation fault"
-    };
+fn explain_connected(node: &Node, signal: i32, addr: usize, line: &mut Line) -> Result<bool, fmt::Error> {
+    let what = if signal == libc::SIGBUS { "bus error" } else { "segmentation fault" };
     if signal == libc::SIGBUS && explain_connected_memory(node, addr, line)? {
         return Ok(true);
     }
@@ -191,7 +173,9 @@ fn explain_connected(
         };
         writeln!(
             line,
-            "ferroshmem: {}: {what} at {addr:#x}: the address {own:#x} ({kind}) used for PE {pe}, which is of another job, is not symmetric: use shmem_malloc or a global variable of one program, or shmemx_import; SHMEM_CHECK=1 names the call",
+            "ferroshmem: {}: {what} at {addr:#x}: the address {own:#x} ({kind}) used for PE {pe}, which is of another \
+                job, is not symmetric: use shmem_malloc or a global variable of one program, or shmemx_import; \
+                SHMEM_CHECK=1 names the call",
             node.job.name_of_pe()
         )?;
         return Ok(true);
@@ -225,7 +209,8 @@ fn explain(node: &Node, signal: i32, addr: usize, line: &mut Line) -> Result<boo
         if past < 1 << 30 {
             writeln!(
                 line,
-                "ferroshmem: {}: segmentation fault at {addr:#x}: {past} bytes past the end of PE {pe}'s symmetric heap of {} bytes; {advice}",
+                "ferroshmem: {}: segmentation fault at {addr:#x}: {past} bytes past the end of PE {pe}'s symmetric \
+                    heap of {} bytes; {advice}",
                 node.job.name_of_pe(),
                 space.heap_size()
             )?;
@@ -234,7 +219,8 @@ fn explain(node: &Node, signal: i32, addr: usize, line: &mut Line) -> Result<boo
         if space.runs_other_program(index) && space.kind(own, 1) == MemoryKind::Globals {
             writeln!(
                 line,
-                "ferroshmem: {}: segmentation fault at {addr:#x}: PE {pe} runs another program, whose global variables are not symmetric with these; {advice}",
+                "ferroshmem: {}: segmentation fault at {addr:#x}: PE {pe} runs another program, whose global variables \
+                    are not symmetric with these; {advice}",
                 node.job.name_of_pe()
             )?;
             return Ok(true);
@@ -245,7 +231,8 @@ fn explain(node: &Node, signal: i32, addr: usize, line: &mut Line) -> Result<boo
         let pe = world(index);
         writeln!(
             line,
-            "ferroshmem: {}: segmentation fault at {addr:#x}: the address {own:#x} ({kind}) used for PE {pe} is not symmetric: use shmem_malloc or a global variable; {advice}",
+            "ferroshmem: {}: segmentation fault at {addr:#x}: the address {own:#x} ({kind}) used for PE {pe} is not \
+                symmetric: use shmem_malloc or a global variable; {advice}",
             node.job.name_of_pe()
         )?;
         return Ok(true);

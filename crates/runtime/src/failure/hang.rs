@@ -41,11 +41,7 @@ impl Stillness {
     }
 
     pub(super) fn from_word(word: u64) -> Self {
-        Self {
-            nodes: (word >> 48) as u16,
-            longest_wait: (word >> 32) as u16,
-            seconds: word as u32,
-        }
+        Self { nodes: (word >> 48) as u16, longest_wait: (word >> 32) as u16, seconds: word as u32 }
     }
 
     /// Of this part of the ring and one more node, its next one.
@@ -85,18 +81,8 @@ impl HangWatch {
         }
         ferroshmem_core::failure::debugger::allow_tracers();
         let now = Instant::now();
-        let state = State {
-            looked: now,
-            seen: 0,
-            since: now,
-            is_hinted: false,
-            is_ended: false,
-        };
-        (job.index == 0).then(|| Self {
-            job,
-            settings,
-            state: Mutex::new(state),
-        })
+        let state = State { looked: now, seen: 0, since: now, is_hinted: false, is_ended: false };
+        (job.index == 0).then(|| Self { job, settings, state: Mutex::new(state) })
     }
 
     /// Looks, if that is due: what to send to the next node. `before`: what the node before has sent.
@@ -108,19 +94,14 @@ impl HangWatch {
         state.looked = now;
         let control = &self.job.control;
         let all = (0..control.n_pes()).map(|pe| control.progress(pe));
-        let seen = all.fold(1, |sum: u64, word| {
-            sum.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(word)
-        });
+        let seen = all.fold(1, |sum: u64, word| sum.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(word));
         if seen != state.seen {
             state.seen = seen;
             state.since = now;
             state.is_hinted = false;
         }
-        let own = Stillness {
-            nodes: 1,
-            longest_wait: self.longest_wait(),
-            seconds: (now - state.since).as_secs() as u32,
-        };
+        let own =
+            Stillness { nodes: 1, longest_wait: self.longest_wait(), seconds: (now - state.since).as_secs() as u32 };
         let nodes = self.job.placement.nodes() as u16;
         let before = Stillness::from_word(before);
         // All of the ring but this node, or more: then what comes twice is in it, too.
@@ -162,9 +143,7 @@ impl HangWatch {
             if !std::mem::replace(&mut state.is_ended, true) {
                 self.say_what_pes_do(silent, true);
             }
-        } else if is_over(self.settings.hint_after)
-            && !std::mem::replace(&mut state.is_hinted, true)
-        {
+        } else if is_over(self.settings.hint_after) && !std::mem::replace(&mut state.is_hinted, true) {
             self.say_what_pes_do(silent, false);
         }
     }
@@ -176,11 +155,12 @@ impl HangWatch {
         let work = move || {
             let leads = job.placement.of(job.pe).node == 0;
             let line = match ends {
-                true => format!(
-                    "ferroshmem: no PE has made progress for {seconds} s (SHMEM_HANG_TIMEOUT); ends the job"
-                ),
+                true => {
+                    format!("ferroshmem: no PE has made progress for {seconds} s (SHMEM_HANG_TIMEOUT); ends the job")
+                }
                 false => format!(
-                    "ferroshmem: no PE has made progress for {seconds} s; the job goes on (SHMEM_HANG_TIMEOUT ends such jobs, SHMEM_HANG_HINT=0 says nothing)"
+                    "ferroshmem: no PE has made progress for {seconds} s; the job goes on (SHMEM_HANG_TIMEOUT ends \
+                        such jobs, SHMEM_HANG_HINT=0 says nothing)"
                 ),
             };
             if leads {
@@ -212,12 +192,7 @@ impl HangWatch {
 fn look(job: &Attachment) -> Result<(), adoption::AdoptionError> {
     let pes = job.placement.local_pes().iter();
     let pes: Vec<usize> = pes.map(|pe| *pe as usize).collect();
-    let argument = format!(
-        "{}{}:{}",
-        adoption::LOOK,
-        job.file.as_raw_fd(),
-        number_list::list(&pes)
-    );
+    let argument = format!("{}{}:{}", adoption::LOOK, job.file.as_raw_fd(), number_list::list(&pes));
     let mut child = adoption::start_beside(&argument, &job.file)?;
     // Where the program ignores the ends of children, nothing can be waited for.
     let _ = child.wait();
@@ -242,17 +217,9 @@ mod tests {
 
     #[test]
     fn words_come_back_and_rings_add_up() {
-        let one = Stillness {
-            nodes: 1,
-            longest_wait: 70,
-            seconds: 65,
-        };
+        let one = Stillness { nodes: 1, longest_wait: 70, seconds: 65 };
         assert_eq!(Stillness::from_word(one.to_word()), one);
-        let other = Stillness {
-            nodes: 2,
-            longest_wait: 3,
-            seconds: 80,
-        };
+        let other = Stillness { nodes: 2, longest_wait: 3, seconds: 80 };
         let both = other.with(one);
         assert_eq!((both.nodes, both.longest_wait, both.seconds), (3, 70, 65));
     }

@@ -25,9 +25,7 @@ impl fmt::Display for Cause {
             Self::Silent => "is not heard of any more: it has ended, or the network is cut",
             Self::Unreachable => "cannot be reached any more",
             Self::GlobalExit => "has called shmem_global_exit",
-            Self::Stopped => {
-                "is stopped, by SIGSTOP or a debugger (SHMEM_FABRIC_TIMEOUT=0 lets a job wait for it)"
-            }
+            Self::Stopped => "is stopped, by SIGSTOP or a debugger (SHMEM_FABRIC_TIMEOUT=0 lets a job wait for it)",
         })
     }
 }
@@ -59,11 +57,7 @@ impl PeFailure {
             5 => Cause::Stopped,
             _ => Cause::Unreachable,
         };
-        Some(Self {
-            pe: (word >> 32) as u32,
-            cause,
-            status: (word >> 8) as u8,
-        })
+        Some(Self { pe: (word >> 32) as u32, cause, status: (word >> 8) as u8 })
     }
 }
 
@@ -74,19 +68,9 @@ mod tests {
     #[test]
     fn words_come_back() {
         assert_eq!(PeFailure::from_word(0), None);
-        for cause in [
-            Cause::Ended,
-            Cause::Silent,
-            Cause::Unreachable,
-            Cause::GlobalExit,
-            Cause::Stopped,
-        ] {
+        for cause in [Cause::Ended, Cause::Silent, Cause::Unreachable, Cause::GlobalExit, Cause::Stopped] {
             for pe in [0, 7, u32::MAX] {
-                let failure = PeFailure {
-                    pe,
-                    cause,
-                    status: 41,
-                };
+                let failure = PeFailure { pe, cause, status: 41 };
                 assert_eq!(PeFailure::from_word(failure.to_word()), Some(failure));
             }
         }

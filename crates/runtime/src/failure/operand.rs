@@ -65,21 +65,11 @@ fn operand(byte: impl Fn(usize) -> u8, registers: &[usize; 16]) -> Option<usize>
             (index_bit, base_bit) = (rex >> 1 & 1, rex & 1);
             at += 1;
             if byte(at) == 0x0f {
-                at += if matches!(byte(at + 1), 0x38 | 0x3a) {
-                    2
-                } else {
-                    1
-                };
+                at += if matches!(byte(at + 1), 0x38 | 0x3a) { 2 } else { 1 };
             }
             at += 1;
         }
-        0x0f => {
-            at += if matches!(byte(at + 1), 0x38 | 0x3a) {
-                3
-            } else {
-                2
-            }
-        }
+        0x0f => at += if matches!(byte(at + 1), 0x38 | 0x3a) { 3 } else { 2 },
         // Vector instructions, with inverted bits.
         0xc5 => at += 3,
         lead @ (0xc4 | 0x62) => {
@@ -150,18 +140,12 @@ mod tests {
         // mov 0x10(%rsp),%eax
         assert_eq!(of(&[0x8b, 0x44, 0x24, 0x10]), Some(0x5010));
         // movups %xmm0,-8(%rdx,%r9,8)
-        assert_eq!(
-            of(&[0x42, 0x0f, 0x11, 0x44, 0xca, 0xf8]),
-            Some(0x3000 + 8 * 0xa000 - 8)
-        );
+        assert_eq!(of(&[0x42, 0x0f, 0x11, 0x44, 0xca, 0xf8]), Some(0x3000 + 8 * 0xa000 - 8));
         // vmovdqu %ymm0,(%rdi); vmovdqu %ymm0,0x20(%r13)
         assert_eq!(of(&[0xc5, 0xfe, 0x7f, 0x07]), Some(0x8000));
         assert_eq!(of(&[0xc4, 0xc1, 0x7e, 0x7f, 0x45, 0x20]), Some(0xe020));
         // lock addq $1,(%rdx,%rsi)
-        assert_eq!(
-            of(&[0xf0, 0x48, 0x83, 0x04, 0x32, 1]),
-            Some(0x3000 + 0x7000)
-        );
+        assert_eq!(of(&[0xf0, 0x48, 0x83, 0x04, 0x32, 1]), Some(0x3000 + 0x7000));
         // rep movsb: both operands are canonical, so the source is as good as the target
         assert_eq!(of(&[0xf3, 0xa4]), Some(0x7000));
         // mov %eax,%ebx; mov 0x10(%rip),%eax

@@ -16,10 +16,7 @@ pub(super) struct Silence {
 impl Silence {
     /// One that begins.
     pub(super) fn since(now: Instant) -> Self {
-        Self {
-            alive_at: now,
-            looked_at: now,
-        }
+        Self { alive_at: now, looked_at: now }
     }
 
     /// Looks; how long it has lasted. After a time away it begins anew: signs may have come, and be read

@@ -51,10 +51,7 @@ impl Successor {
         Self {
             process: OnceLock::new(),
             ends: AtomicBool::new(false),
-            ticks: Mutex::new(Ticks {
-                seen: 0,
-                silence: Silence::since(Instant::now()),
-            }),
+            ticks: Mutex::new(Ticks { seen: 0, silence: Silence::since(Instant::now()) }),
         }
     }
 
@@ -72,20 +69,12 @@ impl Successor {
         };
         let state = PeState::from_word(block.state.load(Ordering::Acquire));
         let leaves = matches!(state, PeState::Finalized | PeState::GlobalExit);
-        (!leaves).then_some(PeFailure {
-            pe: job.placement.local_pes()[index],
-            cause,
-            status: 0,
-        })
+        (!leaves).then_some(PeFailure { pe: job.placement.local_pes()[index], cause, status: 0 })
     }
 
     /// Has a thread call `notice` in the moment in which its process begins to end, if there is one: once
     /// launchers notice, they end this process, too. The thread holds this PE's lifeline as well.
-    pub(super) fn when_ended(
-        &'static self,
-        job: &'static Attachment,
-        notice: impl FnOnce() + Send + 'static,
-    ) {
+    pub(super) fn when_ended(&'static self, job: &'static Attachment, notice: impl FnOnce() + Send + 'static) {
         let Some((_, block)) = of(job) else {
             return;
         };
@@ -105,10 +94,7 @@ impl Successor {
         /// Time until the successor holds its lifeline: a PE whose first synchronisation is over soon does.
         const HELD_WITHIN: Duration = Duration::from_secs(10);
         /// Time between two looks whether it does.
-        const LOOK: Timespec = Timespec {
-            tv_sec: 0,
-            tv_nsec: 5_000_000,
-        };
+        const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
         let until = Instant::now() + HELD_WITHIN;
         while Instant::now() < until {
@@ -160,10 +146,7 @@ fn pid(block: &PeBlock) -> Option<Pid> {
 
 /// Whether the kernel says of a process that it is stopped, by a signal or by a debugger.
 fn is_stopped(pid: Pid) -> bool {
-    matches!(
-        process::state_of(pid.as_raw_nonzero().get()),
-        Some(b'T' | b't')
-    )
+    matches!(process::state_of(pid.as_raw_nonzero().get()), Some(b'T' | b't'))
 }
 
 #[cfg(test)]
@@ -175,10 +158,7 @@ mod tests {
     fn time_away_does_not_count() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut ticks = Ticks {
-            seen: 0,
-            silence: Silence::since(start),
-        };
+        let mut ticks = Ticks { seen: 0, silence: Silence::since(start) };
         let mut standing = |count, ms| ticks.standing(count, at(ms)).as_millis();
         assert_eq!(standing(0, 500), 500);
         assert_eq!(standing(1, 600), 0);

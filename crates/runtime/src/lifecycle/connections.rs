@@ -20,12 +20,7 @@ use crate::runtime::Runtime;
 ///
 /// # Errors
 /// If the other side, which is independent, ends before. On all members.
-pub fn connect(
-    name: &str,
-    rt: &Runtime,
-    started: &StartedJob,
-    role: Role,
-) -> Result<usize, ConnectionError> {
+pub fn connect(name: &str, rt: &Runtime, started: &StartedJob, role: Role) -> Result<usize, ConnectionError> {
     let (node, space) = (&rt.node, rt.node.transport.memory.space);
     let connection = Connection::establish(name, node.job, space, started, role);
     match connection {
@@ -35,9 +30,9 @@ pub fn connect(
     }
 }
 
-/// Connects this PE with a job to which it is invited, where members are on several nodes; the handle of the group. `hub` is the thread of
-/// the hub, at the PE that has it; `all` says whether all members of this side have connected, to each of which it is given
-/// whether it has.
+/// Connects this PE with a job to which it is invited, where members are on several nodes; the handle of the group.
+/// `hub` is the thread of the hub, at the PE that has it; `all` says whether all members of this side have connected,
+/// to each of which it is given whether it has.
 ///
 /// # Errors
 /// If the other side, which is independent, ends before. On all members.
@@ -56,11 +51,7 @@ pub fn join(
         heap_mark: node.transport.memory.heap().mark(),
         settings: &node.settings.fabric,
     };
-    let watch = Watch {
-        routine: name,
-        timeout: node.settings.fabric_timeout,
-        spawns: role.is_started,
-    };
+    let watch = Watch { routine: name, timeout: node.settings.fabric_timeout, spawns: role.is_started };
     let connection = Connection::join(watch, this_pe, invitation, role, hub);
     let connection = match invitation.independent {
         true if all(connection.is_ok()) => connection?,
@@ -84,10 +75,7 @@ fn insert(name: &str, rt: &Runtime, connection: Connection) -> usize {
     let connection = Arc::new(connection);
     let place = rt.node.transport.connections.insert(connection.clone());
     let Some(place) = place.filter(|place| *place < MAX_CONNECTIONS) else {
-        fatal(
-            name,
-            format_args!("there are {MAX_CONNECTIONS} groups: disconnect some"),
-        );
+        fatal(name, format_args!("there are {MAX_CONNECTIONS} groups: disconnect some"));
     };
     if !connection.is_independent() {
         fatal::share_reports(connection.number(), &connection.control.header().reporter);
@@ -136,9 +124,7 @@ pub(super) type Left = Vec<(Arc<Connection>, u32)>;
 /// Leaves all groups, and waits for none: other PEs may end theirs in another order.
 pub(super) fn leave_all(name: &str, rt: &Runtime) -> Left {
     let connections = rt.node.transport.connections.iter();
-    connections
-        .map(|(_, c)| (c.clone(), c.leave(name)))
-        .collect()
+    connections.map(|(_, c)| (c.clone(), c.leave(name))).collect()
 }
 
 /// Ends all groups, which this PE has left.
@@ -171,9 +157,7 @@ fn forget(name: &str, rt: &Runtime, group: usize) {
         (hooks.native_removed)(&numbers);
     }
     let none = GROUP_INVALID;
-    let _ = rt
-        .parents
-        .compare_exchange(group, none, Ordering::Relaxed, Ordering::Relaxed);
+    let _ = rt.parents.compare_exchange(group, none, Ordering::Relaxed, Ordering::Relaxed);
     let connections = &rt.node.transport.connections;
     connections.remove(id - FIRST_CONNECTION);
     rt.teams.remove(id);

@@ -74,21 +74,13 @@ pub fn require_native(node: &Node, name: &str) {
 
 fn native_refusal(node: &Node) -> Option<&'static str> {
     if node.settings.check {
-        Some(
-            "SHMEM_CHECK=1 needs calls that this program, compiled with -DSHMEM_NATIVE_ONLY, does not make",
-        )
+        Some("SHMEM_CHECK=1 needs calls that this program, compiled with -DSHMEM_NATIVE_ONLY, does not make")
     } else if !node.transport.memory.space.at_stride() {
-        Some(
-            "a program compiled with -DSHMEM_NATIVE_ONLY must be linked as a position-independent executable (-pie)",
-        )
+        Some("a program compiled with -DSHMEM_NATIVE_ONLY must be linked as a position-independent executable (-pie)")
     } else if node.transport.internode().is_some() {
-        Some(
-            "this job has PEs on other nodes, which a program compiled with -DSHMEM_NATIVE_ONLY cannot reach",
-        )
+        Some("this job has PEs on other nodes, which a program compiled with -DSHMEM_NATIVE_ONLY cannot reach")
     } else if !node.settings.fast_path {
-        Some(
-            "SHMEM_FAST_PATH=0 needs calls that this program, compiled with -DSHMEM_NATIVE_ONLY, does not make",
-        )
+        Some("SHMEM_FAST_PATH=0 needs calls that this program, compiled with -DSHMEM_NATIVE_ONLY, does not make")
     } else {
         None
     }

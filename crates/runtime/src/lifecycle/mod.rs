@@ -94,17 +94,13 @@ pub fn initialise(name: &str, level: i32) {
     let selection = header.selection(settings.forced);
     let cores = header.node_cores();
     POLICY.set(job.control.n_pes(), cores, settings.spin);
-    let non_temporal_threshold = settings
-        .non_temporal_threshold
-        .unwrap_or(header.non_temporal_threshold);
+    let non_temporal_threshold = settings.non_temporal_threshold.unwrap_or(header.non_temporal_threshold);
     simd::set_non_temporal_threshold(usize::try_from(non_temporal_threshold).unwrap_or(usize::MAX));
     let copies = header.tuning.copies;
     offload::configure(offload::Config {
         workers: settings.workers,
         share: settings.share_threshold.or(CopySizes::known(copies.share)),
-        offload: settings
-            .offload_threshold
-            .or(CopySizes::known(copies.offload)),
+        offload: settings.offload_threshold.or(CopySizes::known(copies.offload)),
         openmp: settings.openmp,
         cores,
         pes: job.control.n_pes(),
@@ -114,14 +110,11 @@ pub fn initialise(name: &str, level: i32) {
     if settings.huge_pages.is_none() {
         huge_pages::follow(space.heap_windows_range());
     }
-    block
-        .state
-        .store(PeState::Initialized as u32, Ordering::Release);
+    block.state.store(PeState::Initialized as u32, Ordering::Release);
     exit::tell_launcher_at_exit(job);
     // A second initialisation is as collective as the first.
     let connected = job.placement.spans_nodes().then(|| {
-        let (internode, detector) =
-            connect(job, space, &settings).unwrap_or_else(|e| fatal(name, e));
+        let (internode, detector) = connect(job, space, &settings).unwrap_or_else(|e| fatal(name, e));
         detector.begin(internode);
         (internode, &**detector)
     });
@@ -157,10 +150,7 @@ pub fn initialise(name: &str, level: i32) {
         locks: Locks::new(check, &block.held),
         failure_detector: connected.map(|(_, detector)| detector),
         parents: AtomicUsize::new(GROUP_INVALID),
-        messages: Messages::new(
-            job.control.inbox(job.index),
-            job.control.pe_block(job.index),
-        ),
+        messages: Messages::new(job.control.inbox(job.index), job.control.pe_block(job.index)),
         streams: Streams::default(),
         ports: Ports::default(),
         names: Names::default(),
@@ -183,12 +173,8 @@ pub fn initialise(name: &str, level: i32) {
         },
     });
     let native_required = hooks::get().is_some_and(|hooks| (hooks.native_required)());
-    let recorded = profiling::start(
-        &rt.node,
-        &rt.node.settings.profiling,
-        native_required,
-        fast_path::use_while_recorded,
-    );
+    let recorded =
+        profiling::start(&rt.node, &rt.node.settings.profiling, native_required, fast_path::use_while_recorded);
     checks::set(check, recorded);
     fault::explain_faults();
     if let Some(globals) = space.globals() {
@@ -212,13 +198,11 @@ fn localities(job: &Attachment, said: &SocketMap) -> Localities {
     let pes = 0..job.control.n_pes();
     match said {
         SocketMap::Off => Localities::default(),
-        SocketMap::Given(sockets) => {
-            Localities::new(pes.map(|pe| Locality::new(sockets[pe % sockets.len()], 0)))
-        }
+        SocketMap::Given(sockets) => Localities::new(pes.map(|pe| Locality::new(sockets[pe % sockets.len()], 0))),
         SocketMap::Auto if job.control.header().has_localities == 0 => Localities::default(),
-        SocketMap::Auto => Localities::new(
-            pes.map(|pe| Locality::from_word(job.control.place(pe).load(Ordering::Relaxed))),
-        ),
+        SocketMap::Auto => {
+            Localities::new(pes.map(|pe| Locality::from_word(job.control.place(pe).load(Ordering::Relaxed))))
+        }
     }
 }
 
@@ -310,10 +294,7 @@ fn announce(node: &Node, world: &Team) {
 pub fn finalise(name: &'static str) {
     if runtime::was_finalised() {
         if checks::are_on() {
-            warn(
-                name,
-                "the library is finalised already: remove this call, or match it with a shmem_init",
-            );
+            warn(name, "the library is finalised already: remove this call, or match it with a shmem_init");
         }
         return;
     }
@@ -374,11 +355,7 @@ pub fn finalise(name: &'static str) {
         // Of messages that were not received. No PE sends any now.
         ARRIVALS.clear();
     }
-    node.job
-        .control
-        .pe_block(node.job.index)
-        .state
-        .store(PeState::Finalized as u32, Ordering::Release);
+    node.job.control.pe_block(node.job.index).state.store(PeState::Finalized as u32, Ordering::Release);
     checks::end();
     runtime::end();
     set_debug(false);
@@ -403,8 +380,7 @@ fn die_with_launcher(launcher: u32) {
     // It fails for no signal that there is.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     let launcher = Pid::from_raw(launcher as i32);
-    let is_gone =
-        launcher.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(Errno::SRCH));
+    let is_gone = launcher.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(Errno::SRCH));
     if is_gone {
         // SAFETY: ends this process, whose job has no launcher any more.
         unsafe { libc::_exit(1) };

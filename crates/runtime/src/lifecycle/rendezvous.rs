@@ -15,16 +15,8 @@ pub(super) fn rendezvous(name: &str, job: &Attachment) {
     let sequence = own.entered.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
     // Counts as a collective of the world team, so that the launcher notices a PE that ended
     // without ever coming here.
-    let what = WaitReason {
-        team: WORLD as u32,
-        members: (0, 1, n),
-        sequence,
-        ..WaitReason::at(WaitKind::Team, name, 0)
-    };
-    let meeting = Rendezvous {
-        arrived: &header.start_arrived,
-        epoch: &header.start_epoch,
-        n,
-    };
+    let what =
+        WaitReason { team: WORLD as u32, members: (0, 1, n), sequence, ..WaitReason::at(WaitKind::Team, name, 0) };
+    let meeting = Rendezvous { arrived: &header.start_arrived, epoch: &header.start_epoch, n };
     meeting.wait(meeting.arrive(), &what);
 }

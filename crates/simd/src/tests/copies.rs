@@ -38,15 +38,7 @@ fn with_low_threshold(test: impl Fn()) {
 #[test]
 fn copies_may_overlap() {
     with_low_threshold(|| {
-        let places = [
-            (0, 0),
-            (0, 1),
-            (1, 0),
-            (5, 300),
-            (300, 5),
-            (0, 350),
-            (349, 0),
-        ];
+        let places = [(0, 0), (0, 1), (1, 0), (5, 300), (300, 5), (0, 350), (349, 0)];
         for (to, from) in places {
             for bytes in [0, 1, 64, 255, 256, 257, 350] {
                 let mut array = noise();
@@ -71,12 +63,7 @@ fn parts_of_a_large_copy_may_be_short() {
             expected[7..7 + bytes].copy_from_slice(&source[3..3 + bytes]);
             // SAFETY: both places are within the arrays.
             unsafe {
-                copy_part(
-                    dest.as_mut_ptr().add(7),
-                    source.as_ptr().add(3),
-                    bytes,
-                    1 << 20,
-                );
+                copy_part(dest.as_mut_ptr().add(7), source.as_ptr().add(3), bytes, 1 << 20);
             };
             assert!(dest == expected, "{bytes} bytes");
         }
@@ -109,10 +96,7 @@ fn large_copies_at_every_alignment() {
 
 #[test]
 fn more_pes_have_less_cache_each() {
-    let (alone, many) = (
-        non_temporal_threshold_for(1),
-        non_temporal_threshold_for(4096),
-    );
+    let (alone, many) = (non_temporal_threshold_for(1), non_temporal_threshold_for(4096));
     assert!(many <= alone, "{many} {alone}");
     assert!(many >= 4096, "{many}: less than a PE has for itself");
     assert!(!past_caches(0));

@@ -13,12 +13,7 @@ fn fold_exact<T: Reduce<Op>, Op>(rows: &[Vec<T>]) -> Vec<T> {
     let dest = result.as_mut_ptr();
     // SAFETY: all rows are of one length, and the result is by itself.
     unsafe {
-        T::fold_exact(
-            (&|_| dest, 1),
-            (&|k| rows[k].as_ptr(), rows.len()),
-            result.len(),
-            false,
-        );
+        T::fold_exact((&|_| dest, 1), (&|k| rows[k].as_ptr(), rows.len()), result.len(), false);
     }
     result
 }
@@ -38,11 +33,7 @@ where
     for (i, sum) in sums.iter().enumerate() {
         let again = slow(rows.iter().map(|row| row[i]));
         let column: Vec<T> = rows.iter().map(|row| row[i]).collect();
-        assert_eq!(
-            sum.bits(),
-            again.bits(),
-            "{sum:?} is not {again:?}: {column:?}"
-        );
+        assert_eq!(sum.bits(), again.bits(), "{sum:?} is not {again:?}: {column:?}");
     }
     let maxima = fold_exact::<T, Max>(rows);
     let minima = fold_exact::<T, Min>(rows);
@@ -88,9 +79,7 @@ fn bits<T: Bits>(numbers: &[T]) -> Vec<u64> {
 
 /// Rows of numbers as `make` makes them.
 fn rows<T>(count: usize, n: usize, mut make: impl FnMut() -> T) -> Vec<Vec<T>> {
-    (0..count)
-        .map(|_| (0..n).map(|_| make()).collect())
-        .collect()
+    (0..count).map(|_| (0..n).map(|_| make()).collect()).collect()
 }
 
 /// Multiples of 2^-40 that fit into `digits` digits are summed as integers.
@@ -108,10 +97,7 @@ macro_rules! against_integers {
                     });
                     let scale = two_to(-40);
                     let float = |x: &i128| (*x as f64 * scale) as $t;
-                    let floats: Vec<Vec<$t>> = integers
-                        .iter()
-                        .map(|row| row.iter().map(float).collect())
-                        .collect();
+                    let floats: Vec<Vec<$t>> = integers.iter().map(|row| row.iter().map(float).collect()).collect();
                     let sums = sums_in_any_order(&floats, &mut random);
                     for (i, sum) in sums.iter().enumerate() {
                         let integer: i128 = integers.iter().map(|row| row[i]).sum();
@@ -186,11 +172,7 @@ fn signs_of_zero() {
         (&[1.0, -1.0, -0.0], 0.0),
         (&[1e20, 1.0, -1e20, -1.0], 0.0),
     ] {
-        assert_eq!(
-            sum_of::<f64>(terms).bits(),
-            f64::bits(expected),
-            "{terms:?}"
-        );
+        assert_eq!(sum_of::<f64>(terms).bits(), f64::bits(expected), "{terms:?}");
         assert_eq!(sum_of::<f32>(terms).bits(), f32::bits(expected as f32));
     }
 }
@@ -253,10 +235,7 @@ fn ties() {
     assert_eq!(sum_of::<f32>(&[1.0, half]), 1.0);
     assert_eq!(sum_of::<f32>(&[1.0, half, little]), 1.0 + f32::EPSILON);
     assert_eq!(sum_of::<f32>(&[1.0, half, -little]), 1.0);
-    assert_eq!(
-        sum_of::<f32>(&[1.0 + 2.0 * half, half, -little]),
-        1.0 + f32::EPSILON
-    );
+    assert_eq!(sum_of::<f32>(&[1.0 + 2.0 * half, half, -little]), 1.0 + f32::EPSILON);
 }
 
 #[test]
@@ -276,16 +255,10 @@ fn maxima_and_minima_do_not_depend_on_order() {
 #[test]
 fn parts_of_complex_numbers() {
     let mut random = Random(11);
-    let numbers = rows(5, 300, || Complex {
-        re: f64::from_bits(random.next()),
-        im: f64::from_bits(random.next()),
-    });
+    let numbers = rows(5, 300, || Complex { re: f64::from_bits(random.next()), im: f64::from_bits(random.next()) });
     let sums = fold_exact::<Complex<f64>, Sum>(&numbers);
     for (i, sum) in sums.iter().enumerate() {
-        let (re, im) = (
-            numbers.iter().map(|row| row[i].re),
-            numbers.iter().map(|row| row[i].im),
-        );
+        let (re, im) = (numbers.iter().map(|row| row[i].re), numbers.iter().map(|row| row[i].im));
         assert_eq!(sum.re.bits(), slow(re).bits());
         assert_eq!(sum.im.bits(), slow(im).bits());
     }

@@ -57,10 +57,7 @@ floats!(f32, f64);
 
 impl<T: Sample> Sample for Complex<T> {
     fn from_random(bits: u64) -> Self {
-        Self {
-            re: T::from_random(bits),
-            im: T::from_random(bits.rotate_left(32)),
-        }
+        Self { re: T::from_random(bits), im: T::from_random(bits.rotate_left(32)) }
     }
 
     fn same(self, other: Self) -> bool {
@@ -111,12 +108,7 @@ fn same_values<T: Sample>(a: &[T], b: &[T]) -> bool {
 }
 
 /// Runs a case, with `fold` or `fold_exact`, against `reference` in the sources' order.
-fn check<T: Sample + Reduce<Op>, Op>(
-    case: &Case,
-    random: &mut Random,
-    exact: bool,
-    reference: impl Fn(T, T) -> T,
-) {
+fn check<T: Sample + Reduce<Op>, Op>(case: &Case, random: &mut Random, exact: bool, reference: impl Fn(T, T) -> T) {
     let len = case.skip + case.n + GUARD;
     let mut array = || -> Vec<T> { (0..len).map(|_| T::from_random(random.next())).collect() };
     let mut arrays: Vec<Vec<T>> = (0..case.count).map(|_| array()).collect();
@@ -136,10 +128,7 @@ fn check<T: Sample + Reduce<Op>, Op>(
         }
     }
 
-    let starts: Vec<*mut T> = arrays
-        .iter_mut()
-        .map(|array| array[case.skip..].as_mut_ptr())
-        .collect();
+    let starts: Vec<*mut T> = arrays.iter_mut().map(|array| array[case.skip..].as_mut_ptr()).collect();
     let dest = |k: usize| starts[positions[k]];
     let source = |k: usize| starts[k].cast_const();
     let (dests, sources) = ((&dest as _, positions.len()), (&source as _, case.count));
@@ -162,17 +151,9 @@ fn check<T: Sample + Reduce<Op>, Op>(
 }
 
 /// `combine` with every promised alias.
-fn check_combine<T: Sample + Reduce<Op>, Op>(
-    n: usize,
-    random: &mut Random,
-    reference: impl Fn(T, T) -> T,
-) {
+fn check_combine<T: Sample + Reduce<Op>, Op>(n: usize, random: &mut Random, reference: impl Fn(T, T) -> T) {
     for (dest, a, b) in [(2, 0, 1), (0, 0, 1), (1, 0, 1), (2, 0, 0), (0, 0, 0)] {
-        let mut array = || -> Vec<T> {
-            (0..n + GUARD)
-                .map(|_| T::from_random(random.next()))
-                .collect()
-        };
+        let mut array = || -> Vec<T> { (0..n + GUARD).map(|_| T::from_random(random.next())).collect() };
         let mut arrays = [array(), array(), array()];
         let mut expected = arrays.clone();
         for i in 0..n {

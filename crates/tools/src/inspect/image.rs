@@ -98,7 +98,8 @@ impl Image {
         })
     }
 
-    /// How far above its own addresses the file is loaded, of whose code the part from `offset` on is mapped at `start`.
+    /// How far above its own addresses the file is loaded, of whose code the part from `offset` on is mapped at
+    /// `start`.
     pub(super) fn bias(&self, start: u64, offset: u64) -> Option<u64> {
         /// Pages are at most as large.
         const PAGE: u64 = 64 << 10;
@@ -109,10 +110,7 @@ impl Image {
             segment.is_executable && (first..segment.file.end).contains(&offset)
         };
         let segment = self.segments.iter().find(holds)?;
-        let address = segment
-            .address
-            .wrapping_sub(segment.file.start)
-            .wrapping_add(offset);
+        let address = segment.address.wrapping_sub(segment.file.start).wrapping_add(offset);
         Some(start.wrapping_sub(address))
     }
 
@@ -146,7 +144,8 @@ impl Image {
         self.loader.get_or_init(load).as_ref()
     }
 
-    /// The functions at one of the file's own addresses: those that are inlined first. None is known of a stripped file.
+    /// The functions at one of the file's own addresses: those that are inlined first. None is known of a stripped
+    /// file.
     pub(super) fn lines(&self, address: u64) -> Vec<Line> {
         let mut lines = Vec::new();
         let Some(loader) = self.loader() else {
@@ -156,22 +155,14 @@ impl Image {
             while let Ok(Some(frame)) = frames.next() {
                 let name = frame.function.as_ref();
                 let name = name.and_then(|f| Some(f.demangle().ok()?.into_owned()));
-                let source = frame
-                    .location
-                    .and_then(|l| Some((l.file?.to_owned(), l.line.filter(|line| *line > 0)?)));
-                lines.push(Line {
-                    function: name.map(|name| (name, None)),
-                    source,
-                });
+                let source = frame.location.and_then(|l| Some((l.file?.to_owned(), l.line.filter(|line| *line > 0)?)));
+                lines.push(Line { function: name.map(|name| (name, None)), source });
             }
         }
         // Debug information of lines alone has Rust's names without their crates: the symbol has the whole name of the
         // outermost function; what is inlined there cannot be told from the library's.
         let is_bare = |line: &Line| {
-            let of_rust = line
-                .source
-                .as_ref()
-                .is_some_and(|(file, _)| file.ends_with(".rs"));
+            let of_rust = line.source.as_ref().is_some_and(|(file, _)| file.ends_with(".rs"));
             let name = line.function.as_ref();
             of_rust && name.is_some_and(|(name, _)| !name.contains("::"))
         };
@@ -188,10 +179,7 @@ impl Image {
             let distance = address - symbol.address();
             match lines.last_mut() {
                 Some(line) => line.function = Some((name, None)),
-                None => lines.push(Line {
-                    function: Some((name, Some(distance))),
-                    source: None,
-                }),
+                None => lines.push(Line { function: Some((name, Some(distance))), source: None }),
             }
         }
         lines
@@ -199,9 +187,7 @@ impl Image {
 
     /// The variable at one of the file's own addresses, and how many bytes into it.
     pub(crate) fn variable(&self, address: u64) -> Option<(&str, u64)> {
-        let all = self
-            .variables
-            .get_or_init(|| read_variables(&self.path).unwrap_or_default());
+        let all = self.variables.get_or_init(|| read_variables(&self.path).unwrap_or_default());
         let after = all.partition_point(|(start, ..)| *start <= address);
         // Objects may be nested, as names of the linker's are.
         let holds = |(start, size, _): &&(u64, u64, String)| address < start + size;
@@ -267,18 +253,10 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("inspected-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let (source, program) = (folder.join("sum.c"), folder.join("sum"));
-        std::fs::write(
-            &source,
-            "int sum(int a)\n{\n    return a + 1;\n}\nint main(void) { return sum(-1); }\n",
-        )
-        .unwrap();
+        std::fs::write(&source, "int sum(int a)\n{\n    return a + 1;\n}\nint main(void) { return sum(-1); }\n")
+            .unwrap();
         let mut compiler = std::process::Command::new("cc");
-        let status = compiler
-            .arg("-g")
-            .arg(&source)
-            .arg("-o")
-            .arg(&program)
-            .status();
+        let status = compiler.arg("-g").arg(&source).arg("-o").arg(&program).status();
         if !status.is_ok_and(|status| status.success()) {
             eprintln!("skipped: cc compiles no program");
             return;

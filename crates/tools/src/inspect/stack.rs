@@ -96,21 +96,12 @@ impl Inspector {
         let mut parts = Vec::new();
         for mapping in mappings.iter().filter(|m| m.is_executable) {
             let is_vdso = mapping.path == Path::new("[vdso]");
-            let image = if is_vdso {
-                self.vdso(mapping, memory.as_ref())
-            } else {
-                self.image(pid, mapping)
-            };
+            let image = if is_vdso { self.vdso(mapping, memory.as_ref()) } else { self.image(pid, mapping) };
             let Some(image) = image else { continue };
             let Some(bias) = image.bias(mapping.range.start, mapping.offset) else {
                 continue;
             };
-            unwinder.add_module(Module::new(
-                image.name.clone(),
-                mapping.range.clone(),
-                bias,
-                image.unwinding(),
-            ));
+            unwinder.add_module(Module::new(image.name.clone(), mapping.range.clone(), bias, image.unwinding()));
             parts.push(Part {
                 range: mapping.range.clone(),
                 bias,
@@ -118,13 +109,7 @@ impl Inspector {
                 image,
             });
         }
-        Process {
-            pid,
-            memory,
-            unwinder,
-            parts,
-            cache: RefCell::new(CacheNative::new()),
-        }
+        Process { pid, memory, unwinder, parts, cache: RefCell::new(CacheNative::new()) }
     }
 
     fn image(&mut self, pid: Pid, mapping: &Mapping) -> Option<Rc<Image>> {
@@ -173,10 +158,7 @@ impl Process {
             }
             first.get_or_insert(sight);
         }
-        first.unwrap_or(Sight {
-            activity: Activity::Gone,
-            place: None,
-        })
+        first.unwrap_or(Sight { activity: Activity::Gone, place: None })
     }
 
     /// What a thread does, and whether the place was found through frames of the library.
@@ -219,10 +201,7 @@ impl Process {
     fn snapshot(&self, registers: Registers) -> Snapshot {
         let stack = self.memory.as_ref();
         let stack = stack.map(|memory| memory.read_up_to(registers.sp, COPIED));
-        Snapshot {
-            registers,
-            stack: stack.unwrap_or_default(),
-        }
+        Snapshot { registers, stack: stack.unwrap_or_default() }
     }
 
     /// Where a thread sleeps, and its stack there, if it did so for as long as it took to copy it.
@@ -231,9 +210,7 @@ impl Process {
             let before = thread::switches(self.pid, tid);
             let entry = thread::entry(self.pid, tid)?;
             let snapshot = self.snapshot(entry.registers);
-            if thread::switches(self.pid, tid) == before
-                && thread::entry(self.pid, tid) == Some(entry)
-            {
+            if thread::switches(self.pid, tid) == before && thread::entry(self.pid, tid) == Some(entry) {
                 return Some((entry, snapshot));
             }
         }
@@ -245,8 +222,8 @@ impl Process {
         fs::read_link(format!("/proc/{}/fd/{}", self.pid, descriptor as i32)).ok()
     }
 
-    /// The innermost place of the user's program on a stack, and whether there are frames of the library below it: of one that
-    /// `waits`, the one that has called the library. Below that may be crates that the library uses.
+    /// The innermost place of the user's program on a stack, and whether there are frames of the library below it: of
+    /// one that `waits`, the one that has called the library. Below that may be crates that the library uses.
     fn find(&self, snapshot: &Snapshot, waits: bool) -> (Option<Place>, bool) {
         let Some(memory) = &self.memory else {
             return (None, false);
@@ -255,17 +232,13 @@ impl Process {
         let registers = snapshot.registers;
         let mut read = |address: u64| {
             let at = address.wrapping_sub(registers.sp) as usize;
-            let copied = at
-                .checked_add(8)
-                .and_then(|end| snapshot.stack.get(at..end));
+            let copied = at.checked_add(8).and_then(|end| snapshot.stack.get(at..end));
             let copied = copied.and_then(|bytes| bytes.try_into().ok());
             let bytes = copied.or_else(|| memory.read(address)).ok_or(())?;
             Ok(u64::from_ne_bytes(bytes))
         };
         let from = unwind_registers(registers);
-        let mut frames = self
-            .unwinder
-            .iter_frames(registers.pc, from, &mut cache, &mut read);
+        let mut frames = self.unwinder.iter_frames(registers.pc, from, &mut cache, &mut read);
         let (mut through_library, mut first) = (false, None);
         for _ in 0..MOST_FRAMES {
             let Ok(Some(frame)) = frames.next() else {
@@ -428,15 +401,8 @@ impl fmt::Display for Place {
 
 /// Whether the system call goes on by itself after its thread was halted.
 fn is_restarted(entry: &Entry) -> bool {
-    let calls = [
-        libc::SYS_futex,
-        libc::SYS_nanosleep,
-        libc::SYS_clock_nanosleep,
-        libc::SYS_sched_yield,
-    ];
-    entry
-        .call
-        .is_some_and(|(number, _)| calls.contains(&number))
+    let calls = [libc::SYS_futex, libc::SYS_nanosleep, libc::SYS_clock_nanosleep, libc::SYS_sched_yield];
+    entry.call.is_some_and(|(number, _)| calls.contains(&number))
 }
 
 /// The name of a system call that may take long, and whether its first argument is a file.
@@ -498,10 +464,7 @@ fn system_call(number: i64) -> (String, bool) {
         Some(name) => (name, true),
         None => {
             let name = find(&OTHERS).or_else(|| find(&OLD));
-            (
-                name.unwrap_or_else(|| format!("system call {number}")),
-                false,
-            )
+            (name.unwrap_or_else(|| format!("system call {number}")), false)
         }
     }
 }
@@ -514,10 +477,7 @@ mod tests {
 
     #[test]
     fn frames_of_libraries_are_known() {
-        let line = |name: &str| Line {
-            function: Some((name.to_owned(), None)),
-            source: None,
-        };
+        let line = |name: &str| Line { function: Some((name.to_owned(), None)), source: None };
         for name in [
             "ferroshmem::world::World::barrier_all",
             "<ferroshmem_core::wait::Waiter as core::fmt::Debug>::fmt",
@@ -530,12 +490,7 @@ mod tests {
         }
         assert!(line("shmem_long_p").is_of_library());
         assert!(!line("core::fmt::write").is_of_library());
-        for name in [
-            "main",
-            "stencil::relax::{{closure}}",
-            "<app::A as ferroshmem::B>::c",
-            "shmem_app::main",
-        ] {
+        for name in ["main", "stencil::relax::{{closure}}", "<app::A as ferroshmem::B>::c", "shmem_app::main"] {
             assert!(!line(name).is_below_user(), "{name}");
         }
         assert!(is_library_file("libshmem.so.1") && !is_library_file("libmine.so"));
@@ -543,10 +498,7 @@ mod tests {
 
     #[test]
     fn places_are_shown() {
-        let mut place = Place {
-            line: Line::default(),
-            object: ("solve".to_owned(), 0x1189),
-        };
+        let mut place = Place { line: Line::default(), object: ("solve".to_owned(), 0x1189) };
         assert_eq!(place.to_string(), "solve+0x1189");
         place.line.function = Some(("relax".to_owned(), Some(9)));
         assert_eq!(place.to_string(), "relax+0x9 (solve)");

@@ -43,9 +43,7 @@ pub(super) struct Entry {
 /// The threads of a process, its first one first.
 pub(super) fn threads(pid: Pid) -> Vec<Pid> {
     let mut all = vec![pid];
-    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
-        .into_iter()
-        .flatten();
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
     let numbers = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok());
     let mut others: Vec<i32> = numbers.filter(|tid| *tid != pid.as_raw()).collect();
     others.sort_unstable();
@@ -69,8 +67,7 @@ pub(super) fn switches(pid: Pid, tid: Pid) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
     let counts = text.lines().filter_map(|line| {
         let (name, count) = line.split_once(':')?;
-        name.ends_with("voluntary_ctxt_switches")
-            .then(|| count.trim().parse::<u64>().ok())?
+        name.ends_with("voluntary_ctxt_switches").then(|| count.trim().parse::<u64>().ok())?
     });
     Some(counts.sum())
 }
@@ -85,12 +82,7 @@ impl Entry {
         let numbers = numbers?;
         let [.., sp, pc] = *numbers else { return None };
         let call = (number >= 0).then(|| (number, numbers[0]));
-        let registers = Registers {
-            pc,
-            sp,
-            fp: 0,
-            lr: 0,
-        };
+        let registers = Registers { pc, sp, fp: 0, lr: 0 };
         Some(Self { call, registers })
     }
 }
@@ -106,13 +98,9 @@ pub(super) enum HaltError {
     Gone,
 }
 
-/// Halts a thread, for as long as it takes to read its registers and `copy` its stack. It goes on as if nothing had been:
-/// also a system call that it was about to enter is carried out.
-pub(super) fn halt<T>(
-    pid: Pid,
-    tid: Pid,
-    copy: impl FnOnce(Registers) -> T,
-) -> Result<T, HaltError> {
+/// Halts a thread, for as long as it takes to read its registers and `copy` its stack. It goes on as if nothing had
+/// been: also a system call that it was about to enter is carried out.
+pub(super) fn halt<T>(pid: Pid, tid: Pid, copy: impl FnOnce(Registers) -> T) -> Result<T, HaltError> {
     ptrace::seize(tid, ptrace::Options::empty()).map_err(|e| match e {
         Errno::EPERM if process::is_traced(pid.as_raw()) => HaltError::Traced,
         Errno::EPERM | Errno::EACCES | Errno::ENOSYS => HaltError::Refused,
@@ -159,22 +147,12 @@ fn has_halted(tid: Pid) -> bool {
 impl Registers {
     #[cfg(target_arch = "x86_64")]
     fn of(r: libc::user_regs_struct) -> Self {
-        Self {
-            pc: r.rip,
-            sp: r.rsp,
-            fp: r.rbp,
-            lr: 0,
-        }
+        Self { pc: r.rip, sp: r.rsp, fp: r.rbp, lr: 0 }
     }
 
     #[cfg(target_arch = "aarch64")]
     fn of(r: libc::user_regs_struct) -> Self {
-        Self {
-            pc: r.pc,
-            sp: r.sp,
-            fp: r.regs[29],
-            lr: r.regs[30],
-        }
+        Self { pc: r.pc, sp: r.sp, fp: r.regs[29], lr: r.regs[30] }
     }
 }
 
@@ -302,24 +280,13 @@ mod tests {
         let (mut child, pid) = start("exec sleep 1000");
         let call = loop {
             if let Some(entry) = entry(pid, pid)
-                && entry
-                    .call
-                    .is_some_and(|(n, _)| n == libc::SYS_clock_nanosleep)
+                && entry.call.is_some_and(|(n, _)| n == libc::SYS_clock_nanosleep)
             {
                 break entry;
             }
         };
-        assert!(
-            Memory::of(pid)
-                .unwrap()
-                .read::<8>(call.registers.sp)
-                .is_some()
-        );
-        assert!(
-            mappings(pid)
-                .iter()
-                .any(|m| m.range.contains(&call.registers.pc))
-        );
+        assert!(Memory::of(pid).unwrap().read::<8>(call.registers.sp).is_some());
+        assert!(mappings(pid).iter().any(|m| m.range.contains(&call.registers.pc)));
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(mappings(pid).is_empty());

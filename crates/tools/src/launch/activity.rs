@@ -44,11 +44,7 @@ fn activity(pid: Pid, before: Option<Duration>) -> Activity {
         _ => {
             let used = before.zip(processor_time(pid));
             let used = used.map_or(Duration::ZERO, |(b, a)| a.saturating_sub(b));
-            if used >= USED {
-                Activity::Runs
-            } else {
-                Activity::Sleeps
-            }
+            if used >= USED { Activity::Runs } else { Activity::Sleeps }
         }
     }
 }

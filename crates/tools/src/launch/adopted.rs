@@ -47,16 +47,12 @@ fn supervise(numbers: &str, program: OsString) -> Result<u8, Failure> {
     let arguments = ["-n".into(), "1".into(), program];
     let options = options::parse(arguments.into(), machine.cores)?;
     let job = Job::new(options, machine, &Load::new())?;
-    let signals =
-        Signals::take().map_err(|e| Failure::system(format!("cannot prepare for signals: {e}")))?;
+    let signals = Signals::take().map_err(|e| Failure::system(format!("cannot prepare for signals: {e}")))?;
     // SAFETY: this process has one thread.
     match unsafe { fork() } {
         Ok(ForkResult::Child) => exit(supervisor::adopt(job, signals, adopted).into()),
         Ok(ForkResult::Parent { .. }) => Ok(0),
-        Err(e) => Err(Failure::system(format!(
-            "cannot start a process: {}",
-            e.desc()
-        ))),
+        Err(e) => Err(Failure::system(format!("cannot start a process: {}", e.desc()))),
     }
 }
 
@@ -69,14 +65,13 @@ impl Adopted {
         };
         let owned = |fd: RawFd| {
             // SAFETY: borrowed for this one call, which fails if no such descriptor is open.
-            let is_open =
-                fd > 2 && rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(fd) }).is_ok();
+            let is_open = fd > 2 && rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(fd) }).is_ok();
             // SAFETY: open, and inherited for this object.
             is_open.then(|| unsafe { OwnedFd::from_raw_fd(fd) })
         };
         let memory = File::from(owned(*memory).ok_or_else(wrong)?);
-        let control = Control::open(&memory)
-            .map_err(|e| Failure::system(format!("cannot use the job's memory: {e}")))?;
+        let control =
+            Control::open(&memory).map_err(|e| Failure::system(format!("cannot use the job's memory: {e}")))?;
         Ok(Self {
             memory,
             control,

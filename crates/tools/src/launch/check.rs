@@ -28,7 +28,8 @@ const PRELOADED: &str = "libshmem-check.so";
 const PRELOAD: &str = "LD_PRELOAD";
 
 /// What is said where no race was found, and loads and stores were not looked at.
-const CALLS_ALONE: &str = "--check=race has found no race between calls; to have the program's loads and stores looked at, too, compile it with -fsanitize=thread, and link it without that but with -lshmem-accesses";
+const CALLS_ALONE: &str = "--check=race has found no race between calls; to have the program's loads and stores looked \
+    at, too, compile it with -fsanitize=thread, and link it without that but with -lshmem-accesses";
 
 /// Findings that are shown.
 const SHOWN: usize = 100;
@@ -85,7 +86,8 @@ impl Session {
         }
         if options.hosts.is_some() {
             return Err(Failure::usage(
-                "--check=memory and --check=race are for the PEs of one host: give -n N without --hosts, or --check=collective",
+                "--check=memory and --check=race are for the PEs of one host: give -n N without --hosts, or \
+                    --check=collective",
             ));
         }
         let preloaded = preloaded()?;
@@ -99,11 +101,7 @@ impl Session {
                 Ok((shared, file))
             })
             .map_err(|e| system("cannot make the memory that --check needs", e))?;
-        set(
-            options,
-            CHECK_FILE.name,
-            &file.1.as_raw_fd().to_string().into(),
-        );
+        set(options, CHECK_FILE.name, &file.1.as_raw_fd().to_string().into());
         for section in &mut options.sections {
             let given = section.variables.iter().rev();
             let given = given.clone().find(|(name, _)| name == PRELOAD);
@@ -124,13 +122,13 @@ impl Session {
             return status;
         };
         if shared.get(header::CHECKED) == 0 && status.is_ok() {
-            say(
-                "--check=memory and --check=race have seen no PE in shmem_init: they are for programs in C and C++ that are linked with libshmem.so, without -DSHMEM_NATIVE_ONLY",
-            );
+            say("--check=memory and --check=race have seen no PE in shmem_init: they are for programs in C and C++ \
+                    that are linked with libshmem.so, without -DSHMEM_NATIVE_ONLY");
         }
         if shared.get(header::FULL) != 0 {
             say(
-                "--check=race has had no room for all memory that was accessed, and may have missed races: check with smaller arrays",
+                "--check=race has had no room for all memory that was accessed, and may have missed races: check with \
+                    smaller arrays",
             );
         }
         let all = shared.findings();
@@ -147,9 +145,7 @@ impl Session {
         }
         let past_end = |zone: &Finding| {
             let is_cause = |found: &Finding| {
-                found.kind == Kind::PastEnd
-                    && found.detail & READS == 0
-                    && block(found.place) == block(zone.place)
+                found.kind == Kind::PastEnd && found.detail & READS == 0 && block(found.place) == block(zone.place)
             };
             zone.kind == Kind::RedZoneOverwritten && all.iter().any(|(found, _)| is_cause(found))
         };
@@ -194,10 +190,7 @@ fn preloaded() -> Result<PathBuf, Failure> {
     if library.is_file() {
         return Ok(library);
     }
-    Err(Failure::usage(format!(
-        "--check needs {}: run oshrun from where it is installed",
-        library.display()
-    )))
+    Err(Failure::usage(format!("--check needs {}: run oshrun from where it is installed", library.display())))
 }
 
 /// Names of places.
@@ -209,11 +202,7 @@ struct Names<'a> {
 
 impl<'a> Names<'a> {
     fn new(shared: &'a Shared) -> Self {
-        Self {
-            shared,
-            symbols: Symbols::default(),
-            program: None,
-        }
+        Self { shared, symbols: Symbols::default(), program: None }
     }
 
     /// `shmem_putmem at solve.c:12 (main)`.
@@ -221,20 +210,11 @@ impl<'a> Names<'a> {
         let Some((routine, object, address)) = self.shared.site_of(site) else {
             return "a call that there was no room to note".to_owned();
         };
-        let object = object.map(|number| Object {
-            path: self.shared.object_path(number),
-            is_source: false,
-        });
+        let object = object.map(|number| Object { path: self.shared.object_path(number), is_source: false });
         // The call is before the address that it returns to.
-        let place = self
-            .symbols
-            .position(object.as_ref(), address.saturating_sub(1));
+        let place = self.symbols.position(object.as_ref(), address.saturating_sub(1));
         let function = place.function.map(|f| format!(" ({f})"));
-        format!(
-            "{routine} at {}{}",
-            place.line,
-            function.unwrap_or_default()
-        )
+        format!("{routine} at {}{}", place.line, function.unwrap_or_default())
     }
 
     /// `the variable "table"+0x8`, or `byte 8 of the block of 64 bytes that shmem_malloc at ... allocated`.
@@ -242,10 +222,9 @@ impl<'a> Names<'a> {
         match place {
             Place::None => "memory".to_owned(),
             Place::Heap(address) => format!("address {address:#x} of the symmetric heap"),
-            Place::Block { offset, size, site } => format!(
-                "byte {offset} of the block of {size} bytes of {}",
-                self.call(site)
-            ),
+            Place::Block { offset, size, site } => {
+                format!("byte {offset} of the block of {size} bytes of {}", self.call(site))
+            }
             Place::Global(object, address) => match self.variable(object, address) {
                 Some((name, 0)) => format!("the variable \"{name}\""),
                 Some((name, offset)) => format!("the variable \"{name}\"+{offset:#x}"),
@@ -281,60 +260,46 @@ impl<'a> Names<'a> {
     /// The line of a finding.
     fn line(&mut self, found: &Finding) -> String {
         let call = self.call(found.site);
-        let Finding {
-            pe, target, bytes, ..
-        } = *found;
-        let does = if found.detail & READS != 0 {
-            "reads"
-        } else {
-            "writes"
-        };
+        let Finding { pe, target, bytes, .. } = *found;
+        let does = if found.detail & READS != 0 { "reads" } else { "writes" };
         let other = found.other.map(|(pe, site)| (pe, self.call(site)));
         let other_call = other.as_ref().map_or("an unknown call", |(_, call)| call);
         let whole = self.whole(found.place);
         match found.kind {
             Kind::PastEnd => {
-                format!(
-                    "PE {pe}: {call} {does} {bytes} bytes past the end of {whole} on PE {target}"
-                )
+                format!("PE {pe}: {call} {does} {bytes} bytes past the end of {whole} on PE {target}")
             }
-            Kind::BeforeStart => format!(
-                "PE {pe}: {call} {does} {bytes} bytes before the start of {whole} on PE {target}"
-            ),
+            Kind::BeforeStart => {
+                format!("PE {pe}: {call} {does} {bytes} bytes before the start of {whole} on PE {target}")
+            }
             Kind::Outside => format!(
                 "PE {pe}: {call} {does} {bytes} bytes on PE {target} at {}, where no block is",
                 self.memory(found.place)
             ),
-            Kind::UseAfterFree => format!(
-                "PE {pe}: {call} {does} {bytes} bytes on PE {target} of {whole}, after {other_call}"
-            ),
+            Kind::UseAfterFree => {
+                format!("PE {pe}: {call} {does} {bytes} bytes on PE {target} of {whole}, after {other_call}")
+            }
             Kind::DoubleFree => format!("PE {pe}: {call} frees {whole} again, after {other_call}"),
             Kind::Uninitialized => format!(
                 "PE {pe}: {call} reads {bytes} bytes on PE {target} that nobody has written: {}",
                 self.memory(found.place)
             ),
-            Kind::RedZoneOverwritten => format!(
-                "PE {target}: past the end of {whole}, memory was overwritten before {call}"
-            ),
+            Kind::RedZoneOverwritten => {
+                format!("PE {target}: past the end of {whole}, memory was overwritten before {call}")
+            }
             Kind::FreedOverwritten => {
                 format!("PE {target}: {whole} was written after {other_call}")
             }
-            Kind::SourceChanged => format!(
-                "PE {pe}: the source of {call} to PE {target} was changed before {other_call} completed it"
-            ),
-            Kind::SourceUnmapped => format!(
-                "PE {pe}: the source of {call} to PE {target} was unmapped before {other_call} completed it"
-            ),
-            Kind::Leak => format!(
-                "PE {pe}: {} blocks of {call}, {bytes} bytes, were never freed",
-                found.detail
-            ),
+            Kind::SourceChanged => {
+                format!("PE {pe}: the source of {call} to PE {target} was changed before {other_call} completed it")
+            }
+            Kind::SourceUnmapped => {
+                format!("PE {pe}: the source of {call} to PE {target} was unmapped before {other_call} completed it")
+            }
+            Kind::Leak => format!("PE {pe}: {} blocks of {call}, {bytes} bytes, were never freed", found.detail),
             Kind::Race => {
                 let (by, other) = other.unwrap_or_default();
-                let mut both = [
-                    (by, other, found.detail & OTHER_WRITES),
-                    (pe, call, found.detail & WRITES),
-                ];
+                let mut both = [(by, other, found.detail & OTHER_WRITES), (pe, call, found.detail & WRITES)];
                 // Which came first says nothing.
                 both.sort_by_key(|(pe, ..)| *pe);
                 let [(first, call, writes), (second, other, also_writes)] = both;
@@ -359,11 +324,10 @@ impl<'a> Names<'a> {
                 "the first byte that changed is {}: a store of this PE, or of another by shmem_ptr",
                 self.memory(found.place)
             )),
-            Kind::UseAfterFree | Kind::FreedOverwritten => {
-                Some("a pointer is used that was valid before".to_owned())
-            }
+            Kind::UseAfterFree | Kind::FreedOverwritten => Some("a pointer is used that was valid before".to_owned()),
             Kind::Race => Some(
-                "nothing orders them: a barrier, or shmem_fence and a signal that the other waits for, or a lock around both, would"
+                "nothing orders them: a barrier, or shmem_fence and a signal that the other waits for, or a lock \
+                    around both, would"
                     .to_owned(),
             ),
             Kind::SourceChanged | Kind::SourceUnmapped => {

@@ -34,10 +34,10 @@ enum Meaning {
 
 /// As `-x`, for the programs of all sections.
 pub(super) const GLOBAL: &str = "--global-variable";
-const NO_PARAMETERS: &str = "this library has no MCA parameters: set its variables by -x (oshmem_info lists them), libfabric's likewise";
+const NO_PARAMETERS: &str =
+    "this library has no MCA parameters: set its variables by -x (oshmem_info lists them), libfabric's likewise";
 const ASK_SLURM: &str = "ask Slurm for it: give it to salloc or sbatch, and start oshrun inside";
-const INHERITED: &str =
-    "PEs inherit the whole environment: start oshrun by env -i, and set variables by -x";
+const INHERITED: &str = "PEs inherit the whole environment: start oshrun by env -i, and set variables by -x";
 const SECTIONS: &str = "write the programs on the command line, with ':' between them";
 
 /// All that are known. What is an option of ours is not looked up here.
@@ -46,47 +46,18 @@ static ALL: &[Foreign] = &[
     option(&["ntasks"], 1, Same("-n")),
     option(&["host", "H"], 1, Same("--hosts")),
     option(&["w", "nodelist"], 1, Translated(node_list)),
-    option(
-        &["machinefile", "f", "default-hostfile"],
-        1,
-        Same("--hostfile"),
-    ),
-    option(
-        &["N", "perhost", "npernode", "ntasks-per-node"],
-        1,
-        Same("--ppn"),
-    ),
-    option(
-        &[
-            "c",
-            "cpus-per-task",
-            "cpus-per-proc",
-            "cpus-per-rank",
-            "d",
-            "depth",
-        ],
-        1,
-        Same("--cores"),
-    ),
+    option(&["machinefile", "f", "default-hostfile"], 1, Same("--hostfile")),
+    option(&["N", "perhost", "npernode", "ntasks-per-node"], 1, Same("--ppn")),
+    option(&["c", "cpus-per-task", "cpus-per-proc", "cpus-per-rank", "d", "depth"], 1, Same("--cores")),
     option(&["oversubscribe", "overcommit", "O"], 0, Nothing),
-    option(
-        &["nooversubscribe"],
-        0,
-        Instead("give the hosts their slots: --hosts HOST:SLOTS"),
-    ),
+    option(&["nooversubscribe"], 0, Instead("give the hosts their slots: --hosts HOST:SLOTS")),
     option(&["pernode"], 0, Words(&["--ppn", "1"])),
     option(
         &["rankfile", "rf"],
         1,
-        Instead(
-            "name the hosts in the order of their PEs by --hosts or --hostfile, and give --bind-to",
-        ),
+        Instead("name the hosts in the order of their PEs by --hosts or --hostfile, and give --bind-to"),
     ),
-    option(
-        &["nodes"],
-        1,
-        Instead("name the hosts by --hosts, or give --ppn N"),
-    ),
+    option(&["nodes"], 1, Instead("name the hosts by --hosts, or give --ppn N")),
     // Cores.
     option(&["bind-to-core"], 0, Words(&["--bind-to", "core"])),
     option(&["bind-to-socket"], 0, Words(&["--bind-to", "socket"])),
@@ -95,31 +66,15 @@ static ALL: &[Foreign] = &[
     option(&["bysocket", "bynode"], 0, Words(&["--map-by", "spread"])),
     option(&["cpu-bind", "cpu_bind"], 1, Translated(cpu_bind)),
     option(&["m", "distribution"], 1, Translated(distribution)),
-    option(
-        &["rank-by"],
-        1,
-        Instead("PEs are numbered in the order in which --map-by gives them cores"),
-    ),
+    option(&["rank-by"], 1, Instead("PEs are numbered in the order in which --map-by gives them cores")),
     option(&["use-hwthread-cpus"], 0, Instead("--bind-to hwthread")),
-    option(
-        &["cpu-set", "cpu-list"],
-        1,
-        Instead("taskset -c LIST oshrun ...: PEs use no other CPUs than oshrun may"),
-    ),
-    option(
-        &["display-map", "display-allocation", "print-rank-map"],
-        0,
-        Words(&["--report-bindings"]),
-    ),
+    option(&["cpu-set", "cpu-list"], 1, Instead("taskset -c LIST oshrun ...: PEs use no other CPUs than oshrun may")),
+    option(&["display-map", "display-allocation", "print-rank-map"], 0, Words(&["--report-bindings"])),
     option(&["display"], 1, Words(&["--report-bindings"])),
     // Environment and directory.
     option(&["genv"], 2, Translated(|values| pair(GLOBAL, values))),
     option(&["env"], 2, Translated(|values| pair("-x", values))),
-    option(
-        &["genvlist"],
-        1,
-        Translated(|values| names(GLOBAL, values[0])),
-    ),
+    option(&["genvlist"], 1, Translated(|values| names(GLOBAL, values[0]))),
     option(&["envlist"], 1, Translated(|values| names("-x", values[0]))),
     option(&["export"], 1, Translated(export)),
     option(&["genvall", "envall"], 0, Nothing),
@@ -128,9 +83,7 @@ static ALL: &[Foreign] = &[
     option(
         &["prefix"],
         1,
-        Instead(
-            "-x LD_LIBRARY_PATH=DIR/lib; oshcc writes the library's folder into programs anyway",
-        ),
+        Instead("-x LD_LIBRARY_PATH=DIR/lib; oshcc writes the library's folder into programs anyway"),
     ),
     // Input and output.
     option(&["tag-output", "l", "prepend-rank"], 0, Words(&["--label"])),
@@ -142,52 +95,30 @@ static ALL: &[Foreign] = &[
         1,
         Instead("--output DIR, for files DIR/pe.N.out and DIR/pe.N.err"),
     ),
-    option(
-        &["merge-stderr-to-stdout"],
-        0,
-        Instead("2>&1 after the command"),
-    ),
-    option(
-        &["timestamp-output"],
-        0,
-        Instead("oshrun --label ... | ts, of the package moreutils"),
-    ),
+    option(&["merge-stderr-to-stdout"], 0, Instead("2>&1 after the command")),
+    option(&["timestamp-output"], 0, Instead("oshrun --label ... | ts, of the package moreutils")),
     // Ends.
     option(&["K", "kill-on-bad-exit"], 0, Nothing),
     option(&["t", "time", "maxtime"], 1, Instead("--timeout SECONDS")),
     option(
         &["disable-auto-cleanup", "enable-recovery", "continuous"],
         0,
-        Instead(
-            "a PE that ends badly ends its job; jobs that outlive others are made by shmemx_spawn",
-        ),
+        Instead("a PE that ends badly ends its job; jobs that outlive others are made by shmemx_spawn"),
     ),
     // How the launcher works.
     option(&["allow-run-as-root"], 0, Nothing),
     option(&["mpi"], 1, Nothing),
-    option(
-        &["mca", "gmca", "omca", "prtemca", "pmixmca", "gpmixmca"],
-        2,
-        Instead(NO_PARAMETERS),
-    ),
+    option(&["mca", "gmca", "omca", "prtemca", "pmixmca", "gpmixmca"], 2, Instead(NO_PARAMETERS)),
     option(&["am", "tune"], 1, Instead(NO_PARAMETERS)),
     option(
         &["bootstrap", "rmk"],
         1,
         Instead("--launcher slurm|hydra|openmpi|prte, and --launch-agent COMMAND instead of ssh"),
     ),
-    option(
-        &["launcher-exec", "bootstrap-exec"],
-        1,
-        Same("--launch-agent"),
-    ),
+    option(&["launcher-exec", "bootstrap-exec"], 1, Same("--launch-agent")),
     option(&["iface"], 1, Instead("-x SHMEM_FABRIC_INTERFACE=NAME")),
     option(&["configfile", "app", "multi-prog"], 1, Instead(SECTIONS)),
-    option(
-        &["gdb", "debug"],
-        0,
-        Instead("start the job, then gdb -p PID of its PE"),
-    ),
+    option(&["gdb", "debug"], 0, Instead("start the job, then gdb -p PID of its PE")),
     option(
         &[
             "p",
@@ -212,11 +143,7 @@ static ALL: &[Foreign] = &[
 ];
 
 const fn option(names: &'static [&'static str], values: usize, meaning: Meaning) -> Foreign {
-    Foreign {
-        names,
-        values,
-        meaning,
-    }
+    Foreign { names, values, meaning }
 }
 
 impl Foreign {
@@ -236,16 +163,10 @@ impl Foreign {
     }
 
     /// What `oshrun` reads in its place. `shown` is the option as it was written.
-    pub(super) fn translate(
-        &self,
-        shown: &OsStr,
-        values: &[OsString],
-    ) -> Result<Vec<OsString>, Failure> {
+    pub(super) fn translate(&self, shown: &OsStr, values: &[OsString]) -> Result<Vec<OsString>, Failure> {
         let instead = |text: &str| {
             let shown = shown.to_string_lossy();
-            Failure::usage(format!(
-                "{shown} is an option of another launcher; here: {text}"
-            ))
+            Failure::usage(format!("{shown} is an option of another launcher; here: {text}"))
         };
         if values.len() < self.values {
             let shown = shown.to_string_lossy();
@@ -272,9 +193,7 @@ impl Foreign {
 pub(super) fn value_of(option: &[u8], value: &OsStr) -> Result<(OsString, Vec<OsString>), Failure> {
     match (option, value.to_str()) {
         (b"bind-to", Some(text)) => Ok((bind_to(text).into(), Vec::new())),
-        (b"map-by", Some(text)) => {
-            map_by(text).map_err(|why| Failure::usage(format!("--map-by {text}: {why}")))
-        }
+        (b"map-by", Some(text)) => map_by(text).map_err(|why| Failure::usage(format!("--map-by {text}: {why}"))),
         _ => Ok((value.to_owned(), Vec::new())),
     }
 }
@@ -306,10 +225,7 @@ fn map_by(text: &str) -> Result<(OsString, Vec<OsString>), String> {
         "ppr" => {
             let n = parts.next().unwrap_or_default();
             if !matches!(parts.next(), Some("node" | "host")) {
-                return Err(
-                    "here: --ppn N for PEs per host, --bind-to and --map-by spread within one"
-                        .into(),
-                );
+                return Err("here: --ppn N for PEs per host, --bind-to and --map-by spread within one".into());
             }
             others.extend(["--ppn", n].map(OsString::from));
             "compact"
@@ -358,9 +274,7 @@ fn distribution(values: &[&str]) -> Result<Vec<String>, String> {
 
 fn node_list(values: &[&str]) -> Result<Vec<String>, String> {
     if values[0].contains(['[', '/']) {
-        return Err(
-            "--hosts HOST,HOST... (scontrol show hostnames LIST prints them) or --hostfile".into(),
-        );
+        return Err("--hosts HOST,HOST... (scontrol show hostnames LIST prints them) or --hostfile".into());
     }
     Ok(vec!["--hosts".into(), values[0].into()])
 }
@@ -391,46 +305,20 @@ fn export(values: &[&str]) -> Result<Vec<String>, String> {
 
 /// Variables of other implementations: name, whose it is, and what to write instead.
 const VARIABLES: &[(&str, &str, &str)] = &[
-    (
-        "XT_SYMMETRIC_HEAP_SIZE",
-        "Cray SHMEM",
-        "SHMEM_SYMMETRIC_SIZE",
-    ),
-    (
-        "SHMEM_SYMMETRIC_HEAP_SIZE",
-        "Open MPI",
-        "SHMEM_SYMMETRIC_SIZE",
-    ),
+    ("XT_SYMMETRIC_HEAP_SIZE", "Cray SHMEM", "SHMEM_SYMMETRIC_SIZE"),
+    ("SHMEM_SYMMETRIC_HEAP_SIZE", "Open MPI", "SHMEM_SYMMETRIC_SIZE"),
     ("SHMEM_VERSION_DISPLAY", "Cray SHMEM", "SHMEM_VERSION=1"),
     ("SHMEM_ENV_DISPLAY", "Cray SHMEM", "SHMEM_INFO=1"),
     ("SHMEM_OFI_PROVIDER", "Sandia OpenSHMEM", "SHMEM_FABRIC"),
-    (
-        "SHMEM_OFI_DOMAIN",
-        "Sandia OpenSHMEM",
-        "SHMEM_FABRIC_INTERFACE",
-    ),
-    (
-        "SHMEM_BCAST_ALGORITHM",
-        "Sandia OpenSHMEM",
-        "SHMEM_BROADCAST_ALGORITHM",
-    ),
-    (
-        "SHMEM_COLL_CROSSOVER",
-        "Sandia OpenSHMEM",
-        "SHMEM_TUNING_FILE, which oshtune writes",
-    ),
-    (
-        "SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES",
-        "Sandia OpenSHMEM",
-        "SHMEM_HUGE_PAGES",
-    ),
+    ("SHMEM_OFI_DOMAIN", "Sandia OpenSHMEM", "SHMEM_FABRIC_INTERFACE"),
+    ("SHMEM_BCAST_ALGORITHM", "Sandia OpenSHMEM", "SHMEM_BROADCAST_ALGORITHM"),
+    ("SHMEM_COLL_CROSSOVER", "Sandia OpenSHMEM", "SHMEM_TUNING_FILE, which oshtune writes"),
+    ("SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES", "Sandia OpenSHMEM", "SHMEM_HUGE_PAGES"),
 ];
 
 /// A line for each variable that `is_set` and is another implementation's.
 pub(super) fn variables_of_others(is_set: impl Fn(&OsStr) -> bool) -> Vec<String> {
-    let set = VARIABLES
-        .iter()
-        .filter(|(name, ..)| is_set(OsStr::new(name)));
+    let set = VARIABLES.iter().filter(|(name, ..)| is_set(OsStr::new(name)));
     let line = |(name, whose, instead): &(&str, &str, &str)| {
         format!("{name} is a variable of {whose} and has no effect; here: {instead}")
     };
@@ -481,29 +369,17 @@ mod tests {
     fn lines_of_other_launchers_are_read() {
         for (line, expected) in [
             // Open MPI
-            (
-                "--host localhost:4 --oversubscribe --allow-run-as-root -np 4 ./a -N 7",
-                4,
-            ),
+            ("--host localhost:4 --oversubscribe --allow-run-as-root -np 4 ./a -N 7", 4),
             ("-H localhost:8 -npernode 3 ./a", 3),
-            (
-                "-n 3 --tag-output --report-bindings --bind-to core:overload-allowed --map-by slot ./a",
-                3,
-            ),
+            ("-n 3 --tag-output --report-bindings --bind-to core:overload-allowed --map-by slot ./a", 3),
             ("--map-by ppr:2:node:PE=3 --bind-to core ./a", 2),
             ("-n 2 --stdin none --display-map --output-filename d ./a", 2),
             // Hydra
             ("-l -genv OMP_NUM_THREADS 1 -n 2 ./a", 2),
             ("-prepend-rank -ppn 5 -genvall ./a", 5),
             // Slurm
-            (
-                "--ntasks=4 -c2 -l -K --mpi=pmix --cpu-bind=verbose,cores -D /tmp ./a",
-                4,
-            ),
-            (
-                "-n4 --cpus-per-task 2 -m cyclic --kill-on-bad-exit=1 --export=ALL,A=1 ./a",
-                4,
-            ),
+            ("--ntasks=4 -c2 -l -K --mpi=pmix --cpu-bind=verbose,cores -D /tmp ./a", 4),
+            ("-n4 --cpus-per-task 2 -m cyclic --kill-on-bad-exit=1 --export=ALL,A=1 ./a", 4),
             // Cray
             ("-n 8 -N8 -d 2 ./a", 8),
         ] {
@@ -534,10 +410,7 @@ mod tests {
         // What is set last counts.
         assert_eq!(variables(line, 1), ["A=1", "B=2", "A=4"]);
         let path = std::env::var("PATH").unwrap();
-        assert_eq!(
-            variables("-genvlist PATH -n 1 ./a", 0),
-            [format!("PATH={path}")]
-        );
+        assert_eq!(variables("-genvlist PATH -n 1 ./a", 0), [format!("PATH={path}")]);
     }
 
     #[test]
@@ -587,9 +460,7 @@ mod tests {
             let dashes = if name.len() == 1 { "Fl" } else { "Fl Fl" };
             let documented = [format!("{dashes} {name}"), format!("Fl {name}")];
             let is_there = documented.iter().any(|d| {
-                manual
-                    .match_indices(d.as_str())
-                    .any(|(at, d)| manual[at + d.len()..].starts_with([' ', '\n']))
+                manual.match_indices(d.as_str()).any(|(at, d)| manual[at + d.len()..].starts_with([' ', '\n']))
             });
             assert!(is_there, "oshrun.1 lacks {name}");
         }

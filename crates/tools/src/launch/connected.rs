@@ -61,7 +61,8 @@ impl fmt::Display for Left {
         let jobs = if self.ends_both { "jobs" } else { "job" };
         write!(
             f,
-            ", which has left the group by {}; ended the {jobs} (all PEs of a group must call its collectives before they leave it)",
+            ", which has left the group by {}; ended the {jobs} (all PEs of a group must call its collectives before \
+                they leave it)",
             self.routine
         )
     }
@@ -82,13 +83,7 @@ pub(super) enum News {
 
 impl Connected {
     /// The memory for `parents` PEs of job `parent` and the PEs of `job`, which has the number `number`.
-    pub(super) fn new(
-        job: &Job,
-        number: u32,
-        parent: u32,
-        parents: usize,
-        independent: bool,
-    ) -> Result<Self, Failure> {
+    pub(super) fn new(job: &Job, number: u32, parent: u32, parents: usize, independent: bool) -> Result<Self, Failure> {
         let n_pes = job.n_pes();
         if parents.saturating_add(n_pes) > MAX_PES {
             return Err(Failure::usage(format!(
@@ -96,19 +91,9 @@ impl Connected {
             )));
         }
         let cores: NodeCores = job.bindings.node_cores(&job.machine);
-        let (memory, control) =
-            Control::create_connection(number, [parents, n_pes], independent, cores, job.tuning)
-                .map_err(|e| {
-                    Failure::system(format!("cannot create a connection's memory: {e}"))
-                })?;
-        Ok(Self {
-            number,
-            memory,
-            jobs: [Some(parent), Some(number)],
-            met: None,
-            started: None,
-            control,
-        })
+        let (memory, control) = Control::create_connection(number, [parents, n_pes], independent, cores, job.tuning)
+            .map_err(|e| Failure::system(format!("cannot create a connection's memory: {e}")))?;
+        Ok(Self { number, memory, jobs: [Some(parent), Some(number)], met: None, started: None, control })
     }
 
     /// A job that PEs of job `job` meet.
@@ -121,10 +106,7 @@ impl Connected {
             control: Control::open(&met.connection)?,
             memory: met.connection,
             jobs,
-            met: Some(Met {
-                memory: met.memory,
-                peer: met.peer,
-            }),
+            met: Some(Met { memory: met.memory, peer: met.peer }),
             started: None,
         })
     }
@@ -188,10 +170,7 @@ impl Connected {
     /// Whether PE `pe` of job `job` is, or may become, a member.
     pub(super) fn needs(&self, job: u32, pe: usize) -> bool {
         let header = self.control.header();
-        let (first, all) = (
-            header.first_side.load(Acquire) as usize,
-            self.control.n_pes(),
-        );
+        let (first, all) = (header.first_side.load(Acquire) as usize, self.control.n_pes());
         let is_member = |member: usize| {
             let block = self.control.pe_block(member);
             let is_here = PeState::from_word(block.state.load(Acquire)) != PeState::Started;
@@ -208,9 +187,7 @@ impl Connected {
         const CONNECTED: u32 = 1;
 
         let header = self.control.header();
-        if header.start_epoch.load(Acquire) < CONNECTED
-            || ConnectionState::is_over(header.connection.load(Acquire))
-        {
+        if header.start_epoch.load(Acquire) < CONNECTED || ConnectionState::is_over(header.connection.load(Acquire)) {
             return None;
         }
         let first = header.first_side.load(Acquire) as usize;
@@ -293,8 +270,7 @@ mod tests {
     /// Both sides of a connection, and its memory.
     fn sides() -> (Connected, Connected, Control) {
         let tuning = Tuning::default_for(2);
-        let (file, control) =
-            Control::create_connection(1 << 31, [1, 2], false, 2.into(), tuning).unwrap();
+        let (file, control) = Control::create_connection(1 << 31, [1, 2], false, 2.into(), tuning).unwrap();
         let (one, other) = pair().unwrap();
         let mut ends = [one, other].into_iter().enumerate().map(|(side, peer)| {
             let met = MetJob {
@@ -319,10 +295,7 @@ mod tests {
         assert!(mine.is_of(5) && theirs.is_of(6) && !mine.is_of(6));
         // It has one member, PE 0 or another one that is not here yet.
         assert!(mine.needs(5, 3) && !mine.needs(6, 0));
-        control
-            .header()
-            .agreed
-            .store(1, std::sync::atomic::Ordering::Release);
+        control.header().agreed.store(1, std::sync::atomic::Ordering::Release);
         assert_eq!(theirs.news(false), News::None);
         mine.notify_end(9, "why");
         drop(mine);

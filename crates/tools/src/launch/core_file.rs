@@ -103,13 +103,7 @@ mod tests {
         }
         assert_eq!(dumped.by_pattern("core.%t", false), "");
         let systemd = "|/usr/lib/systemd/systemd-coredump %P %u";
-        assert_eq!(
-            dumped.by_pattern(systemd, false),
-            ": see coredumpctl debug 77"
-        );
-        assert_eq!(
-            dumped.by_pattern("|/bin/keep %p", false),
-            ": given to /bin/keep"
-        );
+        assert_eq!(dumped.by_pattern(systemd, false), ": see coredumpctl debug 77");
+        assert_eq!(dumped.by_pattern("|/bin/keep %p", false), ": given to /bin/keep");
     }
 }

@@ -11,8 +11,8 @@
 //!
 //! * PEs wait in a circle: each in a collective on a team that the next one has not entered, since that
 //!   one waits in another collective.
-//! * A PE waits for one that has called `shmem_finalize`: in a collective, of its own job or of a group, that this one has not
-//!   entered, or for a job to be connected with both.
+//! * A PE waits for one that has called `shmem_finalize`: in a collective, of its own job or of a group, that this one
+//!   has not entered, or for a job to be connected with both.
 
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
@@ -52,7 +52,8 @@ impl Circle {
         });
         let says: Vec<String> = says.collect();
         format!(
-            "PEs wait for each other: {}; ended the job (all members of a team must call its collectives, in the same order)",
+            "PEs wait for each other: {}; ended the job (all members of a team must call its collectives, in the same \
+                order)",
             says.join(", ")
         )
     }
@@ -100,9 +101,7 @@ impl DeadlockDetector {
         // A PE waits for ever if it waits for one that does. Those are left that do in any case.
         loop {
             let waits_for_stuck = |(pe, wait): &(usize, Wait)| {
-                let next = stuck
-                    .iter()
-                    .find(|(other, _)| missed(control, wait, *other));
+                let next = stuck.iter().find(|(other, _)| missed(control, wait, *other));
                 next.is_some_and(|(other, _)| other != pe)
             };
             let kept: Vec<bool> = stuck.iter().map(waits_for_stuck).collect();
@@ -182,24 +181,16 @@ impl Circle {
         while !path.contains(&at) {
             path.push(at);
             let (_, wait) = stuck.get(at)?;
-            at = stuck
-                .iter()
-                .position(|(pe, _)| missed(control, wait, *pe))?;
+            at = stuck.iter().position(|(pe, _)| missed(control, wait, *pe))?;
         }
         let start = path.iter().position(|index| *index == at)?;
-        Some(Self(
-            path[start..].iter().map(|i| stuck[*i].clone()).collect(),
-        ))
+        Some(Self(path[start..].iter().map(|i| stuck[*i].clone()).collect()))
     }
 }
 
 impl Deadlock {
     fn new(exited: usize, waiting: usize, wait: &Wait) -> Self {
-        Self {
-            exited,
-            waiting,
-            routine: wait.routine.clone(),
-        }
+        Self { exited, waiting, routine: wait.routine.clone() }
     }
 }
 
@@ -208,29 +199,16 @@ pub(super) fn missed(control: &Control, wait: &Wait, gone: usize) -> bool {
     wait.needs(gone) && is_behind(control, wait, gone, |_| true)
 }
 
-/// Whether PE `index` of the node has not entered the collective on a team that `wait` is in, if the team is one that is `asked` for.
-pub(super) fn is_behind(
-    control: &Control,
-    wait: &Wait,
-    index: usize,
-    asked: impl Fn(u32) -> bool,
-) -> bool {
-    let WaitReason::Collective {
-        team: Some(team),
-        sequence,
-        ..
-    } = wait.reason
-    else {
+/// Whether PE `index` of the node has not entered the collective on a team that `wait` is in, if the team is one that
+/// is `asked` for.
+pub(super) fn is_behind(control: &Control, wait: &Wait, index: usize, asked: impl Fn(u32) -> bool) -> bool {
+    let WaitReason::Collective { team: Some(team), sequence, .. } = wait.reason else {
         return false;
     };
     if !asked(team) || team as usize >= ferroshmem_core::job::region::MAX_TEAMS {
         return false;
     }
-    let entered = control
-        .team_slot(team as usize, index)
-        .own
-        .entered
-        .load(Acquire);
+    let entered = control.team_slot(team as usize, index).own.entered.load(Acquire);
     // The counters wrap: what counts is which is ahead.
     (entered.wrapping_sub(sequence) as i32) < 0
 }
@@ -249,9 +227,7 @@ mod tests {
 
     fn job(n: usize) -> Control {
         let plan = Plan::new(n, &Machine::here(), HeapSettings::default()).unwrap();
-        Control::create(&plan, n, n, n, Tuning::default_for(n), 0)
-            .unwrap()
-            .1
+        Control::create(&plan, n, n, n, Tuning::default_for(n), 0).unwrap().1
     }
 
     fn wait(control: &Control, pe: usize, kind: WaitKind, sequence: u32) {
@@ -279,10 +255,7 @@ mod tests {
         wait(&control, 0, WaitKind::Team, 6);
         assert_eq!(detector.check(at(2050), &control, &[2], &[0, 1]), None);
         let found = detector.check(at(2150), &control, &[2], &[0, 1]).unwrap();
-        assert_eq!(
-            (found.exited, found.waiting, found.routine.as_str()),
-            (2, 0, "shmem_test")
-        );
+        assert_eq!((found.exited, found.waiting, found.routine.as_str()), (2, 0, "shmem_test"));
     }
 
     #[test]

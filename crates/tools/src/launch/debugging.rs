@@ -16,14 +16,18 @@ use super::failure::Failure;
 /// Options for debuggers.
 #[derive(Debug, Args)]
 pub(super) struct DebuggingArgs {
-    /// Runs COMMAND beside each PE, which waits for it in shmem_init; {pid}, {pe} and {program} stand for those of the PE
+    /// Runs COMMAND beside each PE, which waits for it in shmem_init; {pid}, {pe} and {program} stand for those of the
+    /// PE
     #[arg(long, value_name = "COMMAND")]
     debugger: Option<String>,
     /// The PEs that --debugger is for, as 0,4-7
     #[arg(long, value_name = "PES", default_value = "all")]
     debug_pes: String,
     /// A PE that is about to end badly first shows its threads by gdb, or (--gdb=interactive) gives it the terminal
-    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "backtrace")]
+    #[arg(
+        long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true,
+        default_missing_value = "backtrace"
+    )]
     gdb: Option<GdbMode>,
 }
 
@@ -48,7 +52,8 @@ pub(super) struct Debugger {
 type Asked = (Option<Debugger>, Vec<(&'static str, String)>);
 
 impl DebuggingArgs {
-    /// Which debuggers to start, of a job of so many PEs, on other hosts if `on_hosts`; and the variables that the PEs need.
+    /// Which debuggers to start, of a job of so many PEs, on other hosts if `on_hosts`; and the variables that the PEs
+    /// need.
     pub(super) fn read(self, n_pes: usize, on_hosts: bool) -> Result<Asked, Failure> {
         let mut variables = Vec::new();
         if let Some(mode) = self.gdb {
@@ -63,7 +68,8 @@ impl DebuggingArgs {
         };
         if on_hosts {
             return Err(Failure::usage(
-                "--debugger starts debuggers on this host: on others, give -x SHMEM_WAIT_FOR_DEBUGGER=PE, and attach there to the process that the PE names",
+                "--debugger starts debuggers on this host: on others, give -x SHMEM_WAIT_FOR_DEBUGGER=PE, and attach \
+                    there to the process that the PE names",
             ));
         }
         let pes = match self.debug_pes.as_str() {
@@ -92,12 +98,7 @@ pub(super) struct Debuggers {
 
 impl Debuggers {
     /// Starts the debugger of PE `pe`, which runs `program` as process `pid`, if it is to have one.
-    pub(super) fn start(
-        &mut self,
-        debugger: &Debugger,
-        (pe, pid): (usize, Pid),
-        program: &str,
-    ) -> io::Result<()> {
+    pub(super) fn start(&mut self, debugger: &Debugger, (pe, pid): (usize, Pid), program: &str) -> io::Result<()> {
         if debugger.pes.binary_search(&pe).is_err() {
             return Ok(());
         }
@@ -140,9 +141,7 @@ impl Debuggers {
 
 /// The line for a debugger that has ended before its PE could go on.
 pub(super) fn not_attached(pe: usize, status: ExitStatus) -> String {
-    format!(
-        "the debugger of PE {pe} ended ({status}) before it was attached; ended the job (--debugger)"
-    )
+    format!("the debugger of PE {pe} ended ({status}) before it was attached; ended the job (--debugger)")
 }
 
 fn is_foreground() -> bool {
@@ -178,11 +177,7 @@ mod tests {
     use super::*;
 
     fn read(pes: &str, on_hosts: bool) -> Result<Vec<usize>, String> {
-        let args = DebuggingArgs {
-            debugger: Some("gdb -p {pid}".to_owned()),
-            debug_pes: pes.to_owned(),
-            gdb: None,
-        };
+        let args = DebuggingArgs { debugger: Some("gdb -p {pid}".to_owned()), debug_pes: pes.to_owned(), gdb: None };
         let read = args.read(4, on_hosts);
         read.map(|(d, _)| d.unwrap().pes).map_err(|f| f.to_string())
     }
@@ -206,10 +201,7 @@ mod tests {
             gdb: Some(GdbMode::Interactive),
         };
         let (_, variables) = args.read(3, false).unwrap();
-        let expected = [
-            ("SHMEM_GDB", "interactive".to_owned()),
-            ("SHMEM_WAIT_FOR_DEBUGGER", "0,2".to_owned()),
-        ];
+        let expected = [("SHMEM_GDB", "interactive".to_owned()), ("SHMEM_WAIT_FOR_DEBUGGER", "0,2".to_owned())];
         assert_eq!(variables, expected);
     }
 }

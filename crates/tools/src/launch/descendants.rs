@@ -116,10 +116,7 @@ mod tests {
     fn parents() {
         assert_eq!(parent(b"12 (a) b) c) S 7 12 12 0"), Some(7));
         assert_eq!(parent(b"12 (sh"), None);
-        let mut child = std::process::Command::new("sleep")
-            .arg("60")
-            .spawn()
-            .unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         assert!(children().contains(&Pid::from_raw(child.id() as i32)));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -11,7 +11,8 @@ use super::signals;
 const NOT_FOUND: i32 = 127;
 
 /// What a user can do about it.
-const LOADING: &str = " before shmem_init: if it does not find libshmem.so.1, link it by oshcc, which sets a run path, or set LD_LIBRARY_PATH";
+const LOADING: &str = " before shmem_init: if it does not find libshmem.so.1, link it by oshcc, which sets a run path, \
+    or set LD_LIBRARY_PATH";
 
 /// What the end of a PE means for the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,43 +34,23 @@ pub(super) enum ExitClass {
 
 /// Classifies the end of PE `pe`, which ran `program` and left `state` and `global_status` (the argument
 /// of `shmem_global_exit`) in its block.
-pub(super) fn classify(
-    pe: usize,
-    program: &str,
-    status: ExitStatus,
-    state: PeState,
-    global_status: i32,
-) -> ExitClass {
+pub(super) fn classify(pe: usize, program: &str, status: ExitStatus, state: PeState, global_status: i32) -> ExitClass {
     if state == PeState::GlobalExit {
         let status = (global_status & 0xff) as u8;
-        return ExitClass::EndsJob {
-            status,
-            line: None,
-            others_leave: false,
-        };
+        return ExitClass::EndsJob { status, line: None, others_leave: false };
     }
     let (job_status, how) = match (status.code(), status.signal()) {
         (Some(0), _) if state == PeState::Finalized => return ExitClass::Done,
         (Some(0), _) => return ExitClass::Unfinalized,
-        (Some(NOT_FOUND), _) if state == PeState::Started => (
-            NOT_FOUND as u8,
-            format!("exited with status {NOT_FOUND}{LOADING}"),
-        ),
+        (Some(NOT_FOUND), _) if state == PeState::Started => {
+            (NOT_FOUND as u8, format!("exited with status {NOT_FOUND}{LOADING}"))
+        }
         (Some(code), _) => (code as u8, format!("exited with status {code}")),
         (None, signal) => {
             let signal = signal.unwrap_or(libc::SIGKILL);
-            let core = if status.core_dumped() {
-                ", core dumped"
-            } else {
-                ""
-            };
-            let meaning = meaning(signal)
-                .map(|m| format!(" ({m}{core})"))
-                .unwrap_or_default();
-            (
-                128 + signal as u8,
-                format!("was killed by {}{meaning}", signals::name(signal)),
-            )
+            let core = if status.core_dumped() { ", core dumped" } else { "" };
+            let meaning = meaning(signal).map(|m| format!(" ({m}{core})")).unwrap_or_default();
+            (128 + signal as u8, format!("was killed by {}{meaning}", signals::name(signal)))
         }
     };
     let line = format!("PE {pe} (\"{program}\") {how}; ended the job");
@@ -108,22 +89,12 @@ mod tests {
     }
 
     fn killed(wait_status: i32) -> ExitClass {
-        classify(
-            2,
-            "./a",
-            ExitStatus::from_raw(wait_status),
-            PeState::Initialized,
-            0,
-        )
+        classify(2, "./a", ExitStatus::from_raw(wait_status), PeState::Initialized, 0)
     }
 
     fn parts(class: ExitClass) -> (u8, Option<String>, bool) {
         match class {
-            ExitClass::EndsJob {
-                status,
-                line,
-                others_leave,
-            } => (status, line, others_leave),
+            ExitClass::EndsJob { status, line, others_leave } => (status, line, others_leave),
             other => panic!("{other:?}"),
         }
     }
@@ -139,10 +110,7 @@ mod tests {
     fn failures() {
         let (status, line, leave) = parts(exited(3, PeState::Initialized));
         assert_eq!((status, leave), (3, false));
-        assert_eq!(
-            line.unwrap(),
-            "PE 2 (\"./a\") exited with status 3; ended the job"
-        );
+        assert_eq!(line.unwrap(), "PE 2 (\"./a\") exited with status 3; ended the job");
         let (_, line, _) = parts(exited(127, PeState::Initialized));
         assert!(line.unwrap().contains("status 127; ended"));
         let (status, line, _) = parts(exited(127, PeState::Started));
@@ -159,10 +127,7 @@ mod tests {
     fn signals() {
         let (status, line, _) = parts(killed(libc::SIGSEGV | 0x80));
         assert_eq!(status, 139);
-        assert!(
-            line.unwrap()
-                .contains("SIGSEGV (segmentation fault, core dumped)")
-        );
+        assert!(line.unwrap().contains("SIGSEGV (segmentation fault, core dumped)"));
         let (status, line, _) = parts(killed(libc::SIGRTMIN() + 2));
         assert_eq!(status, 128 + libc::SIGRTMIN() as u8 + 2);
         assert!(line.unwrap().contains("SIGRTMIN+2"));

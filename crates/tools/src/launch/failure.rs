@@ -26,34 +26,22 @@ pub(super) fn say(line: &str) {
 impl Failure {
     /// A command line that cannot be carried out: status 2.
     pub(super) fn usage(line: impl Into<String>) -> Self {
-        Self::Error {
-            line: line.into(),
-            status: 2,
-        }
+        Self::Error { line: line.into(), status: 2 }
     }
 
     /// The machine refuses: status 1.
     pub(super) fn system(line: impl Into<String>) -> Self {
-        Self::Error {
-            line: line.into(),
-            status: 1,
-        }
+        Self::Error { line: line.into(), status: 1 }
     }
 
     /// A program that is not there: status 127, as shells have it.
     pub(super) fn not_found(line: impl Into<String>) -> Self {
-        Self::Error {
-            line: line.into(),
-            status: 127,
-        }
+        Self::Error { line: line.into(), status: 127 }
     }
 
     /// A program that is there but cannot be run: status 126, as shells have it.
     pub(super) fn not_runnable(line: impl Into<String>) -> Self {
-        Self::Error {
-            line: line.into(),
-            status: 126,
-        }
+        Self::Error { line: line.into(), status: 126 }
     }
 
     /// Prints it, and returns the status to exit with.

@@ -9,9 +9,7 @@ use super::options;
 /// Arguments of `oshrun`, each with a zero byte at its end.
 pub fn command_line(bytes: &[u8]) {
     let words = bytes.split(|b| *b == 0);
-    let words = words
-        .map(|word| OsString::from_vec(word.to_vec()))
-        .collect();
+    let words = words.map(|word| OsString::from_vec(word.to_vec())).collect();
     // An error is all that a wrong command line can cause.
     let _ = options::parse(words, 4);
 }

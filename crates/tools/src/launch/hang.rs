@@ -1,7 +1,7 @@
 //! Whether a job makes progress.
 //!
-//! Progress is that some PE enters or leaves a collective, or a wait that lasts for more than a millisecond. A job in which
-//! a PE waits for long, and none makes progress meanwhile, is said to hang. A PE that computes for as long cannot
+//! Progress is that some PE enters or leaves a collective, or a wait that lasts for more than a millisecond. A job in
+//! which a PE waits for long, and none makes progress meanwhile, is said to hang. A PE that computes for as long cannot
 //! be distinguished from one that does so for ever, so the report says what each PE does.
 
 use std::time::{Duration, Instant};
@@ -36,14 +36,7 @@ pub(super) struct HangWatch {
 
 impl HangWatch {
     pub(super) fn new(hint_after: Option<Duration>, end_after: Option<Duration>) -> Self {
-        Self {
-            hint_after,
-            end_after,
-            looked: None,
-            seen: 0,
-            since: Instant::now(),
-            hinted: false,
-        }
+        Self { hint_after, end_after, looked: None, seen: 0, since: Instant::now(), hinted: false }
     }
 
     /// The time without progress that is of interest next.
@@ -67,8 +60,8 @@ impl HangWatch {
         self.since = Instant::now();
     }
 
-    /// Looks at the jobs, if that is due: what is to be done, and for how long there was no progress. `seen` is a digest of
-    /// the progress of all PEs, `longest_wait` what it says.
+    /// Looks at the jobs, if that is due: what is to be done, and for how long there was no progress. `seen` is a
+    /// digest of the progress of all PEs, `longest_wait` what it says.
     pub(super) fn check(
         &mut self,
         now: Instant,
@@ -89,9 +82,7 @@ impl HangWatch {
         seen: u64,
         longest_wait: impl FnOnce() -> Option<Duration>,
     ) -> Option<(Hang, Duration)> {
-        let lost = self
-            .looked
-            .is_some_and(|at| now.saturating_duration_since(at) > LOST);
+        let lost = self.looked.is_some_and(|at| now.saturating_duration_since(at) > LOST);
         if self.looked.replace(now).is_none() || lost || seen != self.seen {
             self.seen = seen;
             self.since = now;

@@ -24,12 +24,7 @@ pub(super) struct Initialization {
 impl Initialization {
     /// Begins to watch.
     pub(super) fn new(limit: Duration, now: Instant) -> Self {
-        Self {
-            limit,
-            next: now + limit / LOOKS,
-            progress: now,
-            ticks: 0,
-        }
+        Self { limit, next: now + limit / LOOKS, progress: now, ticks: 0 }
     }
 
     /// When to look next.
@@ -68,9 +63,8 @@ fn use_of_cores(roots: &[i32]) -> (u64, bool) {
     let mut known: HashSet<i32> = HashSet::new();
     let (mut ticks, mut ready) = (0, false);
     loop {
-        let (below, rest): (Vec<_>, Vec<_>) = others
-            .into_iter()
-            .partition(|(pid, parent, _)| roots.contains(pid) || known.contains(parent));
+        let (below, rest): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|(pid, parent, _)| roots.contains(pid) || known.contains(parent));
         if below.is_empty() {
             return (ticks, ready);
         }

@@ -38,55 +38,27 @@ pub(super) struct Job {
 
 impl Job {
     /// Finds programs, sizes and cores, beside the `load` of earlier jobs.
-    pub(super) fn new(
-        options: CommandLine,
-        machine: Machine,
-        load: &Load,
-    ) -> Result<Self, Failure> {
-        let programs = options
-            .sections
-            .iter()
-            .map(Program::find)
-            .collect::<Result<Vec<_>, _>>()?;
-        let n_pes = options
-            .sections
-            .iter()
-            .map(|s| s.n_pes)
-            .fold(0, usize::saturating_add);
+    pub(super) fn new(options: CommandLine, machine: Machine, load: &Load) -> Result<Self, Failure> {
+        let programs = options.sections.iter().map(Program::find).collect::<Result<Vec<_>, _>>()?;
+        let n_pes = options.sections.iter().map(|s| s.n_pes).fold(0, usize::saturating_add);
         agree(&options.sections)?;
         // PE 0 runs the first program: what it is given holds for the whole job.
         let set = |name: &str| options.sections.first().and_then(|s| set_by(s, name));
-        let settings = JobSettings::read(&Environment::process_after(&set))
-            .map_err(|e| Failure::usage(e.to_string()))?;
-        let plan =
-            Plan::new(n_pes, &machine, settings.heap).map_err(|e| Failure::usage(e.to_string()))?;
+        let settings =
+            JobSettings::read(&Environment::process_after(&set)).map_err(|e| Failure::usage(e.to_string()))?;
+        let plan = Plan::new(n_pes, &machine, settings.heap).map_err(|e| Failure::usage(e.to_string()))?;
         let sections = options.sections.iter().enumerate();
-        let sections = sections
-            .flat_map(|(i, s)| std::iter::repeat_n(i, s.n_pes))
-            .collect();
+        let sections = sections.flat_map(|(i, s)| std::iter::repeat_n(i, s.n_pes)).collect();
         let (binding, mapping) = (options.bind_to, options.map_by);
         let threads = options.sections.iter().filter_map(threads).max();
-        let request = Request {
-            binding,
-            mapping,
-            n_pes,
-            threads: options.cores.or(threads),
-        };
+        let request = Request { binding, mapping, n_pes, threads: options.cores.or(threads) };
         let cpus = options.cpus.as_ref();
         let bindings = Bindings::new(request, cpus, &machine, load).map_err(Failure::usage)?;
         let loaded = Loaded::find(settings.tuning_file, machine.cores);
         if let Some(line) = loaded.complaint() {
             say(&line);
         }
-        Ok(Self {
-            options,
-            programs,
-            sections,
-            plan,
-            machine,
-            bindings,
-            tuning: loaded.tuning,
-        })
+        Ok(Self { options, programs, sections, plan, machine, bindings, tuning: loaded.tuning })
     }
 
     /// A job that PEs of `by` ask for: as theirs where the request does not say.
@@ -135,10 +107,7 @@ fn requested_section(program: &ProgramRequest) -> Result<Section, Failure> {
         let at = bytes.iter().position(|byte| *byte == b'=');
         let (name, value) = bytes.split_at(at.unwrap_or(bytes.len()));
         let value = value.get(1..).unwrap_or_default();
-        (
-            OsStr::from_bytes(name).to_owned(),
-            OsStr::from_bytes(value).to_owned(),
-        )
+        (OsStr::from_bytes(name).to_owned(), OsStr::from_bytes(value).to_owned())
     });
     Ok(Section {
         n_pes: program.n_pes,
@@ -189,7 +158,8 @@ fn agree(sections: &[Section]) -> Result<(), Failure> {
                 let (name, program) = (entry.name(), &section.program);
                 let holds = holds.map_or_else(|| "unset".to_owned(), |v| format!("{v:?}"));
                 return Err(Failure::usage(format!(
-                    "{name} is {given:?} for {program:?}, but {holds} for {:?}: it holds for the whole job, so set it for the first program alone",
+                    "{name} is {given:?} for {program:?}, but {holds} for {:?}: it holds for the whole job, so set it \
+                        for the first program alone",
                     first.program
                 )));
             }
@@ -221,10 +191,7 @@ mod tests {
     #[test]
     fn threads_of_a_pe_are_those_of_openmp() {
         let of = |value| threads(&section("./a", &[("OMP_NUM_THREADS", value)]));
-        assert_eq!(
-            (of("4"), of(" 3 , 2 "), of("1")),
-            (Some(4), Some(6), Some(1))
-        );
+        assert_eq!((of("4"), of(" 3 , 2 "), of("1")), (Some(4), Some(6), Some(1)));
         assert_eq!((of("0"), of("x"), of("4,")), (None, None, None));
     }
 
@@ -234,10 +201,7 @@ mod tests {
         assert_eq!(line(&[], &[]), None);
         assert_eq!(line(&reproducible, &[]), None);
         assert_eq!(line(&reproducible, &[("SHMEM_REPRODUCIBLE", "on")]), None);
-        assert_eq!(
-            line(&[], &[("SHMEM_SPIN", "7"), ("SHMEM_FAST_PATH", "0")]),
-            None
-        );
+        assert_eq!(line(&[], &[("SHMEM_SPIN", "7"), ("SHMEM_FAST_PATH", "0")]), None);
         assert_eq!(
             line(&[], &reproducible).as_deref(),
             Some(
@@ -245,10 +209,7 @@ mod tests {
                  job, so set it for the first program alone"
             )
         );
-        let sizes = line(
-            &[("SMA_SYMMETRIC_SIZE", "1g")],
-            &[("SHMEM_SYMMETRIC_SIZE", "2g")],
-        );
+        let sizes = line(&[("SMA_SYMMETRIC_SIZE", "1g")], &[("SHMEM_SYMMETRIC_SIZE", "2g")]);
         assert!(sizes.is_some_and(|line| line.contains("\"2g\"") && line.contains("\"1g\"")));
         assert!(line(&[], &[("SHMEM_TUNING_FILE", "/tuning.toml")]).is_some());
         assert!(line(&[], &[("SHMEM_CHECK", "perhaps")]).is_some());

@@ -84,9 +84,6 @@ fn supervisor_status(supervisor: Pid) -> Option<u8> {
 /// The supervisor was killed by `signal`: its children are the launcher's now.
 fn orphaned(signal: i32) -> u8 {
     end_all(None);
-    say(&format!(
-        "the supervisor of the PEs was killed by {}; ended the job",
-        signals::name(signal)
-    ));
+    say(&format!("the supervisor of the PEs was killed by {}; ended the job", signals::name(signal)));
     128 + signal as u8
 }

@@ -1,5 +1,5 @@
-//! Which OpenSHMEM libraries a program is linked with, as its file says: with another one than this, its processes would
-//! not be PEs of this job.
+//! Which OpenSHMEM libraries a program is linked with, as its file says: with another one than this, its processes
+//! would not be PEs of this job.
 
 use std::fs::File;
 use std::path::Path;
@@ -18,10 +18,7 @@ const OWN: &str = "libshmem.so.1";
 const OTHER_VERSION: &str = "libshmem.so.";
 
 /// Beginnings of names of other libraries, and whose they are.
-const OTHERS: [(&str, &str); 2] = [
-    ("liboshmem.so", "Open MPI's"),
-    ("libsma.so", "Sandia's or Cray's"),
-];
+const OTHERS: [(&str, &str); 2] = [("liboshmem.so", "Open MPI's"), ("libsma.so", "Sandia's or Cray's")];
 
 /// Refuses a program that is linked with another library. Of a program that is no file of this machine's kind, as a
 /// script, nothing is known.
@@ -30,9 +27,7 @@ const OTHERS: [(&str, &str); 2] = [
 /// One line that names the libraries and what to do.
 pub(super) fn check(name: &str, path: &Path) -> Result<(), Failure> {
     match needed(path).as_deref().and_then(refusal) {
-        Some(why) => Err(Failure::not_runnable(format!(
-            "cannot run \"{name}\": {why}"
-        ))),
+        Some(why) => Err(Failure::not_runnable(format!("cannot run \"{name}\": {why}"))),
         None => Ok(()),
     }
 }
@@ -46,20 +41,18 @@ fn refusal(needed: &[String]) -> Option<String> {
     });
     if let Some((library, whose)) = other {
         return Some(if has_own {
-            format!(
-                "it is linked with two OpenSHMEM libraries, {OWN} and {library} ({whose}): link one of them alone"
-            )
+            format!("it is linked with two OpenSHMEM libraries, {OWN} and {library} ({whose}): link one of them alone")
         } else {
             format!(
-                "it is linked with {library}, {whose} OpenSHMEM: compile it by this installation's oshcc, or start it by that library's launcher"
+                "it is linked with {library}, {whose} OpenSHMEM: compile it by this installation's oshcc, or start it \
+                    by that library's launcher"
             )
         });
     }
-    let version = needed
-        .iter()
-        .find(|library| *library != OWN && library.starts_with(OTHER_VERSION))?;
+    let version = needed.iter().find(|library| *library != OWN && library.starts_with(OTHER_VERSION))?;
     Some(format!(
-        "it needs {version}, and this oshrun is that of {OWN}: start it by the oshrun of the installation that it was compiled with, or compile it again"
+        "it needs {version}, and this oshrun is that of {OWN}: start it by the oshrun of the installation that it was \
+            compiled with, or compile it again"
     ))
 }
 
@@ -105,10 +98,7 @@ mod tests {
     fn names_are_read_from_a_program() {
         let program = std::env::current_exe().unwrap();
         let needed = needed(&program).unwrap();
-        assert!(
-            needed.iter().any(|n| n.starts_with("libc.so")),
-            "{needed:?}"
-        );
+        assert!(needed.iter().any(|n| n.starts_with("libc.so")), "{needed:?}");
         assert_eq!(super::needed(Path::new("/etc/passwd")), None);
         assert_eq!(super::needed(Path::new("/no/such/file")), None);
     }

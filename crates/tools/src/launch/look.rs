@@ -1,4 +1,5 @@
-//! What the PEs of a node do and count, for a PE of it: where other launchers have started the job, no `oshrun` watches it.
+//! What the PEs of a node do and count, for a PE of it: where other launchers have started the job, no `oshrun` watches
+//! it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -27,7 +28,8 @@ pub(super) fn run(arguments: &[OsString]) -> Option<Result<u8, Failure>> {
     Some(print(words))
 }
 
-/// Shows again and again what the PEs count, if `arguments` ask for that, as long as the process that has started this one.
+/// Shows again and again what the PEs count, if `arguments` ask for that, as long as the process that has started this
+/// one.
 pub(super) fn run_status(arguments: &[OsString]) -> Option<Result<u8, Failure>> {
     let [only] = arguments else {
         return None;
@@ -42,10 +44,7 @@ fn show_status(words: &str) -> Result<u8, Failure> {
     let seconds = seconds.parse().ok().filter(|s| *s > 0).ok_or_else(wrong)?;
     let control = memory_of(memory).ok_or_else(wrong)??;
     let parent = getppid();
-    let plan = StatusPlan {
-        period: Some(Duration::from_secs(seconds)),
-        ..StatusPlan::default()
-    };
+    let plan = StatusPlan { period: Some(Duration::from_secs(seconds)), ..StatusPlan::default() };
     let mut status = Status::new(plan)?;
     while let Some(next) = status.next_deadline() {
         sleep(next.saturating_duration_since(Instant::now()));
@@ -63,17 +62,13 @@ fn show_status(words: &str) -> Result<u8, Failure> {
 fn memory_of(descriptor: &str) -> Option<Result<Control, Failure>> {
     let memory: i32 = descriptor.parse().ok()?;
     // SAFETY: borrowed for this one call, which fails if no such descriptor is open.
-    let is_open =
-        memory > 2 && rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(memory) }).is_ok();
+    let is_open = memory > 2 && rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(memory) }).is_ok();
     if !is_open {
         return None;
     }
     // SAFETY: open, and inherited for this object.
     let memory = unsafe { File::from_raw_fd(memory) };
-    Some(
-        Control::open(&memory)
-            .map_err(|e| Failure::system(format!("cannot use the job's memory: {e}"))),
-    )
+    Some(Control::open(&memory).map_err(|e| Failure::system(format!("cannot use the job's memory: {e}"))))
 }
 
 fn print(words: &str) -> Result<u8, Failure> {
@@ -88,9 +83,8 @@ fn print(words: &str) -> Result<u8, Failure> {
         let pid = control.pe_block(index).pid.load(Acquire);
         (index, Pid::from_raw(pid as i32))
     });
-    let living: Vec<_> = processes
-        .filter(|(_, pid)| pid.as_raw() > 0 && Path::new(&format!("/proc/{pid}")).exists())
-        .collect();
+    let living: Vec<_> =
+        processes.filter(|(_, pid)| pid.as_raw() > 0 && Path::new(&format!("/proc/{pid}")).exists()).collect();
     let report = Report::new(&NodePes::of_node(&control, numbers), &living);
     if report.waits_for_user() {
         return Ok(0);

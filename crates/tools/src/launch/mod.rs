@@ -66,9 +66,8 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     if let Some(status) = hosts::agent::run(&arguments) {
         return Ok(status);
     }
-    if let Some(result) = adopted::run(&arguments)
-        .or_else(|| look::run(&arguments))
-        .or_else(|| look::run_status(&arguments))
+    if let Some(result) =
+        adopted::run(&arguments).or_else(|| look::run(&arguments)).or_else(|| look::run_status(&arguments))
     {
         return result;
     }
@@ -97,12 +96,10 @@ fn profiled(mut options: options::CommandLine, machine: Machine) -> Result<u8, F
     };
     let session = profiling::Session::begin(profiling, &mut options)?;
     let result = match &options.hosts {
-        Some(launch) => {
-            profiling::Session::apart(|| match hosts::become_launcher(&options, launch) {
-                Ok(never) => match never {},
-                Err(failure) => failure,
-            })
-        }
+        Some(launch) => profiling::Session::apart(|| match hosts::become_launcher(&options, launch) {
+            Ok(never) => match never {},
+            Err(failure) => failure,
+        }),
         None => start(options, machine),
     };
     session.finish();

@@ -31,7 +31,8 @@ With --hosts or --hostfile, or inside an allocation of several of Slurm's nodes,
 launcher that reaches the hosts: srun, Hydra's mpiexec, or mpirun of Open MPI; --verbose shows which and how.
 
 Exit status: 0 if all PEs ended well, else that of the first PE that did not (128 + N if signal N \
-ended it); 124 after --timeout, 66 if --check has findings, 126 or 127 if a program cannot be run, 2 for a wrong command line.";
+ended it); 124 after --timeout, 66 if --check has findings, 126 or 127 if a program cannot be run, 2 for a wrong \
+command line.";
 
 /// Which cores a PE may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -86,10 +87,9 @@ impl Completions {
         // What is hidden in the summary is listed there nevertheless.
         match self {
             Self::Bash => script.replace(&format!("{GLOBAL} --"), "--"),
-            Self::Zsh | Self::Fish => script
-                .split_inclusive('\n')
-                .filter(|line| !line.contains(&GLOBAL[2..]))
-                .collect(),
+            Self::Zsh | Self::Fish => {
+                script.split_inclusive('\n').filter(|line| !line.contains(&GLOBAL[2..])).collect()
+            }
         }
     }
 }
@@ -145,7 +145,10 @@ struct FirstArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     hang_timeout: Option<Duration>,
     /// Shows that, and lets the job go on, after this time without progress; none: never
-    #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none, default_value = "60", allow_negative_numbers = true)]
+    #[arg(
+        long, value_name = "SECONDS", value_parser = seconds_or_none, default_value = "60",
+        allow_negative_numbers = true
+    )]
     hang_hint: HintTime,
     /// Ends the job if PEs that it has spawned neither come to shmem_init nor use a core for this time
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60", allow_negative_numbers = true)]
@@ -397,13 +400,8 @@ impl FirstArgs {
     /// Variables by which PEs of other hosts watch for hangs themselves, in whole seconds: no oshrun watches them.
     fn hang_variables(&self) -> Vec<(&'static str, u64)> {
         let whole = |limit: Option<Duration>| limit.map_or(0, |l| l.as_secs_f64().ceil() as u64);
-        let limits = [
-            (HANG_HINT.name, whole(self.hang_hint.0), 60),
-            (HANG_TIMEOUT.name, whole(self.hang_timeout), 0),
-        ];
-        let given = limits
-            .iter()
-            .filter(|(_, seconds, default)| seconds != default);
+        let limits = [(HANG_HINT.name, whole(self.hang_hint.0), 60), (HANG_TIMEOUT.name, whole(self.hang_timeout), 0)];
+        let given = limits.iter().filter(|(_, seconds, default)| seconds != default);
         given.map(|(name, seconds, _)| (*name, *seconds)).collect()
     }
 }
@@ -421,19 +419,13 @@ impl Section {
     }
 }
 
-fn section(
-    args: SectionArgs,
-    command: &[OsString],
-    default: Option<usize>,
-) -> Result<Section, Failure> {
+fn section(args: SectionArgs, command: &[OsString], default: Option<usize>) -> Result<Section, Failure> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(Failure::usage("no program on one side of a ':'"));
     };
     let Some(n_pes) = args.n_pes.or(default) else {
         let name = program.to_string_lossy();
-        return Err(Failure::usage(format!(
-            "give each program of several its number of PEs: -n N before \"{name}\""
-        )));
+        return Err(Failure::usage(format!("give each program of several its number of PEs: -n N before \"{name}\"")));
     };
     let variables = args.variables.iter().map(|v| variable(v));
     Ok(Section {
@@ -459,9 +451,7 @@ fn variable(text: &OsStr) -> Result<(OsString, OsString), Failure> {
     let value = given.map_or_else(|| config::inherited(name), |v| Some(v.to_owned()));
     value.map(|value| (name.to_owned(), value)).ok_or_else(|| {
         let name = name.to_string_lossy();
-        Failure::usage(format!(
-            "-x {name}: the variable is not set; give -x {name}=VALUE"
-        ))
+        Failure::usage(format!("-x {name}: the variable is not set; give -x {name}=VALUE"))
     })
 }
 
@@ -550,10 +540,7 @@ fn short<'a>(parser: &'a clap::Command, token: &[u8]) -> Option<&'a clap::Arg> {
 fn from_clap(error: &clap::Error) -> Failure {
     use clap::error::ErrorKind;
     let text = error.render().to_string();
-    if matches!(
-        error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-    ) {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return Failure::Answer(text);
     }
     let lines = text
@@ -596,37 +583,19 @@ mod tests {
     }
 
     fn counts(line: &str) -> Vec<usize> {
-        read(line)
-            .unwrap()
-            .sections
-            .iter()
-            .map(|s| s.n_pes)
-            .collect()
+        read(line).unwrap().sections.iter().map(|s| s.n_pes).collect()
     }
 
     #[test]
     fn every_form_of_the_number_of_pes() {
-        for line in [
-            "-n 4 a", "-n4 a", "-np 4 a", "--np 4 a", "--np=4 a", "-np=4 a", "-n=4 a",
-        ] {
+        for line in ["-n 4 a", "-n4 a", "-np 4 a", "--np 4 a", "--np=4 a", "-np=4 a", "-n=4 a"] {
             assert_eq!(counts(line), [4], "{line}");
         }
         assert_eq!(counts("a"), [6]);
         assert_eq!(counts("-n 4096 a"), [4096]);
-        for line in [
-            "-n 0 a",
-            "-n 4097 a",
-            "-n 100000 a",
-            "-n abc a",
-            "-n -1 a",
-            "-n 1.5 a",
-            "-n",
-        ] {
+        for line in ["-n 0 a", "-n 4097 a", "-n 100000 a", "-n abc a", "-n -1 a", "-n 1.5 a", "-n"] {
             let error = read(line).unwrap_err();
-            assert!(
-                !error.contains('\n') && error.contains("-n"),
-                "{line}: {error}"
-            );
+            assert!(!error.contains('\n') && error.contains("-n"), "{line}: {error}");
         }
     }
 
@@ -635,24 +604,14 @@ mod tests {
         let o = read("-n 2 --label ./a -np 3 --label -x FOO -- --timeout").unwrap();
         assert!(o.label && o.timeout.is_none());
         assert_eq!(o.sections[0].program, "./a");
-        assert_eq!(
-            o.sections[0].arguments,
-            ["-np", "3", "--label", "-x", "FOO", "--", "--timeout"]
-        );
-        assert_eq!(
-            read("-n 1 -- -odd- x").unwrap().sections[0].program,
-            "-odd-"
-        );
+        assert_eq!(o.sections[0].arguments, ["-np", "3", "--label", "-x", "FOO", "--", "--timeout"]);
+        assert_eq!(read("-n 1 -- -odd- x").unwrap().sections[0].program, "-odd-");
     }
 
     #[test]
     fn several_programs() {
         let o = read("-n 2 --label ./a 1 : -np 3 -wdir /tmp ./b : -n 1 ./a").unwrap();
-        let programs: Vec<_> = o
-            .sections
-            .iter()
-            .map(|s| s.program.to_str().unwrap())
-            .collect();
+        let programs: Vec<_> = o.sections.iter().map(|s| s.program.to_str().unwrap()).collect();
         assert_eq!(programs, ["./a", "./b", "./a"]);
         assert_eq!(o.sections[1].wdir, Some(PathBuf::from("/tmp")));
         assert_eq!(o.sections[1].n_pes, 3);
@@ -662,21 +621,13 @@ mod tests {
         for line in ["-n 1 a :", ": -n 1 a", "-n 1 a : : -n 1 b", ":"] {
             assert!(read(line).unwrap_err().contains("':'"), "{line}");
         }
-        assert!(
-            read("-n 1 a : -n 1 --label b")
-                .unwrap_err()
-                .contains("--label")
-        );
+        assert!(read("-n 1 a : -n 1 --label b").unwrap_err().contains("--label"));
     }
 
     #[test]
     fn variables() {
         let o = read("-n 1 -x A=1 -xB=x=y -x PATH -x E= a").unwrap();
-        let pairs: Vec<_> = o.sections[0]
-            .variables
-            .iter()
-            .map(|(n, v)| (n.to_str(), v.to_str()))
-            .collect();
+        let pairs: Vec<_> = o.sections[0].variables.iter().map(|(n, v)| (n.to_str(), v.to_str())).collect();
         let path = std::env::var("PATH").unwrap();
         let expected = [("A", "1"), ("B", "x=y"), ("PATH", &path), ("E", "")];
         assert_eq!(pairs, expected.map(|(n, v)| (Some(n), Some(v))));
@@ -687,10 +638,7 @@ mod tests {
 
     #[test]
     fn times() {
-        assert_eq!(
-            read("--timeout 0.5 a").unwrap().timeout,
-            Some(Duration::from_millis(500))
-        );
+        assert_eq!(read("--timeout 0.5 a").unwrap().timeout, Some(Duration::from_millis(500)));
         let spawn_timeout = |line| read(line).unwrap().spawn_timeout;
         assert_eq!(spawn_timeout("a"), Duration::from_secs(60));
         assert_eq!(spawn_timeout("--spawn-timeout 5 a"), Duration::from_secs(5));
@@ -730,14 +678,7 @@ mod tests {
 
     #[test]
     fn errors_are_one_line() {
-        for line in [
-            "",
-            "--labl a",
-            "-y a",
-            "--bind-to board a",
-            "--label --output d a",
-            "--timeout",
-        ] {
+        for line in ["", "--labl a", "-y a", "--bind-to board a", "--label --output d a", "--timeout"] {
             let error = read(line).unwrap_err();
             assert!(!error.contains('\n'), "{error}");
         }

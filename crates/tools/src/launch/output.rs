@@ -71,12 +71,8 @@ const LINE_LIMIT: usize = 1 << 20;
 
 /// Makes the directory of `--output`.
 pub(super) fn create(dir: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(dir).map_err(|e| {
-        Failure::usage(format!(
-            "--output \"{}\": cannot create it: {e}",
-            dir.display()
-        ))
-    })
+    fs::create_dir_all(dir)
+        .map_err(|e| Failure::usage(format!("--output \"{}\": cannot create it: {e}", dir.display())))
 }
 
 impl Output {
@@ -85,28 +81,17 @@ impl Output {
         let mode = match &options.output {
             Some(dir) => {
                 create(dir)?;
-                Mode::Files {
-                    dir: dir.clone(),
-                    digits: (n_pes - 1).to_string().len(),
-                }
+                Mode::Files { dir: dir.clone(), digits: (n_pes - 1).to_string().len() }
             }
             None if options.label => Mode::Label,
             None => Mode::Direct,
         };
-        Ok(Self {
-            mode,
-            pe_streams: Vec::new(),
-            sinks: Default::default(),
-        })
+        Ok(Self { mode, pe_streams: Vec::new(), sinks: Default::default() })
     }
 
     /// Descriptors that the supervisor will hold for `n_pes` PEs.
     pub(super) fn descriptors(&self, n_pes: usize) -> u64 {
-        if matches!(self.mode, Mode::Label) {
-            2 * n_pes as u64
-        } else {
-            0
-        }
+        if matches!(self.mode, Mode::Label) { 2 * n_pes as u64 } else { 0 }
     }
 
     /// Standard output and error of PE `pe` of job `job`; `None` is the supervisor's own.
@@ -140,13 +125,7 @@ impl Output {
         // Only our end: the PE does not expect its output to be non-blocking.
         fcntl(&read, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         let pipe = File::from(read);
-        self.pe_streams.push(PeStream {
-            pipe,
-            label: label.to_owned(),
-            sink,
-            line: Vec::new(),
-            open: true,
-        });
+        self.pe_streams.push(PeStream { pipe, label: label.to_owned(), sink, line: Vec::new(), open: true });
         Ok(write)
     }
 
@@ -192,8 +171,7 @@ impl Output {
             }
         }
         // A PE that writes to a closed pipe gets SIGPIPE, as if it wrote to the sink itself.
-        self.pe_streams
-            .retain(|s| s.open && !self.sinks[s.sink].broken);
+        self.pe_streams.retain(|s| s.open && !self.sinks[s.sink].broken);
     }
 
     /// Reads what is left in the pipes after the last PE has ended, and completes unfinished lines.
@@ -285,13 +263,7 @@ mod tests {
     #[test]
     fn lines_stay_whole() {
         let pipe = File::open("/dev/null").unwrap();
-        let mut stream = PeStream {
-            pipe,
-            label: "7".to_owned(),
-            sink: 0,
-            line: Vec::new(),
-            open: true,
-        };
+        let mut stream = PeStream { pipe, label: "7".to_owned(), sink: 0, line: Vec::new(), open: true };
         let mut sink = Sink::default();
         stream.take(b"one\ntw", &mut sink);
         assert_eq!(sink.pending, b"[7] one\n");
@@ -299,10 +271,6 @@ mod tests {
         assert_eq!(sink.pending, b"[7] one\n[7] two\n[7] \n");
         stream.finish(&mut sink);
         stream.finish(&mut sink);
-        assert!(
-            sink.pending
-                .make_contiguous()
-                .ends_with(b"[7] \n[7] three\n")
-        );
+        assert!(sink.pending.make_contiguous().ends_with(b"[7] \n[7] three\n"));
     }
 }

@@ -35,23 +35,17 @@ impl Pages {
 
     /// Writes them, and says so. What failed, else.
     pub(super) fn write(&self, directory: &Path) -> Result<(), String> {
-        let unreadable = |e: io::Error| {
-            format!(
-                "cannot read \"{}\", where the PEs recorded: {e}",
-                directory.display()
-            )
-        };
+        let unreadable = |e: io::Error| format!("cannot read \"{}\", where the PEs recorded: {e}", directory.display());
         let (records, others) = profile::read_all(directory).map_err(unreadable)?;
         if let Some((file, e)) = others.first() {
             let file = file.display();
-            say(&format!(
-                "{} records were left out: \"{file}\": {e}",
-                others.len()
-            ));
+            say(&format!("{} records were left out: \"{file}\": {e}", others.len()));
         }
         if records.is_empty() {
             return Err(
-                "no PE has recorded anything: the programs must be linked with this FerroSHMEM, call shmem_init, and reach the directory (--profile-dir)".to_owned(),
+                "no PE has recorded anything: the programs must be linked with this FerroSHMEM, call shmem_init, and \
+                    reach the directory (--profile-dir)"
+                    .to_owned(),
             );
         }
         let clock = Clock::new(&records);
@@ -62,9 +56,7 @@ impl Pages {
             for line in analysis.summary(&findings) {
                 say(&line);
             }
-            save(file, |to| {
-                io::Write::write_all(to, analysis.page(&findings).as_bytes())
-            })?;
+            save(file, |to| io::Write::write_all(to, analysis.page(&findings).as_bytes()))?;
             say(&format!("the profile is in {}", file.display()));
         }
         if self.traces.is_empty() {
@@ -75,7 +67,9 @@ impl Pages {
         }
         if !records.iter().any(PeRecord::is_traced) {
             return Err(
-                "the PEs have recorded sums and no single calls: run the job with --trace, and SHMEM_TRACE_SIZE unset or large enough".to_owned(),
+                "the PEs have recorded sums and no single calls: run the job with --trace, and SHMEM_TRACE_SIZE unset \
+                    or large enough"
+                    .to_owned(),
             );
         }
         let trace = trace::Trace::new(&records, &clock, &mut symbols, self.part.clone());
@@ -83,10 +77,8 @@ impl Pages {
             let hidden = save(file, |to| trace.write(*format, to))?;
             let mut line = format!("{} in {}", trace.describe(), file.display());
             if hidden > 0 {
-                line += &format!(
-                    ", {} of them in sums: the page says how to see all of a part",
-                    profile::count(hidden)
-                );
+                line +=
+                    &format!(", {} of them in sums: the page says how to see all of a part", profile::count(hidden));
             }
             say(&line);
         }
@@ -95,10 +87,7 @@ impl Pages {
 }
 
 /// Writes a file, through a buffer.
-fn save<T>(
-    path: &Path,
-    write: impl FnOnce(&mut dyn io::Write) -> io::Result<T>,
-) -> Result<T, String> {
+fn save<T>(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<T>) -> Result<T, String> {
     let written = File::create(path).and_then(|file| {
         let mut to = io::BufWriter::with_capacity(1 << 16, file);
         let result = write(&mut to)?;
@@ -106,9 +95,6 @@ fn save<T>(
         Ok(result)
     });
     written.map_err(|e| {
-        format!(
-            "cannot write \"{}\": {e}: make room there, or name a file on another disk",
-            path.display()
-        )
+        format!("cannot write \"{}\": {e}: make room there, or name a file on another disk", path.display())
     })
 }

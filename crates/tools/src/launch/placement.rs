@@ -25,10 +25,7 @@ pub(super) struct Placement {
 
 impl Placement {
     /// Reads `options`, as `NAME=VALUE`, of all programs of a job on the host `here`.
-    pub(super) fn read<'a>(
-        options: impl IntoIterator<Item = &'a OsString>,
-        here: &str,
-    ) -> Result<Self, Failure> {
+    pub(super) fn read<'a>(options: impl IntoIterator<Item = &'a OsString>, here: &str) -> Result<Self, Failure> {
         let mut placement = Self::default();
         for option in options {
             let option = option.to_string_lossy();

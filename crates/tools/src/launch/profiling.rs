@@ -80,22 +80,11 @@ impl ProfilingArgs {
                 file.display()
             ))),
         };
-        let traces = self
-            .trace
-            .into_iter()
-            .map(format)
-            .collect::<Result<Vec<_>, _>>()?;
+        let traces = self.trace.into_iter().map(format).collect::<Result<Vec<_>, _>>()?;
         let is_asked = self.profile.is_some() || !traces.is_empty();
         let Window(from, to) = self.trace_window.unwrap_or_default();
-        let pages = Pages {
-            profile: self.profile,
-            traces,
-            part: Part {
-                from,
-                to,
-                pes: self.trace_pes.unwrap_or_default().0,
-            },
-        };
+        let pages =
+            Pages { profile: self.profile, traces, part: Part { from, to, pes: self.trace_pes.unwrap_or_default().0 } };
         if let Some(directory) = self.profile_from {
             if !is_asked {
                 return Err(Failure::usage(
@@ -106,9 +95,7 @@ impl ProfilingArgs {
         }
         let directory = self.profile_dir;
         let profiling = Profiling { pages, directory };
-        Ok(Asked::Job(
-            (is_asked || profiling.directory.is_some()).then_some(profiling),
-        ))
+        Ok(Asked::Job((is_asked || profiling.directory.is_some()).then_some(profiling)))
     }
 }
 
@@ -142,8 +129,7 @@ impl Session {
         for section in &mut options.sections {
             let is_set = |name: &str| section.variables.iter().any(|(n, _)| n == name);
             let size = is_set(TRACE_SIZE.name) || inherited(TRACE_SIZE.name.as_ref()).is_some();
-            let mut set =
-                |name: &str, value: OsString| section.variables.push((name.into(), value));
+            let mut set = |name: &str, value: OsString| section.variables.push((name.into(), value));
             set(PROFILE_DIR.name, directory.clone().into());
             match (is_traced, size) {
                 (true, false) => set(TRACE_SIZE.name, TRACE.into()),
@@ -152,19 +138,15 @@ impl Session {
                 _ => {}
             }
         }
-        Ok(Self {
-            profiling,
-            directory,
-        })
+        Ok(Self { profiling, directory })
     }
 
     /// The job has ended: writes what is asked for. A failure is printed, and leaves the job's status as it is.
     pub(super) fn finish(&self) {
         match self.profiling.pages.write(&self.directory) {
-            Ok(()) if self.profiling.directory.is_some() => say(&format!(
-                "the PEs' records are in {}",
-                self.directory.display()
-            )),
+            Ok(()) if self.profiling.directory.is_some() => {
+                say(&format!("the PEs' records are in {}", self.directory.display()))
+            }
             Ok(()) => {}
             Err(line) => say(&line),
         }
@@ -174,8 +156,8 @@ impl Session {
         }
     }
 
-    /// Runs `body` in a process of its own, which may become another program, and waits for it; signals to this process are
-    /// passed on. The status to exit with.
+    /// Runs `body` in a process of its own, which may become another program, and waits for it; signals to this process
+    /// are passed on. The status to exit with.
     pub(super) fn apart(body: impl FnOnce() -> Failure) -> Result<u8, Failure> {
         // SAFETY: this process has one thread.
         match unsafe { fork() } {
@@ -201,12 +183,7 @@ fn wait_for(child: Pid) -> u8 {
     // The terminal sends this one to the child, too.
     // SAFETY: the signal is ignored.
     let _ = unsafe { signal(Signal::SIGINT, SigHandler::SigIgn) };
-    for passed in [
-        Signal::SIGTERM,
-        Signal::SIGHUP,
-        Signal::SIGUSR1,
-        Signal::SIGUSR2,
-    ] {
+    for passed in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGUSR1, Signal::SIGUSR2] {
         // SAFETY: the handler calls kill alone.
         let _ = unsafe { signal(passed, SigHandler::Handler(pass_on)) };
     }
@@ -229,11 +206,7 @@ fn directory(profiling: &Profiling, on_hosts: bool) -> Result<PathBuf, (PathBuf,
         });
         return made.map_err(|e| (named.clone(), e));
     }
-    let above = if on_hosts {
-        std::env::current_dir().unwrap_or_default()
-    } else {
-        std::env::temp_dir()
-    };
+    let above = if on_hosts { std::env::current_dir().unwrap_or_default() } else { std::env::temp_dir() };
     for number in 0.. {
         let path = above.join(format!(".oshrun-profile-{}-{number}", std::process::id()));
         match fs::create_dir(&path) {

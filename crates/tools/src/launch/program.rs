@@ -38,8 +38,7 @@ impl Program {
         if let Some(dir) = &section.wdir {
             check_directory(dir)?;
         }
-        let path =
-            locate(&section.program, section.wdir.as_deref()).map_err(|e| cannot_run(&name, e))?;
+        let path = locate(&section.program, section.wdir.as_deref()).map_err(|e| cannot_run(&name, e))?;
         linkage::check(&name, &path)?;
         let mut environment: BTreeMap<OsString, OsString> = config::inherited_all().collect();
         environment.extend(section.variables.iter().cloned());
@@ -72,12 +71,10 @@ fn check_directory(dir: &Path) -> Result<(), Failure> {
     let shown = dir.display();
     match fs::metadata(dir) {
         Ok(m) if m.is_dir() => Ok(()),
-        Ok(_) => Err(Failure::usage(format!(
-            "--wdir \"{shown}\": not a directory"
-        ))),
-        Err(e) if e.kind() == ErrorKind::NotFound => Err(Failure::usage(format!(
-            "--wdir \"{shown}\": no such directory"
-        ))),
+        Ok(_) => Err(Failure::usage(format!("--wdir \"{shown}\": not a directory"))),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            Err(Failure::usage(format!("--wdir \"{shown}\": no such directory")))
+        }
         Err(e) => Err(Failure::usage(format!("--wdir \"{shown}\": {e}"))),
     }
 }
@@ -90,9 +87,9 @@ pub(super) fn cannot_run(name: &str, error: Errno) -> Failure {
         Errno::ENOENT => Failure::not_found(line("no such program in PATH")),
         Errno::EISDIR => Failure::not_runnable(line("it is a directory")),
         Errno::EACCES => Failure::not_runnable(line("permission denied: is it executable?")),
-        Errno::ENOEXEC => Failure::not_runnable(line(
-            "not a program of this machine, nor a script that begins with #!",
-        )),
+        Errno::ENOEXEC => {
+            Failure::not_runnable(line("not a program of this machine, nor a script that begins with #!"))
+        }
         other => Failure::not_runnable(line(other.desc())),
     }
 }

@@ -38,27 +38,19 @@ pub(super) struct NodePes<'a> {
 impl<'a> NodePes<'a> {
     /// All PEs of a job.
     pub(super) fn all(control: &'a Control) -> Self {
-        Self {
-            control,
-            numbers: (0..control.n_pes()).collect(),
-            has_others: false,
-        }
+        Self { control, numbers: (0..control.n_pes()).collect(), has_others: false }
     }
 
     /// Those of a node among several, by their numbers in the job.
     pub(super) fn of_node(control: &'a Control, numbers: Vec<usize>) -> Self {
-        Self {
-            control,
-            numbers,
-            has_others: true,
-        }
+        Self { control, numbers, has_others: true }
     }
 
     /// Whether PE `index` of the node is one of those that `wait` needs, and has not come.
     fn missed(&self, wait: &Wait, index: usize) -> bool {
         if self.has_others {
-            // Waits within the node have its own numbers, those for other nodes the job's: of the team of all PEs, all are
-            // members by both.
+            // Waits within the node have its own numbers, those for other nodes the job's: of the team of all PEs, all
+            // are members by both.
             return is_behind(self.control, wait, index, |team| team == 0);
         }
         missed(self.control, wait, index)
@@ -92,24 +84,15 @@ impl Report {
     /// Looks at the `living` PEs: their numbers among those of the node, and their processes.
     pub(super) fn new(node: &NodePes<'_>, living: &[(usize, Pid)]) -> Self {
         let control = node.control;
-        let mut this = Self {
-            lines: Vec::new(),
-            reads_terminal: false,
-            is_traced: false,
-        };
-        let (waiting, others): (Vec<_>, Vec<_>) = living
-            .iter()
-            .partition(|(pe, _)| Wait::read(control, *pe).is_some());
+        let mut this = Self { lines: Vec::new(), reads_terminal: false, is_traced: false };
+        let (waiting, others): (Vec<_>, Vec<_>) = living.iter().partition(|(pe, _)| Wait::read(control, *pe).is_some());
         let pids: Vec<Pid> = others.iter().map(|(_, pid)| *pid).collect();
         let others: Vec<_> = others.into_iter().zip(activity::observe(&pids)).collect();
         let until = Instant::now() + LOOK;
         let mut inspector = Inspector::default();
         let mut waiters = Vec::new();
         let mut doing: BTreeMap<(Doing, String), Vec<usize>> = BTreeMap::new();
-        let all = waiting
-            .into_iter()
-            .map(|who| (who, Activity::Runs))
-            .chain(others);
+        let all = waiting.into_iter().map(|who| (who, Activity::Runs)).chain(others);
         for ((pe, pid), activity) in all {
             let process = (Instant::now() < until).then(|| inspector.process(pid));
             // Those that did not wait may do so now, and the reverse.
@@ -119,10 +102,8 @@ impl Report {
             }
             let state = PeState::from_word(control.pe_block(pe).state.load(Acquire));
             let (mut what, mut place) = (Doing::of(state, activity), String::new());
-            if matches!(
-                activity,
-                Activity::Runs | Activity::Sleeps | Activity::Stopped
-            ) && let Some(sight) = process.map(|process| process.look(false))
+            if matches!(activity, Activity::Runs | Activity::Sleeps | Activity::Stopped)
+                && let Some(sight) = process.map(|process| process.look(false))
             {
                 this.note(&sight.activity);
                 if sight.activity == inspect::Activity::Traced {
@@ -139,9 +120,7 @@ impl Report {
         this.lines = cut(shown.collect());
         let mut doing: Vec<_> = doing.into_iter().collect();
         doing.sort_by_key(|((what, _), pes)| (*what, pes[0]));
-        let others = doing
-            .iter()
-            .map(|((what, place), pes)| what.line(pes, place));
+        let others = doing.iter().map(|((what, place), pes)| what.line(pes, place));
         this.lines.extend(cut(others.collect()));
         this.lines.extend(verdicts(node, &waiters, living));
         this
@@ -166,9 +145,7 @@ impl Report {
 }
 
 fn is_terminal(file: &Path) -> bool {
-    file.starts_with("/dev/pts")
-        || file.starts_with("/dev/tty")
-        || file == Path::new("/dev/console")
+    file.starts_with("/dev/pts") || file.starts_with("/dev/tty") || file == Path::new("/dev/console")
 }
 
 /// The first lines, and how many more there are.
@@ -193,7 +170,9 @@ fn place_of(sight: &inspect::Sight, activity: Activity) -> String {
     if let Some(place) = &sight.place {
         words.push_str(&format!(", at {place}"));
     } else if sight.activity == inspect::Activity::Hidden {
-        words.push_str(" (the system does not let its stack be read: allow ptrace, as by sysctl kernel.yama.ptrace_scope=1)");
+        words.push_str(
+            " (the system does not let its stack be read: allow ptrace, as by sysctl kernel.yama.ptrace_scope=1)",
+        );
     }
     words
 }
@@ -213,16 +192,13 @@ impl Waiter {
                     let now = process.and_then(|p| p.word(address, c.width));
                     c.words(now)
                 });
-                let (within, condition) =
-                    (within.unwrap_or_default(), condition.unwrap_or_default());
+                let (within, condition) = (within.unwrap_or_default(), condition.unwrap_or_default());
                 Some(format!("{kind} {at}{within}{condition}"))
             }
             _ => None,
         };
         let held = node.control.pe_block(index).held.iter();
-        let held = held
-            .map(|word| word.load(Relaxed))
-            .filter(|lock| *lock != 0);
+        let held = held.map(|word| word.load(Relaxed)).filter(|lock| *lock != 0);
         let holds = held.map(|lock| {
             let at = name(lock).unwrap_or_else(|| format!("at {lock:#x}"));
             format!("the lock {at}")
@@ -297,11 +273,7 @@ impl Group {
             line.push_str(&format!(", called at {place}"));
         }
         if !self.missing.is_empty() {
-            let have = if self.missing.len() == 1 {
-                "has"
-            } else {
-                "have"
-            };
+            let have = if self.missing.len() == 1 { "has" } else { "have" };
             line.push_str(&format!("; {} {have} not come", subject(&self.missing)));
         }
         line
@@ -324,13 +296,7 @@ fn verdicts(node: &NodePes<'_>, waiters: &[Waiter], living: &[(usize, Pid)]) -> 
 fn different_collectives(waiters: &[Waiter]) -> Option<String> {
     let mut first: BTreeMap<(Option<u32>, u64, u32), &Waiter> = BTreeMap::new();
     for waiter in waiters {
-        let WaitReason::Collective {
-            team,
-            sequence,
-            work_array,
-            ..
-        } = waiter.wait.reason
-        else {
+        let WaitReason::Collective { team, sequence, work_array, .. } = waiter.wait.reason else {
             continue;
         };
         let other = *first.entry((team, work_array, sequence)).or_insert(waiter);
@@ -338,7 +304,8 @@ fn different_collectives(waiters: &[Waiter]) -> Option<String> {
         let in_same = other.wait.needs(waiter.pe) && waiter.wait.needs(other.pe);
         if a != b && in_same {
             return Some(format!(
-                "PE {} is in {a} while PE {} is in {b} of the same team: all members must call the same collectives, in the same order",
+                "PE {} is in {a} while PE {} is in {b} of the same team: all members must call the same collectives, \
+                    in the same order",
                 other.pe, waiter.pe
             ));
         }
@@ -351,21 +318,12 @@ fn circle(node: &NodePes<'_>, waiters: &[Waiter]) -> Option<String> {
     // The PE that each waits for, and why.
     let next = |waiter: &Waiter| {
         if let Some(lock) = waiter.lock() {
-            let holder = waiters
-                .iter()
-                .position(|w| w.holds.iter().any(|l| l == lock))?;
-            return Some((
-                holder,
-                format!("{}, which PE {} holds", waiter.words(), waiters[holder].pe),
-            ));
+            let holder = waiters.iter().position(|w| w.holds.iter().any(|l| l == lock))?;
+            return Some((holder, format!("{}, which PE {} holds", waiter.words(), waiters[holder].pe)));
         }
         let absent = |other: &Waiter| node.missed(&waiter.wait, other.index);
         let other = waiters.iter().position(absent)?;
-        let words = format!(
-            "{}, to which PE {} has not come",
-            waiter.words(),
-            waiters[other].pe
-        );
+        let words = format!("{}, to which PE {} has not come", waiter.words(), waiters[other].pe);
         Some((other, words))
     };
     let edges: Vec<Option<(usize, String)>> = waiters.iter().map(next).collect();
@@ -413,9 +371,7 @@ fn all_wait(node: &NodePes<'_>, waiters: &[Waiter]) -> Option<String> {
         true => "; SHMEM_CHECK=1 shows which PE holds which lock",
         false => "",
     };
-    let values = waiters
-        .iter()
-        .find(|w| matches!(w.wait.reason, WaitReason::Object(kind, _) if kind != "the lock"));
+    let values = waiters.iter().find(|w| matches!(w.wait.reason, WaitReason::Object(kind, _) if kind != "the lock"));
     Some(match values {
         Some(w) => format!("no PE will write what PE {} waits for: {others}{how}", w.pe),
         None => format!("no PE can go on: {others}{how}"),
@@ -449,34 +405,21 @@ impl Doing {
     /// The line for these PEs, which are at `place`.
     fn line(self, pes: &[usize], place: &str) -> String {
         let (one, several) = match self {
-            Self::Computes => (
-                "computes, or polls memory in the program",
-                "compute, or poll memory in the program",
-            ),
-            Self::Sleeps if place.starts_with(", in ") => {
-                ("sleeps in the program", "sleep in the program")
-            }
+            Self::Computes => ("computes, or polls memory in the program", "compute, or poll memory in the program"),
+            Self::Sleeps if place.starts_with(", in ") => ("sleeps in the program", "sleep in the program"),
             Self::Sleeps => (
                 "sleeps in the program, or waits there for input, output or a lock",
                 "sleep in the program, or wait there for input, output or a lock",
             ),
-            Self::Stopped => (
-                "is stopped, by a signal or a debugger",
-                "are stopped, by a signal or a debugger",
-            ),
-            Self::Traced => (
-                "is in the hands of a debugger",
-                "are in the hands of a debugger",
-            ),
-            Self::Outside => (
-                "was in the program, in no routine that waits",
-                "were in the program, in no routine that waits",
-            ),
+            Self::Stopped => ("is stopped, by a signal or a debugger", "are stopped, by a signal or a debugger"),
+            Self::Traced => ("is in the hands of a debugger", "are in the hands of a debugger"),
+            Self::Outside => {
+                ("was in the program, in no routine that waits", "were in the program, in no routine that waits")
+            }
             Self::Starts => ("is not in shmem_init yet", "are not in shmem_init yet"),
-            Self::Leaves => (
-                "is past shmem_finalize, and has not ended",
-                "are past shmem_finalize, and have not ended",
-            ),
+            Self::Leaves => {
+                ("is past shmem_finalize, and has not ended", "are past shmem_finalize, and have not ended")
+            }
         };
         let what = if pes.len() == 1 { one } else { several };
         format!("{} {what}{place}", subject(pes))
@@ -492,19 +435,9 @@ pub(super) fn subject(pes: &[usize]) -> String {
             _ => ranges.push((pe, pe)),
         }
     }
-    let shown = ranges.iter().map(|(a, b)| {
-        if a == b {
-            a.to_string()
-        } else {
-            format!("{a}-{b}")
-        }
-    });
+    let shown = ranges.iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") });
     let shown = shown.collect::<Vec<_>>().join(", ");
-    if pes.len() == 1 {
-        format!("PE {shown}")
-    } else {
-        format!("PEs {shown}")
-    }
+    if pes.len() == 1 { format!("PE {shown}") } else { format!("PEs {shown}") }
 }
 
 #[cfg(test)]
@@ -516,10 +449,7 @@ mod tests {
         assert_eq!(subject(&[3]), "PE 3");
         assert_eq!(subject(&[0, 1, 2, 5, 7, 8]), "PEs 0-2, 5, 7-8");
         let line = Doing::of(PeState::Initialized, Activity::Runs).line(&[2], ", at a.c:1 (f)");
-        assert_eq!(
-            line,
-            "PE 2 computes, or polls memory in the program, at a.c:1 (f)"
-        );
+        assert_eq!(line, "PE 2 computes, or polls memory in the program, at a.c:1 (f)");
         let line = Doing::of(PeState::Started, Activity::Stopped).line(&[1, 2], "");
         assert_eq!(line, "PEs 1-2 are stopped, by a signal or a debugger");
         let line = Doing::Sleeps.line(&[1], ", in read of /dev/pts/0");

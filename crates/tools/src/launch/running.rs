@@ -121,10 +121,7 @@ impl RunningJob {
         let n_pes = self.job.n_pes();
         if self.job.options.verbose {
             let (cores, heap) = (self.control.header().cores, self.job.plan.heap_size >> 20);
-            self.say(
-                output,
-                &format!("{n_pes} PEs on {cores} cores, symmetric heap of up to {heap} MiB each"),
-            );
+            self.say(output, &format!("{n_pes} PEs on {cores} cores, symmetric heap of up to {heap} MiB each"));
         }
         if self.job.options.report_bindings {
             for line in self.job.bindings.report(n_pes) {
@@ -132,48 +129,28 @@ impl RunningJob {
             }
         }
         let system = |what: &str, e: std::io::Error| Failure::system(format!("{what}: {e}"));
-        let files = getrlimit(Resource::RLIMIT_NOFILE)
-            .map_err(|e| system("cannot read the limit on open files", e.into()))?;
+        let files =
+            getrlimit(Resource::RLIMIT_NOFILE).map_err(|e| system("cannot read the limit on open files", e.into()))?;
         // A few descriptors beside those for output.
         if output.descriptors(n_pes) + 32 > files.0 {
             let _ = setrlimit(Resource::RLIMIT_NOFILE, files.1, files.1);
         }
         let null = File::open("/dev/null").map_err(|e| system("cannot open /dev/null", e))?;
-        let (mine, of_pes) =
-            service::open().map_err(|e| system("cannot make a socket for the PEs", e))?;
+        let (mine, of_pes) = service::open().map_err(|e| system("cannot make a socket for the PEs", e))?;
         self.service = Some(mine);
         let mut inherited = vec![self.memory.as_raw_fd(), of_pes.as_raw_fd()];
         inherited.extend(parents.into_iter().flatten());
-        Ok(Starter {
-            spawner: Spawner::new(Common {
-                inherited,
-                mask,
-                files,
-            }),
-            null,
-            _service: of_pes,
-        })
+        Ok(Starter { spawner: Spawner::new(Common { inherited, mask, files }), null, _service: of_pes })
     }
 
     /// Starts PE `pe`; its process.
-    pub(super) fn start_pe(
-        &mut self,
-        pe: usize,
-        starter: &mut Starter,
-        output: &mut Output,
-    ) -> Result<Pid, Failure> {
+    pub(super) fn start_pe(&mut self, pe: usize, starter: &mut Starter, output: &mut Output) -> Result<Pid, Failure> {
         let [out, err] = output
             .streams(self.number, pe)
             .map_err(|e| Failure::system(format!("cannot prepare the output of PE {pe}: {e}")))?;
         let reads_input = self.number == 0 && self.job.options.stdin == Input::Pe(pe);
         let input = (!reads_input).then(|| starter.null.as_fd());
-        let streams = Streams {
-            fds: [
-                input,
-                out.as_ref().map(|f| f.as_fd()),
-                err.as_ref().map(|f| f.as_fd()),
-            ],
-        };
+        let streams = Streams { fds: [input, out.as_ref().map(|f| f.as_fd()), err.as_ref().map(|f| f.as_fd())] };
         let program = self.job.program(pe);
         let affinity = self.job.bindings.affinity(pe);
         let pid = starter
@@ -185,10 +162,7 @@ impl RunningJob {
             let bound = self.job.bindings.of_pe(pe);
             let bound = bound.map(|b| format!(", {b}")).unwrap_or_default();
             let name = &self.job.program(pe).name;
-            self.say(
-                output,
-                &format!("PE {pe}: \"{name}\", process {pid}{bound}"),
-            );
+            self.say(output, &format!("PE {pe}: \"{name}\", process {pid}{bound}"));
         }
         Ok(pid)
     }
@@ -214,7 +188,8 @@ impl RunningJob {
         }
         let (limit, name) = (self.job.options.spawn_timeout, &self.job.program(pe).name);
         Some(format!(
-            "PE {pe} (\"{name}\", process {pid}) did not call shmem_init, and used no core for {} s (--spawn-timeout); ended the jobs",
+            "PE {pe} (\"{name}\", process {pid}) did not call shmem_init, and used no core for {} s (--spawn-timeout); \
+                ended the jobs",
             limit.as_secs_f64()
         ))
     }
@@ -258,17 +233,13 @@ impl RunningJob {
     /// A number that differs once a PE has made progress.
     pub(super) fn progress(&self) -> u64 {
         let pes = (0..self.control.n_pes()).map(|pe| self.control.progress(pe));
-        pes.fold(self.alive.len() as u64, |sum, word| {
-            sum.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(word)
-        })
+        pes.fold(self.alive.len() as u64, |sum, word| sum.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(word))
     }
 
-    /// How long the PEs have waited that do; None if one waits for PEs of another job, which may be no matter of this one.
+    /// How long the PEs have waited that do; None if one waits for PEs of another job, which may be no matter of this
+    /// one.
     pub(super) fn waits(&self) -> Option<Vec<Duration>> {
-        let waits = self
-            .alive
-            .values()
-            .filter_map(|pe| Wait::read(&self.control, *pe));
+        let waits = self.alive.values().filter_map(|pe| Wait::read(&self.control, *pe));
         let waits = waits.map(|wait| match wait.reason {
             WaitReason::Connection { .. } => None,
             _ => Some(Duration::from_secs_f64(wait.seconds())),
@@ -322,26 +293,16 @@ impl RunningJob {
         let living = self.living_pes();
         let control = &self.control;
         let one_caller = |pe| has_one_caller(control.pe_block(pe));
-        let circle: Option<Circle> = self
-            .deadlocks
-            .check_circles(now, control, &living, one_caller);
+        let circle: Option<Circle> = self.deadlocks.check_circles(now, control, &living, one_caller);
         let line = circle.map(|circle| circle.line(|pe| self.called_at(pe)));
         line.or_else(|| self.wait_for_finalized(now, &living, connections))
     }
 
     /// The line for one of the `living` PEs that waits for one that has left a group, or has called `shmem_finalize`.
-    fn wait_for_finalized(
-        &self,
-        now: Instant,
-        living: &[usize],
-        connections: &[Connected],
-    ) -> Option<String> {
+    fn wait_for_finalized(&self, now: Instant, living: &[usize], connections: &[Connected]) -> Option<String> {
         let (control, waits) = (&self.control, self.deadlocks.lasting(now, living));
         let left = waits.iter().find_map(|(pe, wait)| {
-            let WaitReason::Connection {
-                number, sequence, ..
-            } = wait.reason
-            else {
+            let WaitReason::Connection { number, sequence, .. } = wait.reason else {
                 return None;
             };
             let connection = connections.iter().find(|c| c.number == number)?;
@@ -352,10 +313,8 @@ impl RunningJob {
         if left.is_some() {
             return left;
         }
-        let (finalizing, others): (Vec<_>, Vec<_>) =
-            waits.iter().partition(|(_, wait)| wait.finalizes());
-        let at_end =
-            |wait: &Wait| wait.finalizes() && matches!(wait.reason, WaitReason::Connection { .. });
+        let (finalizing, others): (Vec<_>, Vec<_>) = waits.iter().partition(|(_, wait)| wait.finalizes());
+        let at_end = |wait: &Wait| wait.finalizes() && matches!(wait.reason, WaitReason::Connection { .. });
         // All PEs of the job were in shmem_finalize with these, or in another collective that they took for it.
         let has_ended = |pe: &usize| match waits.binary_search_by_key(pe, |(pe, _)| *pe) {
             Ok(i) => at_end(waits[i].1),
@@ -382,19 +341,14 @@ impl RunningJob {
         let (pe, wait, gone) = missing.or_else(unconnected)?;
         let which = if wait.finalizes() {
             format!(
-                "PE {gone} has finished {0} while PE {pe} waits in {0}: before, one has called a collective that the other has not",
+                "PE {gone} has finished {0} while PE {pe} waits in {0}: before, one has called a collective that the \
+                    other has not",
                 wait.routine
             )
         } else {
-            format!(
-                "PE {gone} has called shmem_finalize while PE {pe} waits in {}{}",
-                wait.routine,
-                self.called_at(pe)
-            )
+            format!("PE {gone} has called shmem_finalize while PE {pe} waits in {}{}", wait.routine, self.called_at(pe))
         };
-        Some(format!(
-            "{which}; ended the job (all members of a team must call its collectives, in the same order)"
-        ))
+        Some(format!("{which}; ended the job (all members of a team must call its collectives, in the same order)"))
     }
 
     /// Where in its program a PE that waits has called the library: `, called at solve.c:12 (main)`, or nothing.
@@ -428,11 +382,7 @@ impl RunningJob {
     }
 
     fn line_of(&self, deadlock: &Deadlock) -> String {
-        let Deadlock {
-            exited,
-            waiting,
-            routine,
-        } = deadlock;
+        let Deadlock { exited, waiting, routine } = deadlock;
         let missing = self.missing(*exited);
         format!(
             "PE {exited} exited with status 0 without {missing} while PE {waiting} waits in {routine}{}; ended the job",
@@ -445,22 +395,15 @@ impl RunningJob {
 fn cannot_start(pe: usize, n_pes: usize, program: &str, error: SpawnError) -> Failure {
     match error {
         // The file exists: `Program::find` has checked it.
-        SpawnError::Exec(Errno::ENOENT) => Failure::not_runnable(format!(
-            "cannot run \"{program}\": the interpreter that it names does not exist"
-        )),
+        SpawnError::Exec(Errno::ENOENT) => {
+            Failure::not_runnable(format!("cannot run \"{program}\": the interpreter that it names does not exist"))
+        }
         SpawnError::Exec(e) => cannot_run(program, e),
         SpawnError::NoProcess(e) => Failure::system(format!(
             "cannot start PE {pe} of {n_pes}: {}",
-            if e == Errno::EAGAIN {
-                "the limit on processes is reached (ulimit -u)"
-            } else {
-                e.desc()
-            }
+            if e == Errno::EAGAIN { "the limit on processes is reached (ulimit -u)" } else { e.desc() }
         )),
-        SpawnError::Setup(e) => Failure::system(format!(
-            "cannot prepare the process of PE {pe}: {}",
-            e.desc()
-        )),
+        SpawnError::Setup(e) => Failure::system(format!("cannot prepare the process of PE {pe}: {}", e.desc())),
     }
 }
 

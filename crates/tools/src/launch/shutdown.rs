@@ -29,13 +29,7 @@ impl Shutdown {
     fn new(status: u8, terminate: Option<Duration>, kill: Duration) -> Self {
         let begun = Instant::now();
         let terminate_at = terminate.map(|t| begun + t);
-        Self {
-            status,
-            begun,
-            terminate_at,
-            kill_at: begun + kill,
-            kills: false,
-        }
+        Self { status, begun, terminate_at, kill_at: begun + kill, kills: false }
     }
 
     /// SIGTERM now, SIGKILL shortly after.
@@ -78,11 +72,7 @@ impl Shutdown {
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         // Once SIGKILL is sent, it is sent again to what may have slipped through.
         let again = Instant::now() + Duration::from_millis(100);
-        Some(if self.kills {
-            again
-        } else {
-            self.terminate_at.unwrap_or(self.kill_at)
-        })
+        Some(if self.kills { again } else { self.terminate_at.unwrap_or(self.kill_at) })
     }
 
     /// The signal that all PEs are to get now.
@@ -92,9 +82,7 @@ impl Shutdown {
             self.terminate_at = None;
             return Some(Signal::SIGKILL);
         }
-        self.terminate_at
-            .take_if(|at| now >= *at)
-            .map(|_| Signal::SIGTERM)
+        self.terminate_at.take_if(|at| now >= *at).map(|_| Signal::SIGTERM)
     }
 }
 

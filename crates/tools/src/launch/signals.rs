@@ -25,10 +25,7 @@ pub(super) const LAUNCHER_GONE: Signal = Signal::SIGPWR;
 
 /// Whether `signal` asks the job to end.
 pub(super) fn ends_job(signal: Signal) -> bool {
-    matches!(
-        signal,
-        Signal::SIGHUP | Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM
-    )
+    matches!(signal, Signal::SIGHUP | Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM)
 }
 
 /// The signals that are read from a descriptor rather than handled.

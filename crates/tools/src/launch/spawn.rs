@@ -80,11 +80,7 @@ impl Spawner {
     /// A spawner for the PEs of one job.
     pub(super) fn new(common: Common) -> Self {
         let stack = vec![0; Self::STACK / size_of::<u128>()];
-        Self {
-            common,
-            parent: getpid(),
-            stack,
-        }
+        Self { common, parent: getpid(), stack }
     }
 
     /// Starts PE `pe`. It is killed when the thread that calls this ends.

@@ -45,11 +45,7 @@ impl Status {
             io::Result::Ok(listener)
         };
         let listener = plan.address.map(|address| {
-            listen(address).map_err(|e| {
-                Failure::usage(format!(
-                    "--metrics {address}: {e}: give a port that is free"
-                ))
-            })
+            listen(address).map_err(|e| Failure::usage(format!("--metrics {address}: {e}: give a port that is free")))
         });
         for file in &plan.files {
             write_file(file, "").map_err(|e| Failure::usage(cannot_write(file, &e)))?;
@@ -90,10 +86,7 @@ impl Status {
         let lines = jobs.iter().map(|(number, control)| {
             let totals = Totals::of(control);
             let before = self.shown.insert(*number, totals).unwrap_or_default();
-            (
-                *number,
-                format!("{host}: {}", totals.rates(&before, seconds)),
-            )
+            (*number, format!("{host}: {}", totals.rates(&before, seconds)))
         });
         lines.collect()
     }
@@ -139,7 +132,8 @@ fn answer(mut stream: std::net::TcpStream, jobs: &[Counting<'_>]) -> io::Result<
         false => ("405 Method Not Allowed", String::new()),
     };
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: \
+            close\r\n\r\n",
         text.len()
     );
     stream.write_all(head.as_bytes())?;
@@ -181,11 +175,7 @@ pub(super) fn counted(control: &Control) -> Vec<String> {
             let count = sum(kinds, |kind| counters.of(kind));
             if count.operations > 0 {
                 let operations = scaled(count.operations as f64);
-                let _ = write!(
-                    line,
-                    " {operations}{name}",
-                    operations = spaced(&operations)
-                );
+                let _ = write!(line, " {operations}{name}", operations = spaced(&operations));
                 if count.bytes > 0 {
                     let _ = write!(line, " ({}B)", scaled(count.bytes as f64));
                 }
@@ -224,10 +214,7 @@ fn metrics(jobs: &[Counting<'_>]) -> String {
                         1 => count.bytes.to_string(),
                         _ => format!("{:.9}", count.ns as f64 / 1e9),
                     };
-                    let _ = writeln!(
-                        text,
-                        "{name}{{job=\"{number}\",pe=\"{pe}\",kind=\"{kind}\"}} {value}"
-                    );
+                    let _ = writeln!(text, "{name}{{job=\"{number}\",pe=\"{pe}\",kind=\"{kind}\"}} {value}");
                 }
             }
         }

@@ -14,7 +14,10 @@ use super::values::seconds;
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
     /// Shows each second (--status=SECONDS) what the PEs do: calls and bytes by kind of routine, and how many wait
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = seconds)]
+    #[arg(
+        long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+        value_parser = seconds
+    )]
     status: Option<Duration>,
     /// Writes what each PE has counted to FILE every second, or serves it by HTTP at :PORT, as Prometheus reads it
     #[arg(long, value_name = "FILE|[HOST]:PORT")]
@@ -50,10 +53,7 @@ impl StatusPlan {
 impl StatusArgs {
     /// What they ask for, of PEs on other hosts if `on_hosts`.
     pub(super) fn read(self, on_hosts: bool) -> Result<StatusPlan, Failure> {
-        let mut plan = StatusPlan {
-            period: self.status,
-            ..StatusPlan::default()
-        };
+        let mut plan = StatusPlan { period: self.status, ..StatusPlan::default() };
         for place in self.metrics {
             match address(&place)? {
                 Some(address) => plan.address = Some(address),
@@ -62,7 +62,8 @@ impl StatusArgs {
         }
         if on_hosts && !(plan.files.is_empty() && plan.address.is_none()) {
             return Err(Failure::usage(
-                "--metrics is for the PEs of one host: with --hosts, --status shows a line of each host, and shmemx_counter_read is for programs",
+                "--metrics is for the PEs of one host: with --hosts, --status shows a line of each host, and \
+                    shmemx_counter_read is for programs",
             ));
         }
         Ok(plan)
@@ -84,9 +85,7 @@ fn address(place: &str) -> Result<Option<SocketAddr>, Failure> {
     };
     match host.parse() {
         Ok(host) => Ok(Some(SocketAddr::new(host, port))),
-        Err(_) => Err(Failure::usage(format!(
-            "--metrics {place}: give :PORT, ADDRESS:PORT, or a file"
-        ))),
+        Err(_) => Err(Failure::usage(format!("--metrics {place}: give :PORT, ADDRESS:PORT, or a file"))),
     }
 }
 
@@ -106,14 +105,8 @@ mod tests {
         assert_eq!(plan.variables(true), [counters.clone(), status]);
         assert_eq!(plan.variables(false), [counters]);
         assert!(StatusPlan::default().variables(true).is_empty());
-        let refused = args(&["metrics.prom"])
-            .read(true)
-            .map_err(|f| f.to_string());
-        assert!(
-            refused
-                .unwrap_err()
-                .contains("--metrics is for the PEs of one host")
-        );
+        let refused = args(&["metrics.prom"]).read(true).map_err(|f| f.to_string());
+        assert!(refused.unwrap_err().contains("--metrics is for the PEs of one host"));
     }
 
     #[test]

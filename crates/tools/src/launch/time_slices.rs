@@ -1,9 +1,9 @@
 //! Short time slices for PEs that share cores (`--time-slice`).
 //!
 //! A PE that looks at memory in a loop of its own calls nothing of the library, so that no call can give its core to
-//! the PE that it waits for: the kernel does, when the clock's next tick comes, after up to 4 ms. It also does where another
-//! thread has woken up on the core: it then chooses anew among all that want to run. So one thread for each core does nothing
-//! but wake up, as often as asked for.
+//! the PE that it waits for: the kernel does, when the clock's next tick comes, after up to 4 ms. It also does where
+//! another thread has woken up on the core: it then chooses anew among all that want to run. So one thread for each
+//! core does nothing but wake up, as often as asked for.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,8 +22,8 @@ pub(super) struct TimeSlices {
 }
 
 impl TimeSlices {
-    /// PEs on `cpus` lose their core after `slice` to another that wants it. A CPU that cannot be used, or no room for a
-    /// thread, leaves the slices there as they are.
+    /// PEs on `cpus` lose their core after `slice` to another that wants it. A CPU that cannot be used, or no room for
+    /// a thread, leaves the slices there as they are.
     pub(super) fn start(cpus: &[usize], slice: Duration) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let threads = cpus.iter().filter_map(|cpu| {
@@ -48,11 +48,7 @@ impl Drop for TimeSlices {
 fn keep(cpu: usize, slice: Duration, over: &AtomicBool) {
     let mut mask = CpuSet::new();
     let this_thread = Pid::from_raw(0);
-    if mask
-        .set(cpu)
-        .and_then(|()| sched_setaffinity(this_thread, &mask))
-        .is_err()
-    {
+    if mask.set(cpu).and_then(|()| sched_setaffinity(this_thread, &mask)).is_err() {
         return;
     }
     // Else it wakes up to 50 us late.
@@ -75,9 +71,7 @@ mod tests {
             .filter_map(|task| {
                 let status = fs::read_to_string(task.path().join("status")).ok()?;
                 status.starts_with("Name:\tslices of ").then_some(())?;
-                let line = status
-                    .lines()
-                    .find_map(|l| l.strip_prefix("voluntary_ctxt_switches:"))?;
+                let line = status.lines().find_map(|l| l.strip_prefix("voluntary_ctxt_switches:"))?;
                 line.trim().parse().ok()
             })
             .collect()
@@ -86,9 +80,7 @@ mod tests {
     #[test]
     fn a_thread_of_each_cpu_wakes_up_until_the_end() {
         let here = nix::sched::sched_getaffinity(Pid::from_raw(0)).unwrap();
-        let cpus: Vec<usize> = (0..CpuSet::count())
-            .filter(|cpu| here.is_set(*cpu) == Ok(true))
-            .collect();
+        let cpus: Vec<usize> = (0..CpuSet::count()).filter(|cpu| here.is_set(*cpu) == Ok(true)).collect();
         let slices = TimeSlices::start(&cpus, Duration::from_micros(100));
         let woken = || {
             let switches = switches();

@@ -39,9 +39,7 @@ pub(super) struct HintTime(pub(super) Option<Duration>);
 pub(super) fn seconds_or_none(text: &str) -> Result<HintTime, String> {
     match text {
         "none" => Ok(HintTime(None)),
-        _ => seconds(text)
-            .map(|time| HintTime(Some(time)))
-            .map_err(|e| format!("{e}, or none")),
+        _ => seconds(text).map(|time| HintTime(Some(time))).map_err(|e| format!("{e}, or none")),
     }
 }
 
@@ -102,15 +100,10 @@ mod tests {
 
     #[test]
     fn windows_and_lists_of_pes_are_read() {
-        assert_eq!(
-            window("1.5:2"),
-            Ok(Window(Some(1_500_000_000), Some(2_000_000_000)))
-        );
+        assert_eq!(window("1.5:2"), Ok(Window(Some(1_500_000_000), Some(2_000_000_000))));
         assert_eq!(window(":0.001"), Ok(Window(None, Some(1_000_000))));
         assert_eq!(window("3:"), Ok(Window(Some(3_000_000_000), None)));
-        for wrong in [
-            "", ":", "1", "2:1", "1:1", "-1:2", "x:2", "1:nan", "1:inf", "1:2:3",
-        ] {
+        for wrong in ["", ":", "1", "2:1", "1:1", "-1:2", "x:2", "1:nan", "1:inf", "1:2:3"] {
             assert!(window(wrong).is_err(), "{wrong}");
         }
         assert_eq!(pe_list("0-2,7"), Ok(PeList([0, 1, 2, 7].into())));

@@ -99,7 +99,8 @@ pub(super) enum WaitReason {
         /// The members, as of a collective: of the team that waits as long as there is no connection.
         members: (i32, i32, u32),
     },
-    /// A message: the other PE's number, negative if it is any; whether it is to be received by that; its tag, negative: any.
+    /// A message: the other PE's number, negative if it is any; whether it is to be received by that; its tag,
+    /// negative: any.
     Message(i32, bool, i32),
     /// Items of a stream, or its end.
     Stream,
@@ -131,11 +132,7 @@ impl Wait {
             k if k == WaitKind::Connection as u32 => WaitReason::Connection {
                 number: team,
                 sequence: record.sequence.load(Relaxed),
-                members: (
-                    record.start.load(Relaxed),
-                    record.stride.load(Relaxed),
-                    record.size.load(Relaxed),
-                ),
+                members: (record.start.load(Relaxed), record.stride.load(Relaxed), record.size.load(Relaxed)),
             },
             k if k == WaitKind::Stream as u32 => WaitReason::Stream,
             k if k == WaitKind::Message as u32 => WaitReason::Message(
@@ -161,12 +158,7 @@ impl Wait {
     /// Whether PE `pe` is one of those that this wait needs.
     pub(super) fn needs(&self, pe: usize) -> bool {
         let (start, stride, size) = match self.reason {
-            WaitReason::Collective {
-                start,
-                stride,
-                size,
-                ..
-            } => (start, stride, size),
+            WaitReason::Collective { start, stride, size, .. } => (start, stride, size),
             WaitReason::Connection { members, .. } if members.2 > 0 => members,
             _ => return false,
         };
@@ -197,9 +189,7 @@ impl Wait {
 }
 
 fn now_ms() -> u64 {
-    clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(0, |t| {
-        t.tv_sec() as u64 * 1000 + t.tv_nsec() as u64 / 1_000_000
-    })
+    clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(0, |t| t.tv_sec() as u64 * 1000 + t.tv_nsec() as u64 / 1_000_000)
 }
 
 /// Routine and object of a wait: `in shmem_team_sync on team 3 (start 0, stride 1, size 2)`.
@@ -210,14 +200,7 @@ impl fmt::Display for Place<'_> {
         write!(f, "in {}", self.0.routine)?;
         match self.0.reason {
             WaitReason::Collective { team: Some(0), .. } => write!(f, " on the world team")?,
-            WaitReason::Collective {
-                team,
-                start,
-                stride,
-                size,
-                work_array,
-                ..
-            } => {
+            WaitReason::Collective { team, start, stride, size, work_array, .. } => {
                 match team {
                     Some(id) => write!(f, " on team {id}")?,
                     None => write!(f, " on an active set")?,
@@ -260,14 +243,7 @@ mod tests {
         let wait = |start, stride, size| Wait {
             serial: 0,
             routine: String::new(),
-            reason: WaitReason::Collective {
-                team: Some(1),
-                start,
-                stride,
-                size,
-                sequence: 0,
-                work_array: 0,
-            },
+            reason: WaitReason::Collective { team: Some(1), start, stride, size, sequence: 0, work_array: 0 },
             since_ms: 0,
             block: None,
             condition: None,
@@ -280,12 +256,8 @@ mod tests {
     }
     #[test]
     fn conditions_in_words() {
-        let condition = |comparison, width, has_sign, value: i64| Condition {
-            comparison,
-            width,
-            has_sign,
-            value: value as u64,
-        };
+        let condition =
+            |comparison, width, has_sign, value: i64| Condition { comparison, width, has_sign, value: value as u64 };
         let words = condition(CMP_EQ, 4, true, -3).words(Some(0xffff_fffe));
         assert_eq!(words, " to be -3 (it is -2)");
         let words = condition(CMP_GE, 8, false, 7).words(None);

@@ -137,51 +137,30 @@ impl Analysis {
         for (index, record) in records.iter().enumerate() {
             waiting[index] += collector.point_to_point(record);
         }
-        let pes = records
-            .iter()
-            .zip(&waiting)
-            .map(|(r, w)| times(r, *w))
-            .collect();
+        let pes = records.iter().zip(&waiting).map(|(r, w)| times(r, *w)).collect();
         let time = |record: &PeRecord, i: usize| {
             let (begin, end) = record.span();
             (clock.time(i, begin), clock.time(i, end))
         };
-        let spans: Vec<_> = records
-            .iter()
-            .enumerate()
-            .map(|(i, r)| time(r, i))
-            .collect();
+        let spans: Vec<_> = records.iter().enumerate().map(|(i, r)| time(r, i)).collect();
         let begin = spans.iter().map(|s| s.0).min().unwrap_or(0);
         let end = spans.iter().map(|s| s.1).max().unwrap_or(0);
-        let Collector {
-            mut sites, waits, ..
-        } = collector;
+        let Collector { mut sites, waits, .. } = collector;
         sites.sort_by_key(|s| std::cmp::Reverse(s.ns));
         let first = &records[0];
         Self {
             command: first.command(),
             n_pes: first.n_pes(),
             pes,
-            hosts: records
-                .iter()
-                .map(|r| (r.header(header::NODE) as usize, r.host()))
-                .collect(),
+            hosts: records.iter().map(|r| (r.header(header::NODE) as usize, r.host())).collect(),
             sites,
             waits,
             traffic: traffic(records),
             sizes: histogram(records),
             wall: end - begin,
             clock_error: clock.error,
-            step: records
-                .iter()
-                .map(|r| r.header(header::COLLECTIVES_STEP))
-                .max()
-                .unwrap_or(1),
-            heap_size: records
-                .iter()
-                .map(|r| r.header(header::HEAP_SIZE))
-                .max()
-                .unwrap_or(0),
+            step: records.iter().map(|r| r.header(header::COLLECTIVES_STEP)).max().unwrap_or(1),
+            heap_size: records.iter().map(|r| r.header(header::HEAP_SIZE)).max().unwrap_or(0),
             inlined: any_inlined(records, header::ALWAYS_INLINED),
             counted_inline: any_inlined(records, header::COUNTED_INLINE),
             inlined_again: inlined_again(records),
@@ -292,8 +271,7 @@ impl Collector<'_> {
                 sum.internode.0 += site.internode;
                 sum.internode.1 += site.internode_small;
                 sum.by_pe.insert(record.pe, (site.calls, site.ns));
-                let mut targets: Vec<_> =
-                    site.targets.iter().map(|(pe, n)| (Some(*pe), *n)).collect();
+                let mut targets: Vec<_> = site.targets.iter().map(|(pe, n)| (Some(*pe), *n)).collect();
                 if site.other_targets > 0 {
                     targets.push((None, site.other_targets));
                 }
@@ -336,9 +314,7 @@ impl Collector<'_> {
             return;
         };
         let kind = self.records[last.0].sites.get(last.1.site);
-        let kind = kind
-            .and_then(|s| s.as_ref())
-            .map_or(Kind::Other, |s| s.kind);
+        let kind = kind.and_then(|s| s.as_ref()).map_or(Kind::Other, |s| s.kind);
         // The PE that the others cannot go on without.
         let awaited = match kind {
             Kind::Broadcast => {
@@ -354,9 +330,7 @@ impl Collector<'_> {
         let mut caused = 0;
         for (index, call) in members {
             let inside = call.left.saturating_sub(call.entered);
-            let wait = arrival
-                .saturating_sub(self.clock.time(*index, call.entered))
-                .min(inside);
+            let wait = arrival.saturating_sub(self.clock.time(*index, call.entered)).min(inside);
             *causes.entry((*index, call.site, awaited_pe)).or_default() += wait;
             let (time, waiting) = self.aligned.entry((*index, call.site)).or_default();
             *time += inside;
@@ -380,11 +354,7 @@ impl Collector<'_> {
         let mut waiting = vec![0; self.records.len()];
         for ((index, site, awaited), ns) in causes {
             let record = &self.records[*index];
-            let total = record
-                .sites
-                .get(*site)
-                .and_then(|s| s.as_ref())
-                .map_or(0, |s| s.ns);
+            let total = record.sites.get(*site).and_then(|s| s.as_ref()).map_or(0, |s| s.ns);
             let (time, _) = self.aligned[&(*index, *site)];
             if time == 0 || *ns == 0 {
                 continue;

@@ -27,20 +27,14 @@ impl Clock {
         let host_of: Vec<usize> = records
             .iter()
             .map(|r| {
-                hosts
-                    .iter()
-                    .position(|h| *h == r.boot())
-                    .unwrap_or_else(|| {
-                        hosts.push(r.boot());
-                        hosts.len() - 1
-                    })
+                hosts.iter().position(|h| *h == r.boot()).unwrap_or_else(|| {
+                    hosts.push(r.boot());
+                    hosts.len() - 1
+                })
             })
             .collect();
         if hosts.len() < 2 {
-            return Self {
-                offsets: vec![0; records.len()],
-                error: 0,
-            };
+            return Self { offsets: vec![0; records.len()], error: 0 };
         }
         let mut bounds: Vec<Bounds> = vec![(i64::MIN, i64::MAX); hosts.len()];
         for intervals in synchronisations(records).values() {
@@ -68,10 +62,7 @@ impl Clock {
         };
         let found: Vec<_> = bounds.iter().map(middle).collect();
         Self {
-            offsets: host_of
-                .iter()
-                .map(|h| if *h == 0 { 0 } else { found[*h].0 })
-                .collect(),
+            offsets: host_of.iter().map(|h| if *h == 0 { 0 } else { found[*h].0 }).collect(),
             error: found.iter().skip(1).map(|f| f.1).max().unwrap_or(0),
         }
     }
@@ -89,30 +80,17 @@ fn synchronisations(records: &[PeRecord]) -> HashMap<(Option<Team>, u64), Interv
     let mut found: HashMap<_, Intervals> = HashMap::new();
     for (index, record) in records.iter().enumerate() {
         if record.is_complete() {
-            let times = (
-                record.header(header::END_ENTERED),
-                record.header(header::END),
-            );
-            found
-                .entry((None, 0))
-                .or_default()
-                .push((index, times.0, times.1));
+            let times = (record.header(header::END_ENTERED), record.header(header::END));
+            found.entry((None, 0)).or_default().push((index, times.0, times.1));
         }
         for call in &record.calls {
-            let kind = record
-                .sites
-                .get(call.site)
-                .and_then(|s| s.as_ref())
-                .map(|s| s.kind);
+            let kind = record.sites.get(call.site).and_then(|s| s.as_ref()).map(|s| s.kind);
             if !matches!(kind, Some(Kind::Barrier | Kind::Exchange)) {
                 continue;
             }
             if let Some(team) = record.teams.get(call.team) {
                 let key = (Some(*team), call.sequence);
-                found
-                    .entry(key)
-                    .or_default()
-                    .push((index, call.entered, call.left));
+                found.entry(key).or_default().push((index, call.entered, call.left));
             }
         }
     }

@@ -57,11 +57,7 @@ impl<'a> Events<'a> {
         let newest = (total % layout.chunk().max(1) as u64) as usize;
         let written = total - newest as u64;
         let in_ring = written.min(room) as usize;
-        let first = if written > room && room > 0 {
-            (written % room) as usize
-        } else {
-            0
-        };
+        let first = if written > room && room > 0 { (written % room) as usize } else { 0 };
         let kept = (in_ring + newest).min(layout.events);
         Self {
             record,
@@ -88,8 +84,7 @@ impl<'a> Events<'a> {
             let count = self.newest - place;
             let start = layout.newest().start + place * event::WORDS;
             self.part.clear();
-            self.part
-                .extend_from_slice(self.record.part(start, count * event::WORDS));
+            self.part.extend_from_slice(self.record.part(start, count * event::WORDS));
             self.next += count;
             return Ok(count > 0);
         }
@@ -100,8 +95,7 @@ impl<'a> Events<'a> {
         self.next += count;
         let Some(path) = self.record.file() else {
             self.part.clear();
-            self.part
-                .extend_from_slice(self.record.part(start, count * event::WORDS));
+            self.part.extend_from_slice(self.record.part(start, count * event::WORDS));
             return Ok(true);
         };
         // Opened anew: more PEs than a process may have open files are read together.
@@ -119,8 +113,7 @@ impl<'a> Events<'a> {
         }
         let (words, _) = bytes[..read].as_chunks::<WORD>();
         self.part.clear();
-        self.part
-            .extend(words.iter().map(|w| u64::from_le_bytes(*w)));
+        self.part.extend(words.iter().map(|w| u64::from_le_bytes(*w)));
         Ok(true)
     }
 }

@@ -109,18 +109,15 @@ impl Analysis {
         }
         let own = site.computed.get(pe).copied().unwrap_or(0) as f64;
         let others: Vec<_> = site.computed.iter().filter(|(p, _)| *p != pe).collect();
-        let mean =
-            others.iter().map(|(_, ns)| **ns as f64).sum::<f64>() / others.len().max(1) as f64;
+        let mean = others.iter().map(|(_, ns)| **ns as f64).sum::<f64>() / others.len().max(1) as f64;
         let others_share = weight * self.pes.len() as f64 / (self.pes.len() - 1) as f64;
         let (ratio, remedy) = if own > 1.2 * mean {
-            let ratio = format!(
-                "; it computes {:.1} times as long before it as the others",
-                own / mean.max(1.0)
-            );
+            let ratio = format!("; it computes {:.1} times as long before it as the others", own / mean.max(1.0));
             (
                 ratio,
                 format!(
-                    "give PE {pe} less work, or the others more; the trace (oshrun --trace) shows what PE {pe} does meanwhile"
+                    "give PE {pe} less work, or the others more; the trace (oshrun --trace) shows what PE {pe} does \
+                        meanwhile"
                 ),
             )
         } else {
@@ -153,10 +150,7 @@ impl Analysis {
     /// Waiting for one PE's updates or messages.
     fn late_sender(&self) -> Option<Finding> {
         const SHARE_OF_RUN: f64 = 0.15;
-        let waits = self
-            .sites
-            .iter()
-            .filter(|s| matches!(s.kind, Kind::Wait | Kind::Receive));
+        let waits = self.sites.iter().filter(|s| matches!(s.kind, Kind::Wait | Kind::Receive));
         let mut caused: BTreeMap<usize, u64> = BTreeMap::new();
         let mut largest: Option<&SiteSum> = None;
         for site in waits {
@@ -182,14 +176,8 @@ impl Analysis {
                 place(site),
                 percent(weight * self.pes.len() as f64 / waiters as f64)
             ),
-            evidence: format!(
-                "{} of all {} of waiting for updates is for those of PE {pe}",
-                percent(share),
-                time(all)
-            ),
-            remedy: format!(
-                "let PE {pe} send earlier, or compute something that needs no update before the wait"
-            ),
+            evidence: format!("{} of all {} of waiting for updates is for those of PE {pe}", percent(share), time(all)),
+            remedy: format!("let PE {pe} send earlier, or compute something that needs no update before the wait"),
             weight,
             pe: Some(*pe),
         })
@@ -199,11 +187,7 @@ impl Analysis {
     fn uneven(&self) -> Option<Finding> {
         const SHARE_OF_RUN: f64 = 0.10;
         const RATIO: f64 = 1.3;
-        let site = self
-            .sites
-            .iter()
-            .filter(|s| s.kind.is_collective() && s.aligned >= 3)
-            .max_by_key(|s| s.waiting)?;
+        let site = self.sites.iter().filter(|s| s.kind.is_collective() && s.aligned >= 3).max_by_key(|s| s.waiting)?;
         let weight = site.waiting as f64 / self.pe_time() as f64;
         let (most, ns) = site.computed.iter().max_by_key(|(_, ns)| **ns)?;
         let sum: u64 = site.computed.values().sum();
@@ -225,7 +209,9 @@ impl Analysis {
                 time(*ns),
                 time(mean as u64)
             ),
-            remedy: "divide the work by how long it takes, not by how much it is, or let PEs fetch it (an atomic counter)".to_owned(),
+            remedy:
+                "divide the work by how long it takes, not by how much it is, or let PEs fetch it (an atomic counter)"
+                    .to_owned(),
             weight,
             pe: Some(*most),
         })
@@ -235,12 +221,7 @@ impl Analysis {
     fn odd_target(&self, site: &SiteSum) -> Option<Finding> {
         const CALLS: u64 = 10;
         let n = self.n_pes;
-        if n < 4
-            || !matches!(
-                site.kind,
-                Kind::Put | Kind::Get | Kind::PutSignal | Kind::Signal | Kind::Atomic
-            )
-        {
+        if n < 4 || !matches!(site.kind, Kind::Put | Kind::Get | Kind::PutSignal | Kind::Signal | Kind::Atomic) {
             return None;
         }
         // The distance that most of a PE's operations go.
@@ -248,12 +229,7 @@ impl Analysis {
             let all: u64 = targets.iter().map(|t| t.1).sum();
             let (target, most) = targets.iter().max_by_key(|t| t.1)?;
             let target = (*target)?;
-            (all >= CALLS && *most * 10 >= all * 9).then_some((
-                *pe,
-                target,
-                (target + n - pe) % n,
-                *most,
-            ))
+            (all >= CALLS && *most * 10 >= all * 9).then_some((*pe, target, (target + n - pe) % n, *most))
         });
         let main: Vec<_> = main.collect();
         let mut by_distance: BTreeMap<usize, usize> = BTreeMap::new();
@@ -269,11 +245,7 @@ impl Analysis {
             return None;
         }
         let usual_target = (pe + usual) % n;
-        let direction = if *usual <= n / 2 {
-            format!("PE + {usual}")
-        } else {
-            format!("PE - {}", n - usual)
-        };
+        let direction = if *usual <= n / 2 { format!("PE + {usual}") } else { format!("PE - {}", n - usual) };
         Some(Finding {
             what: format!(
                 "PE {pe} reaches PE {target} by {}, where the other {pes} PEs each reach {direction}",
@@ -301,18 +273,12 @@ impl Analysis {
             Kind::Put | Kind::PutSignal => {
                 "set SHMEM_AGGREGATE=auto, which sends small puts together, or collect values and put them as one block"
             }
-            Kind::Get => {
-                "get a block that has all values, or begin them by shmem_get_nbi and wait once by shmem_quiet"
-            }
+            Kind::Get => "get a block that has all values, or begin them by shmem_get_nbi and wait once by shmem_quiet",
             _ => "use the forms that fetch nothing, or add up on the node first",
         };
         let size = site.bytes / site.calls.max(1);
         Some(Finding {
-            what: format!(
-                "{size}-byte operations on PEs of other nodes: {} by {}",
-                count(small),
-                place(site)
-            ),
+            what: format!("{size}-byte operations on PEs of other nodes: {} by {}", count(small), place(site)),
             evidence: format!(
                 "{} of the run, {} a call; a network sends a kilobyte in about the same time",
                 percent(weight),
@@ -337,7 +303,9 @@ impl Analysis {
                 time(site.ns / site.calls.max(1)),
                 time(site.longest)
             ),
-            remedy: "hold the lock for less time, use one lock for each part of the data, or an atomic operation instead of a lock".to_owned(),
+            remedy: "hold the lock for less time, use one lock for each part of the data, or an atomic operation \
+                instead of a lock"
+                .to_owned(),
             weight,
             pe: None,
         })
@@ -361,12 +329,7 @@ impl Analysis {
         let others = self
             .sites
             .iter()
-            .filter(|s| {
-                matches!(
-                    s.kind,
-                    Kind::Exchange | Kind::Broadcast | Kind::Scan | Kind::Get | Kind::Wait
-                )
-            })
+            .filter(|s| matches!(s.kind, Kind::Exchange | Kind::Broadcast | Kind::Scan | Kind::Get | Kind::Wait))
             .map(|s| s.calls)
             .sum::<u64>();
         let mut partners: BTreeMap<usize, usize> = BTreeMap::new();
@@ -399,7 +362,9 @@ impl Analysis {
                 count(rounds),
                 count(puts)
             ),
-            remedy: "put by shmem_put_signal, and let the receiver wait by shmem_signal_wait_until instead of the barrier".to_owned(),
+            remedy:
+                "put by shmem_put_signal, and let the receiver wait by shmem_signal_wait_until instead of the barrier"
+                    .to_owned(),
             weight,
             pe: None,
         })

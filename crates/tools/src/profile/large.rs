@@ -9,7 +9,8 @@ use ferroshmem_core::profiling::layout::{Layout, WORD, event, header};
 use super::Kind;
 use super::tests::Job;
 
-/// Routines of a step of the program, in the order in which each PE calls them: nanoseconds that each takes, and until the next.
+/// Routines of a step of the program, in the order in which each PE calls them: nanoseconds that each takes, and until
+/// the next.
 const STEP: [(&[u8; 8], Kind, u64, u64); 8] = [
     (b"put_sig\0", Kind::PutSignal, 700, 300),
     (b"put_sig\0", Kind::PutSignal, 800, 300),

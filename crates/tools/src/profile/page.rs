@@ -79,10 +79,7 @@ struct PageData<'a> {
 /// Text of a page: the parts of a template, and data that no tag in it can end.
 pub fn assemble(template: &str, title: &str, data: &str, script: &str) -> String {
     let title = title.replace('&', "&amp;").replace('<', "&lt;");
-    template
-        .replace("@TITLE@", &title)
-        .replace("@SCRIPT@", script)
-        .replace("@DATA@", &data.replace('<', "\\u003c"))
+    template.replace("@TITLE@", &title).replace("@SCRIPT@", script).replace("@DATA@", &data.replace('<', "\\u003c"))
 }
 
 fn size(bytes: u64) -> String {
@@ -95,11 +92,7 @@ fn size(bytes: u64) -> String {
         value /= 1024.0;
         unit = larger;
     }
-    if unit == "B" {
-        format!("{bytes} B")
-    } else {
-        format!("{value:.1} {unit}")
-    }
+    if unit == "B" { format!("{bytes} B") } else { format!("{value:.1} {unit}") }
 }
 
 fn balance(site: &SiteSum) -> Option<BalanceData<'_>> {
@@ -135,12 +128,7 @@ impl Analysis {
 
     fn memory(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        if let Some(most) = self
-            .pes
-            .iter()
-            .max_by_key(|p| p.heap)
-            .filter(|p| p.heap > 0)
-        {
+        if let Some(most) = self.pes.iter().max_by_key(|p| p.heap).filter(|p| p.heap > 0) {
             lines.push(format!(
                 "At most {} of {} of the symmetric heap were in use at a time (PE {}).",
                 size(most.heap),
@@ -148,11 +136,7 @@ impl Analysis {
                 most.pe
             ));
         }
-        let mut allocations: Vec<_> = self
-            .sites
-            .iter()
-            .filter(|s| s.kind == Kind::Allocate)
-            .collect();
+        let mut allocations: Vec<_> = self.sites.iter().filter(|s| s.kind == Kind::Allocate).collect();
         allocations.sort_by_key(|s| std::cmp::Reverse(s.bytes));
         for site in allocations.iter().take(10) {
             let pes = site.by_pe.len().max(1) as u64;
@@ -173,26 +157,34 @@ impl Analysis {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![
-            "Computing is the time outside of routines. Waiting is the time in a collective until the last member (for a broadcast, the root) has come, and all of the time in waits for variables, messages and locks; which PE those wait for is shared out by the number of updates or messages that each PE sends. Transfer is the rest of the time in routines.".to_owned(),
+            "Computing is the time outside of routines. Waiting is the time in a collective until the last member (for \
+                a broadcast, the root) has come, and all of the time in waits for variables, messages and locks; which \
+                PE those wait for is shared out by the number of updates or messages that each PE sends. Transfer is \
+                the rest of the time in routines.".to_owned(),
         ];
         notes.push(if self.counted_inline {
-            "The program was compiled with -DSHMEM_COUNT: operations that are inlined into it were counted there. Their time counts as computing, and their lines and sizes are not known.".to_owned()
+            "The program was compiled with -DSHMEM_COUNT: operations that are inlined into it were counted there. \
+                Their time counts as computing, and their lines and sizes are not known."
+                .to_owned()
         } else if self.inlined {
-            "The program was compiled with -DSHMEM_NATIVE_ONLY: operations that are inlined into it are missing here, and count as computing.".to_owned()
+            "The program was compiled with -DSHMEM_NATIVE_ONLY: operations that are inlined into it are missing here, \
+                and count as computing."
+                .to_owned()
         } else {
-            "Operations that are otherwise inlined into the program went through the library, so that they could be recorded: they took longer than without a profile.".to_owned()
+            "Operations that are otherwise inlined into the program went through the library, so that they could be \
+                recorded: they took longer than without a profile."
+                .to_owned()
         });
         if let Some((pes, after)) = self.inlined_again {
             notes.push(format!(
-                "Of {pes} PEs, operations within the node are missing that they made after {} and more: there were so many that recording cost more than 2% of the time, so they were inlined again, and count as computing.",
+                "Of {pes} PEs, operations within the node are missing that they made after {} and more: there were so \
+                    many that recording cost more than 2% of the time, so they were inlined again, and count as \
+                    computing.",
                 time(after)
             ));
         }
         if self.step > 1 {
-            notes.push(format!(
-                "Waiting in collectives was taken from one in {} of them.",
-                self.step
-            ));
+            notes.push(format!("Waiting in collectives was taken from one in {} of them.", self.step));
         }
         if self.hosts.len() > 1 {
             notes.push(format!(
@@ -201,25 +193,18 @@ impl Analysis {
             ));
         }
         if self.pes.iter().any(|p| p.others > 0) {
-            notes.push("Routines were called by several threads of a PE: the bars show the thread that called shmem_init, the table all.".to_owned());
+            notes.push(
+                "Routines were called by several threads of a PE: the bars show the thread that called \
+                shmem_init, the table all."
+                    .to_owned(),
+            );
         }
-        let ended: Vec<_> = self
-            .pes
-            .iter()
-            .filter(|p| p.died)
-            .map(|p| p.pe.to_string())
-            .collect();
+        let ended: Vec<_> = self.pes.iter().filter(|p| p.died).map(|p| p.pe.to_string()).collect();
         if !ended.is_empty() {
-            notes.push(format!(
-                "The records of these PEs end before shmem_finalize: {}.",
-                ended.join(", ")
-            ));
+            notes.push(format!("The records of these PEs end before shmem_finalize: {}.", ended.join(", ")));
         }
         if self.pes.len() < self.n_pes {
-            notes.push(format!(
-                "Of {} PEs there is no record.",
-                self.n_pes - self.pes.len()
-            ));
+            notes.push(format!("Of {} PEs there is no record.", self.n_pes - self.pes.len()));
         }
         notes
     }
@@ -246,11 +231,7 @@ impl Analysis {
             n_pes: self.n_pes,
             findings: findings
                 .iter()
-                .map(|f| FindingData {
-                    what: &f.what,
-                    evidence: &f.evidence,
-                    remedy: &f.remedy,
-                })
+                .map(|f| FindingData { what: &f.what, evidence: &f.evidence, remedy: &f.remedy })
                 .collect(),
             pes: self
                 .pes
@@ -266,11 +247,7 @@ impl Analysis {
                 })
                 .collect(),
             traffic: traffic.collect(),
-            waits: self
-                .waits
-                .iter()
-                .map(|((a, b), ns)| [*a as u64, *b as u64, *ns])
-                .collect(),
+            waits: self.waits.iter().map(|((a, b), ns)| [*a as u64, *b as u64, *ns]).collect(),
             sites: self
                 .sites
                 .iter()
@@ -288,13 +265,7 @@ impl Analysis {
                 })
                 .collect(),
             balance: self.sites.iter().filter_map(balance).collect(),
-            sizes: CLASSES
-                .iter()
-                .map(|(name, class)| SizesData {
-                    name,
-                    buckets: &self.sizes[*class],
-                })
-                .collect(),
+            sizes: CLASSES.iter().map(|(name, class)| SizesData { name, buckets: &self.sizes[*class] }).collect(),
             memory: self.memory(),
             notes: self.notes(),
         };
@@ -307,10 +278,7 @@ impl Analysis {
     pub fn summary(&self, findings: &[Finding]) -> Vec<String> {
         let all = self.pe_time() as f64;
         let share = |f: fn(&super::analysis::PeTimes) -> u64| {
-            format!(
-                "{:.0}%",
-                self.pes.iter().map(f).sum::<u64>() as f64 * 100.0 / all
-            )
+            format!("{:.0}%", self.pes.iter().map(f).sum::<u64>() as f64 * 100.0 / all)
         };
         let mut lines = vec![
             self.about(),

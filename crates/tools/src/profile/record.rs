@@ -5,9 +5,7 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 pub use ferroshmem_core::profiling::Kind;
-use ferroshmem_core::profiling::layout::{
-    Layout, WORD, collective, header, object, peer, site, sizes, team,
-};
+use ferroshmem_core::profiling::layout::{Layout, WORD, collective, header, object, peer, site, sizes, team};
 
 /// A file of calls: code, or Rust source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -132,19 +130,10 @@ impl PeRecord {
             return None;
         }
         let pe = usize::try_from(words[header::PE]).ok()?;
-        let mut record = Self {
-            words,
-            layout,
-            file: None,
-            pe,
-            sites: Vec::new(),
-            teams: Vec::new(),
-            calls: Vec::new(),
-        };
+        let mut record =
+            Self { words, layout, file: None, pe, sites: Vec::new(), teams: Vec::new(), calls: Vec::new() };
         record.sites = (0..layout.sites).map(|i| record.site(i)).collect();
-        let teams = record.words[layout.teams()]
-            .as_chunks::<{ team::WORDS }>()
-            .0;
+        let teams = record.words[layout.teams()].as_chunks::<{ team::WORDS }>().0;
         record.teams = teams
             .iter()
             .take_while(|t| t[team::SIZE] != 0)
@@ -157,9 +146,7 @@ impl PeRecord {
             })
             .collect();
         let kept = record.words[header::COLLECTIVES_KEPT] as usize;
-        let calls = record.words[layout.collectives()]
-            .as_chunks::<{ collective::WORDS }>()
-            .0;
+        let calls = record.words[layout.collectives()].as_chunks::<{ collective::WORDS }>().0;
         let number = u64::from(u16::MAX);
         record.calls = calls
             .iter()
@@ -190,11 +177,7 @@ impl PeRecord {
         let name = text(&words[site::NAME..site::NAME + site::NAME_WORDS]);
         Some(Site {
             kind,
-            name: if unnamed {
-                "calls from further places".to_owned()
-            } else {
-                name
-            },
+            name: if unnamed { "calls from further places".to_owned() } else { name },
             object: self.object(words[site::OBJECT]),
             place: words[site::PLACE],
             calls: words[site::CALLS],
@@ -204,11 +187,7 @@ impl PeRecord {
             largest: words[site::LARGEST],
             internode: words[site::INTERNODE],
             internode_small: words[site::INTERNODE_SMALL],
-            targets: targets
-                .iter()
-                .filter(|[pe, _]| *pe != 0)
-                .map(|[pe, count]| (*pe as usize - 1, *count))
-                .collect(),
+            targets: targets.iter().filter(|[pe, _]| *pe != 0).map(|[pe, count]| (*pe as usize - 1, *count)).collect(),
             other_targets: words[site::OTHER_TARGETS],
         })
     }

@@ -25,13 +25,7 @@ pub struct Position {
 
 /// Headers whose inline functions stand for calls of the library.
 fn is_ours(file: &str) -> bool {
-    let folders = [
-        "/shmem/native",
-        "/shmem/",
-        "/shmem.h",
-        "/shmemx.h",
-        "/shmem.hpp",
-    ];
+    let folders = ["/shmem/native", "/shmem/", "/shmem.h", "/shmemx.h", "/shmem.hpp"];
     folders.iter().any(|f| file.contains(f))
 }
 
@@ -43,10 +37,7 @@ impl Symbols {
     /// The place of a call.
     pub fn position(&mut self, object: Option<&Object>, place: u64) -> Position {
         let Some(object) = object else {
-            return Position {
-                line: "an unknown place".to_owned(),
-                ..Position::default()
-            };
+            return Position { line: "an unknown place".to_owned(), ..Position::default() };
         };
         let name = base_name(&object.path);
         if object.is_source {
@@ -56,21 +47,15 @@ impl Symbols {
                 path: format!("{}:{place}", object.path),
             };
         }
-        let loader = self
-            .loaders
-            .entry(object.path.clone())
-            .or_insert_with(|| Loader::new(&object.path).ok());
-        loader
-            .as_ref()
-            .and_then(|loader| lookup(loader, place))
-            .unwrap_or_else(|| Position {
-                function: loader
-                    .as_ref()
-                    .and_then(|l| l.find_symbol(place))
-                    .map(|s| addr2line::demangle_auto(s.into(), None).into_owned()),
-                line: format!("{name}+{place:#x}"),
-                path: format!("{}+{place:#x}", object.path),
-            })
+        let loader = self.loaders.entry(object.path.clone()).or_insert_with(|| Loader::new(&object.path).ok());
+        loader.as_ref().and_then(|loader| lookup(loader, place)).unwrap_or_else(|| Position {
+            function: loader
+                .as_ref()
+                .and_then(|l| l.find_symbol(place))
+                .map(|s| addr2line::demangle_auto(s.into(), None).into_owned()),
+            line: format!("{name}+{place:#x}"),
+            path: format!("{}+{place:#x}", object.path),
+        })
     }
 }
 
@@ -85,15 +70,10 @@ fn lookup(loader: &Loader, address: u64) -> Option<Position> {
         let (Some(file), Some(line)) = (location.file, location.line) else {
             continue;
         };
-        let function = frame
-            .function
-            .and_then(|f| f.demangle().ok().map(|n| n.into_owned()));
+        let function = frame.function.and_then(|f| f.demangle().ok().map(|n| n.into_owned()));
         let is_ours = is_ours(file);
-        found = Some(Position {
-            function,
-            line: format!("{}:{line}", base_name(file)),
-            path: format!("{file}:{line}"),
-        });
+        found =
+            Some(Position { function, line: format!("{}:{line}", base_name(file)), path: format!("{file}:{line}") });
         if !is_ours {
             break;
         }

@@ -1,8 +1,6 @@
 //! Records made by hand, and what is made of them.
 
-use ferroshmem_core::profiling::layout::{
-    Layout, MAGIC, collective, event, header, object, peer, site, team,
-};
+use ferroshmem_core::profiling::layout::{Layout, MAGIC, collective, event, header, object, peer, site, team};
 
 use super::{Analysis, Clock, Kind, PeRecord, Symbols};
 use crate::trace::{self, Part, Trace};
@@ -65,14 +63,7 @@ impl Job {
     }
 
     /// Site 0 of a PE: calls and nanoseconds of a routine at line 7.
-    pub(crate) fn site(
-        &mut self,
-        pe: usize,
-        name: [u8; 8],
-        kind: Kind,
-        calls: u64,
-        ns: u64,
-    ) -> &mut [u64] {
+    pub(crate) fn site(&mut self, pe: usize, name: [u8; 8], kind: Kind, calls: u64, ns: u64) -> &mut [u64] {
         self.words[pe][header::MAIN_NS] = ns;
         self.site_at(0, pe, name, kind, calls, ns)
     }
@@ -158,12 +149,7 @@ fn barriers(host_of: &[u64], late: Option<usize>) -> Job {
         for round in 0..10 {
             let start = SECOND * (host + 1) + round * 90_000_000;
             let entered = start + if is_late { 80_000_000 } else { 20_000_000 };
-            let left = start
-                + if late.is_some() {
-                    80_001_000
-                } else {
-                    20_001_000
-                };
+            let left = start + if late.is_some() { 80_001_000 } else { 20_001_000 };
             ns += left - entered;
             job.collective(pe, entered, left, entered - start);
         }
@@ -186,10 +172,7 @@ fn the_late_pe_is_named_on_one_host_and_on_two() {
 fn clocks_of_hosts_are_aligned_by_barriers() {
     let clock = Clock::new(&barriers(&[0, 1, 0], Some(1)).records());
     assert!(clock.error <= 1000, "{clock:?}");
-    assert!(
-        clock.offsets[1].abs_diff(-(SECOND as i64)) <= 1000,
-        "{clock:?}"
-    );
+    assert!(clock.offsets[1].abs_diff(-(SECOND as i64)) <= 1000, "{clock:?}");
     assert_eq!((clock.offsets[0], clock.offsets[2]), (0, 0));
 }
 
@@ -229,11 +212,7 @@ fn clocks_that_jump_end_no_analysis() {
     assert!(analysis.page(&findings).contains("</html>"));
     assert!(analysis.summary(&findings).len() <= 10);
     let trace = Trace::new(&records, &clock, &mut Symbols::default(), Part::default());
-    for format in [
-        trace::Format::Perfetto,
-        trace::Format::Chrome,
-        trace::Format::Page,
-    ] {
+    for format in [trace::Format::Perfetto, trace::Format::Chrome, trace::Format::Page] {
         let mut bytes = Vec::new();
         trace.write(format, &mut bytes).unwrap();
         assert!(!bytes.is_empty());
@@ -266,11 +245,7 @@ fn parts_of_files_are_refused() {
         assert!(PeRecord::new(words[..length].to_vec()).is_none());
     }
     // Numbers that no library writes.
-    for (at, value) in [
-        (header::SITES, u64::MAX),
-        (header::N_PES, 0),
-        (header::PE, 9),
-    ] {
+    for (at, value) in [(header::SITES, u64::MAX), (header::N_PES, 0), (header::PE, 9)] {
         let mut words = words.clone();
         words[at] = value;
         assert!(PeRecord::new(words).is_none());
@@ -319,19 +294,14 @@ fn a_part_of_a_trace_has_the_calls_that_are_in_it() {
     }
     let records = job.records();
     let clock = Clock::new(&records);
-    let part = Part {
-        from: Some(10_050),
-        to: Some(20_000),
-        pes: [0, 2].into(),
-    };
+    let part = Part { from: Some(10_050), to: Some(20_000), pes: [0, 2].into() };
     let trace = Trace::new(&records, &clock, &mut Symbols::default(), part);
     let mut bytes = Vec::new();
     assert_eq!(trace.write(trace::Format::Perfetto, &mut bytes).unwrap(), 0);
     let slices = trace::slices(&bytes);
     // Call 10 began before, call 20 begins as the part ends.
-    let expected = [0, 2].into_iter().flat_map(|pe| {
-        (10..=20).map(move |c| (pe, "shmem_p".to_owned(), c * 1000, c * 1000 + 100))
-    });
+    let expected =
+        [0, 2].into_iter().flat_map(|pe| (10..=20).map(move |c| (pe, "shmem_p".to_owned(), c * 1000, c * 1000 + 100)));
     assert_eq!(slices, expected.collect::<Vec<_>>());
     assert!(trace.describe().starts_with("a trace of 22 calls from 10"));
     let mut page = Vec::new();

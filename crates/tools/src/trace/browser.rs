@@ -15,13 +15,7 @@ use super::{Format, Part, Trace, grouped};
 use crate::profile::{Analysis, Clock, Symbols, large, read_all};
 
 /// What browsers are called.
-const NAMES: [&str; 5] = [
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "chrome",
-    "chrome-headless-shell",
-];
+const NAMES: [&str; 5] = ["chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell"];
 
 /// After that a browser counts as one that does not run here.
 const TIME_LIMIT: Duration = Duration::from_secs(100);
@@ -100,10 +94,7 @@ fn probe(folder: &Path, name: &str, page: &str) -> Option<String> {
     let at = text.find("<pre>PROBE").expect("the scripts have run");
     let said = text[at + 5..].split("END").next().unwrap_or_default();
     let bytes = fs::metadata(&picture).map_or(0, |file| file.len());
-    println!(
-        "{name}: {} bytes, {took:.1?} with the browser's start, a picture of {bytes} bytes; {said}",
-        page.len()
-    );
+    println!("{name}: {} bytes, {took:.1?} with the browser's start, a picture of {bytes} bytes; {said}", page.len());
     Some(said.to_owned())
 }
 
@@ -165,17 +156,11 @@ fn alone(name: &str, test: impl FnOnce()) {
         return test();
     }
     let mut process = Command::new(env::current_exe().expect("the tests' program"));
-    process
-        .args(["--exact", name, "--nocapture"])
-        .env(ALONE, "1");
+    process.args(["--exact", name, "--nocapture"]).env(ALONE, "1");
     let output = process.output().expect("a process");
-    let [said, errors] =
-        [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    let [said, errors] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
     println!("{said}");
-    assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}\n{errors}"
-    );
+    assert!(output.status.success() && said.contains("1 passed"), "{said}\n{errors}");
 }
 
 #[test]

@@ -26,17 +26,10 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
     for (index, record, _) in trace.shown() {
         let pe = record.pe;
         for (what, args) in [
-            (
-                "process_name",
-                json!({"name": format!("PE {pe} on {}", record.host())}),
-            ),
+            ("process_name", json!({"name": format!("PE {pe} on {}", record.host())})),
             ("process_sort_index", json!({"sort_index": pe})),
         ] {
-            write!(
-                to,
-                "{separator}{}",
-                json!({"ph": "M", "pid": pe, "name": what, "args": args})
-            )?;
+            write!(to, "{separator}{}", json!({"ph": "M", "pid": pe, "name": what, "args": args}))?;
             separator = ",\n";
         }
         for call in trace.calls(index) {

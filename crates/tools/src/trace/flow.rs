@@ -172,13 +172,9 @@ impl Finder {
         messages.sends.extend(send);
         messages.receives.extend(receive);
         if messages.sends.len().max(messages.receives.len()) > OPEN {
-            *messages = Messages {
-                is_too_long: true,
-                ..Messages::default()
-            };
+            *messages = Messages { is_too_long: true, ..Messages::default() };
         }
-        let (Some(send), Some(receive)) = (messages.sends.front(), messages.receives.front())
-        else {
+        let (Some(send), Some(receive)) = (messages.sends.front(), messages.receives.front()) else {
             return;
         };
         let (send, (pe, thread, _, end)) = (*send, *receive);
@@ -288,10 +284,7 @@ impl ByPe {
             sorted.sort_unstable();
             sorted
         };
-        Self {
-            from: by(|f| f.from),
-            to: by(|f| f.to),
-        }
+        Self { from: by(|f| f.from), to: by(|f| f.to) }
     }
 
     /// Those that begin, and those that end at a PE.

@@ -134,12 +134,7 @@ pub struct Trace<'a> {
 
 impl<'a> Trace<'a> {
     /// Of this part of these records, at least one.
-    pub fn new(
-        records: &'a [PeRecord],
-        clock: &'a Clock,
-        symbols: &mut Symbols,
-        part: Part,
-    ) -> Self {
+    pub fn new(records: &'a [PeRecord], clock: &'a Clock, symbols: &mut Symbols, part: Part) -> Self {
         let mut labels: Vec<Label> = Vec::new();
         let mut known = std::collections::HashMap::new();
         let mut labels_of = Vec::new();
@@ -187,10 +182,7 @@ impl<'a> Trace<'a> {
     fn count(&mut self) -> flow::Waited {
         let mut waited = flow::Waited::default();
         for (index, record) in self.records.iter().enumerate() {
-            let mut kept = Kept {
-                first: u64::MAX,
-                ..Kept::default()
-            };
+            let mut kept = Kept { first: u64::MAX, ..Kept::default() };
             let events = Events::new(record);
             kept.lost = events.lost();
             // One that has become unreadable has no events.
@@ -245,16 +237,13 @@ impl<'a> Trace<'a> {
 
     fn kind(&self, index: usize, event: &Event) -> Kind {
         let site = self.records[index].sites.get(event.site);
-        site.and_then(|s| s.as_ref())
-            .map_or(Kind::Other, |s| s.kind)
+        site.and_then(|s| s.as_ref()).map_or(Kind::Other, |s| s.kind)
     }
 
     fn call(&self, index: usize, event: &Event) -> Call {
         let time = |t: u64| self.clock.time(index, t).saturating_sub(self.begin);
         let is_collective = self.kind(index, event).is_collective();
-        let pe = (event.subject as usize)
-            .checked_sub(1)
-            .filter(|_| !is_collective);
+        let pe = (event.subject as usize).checked_sub(1).filter(|_| !is_collective);
         Call {
             begin: time(event.begin),
             end: time(event.end),
@@ -273,9 +262,7 @@ impl<'a> Trace<'a> {
     /// The records of the PEs that are shown, by their places, and what they have.
     pub(crate) fn shown(&self) -> impl Iterator<Item = (usize, &'a PeRecord, &Kept)> {
         let records = self.records.iter().zip(&self.kept).enumerate();
-        records
-            .map(|(index, (record, kept))| (index, record, kept))
-            .filter(|(_, record, _)| self.part.has(record.pe))
+        records.map(|(index, (record, kept))| (index, record, kept)).filter(|(_, record, _)| self.part.has(record.pe))
     }
 
     /// The calls of a record that are shown, in the order of their ends.

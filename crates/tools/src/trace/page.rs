@@ -149,11 +149,7 @@ fn read(
         longest.add(call, most.unwrap_or(usize::MAX));
         *count += 1;
     }
-    let mut of_pe = PeRows {
-        rows: Vec::new(),
-        calls: Vec::new(),
-        shares: Vec::new(),
-    };
+    let mut of_pe = PeRows { rows: Vec::new(), calls: Vec::new(), shares: Vec::new() };
     for (thread, (longest, shares, count)) in threads {
         let calls = longest.sorted();
         let name = match thread {
@@ -203,18 +199,9 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<u64> {
     }
     let hidden = number - singles as u64;
     let (from, end) = trace.span();
-    let mut about = format!(
-        "{} calls of {} PEs in {}",
-        grouped(number),
-        trace.shown().count(),
-        time(end - from)
-    );
+    let mut about = format!("{} calls of {} PEs in {}", grouped(number), trace.shown().count(), time(end - from));
     if (from, end) != (0, trace.end.saturating_sub(trace.begin).max(1)) {
-        about += &format!(
-            ", a part of the trace: from {} to {}",
-            time(from),
-            time(end)
-        );
+        about += &format!(", a part of the trace: from {} to {}", time(from), time(end));
     }
     about.push('.');
     if lost > 0 {
@@ -222,15 +209,13 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<u64> {
     }
     if hidden > 0 {
         about += &format!(
-            " The {} longest are on this page one by one; the columns of colours are the share of the time that calls of each kind take, short ones too.",
+            " The {} longest are on this page one by one; the columns of colours are the share of the time that calls \
+                of each kind take, short ones too.",
             grouped(singles as u64)
         );
     }
     if trace.clock.error > 0 {
-        about += &format!(
-            " Clocks of hosts agree to within {}.",
-            time(trace.clock.error)
-        );
+        about += &format!(" Clocks of hosts agree to within {}.", time(trace.clock.error));
     }
     // The longest waits say most.
     let flows = flow::longest(&trace.flows, MOST_FLOWS);
@@ -262,10 +247,7 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<u64> {
                 calls: l.calls,
             })
             .collect(),
-        flows: flows
-            .iter()
-            .map(|f| (f.from.0, f.from.1, f.from.2, f.to.0, f.to.1, f.to.2))
-            .collect(),
+        flows: flows.iter().map(|f| (f.from.0, f.from.1, f.from.2, f.to.0, f.to.1, f.to.2)).collect(),
     };
     let data = serde_json::to_string(&data).map_err(io::Error::other)?;
     let mut rest = TEMPLATE;

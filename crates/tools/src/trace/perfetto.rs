@@ -125,9 +125,7 @@ const FIRST: u32 = 1;
 const LATER: u32 = 2;
 
 fn put(packet: TracePacket, to: &mut dyn Write) -> io::Result<()> {
-    let file = TraceFile {
-        packet: vec![packet],
-    };
+    let file = TraceFile { packet: vec![packet] };
     to.write_all(&file.encode_to_vec())
 }
 
@@ -136,10 +134,7 @@ fn process_track(pe: usize) -> u64 {
 }
 
 fn names(trace: &Trace<'_>) -> InternedData {
-    let interned = |iid: usize, name: &str| InternedString {
-        iid: Some(iid as u64 + 1),
-        name: Some(name.to_owned()),
-    };
+    let interned = |iid: usize, name: &str| InternedString { iid: Some(iid as u64 + 1), name: Some(name.to_owned()) };
     let labels = trace.labels.iter().enumerate();
     let arguments = ARGUMENTS.iter().enumerate();
     InternedData {
@@ -167,11 +162,8 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
             }),
             ..TrackDescriptor::default()
         };
-        let first = TracePacket {
-            interned_data: Some(interned.clone()),
-            sequence_flags: Some(FIRST),
-            ..track(descriptor)
-        };
+        let first =
+            TracePacket { interned_data: Some(interned.clone()), sequence_flags: Some(FIRST), ..track(descriptor) };
         put(first, to)?;
         for thread in kept.threads.iter().copied() {
             let descriptor = TrackDescriptor {
@@ -187,7 +179,8 @@ pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
             put(track(descriptor), to)?;
         }
         let (starts, ends) = arrows.of(pe);
-        // A viewer opens what begins at the same time in the order of the file: first the regions, that calls be in them.
+        // A viewer opens what begins at the same time in the order of the file: first the regions, that calls be in
+        // them.
         for are_regions in [true, false] {
             let is_so = |label: &Label| (label.kind == Kind::Region) == are_regions;
             if !trace.labels.iter().any(is_so) {
@@ -239,11 +232,7 @@ fn put_call(
         terminating_flow_ids: ends.at(call.thread, call.end),
     };
     put(packet(call.begin, begin), to)?;
-    let end = TrackEvent {
-        r#type: Some(ENDS),
-        track_uuid: Some(track),
-        ..TrackEvent::default()
-    };
+    let end = TrackEvent { r#type: Some(ENDS), track_uuid: Some(track), ..TrackEvent::default() };
     put(packet(call.end, end), to)
 }
 

@@ -1,5 +1,5 @@
-//! What Perfetto's published schema (`perfetto_trace.proto`, release 0.59) says of the fields that files of this crate have, and a
-//! decoder that knows nothing else.
+//! What Perfetto's published schema (`perfetto_trace.proto`, release 0.59) says of the fields that files of this crate
+//! have, and a decoder that knows nothing else.
 
 use std::collections::BTreeSet;
 
@@ -21,18 +21,8 @@ const FIELDS: &[(&str, &str, u64, Type)] = &[
     ("TracePacket", "track_event", 11, Message("TrackEvent")),
     ("TracePacket", "interned_data", 12, Message("InternedData")),
     ("TracePacket", "sequence_flags", 13, Varint),
-    (
-        "TracePacket",
-        "track_descriptor",
-        60,
-        Message("TrackDescriptor"),
-    ),
-    (
-        "TrackEvent",
-        "debug_annotations",
-        4,
-        Message("DebugAnnotation"),
-    ),
+    ("TracePacket", "track_descriptor", 60, Message("TrackDescriptor")),
+    ("TrackEvent", "debug_annotations", 4, Message("DebugAnnotation")),
     ("TrackEvent", "type", 9, Varint),
     ("TrackEvent", "name_iid", 10, Varint),
     ("TrackEvent", "track_uuid", 11, Varint),
@@ -42,24 +32,14 @@ const FIELDS: &[(&str, &str, u64, Type)] = &[
     ("DebugAnnotation", "uint_value", 3, Varint),
     ("DebugAnnotation", "string_value", 6, Text),
     ("InternedData", "event_names", 2, Message("EventName")),
-    (
-        "InternedData",
-        "debug_annotation_names",
-        3,
-        Message("DebugAnnotationName"),
-    ),
+    ("InternedData", "debug_annotation_names", 3, Message("DebugAnnotationName")),
     ("EventName", "iid", 1, Varint),
     ("EventName", "name", 2, Text),
     ("DebugAnnotationName", "iid", 1, Varint),
     ("DebugAnnotationName", "name", 2, Text),
     ("TrackDescriptor", "uuid", 1, Varint),
     ("TrackDescriptor", "name", 2, Text),
-    (
-        "TrackDescriptor",
-        "process",
-        3,
-        Message("ProcessDescriptor"),
-    ),
+    ("TrackDescriptor", "process", 3, Message("ProcessDescriptor")),
     ("TrackDescriptor", "thread", 4, Message("ThreadDescriptor")),
     ("TrackDescriptor", "parent_uuid", 5, Varint),
     ("ProcessDescriptor", "pid", 1, Varint),
@@ -88,14 +68,13 @@ fn take<'a>(bytes: &mut &'a [u8], count: u64) -> &'a [u8] {
     taken
 }
 
-/// Decodes `message`, and adds the fields that it has: `TracePacket.timestamp`. Panics over what the schema does not have.
+/// Decodes `message`, and adds the fields that it has: `TracePacket.timestamp`. Panics over what the schema does not
+/// have.
 pub(crate) fn decode(message: &str, mut bytes: &[u8], found: &mut BTreeSet<String>) {
     while !bytes.is_empty() {
         let key = varint(&mut bytes);
         let (number, wire) = (key >> 3, key & 7);
-        let field = FIELDS
-            .iter()
-            .find(|(of, _, n, _)| *of == message && *n == number);
+        let field = FIELDS.iter().find(|(of, _, n, _)| *of == message && *n == number);
         let Some((_, name, _, kind)) = field else {
             panic!("{message} has no field {number}");
         };

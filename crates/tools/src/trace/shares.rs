@@ -1,17 +1,10 @@
-//! What share of each part of the time calls of each kind take: all that a page has of calls too many to show one by one.
+//! What share of each part of the time calls of each kind take: all that a page has of calls too many to show one by
+//! one.
 
 use crate::profile::Kind;
 
 /// Kinds of calls that have a colour each. Regions are not among them: other calls are in them.
-pub(super) const NAMES: [&str; KINDS] = [
-    "put",
-    "get",
-    "atomic",
-    "wait",
-    "collective",
-    "memory",
-    "other",
-];
+pub(super) const NAMES: [&str; KINDS] = ["put", "get", "atomic", "wait", "collective", "memory", "other"];
 const KINDS: usize = 7;
 
 /// The place in [`NAMES`].
@@ -96,14 +89,9 @@ impl Encoder {
         self.calls.extend(counts);
         // A short call is seen all the same.
         let byte = |share: &f32| {
-            if *share > 0.0 {
-                (share * 255.0).clamp(1.0, 255.0) as u8
-            } else {
-                0
-            }
+            if *share > 0.0 { (share * 255.0).clamp(1.0, 255.0) as u8 } else { 0 }
         };
-        self.shares
-            .extend(row.shares.as_flattened().iter().map(byte));
+        self.shares.extend(row.shares.as_flattened().iter().map(byte));
     }
 
     pub(super) fn finish(mut self) -> Vec<u8> {
@@ -129,13 +117,7 @@ mod tests {
         encoder.add(&shares);
         let bytes = encoder.finish();
         let (calls, shares) = bytes.split_at(16);
-        let calls: Vec<_> = calls
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .copied()
-            .map(u32::from_le_bytes)
-            .collect();
+        let calls: Vec<_> = calls.as_chunks::<4>().0.iter().copied().map(u32::from_le_bytes).collect();
         assert_eq!(calls, [3, 0, 1, 1]);
         let (rows, _) = shares.as_chunks::<KINDS>();
         let of = |part: usize, name: &str| {
@@ -150,10 +132,7 @@ mod tests {
             (0, "wait", 0.1),
             (3, "get", 0.1),
         ] {
-            assert!(
-                (of(part, name) - share).abs() < 0.01,
-                "{name} in part {part}"
-            );
+            assert!((of(part, name) - share).abs() < 0.01, "{name} in part {part}");
         }
         let all: f64 = rows.as_flattened().iter().map(|b| f64::from(*b)).sum();
         assert!((all / 255.0 - 2.2).abs() < 0.05, "{all}");

@@ -13,9 +13,7 @@ pub(super) fn rules(pes: usize, points: &[Point]) -> Rules {
     let mut rules = Rules::NONE;
     rules.pes = pes.try_into().unwrap_or(u32::MAX);
     for collective in Collective::ALL {
-        let points: Vec<Point> = (points.iter().copied())
-            .filter(|p| p.collective == collective)
-            .collect();
+        let points: Vec<Point> = (points.iter().copied()).filter(|p| p.collective == collective).collect();
         rules.steps[collective as usize] = steps(collective, pes, &points);
     }
     rules
@@ -31,9 +29,7 @@ pub(super) fn sizes(points: &[Point]) -> Vec<usize> {
 
 /// The time of `choice` at `bytes`.
 pub(super) fn time(points: &[Point], choice: Choice, bytes: usize) -> Option<f64> {
-    let found = points
-        .iter()
-        .find(|p| p.choice == choice && p.bytes == bytes)?;
+    let found = points.iter().find(|p| p.choice == choice && p.bytes == bytes)?;
     Some(found.time)
 }
 
@@ -44,8 +40,7 @@ pub(super) fn best(points: &[Point], bytes: usize) -> Option<&Point> {
 }
 
 fn steps(collective: Collective, pes: usize, points: &[Point]) -> Steps {
-    let changes =
-        |chosen: &[(usize, Choice)]| chosen.windows(2).filter(|w| w[0].1 != w[1].1).count();
+    let changes = |chosen: &[(usize, Choice)]| chosen.windows(2).filter(|w| w[0].1 != w[1].1).count();
     let mut worth = WORTH;
     let mut chosen = least_loss(collective, points, worth);
     while changes(&chosen) >= Steps::ROOM {
@@ -56,11 +51,7 @@ fn steps(collective: Collective, pes: usize, points: &[Point]) -> Steps {
         let end = match chosen.get(i + 1) {
             Some((next, other)) if other != choice => {
                 let eager = choice.algorithm == Algorithm::Eager;
-                let limit = if eager {
-                    collective.eager_limit(pes)
-                } else {
-                    usize::MAX
-                };
+                let limit = if eager { collective.eager_limit(pes) } else { usize::MAX };
                 crossing(points, (*bytes, *next), (*choice, *other)).min(limit)
             }
             _ => *bytes,
@@ -97,9 +88,8 @@ fn least_loss(collective: Collective, points: &[Point], worth: f64) -> Vec<(usiz
     let Some(last) = table.last() else {
         return Vec::new();
     };
-    let mut i = (0..choices.len())
-        .min_by(|a, b| last[*a].0.total_cmp(&last[*b].0))
-        .expect("every collective has choices");
+    let mut i =
+        (0..choices.len()).min_by(|a, b| last[*a].0.total_cmp(&last[*b].0)).expect("every collective has choices");
     let mut chosen = Vec::new();
     for (bytes, row) in sizes.iter().zip(&table).rev() {
         chosen.push((*bytes, choices[i]));
@@ -113,10 +103,7 @@ fn least_loss(collective: Collective, points: &[Point], worth: f64) -> Vec<(usiz
 /// measured: where straight lines through the logarithms of times and sizes meet.
 fn crossing(points: &[Point], sizes: (usize, usize), choices: (Choice, Choice)) -> usize {
     let ratio = |bytes: usize| {
-        let (first, second) = (
-            time(points, choices.0, bytes)?,
-            time(points, choices.1, bytes)?,
-        );
+        let (first, second) = (time(points, choices.0, bytes)?, time(points, choices.1, bytes)?);
         Some((first / second).ln())
     };
     let (from, to) = sizes;
@@ -154,12 +141,7 @@ mod tests {
     #[test]
     fn crossovers_lie_between_measured_sizes() {
         // 100 + n against 1000 + n/10 meet at 1000.
-        let line = |n: usize| {
-            vec![
-                ("flat", 100.0 + n as f64),
-                ("slices", 1000.0 + n as f64 / 10.0),
-            ]
-        };
+        let line = |n: usize| vec![("flat", 100.0 + n as f64), ("slices", 1000.0 + n as f64 / 10.0)];
         let rows: Vec<_> = [64, 256, 1024, 4096].map(|n| (n, line(n))).into();
         let rows: Vec<_> = rows.iter().map(|(n, r)| (*n, r.as_slice())).collect();
         let text = shown(Collective::Reduce, &rows);

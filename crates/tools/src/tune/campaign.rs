@@ -6,8 +6,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use ferroshmem_config::{
-    self as config, self, NON_TEMPORAL_THRESHOLD, OFFLOAD_THRESHOLD, SHARE_THRESHOLD, TUNING_FILE,
-    WORKERS,
+    self as config, self, NON_TEMPORAL_THRESHOLD, OFFLOAD_THRESHOLD, SHARE_THRESHOLD, TUNING_FILE, WORKERS,
 };
 use ferroshmem_platform::child::end_with_parent;
 use ferroshmem_tuning::{Collective, Parameters};
@@ -77,9 +76,7 @@ impl Campaign {
         // PEs that must share a core measure the scheduler, not the flag.
         let pairs = self.cores.max(1);
         let arguments = self.arguments(Task::Parameters, Duration::ZERO);
-        let findings = quietness.watch(pairs, || {
-            self.job(pairs, &arguments, self.time, &mut progress)
-        })?;
+        let findings = quietness.watch(pairs, || self.job(pairs, &arguments, self.time, &mut progress))?;
         for finding in findings {
             if let Finding::Parameter(name, value) = finding {
                 if !(value.is_finite() && value > 0.0) {
@@ -112,21 +109,12 @@ impl Campaign {
         if let Some(sigma) = sigma(&points, self.cores) {
             parameters.sigma = sigma;
         }
-        Ok(Measured {
-            parameters,
-            copies,
-            points,
-            quietness,
-        })
+        Ok(Measured { parameters, copies, points, quietness })
     }
 
     /// Times of the ways to copy, by a PE that has all cores, and workers on those that idle. All ways are taken at
     /// every size, but no plain copy goes past the caches.
-    fn copies(
-        &self,
-        progress: &mut Progress,
-        quietness: &mut Quietness,
-    ) -> Result<Vec<CopyPoint>, CampaignError> {
+    fn copies(&self, progress: &mut Progress, quietness: &mut Quietness) -> Result<Vec<CopyPoint>, CampaignError> {
         let time = self.time / 10;
         let workers = self.cores.saturating_sub(1).to_string();
         let variables = [
@@ -135,11 +123,7 @@ impl Campaign {
             (OFFLOAD_THRESHOLD.name, "1"),
             (NON_TEMPORAL_THRESHOLD.name, "1024g"),
         ];
-        let job = Job {
-            pes: 1,
-            binding: "none",
-            variables: &variables,
-        };
+        let job = Job { pes: 1, binding: "none", variables: &variables };
         let arguments = self.arguments(Task::Copies, time);
         let findings = quietness.watch(1, || job.run(&arguments, time, progress))?;
         let copies = findings.into_iter().filter_map(|finding| match finding {
@@ -159,11 +143,7 @@ impl Campaign {
         progress: &mut Progress,
     ) -> Result<Vec<Finding>, CampaignError> {
         let binding = if pes <= self.cores { "core" } else { "none" };
-        let job = Job {
-            pes,
-            binding,
-            variables: &[],
-        };
+        let job = Job { pes, binding, variables: &[] };
         job.run(arguments, time, progress)
     }
 
@@ -183,9 +163,7 @@ impl Campaign {
 fn sigma(points: &[(usize, Vec<Point>)], cores: usize) -> Option<f64> {
     let oversubscribed = points.iter().filter(|(pes, _)| *pes > cores);
     let turns = oversubscribed.filter_map(|(pes, points)| {
-        let barriers = points
-            .iter()
-            .filter(|p| p.collective == Collective::Barrier);
+        let barriers = points.iter().filter(|p| p.collective == Collective::Barrier);
         let best = barriers.map(|p| p.time).min_by(f64::total_cmp)?;
         Some(best * cores as f64 / *pes as f64)
     });
@@ -244,11 +222,7 @@ impl Job<'_> {
             }
         }
         let status = child.wait().map_err(CampaignError::Wait)?;
-        if status.success() {
-            Ok(findings)
-        } else {
-            Err(CampaignError::Failed { pes, status })
-        }
+        if status.success() { Ok(findings) } else { Err(CampaignError::Failed { pes, status }) }
     }
 }
 
@@ -270,11 +244,7 @@ struct Progress {
 
 impl Progress {
     fn new(jobs: usize) -> Self {
-        Self {
-            jobs,
-            done: 0,
-            shown: io::stderr().is_terminal(),
-        }
+        Self { jobs, done: 0, shown: io::stderr().is_terminal() }
     }
 
     fn next(&mut self) {
@@ -287,11 +257,7 @@ impl Progress {
             let percent = 100 * done / all.max(1);
             let mut out = io::stderr().lock();
             // A progress line that cannot be written is no error.
-            let _ = write!(
-                out,
-                "\rjob {job} of {}: {pes} PEs, {percent:3} %  ",
-                self.jobs
-            );
+            let _ = write!(out, "\rjob {job} of {}: {pes} PEs, {percent:3} %  ", self.jobs);
             let _ = out.flush();
         }
     }
@@ -317,10 +283,7 @@ mod tests {
         };
         let points = vec![
             (2, vec![barrier("central", 100.0)]),
-            (
-                16,
-                vec![barrier("central", 8000.0), barrier("tree", 16000.0)],
-            ),
+            (16, vec![barrier("central", 8000.0), barrier("tree", 16000.0)]),
             (64, vec![barrier("central", 40000.0)]),
         ];
         assert!((sigma(&points, 2).unwrap() - 1000.0).abs() < 1e-6);

@@ -35,11 +35,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run(options: &TuneOptions) -> Result<()> {
-    let depth = if options.quick {
-        Depth::Quick
-    } else {
-        Depth::Full
-    };
+    let depth = if options.quick { Depth::Quick } else { Depth::Full };
     if let Some(task) = options.measure {
         measure::run(task, depth, options.time.unwrap_or_default());
         return Ok(());
@@ -56,8 +52,7 @@ fn predict(options: &TuneOptions) -> String {
     if let Some(line) = loaded.complaint() {
         eprintln!("oshtune: {}", one_line(&line));
     }
-    let or =
-        |given: &[usize], usual: &[usize]| if given.is_empty() { usual } else { given }.to_vec();
+    let or = |given: &[usize], usual: &[usize]| if given.is_empty() { usual } else { given }.to_vec();
     let asked = &options.prediction;
     let collectives = match asked.collective {
         Some(collective) => vec![collective],
@@ -87,42 +82,29 @@ fn tune(options: &TuneOptions, depth: Depth) -> Result<()> {
         },
     };
     if let Some(path) = &output {
-        TuningFile::check_place(path)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        TuningFile::check_place(path).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let time = options.time.unwrap_or(match depth {
         Depth::Quick => Duration::from_secs(5),
         Depth::Full => Duration::from_secs(90),
     });
-    print(&format!(
-        "Measuring {machine} with {} PEs, about {} s\n",
-        listed(&counts),
-        time.as_secs_f64().ceil()
-    ))?;
-    let campaign = Campaign {
-        depth,
-        counts,
-        time,
-        cores,
-    };
+    print(&format!("Measuring {machine} with {} PEs, about {} s\n", listed(&counts), time.as_secs_f64().ceil()))?;
+    let campaign = Campaign { depth, counts, time, cores };
     let start = Instant::now();
     let measured = campaign.run()?;
     let file = TuningFile {
         machine,
         parameters: measured.parameters,
         copies: copy_sizes::sizes(&measured.copies),
-        rules: (measured.points.iter())
-            .map(|(pes, points)| analysis::rules(*pes, points))
-            .collect(),
+        rules: (measured.points.iter()).map(|(pes, points)| analysis::rules(*pes, points)).collect(),
     };
     print(&report(&measured, &file, options.all))?;
     let took = start.elapsed().as_secs_f64();
     let complaint = measured.quietness.complaint();
     match (&output, &complaint) {
-        (Some(path), Some(complaint)) if !options.force => bail!(
-            "{complaint}: wrote no {}; measure while the machine is quiet, or give --force",
-            path.display()
-        ),
+        (Some(path), Some(complaint)) if !options.force => {
+            bail!("{complaint}: wrote no {}; measure while the machine is quiet, or give --force", path.display())
+        }
         (_, Some(complaint)) => print(&format!("\nDo not rely on this: {complaint}\n"))?,
         (_, None) => {}
     }
@@ -131,10 +113,7 @@ fn tune(options: &TuneOptions, depth: Depth) -> Result<()> {
         Some(path) => {
             file.write(&path, &measured.quietness.lines())
                 .with_context(|| format!("cannot write {}", path.display()))?;
-            print(&format!(
-                "\nMeasured in {took:.0} s; wrote {}: oshrun uses it from now on\n",
-                path.display()
-            ))
+            print(&format!("\nMeasured in {took:.0} s; wrote {}: oshrun uses it from now on\n", path.display()))
         }
     }
 }
@@ -148,10 +127,7 @@ fn counts(asked: &[usize], depth: Depth, cores: usize) -> Result<Vec<usize>> {
     counts.sort_unstable();
     counts.dedup();
     let room = Tuning::default_for(cores).rules.len();
-    ensure!(
-        counts.len() <= room,
-        "--pes: give {room} numbers at most, as many as a tuning file holds"
-    );
+    ensure!(counts.len() <= room, "--pes: give {room} numbers at most, as many as a tuning file holds");
     if let Some(n) = counts.iter().find(|n| **n > MAX_PES) {
         bail!("--pes {n}: a job has {MAX_PES} PEs at most");
     }
@@ -176,24 +152,14 @@ fn report(measured: &Measured, file: &TuningFile, all: bool) -> String {
     for rules in &file.rules {
         for collective in Collective::ALL {
             let steps = &rules.steps[collective as usize];
-            out += &format!(
-                "  {:>5} PEs  {:<10} {steps}\n",
-                rules.pes,
-                collective.name()
-            );
+            out += &format!("  {:>5} PEs  {:<10} {steps}\n", rules.pes, collective.name());
         }
     }
     out += "\nLarge copies, by a PE alone on the node\n";
     out += &copy_sizes::table(&measured.copies, file.copies);
     out += "\nParameters\n";
     let mut parameters = measured.parameters;
-    for Parameter {
-        name,
-        unit,
-        meaning,
-        of,
-    } in Parameters::TABLE
-    {
+    for Parameter { name, unit, meaning, of } in Parameters::TABLE {
         let value = of(&mut parameters);
         out += &format!("  {name:<8} {value:>12.4} {unit:<5} {meaning}\n");
     }
@@ -210,9 +176,7 @@ fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     match written {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write to standard output")
-        }
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write to standard output"),
         _ => Ok(()),
     }
 }

@@ -21,18 +21,8 @@ pub(super) struct Comparison<'a> {
 
 impl<'a> Comparison<'a> {
     /// Holds the `points` of a job of `pes` PEs against the model with `parameters`.
-    pub(super) fn new(
-        parameters: &'a Parameters,
-        cores: usize,
-        pes: usize,
-        points: &'a [Point],
-    ) -> Self {
-        Self {
-            parameters,
-            pes,
-            costs: Costs::new(*parameters, pes, cores, pes > cores, None),
-            points,
-        }
+    pub(super) fn new(parameters: &'a Parameters, cores: usize, pes: usize, points: &'a [Point]) -> Self {
+        Self { parameters, pes, costs: Costs::new(*parameters, pes, cores, pes > cores, None), points }
     }
 
     fn of(&self, collective: Collective) -> Vec<Point> {
@@ -88,10 +78,7 @@ impl<'a> Comparison<'a> {
             .map(|p| p.time / self.costs.time(p.collective, p.choice, p.bytes))
             .filter(|r| r.is_finite() && *r > 0.0)
             .collect();
-        let losses: Vec<f64> = Collective::ALL
-            .into_iter()
-            .flat_map(|c| self.losses(c))
-            .collect();
+        let losses: Vec<f64> = Collective::ALL.into_iter().flat_map(|c| self.losses(c)).collect();
         let worst = losses.iter().copied().fold(1.0, f64::max);
         format!(
             "{} PEs: measured / model = {:.2} in the geometric mean of {} points; the model's choices \
@@ -139,10 +126,7 @@ mod tests {
         assert_eq!(flat.split_whitespace().count(), 11, "{flat}");
         assert!(long.lines().last().unwrap().ends_with(" *"));
         let summary = comparison.summary();
-        assert!(
-            summary.starts_with("4 PEs: measured / model = "),
-            "{summary}"
-        );
+        assert!(summary.starts_with("4 PEs: measured / model = "), "{summary}");
         assert!(summary.contains("of 2 points"));
     }
 }

@@ -56,12 +56,7 @@ mod tests {
     use super::*;
 
     fn points(way: &'static str, times: &[(u64, f64)]) -> Vec<CopyPoint> {
-        let point = |(bytes, other): &(u64, f64)| CopyPoint {
-            way,
-            bytes: *bytes,
-            plain: 100.0,
-            other: *other,
-        };
+        let point = |(bytes, other): &(u64, f64)| CopyPoint { way, bytes: *bytes, plain: 100.0, other: *other };
         times.iter().map(point).collect()
     }
 

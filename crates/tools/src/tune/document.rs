@@ -118,26 +118,16 @@ impl TuningFile {
             return Err(format!("there is no parameter \"{name}\""));
         }
         let copies = copies(&document.copies)?;
-        let rules: Vec<Rules> = (document.rules.iter())
-            .map(rules)
-            .collect::<Result<_, _>>()?;
+        let rules: Vec<Rules> = (document.rules.iter()).map(rules).collect::<Result<_, _>>()?;
         let given: Vec<u32> = rules.iter().map(|r| r.pes).collect();
         if given != document.pes {
-            return Err(format!(
-                "rules for {given:?} PEs where {:?} are announced: was it cut short?",
-                document.pes
-            ));
+            return Err(format!("rules for {given:?} PEs where {:?} are announced: was it cut short?", document.pes));
         }
         let room = Tuning::default_for(1).rules.len();
         if rules.len() > room {
             return Err(format!("rules for more than {room} numbers of PEs"));
         }
-        Ok(Self {
-            machine: document.machine,
-            parameters,
-            copies,
-            rules,
-        })
+        Ok(Self { machine: document.machine, parameters, copies, rules })
     }
 }
 
@@ -175,10 +165,7 @@ fn rules_table(rules: &Rules) -> RulesTable {
         });
         (c.name().to_owned(), steps.collect())
     });
-    RulesTable {
-        pes: rules.pes,
-        steps: steps.into(),
-    }
+    RulesTable { pes: rules.pes, steps: steps.into() }
 }
 
 fn rules(table: &RulesTable) -> Result<Rules, String> {
@@ -196,8 +183,8 @@ fn rules(table: &RulesTable) -> Result<Rules, String> {
         let name = collective.name();
         let steps = table.steps.get(name);
         let steps = steps.ok_or_else(|| line(format!("{name} is missing: was it cut short?")))?;
-        rules.steps[collective as usize] = parse_steps(collective, steps)
-            .map_err(|step| line(format!("{name}: cannot use \"{step}\"")))?;
+        rules.steps[collective as usize] =
+            parse_steps(collective, steps).map_err(|step| line(format!("{name}: cannot use \"{step}\"")))?;
     }
     Ok(rules)
 }
@@ -239,15 +226,9 @@ mod tests {
     #[test]
     fn is_read_by_people() {
         let text = example().text();
-        assert!(
-            text.contains("\nreduce = [\"eager up to 2048\", \"flat:ptr\"]\n"),
-            "{text}"
-        );
+        assert!(text.contains("\nreduce = [\"eager up to 2048\", \"flat:ptr\"]\n"), "{text}");
         assert!(text.contains("\nsigma = 1234.0\n"));
-        assert!(
-            text.contains("\n[copies]\nnon_temporal = \"never\"\nshare = \"from 3145728\"\n"),
-            "{text}"
-        );
+        assert!(text.contains("\n[copies]\nnon_temporal = \"never\"\nshare = \"from 3145728\"\n"), "{text}");
     }
 
     #[test]
@@ -280,61 +261,21 @@ mod tests {
             error(&text.replace(from, to))
         };
         for (from, to, line) in [
-            (
-                "alpha = 98.5",
-                "alpha = -1.0",
-                "alpha = -1 is not a positive number",
-            ),
-            (
-                "alpha = 98.5",
-                "alpha = nan",
-                "alpha = NaN is not a positive number",
-            ),
+            ("alpha = 98.5", "alpha = -1.0", "alpha = -1 is not a positive number"),
+            ("alpha = 98.5", "alpha = nan", "alpha = NaN is not a positive number"),
             ("alpha = 98.5", "alpha = \"x\"", "expected f64"),
-            (
-                "alpha = 98.5",
-                "alpha = 1.0\nomega = 1.0",
-                "no parameter \"omega\"",
-            ),
+            ("alpha = 98.5", "alpha = 1.0\nomega = 1.0", "no parameter \"omega\""),
             ("sigma = 1234.0\n", "", "sigma is missing"),
-            (
-                "version = 1",
-                "version = 2",
-                "it has version 2 of the format, this is version 1",
-            ),
+            ("version = 1", "version = 2", "it has version 2 of the format, this is version 1"),
             ("version = 1", "versio = 1", "it has no version"),
-            (
-                "scan = ",
-                "scam = ",
-                "rules for 2 PEs: there is no collective \"scam\"",
-            ),
-            (
-                "\"flat:ptr\"",
-                "\"ring\"",
-                "rules for 2 PEs: reduce: cannot use \"ring\"",
-            ),
-            (
-                "\"flat:ptr\"",
-                "\"flat up to 5\"",
-                "cannot use \"flat up to 5\"",
-            ),
-            (
-                "\"eager up to 2048\", \"flat:ptr\"",
-                "\"eager\", \"flat\"",
-                "cannot use \"eager\"",
-            ),
+            ("scan = ", "scam = ", "rules for 2 PEs: there is no collective \"scam\""),
+            ("\"flat:ptr\"", "\"ring\"", "rules for 2 PEs: reduce: cannot use \"ring\""),
+            ("\"flat:ptr\"", "\"flat up to 5\"", "cannot use \"flat up to 5\""),
+            ("\"eager up to 2048\", \"flat:ptr\"", "\"eager\", \"flat\"", "cannot use \"eager\""),
             ("pes = [2, 16]", "pes = [2, 17]", "was it cut short?"),
             ("pes = 16", "pes = 0", "rules for 0 PEs: no PEs"),
-            (
-                "non_temporal = ",
-                "temporal = ",
-                "there are no copies \"temporal\"",
-            ),
-            (
-                "from 3145728",
-                "from 0",
-                "copies: share: cannot use \"from 0\"",
-            ),
+            ("non_temporal = ", "temporal = ", "there are no copies \"temporal\""),
+            ("from 3145728", "from 0", "copies: share: cannot use \"from 0\""),
             ("[parameters]", "[parameters", "line "),
         ] {
             let told = with(from, to);

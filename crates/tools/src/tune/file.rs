@@ -114,8 +114,7 @@ pub(super) mod tests {
             rules.pes = pes;
             for c in Collective::ALL {
                 let choices = c.choices();
-                rules.steps[c as usize] =
-                    Steps::new([(2048, choices[0]), (usize::MAX, choices[1])]);
+                rules.steps[c as usize] = Steps::new([(2048, choices[0]), (usize::MAX, choices[1])]);
             }
             rules
         };
@@ -130,11 +129,7 @@ pub(super) mod tests {
                 memory: 0.25,
                 cache: 1048576.0,
             },
-            copies: CopySizes {
-                share: 3 << 20,
-                offload: 0,
-                non_temporal: u64::MAX,
-            },
+            copies: CopySizes { share: 3 << 20, offload: 0, non_temporal: u64::MAX },
             rules: vec![rules(2), rules(16)],
         }
     }
@@ -170,10 +165,7 @@ pub(super) mod tests {
         file.write(&path, &[]).unwrap();
         let line = TuningFile::read(&path).unwrap_err().to_string();
         let (there, here) = (&file.machine, Identity::here());
-        assert_eq!(
-            line,
-            format!("it is for {there}, this is {here}: run oshtune")
-        );
+        assert_eq!(line, format!("it is for {there}, this is {here}: run oshtune"));
 
         fs::write(&path, [0xff, 0xfe]).unwrap();
         let line = TuningFile::read(&path).unwrap_err().to_string();
@@ -183,10 +175,7 @@ pub(super) mod tests {
     #[test]
     fn only_short_files_are_read() {
         let error = |path: &Path| TuningFile::read(path).unwrap_err().to_string();
-        assert_eq!(
-            error(Path::new("/dev/zero")),
-            "it is damaged: it is not a file"
-        );
+        assert_eq!(error(Path::new("/dev/zero")), "it is damaged: it is not a file");
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(error(directory.path()), "it is damaged: it is not a file");
         let path = directory.path().join("long");

@@ -32,18 +32,12 @@ pub enum TuningSource {
 impl Loaded {
     /// Reads `file` if there is such a file. `cores`: cores of this machine that a job may use.
     pub fn find(file: Option<TuningFilePath>, cores: usize) -> Self {
-        let defaults = |source| Self {
-            tuning: Tuning::default_for(cores),
-            source,
-        };
+        let defaults = |source| Self { tuning: Tuning::default_for(cores), source };
         let Some(TuningFilePath { path, named }) = file else {
             return defaults(TuningSource::Defaults);
         };
         match TuningFile::read(&path) {
-            Ok(file) => Self {
-                tuning: file.tuning(),
-                source: TuningSource::File(path),
-            },
+            Ok(file) => Self { tuning: file.tuning(), source: TuningSource::File(path) },
             Err(FileError::Unreadable(e)) if e.kind() == ErrorKind::NotFound && !named => {
                 defaults(TuningSource::Defaults)
             }
@@ -54,10 +48,7 @@ impl Loaded {
     /// One line for the user if a file is ignored.
     pub fn complaint(&self) -> Option<String> {
         match &self.source {
-            TuningSource::Ignored(path, error) => Some(format!(
-                "ignoring the tuning file {}: {error}",
-                path.display()
-            )),
+            TuningSource::Ignored(path, error) => Some(format!("ignoring the tuning file {}: {error}", path.display())),
             _ => None,
         }
     }

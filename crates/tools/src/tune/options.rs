@@ -146,10 +146,7 @@ fn collective(text: &str) -> Result<Collective, String> {
 fn count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if (2..=1 << 24).contains(&n) => Ok(n),
-        _ => Err(format!(
-            "give numbers of PEs from 2 to {MAX_PES}, to predict up to {}",
-            1 << 24
-        )),
+        _ => Err(format!("give numbers of PEs from 2 to {MAX_PES}, to predict up to {}", 1 << 24)),
     }
 }
 

@@ -15,12 +15,7 @@ pub fn overview(counts: &[usize]) -> Result<String, ConfigError> {
     let cores = machine.cores as usize;
     let loaded = Loaded::find(config::tuning_file(), cores);
     let forced = config::forced(&Environment::process())?;
-    Ok(describe(
-        &machine,
-        &loaded,
-        forced,
-        &or_usual(counts, cores),
-    ))
+    Ok(describe(&machine, &loaded, forced, &or_usual(counts, cores)))
 }
 
 fn or_usual(counts: &[usize], cores: usize) -> Vec<usize> {
@@ -43,26 +38,15 @@ fn describe(machine: &Identity, loaded: &Loaded, forced: Forced, counts: &[usize
         TuningSource::Ignored(path, error) => format!("{}, ignored: {error}", path.display()),
     };
     let _ = writeln!(out, "  tuning file: {from}");
-    let whose = if tuning.measured != 0 {
-        "measured"
-    } else {
-        "defaults"
-    };
+    let whose = if tuning.measured != 0 { "measured" } else { "defaults" };
     let _ = writeln!(out, "  cost model ({whose}): {}", tuning.parameters);
-    let selections: Vec<(usize, Selection)> = (counts.iter())
-        .map(|n| (*n, Selection::new(forced, *tuning, *n, cores)))
-        .collect();
+    let selections: Vec<(usize, Selection)> =
+        (counts.iter()).map(|n| (*n, Selection::new(forced, *tuning, *n, cores))).collect();
     for collective in Collective::ALL {
-        let names: Vec<String> = (collective.choices().iter())
-            .map(ToString::to_string)
-            .collect();
+        let names: Vec<String> = (collective.choices().iter()).map(ToString::to_string).collect();
         let _ = write!(out, "\n{}: {}", collective.name(), names.join(", "));
         let counted = collective.counted();
-        let _ = writeln!(
-            out,
-            "{}",
-            counted.map(|c| format!("; by {c}")).unwrap_or_default()
-        );
+        let _ = writeln!(out, "{}", counted.map(|c| format!("; by {c}")).unwrap_or_default());
         for (n, selection) in &selections {
             let origin = match selection.origin(collective, *n) {
                 Origin::Forced => format!("forced by {}", config::algorithm(collective).name),
@@ -70,11 +54,7 @@ fn describe(machine: &Identity, loaded: &Loaded, forced: Forced, counts: &[usize
                 Origin::Model => "cost model".to_owned(),
             };
             let decisions = selection.decisions(*n);
-            let _ = writeln!(
-                out,
-                "  {n:>5} PEs: {} ({origin})",
-                decisions.steps(collective)
-            );
+            let _ = writeln!(out, "  {n:>5} PEs: {} ({origin})", decisions.steps(collective));
         }
     }
     out
@@ -94,20 +74,13 @@ mod tests {
 
     #[test]
     fn shows_where_choices_come_from() {
-        let machine = Identity {
-            processor: "a processor".to_owned(),
-            cores: 2,
-        };
-        let mut loaded = Loaded {
-            tuning: Tuning::default_for(2),
-            source: TuningSource::File("/etc/t.toml".into()),
-        };
+        let machine = Identity { processor: "a processor".to_owned(), cores: 2 };
+        let mut loaded = Loaded { tuning: Tuning::default_for(2), source: TuningSource::File("/etc/t.toml".into()) };
         loaded.tuning.measured = 1;
         loaded.tuning.rules[0].pes = 2;
         let flat = Choice::direct(Algorithm::Flat);
         let slices = Choice::direct(Algorithm::Slices);
-        loaded.tuning.rules[0].steps[Collective::Reduce as usize] =
-            Steps::new([(4096, flat), (usize::MAX, slices)]);
+        loaded.tuning.rules[0].steps[Collective::Reduce as usize] = Steps::new([(4096, flat), (usize::MAX, slices)]);
         let pull = Choice::direct(Algorithm::Pull);
         let forced = Forced::default().with(Collective::Scan, pull);
         let text = describe(&machine, &loaded, forced, &[2, 64]);

@@ -37,10 +37,7 @@ impl Prediction {
             Some(cores) => format!("{cores} cores"),
             None => "a core for each PE".to_owned(),
         };
-        let mut out = format!(
-            "Predicted by the cost model: {cores}, {}\n",
-            self.parameters
-        );
+        let mut out = format!("Predicted by the cost model: {cores}, {}\n", self.parameters);
         if let Some(from) = self.scaled_from {
             out += &format!("(streams: for {from} cores, and in proportion for more)\n");
         }
@@ -82,11 +79,7 @@ impl Prediction {
                 let _ = write!(out, "{pes:>6} {:>8}", bytes_shown(*bytes));
                 for choice in choices {
                     let time = costs.time(collective, *choice, *bytes);
-                    let shown = if time.is_finite() {
-                        time_shown(time)
-                    } else {
-                        "-".to_owned()
-                    };
+                    let shown = if time.is_finite() { time_shown(time) } else { "-".to_owned() };
                     let _ = write!(out, " {shown:>13}");
                 }
                 let _ = write!(out, "  {}", costs.best(collective, *bytes));
@@ -104,10 +97,7 @@ impl Prediction {
 
     /// The best by the formulas of the literature, and its time.
     fn hockney(&self, collective: Collective, pes: usize, bytes: usize) -> String {
-        let direct = collective
-            .choices()
-            .iter()
-            .filter(|c| c.form == Form::Direct);
+        let direct = collective.choices().iter().filter(|c| c.form == Form::Direct);
         let times = direct.filter_map(|c| {
             let time = hockney::reduction(&self.parameters, *c, pes, bytes)?;
             Some((c.algorithm.name(), time))
@@ -138,22 +128,12 @@ mod tests {
             collectives: Collective::ALL.to_vec(),
         };
         let text = prediction.text();
-        let table = text
-            .split("\n\n")
-            .find(|t| t.starts_with("reduce\n"))
-            .unwrap();
+        let table = text.split("\n\n").find(|t| t.starts_with("reduce\n")).unwrap();
         assert_eq!(table.lines().count(), 2 + 36);
         let last = table.lines().last().unwrap();
-        assert!(
-            last.trim_start()
-                .starts_with("65536    8 MiB             -"),
-            "{last}"
-        );
+        assert!(last.trim_start().starts_with("65536    8 MiB             -"), "{last}");
         assert!(last.contains("; rsag"), "{last}");
-        let barrier = text
-            .split("\n\n")
-            .find(|t| t.starts_with("barrier\n"))
-            .unwrap();
+        let barrier = text.split("\n\n").find(|t| t.starts_with("barrier\n")).unwrap();
         assert_eq!(barrier.lines().count(), 2 + 6);
         assert!(!text.contains("NaN") && !text.contains("inf"));
     }

@@ -12,21 +12,14 @@ pub(super) struct Quietness {
 
 impl Quietness {
     pub(super) fn new() -> Self {
-        Self {
-            fastest: f64::INFINITY,
-            jobs: Vec::new(),
-        }
+        Self { fastest: f64::INFINITY, jobs: Vec::new() }
     }
 
     /// Runs a job of `pes` PEs, and once more if it was disturbed; the result of the quieter.
     ///
     /// # Errors
     /// Those of the job.
-    pub(super) fn watch<T, E>(
-        &mut self,
-        pes: usize,
-        mut job: impl FnMut() -> Result<T, E>,
-    ) -> Result<T, E> {
+    pub(super) fn watch<T, E>(&mut self, pes: usize, mut job: impl FnMut() -> Result<T, E>) -> Result<T, E> {
         let (result, conditions) = self.observe(&mut job)?;
         let Some(first) = conditions else {
             // Where nothing can be read, nothing is judged.
@@ -49,10 +42,7 @@ impl Quietness {
         }
     }
 
-    fn observe<T, E>(
-        &mut self,
-        job: &mut impl FnMut() -> Result<T, E>,
-    ) -> Result<(T, Option<Conditions>), E> {
+    fn observe<T, E>(&mut self, job: &mut impl FnMut() -> Result<T, E>) -> Result<(T, Option<Conditions>), E> {
         let before = Reading::take();
         let result = job()?;
         let conditions = before.zip(Reading::take()).map(|(before, after)| {
@@ -68,8 +58,7 @@ impl Quietness {
     }
 
     fn disturbances(&self) -> impl Iterator<Item = (usize, Disturbance)> {
-        let of =
-            |(pes, it): &(usize, Conditions)| Some((*pes, it.disturbance(self.fastest, *pes)?));
+        let of = |(pes, it): &(usize, Conditions)| Some((*pes, it.disturbance(self.fastest, *pes)?));
         self.jobs.iter().filter_map(of)
     }
 
@@ -77,21 +66,16 @@ impl Quietness {
     pub(super) fn complaint(&self) -> Option<String> {
         let (pes, first) = self.disturbances().next()?;
         let (some, all) = (self.disturbances().count(), self.jobs.len());
-        Some(format!(
-            "{some} of {all} jobs were disturbed (with {pes} PEs {first})"
-        ))
+        Some(format!("{some} of {all} jobs were disturbed (with {pes} PEs {first})"))
     }
 
     /// A line for each job.
     pub(super) fn lines(&self) -> Vec<String> {
         let line = |(pes, it): &(usize, Conditions)| {
             let percent = |part: f64| 100.0 * part;
-            let stalled = it.stalled.map_or(String::new(), |part| {
-                format!(", threads waited {:.1} % of the time", percent(part))
-            });
-            let clock = it
-                .megahertz
-                .map_or(String::new(), |m| format!(" ({m:.0} MHz)"));
+            let stalled =
+                it.stalled.map_or(String::new(), |part| format!(", threads waited {:.1} % of the time", percent(part)));
+            let clock = it.megahertz.map_or(String::new(), |m| format!(" ({m:.0} MHz)"));
             let disturbed = it.disturbance(self.fastest, *pes);
             let disturbed = disturbed.map_or("", |_| ": disturbed");
             format!(
@@ -125,18 +109,12 @@ mod tests {
     }
 
     fn quietness(jobs: &[(usize, Conditions)]) -> Quietness {
-        Quietness {
-            fastest: 20_000.0,
-            jobs: jobs.to_vec(),
-        }
+        Quietness { fastest: 20_000.0, jobs: jobs.to_vec() }
     }
 
     #[test]
     fn recorded_jobs_are_judged() {
-        let quiet = quietness(&[
-            (2, conditions(0.01, 20_100.0)),
-            (64, conditions(0.03, 20_900.0)),
-        ]);
+        let quiet = quietness(&[(2, conditions(0.01, 20_100.0)), (64, conditions(0.03, 20_900.0))]);
         assert_eq!(quiet.complaint(), None);
         assert_eq!(
             quiet.lines()[1],

@@ -59,26 +59,13 @@ impl Depth {
 
     /// What is measured with so many members, small sizes first.
     pub(super) fn units(self, members: usize) -> Vec<Unit> {
-        let mut units = vec![Unit {
-            collective: Collective::Barrier,
-            bytes: 0,
-        }];
+        let mut units = vec![Unit { collective: Collective::Barrier, bytes: 0 }];
         for collective in Collective::ALL.into_iter().skip(1) {
             let mut sizes: Vec<usize> = match self {
                 Self::Quick => vec![8, EAGER, 64 << 10],
-                Self::Full => vec![
-                    8,
-                    64,
-                    256,
-                    1 << 10,
-                    EAGER,
-                    4 << 10,
-                    16 << 10,
-                    64 << 10,
-                    256 << 10,
-                    1 << 20,
-                    4 << 20,
-                ],
+                Self::Full => {
+                    vec![8, 64, 256, 1 << 10, EAGER, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20]
+                }
             };
             if self == Self::Full && collective == Collective::Broadcast {
                 sizes.push(RING_BYTES);
@@ -103,9 +90,7 @@ impl Depth {
             Self::Full => (64 << 10, 32 << 20, 2),
         };
         let next = |bytes: &usize| Some(bytes * factor);
-        std::iter::successors(Some(least), next)
-            .take_while(|bytes| *bytes <= most)
-            .collect()
+        std::iter::successors(Some(least), next).take_while(|bytes| *bytes <= most).collect()
     }
 
     /// The numbers of PEs to measure on a machine with so many cores: pairs and powers of

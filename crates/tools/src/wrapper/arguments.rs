@@ -120,10 +120,7 @@ impl Arguments {
         let all = user.len();
         user.retain(|argument| argument != "--kernels");
         let main = (user.len() < all).then_some(language);
-        Self {
-            main,
-            ..Self::read(user)
-        }
+        Self { main, ..Self::read(user) }
     }
 
     fn add(&mut self, arguments: &[OsString], depth: usize) {
@@ -164,8 +161,8 @@ impl Arguments {
                 self.static_pie = true;
             }
             "-r" => self.relocatable = true,
-            "-shared" | "--shared" | "-pie" | "--pie" | "-no-pie" | "--no-pie" | "-nopie"
-            | "-nostdlib" | "-nostartfiles" => self.own_kind = true,
+            "-shared" | "--shared" | "-pie" | "--pie" | "-no-pie" | "--no-pie" | "-nopie" | "-nostdlib"
+            | "-nostartfiles" => self.own_kind = true,
             // A library is an input of the linker.
             _ if argument.starts_with("-l") => self.inputs = true,
             _ => {}
@@ -195,25 +192,10 @@ mod tests {
 
     #[test]
     fn questions_have_no_inputs() {
-        for line in [
-            "",
-            "-v",
-            "--version",
-            "-dumpmachine",
-            "-o out",
-            "-I dir -x c",
-            "-MF file",
-        ] {
+        for line in ["", "-v", "--version", "-dumpmachine", "-o out", "-I dir -x c", "-MF file"] {
             assert!(!read(line).inputs, "{line}");
         }
-        for line in [
-            "a.c",
-            "-x c -",
-            "-lm",
-            "-c a.c",
-            "-D X a.c",
-            "@no-such-file",
-        ] {
+        for line in ["a.c", "-x c -", "-lm", "-c a.c", "-D X a.c", "@no-such-file"] {
             assert!(read(line).inputs, "{line}");
         }
     }
@@ -232,10 +214,7 @@ mod tests {
     #[test]
     fn last_code_model_counts() {
         assert_eq!(read("-fPIC a.c").code_model, Some(CodeModel::Independent));
-        assert_eq!(
-            read("-fPIC -fno-pie a.c").code_model,
-            Some(CodeModel::Fixed)
-        );
+        assert_eq!(read("-fPIC -fno-pie a.c").code_model, Some(CodeModel::Fixed));
         assert_eq!(read("-O2 a.c").code_model, None);
     }
 

@@ -37,30 +37,19 @@ impl Compiler {
 
     /// Splits a variable's value as a shell would.
     fn parse(value: &OsStr, language: Language) -> Result<Self, WrapperError> {
-        let words = shlex::bytes::split(value.as_bytes()).ok_or_else(|| WrapperError::Quotes {
-            variable: language.variable().name,
-            value: value.to_owned(),
-        })?;
+        let words = shlex::bytes::split(value.as_bytes())
+            .ok_or_else(|| WrapperError::Quotes { variable: language.variable().name, value: value.to_owned() })?;
         if words.is_empty() {
-            return Err(WrapperError::NoProgram {
-                variable: language.variable().name,
-                value: value.to_owned(),
-            });
+            return Err(WrapperError::NoProgram { variable: language.variable().name, value: value.to_owned() });
         }
-        Ok(Self {
-            words: words.into_iter().map(OsString::from_vec).collect(),
-        })
+        Ok(Self { words: words.into_iter().map(OsString::from_vec).collect() })
     }
 
     fn default_of(language: Language) -> Result<Self, WrapperError> {
         let candidates = language.variable().value.candidates;
-        let name = candidates
-            .iter()
-            .find(|name| on_path(OsStr::new(name)).is_some());
+        let name = candidates.iter().find(|name| on_path(OsStr::new(name)).is_some());
         match name {
-            Some(name) => Ok(Self {
-                words: vec![name.into()],
-            }),
+            Some(name) => Ok(Self { words: vec![name.into()] }),
             None => Err(WrapperError::NoCompiler {
                 language: language.name(),
                 candidates: candidates.join(", "),
@@ -83,25 +72,15 @@ impl Compiler {
     }
 
     /// The words of a command that gives `arguments` to this compiler.
-    pub(super) fn command<'a>(
-        &'a self,
-        arguments: &'a [OsString],
-    ) -> impl Iterator<Item = &'a OsStr> {
+    pub(super) fn command<'a>(&'a self, arguments: &'a [OsString]) -> impl Iterator<Item = &'a OsStr> {
         self.words.iter().chain(arguments).map(OsString::as_os_str)
     }
 
     /// Becomes the compiler, so that status and signals are the compiler's. Returns only the error
     /// of a failed start.
     pub(super) fn execute(&self, language: Language, arguments: &[OsString]) -> WrapperError {
-        let error = Command::new(&self.words[0])
-            .args(&self.words[1..])
-            .args(arguments)
-            .exec();
-        WrapperError::NotStarted {
-            compiler: PathBuf::from(&self.words[0]),
-            error,
-            variable: language.variable().name,
-        }
+        let error = Command::new(&self.words[0]).args(&self.words[1..]).args(arguments).exec();
+        WrapperError::NotStarted { compiler: PathBuf::from(&self.words[0]), error, variable: language.variable().name }
     }
 }
 
@@ -112,9 +91,7 @@ fn on_path(program: &OsStr) -> Option<PathBuf> {
     }
     env::split_paths(&config::search_path()?)
         .map(|dir| dir.join(program))
-        .find(|file| {
-            fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-        })
+        .find(|file| fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0))
 }
 
 #[cfg(test)]
@@ -139,16 +116,11 @@ mod tests {
 
     #[test]
     fn missing_compiler_is_one_line() {
-        let compiler = Compiler {
-            words: vec!["no-such-compiler".into()],
-        };
+        let compiler = Compiler { words: vec!["no-such-compiler".into()] };
         let error = compiler.execute(Language::Cxx, &[]);
         let line = error.to_string();
         assert_eq!(error.status(), 127);
-        assert!(
-            line.contains("no-such-compiler") && line.contains("OSHMEM_CXX"),
-            "{line}"
-        );
+        assert!(line.contains("no-such-compiler") && line.contains("OSHMEM_CXX"), "{line}");
         assert!(!line.contains('\n'));
     }
 }

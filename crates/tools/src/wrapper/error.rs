@@ -8,35 +8,16 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WrapperError {
     #[error("{variable}: unbalanced quotes in {value:?}")]
-    Quotes {
-        variable: &'static str,
-        value: OsString,
-    },
+    Quotes { variable: &'static str, value: OsString },
     #[error("{variable}: no program in {value:?}")]
-    NoProgram {
-        variable: &'static str,
-        value: OsString,
-    },
-    #[error(
-        "no {language} compiler found (tried {candidates}): install one or name it in {variable}"
-    )]
-    NoCompiler {
-        language: &'static str,
-        candidates: String,
-        variable: &'static str,
-    },
+    NoProgram { variable: &'static str, value: OsString },
+    #[error("no {language} compiler found (tried {candidates}): install one or name it in {variable}")]
+    NoCompiler { language: &'static str, candidates: String, variable: &'static str },
     /// A wrapper that starts itself would never end.
     #[error("the compiler {compiler:?} is this wrapper itself: name the real one in {variable}")]
-    ItselfAsCompiler {
-        compiler: OsString,
-        variable: &'static str,
-    },
+    ItselfAsCompiler { compiler: OsString, variable: &'static str },
     #[error("cannot run the compiler \"{}\": {} ({variable} names it)", .compiler.display(), reason(.error))]
-    NotStarted {
-        compiler: PathBuf,
-        error: io::Error,
-        variable: &'static str,
-    },
+    NotStarted { compiler: PathBuf, error: io::Error, variable: &'static str },
     #[error("cannot find this program's file: {0}")]
     NoProgramFile(io::Error),
     #[error(

@@ -30,10 +30,7 @@ pub(super) struct Flags {
 impl Flags {
     /// The flags for a compiler that gets `arguments`.
     pub(super) fn new(prefix: &Prefix, arguments: &Arguments) -> Self {
-        let mut flags = Self {
-            compile: vec![joined("-I", &prefix.include())],
-            ..Self::default()
-        };
+        let mut flags = Self { compile: vec![joined("-I", &prefix.include())], ..Self::default() };
         let pie = !arguments.own_kind && !arguments.relocatable;
         if pie && arguments.code_model.is_none() {
             flags.compile.push("-fPIE".into());
@@ -76,13 +73,7 @@ impl Flags {
 /// Makes programs find the shared library; `LD_LIBRARY_PATH` still goes before it.
 fn run_path(lib: &Path) -> [OsString; 5] {
     // As -Xlinker, since -Wl would split a directory at its commas.
-    [
-        "-Xlinker".into(),
-        "-rpath".into(),
-        "-Xlinker".into(),
-        lib.into(),
-        "-Wl,--enable-new-dtags".into(),
-    ]
+    ["-Xlinker".into(), "-rpath".into(), "-Xlinker".into(), lib.into(), "-Wl,--enable-new-dtags".into()]
 }
 
 fn joined(option: &str, directory: &Path) -> OsString {
@@ -132,8 +123,7 @@ mod tests {
     #[test]
     fn programs_of_kernels_get_a_main() {
         let main = "-x c++ /p/include/shmem/kernels_main.c -x none";
-        let expected =
-            format!("-I/p/include -fPIE -pie -L/p/lib {RUN_PATH} a.cc {main} {LIBRARIES}");
+        let expected = format!("-I/p/include -fPIE -pie -L/p/lib {RUN_PATH} a.cc {main} {LIBRARIES}");
         assert_eq!(around("--kernels a.cc"), expected);
         assert_eq!(around("-c --kernels a.cc"), "-I/p/include -fPIE -c a.cc");
     }
@@ -141,14 +131,8 @@ mod tests {
     #[test]
     fn static_programs_name_what_the_library_needs() {
         let line = around("-static a.c");
-        assert_eq!(
-            line,
-            "-I/p/include -L/p/lib -static a.c -lshmem -lpthread -ldl -lrt -lm"
-        );
+        assert_eq!(line, "-I/p/include -L/p/lib -static a.c -lshmem -lpthread -ldl -lrt -lm");
         let line = around("-static-pie a.c");
-        assert!(
-            line.starts_with("-I/p/include -fPIE -L/p/lib -static-pie"),
-            "{line}"
-        );
+        assert!(line.starts_with("-I/p/include -fPIE -L/p/lib -static-pie"), "{line}");
     }
 }

@@ -21,11 +21,7 @@ impl Language {
         let name = Path::new(argv0).file_name().unwrap_or_default();
         let name = name.to_string_lossy();
         let name = name.split('.').next().unwrap_or_default();
-        if ["c++", "CC", "cxx"].iter().any(|end| name.ends_with(end)) {
-            Self::Cxx
-        } else {
-            Self::C
-        }
+        if ["c++", "CC", "cxx"].iter().any(|end| name.ends_with(end)) { Self::Cxx } else { Self::C }
     }
 
     /// Name of the wrapper, for messages.
@@ -63,13 +59,7 @@ mod tests {
         assert_eq!(of("oshcc"), Language::C);
         assert_eq!(of("/opt/my c++/bin/oshcc"), Language::C);
         assert_eq!(of("/usr/bin/oshcc.ferroshmem"), Language::C);
-        for name in [
-            "oshc++",
-            "oshCC",
-            "oshcxx",
-            "/usr/bin/oshc++",
-            "/usr/bin/oshc++.ferroshmem",
-        ] {
+        for name in ["oshc++", "oshCC", "oshcxx", "/usr/bin/oshc++", "/usr/bin/oshc++.ferroshmem"] {
             assert_eq!(of(name), Language::Cxx, "{name}");
         }
     }

@@ -43,10 +43,6 @@ fn run(language: Language, mut user: Vec<OsString>) -> Result<(), WrapperError> 
     }
     let compiler = Compiler::find(language)?;
     let arguments = Arguments::take(&mut user, language);
-    let all = if arguments.inputs {
-        Flags::new(&Prefix::of_this_program()?, &arguments).around(user)
-    } else {
-        user
-    };
+    let all = if arguments.inputs { Flags::new(&Prefix::of_this_program()?, &arguments).around(user) } else { user };
     Err(compiler.execute(language, &all))
 }

@@ -23,19 +23,11 @@ impl Prefix {
     }
 
     fn of_program(program: &Path) -> Result<Self, WrapperError> {
-        let root = program
-            .parent()
-            .and_then(Path::parent)
-            .unwrap_or(Path::new("/"));
-        let prefix = Self {
-            root: root.to_owned(),
-        };
+        let root = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+        let prefix = Self { root: root.to_owned() };
         let header = prefix.include().join("shmem.h");
         if !header.is_file() {
-            return Err(WrapperError::NotInstalled {
-                program: program.to_owned(),
-                header,
-            });
+            return Err(WrapperError::NotInstalled { program: program.to_owned(), header });
         }
         Ok(prefix)
     }
@@ -62,9 +54,7 @@ mod tests {
 
     #[test]
     fn says_what_is_missing() {
-        let error = Prefix::of_program(Path::new("/nowhere/bin/oshcc"))
-            .unwrap_err()
-            .to_string();
+        let error = Prefix::of_program(Path::new("/nowhere/bin/oshcc")).unwrap_err().to_string();
         assert!(error.contains("/nowhere/include/shmem.h"), "{error}");
         assert!(error.contains("xtask install"), "{error}");
     }

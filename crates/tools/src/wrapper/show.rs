@@ -36,16 +36,8 @@ const FORMS: &[(&str, Show, &str)] = &[
     ("command", Show::Command, "the compiler"),
     ("compile", Show::Compile, "the flags added for compiling"),
     ("link", Show::Link, "the flags added for linking"),
-    (
-        "incdirs",
-        Show::IncludeDirectories,
-        "directories of headers",
-    ),
-    (
-        "libdirs",
-        Show::LibraryDirectories,
-        "directories of libraries",
-    ),
+    ("incdirs", Show::IncludeDirectories, "directories of headers"),
+    ("libdirs", Show::LibraryDirectories, "directories of libraries"),
     ("libs", Show::Libraries, "names of libraries"),
     ("version", Show::Version, "product and version"),
     ("help", Show::Help, "this list"),
@@ -63,9 +55,7 @@ impl Show {
             let Some(argument) = argument.to_str() else {
                 return true;
             };
-            let option = argument
-                .strip_prefix("--")
-                .or_else(|| argument.strip_prefix('-'));
+            let option = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-'));
             let form = match option {
                 Some("show" | "showme") => Some(Self::All),
                 Some(option) => match option.strip_prefix("showme:") {
@@ -95,11 +85,7 @@ impl Show {
     ///
     /// # Errors
     /// One line, if the compiler or the installation is not found.
-    pub(super) fn text(
-        self,
-        language: Language,
-        mut user: Vec<OsString>,
-    ) -> Result<Vec<u8>, WrapperError> {
+    pub(super) fn text(self, language: Language, mut user: Vec<OsString>) -> Result<Vec<u8>, WrapperError> {
         let mut arguments = Arguments::take(&mut user, language);
         let line = match self {
             Self::Version => {
@@ -109,7 +95,8 @@ impl Show {
             Self::Help => {
                 let wrapper = language.wrapper();
                 let mut help = format!(
-                    "{wrapper} --kernels [ARGUMENTS]: link a main that runs kernels of the program\n{wrapper} -show [ARGUMENTS]: the whole command\n"
+                    "{wrapper} --kernels [ARGUMENTS]: link a main that runs kernels of the program\n{wrapper} -show \
+                        [ARGUMENTS]: the whole command\n"
                 );
                 for (word, _, meaning) in FORMS {
                     help += &format!("{wrapper} --showme:{word}: {meaning}\n");
@@ -170,18 +157,12 @@ mod tests {
     #[test]
     fn unknown_word_is_one_line() {
         let error = take("--showme:nonsense").0.unwrap_err().to_string();
-        assert!(
-            error.contains("nonsense") && error.contains("incdirs"),
-            "{error}"
-        );
+        assert!(error.contains("nonsense") && error.contains("incdirs"), "{error}");
     }
 
     #[test]
     fn words_are_quoted() {
         let line = words(&["-I/my dir/include".into(), "-lshmem".into()]);
-        assert_eq!(
-            String::from_utf8(line).unwrap(),
-            "'-I/my dir/include' -lshmem"
-        );
+        assert_eq!(String::from_utf8(line).unwrap(), "'-I/my dir/include' -lshmem");
     }
 }

@@ -47,11 +47,7 @@ pub(crate) fn oshrun<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Command {
 /// `oshrun` with `options`, running a shell script on each PE; in it, `$PE` is the PE.
 pub(crate) fn script(options: &str, script: &str) -> Command {
     let mut command = oshrun(&options.split_whitespace().collect::<Vec<_>>());
-    command.args([
-        "sh",
-        "-c",
-        &format!("ulimit -c 0; PE=${{FERROSHMEM_JOB#*:}}; {script}"),
-    ]);
+    command.args(["sh", "-c", &format!("ulimit -c 0; PE=${{FERROSHMEM_JOB#*:}}; {script}")]);
     command
 }
 
@@ -70,33 +66,16 @@ impl Job {
     /// Starts it, with `input` as standard input.
     pub(crate) fn start(command: &mut Command, input: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let mark = format!(
-            "{}-{}",
-            std::process::id(),
-            NEXT.fetch_add(1, Ordering::Relaxed)
-        );
+        let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         command.env(MARK, &mark);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         default_signals(command);
         let mut child = command.spawn().expect("oshrun starts");
         // A program need not read its input.
-        let _ = child
-            .stdin
-            .take()
-            .expect("piped")
-            .write_all(input.as_bytes());
+        let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
         let stdout = Some(collect(child.stdout.take().expect("piped")));
         let stderr = Some(collect(child.stderr.take().expect("piped")));
-        Self {
-            child,
-            mark,
-            stdout,
-            stderr,
-            watchdog: Watchdog::new(WATCHDOG),
-        }
+        Self { child, mark, stdout, stderr, watchdog: Watchdog::new(WATCHDOG) }
     }
 
     /// Process id of `oshrun`.
@@ -117,10 +96,7 @@ impl Job {
     /// Waits until something is so, while the job runs.
     pub(crate) fn wait_until(&mut self, is_so: impl Fn() -> bool) {
         while !is_so() {
-            assert!(
-                self.child.try_wait().unwrap().is_none(),
-                "the job ended before"
-            );
+            assert!(self.child.try_wait().unwrap().is_none(), "the job ended before");
             self.tick();
         }
     }
@@ -149,39 +125,20 @@ impl Job {
                 self.tick();
             }
         }
-        assert_eq!(
-            processes(&self.mark),
-            Vec::<i32>::new(),
-            "processes left by a job"
-        );
+        assert_eq!(processes(&self.mark), Vec::<i32>::new(), "processes left by a job");
         let stdout = self.stdout.take().unwrap().join().unwrap();
         let stderr = self.stderr.take().unwrap().join().unwrap();
-        Ended {
-            code: status.code(),
-            status,
-            stdout,
-            stderr,
-        }
+        Ended { code: status.code(), status, stdout, stderr }
     }
 
     fn tick(&mut self) {
-        let signs = || Signs {
-            processes: processes(&self.mark)
-                .into_iter()
-                .map(Pid::from_raw)
-                .collect(),
-            printed: 0,
-        };
+        let signs = || Signs { processes: processes(&self.mark).into_iter().map(Pid::from_raw).collect(), printed: 0 };
         if self.watchdog.expired(signs) {
             let left = processes(&self.mark);
             for pid in &left {
                 kill(*pid, libc::SIGKILL);
             }
-            let output = self
-                .stderr
-                .take()
-                .map(|s| s.join().unwrap())
-                .unwrap_or_default();
+            let output = self.stderr.take().map(|s| s.join().unwrap()).unwrap_or_default();
             panic!("the job hangs; processes {left:?}; its errors: {output}");
         }
         sleep(Duration::from_millis(5));
@@ -208,10 +165,7 @@ fn processes(mark: &str) -> Vec<i32> {
     let pids = fs::read_dir("/proc").expect("/proc").filter_map(|entry| {
         let pid: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
         let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-        environment
-            .split(|b| *b == 0)
-            .any(|v| v == wanted.as_bytes())
-            .then_some(pid)
+        environment.split(|b| *b == 0).any(|v| v == wanted.as_bytes()).then_some(pid)
     });
     pids.collect()
 }

@@ -73,27 +73,16 @@ struct Volume {
 
 impl Volume {
     fn copy(bytes: f64) -> Self {
-        Self {
-            copied: bytes,
-            ..Self::default()
-        }
+        Self { copied: bytes, ..Self::default() }
     }
 
     /// A reduction of `combined` bytes of sources to `written` bytes of results.
     fn combine(combined: f64, written: f64) -> Self {
-        Self {
-            combined,
-            written,
-            ..Self::default()
-        }
+        Self { combined, written, ..Self::default() }
     }
 
     fn times(self, factor: f64) -> Self {
-        Self {
-            copied: self.copied * factor,
-            combined: self.combined * factor,
-            written: self.written * factor,
-        }
+        Self { copied: self.copied * factor, combined: self.combined * factor, written: self.written * factor }
     }
 }
 
@@ -181,11 +170,7 @@ impl Costs {
 
     /// Nanoseconds from posting a flag until the waiting member goes on.
     fn flag(&self) -> f64 {
-        if self.oversubscribed {
-            TURNS * self.turn
-        } else {
-            self.parameters.alpha
-        }
+        if self.oversubscribed { TURNS * self.turn } else { self.parameters.alpha }
     }
 
     fn barrier(&self, algorithm: Algorithm) -> f64 {
@@ -218,21 +203,12 @@ impl Costs {
         let cores = members.min(self.cores);
         let bandwidth = cores.min(self.parameters.streams);
         let speed = cores + (bandwidth - cores) * misses;
-        if self.oversubscribed {
-            1.0 + (speed - 1.0) * SHARED_CORE
-        } else {
-            speed
-        }
+        if self.oversubscribed { 1.0 + (speed - 1.0) * SHARED_CORE } else { speed }
     }
 
     /// Nanoseconds for one core to do `work`.
     fn alone(&self, work: Volume, misses: f64) -> f64 {
-        let Parameters {
-            beta,
-            gamma,
-            memory,
-            ..
-        } = self.parameters;
+        let Parameters { beta, gamma, memory, .. } = self.parameters;
         let mixed = |cached: f64, uncached: f64| cached + (uncached.max(cached) - cached) * misses;
         // A copied byte is a byte read and a byte written.
         work.copied * mixed(beta, memory)
@@ -273,11 +249,7 @@ impl Costs {
     /// written.
     fn fetch(&self, members: f64, others: f64, bytes: f64) -> f64 {
         let more = others * ((bytes / LINE).ceil() - IN_FLIGHT).max(0.0);
-        let lines = if self.oversubscribed {
-            0.0
-        } else {
-            FIRST_LINE + more * LINE_COST
-        };
+        let lines = if self.oversubscribed { 0.0 } else { FIRST_LINE + more * LINE_COST };
         lines * self.parameters.alpha + self.first_access(members, others)
     }
 
@@ -318,20 +290,12 @@ struct Shares {
 impl Shares {
     /// Arrays of `bytes` bytes: whole lines, and on demand whole pages.
     fn of(bytes: f64) -> Self {
-        Self {
-            own: (bytes / LINE).ceil(),
-            on_demand: (bytes / 4096.0).ceil().clamp(1.0, 16.0),
-            touching: 1.0,
-        }
+        Self { own: (bytes / LINE).ceil(), on_demand: (bytes / 4096.0).ceil().clamp(1.0, 16.0), touching: 1.0 }
     }
 
     /// One share for each of `members`.
     fn each(members: f64) -> Self {
-        Self {
-            own: members,
-            on_demand: members,
-            touching: members,
-        }
+        Self { own: members, on_demand: members, touching: members }
     }
 }
 

@@ -36,16 +36,8 @@ impl Costs {
 
     /// What a member of a small broadcast or scan waits for another that may be some calls apart.
     pub(super) fn ring_lag(&self, n: f64) -> f64 {
-        let apart = if n <= LANE_BYTES as f64 {
-            SHORT_RING_ENTRIES
-        } else {
-            RING_ENTRIES
-        };
-        let lag = if self.oversubscribed {
-            self.turn
-        } else {
-            self.parameters.alpha
-        };
+        let apart = if n <= LANE_BYTES as f64 { SHORT_RING_ENTRIES } else { RING_ENTRIES };
+        let lag = if self.oversubscribed { self.turn } else { self.parameters.alpha };
         (lag + self.first_access(1.0, self.p)) / apart as f64
     }
 

@@ -81,12 +81,7 @@ impl Parameters {
             meaning: "to pass a flag, or a message, to another core",
             of: |p| &mut p.alpha,
         },
-        Parameter {
-            name: "beta",
-            unit: "ns/B",
-            meaning: "to copy a byte in cache",
-            of: |p| &mut p.beta,
-        },
+        Parameter { name: "beta", unit: "ns/B", meaning: "to copy a byte in cache", of: |p| &mut p.beta },
         Parameter {
             name: "gamma",
             unit: "ns/B",
@@ -111,12 +106,7 @@ impl Parameters {
             meaning: "one core's memory bandwidth for all cores together",
             of: |p| &mut p.streams,
         },
-        Parameter {
-            name: "cache",
-            unit: "B",
-            meaning: "of cache that a core has for itself",
-            of: |p| &mut p.cache,
-        },
+        Parameter { name: "cache", unit: "B", meaning: "of cache that a core has for itself", of: |p| &mut p.cache },
     ];
 }
 
@@ -128,9 +118,7 @@ mod tests {
     fn every_parameter_is_named() {
         let mut parameters = Parameters::default_for(2);
         for (i, parameter) in Parameters::TABLE.iter().enumerate() {
-            let value = parameters
-                .named(parameter.name)
-                .expect("it is in the table");
+            let value = parameters.named(parameter.name).expect("it is in the table");
             *value = 1.5 + i as f64;
         }
         assert_eq!(parameters.named("omega"), None);

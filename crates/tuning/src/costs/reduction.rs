@@ -50,10 +50,7 @@ impl Costs {
             Form::Direct => self.by_one(Volume::combine(p * n, p * n), 2.0 * p, touched),
             Form::PutGet => {
                 // Each source is fetched and then combined, each result put.
-                let work = Volume {
-                    copied: 2.0 * (p - 1.0) * n,
-                    ..Volume::combine(2.0 * p * n, p * n)
-                };
+                let work = Volume { copied: 2.0 * (p - 1.0) * n, ..Volume::combine(2.0 * p * n, p * n) };
                 2.0 * self.sync + self.at_once(1.0, work, touched) + self.first_window(1.0, 2.0 * p)
             }
         }
@@ -65,10 +62,7 @@ impl Costs {
         if !self.has_extra_ranks() {
             return 0.0;
         }
-        let work = Volume {
-            copied: n,
-            ..Volume::combine(2.0 * n, n)
-        };
+        let work = Volume { copied: n, ..Volume::combine(2.0 * n, n) };
         2.0 * self.flag() + self.at_once((self.p / 3.0).ceil(), work, 2.0 * self.p * n)
     }
 
@@ -81,11 +75,7 @@ impl Costs {
     /// outnumber cores, else each does a half.
     fn pairs(&self, n: f64) -> f64 {
         let touched = 2.0 * self.p * n;
-        let (workers, part) = if self.oversubscribed {
-            ((self.p / 2.0).ceil(), 2.0 * n)
-        } else {
-            (self.p, n)
-        };
+        let (workers, part) = if self.oversubscribed { ((self.p / 2.0).ceil(), 2.0 * n) } else { (self.p, n) };
         self.at_once(workers, Volume::combine(part, part), touched)
     }
 
@@ -99,10 +89,7 @@ impl Costs {
             }
             Form::Direct => k * (2.0 * self.flag() + self.pairs(n)) + self.extra_ranks(n),
             Form::PutGet => {
-                let work = Volume {
-                    copied: n,
-                    ..Volume::combine(2.0 * n, n)
-                };
+                let work = Volume { copied: n, ..Volume::combine(2.0 * n, n) };
                 let first = self.at_once(p, Volume::copy(n), touched);
                 let flags = 2.0 * self.flag() * Self::parts(n);
                 first + k * (flags + self.at_once(p, work, touched)) + self.extra_ranks(n)
@@ -131,19 +118,13 @@ impl Costs {
         let (rounds, work, middle) = match form {
             Form::Direct => {
                 let halves = n - 2.0 * last;
-                let work = Volume {
-                    copied: halves,
-                    ..Volume::combine(2.0 * halves, halves)
-                };
+                let work = Volume { copied: halves, ..Volume::combine(2.0 * halves, halves) };
                 // The last round of halving is done for both of a pair.
                 (1.0, work, self.pairs(2.0 * last))
             }
             Form::PutGet => {
                 let halves = n - last;
-                let work = Volume {
-                    copied: 2.0 * halves,
-                    ..Volume::combine(2.0 * halves, halves)
-                };
+                let work = Volume { copied: 2.0 * halves, ..Volume::combine(2.0 * halves, halves) };
                 (Self::parts(n), work, 0.0)
             }
         };
@@ -154,11 +135,7 @@ impl Costs {
     pub(super) fn scan(&self, algorithm: Algorithm, n: f64) -> f64 {
         let (p, touched) = (self.p, 2.0 * self.p * n);
         // With a core for each, the last member's p sources decide; else the sum over all.
-        let sources = if self.oversubscribed {
-            (p + 1.0) / 2.0
-        } else {
-            p
-        };
+        let sources = if self.oversubscribed { (p + 1.0) / 2.0 } else { p };
         let own = self.at_once(p, Volume::combine(sources * n, n), touched);
         match algorithm {
             Algorithm::Eager => {
@@ -174,10 +151,7 @@ impl Costs {
             Algorithm::Pull => 2.0 * self.sync + own + self.first_window(p, sources),
             // Each partial sum is combined in a buffer, then copied.
             _ => {
-                let work = Volume {
-                    copied: p * n,
-                    ..Volume::combine(2.0 * p * n, p * n)
-                };
+                let work = Volume { copied: p * n, ..Volume::combine(2.0 * p * n, p * n) };
                 self.shared_work(work, Shares::of(n), 2.0 * p, touched)
             }
         }

@@ -34,9 +34,7 @@ impl Costs {
         let (chain, flags, data) = match (collective, algorithm) {
             (Collective::Barrier, Algorithm::Tree) => (crossing, p, 0.0),
             (Collective::Barrier, _) => (crossing, 2.0 * p, 0.0),
-            (Collective::Reduce, Algorithm::RecursiveDoubling) if n <= LANE_BYTES as f64 => {
-                (crossing, p, 0.0)
-            }
+            (Collective::Reduce, Algorithm::RecursiveDoubling) if n <= LANE_BYTES as f64 => (crossing, p, 0.0),
             (Collective::Reduce, Algorithm::Eager) => (0.0, 0.0, p * lines),
             (Collective::Reduce, Algorithm::Slices) => (0.0, 0.0, 2.0 * others * lines),
             (Collective::Reduce, _) => (crossing, p, 2.0 * others * lines),
@@ -73,10 +71,7 @@ impl Costs {
             Collective::Reduce => {
                 let touched = 2.0 * p * n;
                 let within = self.at_once(p, Volume::combine(n, n / m), touched);
-                let between = Volume {
-                    copied: n,
-                    ..Volume::combine(sockets * n / p, n / sockets)
-                };
+                let between = Volume { copied: n, ..Volume::combine(sockets * n / p, n / sockets) };
                 let between = self.at_once(p, between, touched);
                 let windows = self.first_window(p, 2.0 * m);
                 4.0 * self.sync + within + between + windows + on_link(2.0 * (sockets - 1.0) * n)
@@ -106,11 +101,7 @@ impl Costs {
             true => OTHER_SOCKET,
             false => 2.0 * levels(self.sockets) * OTHER_SOCKET,
         };
-        let flag = if self.oversubscribed {
-            self.flag()
-        } else {
-            self.parameters.alpha
-        };
+        let flag = if self.oversubscribed { self.flag() } else { self.parameters.alpha };
         (gathered + flags + levels(self.widest)) * flag
     }
 }

@@ -65,11 +65,7 @@ fn times_are_positive_and_grow() {
 #[test]
 fn times_by_sockets_grow() {
     for (size, sockets, cores) in [(4, 2, 4), (16, 2, 2), (64, 4, 64), (4096, 8, 4096)] {
-        let shape = Shape {
-            size,
-            sockets,
-            widest: size / sockets,
-        };
+        let shape = Shape { size, sockets, widest: size / sockets };
         let parameters = Parameters::default_for(cores);
         let costs = Costs::new(parameters, shape, cores, size > cores, None);
         for collective in Collective::ALL {
@@ -86,10 +82,7 @@ fn times_by_sockets_grow() {
                     Collective::Broadcast => 0.0,
                     _ => 0.5,
                 };
-                assert!(
-                    time >= least * before,
-                    "{collective:?} 2^{k}, {size}: {time} < {before}"
-                );
+                assert!(time >= least * before, "{collective:?} 2^{k}, {size}: {time} < {before}");
                 before = time;
             }
         }
@@ -120,10 +113,7 @@ fn more_members_take_longer() {
                 let time = |k: u32| costs(1 << k, 2).time(collective, *choice, n);
                 for k in 2..16 {
                     let (fewer, more) = (time(k), time(k + 1));
-                    assert!(
-                        fewer <= more,
-                        "{collective:?} {choice} {n}: {fewer} > {more}"
-                    );
+                    assert!(fewer <= more, "{collective:?} {choice} {n}: {fewer} > {more}");
                 }
             }
         }

@@ -49,8 +49,6 @@ fn run(options: &Options) -> Result<ExitCode> {
         command = command.env("SLURM_CONF", slurm::CONFIGURATION);
     }
     let status = command.status()?;
-    let code = status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }

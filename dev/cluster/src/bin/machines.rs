@@ -49,10 +49,7 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    if env::args_os()
-        .nth(1)
-        .is_some_and(|first| first == guest::ARGUMENT)
-    {
+    if env::args_os().nth(1).is_some_and(|first| first == guest::ARGUMENT) {
         return guest::main();
     }
     match perform(Options::parse()) {
@@ -73,20 +70,14 @@ fn perform(options: Options) -> Result<bool> {
     };
     setup.machines = options.machines;
     match options.task {
-        Task::Run {
-            n,
-            variables,
-            timeout,
-            command,
-        } => {
+        Task::Run { n, variables, timeout, command } => {
             let n = n.unwrap_or(setup.machines);
             ensure!(n > 0, "a job has at least one PE");
             let mut job = Job::same(n, setup.machines, &command);
             job.timeout = Duration::from_secs(timeout);
             for variable in &variables {
-                let (name, value) = variable
-                    .split_once('=')
-                    .with_context(|| format!("-x {variable}: not NAME=VALUE"))?;
+                let (name, value) =
+                    variable.split_once('=').with_context(|| format!("-x {variable}: not NAME=VALUE"))?;
                 job.env(name, value);
             }
             let mut machines = Machines::boot(&setup)?;
@@ -99,9 +90,5 @@ fn perform(options: Options) -> Result<bool> {
 
 fn show(outcome: &Outcome, boot_time: Duration) {
     print!("{outcome}");
-    eprintln!(
-        "machines: booted in {:.1} s, ran for {:.1} s",
-        boot_time.as_secs_f32(),
-        outcome.time.as_secs_f32()
-    );
+    eprintln!("machines: booted in {:.1} s, ran for {:.1} s", boot_time.as_secs_f32(), outcome.time.as_secs_f32());
 }

@@ -24,11 +24,7 @@ pub(super) fn remote_shell(words: Vec<String>) -> Result<i32> {
     let host = words.next().context("expected HOST COMMAND...")?;
     let text = words.collect::<Vec<_>>().join(" ");
     let shell = ["/bin/sh", "-c", &text].map(OsString::from);
-    let command = wire::RemoteCommand {
-        folder: "/".into(),
-        variables: None,
-        words: shell.into(),
-    };
+    let command = wire::RemoteCommand { folder: "/".into(), variables: None, words: shell.into() };
     let socket = Path::new(SHARED).join(&host);
     let connection = UnixStream::connect(&socket)
         .with_context(|| format!("cannot reach host {host} (hosts are named a, b, ...)"))?;
@@ -41,11 +37,7 @@ pub(super) fn remote_shell(words: Vec<String>) -> Result<i32> {
             nix::unistd::pause();
         }
     };
-    Ok(if raw & 0x7f == 0 {
-        raw >> 8
-    } else {
-        128 + (raw & 0x7f)
-    })
+    Ok(if raw & 0x7f == 0 { raw >> 8 } else { 128 + (raw & 0x7f) })
 }
 
 /// `cluster-fault HOST up|down|clear|DELAY_US,LOSS,RATE`.

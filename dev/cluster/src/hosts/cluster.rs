@@ -60,10 +60,7 @@ impl Cluster {
     /// # Errors
     /// If this user on this machine cannot have namespaces, or `ip` is missing.
     pub fn new(hosts: usize) -> Result<Self> {
-        ensure!(
-            (1..=MOST_HOSTS).contains(&hosts),
-            "a cluster has 1 to {MOST_HOSTS} hosts, not {hosts}"
-        );
+        ensure!((1..=MOST_HOSTS).contains(&hosts), "a cluster has 1 to {MOST_HOSTS} hosts, not {hosts}");
         let (control, theirs) = UnixStream::pair()?;
         let mut supervisor = std::process::Command::new("/proc/self/exe")
             .arg0(wire::START)
@@ -89,11 +86,7 @@ impl Cluster {
             // The credentials of the other side are those of the process that listens.
             let peer = getsockopt(&cluster.connect(name)?, PeerCredentials)?;
             let init = Pid::from_raw(peer.pid());
-            cluster.hosts.push(Host {
-                name,
-                init,
-                namespace: fs::read_link(format!("/proc/{init}/ns/pid"))?,
-            });
+            cluster.hosts.push(Host { name, init, namespace: fs::read_link(format!("/proc/{init}/ns/pid"))? });
         }
         Ok(cluster)
     }
@@ -109,11 +102,7 @@ impl Cluster {
     }
 
     /// A command for a host.
-    pub fn command<W: Into<OsString>>(
-        &self,
-        host: &str,
-        words: impl IntoIterator<Item = W>,
-    ) -> Command<'_> {
+    pub fn command<W: Into<OsString>>(&self, host: &str, words: impl IntoIterator<Item = W>) -> Command<'_> {
         let names = self.hosts().collect::<Vec<_>>().join(",");
         Command::new(self, host, words.into_iter().map(Into::into).collect())
             .env("CLUSTER_HOSTS", names)
@@ -125,8 +114,7 @@ impl Cluster {
     pub(super) fn connect(&self, host: &str) -> Result<UnixStream> {
         let known = NAMES.contains(&host) && self.folder().join(host).exists();
         ensure!(known, "there is no host {host} in this cluster");
-        UnixStream::connect(self.folder().join(host))
-            .with_context(|| format!("host {host} has ended"))
+        UnixStream::connect(self.folder().join(host)).with_context(|| format!("host {host} has ended"))
     }
 
     fn host(&self, name: &str) -> Result<&Host> {
@@ -140,9 +128,7 @@ impl Cluster {
     /// If there is no such host.
     pub fn processes(&self, host: &str) -> Result<Vec<HostProcess>> {
         let host = self.host(host)?;
-        let names = fs::read_dir("/proc")?
-            .flatten()
-            .filter_map(|e| e.file_name().to_str()?.parse().ok());
+        let names = fs::read_dir("/proc")?.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
         let found = names.map(Pid::from_raw).filter(|pid| {
             let namespace = fs::read_link(format!("/proc/{pid}/ns/pid"));
             *pid != host.init && namespace.is_ok_and(|n| n == host.namespace)
@@ -275,12 +261,7 @@ impl Drop for Cluster {
 /// A process with its ids, unless it is gone or a zombie.
 fn inspect(pid: Pid) -> Option<HostProcess> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let field = |name: &str| {
-        status
-            .lines()
-            .find_map(|l| l.strip_prefix(name))
-            .map(str::trim)
-    };
+    let field = |name: &str| status.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
     if field("State:")?.starts_with('Z') {
         return None;
     }
@@ -291,9 +272,5 @@ fn inspect(pid: Pid) -> Option<HostProcess> {
         "" => field("Name:")?.to_owned(),
         words => words.to_owned(),
     };
-    Some(HostProcess {
-        pid,
-        pid_in_host,
-        command,
-    })
+    Some(HostProcess { pid, pid_in_host, command })
 }

@@ -34,10 +34,7 @@ pub(super) fn host(words: Vec<String>) -> Result<i32> {
     .context("cannot make a host's namespaces")?;
     println!("made");
     ensure!(wire::line(stdin())? == "linked", "the cluster has ended");
-    let mut init = Command::new("/proc/self/exe")
-        .arg0(wire::INIT)
-        .args(words)
-        .spawn()?;
+    let mut init = Command::new("/proc/self/exe").arg0(wire::INIT).args(words).spawn()?;
     init.wait()?;
     Ok(0)
 }
@@ -65,10 +62,8 @@ pub(super) fn run(words: &[String]) -> Result<i32> {
 
     let mut running = HashMap::new();
     loop {
-        let mut events = [
-            PollFd::new(listener.as_fd(), PollFlags::POLLIN),
-            PollFd::new(signals.as_fd(), PollFlags::POLLIN),
-        ];
+        let mut events =
+            [PollFd::new(listener.as_fd(), PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
         match poll(&mut events, PollTimeout::NONE) {
             Err(nix::errno::Errno::EINTR) => continue,
             result => result?,
@@ -95,13 +90,7 @@ fn arrange_files(name: &str, hosts: usize) -> Result<()> {
     let _ = bind("/dev/null", "/proc/kallsyms");
     // Hosts need none of the machine's devices; a container may forbid this mount.
     let _ = mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), none);
-    mount(
-        Some("shm"),
-        "/dev/shm",
-        Some("tmpfs"),
-        MsFlags::empty(),
-        Some("mode=1777"),
-    )?;
+    mount(Some("shm"), "/dev/shm", Some("tmpfs"), MsFlags::empty(), Some("mode=1777"))?;
 
     let own = format!("/run/hosts/{name}");
     for folder in ["run/cluster", "run/lock", "tmp"] {
@@ -120,20 +109,13 @@ fn arrange_files(name: &str, hosts: usize) -> Result<()> {
         }
     }
     bind(SHARED, &format!("{own}/run/cluster"))?;
-    mount(
-        Some(format!("{own}/run").as_str()),
-        "/run",
-        none,
-        MsFlags::MS_BIND | MsFlags::MS_REC,
-        none,
-    )?;
+    mount(Some(format!("{own}/run").as_str()), "/run", none, MsFlags::MS_BIND | MsFlags::MS_REC, none)?;
     Ok(())
 }
 
 /// Starts the command that a client sends, and reports its process id or the error to the client.
 fn serve(client: UnixStream, running: &mut HashMap<Pid, UnixStream>) {
-    let started =
-        RemoteCommand::receive(&client).and_then(|(command, files)| start(command, files));
+    let started = RemoteCommand::receive(&client).and_then(|(command, files)| start(command, files));
     let reply = match &started {
         Ok(pid) => format!("pid {pid}\n"),
         Err(error) => format!("error {error:#}\n"),
@@ -146,17 +128,10 @@ fn serve(client: UnixStream, running: &mut HashMap<Pid, UnixStream>) {
 }
 
 fn start(request: RemoteCommand, files: Vec<OwnedFd>) -> Result<Pid> {
-    let [input, output, errors] = <[OwnedFd; 3]>::try_from(files)
-        .ok()
-        .context("expected three files")?;
+    let [input, output, errors] = <[OwnedFd; 3]>::try_from(files).ok().context("expected three files")?;
     let (program, arguments) = request.words.split_first().context("no command")?;
     let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .current_dir(&request.folder)
-        .stdin(input)
-        .stdout(output)
-        .stderr(errors);
+    command.args(arguments).current_dir(&request.folder).stdin(input).stdout(output).stderr(errors);
     if let Some(variables) = request.variables {
         command.env_clear().envs(variables);
     }
@@ -172,9 +147,7 @@ fn start(request: RemoteCommand, files: Vec<OwnedFd>) -> Result<Pid> {
             Ok(())
         });
     }
-    let child = command
-        .spawn()
-        .with_context(|| format!("cannot run {}", program.display()))?;
+    let child = command.spawn().with_context(|| format!("cannot run {}", program.display()))?;
     Ok(Pid::from_raw(child.id().cast_signed()))
 }
 

@@ -50,10 +50,7 @@ impl Placement {
     }
 
     fn names(&self) -> Vec<String> {
-        NAMES[..self.hosts]
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        NAMES[..self.hosts].iter().map(ToString::to_string).collect()
     }
 
     fn full(&self) -> usize {
@@ -85,12 +82,9 @@ impl Launcher {
         match self {
             Self::Hydra => &[("mpiexec.hydra", "mpich")],
             Self::OpenMpi => &[("mpirun.openmpi", "openmpi-bin")],
-            Self::SlurmPmi2 | Self::SlurmPmix => &[
-                ("srun", "slurm-client"),
-                ("slurmd", "slurmd"),
-                ("slurmctld", "slurmctld"),
-                ("munged", "munge"),
-            ],
+            Self::SlurmPmi2 | Self::SlurmPmix => {
+                &[("srun", "slurm-client"), ("slurmd", "slurmd"), ("slurmctld", "slurmctld"), ("munged", "munge")]
+            }
         }
     }
 
@@ -102,9 +96,7 @@ impl Launcher {
         for (command, package) in self.parts() {
             let path = env::var_os("PATH").unwrap_or_default();
             let standard = ["/usr/sbin".into(), "/usr/bin".into()];
-            let found = env::split_paths(&path)
-                .chain(standard)
-                .any(|folder| folder.join(command).is_file());
+            let found = env::split_paths(&path).chain(standard).any(|folder| folder.join(command).is_file());
             ensure!(found, "{command} is not installed (package {package})");
         }
         Ok(())
@@ -138,11 +130,7 @@ impl Launcher {
                 }
             }
             Self::SlurmPmi2 | Self::SlurmPmix => {
-                let interface = if self == Self::SlurmPmi2 {
-                    "pmi2"
-                } else {
-                    "pmix"
-                };
+                let interface = if self == Self::SlurmPmi2 { "pmi2" } else { "pmix" };
                 add(&["srun", &format!("--mpi={interface}"), "--overcommit"]);
                 add(&["-w", &place.names().join(",")]);
                 add(&["-N", &place.hosts.to_string(), "-n", &pes]);
@@ -157,10 +145,7 @@ impl Launcher {
     /// Variables that the launcher itself wants.
     pub fn variables(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::OpenMpi => &[
-                ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-            ],
+            Self::OpenMpi => &[("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")],
             Self::SlurmPmi2 | Self::SlurmPmix => &[("SLURM_CONF", super::slurm::CONFIGURATION)],
             Self::Hydra => &[],
         }
@@ -190,14 +175,7 @@ mod tests {
 
     #[test]
     fn pes_are_placed_as_the_launchers_are_told() {
-        let place = |pes, hosts, distribution| {
-            Placement {
-                pes,
-                hosts,
-                distribution,
-            }
-            .hosts_of_pes()
-        };
+        let place = |pes, hosts, distribution| Placement { pes, hosts, distribution }.hosts_of_pes();
         assert_eq!(place(4, 2, Distribution::Block), [0, 0, 1, 1]);
         assert_eq!(place(3, 2, Distribution::Block), [0, 0, 1]);
         assert_eq!(place(4, 2, Distribution::RoundRobin), [0, 1, 0, 1]);

@@ -70,26 +70,20 @@ pub(super) fn port(host: &str) -> String {
 /// Makes the bridge in this network namespace.
 pub(super) fn make_bridge() -> Result<()> {
     without_ipv6();
-    ip(&format!(
-        "link set lo up\nlink add {BRIDGE} type bridge\nlink set {BRIDGE} up\n"
-    ))
+    ip(&format!("link set lo up\nlink add {BRIDGE} type bridge\nlink set {BRIDGE} up\n"))
 }
 
 /// Makes the link of a host, whose network namespace is that of a process.
 pub(super) fn make_link(host: &str, process: u32) -> Result<()> {
     let port = port(host);
-    ip(&format!(
-        "link add {port} type veth peer name eth0 netns {process}\nlink set {port} master {BRIDGE} up\n"
-    ))
+    ip(&format!("link add {port} type veth peer name eth0 netns {process}\nlink set {port} master {BRIDGE} up\n"))
 }
 
 /// Gives this network namespace, which has a link, its address.
 pub(super) fn configure(host: usize) -> Result<()> {
     without_ipv6();
     let address = address(host);
-    ip(&format!(
-        "link set lo up\naddress add {address}/24 brd + dev eth0\nlink set eth0 up\n"
-    ))
+    ip(&format!("link set lo up\naddress add {address}/24 brd + dev eth0\nlink set eth0 up\n"))
 }
 
 /// Cuts a host's link or mends it.
@@ -111,10 +105,7 @@ pub(super) fn detach(host: &str) -> Result<String> {
 
 /// Undoes [`detach`].
 pub(super) fn attach(host: &str) -> Result<()> {
-    ip(&format!(
-        "link delete via-{host}\nlink set {} master {BRIDGE}\n",
-        port(host)
-    ))
+    ip(&format!("link delete via-{host}\nlink set {} master {BRIDGE}\n", port(host)))
 }
 
 /// Leaves a namespace with one address family, so that launchers do not have to choose.
@@ -150,11 +141,7 @@ mod tests {
 
     #[test]
     fn impairments_travel_as_text() {
-        let slow = Impairment {
-            delay: Duration::from_millis(5),
-            loss: 0.01,
-            rate: 1_000_000,
-        };
+        let slow = Impairment { delay: Duration::from_millis(5), loss: 0.01, rate: 1_000_000 };
         assert_eq!(slow.to_string().parse::<Impairment>().unwrap(), slow);
         assert!("5ms".parse::<Impairment>().is_err());
     }

@@ -34,11 +34,7 @@ impl<'a> Command<'a> {
         let mut words = words.into_iter();
         let mut parts = std::process::Command::new(words.next().unwrap_or_default());
         parts.args(words);
-        Self {
-            cluster,
-            host: host.to_owned(),
-            parts,
-        }
+        Self { cluster, host: host.to_owned(), parts }
     }
 
     /// Sets a variable.
@@ -62,13 +58,7 @@ impl<'a> Command<'a> {
         let (stdout, stderr) = (Output::new()?, Output::new()?);
         let (to, errors) = (stdout.writer()?, stderr.writer()?);
         let (connection, pid) = self.start([nothing.as_fd(), to.as_fd(), errors.as_fd()])?;
-        Ok(Process {
-            connection,
-            pid,
-            status: None,
-            stdout,
-            stderr,
-        })
+        Ok(Process { connection, pid, status: None, stdout, stderr })
     }
 
     /// Runs the command to its end with this process's input and outputs.
@@ -78,9 +68,7 @@ impl<'a> Command<'a> {
     pub fn status(&self) -> Result<ExitStatus> {
         let (input, output, errors) = (io::stdin(), io::stdout(), io::stderr());
         let (connection, _) = self.start([input.as_fd(), output.as_fd(), errors.as_fd()])?;
-        Ok(ExitStatus::from_raw(
-            wire::ended(&connection)?.unwrap_or(HOST_GONE),
-        ))
+        Ok(ExitStatus::from_raw(wire::ended(&connection)?.unwrap_or(HOST_GONE)))
     }
 
     fn start(&self, streams: [BorrowedFd; 3]) -> Result<(UnixStream, i32)> {
@@ -131,8 +119,7 @@ impl Process {
     /// If the host's report cannot be read.
     pub fn wait(&mut self, limit: Duration) -> Result<Option<ExitStatus>> {
         if self.status.is_none() {
-            self.connection
-                .set_read_timeout(Some(limit.max(Duration::from_millis(1))))?;
+            self.connection.set_read_timeout(Some(limit.max(Duration::from_millis(1))))?;
             match wire::ended(&self.connection) {
                 Ok(raw) => self.status = Some(ExitStatus::from_raw(raw.unwrap_or(HOST_GONE))),
                 Err(e) if is_timeout(&e) => (),

@@ -40,25 +40,15 @@ impl Relay {
     pub(super) fn between(interfaces: [&str; 2], impairment: Impairment) -> Result<Self> {
         let [one, other] = interfaces.map(open);
         let (one, other) = (File::from(one?), File::from(other?));
-        let state = Arc::new(State {
-            impairment: Mutex::new(impairment),
-            stop: AtomicBool::new(false),
-        });
+        let state = Arc::new(State { impairment: Mutex::new(impairment), stop: AtomicBool::new(false) });
         let shared = state.clone();
         let thread = thread::spawn(move || carry([&one, &other], &shared));
-        Ok(Self {
-            state,
-            thread: Some(thread),
-        })
+        Ok(Self { state, thread: Some(thread) })
     }
 
     /// Changes what happens to frames from now on.
     pub(super) fn set(&self, impairment: Impairment) {
-        *self
-            .state
-            .impairment
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = impairment;
+        *self.state.impairment.lock().unwrap_or_else(PoisonError::into_inner) = impairment;
     }
 }
 
@@ -101,33 +91,21 @@ impl Lane<'_> {
             if random.next() < link.loss || self.waiting.len() >= QUEUE {
                 continue;
             }
-            let sending = if link.rate == 0 {
-                Duration::ZERO
-            } else {
-                Duration::from_secs_f64(length as f64 / link.rate as f64)
-            };
+            let sending =
+                if link.rate == 0 { Duration::ZERO } else { Duration::from_secs_f64(length as f64 / link.rate as f64) };
             self.free = self.free.max(now) + sending;
-            self.waiting
-                .push_back((self.free + link.delay, buffer[..length].to_vec()));
+            self.waiting.push_back((self.free + link.delay, buffer[..length].to_vec()));
         }
     }
 }
 
 fn carry(ends: [&File; 2], state: &State) {
-    let lane = |from, to| Lane {
-        from,
-        to,
-        waiting: VecDeque::new(),
-        free: Instant::now(),
-    };
+    let lane = |from, to| Lane { from, to, waiting: VecDeque::new(), free: Instant::now() };
     let mut lanes = [lane(ends[0], ends[1]), lane(ends[1], ends[0])];
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut buffer = vec![0; FRAME];
     while !state.stop.load(Ordering::Relaxed) {
-        let link = *state
-            .impairment
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let link = *state.impairment.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let next = lanes.iter_mut().filter_map(|lane| lane.send(now)).min();
         let pause = next.map_or(TICK, |due| due.saturating_duration_since(now).min(TICK));
@@ -186,11 +164,7 @@ fn open(interface: &str) -> Result<OwnedFd> {
     address.sll_ifindex = i32::try_from(index)?;
     // SAFETY: `address` has the length that is passed, and outlives the call.
     let result = unsafe {
-        libc::bind(
-            socket.as_raw_fd(),
-            (&raw const address).cast(),
-            size_of_val(&address) as libc::socklen_t,
-        )
+        libc::bind(socket.as_raw_fd(), (&raw const address).cast(), size_of_val(&address) as libc::socklen_t)
     };
     checked(result).context("cannot bind a packet socket")?;
     Ok(socket)

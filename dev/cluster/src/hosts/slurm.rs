@@ -35,10 +35,7 @@ impl Slurm {
     /// If it is not installed, or the daemons do not find each other.
     pub fn start(cluster: &Cluster) -> Result<Self> {
         Launcher::SlurmPmi2.check()?;
-        ensure!(
-            Uid::effective().is_root(),
-            "Slurm's daemons drop groups, which only a superuser can: run as root"
-        );
+        ensure!(Uid::effective().is_root(), "Slurm's daemons drop groups, which only a superuser can: run as root");
         let folder = cluster.folder().join("slurm");
         fs::create_dir(&folder)?;
         fs::write(folder.join("slurm.conf"), configuration(cluster))?;
@@ -52,9 +49,7 @@ impl Slurm {
         fs::set_permissions(folder.join("key"), Permissions::from_mode(0o600))?;
 
         let first = cluster.hosts().next().context("a cluster has hosts")?;
-        let mut slurm = Self {
-            daemons: Vec::new(),
-        };
+        let mut slurm = Self { daemons: Vec::new() };
         let own = format!("{SHARED}/slurm");
         let munge = [
             "/usr/sbin/munged".to_owned(),
@@ -69,16 +64,12 @@ impl Slurm {
         slurm.daemons.push(cluster.command(first, munge).spawn()?);
         slurm.wait_until("munged", || folder.join("munge.socket").exists())?;
         let controller = ["/usr/sbin/slurmctld", "-D", "-i", "-f", CONFIGURATION];
-        slurm
-            .daemons
-            .push(cluster.command(first, controller).spawn()?);
+        slurm.daemons.push(cluster.command(first, controller).spawn()?);
         for host in cluster.hosts() {
             let daemon = ["/usr/sbin/slurmd", "-D", "-N", host, "-f", CONFIGURATION];
             slurm.daemons.push(cluster.command(host, daemon).spawn()?);
         }
-        slurm.wait_until("the hosts", || {
-            hosts_are_idle(cluster, first).unwrap_or(false)
-        })?;
+        slurm.wait_until("the hosts", || hosts_are_idle(cluster, first).unwrap_or(false))?;
         cluster.mark_services()?;
         Ok(slurm)
     }
@@ -108,8 +99,7 @@ fn hosts_are_idle(cluster: &Cluster, first: &str) -> Result<bool> {
         .spawn()?;
     states.wait(START)?;
     let states = states.stdout();
-    Ok(states.lines().count() == cluster.hosts().count()
-        && states.lines().all(|s| s.trim() == "idle"))
+    Ok(states.lines().count() == cluster.hosts().count() && states.lines().all(|s| s.trim() == "idle"))
 }
 
 /// Slurm as root without cgroups, which hosts made of namespaces do not have.
@@ -143,10 +133,7 @@ PropagateResourceLimits=CORE
     );
     for (number, host) in cluster.hosts().enumerate() {
         let address = super::network::address(number);
-        let _ = writeln!(
-            text,
-            "NodeName={host} NodeAddr={address} CPUs={CPUS} State=UNKNOWN"
-        );
+        let _ = writeln!(text, "NodeName={host} NodeAddr={address} CPUs={CPUS} State=UNKNOWN");
     }
     text.push_str("PartitionName=cluster Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n");
     text

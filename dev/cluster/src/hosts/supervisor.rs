@@ -30,10 +30,7 @@ pub(super) fn start(words: Vec<String>) -> Result<i32> {
     let control = control()?;
     let run = || -> Result<i32> {
         make_namespaces()?;
-        let mut supervisor = Command::new("/proc/self/exe")
-            .arg0(wire::SUPERVISOR)
-            .args(words)
-            .spawn()?;
+        let mut supervisor = Command::new("/proc/self/exe").arg0(wire::SUPERVISOR).args(words).spawn()?;
         Ok(supervisor.wait()?.code().unwrap_or(1))
     };
     run().or_else(|error| report(&control, &error))
@@ -72,10 +69,8 @@ fn report(control: &UnixStream, error: &anyhow::Error) -> Result<i32> {
 /// Makes namespaces as a superuser, or within a user namespace where this user is one.
 fn make_namespaces() -> Result<()> {
     let (user, group) = (Uid::current(), Gid::current());
-    let flags = CloneFlags::CLONE_NEWNET
-        | CloneFlags::CLONE_NEWNS
-        | CloneFlags::CLONE_NEWIPC
-        | CloneFlags::CLONE_NEWPID;
+    let flags =
+        CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWPID;
     match unshare(flags) {
         Err(Errno::EPERM) => (),
         result => return result.context("cannot make namespaces"),
@@ -83,11 +78,9 @@ fn make_namespaces() -> Result<()> {
     let advice = "cannot make namespaces: run as root, or where unprivileged user namespaces \
                   are allowed (sysctl user.max_user_namespaces; in a container: --privileged)";
     unshare(flags | CloneFlags::CLONE_NEWUSER).context(advice)?;
-    for (file, text) in [
-        ("setgroups", "deny".to_owned()),
-        ("uid_map", format!("0 {user} 1")),
-        ("gid_map", format!("0 {group} 1")),
-    ] {
+    for (file, text) in
+        [("setgroups", "deny".to_owned()), ("uid_map", format!("0 {user} 1")), ("gid_map", format!("0 {group} 1"))]
+    {
         fs::write(format!("/proc/self/{file}"), text).context(advice)?;
     }
     Ok(())
@@ -100,18 +93,9 @@ fn make(words: &[String]) -> Result<(Vec<Child>, UnixListener)> {
     };
     let hosts: usize = hosts.parse()?;
     let none: Option<&str> = None;
-    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)
-        .context("cannot make mounts private")?;
-    mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none)
-        .context("cannot mount /proc")?;
-    mount(
-        Some("cluster"),
-        "/run",
-        Some("tmpfs"),
-        MsFlags::empty(),
-        Some("mode=755"),
-    )
-    .context("cannot mount /run")?;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).context("cannot make mounts private")?;
+    mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none).context("cannot mount /proc")?;
+    mount(Some("cluster"), "/run", Some("tmpfs"), MsFlags::empty(), Some("mode=755")).context("cannot mount /run")?;
     let programs = Path::new(SHARED).join("bin");
     fs::create_dir_all(&programs)?;
     let program = fs::read_link("/proc/self/exe")?;
@@ -145,8 +129,7 @@ fn make_host(hosts: usize, host: usize) -> Result<Child> {
 /// Requests a change of a link from the supervisor of the cluster in `folder`:
 /// `HOST up|down|clear|IMPAIRMENT`.
 pub(super) fn request(folder: &Path, what: &str) -> Result<()> {
-    let supervisor =
-        UnixStream::connect(folder.join(SOCKET)).context("there is no cluster here")?;
+    let supervisor = UnixStream::connect(folder.join(SOCKET)).context("there is no cluster here")?;
     (&supervisor).write_all(format!("{what}\n").as_bytes())?;
     match wire::line(&supervisor)?.as_str() {
         "done" => Ok(()),
@@ -169,9 +152,7 @@ fn serve(listener: &UnixListener, hosts: &[Child]) {
 }
 
 fn change(what: &str, hosts: usize, relays: &mut HashMap<String, Relay>) -> Result<()> {
-    let (host, change) = what
-        .split_once(' ')
-        .context("expected a host and a change")?;
+    let (host, change) = what.split_once(' ').context("expected a host and a change")?;
     ensure!(NAMES[..hosts].contains(&host), "there is no host {host}");
     match change {
         "up" => network::set_link(host, true),

@@ -56,29 +56,18 @@ impl RemoteCommand {
         let (files, length) = receive_files(host)?;
         let mut text = vec![0; length];
         (&mut &*host).read_exact(&mut text)?;
-        let mut fields = text
-            .split_inclusive(|b| *b == 0)
-            .map(|f| OsString::from_vec(f[..f.len() - 1].to_vec()));
+        let mut fields = text.split_inclusive(|b| *b == 0).map(|f| OsString::from_vec(f[..f.len() - 1].to_vec()));
         let folder = fields.next().context("no folder")?;
         let count = fields.next().context("no number of variables")?;
         let variables = match count.to_str().and_then(|c| c.parse().ok()) {
             None => None,
             Some(count) => Some(
                 (0..count)
-                    .map(|_| {
-                        fields
-                            .next()
-                            .zip(fields.next())
-                            .context("too few variables")
-                    })
+                    .map(|_| fields.next().zip(fields.next()).context("too few variables"))
                     .collect::<Result<_>>()?,
             ),
         };
-        let command = Self {
-            folder,
-            variables,
-            words: fields.collect(),
-        };
+        let command = Self { folder, variables, words: fields.collect() };
         Ok((command, files))
     }
 }
@@ -102,12 +91,7 @@ pub(super) fn receive_files(socket: &UnixStream) -> Result<(Vec<OwnedFd>, usize)
     let mut number = [0; 4];
     let mut parts = [IoSliceMut::new(&mut number)];
     let mut space = cmsg_space!([RawFd; 3]);
-    let message = recvmsg::<()>(
-        socket.as_raw_fd(),
-        &mut parts,
-        Some(&mut space),
-        MsgFlags::MSG_CMSG_CLOEXEC,
-    )?;
+    let message = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut space), MsgFlags::MSG_CMSG_CLOEXEC)?;
     let mut files = Vec::new();
     for part in message.cmsgs()? {
         if let ControlMessageOwned::ScmRights(raw) = part {

@@ -64,9 +64,7 @@ impl Setup {
         let target = program
             .ancestors()
             .find(|folder| folder.join("CACHEDIR.TAG").exists())
-            .context(
-                "this program is not in cargo's target folder: where is the kernel to be kept?",
-            )?;
+            .context("this program is not in cargo's target folder: where is the kernel to be kept?")?;
         Self::new(target.join("machines"))
     }
 

@@ -68,15 +68,9 @@ mod tests {
         let bytes = archive.finish().unwrap();
         assert!(bytes.starts_with(b"070701"));
         let folder = newc::Reader::new(&bytes[..]).unwrap();
-        assert_eq!(
-            (folder.entry().name(), folder.entry().mode()),
-            ("bin", FOLDER)
-        );
+        assert_eq!((folder.entry().name(), folder.entry().mode()), ("bin", FOLDER));
         let program = newc::Reader::new(folder.finish().unwrap()).unwrap();
-        assert_eq!(
-            (program.entry().name(), program.entry().mode()),
-            ("bin/abc", PROGRAM)
-        );
+        assert_eq!((program.entry().name(), program.entry().mode()), ("bin/abc", PROGRAM));
         assert_eq!(program.entry().file_size(), 5);
     }
 }

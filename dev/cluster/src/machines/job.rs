@@ -26,10 +26,7 @@ impl Job {
             command: command.to_vec(),
             environment: Vec::new(),
         };
-        Self {
-            pes: (0..n).map(pe).collect(),
-            timeout: Duration::from_secs(60),
-        }
+        Self { pes: (0..n).map(pe).collect(), timeout: Duration::from_secs(60) }
     }
 
     /// Sets a variable for all PEs.

@@ -42,14 +42,10 @@ impl Kernel {
         if !folder.join(IMAGE).exists() {
             fetch(cache, &folder).context("cannot get Debian's kernel")?;
         }
-        let mut modules: Vec<_> = fs::read_dir(folder.join(MODULE_FOLDER))?
-            .map(|entry| Ok(entry?.path()))
-            .collect::<Result<_>>()?;
+        let mut modules: Vec<_> =
+            fs::read_dir(folder.join(MODULE_FOLDER))?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
         modules.sort();
-        Ok(Self {
-            image: folder.join(IMAGE),
-            modules,
-        })
+        Ok(Self { image: folder.join(IMAGE), modules })
     }
 }
 
@@ -68,19 +64,12 @@ fn fetch(cache: &Path, folder: &Path) -> Result<()> {
     output(download.current_dir(work.path()))?;
     let archive = find(work.path(), |name| name.ends_with(".deb"))?;
     let unpacked = work.path().join("unpacked");
-    output(
-        Command::new("dpkg-deb")
-            .arg("-x")
-            .args([&archive, &unpacked]),
-    )?;
+    output(Command::new("dpkg-deb").arg("-x").args([&archive, &unpacked]))?;
 
     let complete = work.path().join("complete");
     let kept = complete.join(MODULE_FOLDER);
     fs::create_dir_all(&kept)?;
-    for (number, file) in modules::in_order(&unpacked.join("lib/modules"), MODULES)?
-        .iter()
-        .enumerate()
-    {
+    for (number, file) in modules::in_order(&unpacked.join("lib/modules"), MODULES)?.iter().enumerate() {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         fs::copy(file, kept.join(format!("{number:02}-{name}")))?;
     }
@@ -126,9 +115,7 @@ fn unpack(image: &[u8]) -> Option<Vec<u8>> {
 /// Name of the package on which the one with the kernel of the day depends.
 fn package() -> Result<String> {
     let text = output(Command::new("apt-cache").args(["depends", "linux-image-amd64"]))?;
-    let name = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("Depends: "));
+    let name = text.lines().find_map(|line| line.trim().strip_prefix("Depends: "));
     match name {
         Some(name) => Ok(name.to_owned()),
         None => {
@@ -144,18 +131,13 @@ fn find(folder: &Path, is_it: impl Fn(&str) -> bool) -> Result<PathBuf> {
             return Ok(entry.path());
         }
     }
-    bail!(
-        "the package is not as expected: look at {}",
-        folder.display()
-    );
+    bail!("the package is not as expected: look at {}", folder.display());
 }
 
 /// What a command prints.
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .with_context(|| format!("cannot run {program}"))?;
+    let output = command.output().with_context(|| format!("cannot run {program}"))?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
         bail!("{program}: {}", text.lines().last().unwrap_or("failed"));

@@ -64,8 +64,6 @@ pub(super) fn receive<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<Op
     let mut line = String::new();
     match from.read_line(&mut line) {
         Ok(0) | Err(_) => Ok(None),
-        Ok(_) => serde_json::from_str(&line)
-            .map(Some)
-            .with_context(|| format!("not a message: {line:?}")),
+        Ok(_) => serde_json::from_str(&line).map(Some).with_context(|| format!("not a message: {line:?}")),
     }
 }

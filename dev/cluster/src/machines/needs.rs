@@ -24,11 +24,8 @@ const NEEDS: &[(&str, &str)] = &[
 /// # Errors
 /// Names the packages to install.
 pub(super) fn check() -> Result<()> {
-    let mut missing: Vec<&str> = NEEDS
-        .iter()
-        .filter(|(what, _)| !is_there(what))
-        .map(|(_, package)| *package)
-        .collect();
+    let mut missing: Vec<&str> =
+        NEEDS.iter().filter(|(what, _)| !is_there(what)).map(|(_, package)| *package).collect();
     missing.dedup();
     if missing.is_empty() {
         return Ok(());

@@ -35,11 +35,7 @@ pub struct Server {
 impl Server {
     /// A server for `size` PEs, which calls `abort` with rank and status when a PE aborts the job.
     pub fn new(size: usize, abort: impl Fn(usize, i32) + Send + Sync + 'static) -> Self {
-        Self {
-            size,
-            space: Arc::new(Mutex::new(Space::new(size))),
-            abort: Arc::new(Box::new(abort)),
-        }
+        Self { size, space: Arc::new(Mutex::new(Space::new(size))), abort: Arc::new(Box::new(abort)) }
     }
 
     /// Serves PEs that connect, until all have finalized or lost their connections.
@@ -86,9 +82,7 @@ impl Server {
             return None;
         }
         let size = self.size;
-        let lines = format!(
-            "cmd=initack rc=0\ncmd=set size={size}\ncmd=set rank={rank}\ncmd=set debug=0\n"
-        );
+        let lines = format!("cmd=initack rc=0\ncmd=set size={size}\ncmd=set rank={rank}\ncmd=set debug=0\n");
         to.write_all(lines.as_bytes()).ok()?;
         Some(rank)
     }

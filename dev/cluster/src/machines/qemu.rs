@@ -19,8 +19,7 @@ const FRAME: usize = 4500;
 
 /// After a panic the machine ends. Timers are not compared to each other, which fails where the
 /// machine below is busy. Nothing attacks it. Its cryptography is not what is tested.
-const KERNEL_PARAMETERS: &str =
-    "console=ttyS0 quiet panic=-1 no_timer_check mitigations=off cryptomgr.notests";
+const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 no_timer_check mitigations=off cryptomgr.notests";
 
 /// What a machine is made of.
 pub(super) struct Parts<'a> {
@@ -63,25 +62,13 @@ impl Machine {
     /// If QEMU cannot be started.
     pub(super) fn start(parts: Parts) -> Result<(Self, UnixStream)> {
         let (port, other_end) = UnixStream::pair()?;
-        let Parts {
-            kernel,
-            image,
-            jobs,
-            console,
-            memory,
-            numa,
-            number,
-            ..
-        } = &parts;
+        let Parts { kernel, image, jobs, console, memory, numa, number, .. } = &parts;
         let mut command = Command::new("qemu-system-x86_64");
         let mut inherited = vec![other_end.as_raw_fd()];
         let network = match &parts.network {
             Network::Wire(end) => {
                 inherited.push(end.as_raw_fd());
-                format!(
-                    "stream,id=n,server=off,addr.type=fd,addr.str={}",
-                    end.as_raw_fd()
-                )
+                format!("stream,id=n,server=off,addr.type=fd,addr.str={}", end.as_raw_fd())
             }
             Network::Group(port) => {
                 format!("socket,id=n,mcast=230.0.0.1:{port},localaddr=127.0.0.1")
@@ -97,22 +84,13 @@ impl Machine {
             .arg(image)
             .args(["-append", KERNEL_PARAMETERS])
             .args(["-serial", &format!("file:{}", console.display())])
-            .args([
-                "-fsdev",
-                "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
-            ])
+            .args(["-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap"])
             .args(["-device", "virtio-9p-pci,fsdev=root,mount_tag=root"])
             .arg("-fsdev")
-            .arg(format!(
-                "local,id=jobs,path={},security_model=none",
-                jobs.display()
-            ))
+            .arg(format!("local,id=jobs,path={},security_model=none", jobs.display()))
             .args(["-device", "virtio-9p-pci,fsdev=jobs,mount_tag=jobs"])
             .args(["-netdev", &network, "-device"])
-            .arg(format!(
-                "virtio-net-pci,netdev=n,mac=52:54:00:00:00:{:02x},host_mtu={FRAME}",
-                number + 1
-            ))
+            .arg(format!("virtio-net-pci,netdev=n,mac=52:54:00:00:00:{:02x},host_mtu={FRAME}", number + 1))
             .args(["-device", "virtio-serial-pci", "-chardev"])
             .arg(format!("socket,id=cluster,fd={}", other_end.as_raw_fd()))
             .args(["-device", "virtserialport,chardev=cluster,name=cluster"])
@@ -122,13 +100,8 @@ impl Machine {
         child::end_with_parent(&mut command);
         // SAFETY: between fork and exec, the closure calls fcntl and allocates nothing.
         unsafe { command.pre_exec(move || inherit(&inherited)) };
-        let process = command
-            .spawn()
-            .context("cannot run qemu-system-x86_64 (package qemu-system-x86)")?;
-        let machine = Self {
-            process,
-            console: console.clone(),
-        };
+        let process = command.spawn().context("cannot run qemu-system-x86_64 (package qemu-system-x86)")?;
+        let machine = Self { process, console: console.clone() };
         Ok((machine, port))
     }
 
@@ -184,11 +157,7 @@ fn processors_and_memory(numa: &[NumaNode], memory: usize) -> Vec<String> {
         }
         if has_table {
             // Memory without processors is that of the sockets in turn.
-            let initiator = if node.processors > 0 {
-                number
-            } else {
-                number % sockets
-            };
+            let initiator = if node.processors > 0 { number } else { number % sockets };
             let _ = write!(text, ",initiator={initiator}");
         }
     }
@@ -196,16 +165,12 @@ fn processors_and_memory(numa: &[NumaNode], memory: usize) -> Vec<String> {
         let Some((bandwidth, latency)) = node.speed else {
             continue;
         };
-        for (initiator, _) in numa
-            .iter()
-            .enumerate()
-            .filter(|(_, node)| node.processors > 0)
-        {
-            let lb =
-                format!("-numa hmat-lb,initiator={initiator},target={target},hierarchy=memory");
+        for (initiator, _) in numa.iter().enumerate().filter(|(_, node)| node.processors > 0) {
+            let lb = format!("-numa hmat-lb,initiator={initiator},target={target},hierarchy=memory");
             let _ = write!(
                 text,
-                " {lb},data-type=access-latency,latency={latency} {lb},data-type=access-bandwidth,bandwidth={bandwidth}G"
+                " {lb},data-type=access-latency,latency={latency} \
+                    {lb},data-type=access-bandwidth,bandwidth={bandwidth}G"
             );
         }
     }
@@ -220,10 +185,7 @@ fn accelerator() -> &'static str {
         .lines()
         .find(|line| line.starts_with("flags"))
         .is_some_and(|line| line.split(' ').any(|flag| flag == "vmx" || flag == "svm"));
-    let device = fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open("/dev/kvm");
+    let device = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
     match virtual_machines && device.is_ok() {
         true => "kvm",
         false => "tcg",

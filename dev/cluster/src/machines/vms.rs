@@ -37,20 +37,12 @@ impl Machines {
     /// its console.
     pub fn boot(setup: &Setup) -> Result<Self> {
         needs::check()?;
-        let folder = tempfile::Builder::new()
-            .prefix("ferroshmem-machines")
-            .tempdir()?;
+        let folder = tempfile::Builder::new().prefix("ferroshmem-machines").tempdir()?;
         fs::create_dir(folder.path().join(FOLDER))?;
         let started = Instant::now();
         let (sender, events) = channel();
-        let mut all = Self {
-            machines: Vec::new(),
-            ports: Vec::new(),
-            events,
-            jobs: 0,
-            folder,
-            boot_time: Duration::ZERO,
-        };
+        let mut all =
+            Self { machines: Vec::new(), ports: Vec::new(), events, jobs: 0, folder, boot_time: Duration::ZERO };
         for (machine, port) in boot::start(setup, all.folder.path())? {
             listen(all.machines.len(), port.try_clone()?, sender.clone());
             all.machines.push(machine);
@@ -120,21 +112,13 @@ impl Machines {
             match self.next(deadline)? {
                 Some((_, Report::Serving { job, port })) if job == number => return Ok(port),
                 Some(_) => {}
-                None => bail!(
-                    "machine 0 does not reply\n{}",
-                    self.machines[0].last_words()
-                ),
+                None => bail!("machine 0 does not reply\n{}", self.machines[0].last_words()),
             }
         }
     }
 
     /// How the PEs end, and why the cluster ended them, if it did.
-    fn wait_for_ends(
-        &mut self,
-        number: u64,
-        size: usize,
-        deadline: Instant,
-    ) -> Result<(Vec<End>, Option<String>)> {
+    fn wait_for_ends(&mut self, number: u64, size: usize, deadline: Instant) -> Result<(Vec<End>, Option<String>)> {
         let mut ends = vec![None; size];
         let mut stopped = None;
         let mut deadline = deadline;
@@ -169,10 +153,9 @@ impl Machines {
         match self.events.recv_timeout(left) {
             Ok((machine, Some(Report::Failed { what }))) => bail!("machine {machine}: {what}"),
             Ok((machine, Some(report))) => Ok(Some((machine, report))),
-            Ok((machine, None)) => bail!(
-                "machine {machine} has ended; the end of its console:\n{}",
-                self.machines[machine].last_words()
-            ),
+            Ok((machine, None)) => {
+                bail!("machine {machine} has ended; the end of its console:\n{}", self.machines[machine].last_words())
+            }
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => bail!("all machines have ended"),
         }
@@ -201,17 +184,9 @@ fn starts(job: &Job, machine: usize, port: u16) -> Vec<Start> {
             ("PMI_SIZE".into(), job.pes.len().to_string().into()),
         ];
         environment.extend(pe.environment.iter().cloned());
-        Start {
-            rank,
-            command: pe.command.clone(),
-            environment,
-        }
+        Start { rank, command: pe.command.clone(), environment }
     };
-    let here = job
-        .pes
-        .iter()
-        .enumerate()
-        .filter(|(_, pe)| pe.machine == machine);
+    let here = job.pes.iter().enumerate().filter(|(_, pe)| pe.machine == machine);
     here.map(start).collect()
 }
 
@@ -221,9 +196,7 @@ fn listen(machine: usize, port: UnixStream, to: Sender<Event>) {
         loop {
             let report = match receive(&mut port) {
                 Ok(report) => report,
-                Err(error) => Some(Report::Failed {
-                    what: error.to_string(),
-                }),
+                Err(error) => Some(Report::Failed { what: error.to_string() }),
             };
             let last = report.is_none();
             // No thread listens any more when the machines are dropped.

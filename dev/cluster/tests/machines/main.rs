@@ -34,9 +34,7 @@ fn main() -> ExitCode {
     arguments.test_threads = Some(1);
     let machines = Shared::default();
     let trials = vec![
-        trial("machines-end-with-the-cluster", &machines, |_| {
-            machines_end()
-        }),
+        trial("machines-end-with-the-cluster", &machines, |_| machines_end()),
         trial("outputs-and-statuses-are-reported", &machines, outputs),
         trial("files-are-their-own", &machines, files),
         trial("a-bad-end-ends-the-others", &machines, bad_end),
@@ -72,27 +70,17 @@ fn shell(n: usize, script: &str) -> Job {
 }
 
 fn outputs(machines: &mut OnDemand) -> Result<()> {
-    let mut job = shell(
-        3,
-        "echo $WORD $PMI_RANK of $PMI_SIZE on $(hostname); echo err >&2",
-    );
+    let mut job = shell(3, "echo $WORD $PMI_RANK of $PMI_SIZE on $(hostname); echo err >&2");
     let outcome = machines.run(job.env("WORD", "two words"))?;
     ensure!(outcome.success(), "{outcome}");
     let lines: Vec<_> = outcome.pes.iter().map(|pe| pe.stdout.trim()).collect();
-    let expected = [
-        "two words 0 of 3 on machine0",
-        "two words 1 of 3 on machine0",
-        "two words 2 of 3 on machine1",
-    ];
+    let expected = ["two words 0 of 3 on machine0", "two words 1 of 3 on machine0", "two words 2 of 3 on machine1"];
     ensure!(lines == expected, "{lines:?}");
     ensure!(outcome.pes[2].stderr == "err\n", "{outcome}");
 
     let outcome = machines.run(&Job::same(1, 2, &["no-such-program".into()]))?;
     ensure!(outcome.pes[0].end == End::Exited(127), "{outcome}");
-    ensure!(
-        outcome.pes[0].stderr.contains("no-such-program"),
-        "{outcome}"
-    );
+    ensure!(outcome.pes[0].stderr.contains("no-such-program"), "{outcome}");
     Ok(())
 }
 
@@ -102,19 +90,10 @@ fn files(machines: &mut OnDemand) -> Result<()> {
     let file = folder.path().join("file");
     fs::write(&file, "from outside\n")?;
     let path = file.display();
-    let outcome = machines.run(&shell(
-        1,
-        &format!("cat {path}; echo inside >{path}; cat {path}"),
-    ))?;
+    let outcome = machines.run(&shell(1, &format!("cat {path}; echo inside >{path}; cat {path}")))?;
     ensure!(outcome.success(), "{outcome}");
-    ensure!(
-        outcome.pes[0].stdout == "from outside\ninside\n",
-        "{outcome}"
-    );
-    ensure!(
-        fs::read_to_string(&file)? == "from outside\n",
-        "it was changed"
-    );
+    ensure!(outcome.pes[0].stdout == "from outside\ninside\n", "{outcome}");
+    ensure!(fs::read_to_string(&file)? == "from outside\n", "it was changed");
     Ok(())
 }
 
@@ -142,10 +121,7 @@ fn fabric(machines: &mut OnDemand, n: usize) -> Result<()> {
     job.timeout = Duration::from_secs(120);
     let outcome = machines.run(job.env("SHMEM_FABRIC", "verbs;ofi_rxm"))?;
     ensure!(outcome.success(), "{outcome}");
-    ensure!(
-        outcome.pes[0].stdout.starts_with("verbs;ofi_rxm"),
-        "{outcome}"
-    );
+    ensure!(outcome.pes[0].stdout.starts_with("verbs;ofi_rxm"), "{outcome}");
     Ok(())
 }
 
@@ -186,9 +162,7 @@ fn emulators(parent: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     processes
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|pid| {
-            fields(*pid).is_some_and(|(name, _, of)| name.starts_with("qemu") && of == parent)
-        })
+        .filter(|pid| fields(*pid).is_some_and(|(name, _, of)| name.starts_with("qemu") && of == parent))
         .collect()
 }
 

@@ -80,16 +80,11 @@ fn byte(from: usize, to: usize, at: usize) -> u8 {
 
 impl Pe {
     fn start() -> Result<Self> {
-        let client = detect(&ferroshmem_bootstrap::Config::default())?
-            .ok_or_else(|| anyhow!("no launcher"))?;
+        let client = detect(&ferroshmem_bootstrap::Config::default())?.ok_or_else(|| anyhow!("no launcher"))?;
         let (me, n) = (client.rank(), client.size());
         ensure!(n * PART <= COUNTER, "at most {} PEs", COUNTER / PART);
-        let config = Config {
-            provider: env::var("SHMEM_FABRIC").ok(),
-            n_pes: n,
-            spin: Duration::ZERO,
-            ..Config::default()
-        };
+        let config =
+            Config { provider: env::var("SHMEM_FABRIC").ok(), n_pes: n, spin: Duration::ZERO, ..Config::default() };
         let fabric = Fabric::open(&config, Arc::new(Watch))?;
         // SAFETY: new memory, of which nothing is there until it is touched.
         let base = unsafe {
@@ -114,14 +109,7 @@ impl Pe {
         }
         client.barrier()?;
         let context = Context::default();
-        Ok(Self {
-            client,
-            fabric,
-            context,
-            base,
-            me,
-            n,
-        })
+        Ok(Self { client, fabric, context, base, me, n })
     }
 
     fn barrier(&self) -> Result<()> {
@@ -136,8 +124,7 @@ impl Pe {
     fn put(&self, to: usize, offset: usize, bytes: &[u8]) {
         // SAFETY: the place is in the segment; the slice is readable.
         unsafe {
-            self.fabric
-                .put(&self.context, at(to, offset), bytes.as_ptr(), bytes.len());
+            self.fabric.put(&self.context, at(to, offset), bytes.as_ptr(), bytes.len());
         }
     }
 
@@ -145,23 +132,13 @@ impl Pe {
         let mut bytes = vec![0xee; length];
         // SAFETY: the place is in the segment; the vector has as many bytes.
         unsafe {
-            self.fabric
-                .get(&self.context, bytes.as_mut_ptr(), at(from, offset), length);
+            self.fabric.get(&self.context, bytes.as_mut_ptr(), at(from, offset), length);
         }
         bytes
     }
 
     fn fetch(&self, place: Remote, op: Op, width: Width, operand: u64, compare: u64) -> u64 {
-        self.fabric.fetch(
-            &self.context,
-            place,
-            AtomicOp {
-                op,
-                width,
-                operand,
-                compare,
-            },
-        )
+        self.fabric.fetch(&self.context, place, AtomicOp { op, width, operand, compare })
     }
 
     /// A word of this PE's segment, which others change.
@@ -180,10 +157,7 @@ impl Pe {
                 let bytes: Vec<_> = (0..length).map(|i| byte(self.me, to, i)).collect();
                 self.put(to, start, &bytes);
                 self.fabric.quiet(&self.context);
-                ensure!(
-                    self.get(to, start, length) == bytes,
-                    "{length} bytes to PE {to}"
-                );
+                ensure!(self.get(to, start, length) == bytes, "{length} bytes to PE {to}");
             }
         }
         // What the others put here is what I see.
@@ -203,9 +177,7 @@ impl Pe {
         const N: usize = 500;
         for to in self.others() {
             let place = at(to, self.me * PART);
-            let from: Vec<u64> = (0..2 * N as u64)
-                .map(|i| i + 1000 * self.me as u64)
-                .collect();
+            let from: Vec<u64> = (0..2 * N as u64).map(|i| i + 1000 * self.me as u64).collect();
             let mut back = vec![0_u64; N];
             // SAFETY: N blocks of 8 bytes are in the part, in the vector, and in the other one.
             unsafe {
@@ -214,24 +186,14 @@ impl Pe {
                     s,
                     place,
                     from.as_ptr().cast(),
-                    Blocks {
-                        bytes: 8,
-                        count: N,
-                        local_stride: 16,
-                        remote_stride: 24,
-                    },
+                    Blocks { bytes: 8, count: N, local_stride: 16, remote_stride: 24 },
                 );
                 self.fabric.quiet(s);
                 self.fabric.get_blocks(
                     s,
                     back.as_mut_ptr().cast(),
                     place,
-                    Blocks {
-                        bytes: 8,
-                        count: N,
-                        local_stride: 8,
-                        remote_stride: 24,
-                    },
+                    Blocks { bytes: 8, count: N, local_stride: 8, remote_stride: 24 },
                 );
             }
             let right = back.iter().zip(from.iter().step_by(2)).all(|(a, b)| a == b);
@@ -252,10 +214,7 @@ impl Pe {
                 let bytes: Vec<_> = (0..512).map(|i| byte(self.me, to, i)).collect();
                 self.put(to, start, &bytes);
                 self.fabric.quiet(&self.context);
-                ensure!(
-                    self.get(to, start, 512) == bytes,
-                    "bytes at {edge} of PE {to}"
-                );
+                ensure!(self.get(to, start, 512) == bytes, "bytes at {edge} of PE {to}");
             }
         }
         self.barrier()?;
@@ -273,8 +232,7 @@ impl Pe {
         for width in [Width::W64, Width::W32] {
             for to in self.others() {
                 let place = at(to, self.me * PART);
-                self.fabric
-                    .post(&self.context, place, AtomicOp::new(Op::Write, width, 12));
+                self.fabric.post(&self.context, place, AtomicOp::new(Op::Write, width, 12));
                 self.fabric.quiet(&self.context);
                 let steps = [
                     (Op::Add, 5, 0, 12),
@@ -288,10 +246,7 @@ impl Pe {
                 ];
                 for (op, operand, compare, before) in steps {
                     let got = self.fetch(place, op, width, operand, compare);
-                    ensure!(
-                        got == before,
-                        "{op:?} {width:?} at PE {to}: {got}, not {before}"
-                    );
+                    ensure!(got == before, "{op:?} {width:?} at PE {to}: {got}, not {before}");
                 }
             }
         }
@@ -307,11 +262,7 @@ impl Pe {
                 if pe == self.me && here {
                     self.word(COUNTER).fetch_add(1, Ordering::Relaxed);
                 } else {
-                    self.fabric.post(
-                        &self.context,
-                        at(pe, COUNTER),
-                        AtomicOp::new(Op::Add, Width::W64, 1),
-                    );
+                    self.fabric.post(&self.context, at(pe, COUNTER), AtomicOp::new(Op::Add, Width::W64, 1));
                 }
             }
         }
@@ -331,11 +282,7 @@ impl Pe {
                 self.put(to, self.me * PART, &bytes);
                 self.fabric.fence(&self.context);
                 let place = at(to, signal(self.me));
-                self.fabric.post(
-                    &self.context,
-                    place,
-                    AtomicOp::new(Op::Write, Width::W64, round as u64),
-                );
+                self.fabric.post(&self.context, place, AtomicOp::new(Op::Write, Width::W64, round as u64));
             }
             for from in self.others() {
                 while self.word(signal(from)).load(Ordering::Acquire) < round as u64 {
@@ -343,10 +290,7 @@ impl Pe {
                 }
                 // SAFETY: in the segment; its writer waits at the barrier.
                 let last = unsafe { self.base.add(from * PART + 8999).read_volatile() };
-                ensure!(
-                    last == byte(from, self.me, round),
-                    "round {round} from PE {from}"
-                );
+                ensure!(last == byte(from, self.me, round), "round {round} from PE {from}");
             }
             self.fabric.quiet(&self.context);
             self.barrier()?;
@@ -356,9 +300,5 @@ impl Pe {
 }
 
 fn at(pe: usize, offset: usize) -> Remote {
-    Remote {
-        pe,
-        segment: 0,
-        offset,
-    }
+    Remote { pe, segment: 0, offset }
 }

@@ -61,17 +61,11 @@ fn fuzz(options: &Options) -> Result<usize> {
     let campaign = Campaign {
         prefix: Prefix::find()?,
         cache: options.folder.join("programs"),
-        scratch: options
-            .folder
-            .join(format!("scratch-{}", std::process::id())),
+        scratch: options.folder.join(format!("scratch-{}", std::process::id())),
         clusters: Clusters::default(),
         shrinks: !options.no_shrinking,
     };
-    let launchers = if options.hosts {
-        launchers()
-    } else {
-        Vec::new()
-    };
+    let launchers = if options.hosts { launchers() } else { Vec::new() };
     ensure!(
         !options.hosts || !launchers.is_empty(),
         "no launcher for several hosts is installed (package mpich has one)"
@@ -99,27 +93,18 @@ fn fuzz(options: &Options) -> Result<usize> {
         ran += 1;
         if said.elapsed() >= PROGRESS {
             said = Instant::now();
-            println!(
-                "{ran} sequences in {} s, {failed} failed",
-                begin.elapsed().as_secs()
-            );
+            println!("{ran} sequences in {} s, {failed} failed", begin.elapsed().as_secs());
         }
     }
     remove(&campaign.scratch);
-    println!(
-        "{ran} sequences in {} s, {failed} failed",
-        begin.elapsed().as_secs()
-    );
+    println!("{ran} sequences in {} s, {failed} failed", begin.elapsed().as_secs());
     Ok(failed)
 }
 
 /// The options that a seed's sequence depends on.
 fn others(options: &Options) -> String {
     let hosts = if options.hosts { " --hosts" } else { "" };
-    format!(
-        " --steps {} --most-pes {}{hosts}",
-        options.steps, options.most_pes
-    )
+    format!(" --steps {} --most-pes {}{hosts}", options.steps, options.most_pes)
 }
 
 /// A seed that is short enough to be typed.

@@ -55,11 +55,7 @@ impl fmt::Display for Finding {
         writeln!(f, "{}", self.failure)?;
         writeln!(f, "  {}", self.sequence)?;
         if let Place::Node = self.sequence.place {
-            writeln!(
-                f,
-                "  shrunk: {}",
-                self.sequence.command("fuzz", &self.left_out)
-            )?;
+            writeln!(f, "  shrunk: {}", self.sequence.command("fuzz", &self.left_out))?;
         } else {
             writeln!(f, "  shrunk: what can be left out: drop {}", self.left_out)?;
         }
@@ -83,12 +79,8 @@ impl Campaign {
         let mut shorter = sequence.clone();
         let last = step_of(&failure).unwrap_or(sequence.steps.saturating_sub(1));
         shorter.steps = last + 1;
-        let mut finding = Finding {
-            sequence: sequence.clone(),
-            left_out: whole.clone(),
-            failure,
-            output: outcome.to_string(),
-        };
+        let mut finding =
+            Finding { sequence: sequence.clone(), left_out: whole.clone(), failure, output: outcome.to_string() };
         if !self.shrinks {
             return Ok(Some(finding));
         }

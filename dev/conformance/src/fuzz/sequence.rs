@@ -64,11 +64,7 @@ impl Sequence {
         } else {
             random.pick(PES).min(most_pes)
         };
-        let threads = if random.once_in(3) {
-            2 + random.below(3)
-        } else {
-            1
-        };
+        let threads = if random.once_in(3) { 2 + random.below(3) } else { 1 };
         let area = match random.below(10) {
             0 => 4096,
             1 => 1 << 20,
@@ -98,11 +94,7 @@ impl Sequence {
         let distribution = random.pick(&[Distribution::Block, Distribution::RoundRobin]);
         // Full hosts: a launcher that fills hosts one after the other leaves none empty then.
         self.pes -= self.pes % hosts;
-        let place = Placement {
-            pes: self.pes,
-            hosts,
-            distribution,
-        };
+        let place = Placement { pes: self.pes, hosts, distribution };
         let launcher = random.pick(launchers);
         let links = random.once_in(2).then(|| Impairment {
             delay: Duration::from_micros(random.pick(&[0, 50, 500, 2000])),
@@ -120,8 +112,7 @@ impl Sequence {
     /// The ways to compile the program: with inlined operations, and without; the names of the profiling
     /// interface; another compiler.
     pub fn builds() -> Vec<Build> {
-        let build =
-            |compiler, flags: &[&str]| Build::new(SOURCE, compiler).flags(FLAGS).flags(flags);
+        let build = |compiler, flags: &[&str]| Build::new(SOURCE, compiler).flags(FLAGS).flags(flags);
         vec![
             build(Compiler::Gcc, &[]),
             build(Compiler::Gcc, &["-DSHMEM_NO_INLINE"]),
@@ -153,31 +144,15 @@ impl Sequence {
 
     /// The command that runs the program again, as one would type it, for PEs on one node.
     pub fn command(&self, program: &str, left_out: &LeftOut) -> String {
-        let env = self
-            .env
-            .iter()
-            .map(|(name, value)| format!("{name}={value} "));
-        format!(
-            "{}oshrun -n {} {program} {}",
-            env.collect::<String>(),
-            self.pes,
-            self.arguments(left_out).join(" ")
-        )
+        let env = self.env.iter().map(|(name, value)| format!("{name}={value} "));
+        format!("{}oshrun -n {} {program} {}", env.collect::<String>(), self.pes, self.arguments(left_out).join(" "))
     }
 }
 
 impl fmt::Display for Sequence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let threads = if self.threads > 1 {
-            format!(" of {} threads", self.threads)
-        } else {
-            String::new()
-        };
-        write!(
-            f,
-            "seed {}: {} PEs{threads}, {} steps",
-            self.seed, self.pes, self.steps
-        )?;
+        let threads = if self.threads > 1 { format!(" of {} threads", self.threads) } else { String::new() };
+        write!(f, "seed {}: {} PEs{threads}, {} steps", self.seed, self.pes, self.steps)?;
         if let Place::Hosts(launch, links) = &self.place {
             write!(f, ", {launch}")?;
             if let Some(links) = links {
@@ -237,36 +212,22 @@ mod tests {
 
     #[test]
     fn seeds_reach_every_setting() {
-        let all: Vec<Sequence> = (0..2000)
-            .map(|seed| Sequence::new(seed, 100, 16, &[]))
-            .collect();
+        let all: Vec<Sequence> = (0..2000).map(|seed| Sequence::new(seed, 100, 16, &[])).collect();
         for collective in Collective::ALL {
             for choice in collective.choices() {
-                let forced = (
-                    config::algorithm(collective).name.to_owned(),
-                    choice.to_string(),
-                );
+                let forced = (config::algorithm(collective).name.to_owned(), choice.to_string());
                 let drawn = all.iter().filter(|s| s.env.contains(&forced)).count();
                 assert!(drawn > 5, "{forced:?} is drawn {drawn} times");
             }
         }
         for pes in PES {
-            assert!(
-                all.iter().any(|s| s.pes == *pes),
-                "{pes} PEs are never drawn"
-            );
+            assert!(all.iter().any(|s| s.pes == *pes), "{pes} PEs are never drawn");
         }
         for build in 0..Sequence::builds().len() {
-            assert!(
-                all.iter().any(|s| s.build == build),
-                "build {build} is never drawn"
-            );
+            assert!(all.iter().any(|s| s.build == build), "build {build} is never drawn");
         }
         for threads in 1..=4 {
-            assert!(
-                all.iter().any(|s| s.threads == threads),
-                "{threads} threads"
-            );
+            assert!(all.iter().any(|s| s.threads == threads), "{threads} threads");
         }
     }
 

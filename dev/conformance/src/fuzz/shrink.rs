@@ -79,11 +79,7 @@ pub(super) fn shrink(last: usize, most: usize, mut fails: impl FnMut(&LeftOut) -
 }
 
 /// Leaves out what it can of `parts`, which keeps the others: first all, then halves, and so on.
-fn leave_out(
-    parts: &mut Vec<Part>,
-    left_out: &mut LeftOut,
-    ask: &mut impl FnMut(&LeftOut) -> bool,
-) {
+fn leave_out(parts: &mut Vec<Part>, left_out: &mut LeftOut, ask: &mut impl FnMut(&LeftOut) -> bool) {
     let mut size = parts.len();
     while size > 0 {
         let mut at = 0;

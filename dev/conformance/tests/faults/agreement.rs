@@ -23,26 +23,14 @@ const ALLOCATIONS: &[(&str, &[&str])] = &[
     ("malloc", &["shmem_malloc", "size = 100", "size = 200"]),
     ("hints", &["shmem_malloc_with_hints", "hints = 0"]),
     ("calloc", &["shmem_calloc", "count = 7", "count = 8"]),
-    (
-        "align",
-        &["shmem_align", "alignment = 1024", "alignment = 4096"],
-    ),
+    ("align", &["shmem_align", "alignment = 1024", "alignment = 4096"]),
     ("align_size", &["shmem_align", "size = 2", "size = 1048576"]),
     ("free", &["shmem_free", "ptr = 0x"]),
     ("realloc", &["shmem_realloc", "size = 300", "size = 400"]),
-    (
-        "routine",
-        &["shmem_free", "ptr = 0x", "shmem_malloc", "size = 100"],
-    ),
+    ("routine", &["shmem_free", "ptr = 0x", "shmem_malloc", "size = 100"]),
     ("order", &["shmem_malloc", "size = 1000", "size = 2000"]),
-    (
-        "space_size",
-        &["shmemx_space_create", "creates another space"],
-    ),
-    (
-        "space_malloc",
-        &["shmemx_space_malloc", "size = 100", "size = 200"],
-    ),
+    ("space_size", &["shmemx_space_create", "creates another space"]),
+    ("space_malloc", &["shmemx_space_malloc", "size = 100", "size = 200"]),
     ("space_destroy", &["shmemx_space_destroy", "space = 0x"]),
 ];
 
@@ -115,22 +103,8 @@ fn setting(
     let set = format!("{name}={value}");
     let (first, last) = (first.to_string(), last.to_string());
     let given = |is_set: bool| if is_set { set.as_str() } else { "UNUSED=" };
-    let options = [
-        "-n",
-        &first,
-        "env",
-        given(first_set),
-        &program,
-        holds,
-        ":",
-        "-n",
-        &last,
-        "env",
-        given(!first_set),
-    ];
-    Ok(Job::new(2, &settings_program(s)?)
-        .args(&[holds])
-        .options(&options))
+    let options = ["-n", &first, "env", given(first_set), &program, holds, ":", "-n", &last, "env", given(!first_set)];
+    Ok(Job::new(2, &settings_program(s)?).args(&[holds]).options(&options))
 }
 
 fn allocation(s: &Setting, pes: usize, way: &str, when: &str) -> Result<Job> {
@@ -145,11 +119,9 @@ fn never(s: &Setting) -> Result<()> {
     let job = job.options(&["-n", "3", "--timeout", "3"]);
     let outcome = job.run(&s.prefix, &s.scratch)?;
     ensure!(!outcome.hung && outcome.left == 0, "hangs\n{outcome}");
-    for line in [
-        "PEs 0-1 wait in shmem_malloc on the world team",
-        "PE 2 has not come",
-        "PE 2 sleeps in the program, in pause",
-    ] {
+    for line in
+        ["PEs 0-1 wait in shmem_malloc on the world team", "PE 2 has not come", "PE 2 sleeps in the program, in pause"]
+    {
         ensure!(outcome.stderr.contains(line), "no \"{line}\"\n{outcome}");
     }
     Ok(())

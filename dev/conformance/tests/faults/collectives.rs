@@ -36,24 +36,17 @@ pub(crate) fn add(suite: &mut Suite) {
     for (way, words) in [
         ("teams", ["PE 0 in shmem_team_sync", "for PE 0"]),
         ("forgotten", ["PE 2 in shmem_finalize", "for PE 0"]),
-        (
-            "order",
-            ["PE 0 in shmem_team_sync", "PE 2 in shmem_team_sync"],
-        ),
+        ("order", ["PE 0 in shmem_team_sync", "PE 2 in shmem_team_sync"]),
     ] {
         suite.add(format!("circle::{way}"), move |s| {
             let program = Build::new("faults/circle.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
-            let outcome = Job::new(3, &program)
-                .args(&[way])
-                .run(&s.prefix, &s.scratch)?;
+            let outcome = Job::new(3, &program).args(&[way]).run(&s.prefix, &s.scratch)?;
             ended_rightly(&outcome, Status::Is(1), &words)
         });
     }
     for collective in Collective::ALL {
         let name = collective.name();
-        suite.add(format!("algorithm::{name}"), move |s| {
-            unknown_algorithm(s, collective)
-        });
+        suite.add(format!("algorithm::{name}"), move |s| unknown_algorithm(s, collective));
         suite.add(format!("collective::{name}::exit0"), move |s| {
             let words = ["PE 1", "shmem_finalize", routine(collective)];
             let job = job(s, collective, "auto", 4, "exit0")?;
@@ -73,10 +66,7 @@ pub(crate) fn add(suite: &mut Suite) {
                 suite.add(format!("collective::{name}::{choice}::stopped"), move |s| {
                     let job = job(s, collective, &choice.to_string(), 3, "stopped")?;
                     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
-                    ensure!(
-                        outcome.stdout.contains("FAULT_AT"),
-                        "not stopped\n{outcome}"
-                    );
+                    ensure!(outcome.stdout.contains("FAULT_AT"), "not stopped\n{outcome}");
                     Ok(())
                 });
             }
@@ -89,11 +79,7 @@ fn unknown_algorithm(s: &Setting, collective: Collective) -> Result<()> {
     for value in ["nonsense", "eager:ptr", "rd:", "slices,eager"] {
         let job = job(s, collective, value, 3, "stopped")?;
         let outcome = job.run(&s.prefix, &s.scratch)?;
-        let names: Vec<String> = collective
-            .choices()
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let names: Vec<String> = collective.choices().iter().map(ToString::to_string).collect();
         let mut words = vec![config::algorithm(collective).name, value, "auto"];
         words.extend(names.iter().map(String::as_str));
         ended_rightly(&outcome, Status::Is(1), &words)?;

@@ -43,36 +43,22 @@ pub(crate) fn ended_rightly(outcome: &Outcome, status: Status, words: &[&str]) -
         Status::Is(want) => ensure!(got == want, "status {got}, not {want}\n{outcome}"),
         Status::NonZero => ensure!(got != 0, "status 0\n{outcome}"),
     }
-    ensure!(
-        outcome.left == 0,
-        "{} processes outlived the job\n{outcome}",
-        outcome.left
-    );
+    ensure!(outcome.left == 0, "{} processes outlived the job\n{outcome}", outcome.left);
     one_line(outcome, words)
 }
 
 pub(crate) fn one_line(outcome: &Outcome, words: &[&str]) -> Result<()> {
     let lines: Vec<&str> = outcome.stderr.lines().collect();
     let want = usize::from(!words.is_empty());
-    ensure!(
-        lines.len() == want,
-        "{} lines on stderr, not {want}\n{outcome}",
-        lines.len()
-    );
+    ensure!(lines.len() == want, "{} lines on stderr, not {want}\n{outcome}", lines.len());
     for word in words {
-        ensure!(
-            lines[0].contains(word),
-            "the line does not say \"{word}\"\n{outcome}"
-        );
+        ensure!(lines[0].contains(word), "the line does not say \"{word}\"\n{outcome}");
     }
     Ok(())
 }
 
 /// When the PE at fault came to its fault (the last to say so).
 pub(crate) fn fault_time(outcome: &Outcome) -> Option<u64> {
-    let times = outcome
-        .stdout
-        .lines()
-        .filter_map(|l| l.split("FAULT_AT ").nth(1)?.trim().parse().ok());
+    let times = outcome.stdout.lines().filter_map(|l| l.split("FAULT_AT ").nth(1)?.trim().parse().ok());
     times.max()
 }

@@ -38,9 +38,7 @@ pub(crate) fn bad_program(s: &Setting, kind: &str) -> Result<()> {
 }
 
 pub(crate) fn bad_options(s: &Setting, options: &[&str]) -> Result<()> {
-    let job = Job::new(1, &death_program(s)?)
-        .args(&["well"])
-        .options(options);
+    let job = Job::new(1, &death_program(s)?).args(&["well"]).options(options);
     let outcome = job.run(&s.prefix, &s.scratch)?;
     ended_rightly(&outcome, Status::Is(2), &["oshrun", options[1]])
 }
@@ -55,10 +53,7 @@ fn start(s: &Setting, pes: usize, way: &str) -> Result<Running> {
     let running = Running::start(&job, &s.prefix, &s.scratch)?;
     let start = Instant::now();
     while running.stdout_so_far().matches("running").count() < pes {
-        ensure!(
-            start.elapsed() < Duration::from_secs(30),
-            "the job does not start"
-        );
+        ensure!(start.elapsed() < Duration::from_secs(30), "the job does not start");
         thread::sleep(Duration::from_millis(5));
     }
     Ok(running)
@@ -69,20 +64,12 @@ pub(crate) fn launcher_ends(s: &Setting, signal: Signal) -> Result<()> {
     let mut took = 0;
     for _ in 0..ATTEMPTS {
         let running = start_busy(s, 4)?;
-        ensure!(
-            running.processes() >= 5,
-            "{} processes",
-            running.processes()
-        );
+        ensure!(running.processes() >= 5, "{} processes", running.processes());
         let start = now_ms();
         kill(running.pid(), signal)?;
         let outcome = running.finish(Duration::from_secs(20))?;
         took = outcome.ended_ms - start;
-        ensure!(
-            !outcome.hung && outcome.left == 0,
-            "{} processes are left\n{outcome}",
-            outcome.left
-        );
+        ensure!(!outcome.hung && outcome.left == 0, "{} processes are left\n{outcome}", outcome.left);
         let status = shell_status(outcome.status);
         ensure!(status == 128 + signal as i32, "status {status}\n{outcome}");
         if took <= GONE_WITHIN_MS {
@@ -104,11 +91,7 @@ pub(crate) fn interrupt_report(s: &Setting) -> Result<()> {
         Ok(outcome)
     })?;
     ensure!(
-        outcome
-            .stderr
-            .lines()
-            .last()
-            .is_some_and(|l| l.contains("got SIGINT")),
+        outcome.stderr.lines().last().is_some_and(|l| l.contains("got SIGINT")),
         "the end is not the last line\n{outcome}"
     );
     Ok(())
@@ -119,11 +102,7 @@ pub(crate) fn interrupt_report(s: &Setting) -> Result<()> {
 ///
 /// On a busy machine a PE may not have run at all in that time: then the job is tried again, with a pause
 /// twice as long.
-fn reported(
-    s: &Setting,
-    mut pause: Duration,
-    end: impl Fn(Running) -> Result<Outcome>,
-) -> Result<Outcome> {
+fn reported(s: &Setting, mut pause: Duration, end: impl Fn(Running) -> Result<Outcome>) -> Result<Outcome> {
     const PES: usize = 3;
     const TRIES: u32 = 5;
     let mut missing = String::new();
@@ -171,10 +150,7 @@ pub(crate) fn what_pes_do(s: &Setting) -> Result<()> {
         "PEs 0, 3 wait in shmem_barrier_all",
         "PEs 1-2 have not come",
     ] {
-        ensure!(
-            outcome.stderr.contains(line),
-            "no line \"{line}\"\n{outcome}"
-        );
+        ensure!(outcome.stderr.contains(line), "no line \"{line}\"\n{outcome}");
     }
     Ok(())
 }
@@ -182,9 +158,7 @@ pub(crate) fn what_pes_do(s: &Setting) -> Result<()> {
 /// SIGQUIT makes the launcher report which PEs wait; the watchdog of these tests relies on it.
 pub(crate) fn hang_report(s: &Setting) -> Result<()> {
     // A wait is recorded once it has lasted a moment.
-    let outcome = reported(s, Duration::from_millis(500), |running| {
-        running.finish(Duration::ZERO)
-    })?;
+    let outcome = reported(s, Duration::from_millis(500), |running| running.finish(Duration::ZERO))?;
     ensure!(outcome.left == 0, "{} processes are left", outcome.left);
     Ok(())
 }

@@ -13,9 +13,7 @@ use anyhow::{Context, Result, ensure};
 use ending::{Status, ended_rightly, expect};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
-use launcher::{
-    bad_options, bad_program, hang_report, interrupt_report, launcher_ends, what_pes_do,
-};
+use launcher::{bad_options, bad_program, hang_report, interrupt_report, launcher_ends, what_pes_do};
 use nix::sys::signal::Signal;
 use series::two_hundred_jobs;
 use tables::{BAD_OPTIONS, BAD_SIZES, CHECKED, DEATHS, MISUSES, STRAYS};
@@ -26,11 +24,7 @@ const MISUSE_PARTS: usize = 4;
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for misuse in MISUSES {
-        let how = if misuse.env == CHECKED {
-            "::checked"
-        } else {
-            ""
-        };
+        let how = if misuse.env == CHECKED { "::checked" } else { "" };
         suite.add(format!("misuse::{}{how}", misuse.case), |s| {
             let job = misuse_job(s, 2, misuse.case, misuse.env)?;
             expect(s, &job, Status::NonZero, misuse.words)
@@ -50,16 +44,8 @@ fn main() {
             expect(s, &job, death.status, death.words)
         });
     }
-    for (status, caller) in [
-        ("0", "0"),
-        ("0", "2"),
-        ("7", "0"),
-        ("42", "1"),
-        ("255", "3"),
-    ] {
-        suite.add(format!("global_exit::{status}-by-{caller}"), move |s| {
-            global_exit(s, status, caller)
-        });
+    for (status, caller) in [("0", "0"), ("0", "2"), ("7", "0"), ("42", "1"), ("255", "3")] {
+        suite.add(format!("global_exit::{status}-by-{caller}"), move |s| global_exit(s, status, caller));
     }
     for size in BAD_SIZES {
         suite.add(format!("symmetric-size::{size:?}"), |s| bad_size(s, size));
@@ -74,19 +60,11 @@ fn main() {
     for (name, options) in BAD_OPTIONS {
         suite.add(format!("options::{name}"), |s| bad_options(s, options));
     }
-    suite.add("launcher-killed".into(), |s| {
-        launcher_ends(s, Signal::SIGKILL)
-    });
-    suite.add("launcher-terminated".into(), |s| {
-        launcher_ends(s, Signal::SIGTERM)
-    });
-    suite.add("launcher-interrupted".into(), |s| {
-        launcher_ends(s, Signal::SIGINT)
-    });
+    suite.add("launcher-killed".into(), |s| launcher_ends(s, Signal::SIGKILL));
+    suite.add("launcher-terminated".into(), |s| launcher_ends(s, Signal::SIGTERM));
+    suite.add("launcher-interrupted".into(), |s| launcher_ends(s, Signal::SIGINT));
     for part in 0..MISUSE_PARTS {
-        suite.add(format!("every-misuse::{part}"), move |s| {
-            every_misuse(s, part)
-        });
+        suite.add(format!("every-misuse::{part}"), move |s| every_misuse(s, part));
     }
     suite.add("place-of-misuse".into(), place_of_misuse);
     collectives::add(&mut suite);
@@ -94,13 +72,8 @@ fn main() {
     suite.add("hang-report".into(), hang_report);
     suite.add("interrupt-report".into(), interrupt_report);
     suite.add("what-pes-do".into(), what_pes_do);
-    suite.add("descriptor-of-the-program".into(), |s| {
-        descriptor_of_the_program(s)
-    });
-    suite.add(
-        "two-hundred-jobs-leave-the-machine-as-it-was".into(),
-        two_hundred_jobs,
-    );
+    suite.add("descriptor-of-the-program".into(), |s| descriptor_of_the_program(s));
+    suite.add("two-hundred-jobs-leave-the-machine-as-it-was".into(), two_hundred_jobs);
     suite.run();
 }
 
@@ -153,9 +126,7 @@ fn place_of_misuse(s: &Setting) -> Result<()> {
     let outcome = job.run(&s.prefix, &s.scratch)?;
     ended_rightly(&outcome, Status::NonZero, &["shmem_int_put", "called at "])?;
     let line = outcome.stderr.trim_end();
-    let place = line
-        .rsplit_once(" 0x")
-        .map(|(_, rest)| rest.trim_end_matches(')'));
+    let place = line.rsplit_once(" 0x").map(|(_, rest)| rest.trim_end_matches(')'));
     let address = format!("0x{}", place.context("no address")?);
     let found = Command::new("addr2line")
         .args(["-i", "-f", "-e"])
@@ -164,10 +135,7 @@ fn place_of_misuse(s: &Setting) -> Result<()> {
         .output()
         .context("addr2line, of binutils as the linker is")?;
     let found = String::from_utf8_lossy(&found.stdout).into_owned();
-    ensure!(
-        found.contains("put_after_finalize") && found.contains("misuse.c:"),
-        "{address} is in {found}\n{outcome}"
-    );
+    ensure!(found.contains("put_after_finalize") && found.contains("misuse.c:"), "{address} is in {found}\n{outcome}");
     Ok(())
 }
 
@@ -181,30 +149,18 @@ fn global_exit(s: &Setting, status: &str, caller: &str) -> Result<()> {
         let job = Job::new(pes, &program).args(&[status, caller]);
         let outcome = job.run(&s.prefix, &s.scratch)?;
         ended_rightly(&outcome, Status::Is(status.parse()?), &[])?;
-        ensure!(
-            outcome.stdout.contains("buffered text"),
-            "output was lost\n{outcome}"
-        );
-        ensure!(
-            outcome.stdout.matches("atexit ran").count() == 1,
-            "atexit handler\n{outcome}"
-        );
+        ensure!(outcome.stdout.contains("buffered text"), "output was lost\n{outcome}");
+        ensure!(outcome.stdout.matches("atexit ran").count() == 1, "atexit handler\n{outcome}");
     }
     Ok(())
 }
 
 fn bad_size(s: &Setting, size: &str) -> Result<()> {
     for pes in [0, 2] {
-        let job = Job::new(pes, &death_program(s)?)
-            .args(&["well"])
-            .env("SHMEM_SYMMETRIC_SIZE", size);
+        let job = Job::new(pes, &death_program(s)?).args(&["well"]).env("SHMEM_SYMMETRIC_SIZE", size);
         let outcome = job.run(&s.prefix, &s.scratch)?;
         // A size that could be read is given back in bytes.
-        let said = if size == "500t" {
-            "549755813888000"
-        } else {
-            size
-        };
+        let said = if size == "500t" { "549755813888000" } else { size };
         ended_rightly(&outcome, Status::NonZero, &["SHMEM_SYMMETRIC_SIZE", said])?;
     }
     Ok(())
@@ -213,17 +169,11 @@ fn bad_size(s: &Setting, size: &str) -> Result<()> {
 /// A variable that was set by hand closes no descriptor of the program, and a value cannot break the line.
 fn descriptor_of_the_program(s: &Setting) -> Result<()> {
     let run = |name, value| {
-        let job = Job::new(0, &death_program(s)?)
-            .args(&["well"])
-            .env(name, value);
+        let job = Job::new(0, &death_program(s)?).args(&["well"]).env(name, value);
         job.run(&s.prefix, &s.scratch)
     };
     let outcome = run("FERROSHMEM_JOB", "2:5")?;
-    ended_rightly(
-        &outcome,
-        Status::NonZero,
-        &["shmem_init", "not the memory of"],
-    )?;
+    ended_rightly(&outcome, Status::NonZero, &["shmem_init", "not the memory of"])?;
     let outcome = run("SHMEM_SYMMETRIC_SIZE", "1\n\u{1b}[31mferroshmem: x")?;
     let words = ["1\\n\\u{1b}[31mferroshmem: x", "SHMEM_SYMMETRIC_SIZE"];
     ended_rightly(&outcome, Status::NonZero, &words)
@@ -231,25 +181,14 @@ fn descriptor_of_the_program(s: &Setting) -> Result<()> {
 
 /// NULL for all, the job ends well; with debugging on, a line says what was asked and free.
 fn heap_exhausted(s: &Setting) -> Result<()> {
-    misuse_job(s, 2, "exhausted", &[])?
-        .expect_success(&s.prefix, &s.scratch)
-        .and_then(|outcome| {
-            ensure!(
-                outcome.stderr.is_empty(),
-                "says something without SHMEM_DEBUG\n{outcome}"
-            );
-            Ok(())
-        })?;
+    misuse_job(s, 2, "exhausted", &[])?.expect_success(&s.prefix, &s.scratch).and_then(|outcome| {
+        ensure!(outcome.stderr.is_empty(), "says something without SHMEM_DEBUG\n{outcome}");
+        Ok(())
+    })?;
     let job = misuse_job(s, 2, "exhausted", &[("SHMEM_DEBUG", "1")])?;
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
-    let line = outcome
-        .stderr
-        .lines()
-        .find(|l| l.contains("1125899906842624") && l.contains("free"));
-    ensure!(
-        line.is_some_and(|l| l.contains("shmem_malloc")),
-        "no line on the allocation\n{outcome}"
-    );
+    let line = outcome.stderr.lines().find(|l| l.contains("1125899906842624") && l.contains("free"));
+    ensure!(line.is_some_and(|l| l.contains("shmem_malloc")), "no line on the allocation\n{outcome}");
     Ok(())
 }
 

@@ -28,26 +28,16 @@ pub(crate) fn two_hundred_jobs(s: &Setting) -> Result<()> {
                 let running = start_busy(s, pes)?;
                 kill(running.pid(), Signal::SIGKILL)?;
                 let outcome = running.finish(Duration::from_secs(20))?;
-                ensure!(
-                    outcome.left == 0,
-                    "job {i}: {} processes are left",
-                    outcome.left
-                );
+                ensure!(outcome.left == 0, "job {i}: {} processes are left", outcome.left);
             }
-            11 => drop(
-                Job::new(pes, &program)
-                    .args(&["well"])
-                    .expect_success(&s.prefix, &s.scratch)?,
-            ),
+            11 => drop(Job::new(pes, &program).args(&["well"]).expect_success(&s.prefix, &s.scratch)?),
             9 => {
                 let job = misuse_job(s, 2, "put_pe", &[])?;
                 ended_rightly(&job.run(&s.prefix, &s.scratch)?, Status::NonZero, &["PE 1"])?;
             }
             k => {
                 let death = &DEATHS[k];
-                let outcome = Job::new(pes, &program)
-                    .args(&[death.way])
-                    .run(&s.prefix, &s.scratch)?;
+                let outcome = Job::new(pes, &program).args(&[death.way]).run(&s.prefix, &s.scratch)?;
                 ended_rightly(&outcome, death.status, death.words)
                     .with_context(|| format!("job {i}, {}", death.way))?;
             }
@@ -57,10 +47,7 @@ pub(crate) fn two_hundred_jobs(s: &Setting) -> Result<()> {
     let start = Instant::now();
     loop {
         let now = Machine::now();
-        let (new, more) = (
-            now.new_files(&before),
-            now.shared_kib.saturating_sub(before.shared_kib),
-        );
+        let (new, more) = (now.new_files(&before), now.shared_kib.saturating_sub(before.shared_kib));
         if new.is_empty() && more < TOLERANCE_KIB {
             return Ok(());
         }

@@ -13,27 +13,16 @@ pub(crate) struct Misuse {
 }
 
 pub(crate) const fn always(case: &'static str, words: &'static [&'static str]) -> Misuse {
-    Misuse {
-        case,
-        env: &[],
-        words,
-    }
+    Misuse { case, env: &[], words }
 }
 
 pub(crate) const fn checked(case: &'static str, words: &'static [&'static str]) -> Misuse {
-    Misuse {
-        case,
-        env: CHECKED,
-        words,
-    }
+    Misuse { case, env: CHECKED, words }
 }
 
 /// Misuses by PE 1 of so many PEs that windows are not mapped one by one: PE 18 finds them when it ends.
 pub(crate) const STRAYS: &[Misuse] = &[
-    always(
-        "put_private_far",
-        &["PE 18", "shmem_finalize", "global variables", "malloc"],
-    ),
+    always("put_private_far", &["PE 18", "shmem_finalize", "global variables", "malloc"]),
     Misuse {
         case: "put_past_heap_far",
         env: &[("SHMEM_SYMMETRIC_SIZE", "64m")],
@@ -55,39 +44,19 @@ pub(crate) const MISUSES: &[Misuse] = &[
     always("signal_pe", &["PE 1", "shmem_signal_set", "2"]),
     always("put_signal_pe", &["PE 1", "shmem_int_put_signal", "2"]),
     always("ctx_pe", &["PE 1", "shmem_ctx_int_p", "2"]),
-    always(
-        "psync_unset",
-        &[
-            "shmem_int_sum_to_all",
-            "pSync at 0x",
-            "is -1",
-            "SHMEM_SYNC_VALUE",
-        ],
-    ),
+    always("psync_unset", &["shmem_int_sum_to_all", "pSync at 0x", "is -1", "SHMEM_SYNC_VALUE"]),
     always("signal_op", &["PE 1", "shmem_int_put_signal", "12345"]),
     always("wait_cmp", &["PE 1", "shmem_int_wait_until", "77"]),
     always("test_cmp", &["PE 1", "shmem_int_test", "-3"]),
     always("wait_any_cmp", &["PE 1", "shmem_int_wait_until_any", "99"]),
     always("signal_cmp", &["PE 1", "shmem_signal_wait_until", "1000"]),
     checked("put_private", &["PE 1", "shmem_int_put", "0x", "symmetric"]),
-    checked(
-        "put_wild",
-        &["PE 1", "shmem_int_put", "0x10000", "symmetric"],
-    ),
-    checked(
-        "put_beyond_globals",
-        &["PE 1", "shmem_putmem", "1099511627776"],
-    ),
+    checked("put_wild", &["PE 1", "shmem_int_put", "0x10000", "symmetric"]),
+    checked("put_beyond_globals", &["PE 1", "shmem_putmem", "1099511627776"]),
     checked("put_beyond_heap", &["PE 1", "shmem_putmem", "0x"]),
     // Without checks: a fault on an address of a PE's window is explained, another one is reported.
-    always(
-        "put_private",
-        &["PE 1", "segmentation fault", "0x", "not symmetric"],
-    ),
-    always(
-        "p_stack",
-        &["PE 1", "segmentation fault", "0x", "not symmetric"],
-    ),
+    always("put_private", &["PE 1", "segmentation fault", "0x", "not symmetric"]),
+    always("p_stack", &["PE 1", "segmentation fault", "0x", "not symmetric"]),
     Misuse {
         case: "put_past_heap",
         env: &[("SHMEM_SYMMETRIC_SIZE", "64m")],
@@ -106,93 +75,23 @@ pub(crate) const MISUSES: &[Misuse] = &[
     always("after_finalize", &["shmem_malloc", "shmem_finalize"]),
     always("put_after_finalize", &["shmem_int_put", "shmem_finalize"]),
     checked("align_3", &["shmem_align", "alignment = 3", "power of two"]),
-    checked(
-        "mismatch_routine",
-        &[
-            "PE 0",
-            "PE 1",
-            "shmem_int_broadcast",
-            "shmem_int_sum_reduce",
-        ],
-    ),
-    checked(
-        "mismatch_count",
-        &["PE 0", "PE 1", "shmem_int_broadcast", "8", "12"],
-    ),
+    checked("mismatch_routine", &["PE 0", "PE 1", "shmem_int_broadcast", "shmem_int_sum_reduce"]),
+    checked("mismatch_count", &["PE 0", "PE 1", "shmem_int_broadcast", "8", "12"]),
     checked("mismatch_root", &["PE 0", "PE 1", "shmem_int_broadcast"]),
-    checked(
-        "mismatch_malloc",
-        &["PE 0", "PE 1", "shmem_malloc", "100", "200"],
-    ),
+    checked("mismatch_malloc", &["PE 0", "PE 1", "shmem_malloc", "100", "200"]),
     checked("mismatch_free", &["PE 0", "PE 1", "shmem_free", "0x"]),
-    checked(
-        "mismatch_nreduce",
-        &["PE 0", "PE 1", "shmem_int_sum_reduce", "nreduce", "2", "3"],
-    ),
-    checked(
-        "mismatch_operator",
-        &[
-            "PE 0",
-            "PE 1",
-            "shmem_int_sum_reduce",
-            "shmem_int_max_reduce",
-            "another operator",
-        ],
-    ),
-    checked(
-        "mismatch_type",
-        &[
-            "PE 0",
-            "PE 1",
-            "shmem_int_sum_reduce",
-            "shmem_uint_sum_reduce",
-            "another type",
-        ],
-    ),
-    checked(
-        "mismatch_barrier",
-        &["PE 0", "PE 1", "shmem_barrier_all", "shmem_int_sum_reduce"],
-    ),
+    checked("mismatch_nreduce", &["PE 0", "PE 1", "shmem_int_sum_reduce", "nreduce", "2", "3"]),
+    checked("mismatch_operator", &["PE 0", "PE 1", "shmem_int_sum_reduce", "shmem_int_max_reduce", "another operator"]),
+    checked("mismatch_type", &["PE 0", "PE 1", "shmem_int_sum_reduce", "shmem_uint_sum_reduce", "another type"]),
+    checked("mismatch_barrier", &["PE 0", "PE 1", "shmem_barrier_all", "shmem_int_sum_reduce"]),
     checked(
         "mismatch_dest",
-        &[
-            "PE 0",
-            "PE 1",
-            "shmem_int_sum_reduce",
-            "dest is byte",
-            "of the symmetric heap",
-            "same",
-        ],
+        &["PE 0", "PE 1", "shmem_int_sum_reduce", "dest is byte", "of the symmetric heap", "same"],
     ),
-    checked(
-        "mismatch_source",
-        &[
-            "PE 0",
-            "PE 1",
-            "shmem_int_alltoall",
-            "source is byte",
-            "global variables",
-            "same",
-        ],
-    ),
-    checked(
-        "mismatch_dest_on_set",
-        &[
-            "PE 0",
-            "PE 1",
-            "shmem_int_sum_to_all",
-            "dest is byte",
-            "same",
-        ],
-    ),
-    checked(
-        "mismatch_on_set",
-        &["PE 0", "PE 1", "shmem_int_sum_to_all", "nreduce", "2", "3"],
-    ),
-    checked(
-        "mismatch_root_on_set",
-        &["PE 0", "PE 1", "shmem_broadcast32", "PE_root", "0", "1"],
-    ),
+    checked("mismatch_source", &["PE 0", "PE 1", "shmem_int_alltoall", "source is byte", "global variables", "same"]),
+    checked("mismatch_dest_on_set", &["PE 0", "PE 1", "shmem_int_sum_to_all", "dest is byte", "same"]),
+    checked("mismatch_on_set", &["PE 0", "PE 1", "shmem_int_sum_to_all", "nreduce", "2", "3"]),
+    checked("mismatch_root_on_set", &["PE 0", "PE 1", "shmem_broadcast32", "PE_root", "0", "1"]),
     checked("overlap_reduce", &["shmem_int_sum_reduce", "overlap"]),
     checked("overlap_broadcast", &["shmem_int_broadcast", "overlap"]),
     checked("overlap_collect", &["shmem_int_collect", "overlap"]),
@@ -214,46 +113,14 @@ pub(crate) struct Death {
 }
 
 pub(crate) const DEATHS: &[Death] = &[
-    Death {
-        way: "segfault",
-        status: Status::Is(139),
-        words: &["PE 1", "segmentation fault"],
-    },
-    Death {
-        way: "abort",
-        status: Status::Is(134),
-        words: &["PE 1", "SIGABRT"],
-    },
-    Death {
-        way: "exit3",
-        status: Status::Is(3),
-        words: &["PE 1", "status 3"],
-    },
-    Death {
-        way: "exit0",
-        status: Status::Is(1),
-        words: &["PE 1", "shmem_finalize", "shmem_barrier_all"],
-    },
-    Death {
-        way: "killed",
-        status: Status::Is(137),
-        words: &["PE 1", "SIGKILL"],
-    },
-    Death {
-        way: "raise_segv",
-        status: Status::Is(139),
-        words: &["PE 1", "SIGSEGV"],
-    },
-    Death {
-        way: "kill_bus",
-        status: Status::Is(135),
-        words: &["PE 1", "SIGBUS"],
-    },
-    Death {
-        way: "raise_after_finalize",
-        status: Status::Is(139),
-        words: &["PE 1", "SIGSEGV"],
-    },
+    Death { way: "segfault", status: Status::Is(139), words: &["PE 1", "segmentation fault"] },
+    Death { way: "abort", status: Status::Is(134), words: &["PE 1", "SIGABRT"] },
+    Death { way: "exit3", status: Status::Is(3), words: &["PE 1", "status 3"] },
+    Death { way: "exit0", status: Status::Is(1), words: &["PE 1", "shmem_finalize", "shmem_barrier_all"] },
+    Death { way: "killed", status: Status::Is(137), words: &["PE 1", "SIGKILL"] },
+    Death { way: "raise_segv", status: Status::Is(139), words: &["PE 1", "SIGSEGV"] },
+    Death { way: "kill_bus", status: Status::Is(135), words: &["PE 1", "SIGBUS"] },
+    Death { way: "raise_after_finalize", status: Status::Is(139), words: &["PE 1", "SIGSEGV"] },
     Death {
         way: "stack_put",
         status: Status::Is(139),
@@ -264,40 +131,15 @@ pub(crate) const DEATHS: &[Death] = &[
         status: Status::Is(139),
         words: &["PE 1", "on the stack", "used for PE 2", "not symmetric"],
     },
-    Death {
-        way: "killed_in_barrier",
-        status: Status::Is(137),
-        words: &["PE 1", "SIGKILL"],
-    },
-    Death {
-        way: "leaves_a_child",
-        status: Status::Is(5),
-        words: &["PE 1", "status 5"],
-    },
-    Death {
-        way: "global_exit7",
-        status: Status::Is(7),
-        words: &[],
-    },
-    Death {
-        way: "global_exit0",
-        status: Status::Is(0),
-        words: &[],
-    },
+    Death { way: "killed_in_barrier", status: Status::Is(137), words: &["PE 1", "SIGKILL"] },
+    Death { way: "leaves_a_child", status: Status::Is(5), words: &["PE 1", "status 5"] },
+    Death { way: "global_exit7", status: Status::Is(7), words: &[] },
+    Death { way: "global_exit0", status: Status::Is(0), words: &[] },
 ];
 
 /// A value of `SHMEM_SYMMETRIC_SIZE` that is refused.
-pub(crate) const BAD_SIZES: &[&str] = &[
-    "",
-    "ten",
-    "10x",
-    "-5",
-    "1.2.3",
-    "0x100",
-    "999999999t",
-    "500t",
-    "99999999999999999999",
-];
+pub(crate) const BAD_SIZES: &[&str] =
+    &["", "ten", "10x", "-5", "1.2.3", "0x100", "999999999t", "500t", "99999999999999999999"];
 
 /// Name, and the options given to the launcher.
 pub(crate) const BAD_OPTIONS: &[(&str, &[&str])] = &[

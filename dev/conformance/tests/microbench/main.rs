@@ -15,17 +15,8 @@ use peers::Peer;
 use points::{HEADER, QUICK, holds, series};
 use programs::{program, spoiled_program};
 
-const PROGRAMS: [&str; 9] = [
-    "latency",
-    "bandwidth",
-    "atomics",
-    "collectives",
-    "updates",
-    "stencil",
-    "packing",
-    "puts",
-    "halo",
-];
+const PROGRAMS: [&str; 9] =
+    ["latency", "bandwidth", "atomics", "collectives", "updates", "stencil", "packing", "puts", "halo"];
 
 /// Those whose operations are not in pairs, so that any number of PEs will do.
 const ANY_PES: [&str; 5] = ["collectives", "stencil", "packing", "puts", "halo"];
@@ -49,19 +40,12 @@ fn refuses(s: &Setting, job: &Job, words: &[&str]) -> Result<()> {
     let outcome = job.run(&s.prefix, &s.scratch)?;
     let line = outcome.stderr.trim_end();
     ensure!(!outcome.hung && outcome.left == 0, "hangs\n{outcome}");
-    ensure!(
-        outcome.status.code() == Some(1),
-        "{}\n{outcome}",
-        outcome.status
-    );
+    ensure!(outcome.status.code() == Some(1), "{}\n{outcome}", outcome.status);
     ensure!(line.lines().count() == 1, "not one line\n{outcome}");
     let missing = words.iter().find(|w| !line.contains(**w));
     ensure!(missing.is_none(), "no {missing:?}\n{outcome}");
     let rows = outcome.stdout.lines().filter(|l| !l.starts_with('#'));
-    ensure!(
-        rows.filter(|l| *l != HEADER).count() == 0,
-        "rows\n{outcome}"
-    );
+    ensure!(rows.filter(|l| *l != HEADER).count() == 0, "rows\n{outcome}");
     Ok(())
 }
 
@@ -84,15 +68,8 @@ const BAD_ARGUMENTS: &[(&[&str], &str)] = &[
 fn lists_operations(s: &Setting, name: &str) -> Result<()> {
     let job = job(2, &program(s, name)?).args(&["-h"]);
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
-    let list = outcome
-        .stdout
-        .lines()
-        .find(|l| l.starts_with("Operations:"));
-    let words: Vec<&str> = list
-        .context("no list")?
-        .split_whitespace()
-        .skip(1)
-        .collect();
+    let list = outcome.stdout.lines().find(|l| l.starts_with("Operations:"));
+    let words: Vec<&str> = list.context("no list")?.split_whitespace().skip(1).collect();
     for (operation, ..) in series(name, true) {
         let times = words.iter().filter(|w| **w == operation).count();
         ensure!(times == 1, "{operation} {times} times\n{outcome}");
@@ -114,13 +91,9 @@ fn main() {
             if (name == "packing" && pes > 2) || (name == "halo" && pes > 4) {
                 continue;
             }
-            suite.add(format!("{name}::{pes}pe"), move |s| {
-                prints_all(s, name, pes, &[])
-            });
+            suite.add(format!("{name}::{pes}pe"), move |s| prints_all(s, name, pes, &[]));
         }
-        suite.add(format!("{name}::checked"), move |s| {
-            prints_all(s, name, 4, &[("SHMEM_CHECK", "1")])
-        });
+        suite.add(format!("{name}::checked"), move |s| prints_all(s, name, 4, &[("SHMEM_CHECK", "1")]));
         suite.add(format!("{name}::help"), move |s| lists_operations(s, name));
         for (arguments, word) in BAD_ARGUMENTS {
             let arguments_name = arguments.join("_");
@@ -145,16 +118,9 @@ fn main() {
             suite.add(format!("{name}::threads::check-{check}"), move |s| {
                 let job = job(2, &program(s, name)?).args(QUICK);
                 // Where threads share cores, those that wait in OpenMP's barriers leave them to others.
-                let job = job
-                    .env("OMP_NUM_THREADS", "2")
-                    .env("OMP_WAIT_POLICY", "passive")
-                    .env("SHMEM_CHECK", check);
+                let job = job.env("OMP_NUM_THREADS", "2").env("OMP_WAIT_POLICY", "passive").env("SHMEM_CHECK", check);
                 let outcome = job.expect_success(&s.prefix, &s.scratch)?;
-                let named = |form: &str| {
-                    outcome
-                        .stdout
-                        .contains(&format!("{operation}_threads,{form},"))
-                };
+                let named = |form: &str| outcome.stdout.contains(&format!("{operation}_threads,{form},"));
                 // A compiler without OpenMP makes PEs of one thread.
                 let is_alone = outcome.stdout.contains(&format!("{operation},call,"));
                 ensure!((named("call") && named("ptr")) || is_alone, "{outcome}");
@@ -179,16 +145,12 @@ fn main() {
         ("packing", "pack"),
         ("halo", "halo"),
     ] {
-        suite.add(format!("{name}::wrong-data::{operation}"), move |s| {
-            notices_wrong_data(s, name, operation)
-        });
+        suite.add(format!("{name}::wrong-data::{operation}"), move |s| notices_wrong_data(s, name, operation));
     }
     for peer in Peer::installed() {
         for name in PROGRAMS.into_iter().filter(|name| peer.has(name)) {
             let peer = peer.clone();
-            suite.add(format!("{}::{name}", peer.name()), move |s| {
-                peer.runs(s, name)
-            });
+            suite.add(format!("{}::{name}", peer.name()), move |s| peer.runs(s, name));
         }
     }
     suite.run();

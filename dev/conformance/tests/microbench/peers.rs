@@ -36,12 +36,7 @@ const MPIS: [Mpi; 2] = [
         launcher: "mpirun.openmpi",
         options: &["--oversubscribe", "-n", "2"],
     },
-    Mpi {
-        name: "mpich",
-        compiler: "mpicc.mpich",
-        launcher: "mpiexec.hydra",
-        options: &["-n", "2"],
-    },
+    Mpi { name: "mpich", compiler: "mpicc.mpich", launcher: "mpiexec.hydra", options: &["-n", "2"] },
 ];
 
 impl Peer {

@@ -14,15 +14,9 @@ const SCALARS: &[usize] = &[1, 8];
 const LONG: &[usize] = &[8];
 const NONE: &[usize] = &[0];
 
-pub(crate) const HEADER: &str =
-    "operation,form,quantity,pes,pairs,bytes,samples,median,low,high,unit";
+pub(crate) const HEADER: &str = "operation,form,quantity,pes,pairs,bytes,samples,median,low,high,unit";
 /// What a line of points is: operation, forms, quantity, sizes.
-pub(crate) type Series = (
-    &'static str,
-    &'static [&'static str],
-    &'static str,
-    &'static [usize],
-);
+pub(crate) type Series = (&'static str, &'static [&'static str], &'static str, &'static [usize]);
 
 const BOTH: &[&str] = &["call", "ptr"];
 const CALL: &[&str] = &["call"];
@@ -122,24 +116,12 @@ const UPDATES: &[Series] = &[
 const STENCIL: &[Series] = &[("five_point", BOTH, "latency", NONE)];
 const MPI_STENCIL: &[Series] = &[("five_point", TWO_SIDED, "latency", NONE)];
 
-const PACKING: &[Series] = &[
-    ("pack", BOTH, "latency", WORDS),
-    ("unpack", BOTH, "latency", WORDS),
-];
+const PACKING: &[Series] = &[("pack", BOTH, "latency", WORDS), ("unpack", BOTH, "latency", WORDS)];
 
-const MPI_PACKING: &[Series] = &[
-    ("pack", &["rma", "sendrecv"], "latency", WORDS),
-    ("unpack", RMA, "latency", WORDS),
-];
+const MPI_PACKING: &[Series] = &[("pack", &["rma", "sendrecv"], "latency", WORDS), ("unpack", RMA, "latency", WORDS)];
 
-const PUTS: &[Series] = &[
-    ("one_to_all", CALL, "rate", LONG),
-    ("all_to_all", CALL, "rate", LONG),
-];
-const MPI_PUTS: &[Series] = &[
-    ("one_to_all", RMA, "rate", LONG),
-    ("all_to_all", RMA, "rate", LONG),
-];
+const PUTS: &[Series] = &[("one_to_all", CALL, "rate", LONG), ("all_to_all", CALL, "rate", LONG)];
+const MPI_PUTS: &[Series] = &[("one_to_all", RMA, "rate", LONG), ("all_to_all", RMA, "rate", LONG)];
 
 /// By PEs of one thread.
 const HALO: &[Series] = &[("halo", BOTH, "latency", WORDS)];
@@ -209,10 +191,7 @@ fn points(series: &[Series], pes: usize) -> Vec<(String, &'static str)> {
         };
         for form in forms {
             for bytes in sizes {
-                points.push((
-                    format!("{operation},{form},{quantity},{pes},{pairs},{bytes},{SAMPLES},"),
-                    unit,
-                ));
+                points.push((format!("{operation},{form},{quantity},{pes},{pairs},{bytes},{SAMPLES},"), unit));
             }
         }
     }
@@ -228,9 +207,7 @@ pub(crate) fn holds(outcome: &Outcome, series: &[Series], pes: usize) -> Result<
     // Programs may go through forms and sizes in any order.
     lines.sort_unstable();
     points.sort_unstable();
-    let missing = points
-        .iter()
-        .find(|(p, _)| !lines.iter().any(|l| l.starts_with(p)));
+    let missing = points.iter().find(|(p, _)| !lines.iter().any(|l| l.starts_with(p)));
     ensure!(missing.is_none(), "no row for {missing:?}\n{outcome}");
     ensure!(lines.len() == points.len(), "more rows\n{outcome}");
     for (line, (begin, unit)) in lines.into_iter().zip(points) {

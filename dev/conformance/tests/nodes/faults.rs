@@ -12,20 +12,10 @@ use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 use nix::sys::signal::Signal;
 
 /// What the PEs do meanwhile, and how many rounds of it are some seconds on a bad link.
-const ACTIVITIES: [(&str, u32); 6] = [
-    ("put", 50),
-    ("amo", 100),
-    ("barrier", 100),
-    ("wait", 50),
-    ("idle", 100),
-    ("message", 50),
-];
+const ACTIVITIES: [(&str, u32); 6] =
+    [("put", 50), ("amo", 100), ("barrier", 100), ("wait", 50), ("idle", 100), ("message", 50)];
 
-const PLACE: Placement = Placement {
-    pes: 4,
-    hosts: 2,
-    distribution: Distribution::Block,
-};
+const PLACE: Placement = Placement { pes: 4, hosts: 2, distribution: Distribution::Block };
 
 /// What happens happens to this host, and to these PEs, which are there: one, and the first of the host.
 const VICTIM_HOST: &str = "b";
@@ -41,24 +31,13 @@ const START: Duration = Duration::from_secs(30);
 const LAUNCHER_SEES: Duration = Duration::from_secs(5);
 
 /// Loses about one packet in a hundred and carries 20 MB/s.
-const BAD_LINK: Impairment = Impairment {
-    delay: Duration::from_millis(2),
-    loss: 0.01,
-    rate: 20_000_000,
-};
+const BAD_LINK: Impairment = Impairment { delay: Duration::from_millis(2), loss: 0.01, rate: 20_000_000 };
 
 /// Loses so much that TCP often waits for its timer, 200 ms and more.
-const LOSSY_LINK: Impairment = Impairment {
-    loss: 0.05,
-    ..BAD_LINK
-};
+const LOSSY_LINK: Impairment = Impairment { loss: 0.05, ..BAD_LINK };
 
 /// A notice takes longer than a process to end.
-const SLOW_LINK: Impairment = Impairment {
-    delay: Duration::from_millis(800),
-    loss: 0.0,
-    rate: 1_000_000_000,
-};
+const SLOW_LINK: Impairment = Impairment { delay: Duration::from_millis(800), loss: 0.0, rate: 1_000_000_000 };
 
 /// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,13 +50,7 @@ enum Fault {
 }
 
 impl Fault {
-    const ALL: [Self; 5] = [
-        Self::PeKilled,
-        Self::PeStopped,
-        Self::LeaderStopped,
-        Self::HostKilled,
-        Self::LinkCut,
-    ];
+    const ALL: [Self; 5] = [Self::PeKilled, Self::PeStopped, Self::LeaderStopped, Self::HostKilled, Self::LinkCut];
 
     fn is_stop(self) -> bool {
         matches!(self, Self::PeStopped | Self::LeaderStopped)
@@ -115,35 +88,20 @@ pub(crate) fn add(suite: &mut Suite) {
             for (l, launcher) in Launcher::ALL.into_iter().enumerate() {
                 let short = (a + f) % Launcher::ALL.len() == l && fault.is_short(activity);
                 let name = format!("fault::{activity}::{}", fault.name());
-                let launch = Launch {
-                    launcher,
-                    place: PLACE,
-                };
-                suite.add_launch(&name, launch, short, move |s, launch| {
-                    ends(s, launch, activity, fault)
-                });
+                let launch = Launch { launcher, place: PLACE };
+                suite.add_launch(&name, launch, short, move |s, launch| ends(s, launch, activity, fault));
             }
         }
-        let launch = Launch {
-            launcher: Launcher::ALL[a % Launcher::ALL.len()],
-            place: PLACE,
-        };
-        for (kind, link, short) in [
-            ("bad", BAD_LINK, true),
-            ("lossy", LOSSY_LINK, activity == "barrier"),
-        ] {
+        let launch = Launch { launcher: Launcher::ALL[a % Launcher::ALL.len()], place: PLACE };
+        for (kind, link, short) in [("bad", BAD_LINK, true), ("lossy", LOSSY_LINK, activity == "barrier")] {
             let name = format!("fault::{activity}::link-{kind}");
-            suite.add_launch(&name, launch, short, move |s, launch| {
-                goes_on(s, launch, link, job(s, activity, rounds)?)
-            });
+            suite
+                .add_launch(&name, launch, short, move |s, launch| goes_on(s, launch, link, job(s, activity, rounds)?));
         }
     }
     // Slurm's own daemons outlive a job by seconds on such a link.
     for launcher in [Launcher::Hydra, Launcher::OpenMpi] {
-        let launch = Launch {
-            launcher,
-            place: PLACE,
-        };
+        let launch = Launch { launcher, place: PLACE };
         let short = launcher == Launcher::Hydra;
         // PEs that call shmem_global_exit when those of the other host have ended do not wait for these.
         suite.add_launch("global_exit::by-all", launch, short, |s, launch| {
@@ -163,15 +121,10 @@ fn add_early(suite: &mut Suite) {
                 continue;
             }
             let name = format!("fault::early::{way}");
-            let launch = Launch {
-                launcher,
-                place: PLACE,
-            };
+            let launch = Launch { launcher, place: PLACE };
             // Hydra does not look at the exit status of a process that has not spoken to it.
             let short = launcher == Launcher::Hydra || w % Launcher::ALL.len() == l;
-            suite.add_launch(&name, launch, short, move |s, launch| {
-                ends_early(s, launch, way)
-            });
+            suite.add_launch(&name, launch, short, move |s, launch| ends_early(s, launch, way));
         }
     }
 }
@@ -183,10 +136,7 @@ fn ends_early(s: &Setting, launch: Launch, way: &str) -> Result<()> {
     let process = {
         let mut process = cluster.command(launch, &job)?.spawn()?;
         let status = process.wait(START)?;
-        ensure!(
-            status.is_some_and(|status| !status.success()),
-            "status {status:?} after {START:?}\n{process}"
-        );
+        ensure!(status.is_some_and(|status| !status.success()), "status {status:?} after {START:?}\n{process}");
         process
     };
     let left = cluster.cluster.remaining_after(LAUNCHER_SEES)?;
@@ -198,11 +148,7 @@ fn ends_early(s: &Setting, launch: Launch, way: &str) -> Result<()> {
         "misuses" => &["shmem_barrier_all"],
         _ => &[],
     };
-    ensure!(
-        lines.len() == words.len(),
-        "{} lines\n{process}",
-        lines.len()
-    );
+    ensure!(lines.len() == words.len(), "{} lines\n{process}", lines.len());
     for (line, word) in lines.iter().zip(words) {
         ensure!(line.contains(word), "no \"{word}\"\n{process}");
     }
@@ -254,19 +200,15 @@ fn ends(s: &Setting, launch: Launch, activity: &str, fault: Fault) -> Result<()>
     let left = match fault {
         // Launchers may wait for ever for what they cannot reach.
         Fault::HostKilled | Fault::LinkCut => Vec::new(),
-        Fault::PeKilled | Fault::PeStopped | Fault::LeaderStopped => {
-            cluster.cluster.remaining_after(LAUNCHER_SEES)?
-        }
+        Fault::PeKilled | Fault::PeStopped | Fault::LeaderStopped => cluster.cluster.remaining_after(LAUNCHER_SEES)?,
     };
     ensure!(left.is_empty(), "left: {left:?}\n{process}");
     match status {
         Some(status) => ensure!(!status.success(), "the launcher ends well\n{process}"),
-        None => ensure!(
-            matches!(fault, Fault::HostKilled | Fault::LinkCut),
-            "the launcher hangs\n{process}"
-        ),
+        None => ensure!(matches!(fault, Fault::HostKilled | Fault::LinkCut), "the launcher hangs\n{process}"),
     }
-    // Hydra ends the other PEs when it has noticed the end of one, and often loses what they have written in this moment.
+    // Hydra ends the other PEs when it has noticed the end of one, and often loses what they have written in this
+    // moment.
     let is_race = fault == Fault::PeKilled && launch.launcher == Launcher::Hydra;
     ensure!(
         says_who_is_missed(&process, fault)? || is_race && hydra_names(&process, VICTIM)?,
@@ -310,10 +252,7 @@ fn pes_left(cluster: &TestCluster, program: &str) -> Result<usize> {
     let mut number = 0;
     for host in cluster.cluster.hosts() {
         let processes = cluster.cluster.processes(host)?;
-        number += processes
-            .iter()
-            .filter(|p| p.command.starts_with(program))
-            .count();
+        number += processes.iter().filter(|p| p.command.starts_with(program)).count();
     }
     Ok(number)
 }
@@ -330,18 +269,10 @@ fn says_who_is_missed(process: &Process, fault: Fault) -> Result<bool> {
         Fault::LeaderStopped => *pe == LEADER,
         _ => hosts[*pe] == hosts[VICTIM],
     });
-    let missed: Vec<String> = missed
-        .map(|pe| format!(": PE {pe} on {VICTIM_HOST} "))
-        .collect();
+    let missed: Vec<String> = missed.map(|pe| format!(": PE {pe} on {VICTIM_HOST} ")).collect();
     for line in &lines {
-        ensure!(
-            line.contains("is stopped") == fault.is_stop(),
-            "this line has another cause: {line}\n{process}"
-        );
-        ensure!(
-            missed.iter().any(|pe| line.contains(pe)),
-            "this line names another one: {line}\n{process}"
-        );
+        ensure!(line.contains("is stopped") == fault.is_stop(), "this line has another cause: {line}\n{process}");
+        ensure!(missed.iter().any(|pe| line.contains(pe)), "this line names another one: {line}\n{process}");
         ensure!(
             line.contains(" waited ") || line.contains("this PE did not wait"),
             "this line does not say what a PE did: {line}\n{process}"

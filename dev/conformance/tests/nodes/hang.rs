@@ -11,25 +11,13 @@ use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 const SOURCE: &str = "diagnosis/apart.c";
 
-const PLACE: Placement = Placement {
-    pes: 4,
-    hosts: 2,
-    distribution: Distribution::Block,
-};
+const PLACE: Placement = Placement { pes: 4, hosts: 2, distribution: Distribution::Block };
 
 /// Adds the trials: one by one launcher, the others where all is asked for.
 pub(crate) fn add(suite: &mut Suite) {
     for launcher in Launcher::ALL {
-        let launch = Launch {
-            launcher,
-            place: PLACE,
-        };
-        suite.add_launch(
-            "hang",
-            launch,
-            launcher == Launcher::ALL[0],
-            says_what_pes_do,
-        );
+        let launch = Launch { launcher, place: PLACE };
+        suite.add_launch("hang", launch, launcher == Launcher::ALL[0], says_what_pes_do);
     }
 }
 
@@ -56,17 +44,10 @@ fn says_what_pes_do(s: &Setting, launch: Launch) -> Result<()> {
     ensure!(
         has(&["no PE has made progress for", "ends the job"])
             && has(&["PEs 0-1 wait in shmem_barrier_all", &barrier])
-            && has(&[
-                "PE 2 waits in shmem_barrier_all",
-                &barrier,
-                "PE 3 has not come"
-            ])
+            && has(&["PE 2 waits in shmem_barrier_all", &barrier, "PE 3 has not come"])
             && has(&["PE 3 computes", &looped]),
         "not said\n{outcome}"
     );
-    ensure!(
-        !has(&["has ended without"]),
-        "an end is said, too\n{outcome}"
-    );
+    ensure!(!has(&["has ended without"]), "an end is said, too\n{outcome}");
     Ok(())
 }

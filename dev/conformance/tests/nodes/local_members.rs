@@ -1,5 +1,5 @@
-//! Jobs that have PEs on the same hosts and on others: which PEs reach each other by loads and stores, that these and the
-//! fabric reach one memory, and what is left of it.
+//! Jobs that have PEs on the same hosts and on others: which PEs reach each other by loads and stores, that these and
+//! the fabric reach one memory, and what is left of it.
 
 use anyhow::{Context, Result, ensure};
 use ferroshmem_cluster::hosts::Launcher;
@@ -38,28 +38,19 @@ const PAIRS: [Pair; 8] = [
     },
     Pair {
         name: "uneven",
-        sides: [
-            (By::Hosts("a:3,b:1"), 4, "accept-late"),
-            (By::Hosts("b:4,c:1"), 5, "connect"),
-        ],
+        sides: [(By::Hosts("a:3,b:1"), 4, "accept-late"), (By::Hosts("b:4,c:1"), 5, "connect")],
         reaches: [&[(3, 0), (1, 4)], &[(4, 1), (1, 0)]],
         env: &[],
     },
     Pair {
         name: "none",
-        sides: [
-            (By::Hosts("a:1,b:1"), 2, "accept"),
-            (By::Oshrun("c"), 2, "connect"),
-        ],
+        sides: [(By::Hosts("a:1,b:1"), 2, "accept"), (By::Oshrun("c"), 2, "connect")],
         reaches: [&[(2, 0)], &[(2, 0)]],
         env: &[],
     },
     Pair {
         name: "many",
-        sides: [
-            (By::Hosts("a:10,b:2"), 12, "accept"),
-            (By::Oshrun("a"), 9, "connect"),
-        ],
+        sides: [(By::Hosts("a:10,b:2"), 12, "accept"), (By::Oshrun("a"), 9, "connect")],
         reaches: [&[(10, 9), (2, 0)], &[(9, 10)]],
         env: &[],
     },
@@ -84,21 +75,14 @@ const PAIRS: [Pair; 8] = [
 ];
 
 /// Which job crashes, and how the other one behaves.
-const CRASHES: [(&str, [&str; 2]); 2] = [
-    ("spread", ["accept-fail-crash", "connect-fail"]),
-    ("local", ["accept-fail", "connect-fail-crash"]),
-];
+const CRASHES: [(&str, [&str; 2]); 2] =
+    [("spread", ["accept-fail-crash", "connect-fail"]), ("local", ["accept-fail", "connect-fail-crash"])];
 
 /// Adds the trials.
 pub(crate) fn add(suite: &mut Suite) {
     let launchers = suite.launchers().to_vec();
     for pair in PAIRS {
-        let Pair {
-            name,
-            sides,
-            reaches,
-            env,
-        } = pair;
+        let Pair { name, sides, reaches, env } = pair;
         let is_there = |(by, ..): &Side| match by {
             By::Launcher(launcher, _) => launchers.contains(launcher),
             _ => launchers.contains(&Launcher::Hydra),
@@ -107,10 +91,7 @@ pub(crate) fn add(suite: &mut Suite) {
             suite.add(format!("meet::local::{name}"), move |s| {
                 let outcomes = meeting(s)?.run(sides, env)?;
                 all_well(&outcomes)?;
-                outcomes
-                    .iter()
-                    .zip(reaches)
-                    .try_for_each(|(outcome, reach)| reaches_local(outcome, reach))
+                outcomes.iter().zip(reaches).try_for_each(|(outcome, reach)| reaches_local(outcome, reach))
             });
         }
     }
@@ -118,9 +99,7 @@ pub(crate) fn add(suite: &mut Suite) {
         return;
     }
     for (name, ways) in CRASHES {
-        suite.add(format!("meet::local::crash-{name}"), move |s| {
-            crash(s, ways)
-        });
+        suite.add(format!("meet::local::crash-{name}"), move |s| crash(s, ways));
     }
 }
 

@@ -71,37 +71,17 @@ const BRIEF: &[&str] = &["-DBRIEF", "-DFEW_TYPES"];
 
 /// All but the aggregated ones, which look for races there, repeat less.
 const VARIANTS: &[Variant] = &[
-    Variant {
-        name: "no-inline",
-        flags: &["-DSHMEM_NO_INLINE", "-O1", "-DFEW_TYPES", "-DBRIEF"],
-        env: &[],
-    },
-    Variant {
-        name: "checked",
-        flags: BRIEF,
-        env: &[("SHMEM_CHECK", "1")],
-    },
-    Variant {
-        name: "slow-path",
-        flags: BRIEF,
-        env: &[("SHMEM_FAST_PATH", "0")],
-    },
+    Variant { name: "no-inline", flags: &["-DSHMEM_NO_INLINE", "-O1", "-DFEW_TYPES", "-DBRIEF"], env: &[] },
+    Variant { name: "checked", flags: BRIEF, env: &[("SHMEM_CHECK", "1")] },
+    Variant { name: "slow-path", flags: BRIEF, env: &[("SHMEM_FAST_PATH", "0")] },
     Variant {
         name: "aggregated",
         flags: &[],
         // All that a message has room for.
         env: &[("SHMEM_AGGREGATE", "5000")],
     },
-    Variant {
-        name: "rxm",
-        flags: BRIEF,
-        env: &[("SHMEM_FABRIC", "tcp;ofi_rxm")],
-    },
-    Variant {
-        name: "small-heap",
-        flags: BRIEF,
-        env: &[("SHMEM_SYMMETRIC_SIZE", "256m")],
-    },
+    Variant { name: "rxm", flags: BRIEF, env: &[("SHMEM_FABRIC", "tcp;ofi_rxm")] },
+    Variant { name: "small-heap", flags: BRIEF, env: &[("SHMEM_SYMMETRIC_SIZE", "256m")] },
 ];
 
 fn job(s: &Setting, pes: usize, source: &str, flags: &[&str]) -> Result<Job> {
@@ -119,9 +99,7 @@ fn main() {
         let name = stem(&source).to_owned();
         // Their jobs take a minute, and between hosts their functions do what those of programs for each kind do.
         let long = matches!(name.as_str(), "every_prototype" | "every_generic");
-        suite.add_on_cluster(&name, number, long, move |s, pes| {
-            job(s, pes, &source, BRIEF)
-        });
+        suite.add_on_cluster(&name, number, long, move |s, pes| job(s, pes, &source, BRIEF));
     }
     for (number, (name, arguments)) in EXAMPLES.iter().enumerate() {
         suite.add_on_cluster(&format!("example::{name}"), number, false, move |s, pes| {
@@ -134,10 +112,7 @@ fn main() {
             let short = variant.is_short(stem(&source), number % (4 * VARIANTS.len()) == v);
             suite.add_one_on_cluster(&trial, number + v, short, move |s, pes| {
                 let job = job(s, pes, &source, variant.flags)?;
-                Ok(variant
-                    .env
-                    .iter()
-                    .fold(job, |job, (name, value)| job.env(name, value)))
+                Ok(variant.env.iter().fold(job, |job, (name, value)| job.env(name, value)))
             });
         }
     }
@@ -163,22 +138,9 @@ fn main() {
             });
         }
     }
-    for (algorithm, check) in [
-        ("auto", "0"),
-        ("flat", "1"),
-        ("rd", "0"),
-        ("bruck", "0"),
-        ("rsag", "0"),
-    ] {
-        let place = Placement {
-            pes: 6,
-            hosts: 3,
-            distribution: Distribution::RoundRobin,
-        };
-        let launch = Launch {
-            launcher: Launcher::Hydra,
-            place,
-        };
+    for (algorithm, check) in [("auto", "0"), ("flat", "1"), ("rd", "0"), ("bruck", "0"), ("rsag", "0")] {
+        let place = Placement { pes: 6, hosts: 3, distribution: Distribution::RoundRobin };
+        let launch = Launch { launcher: Launcher::Hydra, place };
         let trial = format!("uneven_groups::{algorithm}");
         suite.add_launch(&trial, launch, true, move |s, launch| {
             let job = job(s, place.pes, "nodes/uneven_groups.c", &[])?;

@@ -34,29 +34,14 @@ pub(crate) enum By {
 
 impl By {
     /// Starts a job of so many PEs.
-    pub(crate) fn start(
-        self,
-        setting: &Setting,
-        cluster: &mut TestCluster,
-        pes: usize,
-        job: &Job,
-    ) -> Result<Process> {
+    pub(crate) fn start(self, setting: &Setting, cluster: &mut TestCluster, pes: usize, job: &Job) -> Result<Process> {
         let oshrun = setting.prefix.bin("oshrun");
         let oshrun = [&oshrun.to_string_lossy(), "-n", &pes.to_string()].map(str::to_owned);
         match self {
-            Self::Launcher(launcher, place) => {
-                cluster.command(Launch { launcher, place }, job)?.spawn()
-            }
+            Self::Launcher(launcher, place) => cluster.command(Launch { launcher, place }, job)?.spawn(),
             Self::Oshrun(host) => cluster.command_on(host, &oshrun, job).spawn(),
             Self::Hosts(hosts) => {
-                let over = [
-                    "--launcher",
-                    "hydra",
-                    "--hosts",
-                    hosts,
-                    "--launch-agent",
-                    AGENT,
-                ];
+                let over = ["--launcher", "hydra", "--hosts", hosts, "--launch-agent", AGENT];
                 let over = over.map(str::to_owned);
                 let words = [&oshrun[..1], &over].concat();
                 cluster.command_on("a", &words, job).spawn()
@@ -73,11 +58,7 @@ pub(crate) const A: By = By::Oshrun("a");
 pub(crate) const B: By = By::Oshrun("b");
 
 pub(crate) const fn over_two(launcher: Launcher) -> By {
-    let place = Placement {
-        pes: 4,
-        hosts: 2,
-        distribution: Distribution::Block,
-    };
+    let place = Placement { pes: 4, hosts: 2, distribution: Distribution::Block };
     By::Launcher(launcher, place)
 }
 
@@ -90,37 +71,13 @@ const PAIRS: [(&str, Side, Side); 10] = [
     ("one", (A, 1, "accept"), (B, 1, "connect")),
     ("several", (A, 3, "accept"), (B, 2, "connect-late")),
     ("many", (A, 9, "accept"), (B, 7, "connect-finalize")),
-    (
-        "finalize",
-        (A, 2, "accept-late-finalize"),
-        (B, 3, "connect-finalize"),
-    ),
+    ("finalize", (A, 2, "accept-late-finalize"), (B, 3, "connect-finalize")),
     ("join", (A, 2, "accept-join"), (B, 2, "connect-join-late")),
-    (
-        "alone",
-        (By::Itself("a"), 1, "accept-first"),
-        (By::Itself("b"), 1, "connect-first"),
-    ),
-    (
-        "hydra",
-        (HYDRA, 4, "accept"),
-        (By::Oshrun("c"), 2, "connect-finalize"),
-    ),
-    (
-        "openmpi",
-        (By::Oshrun("c"), 2, "accept-late"),
-        (OPENMPI, 4, "connect"),
-    ),
-    (
-        "hydra-openmpi",
-        (HYDRA, 4, "accept"),
-        (OPENMPI, 4, "connect"),
-    ),
-    (
-        "slurm",
-        (SLURM, 4, "accept"),
-        (By::Oshrun("b"), 1, "connect"),
-    ),
+    ("alone", (By::Itself("a"), 1, "accept-first"), (By::Itself("b"), 1, "connect-first")),
+    ("hydra", (HYDRA, 4, "accept"), (By::Oshrun("c"), 2, "connect-finalize")),
+    ("openmpi", (By::Oshrun("c"), 2, "accept-late"), (OPENMPI, 4, "connect")),
+    ("hydra-openmpi", (HYDRA, 4, "accept"), (OPENMPI, 4, "connect")),
+    ("slurm", (SLURM, 4, "accept"), (By::Oshrun("b"), 1, "connect")),
 ];
 
 /// How a job behaves, and the status that it ends with.
@@ -129,30 +86,15 @@ type Ending = (&'static str, i32);
 /// How jobs fail: the one that accepts, and the other.
 const FAILURES: [(&str, Ending, Ending); 6] = [
     ("crash", ("accept-fail-crash", 139), ("connect-fail", 1)),
-    (
-        "crash-other",
-        ("accept-fail-sync", 1),
-        ("connect-fail-crash", 139),
-    ),
-    (
-        "crash-idle",
-        ("accept-fail-idle", 1),
-        ("connect-fail-crash", 139),
-    ),
-    (
-        "global-exit",
-        ("accept-fail-exit-3", 3),
-        ("connect-fail-sync", 1),
-    ),
-    (
-        "global-exit-other",
-        ("accept-fail-idle", 1),
-        ("connect-fail-exit-3", 3),
-    ),
+    ("crash-other", ("accept-fail-sync", 1), ("connect-fail-crash", 139)),
+    ("crash-idle", ("accept-fail-idle", 1), ("connect-fail-crash", 139)),
+    ("global-exit", ("accept-fail-exit-3", 3), ("connect-fail-sync", 1)),
+    ("global-exit-other", ("accept-fail-idle", 1), ("connect-fail-exit-3", 3)),
     ("misuse", ("accept-fail-misuse", 1), ("connect-fail", 1)),
 ];
 
-/// How one of two independent jobs ends, and what the other one waits in meanwhile; whether the one dies that has accepted.
+/// How one of two independent jobs ends, and what the other one waits in meanwhile; whether the one dies that has
+/// accepted.
 const OUTLIVED: [(&str, &str, bool); 8] = [
     ("crash", "sync", false),
     ("kill", "reduce-long", false),
@@ -164,8 +106,7 @@ const OUTLIVED: [(&str, &str, bool); 8] = [
     ("end-all", "fcollect", true),
 ];
 
-pub(crate) const LOST: &str =
-    "the connected job has failed, or has ended without shmemx_group_disconnect";
+pub(crate) const LOST: &str = "the connected job has failed, or has ended without shmemx_group_disconnect";
 
 /// Adds the trials.
 pub(crate) fn add(suite: &mut Suite) {
@@ -183,9 +124,7 @@ pub(crate) fn add(suite: &mut Suite) {
         if is_there(first) && is_there(second) {
             suite.add(format!("meet::{name}"), move |s| {
                 let meeting = Meeting::new(s, [&[], &[]])?;
-                meeting
-                    .run([first, second], &[])
-                    .and_then(|all| all_well(&all))
+                meeting.run([first, second], &[]).and_then(|all| all_well(&all))
             });
         }
     }
@@ -208,9 +147,7 @@ pub(crate) fn add(suite: &mut Suite) {
     suite.add("meet::strangers".into(), strangers);
     suite.add("meet::refused".into(), refused);
     for (name, first, second) in FAILURES {
-        suite.add(format!("meet::fails::{name}"), move |s| {
-            fails(s, first, second)
-        });
+        suite.add(format!("meet::fails::{name}"), move |s| fails(s, first, second));
     }
     suite.add("meet::fails::left".into(), |s| {
         let meeting = Meeting::new(s, [&[], &[]])?;
@@ -231,10 +168,7 @@ pub(crate) fn add(suite: &mut Suite) {
             outlived(s, sides, (death, wait), accepts).map(drop)
         });
     }
-    if [Launcher::Hydra, Launcher::OpenMpi]
-        .iter()
-        .all(|l| launchers.contains(l))
-    {
+    if [Launcher::Hydra, Launcher::OpenMpi].iter().all(|l| launchers.contains(l)) {
         for (name, accepts) in [("hydra", false), ("openmpi", true)] {
             suite.add(format!("meet::outlived::by-{name}"), move |s| {
                 let sides = [(HYDRA, 4, "accept"), (OPENMPI, 4, "connect")];
@@ -255,8 +189,7 @@ pub(crate) fn add(suite: &mut Suite) {
         // Not given back: it has lost a host.
         let mut cluster = s.stations.take()?;
         let timeout = [("SHMEM_FABRIC_TIMEOUT", TIMEOUT)];
-        let start =
-            |cluster: &mut _, i, side| meeting.start_with(cluster, i, side, &timeout, &["sync"]);
+        let start = |cluster: &mut _, i, side| meeting.start_with(cluster, i, side, &timeout, &["sync"]);
         let first = start(&mut cluster, 0, (A, 2, "accept"))?;
         let mut second = start(&mut cluster, 1, (B, 2, "connect"))?;
         second.wait_for("connected", START)?;
@@ -265,12 +198,8 @@ pub(crate) fn add(suite: &mut Suite) {
         ensure!(!outcomes[0].hung, "{}\n{}", outcomes[0], outcomes[1]);
         survives(&outcomes[0])
     });
-    suite.add("meet::fails::link-cut".into(), |s| {
-        gone(s, |cluster| cluster.link_down("b"))
-    });
-    suite.add("meet::fails::host-killed".into(), |s| {
-        gone(s, |cluster| cluster.kill_host("b"))
-    });
+    suite.add("meet::fails::link-cut".into(), |s| gone(s, |cluster| cluster.link_down("b")));
+    suite.add("meet::fails::host-killed".into(), |s| gone(s, |cluster| cluster.kill_host("b")));
 }
 
 /// Two jobs with a file for the text of the port.
@@ -296,20 +225,10 @@ impl<'s> Meeting<'s> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let file = setting.scratch.join(format!("port-{count}"));
-        Ok(Self {
-            setting,
-            programs,
-            file,
-        })
+        Ok(Self { setting, programs, file })
     }
 
-    fn start(
-        &self,
-        cluster: &mut TestCluster,
-        side: usize,
-        job: Side,
-        env: &[(&str, &str)],
-    ) -> Result<Process> {
+    fn start(&self, cluster: &mut TestCluster, side: usize, job: Side, env: &[(&str, &str)]) -> Result<Process> {
         const ROUNDS: &str = "10";
 
         self.start_with(cluster, side, job, env, &[ROUNDS])
@@ -326,9 +245,7 @@ impl<'s> Meeting<'s> {
     ) -> Result<Process> {
         let file = self.file.to_string_lossy();
         let job = Job::new(pes, &self.programs[side]).args(&[&[way, &file], args].concat());
-        let job = env
-            .iter()
-            .fold(job, |job, (name, value)| job.env(name, value));
+        let job = env.iter().fold(job, |job, (name, value)| job.env(name, value));
         by.start(self.setting, cluster, pes, &job)
     }
 
@@ -378,35 +295,20 @@ fn fails(s: &Setting, first: Ending, second: Ending) -> Result<()> {
     let meeting = Meeting::new(s, [&[], &[]])?;
     let sides = [(A, 2, first.0), (B, 2, second.0)];
     let outcomes = meeting.run(sides, &[])?;
-    let is_first = ["crash", "exit", "misuse"]
-        .iter()
-        .any(|w| first.0.contains(w));
+    let is_first = ["crash", "exit", "misuse"].iter().any(|w| first.0.contains(w));
     let (failed, other) = if is_first { (0, 1) } else { (1, 0) };
     let statuses = [first.1, second.1];
     lost(&outcomes[other], statuses[other], LOST)?;
     let got = shell_status(outcomes[failed].status);
-    ensure!(
-        got == statuses[failed],
-        "status {got}\n{}",
-        outcomes[failed]
-    );
+    ensure!(got == statuses[failed], "status {got}\n{}", outcomes[failed]);
     Ok(())
 }
 
 /// One of two independent jobs dies, and the other one goes on.
-fn outlived(
-    s: &Setting,
-    sides: [Side; 2],
-    (death, wait): (&str, &str),
-    accepts: bool,
-) -> Result<Vec<Outcome>> {
+fn outlived(s: &Setting, sides: [Side; 2], (death, wait): (&str, &str), accepts: bool) -> Result<Vec<Outcome>> {
     let meeting = Meeting::of(s, "spawn/independent.c", [&[], &[]])?;
     let mut cluster = s.stations.take()?;
-    let ends = if accepts {
-        [death, "outlive"]
-    } else {
-        ["outlive", death]
-    };
+    let ends = if accepts { [death, "outlive"] } else { ["outlive", death] };
     let start = |i: usize| meeting.start_with(&mut cluster, i, sides[i], &[], &[wait, ends[i]]);
     let jobs = (0..2).map(start).collect::<Result<Vec<_>>>()?;
     let outcomes = cluster.finish(jobs, WATCHDOG)?;
@@ -461,8 +363,8 @@ fn strangers(s: &Setting) -> Result<()> {
     let text = meeting.text(&mut first)?;
     let (_, address) = fields(&text)?;
     let (host, port) = address.rsplit_once(':').context("no number")?;
-    // By a shell: one that is silent until the port is closed, one that says something else, one that ends, and one that
-    // begins as a job does.
+    // By a shell: one that is silent until the port is closed, one that says something else, one that ends, and one
+    // that begins as a job does.
     let to = format!("/dev/tcp/{host}/{port}");
     let zeros = "0".repeat(200);
     let script = format!(
@@ -491,11 +393,7 @@ fn refused(s: &Setting) -> Result<()> {
         ("refused", wrong, "the port is closed"),
         ("refused", nowhere, "cannot be reached"),
         ("refused", other, "is not the text of a port"),
-        (
-            "independent",
-            text,
-            "it calls shmemx_port_accept: call shmemx_port_connect",
-        ),
+        ("independent", text, "it calls shmemx_port_accept: call shmemx_port_connect"),
     ] {
         let job = Job::new(2, &meeting.programs[1]).args(&[way, &text]);
         let oshrun = s.prefix.bin("oshrun").to_string_lossy().into_owned();
@@ -503,10 +401,7 @@ fn refused(s: &Setting) -> Result<()> {
         let mut job = cluster.command_on("b", &words_of, &job).spawn()?;
         let status = job.wait(START)?.map(shell_status);
         let line = job.stderr();
-        ensure!(
-            line.lines().count() == 1 && line.contains(words),
-            "no \"{words}\"\n{job}"
-        );
+        ensure!(line.lines().count() == 1 && line.contains(words), "no \"{words}\"\n{job}");
         ensure!(status == Some(0), "{status:?}\n{job}");
     }
     let second = meeting.start(&mut cluster, 1, (B, 1, "connect"), &[])?;

@@ -37,16 +37,8 @@ const VARIABLES: [(&str, &str); 4] = [
 
 /// Where the PEs are: two on each of two hosts, whose numbers alternate; three hosts, one of which has two.
 const PLACES: [Placement; 2] = [
-    Placement {
-        pes: 4,
-        hosts: 2,
-        distribution: Distribution::RoundRobin,
-    },
-    Placement {
-        pes: 4,
-        hosts: 3,
-        distribution: Distribution::Block,
-    },
+    Placement { pes: 4, hosts: 2, distribution: Distribution::RoundRobin },
+    Placement { pes: 4, hosts: 3, distribution: Distribution::Block },
 ];
 
 pub(crate) fn add(suite: &mut Suite) {
@@ -55,20 +47,14 @@ pub(crate) fn add(suite: &mut Suite) {
             for launcher in Launcher::ALL {
                 let short = short && launcher == Launcher::Hydra && number % 2 == p;
                 let launch = Launch { launcher, place };
-                suite.add_launch(
-                    &format!("messages::{name}::{way}"),
-                    launch,
-                    short,
-                    move |s, l| succeeds(s, l, &job(s, name, way, short)?),
-                );
+                suite.add_launch(&format!("messages::{name}::{way}"), launch, short, move |s, l| {
+                    succeeds(s, l, &job(s, name, way, short)?)
+                });
             }
         }
     }
     for (variable, value) in VARIABLES {
-        let launch = Launch {
-            launcher: Launcher::Hydra,
-            place: PLACES[0],
-        };
+        let launch = Launch { launcher: Launcher::Hydra, place: PLACES[0] };
         let trial = format!("messages::random::{}", variable.to_lowercase());
         suite.add_launch(&trial, launch, true, move |s, l| {
             succeeds(s, l, &job(s, "random", "3", true)?.env(variable, value))

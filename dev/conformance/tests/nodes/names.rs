@@ -18,11 +18,7 @@ use super::meet::{A, B, By, HYDRA, OPENMPI, START, Side, WATCHDOG, all_well};
 const PAIRS: [(&str, Side, Side); 4] = [
     ("late", (A, 1, "publish-late"), (B, 1, "look-up-far")),
     ("several", (A, 3, "publish"), (B, 2, "look-up-far")),
-    (
-        "alone",
-        (By::Itself("a"), 1, "publish"),
-        (By::Itself("b"), 1, "look-up-far"),
-    ),
+    ("alone", (By::Itself("a"), 1, "publish"), (By::Itself("b"), 1, "look-up-far")),
     // Loads and stores, as without the folder.
     ("on-one-host", (A, 2, "publish"), (A, 2, "look-up-near")),
 ];
@@ -39,14 +35,9 @@ pub(crate) fn add(suite: &mut Suite) {
         let long = !matches!(name, "late" | "on-one-host");
         suite.add_maybe_long(format!("meet::names::{name}"), long, run);
     }
-    if [Launcher::Hydra, Launcher::OpenMpi]
-        .iter()
-        .all(|l| launchers.contains(l))
-    {
+    if [Launcher::Hydra, Launcher::OpenMpi].iter().all(|l| launchers.contains(l)) {
         let pair = ((HYDRA, 4, "publish"), (OPENMPI, 4, "look-up"));
-        suite.add_long("meet::names::hydra-openmpi".into(), move |s| {
-            Named::new(s)?.meet(&[pair])
-        });
+        suite.add_long("meet::names::hydra-openmpi".into(), move |s| Named::new(s)?.meet(&[pair]));
     }
     suite.add("meet::names::two-at-once".into(), |s| {
         let first = ((A, 1, "publish"), (B, 1, "look-up-far"));
@@ -76,19 +67,10 @@ impl<'s> Named<'s> {
         let folder = setting.scratch.join(format!("names-{count}"));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder)?;
-        Ok(Self {
-            setting,
-            program,
-            folder,
-        })
+        Ok(Self { setting, program, folder })
     }
 
-    fn start(
-        &self,
-        cluster: &mut TestCluster,
-        (by, pes, way): Side,
-        name: &str,
-    ) -> Result<Process> {
+    fn start(&self, cluster: &mut TestCluster, (by, pes, way): Side, name: &str) -> Result<Process> {
         let job = Job::new(pes, &self.program).args(&[way, name]);
         let job = job.env("SHMEM_NAME_DIRECTORY", &self.folder.to_string_lossy());
         by.start(self.setting, cluster, pes, &job)
@@ -188,7 +170,8 @@ fn of_a_killed_job(s: &Setting) -> Result<()> {
     named.has_files(0)
 }
 
-/// A job that holds a name and is stopped does not answer: who looks the name up learns that within the time that he gives.
+/// A job that holds a name and is stopped does not answer: who looks the name up learns that within the time that he
+/// gives.
 fn of_a_stopped_job(s: &Setting) -> Result<()> {
     let named = Named::new(s)?;
     let mut cluster = s.stations.take()?;

@@ -7,11 +7,7 @@ use ferroshmem_conformance::cluster::Launch;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Outcome, Suite};
 
-const PLACE: Placement = Placement {
-    pes: 4,
-    hosts: 2,
-    distribution: Distribution::Block,
-};
+const PLACE: Placement = Placement { pes: 4, hosts: 2, distribution: Distribution::Block };
 
 /// A setting, and what the program is to check.
 const SETTINGS: &[(&str, &str, &str)] = &[
@@ -38,10 +34,7 @@ pub(crate) fn add(suite: &mut Suite) {
         for (h, host) in ["a", "b"].into_iter().enumerate() {
             for (l, launcher) in Launcher::ALL.into_iter().enumerate() {
                 let short = (v + h) % Launcher::ALL.len() == l;
-                let launch = Launch {
-                    launcher,
-                    place: PLACE,
-                };
+                let launch = Launch { launcher, place: PLACE };
                 let trial = format!("setting::{name}::host-{host}");
                 suite.add_launch(&trial, launch, short, move |s, launch| {
                     let outcome = run(s, launch, &job(s, host, (name, value), holds)?)?;
@@ -56,26 +49,18 @@ pub(crate) fn add(suite: &mut Suite) {
     for (a, &(way, words)) in ALLOCATIONS.iter().enumerate() {
         for (l, launcher) in Launcher::ALL.into_iter().enumerate() {
             let short = a % Launcher::ALL.len() == l;
-            let launch = Launch {
-                launcher,
-                place: PLACE,
-            };
-            suite.add_launch(
-                &format!("allocation::{way}"),
-                launch,
-                short,
-                move |s, launch| {
-                    let build = Build::new("faults/allocation.c", Compiler::Gcc);
-                    let program = build.run(&s.prefix, &s.cache)?;
-                    let job = Job::new(PLACE.pes, &program).args(&[way, "late"]);
-                    let outcome = run(s, launch, &job)?;
-                    ensure!(!outcome.status.success(), "ends well\n{outcome}");
-                    // The other node may notice that PE 3 has ended, and say so first.
-                    let says = |line: &&str| words.iter().all(|word| line.contains(word));
-                    ensure!(lines(&outcome).iter().any(says), "no line\n{outcome}");
-                    Ok(())
-                },
-            );
+            let launch = Launch { launcher, place: PLACE };
+            suite.add_launch(&format!("allocation::{way}"), launch, short, move |s, launch| {
+                let build = Build::new("faults/allocation.c", Compiler::Gcc);
+                let program = build.run(&s.prefix, &s.cache)?;
+                let job = Job::new(PLACE.pes, &program).args(&[way, "late"]);
+                let outcome = run(s, launch, &job)?;
+                ensure!(!outcome.status.success(), "ends well\n{outcome}");
+                // The other node may notice that PE 3 has ended, and say so first.
+                let says = |line: &&str| words.iter().all(|word| line.contains(word));
+                ensure!(lines(&outcome).iter().any(says), "no line\n{outcome}");
+                Ok(())
+            });
         }
     }
 }

@@ -7,11 +7,7 @@ use ferroshmem_conformance::job::{Outcome, shell_status};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
-const PLACE: Placement = Placement {
-    pes: 4,
-    hosts: 2,
-    distribution: Distribution::Block,
-};
+const PLACE: Placement = Placement { pes: 4, hosts: 2, distribution: Distribution::Block };
 
 /// How `remote.c` starts PEs, how many, and how these behave; the host of all, where it is given.
 const WAYS: [(&str, &str, &str, Option<&str>); 5] = [
@@ -32,10 +28,7 @@ const FAILURES: [(&str, &str); 4] = [
 
 /// Adds the trials.
 pub(crate) fn add(suite: &mut Suite) {
-    let launch = Launch {
-        launcher: Launcher::Hydra,
-        place: PLACE,
-    };
+    let launch = Launch { launcher: Launcher::Hydra, place: PLACE };
     for (way, children, child, host) in WAYS {
         suite.add_launch(&format!("spawn::{way}"), launch, true, move |s, launch| {
             let mut cluster = s.stations.take()?;
@@ -48,15 +41,10 @@ pub(crate) fn add(suite: &mut Suite) {
     }
     for (way, child) in FAILURES {
         let name = format!("spawn::fails::{way}");
-        suite.add_launch(&name, launch, true, move |s, launch| {
-            fails(s, launch, &job(s, &[way, "2", child])?)
-        });
+        suite.add_launch(&name, launch, true, move |s, launch| fails(s, launch, &job(s, &[way, "2", child])?));
     }
     for launcher in [Launcher::OpenMpi, Launcher::SlurmPmi2, Launcher::SlurmPmix] {
-        let launch = Launch {
-            launcher,
-            place: PLACE,
-        };
+        let launch = Launch { launcher, place: PLACE };
         // Slurm's two interfaces start PEs in one way.
         let is_second = launcher == Launcher::SlurmPmi2;
         for (way, children, child, host) in WAYS {
@@ -64,7 +52,8 @@ pub(crate) fn add(suite: &mut Suite) {
             if host == Some("c") || is_second && way != "accept-spawn" {
                 continue;
             }
-            // A launcher matters for how PEs start, not for what they do then: each way of naming hosts runs by one more.
+            // A launcher matters for how PEs start, not for what they do then: each way of naming hosts runs by one
+            // more.
             let short = match way {
                 "accept-spawn-rounds" => false,
                 "accept-spawn-several" => launcher == Launcher::OpenMpi,
@@ -85,9 +74,7 @@ pub(crate) fn add(suite: &mut Suite) {
         }
         for (way, child) in [FAILURES[1], FAILURES[3]] {
             let name = format!("spawn::fails::{way}");
-            suite.add_launch(&name, launch, true, move |s, launch| {
-                fails(s, launch, &job(s, &[way, "2", child])?)
-            });
+            suite.add_launch(&name, launch, true, move |s, launch| fails(s, launch, &job(s, &[way, "2", child])?));
         }
         suite.add_launch("spawn::late", launch, true, move |s, launch| {
             let program = Build::new("spawn/faults.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
@@ -96,8 +83,7 @@ pub(crate) fn add(suite: &mut Suite) {
         });
         if launcher == Launcher::SlurmPmix {
             suite.add_launch("spawn::never-initialises", launch, true, |s, launch| {
-                let program =
-                    Build::new("spawn/faults.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+                let program = Build::new("spawn/faults.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
                 let job = Job::new(PLACE.pes, &program).args(&["never-initialises"]);
                 let words = "command has ended before the PEs have called shmem_init";
                 refused(s, launch, &job, words)
@@ -112,10 +98,7 @@ pub(crate) fn add(suite: &mut Suite) {
         });
     }
     for launcher in [Launcher::Hydra, Launcher::OpenMpi, Launcher::SlurmPmix] {
-        let launch = Launch {
-            launcher,
-            place: PLACE,
-        };
+        let launch = Launch { launcher, place: PLACE };
         suite.add_launch("spawn::independent", launch, true, independent);
     }
     suite.add_launch("spawn::kernels", launch, true, |s, launch| {
@@ -133,15 +116,7 @@ pub(crate) fn add(suite: &mut Suite) {
     suite.add_launch("spawn::oshrun", launch, true, |s, _| {
         let cluster = s.stations.take()?;
         let oshrun = s.prefix.bin("oshrun");
-        let words = [
-            &oshrun.to_string_lossy(),
-            "--launcher",
-            "hydra",
-            "--hosts",
-            "a:2,b:2",
-            "--launch-agent",
-            AGENT,
-        ];
+        let words = [&oshrun.to_string_lossy(), "--launcher", "hydra", "--hosts", "a:2,b:2", "--launch-agent", AGENT];
         let words = words.map(str::to_owned);
         let job = job(s, &["accept-spawn-several", "4", "connect-child"])?;
         let process = cluster.command_on("a", &words, &job).spawn()?;
@@ -183,10 +158,7 @@ fn independent(s: &Setting, launch: Launch) -> Result<()> {
             && outcome.stdout.contains("failed")
             && !outcome.stderr.contains("not so")
             && lines == usize::from(!is_slurm)
-            && (is_slurm
-                || outcome
-                    .stderr
-                    .contains("connect them by shmemx_port_accept_independent")),
+            && (is_slurm || outcome.stderr.contains("connect them by shmemx_port_accept_independent")),
         "{outcome}"
     );
     Ok(())
@@ -218,10 +190,7 @@ fn job(s: &Setting, args: &[&str]) -> Result<Job> {
 /// The job has ended well, and at least so many PEs were started: on the host, or on both of the job.
 fn well(outcome: &Outcome, children: usize, host: Option<&str>) -> Result<()> {
     ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
-    ensure!(
-        shell_status(outcome.status) == 0 && outcome.stderr.is_empty(),
-        "{outcome}"
-    );
+    ensure!(shell_status(outcome.status) == 0 && outcome.stderr.is_empty(), "{outcome}");
     let on = |host: &str| {
         let line = format!("started on {host}");
         outcome.stdout.lines().filter(|l| *l == line).count()

@@ -10,21 +10,14 @@ use ferroshmem_conformance::cluster::Launch;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
-const PLACE: Placement = Placement {
-    pes: 5,
-    hosts: 2,
-    distribution: Distribution::Block,
-};
+const PLACE: Placement = Placement { pes: 5, hosts: 2, distribution: Distribution::Block };
 /// After that the test gives up.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Adds the trials: one by one launcher, the others where all is asked for.
 pub(crate) fn add(suite: &mut Suite) {
     for launcher in Launcher::ALL {
-        let launch = Launch {
-            launcher,
-            place: PLACE,
-        };
+        let launch = Launch { launcher, place: PLACE };
         suite.add_launch("status", launch, launcher == Launcher::ALL[0], is_shown);
     }
 }

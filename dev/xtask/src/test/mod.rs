@@ -25,8 +25,8 @@ const RUST_SANITIZERS: &str = "rust-sanitizers.sh";
 /// The script that runs a C program with ThreadSanitizer, with crates of that one.
 const TSAN: &str = "tsan.sh";
 
-/// The step that runs only if it is asked for by its name, as it compiles all crates once more. AddressSanitizer is tried
-/// with C programs in each run.
+/// The step that runs only if it is asked for by its name, as it compiles all crates once more. AddressSanitizer is
+/// tried with C programs in each run.
 const RUST_ASAN: &str = "rust-asan";
 
 /// Scripts that run programs under a tool, below `dev/conformance/scripts/`, with their arguments and the threads
@@ -70,10 +70,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("mpiexec.hydra", "jobs across hosts by Hydra"),
     ("mpirun.openmpi", "jobs across hosts by Open MPI"),
     ("srun", "jobs across hosts by Slurm"),
-    (
-        "qemu-system-x86_64",
-        "jobs over RDMA devices, in virtual machines",
-    ),
+    ("qemu-system-x86_64", "jobs over RDMA devices, in virtual machines"),
 ];
 
 /// Steps that are named in the list of the slowest.
@@ -128,11 +125,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         return Ok(());
     }
     let names: Vec<String> = steps.iter().map(|step| step.name.clone()).collect();
-    let (chosen, patterns): (Vec<_>, Vec<_>) = options
-        .step
-        .iter()
-        .cloned()
-        .partition(|name| names.contains(name));
+    let (chosen, patterns): (Vec<_>, Vec<_>) = options.step.iter().cloned().partition(|name| names.contains(name));
     if !options.step.is_empty() {
         choose(&mut steps, &chosen, !patterns.is_empty());
     }
@@ -142,16 +135,12 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     {
         step.work = Work::Skip(format!("takes long; --step {RUST_ASAN} runs it"));
     }
-    for step in steps
-        .iter_mut()
-        .filter(|s| options.without.contains(&s.name))
-    {
+    for step in steps.iter_mut().filter(|s| options.without.contains(&s.name)) {
         step.work = Work::Skip("--without".to_owned());
     }
     let all = options.step.is_empty() || chosen.iter().any(|name| name == BUILD);
     let wanted = move |name: &str| {
-        (all || patterns.iter().any(|p| name.contains(p.as_str())))
-            && !options.without.iter().any(|w| w == name)
+        (all || patterns.iter().any(|p| name.contains(p.as_str()))) && !options.without.iter().any(|w| w == name)
     };
     let cores = available_parallelism().map_or(2, usize::from);
     report_when_interrupted()?;
@@ -186,8 +175,7 @@ fn report_when_interrupted() -> Result<()> {
     if ignores_interrupts(&status) {
         return Ok(());
     }
-    ctrlc::set_handler(|| scheduler::INTERRUPTED.store(true, Ordering::Relaxed))
-        .context("cannot handle SIGINT")
+    ctrlc::set_handler(|| scheduler::INTERRUPTED.store(true, Ordering::Relaxed)).context("cannot handle SIGINT")
 }
 
 /// Whether SIGINT, the second signal, is in the mask of ignored signals of `/proc/PID/status`.
@@ -212,10 +200,7 @@ fn steps(prefix: &Path, fast: bool) -> Result<Vec<Step>> {
     build.arg("--message-format=json");
     if fast {
         build = with_commands(build);
-        install
-            .arg("--debug")
-            .arg("--built")
-            .arg(workspace::target()?.join("debug"));
+        install.arg("--debug").arg("--built").arg(workspace::target()?.join("debug"));
     }
     let mut examples = workspace::cargo("test");
     examples.args(["--workspace", "--doc"]);
@@ -230,15 +215,7 @@ fn steps(prefix: &Path, fast: bool) -> Result<Vec<Step>> {
         Step::new("dependencies", 1, dependencies()),
         // Optimising the library as a whole takes one thread, for most of the time.
         Step::new(INSTALLATION, 1, Work::Run(install)),
-        Step::new(
-            BUILD,
-            cores,
-            Work::BuildTests {
-                command: build,
-                linting: false,
-            },
-        )
-        .resource(DEBUG_FOLDER),
+        Step::new(BUILD, cores, Work::BuildTests { command: build, linting: false }).resource(DEBUG_FOLDER),
         Step::new(LINTS, cores, component("clippy", lints)).resource(DEBUG_FOLDER),
         Step::new(EXAMPLES, 2, Work::Run(examples)).resource(DEBUG_FOLDER),
         Step::new("book", 1, book()?).resource(DEBUG_FOLDER),
@@ -248,9 +225,7 @@ fn steps(prefix: &Path, fast: bool) -> Result<Vec<Step>> {
         return Ok(all);
     }
     for (name, script, arguments, threads) in SCRIPTS {
-        let path = workspace::root()
-            .join("dev/conformance/scripts")
-            .join(script);
+        let path = workspace::root().join("dev/conformance/scripts").join(script);
         let mut command = Command::new(path);
         command.args(*arguments).env(PREFIX_VARIABLE, prefix);
         let step = Step::new(name, *threads, Work::Run(command)).needs(&[INSTALLATION]);
@@ -270,9 +245,7 @@ fn steps(prefix: &Path, fast: bool) -> Result<Vec<Step>> {
 /// If the path of cargo's target folder is unknown.
 fn share(steps: &mut Vec<Step>, fast: bool) -> Result<()> {
     let built = steps.iter().any(|step| step.name == BUILD);
-    let lints = steps
-        .iter()
-        .position(|step| step.name == LINTS && matches!(step.work, Work::Run(_)));
+    let lints = steps.iter().position(|step| step.name == LINTS && matches!(step.work, Work::Run(_)));
     if built && let Some(lints) = lints {
         steps.remove(lints);
     }
@@ -320,11 +293,7 @@ fn with_commands(mut build: Command) -> Command {
     for program in install::PROGRAMS.iter().chain(&["ferroshmem-abi"]) {
         commands.args(["--bin", program]);
     }
-    shell(&format!(
-        "{} && exec {}",
-        run::line(&build),
-        run::line(&commands)
-    ))
+    shell(&format!("{} && exec {}", run::line(&build), run::line(&commands)))
 }
 
 /// Runs a line of the shell.
@@ -338,9 +307,7 @@ fn shell(line: &str) -> Command {
 fn component(name: &str, command: Command) -> Work {
     match works(Command::new("cargo").args([name, "--version"])) {
         true => Work::Run(command),
-        false => Work::Skip(format!(
-            "cargo {name} is not installed (rustup component add {name})"
-        )),
+        false => Work::Skip(format!("cargo {name} is not installed (rustup component add {name})")),
     }
 }
 
@@ -350,9 +317,7 @@ fn component(name: &str, command: Command) -> Work {
 /// If the path of this program is unknown.
 fn book() -> Result<Work> {
     if !works(Command::new("mdbook").arg("--version")) {
-        return Ok(Work::Skip(
-            "mdbook is not installed (cargo install mdbook --version '^0.4')".to_owned(),
-        ));
+        return Ok(Work::Skip("mdbook is not installed (cargo install mdbook --version '^0.4')".to_owned()));
     }
     let mut build = Command::new(env::current_exe().context("the path of xtask is unknown")?);
     build.arg("book");
@@ -415,22 +380,14 @@ fn conclude(ended: &[Ended], elapsed: Duration, cores: usize, folder: &Path) -> 
     println!("\nSlowest steps, with seconds from start to end and seconds of processor time:");
     let line = |step: &Ended| {
         let (elapsed, processor) = (step.times.elapsed, step.times.processor);
-        format!(
-            "  {:6.1}  {:6.1}  {}\n",
-            elapsed.as_secs_f32(),
-            processor.as_secs_f32(),
-            step.name
-        )
+        format!("  {:6.1}  {:6.1}  {}\n", elapsed.as_secs_f32(), processor.as_secs_f32(), step.name)
     };
     let lines: Vec<String> = slowest.into_iter().map(line).collect();
     print!("{}", lines[..SLOWEST.min(lines.len())].concat());
     let all = folder.join("times.txt");
     fs::write(&all, lines.concat()).with_context(|| format!("cannot write {}", all.display()))?;
     let processor: Duration = ended.iter().map(|step| step.times.processor).sum();
-    let passed = ended
-        .iter()
-        .filter(|s| s.outcome == Outcome::Passed)
-        .count();
+    let passed = ended.iter().filter(|s| s.outcome == Outcome::Passed).count();
     println!("\ncargo xtask test:");
     println!("  passed   {passed} steps");
     for step in ended {
@@ -438,11 +395,8 @@ fn conclude(ended: &[Ended], elapsed: Duration, cores: usize, folder: &Path) -> 
             println!("  skipped  {}: {reason}", step.name);
         }
     }
-    let failed: Vec<_> = ended
-        .iter()
-        .filter(|step| step.outcome == Outcome::Failed)
-        .map(|step| step.name.as_str())
-        .collect();
+    let failed: Vec<_> =
+        ended.iter().filter(|step| step.outcome == Outcome::Failed).map(|step| step.name.as_str()).collect();
     for name in &failed {
         println!("  FAILED   {name}");
     }
@@ -488,11 +442,7 @@ mod tests {
         let mut alone = super::steps(Path::new("/prefix"), false).unwrap();
         choose(&mut alone, &["asan".to_owned(), LINTS.to_owned()], false);
         share(&mut alone, false).unwrap();
-        assert!(
-            alone
-                .iter()
-                .all(|step| step.needs.is_empty() || step.name == "asan")
-        );
+        assert!(alone.iter().all(|step| step.needs.is_empty() || step.name == "asan"));
         assert!(alone.iter().any(|step| step.name == LINTS));
     }
 

@@ -40,20 +40,12 @@ pub(super) const DEBUG_FOLDER: &str = "target/debug";
 pub(super) const UNSTABLE_FOLDER: &str = "target/sanitizers";
 
 const fn hint(name: &'static str, trials: usize, threads: usize) -> Hint {
-    Hint {
-        name,
-        trials,
-        threads,
-        resource: None,
-    }
+    Hint { name, trials, threads, resource: None }
 }
 
 /// Emulated processors: several pairs of machines on two cores would fail to boot, or seem dead to each other.
 const fn emulating(name: &'static str, threads: usize) -> Hint {
-    Hint {
-        resource: Some("virtual machines"),
-        ..hint(name, 0, threads)
-    }
+    Hint { resource: Some("virtual machines"), ..hint(name, 0, threads) }
 }
 
 /// The test programs that take long, longest first: they start first. Programs that mostly wait
@@ -77,15 +69,9 @@ const HINTS: &[Hint] = &[
     hint("cluster/hosts", 0, 1),
     hint("tools/unit", 0, 1),
     // It has cargo document the public interface.
-    Hint {
-        resource: Some(UNSTABLE_FOLDER),
-        ..hint("ferroshmem/surface", 0, 1)
-    },
+    Hint { resource: Some(UNSTABLE_FOLDER), ..hint("ferroshmem/surface", 0, 1) },
     // It has cargo build the examples.
-    Hint {
-        resource: Some(DEBUG_FOLDER),
-        ..hint("ferroshmem/examples", 2, 1)
-    },
+    Hint { resource: Some(DEBUG_FOLDER), ..hint("ferroshmem/examples", 2, 1) },
 ];
 
 /// A test program with as much as needed of what cargo says about it.
@@ -122,12 +108,7 @@ fn program(line: &str) -> Option<Program> {
         "bin" => format!("{package}/unit-{name}"),
         _ => format!("{package}/unit"),
     };
-    Some(Program {
-        name,
-        unit,
-        folder: manifest.parent()?.to_owned(),
-        executable,
-    })
+    Some(Program { name, unit, folder: manifest.parent()?.to_owned(), executable })
 }
 
 /// What the compiler says in cargo's messages: its texts, and the number of warnings and errors.
@@ -167,10 +148,7 @@ pub(super) fn steps(messages: &str, plan: &Plan<'_>, linting: bool) -> Result<Ve
     let rank = |program: &Program| HINTS.iter().position(|hint| hint.name == program.name);
     programs.sort_by_key(|program| rank(program).unwrap_or(HINTS.len()));
     let libraries = library_path()?;
-    Ok(programs
-        .into_iter()
-        .map(|program| step(program, plan, &libraries, linting))
-        .collect())
+    Ok(programs.into_iter().map(|program| step(program, plan, &libraries, linting)).collect())
 }
 
 fn step(program: Program, plan: &Plan<'_>, libraries: &str, linting: bool) -> Step {
@@ -189,11 +167,7 @@ fn step(program: Program, plan: &Plan<'_>, libraries: &str, linting: bool) -> St
     {
         command.arg(format!("--test-threads={}", hint.trials));
     }
-    let mut step = Step::new(
-        &program.name,
-        hint.map_or(1, |hint| hint.threads),
-        Work::Run(command),
-    );
+    let mut step = Step::new(&program.name, hint.map_or(1, |hint| hint.threads), Work::Run(command));
     step.resource = hint.and_then(|hint| hint.resource);
     if linting && step.resource == Some(DEBUG_FOLDER) {
         // Cargo would build all again for another compiler.
@@ -236,23 +210,16 @@ mod tests {
             let other = MESSAGE.replace(r#"["test"]"#, &format!("[\"{kind}\"]"));
             assert_eq!(program(&other), None);
         }
-        let unit = MESSAGE
-            .replace(r#"["test"]"#, r#"["lib"]"#)
-            .replace("linkage\"", "ferroshmem_conformance\"");
+        let unit = MESSAGE.replace(r#"["test"]"#, r#"["lib"]"#).replace("linkage\"", "ferroshmem_conformance\"");
         assert_eq!(program(&unit).unwrap().name, "conformance/unit");
-        assert_eq!(
-            program(r#"{"reason":"build-finished","success":true}"#),
-            None
-        );
+        assert_eq!(program(r#"{"reason":"build-finished","success":true}"#), None);
         assert_eq!(program("warning: not JSON"), None);
     }
 
     #[test]
     fn warnings_are_read_from_messages() {
         let message = |level| {
-            format!(
-                r#"{{"reason":"compiler-message","message":{{"level":"{level}","rendered":"{level}: x\n"}}}}"#
-            )
+            format!(r#"{{"reason":"compiler-message","message":{{"level":"{level}","rendered":"{level}: x\n"}}}}"#)
         };
         let text = format!("{}\n{MESSAGE}\n{}", message("warning"), message("note"));
         assert_eq!(diagnostics(&text), ("warning: x\nnote: x\n".to_owned(), 1));
@@ -261,14 +228,8 @@ mod tests {
 
     #[test]
     fn packages_have_names_with_and_without_version() {
-        assert_eq!(
-            package_name("path+file:///a/b#ferroshmem-core@0.1.0"),
-            "ferroshmem-core"
-        );
-        assert_eq!(
-            package_name("path+file:///a/pgas-microbench#0.1.0"),
-            "pgas-microbench"
-        );
+        assert_eq!(package_name("path+file:///a/b#ferroshmem-core@0.1.0"), "ferroshmem-core");
+        assert_eq!(package_name("path+file:///a/pgas-microbench#0.1.0"), "pgas-microbench");
     }
 
     #[test]

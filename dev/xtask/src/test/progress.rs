@@ -22,11 +22,7 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new() -> Self {
-        Self {
-            terminal: stderr().is_terminal(),
-            last_line: Instant::now(),
-            live: false,
-        }
+        Self { terminal: stderr().is_terminal(), last_line: Instant::now(), live: false }
     }
 
     /// Shows the steps that run, each with the time since it started.
@@ -63,10 +59,7 @@ fn line(ended: usize, all: usize, running: &[(&str, Duration)], long: Duration) 
     if running.iter().all(|(_, time)| *time < long) {
         return None;
     }
-    let steps: Vec<_> = running
-        .iter()
-        .map(|(name, time)| format!("{name} ... {} s", time.as_secs()))
-        .collect();
+    let steps: Vec<_> = running.iter().map(|(name, time)| format!("{name} ... {} s", time.as_secs())).collect();
     Some(format!("{} {}", counter(ended, all), steps.join(", ")))
 }
 
@@ -84,10 +77,7 @@ mod tests {
     fn long_steps_are_named() {
         let seconds = Duration::from_secs;
         let running = [("lints", seconds(40)), ("installation", seconds(8))];
-        assert_eq!(
-            line(3, 17, &running, LONG).unwrap(),
-            "[ 3/17] lints ... 40 s, installation ... 8 s"
-        );
+        assert_eq!(line(3, 17, &running, LONG).unwrap(), "[ 3/17] lints ... 40 s, installation ... 8 s");
         assert_eq!(line(3, 17, &running[1..], LONG), None);
         assert_eq!(line(3, 17, &[], LONG), None);
     }

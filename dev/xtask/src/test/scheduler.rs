@@ -93,15 +93,10 @@ impl Running {
             return;
         }
         if let Some(child) = *self.child.lock().unwrap_or_else(PoisonError::into_inner) {
-            let line = format!(
-                "\nno output for {} s: the step hangs, and is ended\n",
-                silence.as_secs()
-            );
+            let line = format!("\nno output for {} s: the step hangs, and is ended\n", silence.as_secs());
             // Without the line, the report still says that the step failed.
-            let _ = File::options()
-                .append(true)
-                .open(&self.output)
-                .and_then(|mut file| file.write_all(line.as_bytes()));
+            let _ =
+                File::options().append(true).open(&self.output).and_then(|mut file| file.write_all(line.as_bytes()));
             let _ = kill_process(child, Signal::KILL);
         }
     }
@@ -126,8 +121,7 @@ struct Report {
 /// # Errors
 /// If the files for output cannot be written.
 pub(super) fn run(mut plan: Plan) -> Result<Vec<Ended>> {
-    fs::create_dir_all(&plan.folder)
-        .with_context(|| format!("cannot make the folder {}", plan.folder.display()))?;
+    fs::create_dir_all(&plan.folder).with_context(|| format!("cannot make the folder {}", plan.folder.display()))?;
     let mut waiting = mem::take(&mut plan.steps);
     let mut running: Vec<Running> = Vec::new();
     let mut ended: Vec<Ended> = Vec::new();
@@ -154,12 +148,7 @@ pub(super) fn run(mut plan: Plan) -> Result<Vec<Ended>> {
             Ok(report) => {
                 running.retain(|step| step.name != report.name);
                 progress.clear();
-                show(
-                    &report,
-                    &counter(ended.len() + 1, all),
-                    &plan.folder,
-                    plan.verbose,
-                );
+                show(&report, &counter(ended.len() + 1, all), &plan.folder, plan.verbose);
                 if let Some((messages, linting)) = &report.messages {
                     if report.outcome == Outcome::Passed {
                         let new = programs::steps(messages, &plan, *linting)?;
@@ -169,20 +158,13 @@ pub(super) fn run(mut plan: Plan) -> Result<Vec<Ended>> {
                         ended.push(lints(messages, &plan.folder)?);
                     }
                 }
-                ended.push(Ended {
-                    name: report.name,
-                    outcome: report.outcome,
-                    times: report.times,
-                });
+                ended.push(Ended { name: report.name, outcome: report.outcome, times: report.times });
             }
             Err(RecvTimeoutError::Timeout) => {
                 for step in &mut running {
                     step.end_if_silent(SILENCE);
                 }
-                let now: Vec<_> = running
-                    .iter()
-                    .map(|step| (step.name.as_str(), step.since.elapsed()))
-                    .collect();
+                let now: Vec<_> = running.iter().map(|step| (step.name.as_str(), step.since.elapsed())).collect();
                 progress.show(ended.len(), all, &now);
             }
             Err(RecvTimeoutError::Disconnected) => unreachable!("this function has a sender"),
@@ -199,28 +181,17 @@ fn interrupt(waiting: Vec<Step>, running: &[Running]) -> Vec<Ended> {
         }
     }
     let stopped = running.iter().map(|step| {
-        let times = Times {
-            elapsed: step.since.elapsed(),
-            ..Times::default()
-        };
+        let times = Times { elapsed: step.since.elapsed(), ..Times::default() };
         (step.name.clone(), step::INTERRUPTED, times)
     });
     let never = waiting.into_iter().map(|step| match step.work {
         Work::Skip(reason) => (step.name, reason, Times::default()),
-        _ => (
-            step.name,
-            "interrupted before it ran".to_owned(),
-            Times::default(),
-        ),
+        _ => (step.name, "interrupted before it ran".to_owned(), Times::default()),
     });
     stopped
         .map(|(name, reason, times)| (name, reason.to_owned(), times))
         .chain(never)
-        .map(|(name, reason, times)| Ended {
-            name,
-            outcome: Outcome::Skipped(reason),
-            times,
-        })
+        .map(|(name, reason, times)| Ended { name, outcome: Outcome::Skipped(reason), times })
         .collect()
 }
 
@@ -237,17 +208,9 @@ fn lints(messages: &str, folder: &Path) -> Result<Ended> {
         _ => Outcome::Failed,
     };
     if number != 0 {
-        println!(
-            "FAILED  {}; its output:\n{}",
-            programs::LINTS,
-            texts.trim_end()
-        );
+        println!("FAILED  {}; its output:\n{}", programs::LINTS, texts.trim_end());
     }
-    Ok(Ended {
-        name: programs::LINTS.to_owned(),
-        outcome,
-        times: Times::default(),
-    })
+    Ok(Ended { name: programs::LINTS.to_owned(), outcome, times: Times::default() })
 }
 
 /// Ends steps that have nothing to do, and those whose needs have not passed.
@@ -255,11 +218,8 @@ fn skip_blocked(waiting: &mut Vec<Step>, ended: &mut Vec<Ended>) {
     let mut index = 0;
     while index < waiting.len() {
         let step = &waiting[index];
-        let failed = step.needs.iter().find(|need| {
-            ended
-                .iter()
-                .any(|e| e.name == **need && e.outcome != Outcome::Passed)
-        });
+        let failed =
+            step.needs.iter().find(|need| ended.iter().any(|e| e.name == **need && e.outcome != Outcome::Passed));
         let reason = match (&step.work, failed) {
             (_, Some(need)) => format!("{need} has not passed"),
             (Work::Skip(reason), None) => reason.clone(),
@@ -269,11 +229,7 @@ fn skip_blocked(waiting: &mut Vec<Step>, ended: &mut Vec<Ended>) {
             }
         };
         let step = waiting.remove(index);
-        ended.push(Ended {
-            name: step.name,
-            outcome: Outcome::Skipped(reason),
-            times: Times::default(),
-        });
+        ended.push(Ended { name: step.name, outcome: Outcome::Skipped(reason), times: Times::default() });
         // A step before this one may have needed it.
         index = 0;
     }
@@ -281,21 +237,12 @@ fn skip_blocked(waiting: &mut Vec<Step>, ended: &mut Vec<Ended>) {
 
 /// The step that may start now: the first that has what it needs. While it does not fit, no smaller one that
 /// comes later takes its place: the large ones would be left for the end, where each runs by itself.
-fn next_ready(
-    waiting: &[Step],
-    running: &[Running],
-    ended: &[Ended],
-    capacity: usize,
-) -> Option<usize> {
+fn next_ready(waiting: &[Step], running: &[Running], ended: &[Ended], capacity: usize) -> Option<usize> {
     let used: usize = running.iter().map(|step| step.threads).sum();
     let next = waiting.iter().position(|step| {
-        let free =
-            step.resource.is_none() || running.iter().all(|other| other.resource != step.resource);
-        let ready = step.needs.iter().all(|need| {
-            ended
-                .iter()
-                .any(|e| e.name == **need && e.outcome == Outcome::Passed)
-        });
+        let free = step.resource.is_none() || running.iter().all(|other| other.resource != step.resource);
+        let ready =
+            step.needs.iter().all(|need| ended.iter().any(|e| e.name == **need && e.outcome == Outcome::Passed));
         free && ready
     })?;
     let fits = used + waiting[next].threads <= capacity || running.is_empty();
@@ -305,9 +252,7 @@ fn next_ready(
 /// Runs a step on a thread of its own, which reports its end.
 fn start(step: Step, child: Child, folder: &Path, reports: &Sender<Report>) -> Result<()> {
     let path = step::output_file(folder, &step.name);
-    let create = |path: &Path| {
-        File::create(path).with_context(|| format!("cannot write {}", path.display()))
-    };
+    let create = |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
     let output = create(&path)?;
     let reports = reports.clone();
     match step.work {
@@ -318,10 +263,7 @@ fn start(step: Step, child: Child, folder: &Path, reports: &Sender<Report>) -> R
                 report(&reports, step.name, result, None, &path);
             });
         }
-        Work::BuildTests {
-            mut command,
-            linting,
-        } => {
+        Work::BuildTests { mut command, linting } => {
             let messages = messages_file(&path);
             let stdout = create(&messages)?;
             thread::spawn(move || {
@@ -360,12 +302,7 @@ fn report(
         }
     };
     // The receiver is gone if this program ends early.
-    let _ = reports.send(Report {
-        name,
-        outcome,
-        times,
-        messages,
-    });
+    let _ = reports.send(Report { name, outcome, times, messages });
 }
 
 /// Prints how a step ended, with its output if that matters.
@@ -375,18 +312,12 @@ fn show(report: &Report, counter: &str, folder: &Path, verbose: bool) {
     let text = String::from_utf8_lossy(&text);
     match &report.outcome {
         Outcome::Failed => {
-            println!(
-                "{counter} FAILED  {} ({seconds:.1} s); its output:",
-                report.name
-            );
+            println!("{counter} FAILED  {} ({seconds:.1} s); its output:", report.name);
             println!("{}", text.trim_end());
             println!("{counter} end of the output of {}", report.name);
         }
         Outcome::Passed if verbose => {
-            println!(
-                "{counter} passed  {} ({seconds:.1} s); its output:",
-                report.name
-            );
+            println!("{counter} passed  {} ({seconds:.1} s); its output:", report.name);
             println!("{}", text.trim_end());
         }
         outcome => {
@@ -395,10 +326,7 @@ fn show(report: &Report, counter: &str, folder: &Path, verbose: bool) {
                 _ => "skipped",
             };
             println!("{counter} {word} {} ({seconds:.1} s)", report.name);
-            for line in text
-                .lines()
-                .filter(|l| NOTES.iter().any(|n| l.starts_with(n)))
-            {
+            for line in text.lines().filter(|l| NOTES.iter().any(|n| l.starts_with(n))) {
                 println!("    {line}");
             }
         }
@@ -472,10 +400,7 @@ mod tests {
     fn small_steps_do_not_overtake_large_ones() {
         let mut large = shell("large", "exit 0");
         large.threads = 2;
-        let all = outcomes(
-            vec![shell("first", "sleep 0.1"), large, shell("small", "exit 0")],
-            2,
-        );
+        let all = outcomes(vec![shell("first", "sleep 0.1"), large, shell("small", "exit 0")], 2);
         let names: Vec<_> = all.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["first", "large", "small"]);
     }
@@ -500,10 +425,7 @@ mod tests {
             thread::sleep(Duration::from_millis(1));
         }
         let ended = interrupt(vec![shell("waiting", "exit 0")], &running);
-        let named: Vec<_> = ended
-            .into_iter()
-            .map(|step| (step.name, step.outcome))
-            .collect();
+        let named: Vec<_> = ended.into_iter().map(|step| (step.name, step.outcome)).collect();
         let skipped = |reason: &str| Outcome::Skipped(reason.to_owned());
         assert_eq!(
             named,
@@ -545,9 +467,6 @@ mod tests {
     fn a_step_larger_than_the_machine_runs_alone() {
         let mut large = shell("large", "exit 0");
         large.threads = 100;
-        assert_eq!(
-            outcomes(vec![large], 2),
-            [("large".into(), Outcome::Passed)]
-        );
+        assert_eq!(outcomes(vec![large], 2), [("large".into(), Outcome::Passed)]);
     }
 }

@@ -46,13 +46,7 @@ pub(super) enum Work {
 impl Step {
     /// A step that needs no other one.
     pub(super) fn new(name: &str, threads: usize, work: Work) -> Self {
-        Self {
-            name: name.to_owned(),
-            needs: Vec::new(),
-            threads,
-            resource: None,
-            work,
-        }
+        Self { name: name.to_owned(), needs: Vec::new(), threads, resource: None, work }
     }
 
     /// The same with steps that must have passed before.
@@ -82,9 +76,7 @@ impl From<ExitStatus> for Outcome {
             Some(0) => Self::Passed,
             Some(SKIPPED) => Self::Skipped("see its output above".to_owned()),
             // The terminal sends it to the step, too, maybe before this program has noticed its own.
-            None if status.signal() == Some(Signal::INT.as_raw()) => {
-                Self::Skipped(INTERRUPTED.to_owned())
-            }
+            None if status.signal() == Some(Signal::INT.as_raw()) => Self::Skipped(INTERRUPTED.to_owned()),
             _ => Self::Failed,
         }
     }
@@ -123,12 +115,7 @@ pub(super) type Child = Arc<Mutex<Option<Pid>>>;
 ///
 /// # Errors
 /// If it cannot be started.
-pub(super) fn run(
-    command: &mut Command,
-    stdout: File,
-    stderr: File,
-    running: &Child,
-) -> Result<(ExitStatus, Times)> {
+pub(super) fn run(command: &mut Command, stdout: File, stderr: File, running: &Child) -> Result<(ExitStatus, Times)> {
     let begin = Instant::now();
     let program = command.get_program().to_owned();
     let mut child = command
@@ -141,10 +128,7 @@ pub(super) fn run(
     let id = Pid::from_child(&child);
     let set = |id| *running.lock().unwrap_or_else(PoisonError::into_inner) = id;
     set(Some(id));
-    let ended = waitid(
-        WaitId::Pid(id),
-        WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
-    );
+    let ended = waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
     let processor = ended.map_or(Duration::ZERO, |_| processor_time(id).unwrap_or_default());
     // From here on, the number may become another process's.
     set(None);
@@ -157,9 +141,7 @@ pub(super) fn run(
 fn processor_time(id: Pid) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?;
     let ticks = ticks(&stat)?;
-    Some(Duration::from_millis(
-        ticks * 1000 / clock_ticks_per_second().max(1),
-    ))
+    Some(Duration::from_millis(ticks * 1000 / clock_ticks_per_second().max(1)))
 }
 
 /// The sum of utime, stime, cutime and cstime of a line of `/proc/PID/stat`.
@@ -206,18 +188,10 @@ mod tests {
     #[test]
     fn a_step_that_ran_nothing_is_skipped() {
         let of = |output: &str| Outcome::Passed.by_output(output);
-        let none =
-            "test result: ok. 0 passed; 0 failed; 9 ignored\nskipped: make is missing: 9 trials\n";
-        assert_eq!(
-            of(none),
-            Outcome::Skipped("make is missing: 9 trials".to_owned())
-        );
-        assert_eq!(
-            of("skipped: no QEMU\n"),
-            Outcome::Skipped("no QEMU".to_owned())
-        );
-        let some =
-            "test result: ok. 3 passed; 0 failed; 6 ignored\nskipped: g++ is missing: 6 trials\n";
+        let none = "test result: ok. 0 passed; 0 failed; 9 ignored\nskipped: make is missing: 9 trials\n";
+        assert_eq!(of(none), Outcome::Skipped("make is missing: 9 trials".to_owned()));
+        assert_eq!(of("skipped: no QEMU\n"), Outcome::Skipped("no QEMU".to_owned()));
+        let some = "test result: ok. 3 passed; 0 failed; 6 ignored\nskipped: g++ is missing: 6 trials\n";
         assert_eq!(of(some), Outcome::Passed);
         assert_eq!(of("test result: ok. 0 passed; 0 failed\n"), Outcome::Passed);
         assert_eq!(of("skipped: no clang\ngcc: passed\n"), Outcome::Passed);

@@ -27,9 +27,7 @@ fn found_by_pkg_config() {
         for source in ["main.c", "root.c"] {
             for (kind, option) in [("", ""), ("-static", "--static")] {
                 // Through a shell, as makefiles and configure scripts use it.
-                let line = format!(
-                    "eval cc {kind} {source} -o main $(pkg-config {option} --cflags --libs {package})"
-                );
+                let line = format!("eval cc {kind} {source} -o main $(pkg-config {option} --cflags --libs {package})");
                 let mut shell = command("sh");
                 shell.args(["-e", "-c", &line]).current_dir(project.path());
                 succeed(shell.env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig")));
@@ -77,11 +75,7 @@ fn found_by_cmake() {
     let mut prefix_option = std::ffi::OsString::from("-DCMAKE_PREFIX_PATH=");
     prefix_option.push(prefix());
     let commands = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON";
-    succeed(
-        cmake()
-            .args(["-S", ".", "-B", "build", commands])
-            .arg(prefix_option),
-    );
+    succeed(cmake().args(["-S", ".", "-B", "build", commands]).arg(prefix_option));
     // All but the one that must not be and the static one.
     let commands = fs::read_to_string(project.path().join("build/compile_commands.json")).unwrap();
     assert_eq!(commands.matches("-fPIE").count(), 5, "{commands}");
@@ -95,11 +89,7 @@ fn found_by_cmake() {
         "root_OpenSHMEM__shmem",
         "root_FerroSHMEM__shmem_static",
     ] {
-        assert_eq!(
-            run(&project.path().join("build").join(program)),
-            "sum 3\n",
-            "{program}"
-        );
+        assert_eq!(run(&project.path().join("build").join(program)), "sum 3\n", "{program}");
     }
     assert_eq!(run(&project.path().join("build/cxx")), "right\n");
     succeed(command("ctest").current_dir(project.path().join("build")));
@@ -118,11 +108,7 @@ fn cmake_refuses_other_versions() {
         fs::write(project.path().join("CMakeLists.txt"), lists).unwrap();
         let mut prefix_option = std::ffi::OsString::from("-DCMAKE_PREFIX_PATH=");
         prefix_option.push(prefix());
-        let output = command("cmake")
-            .arg(prefix_option)
-            .arg(".")
-            .current_dir(project.path())
-            .output();
+        let output = command("cmake").arg(prefix_option).arg(".").current_dir(project.path()).output();
         let output = output.unwrap();
         assert!(!output.status.success(), "version {version} was accepted");
         assert!(String::from_utf8_lossy(&output.stderr).contains("compatible"));

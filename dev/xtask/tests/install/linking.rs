@@ -24,24 +24,15 @@ fn programs_link_as_with_other_implementations() {
     let mut path = OsString::from("-Wl,-rpath,");
     path.push(prefix().join("lib"));
     let mut cc = command("cc");
-    cc.args(["-O2", "-fPIE", "-pie", "-I"])
-        .arg(prefix().join("include"));
+    cc.args(["-O2", "-fPIE", "-pie", "-I"]).arg(prefix().join("include"));
     cc.arg("-o").arg(&program).arg(&source);
-    cc.arg("-L")
-        .arg(prefix().join("lib"))
-        .arg(path)
-        .args(["-lsma", "-lm"]);
+    cc.arg("-L").arg(prefix().join("lib")).arg(path).args(["-lsma", "-lm"]);
     succeed(&mut cc);
     assert_eq!(run(&program), "sum 3\n");
     // Programs without mathematics do not load that library.
     let plain = project.path().join("plain");
     let main = project.path().join("main.c");
-    succeed(
-        command(bin("oshcc"))
-            .args(["-O2", "-o"])
-            .arg(&plain)
-            .arg(main),
-    );
+    succeed(command(bin("oshcc")).args(["-O2", "-o"]).arg(&plain).arg(main));
     if installed("readelf") {
         let needed = succeed(command("readelf").arg("-d").arg(&plain));
         assert!(!needed.contains("libm.so"), "{needed}");
@@ -49,12 +40,7 @@ fn programs_link_as_with_other_implementations() {
 }
 
 /// Linkers by their names for `-fuse-ld`, with their programs.
-const LINKERS: &[(&str, &str)] = &[
-    ("bfd", "ld.bfd"),
-    ("gold", "ld.gold"),
-    ("lld", "ld.lld"),
-    ("mold", "mold"),
-];
+const LINKERS: &[(&str, &str)] = &[("bfd", "ld.bfd"), ("gold", "ld.gold"), ("lld", "ld.lld"), ("mold", "mold")];
 
 /// The names that a shared library exports, each with the letter of its type.
 fn exports(library: &Path) -> BTreeSet<String> {
@@ -76,12 +62,7 @@ fn dynamic(library: &Path) -> Vec<String> {
     let mut lines: Vec<_> = section
         .lines()
         .filter(|line| tags.iter().any(|tag| line.contains(tag)))
-        .map(|line| {
-            line.split_whitespace()
-                .skip(1)
-                .collect::<Vec<_>>()
-                .join(" ")
-        })
+        .map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" "))
         .collect();
     lines.sort();
     lines
@@ -95,11 +76,7 @@ fn the_library_needs_the_c_library_alone() {
     }
     let lines = dynamic(&prefix().join("lib/libshmem.so.1"));
     let needed: Vec<_> = lines.iter().filter(|l| l.contains("(NEEDED)")).collect();
-    let of_libc = |line: &str| {
-        ["[libc.so", "[ld-linux"]
-            .iter()
-            .any(|lib| line.contains(lib))
-    };
+    let of_libc = |line: &str| ["[libc.so", "[ld-linux"].iter().any(|lib| line.contains(lib));
     assert!(needed.iter().all(|line| of_libc(line)), "{needed:?}");
 }
 
@@ -114,9 +91,7 @@ fn every_linker_links_library_and_programs() {
     let listed = fs::read_to_string(exported_names()).unwrap();
     let listed = |symbol: &str| {
         let name = symbol.split(' ').next_back().unwrap_or_default();
-        let family = ["shmem_", "pshmem_", "shmemx_", "pshmemx_"]
-            .iter()
-            .any(|start| name.starts_with(start));
+        let family = ["shmem_", "pshmem_", "shmemx_", "pshmemx_"].iter().any(|start| name.starts_with(start));
         family || listed.contains(&format!("    {name};\n"))
     };
     let foreign: Vec<_> = want.iter().filter(|symbol| !listed(symbol)).collect();
@@ -147,11 +122,7 @@ fn every_linker_links_library_and_programs() {
         let got = exports(&library);
         let differing: Vec<_> = got.symmetric_difference(&want).collect();
         assert!(differing.is_empty(), "{linker}: {differing:?}");
-        assert_eq!(
-            dynamic(&library),
-            dynamic(&lib.join("libshmem.so.1")),
-            "{linker}"
-        );
+        assert_eq!(dynamic(&library), dynamic(&lib.join("libshmem.so.1")), "{linker}");
 
         // Where the linker puts a program's writable data decides whether they are symmetric.
         for kind in [&[][..], &["-static"], &["-static-pie"]] {

@@ -80,12 +80,7 @@ fn bin(name: &str) -> PathBuf {
 /// A command that knows nothing of the installation but its path.
 fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
-    for variable in [
-        "LD_LIBRARY_PATH",
-        "OSHMEM_CC",
-        "OSHMEM_CXX",
-        "PKG_CONFIG_PATH",
-    ] {
+    for variable in ["LD_LIBRARY_PATH", "OSHMEM_CC", "OSHMEM_CXX", "PKG_CONFIG_PATH"] {
         command.env_remove(variable);
     }
     command
@@ -93,11 +88,7 @@ fn command(program: impl AsRef<OsStr>) -> Command {
 
 /// Runs a program on 3 PEs, under the launcher's own watchdog.
 fn run(program: &Path) -> String {
-    succeed(
-        command(bin("oshrun"))
-            .args(["-n", "3", "--timeout", "60"])
-            .arg(program),
-    )
+    succeed(command(bin("oshrun")).args(["-n", "3", "--timeout", "60"]).arg(program))
 }
 
 /// Whether a tool is installed; says so if not.
@@ -114,10 +105,7 @@ fn project() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("main.c"), C_PROGRAM).unwrap();
     // The compiler cannot know the argument, so it calls the function.
-    let root = C_PROGRAM.replace(
-        "long all = sum;",
-        "long all = (long)sqrt((double)(sum * sum));",
-    );
+    let root = C_PROGRAM.replace("long all = sum;", "long all = (long)sqrt((double)(sum * sum));");
     let root = format!("#include <math.h>\n{root}");
     fs::write(directory.path().join("root.c"), root).unwrap();
     fs::write(directory.path().join("main.cpp"), CXX_PROGRAM).unwrap();
@@ -128,14 +116,9 @@ fn project() -> TempDir {
 fn example_programs_compile_cleanly_and_run() {
     let project = project();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    for (name, argument) in [
-        ("hello", ""),
-        ("ring", "50"),
-        ("histogram", "5000"),
-        ("heat", "40"),
-        ("intsort", "16"),
-        ("stencil", "40"),
-    ] {
+    for (name, argument) in
+        [("hello", ""), ("ring", "50"), ("histogram", "5000"), ("heat", "40"), ("intsort", "16"), ("stencil", "40")]
+    {
         for option in ["-DSHMEM_NO_INLINE", "-DSHMEM_NATIVE_ONLY", "-O3"] {
             let program = project.path().join(name);
             succeed(
@@ -166,24 +149,14 @@ fn info_lists_every_variable() {
 
 #[test]
 fn manual_pages_list_every_option() {
-    for (program, page) in [
-        ("oshrun", "oshrun.1"),
-        ("oshmem_info", "oshmem_info.1"),
-        ("oshtune", "oshtune.1"),
-    ] {
+    for (program, page) in [("oshrun", "oshrun.1"), ("oshmem_info", "oshmem_info.1"), ("oshtune", "oshtune.1")] {
         let help = succeed(command(bin(program)).arg("--help"));
         let page = fs::read_to_string(prefix().join("share/man/man1").join(page)).unwrap();
-        for option in help
-            .split_whitespace()
-            .filter_map(|word| word.strip_prefix("--"))
-        {
+        for option in help.split_whitespace().filter_map(|word| word.strip_prefix("--")) {
             // Without the value, which may be optional: --profile[=<FILE>].
             let name = option.split(['[', '=', ',']).next().unwrap_or(option);
             let words = [format!("Fl {name}"), format!("Fl Fl {name}")];
-            assert!(
-                words.iter().any(|word| page.contains(word)),
-                "{program}: no word of --{name}"
-            );
+            assert!(words.iter().any(|word| page.contains(word)), "{program}: no word of --{name}");
         }
     }
 }
@@ -192,14 +165,10 @@ fn manual_pages_list_every_option() {
 fn installs_below_a_destdir() {
     let directory = tempfile::tempdir().unwrap();
     let mut install = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    install
-        .args(["install", "--prefix", "/opt/ferroshmem", "--destdir"])
-        .arg(directory.path());
+    install.args(["install", "--prefix", "/opt/ferroshmem", "--destdir"]).arg(directory.path());
     // Where an installation is under test, its commands are not built again.
     if let Some(prefix) = env::var_os("FERROSHMEM_PREFIX") {
-        install
-            .arg("--commands")
-            .arg(Path::new(&prefix).join("bin"));
+        install.arg("--commands").arg(Path::new(&prefix).join("bin"));
     }
     succeed(&mut install);
     let root = directory.path().join("opt/ferroshmem");

@@ -27,10 +27,7 @@ fn wrapper_compiles_in_two_steps_with_every_compiler() {
         let project = project();
         let oshcc = || {
             let mut oshcc = command(bin("oshcc"));
-            oshcc
-                .env("OSHMEM_CC", compiler)
-                .arg("-Werror")
-                .current_dir(project.path());
+            oshcc.env("OSHMEM_CC", compiler).arg("-Werror").current_dir(project.path());
             oshcc
         };
         succeed(oshcc().args(["-O2", "-c", "main.c"]));
@@ -45,13 +42,7 @@ fn wrapper_compiles_cxx_by_all_its_names() {
     for name in ["oshc++", "oshCC", "oshcxx"] {
         let program = project.path().join(name);
         let source = project.path().join("main.cpp");
-        succeed(
-            command(bin(name))
-                .args(["-std=c++17", "-O2"])
-                .arg(source)
-                .arg("-o")
-                .arg(&program),
-        );
+        succeed(command(bin(name)).args(["-std=c++17", "-O2"]).arg(source).arg("-o").arg(&program));
         assert_eq!(run(&program), "right\n", "{name}");
     }
 }
@@ -62,13 +53,7 @@ fn wrapper_links_static_programs() {
         let project = project();
         let program = project.path().join("main");
         let source = project.path().join("main.c");
-        succeed(
-            command(bin("oshcc"))
-                .args(["-O2", kind])
-                .arg(source)
-                .arg("-o")
-                .arg(&program),
-        );
+        succeed(command(bin("oshcc")).args(["-O2", kind]).arg(source).arg("-o").arg(&program));
         assert_eq!(run(&program), "sum 3\n", "{kind}");
     }
 }
@@ -77,17 +62,8 @@ fn wrapper_links_static_programs() {
 fn shown_command_works_in_a_shell() {
     let project = project();
     let shown = succeed(command(bin("oshcc")).args(["-show", "-O2", "my main.c", "-o", "my main"]));
-    fs::rename(
-        project.path().join("main.c"),
-        project.path().join("my main.c"),
-    )
-    .unwrap();
-    succeed(
-        command("sh")
-            .arg("-c")
-            .arg(&shown)
-            .current_dir(project.path()),
-    );
+    fs::rename(project.path().join("main.c"), project.path().join("my main.c")).unwrap();
+    succeed(command("sh").arg("-c").arg(&shown).current_dir(project.path()));
     assert_eq!(run(&project.path().join("my main")), "sum 3\n");
 
     let show = |what: &str| succeed(command(bin("oshc++")).arg(what));
@@ -99,21 +75,10 @@ fn shown_command_works_in_a_shell() {
 
 #[test]
 fn questions_go_to_the_compiler() {
-    let asked = succeed(
-        command(bin("oshcc"))
-            .arg("-dumpmachine")
-            .env("OSHMEM_CC", "gcc"),
-    );
+    let asked = succeed(command(bin("oshcc")).arg("-dumpmachine").env("OSHMEM_CC", "gcc"));
     assert_eq!(asked, succeed(command("gcc").arg("-dumpmachine")));
-    let failing = command(bin("oshcc"))
-        .args(["-c", "no-such-file.c"])
-        .output()
-        .unwrap();
-    assert_eq!(
-        failing.status.code(),
-        Some(1),
-        "the compiler's status is passed on"
-    );
+    let failing = command(bin("oshcc")).args(["-c", "no-such-file.c"]).output().unwrap();
+    assert_eq!(failing.status.code(), Some(1), "the compiler's status is passed on");
 }
 
 /// What configure scripts and libtool ask a compiler (`libtool.m4`, `config.guess`, autoconf's macros), and the builds
@@ -150,16 +115,8 @@ const PROBES: &[&str] = &[
 /// Status, output and messages of `compiler` for each probe, in a directory of its own.
 fn probed(compiler: &Path, variable: &str, real: &str) -> Vec<(Option<i32>, String, String)> {
     let directory = tempfile::tempdir().unwrap();
-    fs::write(
-        directory.path().join("main.c"),
-        "int main() { return 0; }\n",
-    )
-    .unwrap();
-    fs::write(
-        directory.path().join("part.c"),
-        "int part() { return 1; }\n",
-    )
-    .unwrap();
+    fs::write(directory.path().join("main.c"), "int main() { return 0; }\n").unwrap();
+    fs::write(directory.path().join("part.c"), "int part() { return 1; }\n").unwrap();
     let outputs = PROBES.iter().map(|probe| {
         let mut command = command(compiler);
         command.args(probe.split(' ')).env(variable, real);
@@ -168,16 +125,10 @@ fn probed(compiler: &Path, variable: &str, real: &str) -> Vec<(Option<i32>, Stri
         let temporary = env::temp_dir().join("cc").display().to_string();
         let text = |bytes| {
             let text = String::from_utf8_lossy(bytes);
-            let words = text
-                .split_whitespace()
-                .filter(|word| !word.contains(&temporary));
+            let words = text.split_whitespace().filter(|word| !word.contains(&temporary));
             words.collect::<Vec<_>>().join(" ")
         };
-        (
-            output.status.code(),
-            text(&output.stdout),
-            text(&output.stderr),
-        )
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
     });
     outputs.collect()
 }
@@ -187,10 +138,9 @@ fn probed(compiler: &Path, variable: &str, real: &str) -> Vec<(Option<i32>, Stri
 /// host's type only in its branch for Fortran.)
 #[test]
 fn configure_scripts_take_the_wrapper_for_its_compiler() {
-    for (wrapper, variable, compilers) in [
-        ("oshcc", "OSHMEM_CC", &["gcc", "clang"][..]),
-        ("oshc++", "OSHMEM_CXX", &["g++"]),
-    ] {
+    for (wrapper, variable, compilers) in
+        [("oshcc", "OSHMEM_CC", &["gcc", "clang"][..]), ("oshc++", "OSHMEM_CXX", &["g++"])]
+    {
         for compiler in compilers {
             if !installed(compiler) {
                 continue;
@@ -206,34 +156,21 @@ fn configure_scripts_take_the_wrapper_for_its_compiler() {
 
 #[test]
 fn missing_compiler_is_one_line() {
-    let output = command(bin("oshcc"))
-        .args(["-c", "a.c"])
-        .env("OSHMEM_CC", "no-such-compiler")
-        .output()
-        .unwrap();
+    let output = command(bin("oshcc")).args(["-c", "a.c"]).env("OSHMEM_CC", "no-such-compiler").output().unwrap();
     let line = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(127));
     assert_eq!(line.lines().count(), 1, "{line}");
-    assert!(
-        line.starts_with("oshcc: ") && line.contains("no-such-compiler"),
-        "{line}"
-    );
+    assert!(line.starts_with("oshcc: ") && line.contains("no-such-compiler"), "{line}");
 }
 
 #[test]
 fn wrapper_does_not_start_itself() {
     let output = command(bin("oshc++"))
         .args(["-c", "a.cpp"])
-        .env(
-            "OSHMEM_CXX",
-            bin("oshcc").to_string_lossy().replace(' ', "\\ "),
-        )
+        .env("OSHMEM_CXX", bin("oshcc").to_string_lossy().replace(' ', "\\ "))
         .output()
         .unwrap();
     let line = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
-    assert!(
-        line.starts_with("oshc++: ") && line.contains("wrapper itself"),
-        "{line}"
-    );
+    assert!(line.starts_with("oshc++: ") && line.contains("wrapper itself"), "{line}");
 }

@@ -1,5 +1,5 @@
-//! The container file, whose steps are run in a namespace of this user's own: without root's rights, a container engine, or
-//! images. The namespace sees this system's folders, and those that the steps write are its own.
+//! The container file, whose steps are run in a namespace of this user's own: without root's rights, a container
+//! engine, or images. The namespace sees this system's folders, and those that the steps write are its own.
 
 use super::{installation, note, root, succeed};
 use std::fs;
@@ -40,12 +40,9 @@ fn script(stage: &[Instruction], new: &Path, built: &Path, packed: Option<&Path>
         "cd /".to_owned(),
         // This system's folders; its links are made anew.
         "for entry in * .[!.]*; do".to_owned(),
-        "  if [ -L \"$entry\" ]; then ln -s \"$(readlink \"$entry\")\" \"$new/root/$entry\""
-            .to_owned(),
-        "  elif [ -d \"$entry\" ] && [ \"$entry\" != opt ] && [ \"$entry\" != src ]; then"
-            .to_owned(),
-        "    mkdir \"$new/root/$entry\"; mount --rbind \"/$entry\" \"$new/root/$entry\"; fi"
-            .to_owned(),
+        "  if [ -L \"$entry\" ]; then ln -s \"$(readlink \"$entry\")\" \"$new/root/$entry\"".to_owned(),
+        "  elif [ -d \"$entry\" ] && [ \"$entry\" != opt ] && [ \"$entry\" != src ]; then".to_owned(),
+        "    mkdir \"$new/root/$entry\"; mount --rbind \"/$entry\" \"$new/root/$entry\"; fi".to_owned(),
         "done".to_owned(),
         "mkdir \"$new/root/opt\" \"$new/root/src\"".to_owned(),
         "mount --bind \"$new/opt\" \"$new/root/opt\"".to_owned(),
@@ -67,9 +64,7 @@ fn script(stage: &[Instruction], new: &Path, built: &Path, packed: Option<&Path>
             "ENV" => inside.push(format!("export {rest}")),
             "WORKDIR" => inside.push(format!("mkdir -p {rest}; cd {rest}")),
             "COPY" => lines.extend(copy(rest, &root, &built.to_string())),
-            "USER" => note(&format!(
-                "container: USER {rest} is not tried: there is one user"
-            )),
+            "USER" => note(&format!("container: USER {rest} is not tried: there is one user")),
             "RUN" => inside.extend(step(rest, packed)),
             "CMD" => {
                 let words: Vec<String> = serde_json::from_str(rest).unwrap();
@@ -112,13 +107,8 @@ fn copy(rest: &str, root: &str, built: &str) -> Vec<String> {
         return Vec::new();
     }
     assert!(to.starts_with("/opt/"), "COPY to {to}");
-    let copies = from
-        .iter()
-        .map(|file| format!("cp '{root}/{file}' \"$new{to}\""));
-    [format!("mkdir -p \"$new{to}\"")]
-        .into_iter()
-        .chain(copies)
-        .collect()
+    let copies = from.iter().map(|file| format!("cp '{root}/{file}' \"$new{to}\""));
+    [format!("mkdir -p \"$new{to}\"")].into_iter().chain(copies).collect()
 }
 
 /// Whether a user may have namespaces here; says so if not.
@@ -127,9 +117,7 @@ fn has_namespaces() -> bool {
     unshare.args(["--user", "--map-root-user", "--mount", "true"]);
     let has = unshare.output().is_ok_and(|output| output.status.success());
     if !has {
-        note(
-            "the container's steps are not run: this user has no namespaces (unshare of util-linux)",
-        );
+        note("the container's steps are not run: this user has no namespaces (unshare of util-linux)");
     }
     has
 }
@@ -156,9 +144,7 @@ fn steps_make_an_image_that_runs_a_program() {
     }
     let said = run(Some(installation()));
     assert!(said.lines().count() >= 4, "{said}");
-    note(
-        "container: its installation is copied; that it is built by the container's step is an ignored test",
-    );
+    note("container: its installation is copied; that it is built by the container's step is an ignored test");
 }
 
 #[test]
@@ -175,11 +161,5 @@ fn the_first_image_has_the_oldest_rust() {
     let (_, rust) = manifest.split_once("rust-version = \"").unwrap();
     let rust = rust.split('"').next().unwrap();
     let stages = stages();
-    assert!(
-        stages[0][0]
-            .1
-            .starts_with(&format!("docker.io/library/rust:{rust}-")),
-        "{}",
-        stages[0][0].1
-    );
+    assert!(stages[0][0].1.starts_with(&format!("docker.io/library/rust:{rust}-")), "{}", stages[0][0].1);
 }

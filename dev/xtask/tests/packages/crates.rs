@@ -30,10 +30,7 @@ fn published() -> Vec<Value> {
     let metadata: Value = serde_json::from_str(&text).unwrap();
     let packages = metadata["packages"].as_array().unwrap().iter();
     // `publish = false` is an empty list of registries.
-    packages
-        .filter(|package| package["publish"].is_null())
-        .cloned()
-        .collect()
+    packages.filter(|package| package["publish"].is_null()).cloned().collect()
 }
 
 fn name(package: &Value) -> &str {
@@ -61,18 +58,12 @@ fn registries_show_what_each_is() {
             let words = package[key].as_array().unwrap();
             assert!((1..=WORDS).contains(&words.len()), "{name}: {key}");
             for word in words.iter().filter_map(Value::as_str) {
-                let plain = word
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || "-_+:".contains(c));
+                let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_+:".contains(c));
                 assert!(plain && word.len() <= limit, "{name}: {key} {word}");
             }
         }
         let targets = &package["metadata"]["docs"]["rs"]["targets"];
-        assert_eq!(
-            targets,
-            &serde_json::json!(["x86_64-unknown-linux-gnu"]),
-            "{name}"
-        );
+        assert_eq!(targets, &serde_json::json!(["x86_64-unknown-linux-gnu"]), "{name}");
     }
 }
 
@@ -81,11 +72,7 @@ fn each_is_published_after_what_it_needs() {
     let steps = steps();
     let packages = published();
     let names: BTreeSet<&str> = packages.iter().map(name).collect();
-    assert_eq!(
-        names,
-        steps.iter().map(String::as_str).collect(),
-        "docs/releasing.md"
-    );
+    assert_eq!(names, steps.iter().map(String::as_str).collect(), "docs/releasing.md");
     let place = |name: &str| steps.iter().position(|step| step == name);
     for package in &packages {
         let needs = package["dependencies"].as_array().unwrap().iter();
@@ -93,12 +80,7 @@ fn each_is_published_after_what_it_needs() {
         let needs = needs.filter(|need| need["kind"] != "dev" && !need["path"].is_null());
         for need in needs {
             assert_ne!(need["req"], "*", "{} needs {need} by path", name(package));
-            assert!(
-                place(name(need)) < place(name(package)),
-                "{} before {}",
-                name(package),
-                name(need)
-            );
+            assert!(place(name(need)) < place(name(package)), "{} before {}", name(package), name(need));
         }
     }
 }
@@ -125,9 +107,7 @@ fn is_needed(file: &str) -> bool {
         "LICENSE-MIT",
     ];
     let source = ["src/", "c/", "include/"];
-    NAMED.contains(&file)
-        || file == "LICENSE-APACHE"
-        || source.iter().any(|folder| file.starts_with(folder))
+    NAMED.contains(&file) || file == "LICENSE-APACHE" || source.iter().any(|folder| file.starts_with(folder))
 }
 
 #[test]
@@ -179,10 +159,7 @@ fn packs_together() -> bool {
     let minor = version.split('.').nth(1).and_then(|m| m.parse().ok());
     let new = minor.is_none_or(|minor: u32| minor >= PACKS_TOGETHER);
     if !new {
-        note(&format!(
-            "crates are not packed: cargo 1.{PACKS_TOGETHER} is needed, and this is {}",
-            version.trim()
-        ));
+        note(&format!("crates are not packed: cargo 1.{PACKS_TOGETHER} is needed, and this is {}", version.trim()));
     }
     new
 }
@@ -195,13 +172,7 @@ fn all_are_packed() {
     }
     let scratch = tempfile::tempdir().unwrap();
     let mut pack = cargo("package");
-    pack.args([
-        "--offline",
-        "--allow-dirty",
-        "--no-verify",
-        "--quiet",
-        "--target-dir",
-    ]);
+    pack.args(["--offline", "--allow-dirty", "--no-verify", "--quiet", "--target-dir"]);
     pack.arg(scratch.path());
     for step in steps() {
         pack.args(["-p", &step]);
@@ -215,23 +186,13 @@ fn all_are_packed() {
         assert!(bytes < LARGEST, "{stem}: {bytes} bytes");
         let show = ["-xzO", "-f"];
         let mut tar = Command::new("tar");
-        tar.args(show)
-            .arg(&archive)
-            .arg(format!("{stem}/Cargo.toml"));
+        tar.args(show).arg(&archive).arg(format!("{stem}/Cargo.toml"));
         let manifest = succeed(&mut tar);
-        assert!(
-            !manifest.contains("path = \"."),
-            "{stem} depends on a path:\n{manifest}"
-        );
+        assert!(!manifest.contains("path = \"."), "{stem} depends on a path:\n{manifest}");
         // Licences are links in the workspace, and files in the archive.
         let mut tar = Command::new("tar");
-        tar.args(show)
-            .arg(&archive)
-            .arg(format!("{stem}/LICENSE-MIT"));
-        assert!(
-            succeed(&mut tar).contains("Permission is hereby granted"),
-            "{stem}"
-        );
+        tar.args(show).arg(&archive).arg(format!("{stem}/LICENSE-MIT"));
+        assert!(succeed(&mut tar).contains("Permission is hereby granted"), "{stem}");
     }
     note("crates are packed; that each builds from its archive is an ignored test");
 }

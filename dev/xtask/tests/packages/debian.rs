@@ -12,21 +12,14 @@ const PACKAGES: [&str; 3] = ["ferroshmem", "ferroshmem-dev", "ferroshmem-doc"];
 
 /// Whether packages can be made here.
 fn possible() -> bool {
-    installed(
-        "dpkg-buildpackage",
-        "--version",
-        "Debian packages are not made",
-    ) && installed("dh", "--list", "Debian packages are not made")
+    installed("dpkg-buildpackage", "--version", "Debian packages are not made")
+        && installed("dh", "--list", "Debian packages are not made")
 }
 
 /// The packages in a folder, each unpacked into a folder of its own; lintian has found nothing in them.
 fn unpacked(folder: &Path) -> Vec<PathBuf> {
     let unpack = |package: &&str| {
-        let architecture = if package.ends_with("-doc") {
-            "all"
-        } else {
-            "amd64"
-        };
+        let architecture = if package.ends_with("-doc") { "all" } else { "amd64" };
         let version = env!("CARGO_PKG_VERSION");
         let file = folder.join(format!("{package}_{version}-1local1_{architecture}.deb"));
         let to = folder.join(format!("root-{package}"));
@@ -52,9 +45,7 @@ fn serve_a_user(folder: &Path) {
     let bin = root.join(PRIVATE).join("bin");
     let program = folder.join("hello");
     let mut compile = Command::new(bin.join("oshcc"));
-    compile
-        .arg("-O2")
-        .arg(super::root().join("examples/hello.c"));
+    compile.arg("-O2").arg(super::root().join("examples/hello.c"));
     succeed(compile.arg("-o").arg(&program));
     let mut run = Command::new(bin.join("oshrun"));
     let said = succeed(run.args(["-n", "2", "--timeout", "60"]).arg(&program));
@@ -75,22 +66,10 @@ fn serve_a_user(folder: &Path) {
         assert!(text.contains(".Sh SYNOPSIS"), "{}", page.display());
     }
     for (file, word) in [
-        (
-            "usr/share/bash-completion/completions/oshrun.ferroshmem",
-            "default oshrun.ferroshmem",
-        ),
-        (
-            "usr/share/zsh/vendor-completions/_oshrun.ferroshmem",
-            "#compdef oshrun.ferroshmem",
-        ),
-        (
-            "usr/share/fish/vendor_completions.d/oshrun.ferroshmem.fish",
-            "complete -c oshrun.ferroshmem",
-        ),
-        (
-            "usr/lib/x86_64-linux-gnu/pkgconfig/ferroshmem.pc",
-            "prefix=/usr/lib/x86_64-linux-gnu/ferroshmem\n",
-        ),
+        ("usr/share/bash-completion/completions/oshrun.ferroshmem", "default oshrun.ferroshmem"),
+        ("usr/share/zsh/vendor-completions/_oshrun.ferroshmem", "#compdef oshrun.ferroshmem"),
+        ("usr/share/fish/vendor_completions.d/oshrun.ferroshmem.fish", "complete -c oshrun.ferroshmem"),
+        ("usr/lib/x86_64-linux-gnu/pkgconfig/ferroshmem.pc", "prefix=/usr/lib/x86_64-linux-gnu/ferroshmem\n"),
         (
             "usr/lib/x86_64-linux-gnu/cmake/FerroSHMEM/FerroSHMEMConfig.cmake",
             "/usr/lib/x86_64-linux-gnu/ferroshmem/lib/cmake",
@@ -125,14 +104,13 @@ fn packages_of_an_installation_serve_a_user() {
     }
     let scratch = tempfile::tempdir().unwrap();
     let mut make = xtask(&["debian", "--output"]);
-    make.arg(scratch.path())
-        .arg("--installed")
-        .arg(installation());
+    make.arg(scratch.path()).arg("--installed").arg(installation());
     succeed(&mut make);
     serve_a_user(scratch.path());
     installed("lintian", "--version", "Debian packages are not checked");
     note(
-        "Debian packages are made of the installation under test, and lintian looks at the runtime; that the source package builds, and what lintian says of all, is an ignored test",
+        "Debian packages are made of the installation under test, and lintian looks at the runtime; that the source \
+            package builds, and what lintian says of all, is an ignored test",
     );
 }
 

@@ -38,16 +38,10 @@ fn lead_to_the_installation(interpreter: &str, script: &str, ending: &str) {
     let program = scratch.path().join("stand-ins");
     fs::write(&program, script).unwrap();
     let said = succeed(Command::new(interpreter).arg(program).arg(module(ending)));
-    let path = said
-        .lines()
-        .find_map(|line| line.strip_prefix("prepend-path PATH "));
+    let path = said.lines().find_map(|line| line.strip_prefix("prepend-path PATH "));
     let bin = PathBuf::from(path.unwrap_or_else(|| panic!("no path:\n{said}")));
     assert!(bin.join("oshrun").is_file(), "{said}");
-    for word in [
-        "setenv FERROSHMEM_ROOT /",
-        "conflict ferroshmem",
-        "PKG_CONFIG_PATH",
-    ] {
+    for word in ["setenv FERROSHMEM_ROOT /", "conflict ferroshmem", "PKG_CONFIG_PATH"] {
         assert!(said.contains(word), "no {word}:\n{said}");
     }
     assert!(!said.contains("@VERSION@"), "{said}");
@@ -56,22 +50,13 @@ fn lead_to_the_installation(interpreter: &str, script: &str, ending: &str) {
 #[test]
 fn modules_in_tcl_and_lua_lead_to_the_installation() {
     // tclsh has no option that prints its version.
-    if installed(
-        "tclsh",
-        "/dev/null",
-        "the environment module in Tcl is not run",
-    ) {
+    if installed("tclsh", "/dev/null", "the environment module in Tcl is not run") {
         lead_to_the_installation("tclsh", TCL, "");
     }
     let lua = ["lua5.4", "lua5.3", "lua"];
-    match lua
-        .iter()
-        .find(|lua| Command::new(lua).arg("-v").output().is_ok())
-    {
+    match lua.iter().find(|lua| Command::new(lua).arg("-v").output().is_ok()) {
         Some(lua) => lead_to_the_installation(lua, LUA, ".lua"),
         None => note("the environment module in Lua is not run: lua is not installed"),
     }
-    note(
-        "environment modules are run by tclsh and Lua with stand-ins for the words of Environment Modules and Lmod",
-    );
+    note("environment modules are run by tclsh and Lua with stand-ins for the words of Environment Modules and Lmod");
 }

@@ -9,11 +9,7 @@ use std::process::Command;
 
 /// What a recipe says; none without Python.
 fn read(kind: &str, recipe: &Path, more: &[&Path]) -> Option<Value> {
-    if !installed(
-        "python3",
-        "--version",
-        &format!("the recipe of {kind} is not read"),
-    ) {
+    if !installed("python3", "--version", &format!("the recipe of {kind} is not read")) {
         return None;
     }
     let scratch = tempfile::tempdir().unwrap();
@@ -52,16 +48,13 @@ fn spack_builds_this_version() {
 
     let names = |key: &str| {
         let list = said[key].as_array().unwrap().iter();
-        list.map(|item| item[0].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        list.map(|item| item[0].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let needs = names("depends_on");
     let rust = format!("rust@{}:", rust_version());
     assert!(needs.contains(&rust), "{needs:?} lacks {rust}");
     let guide = fs::read_to_string(root().join("docs/nodes.md")).unwrap();
-    let fabric = needs
-        .iter()
-        .find_map(|need| need.strip_prefix("libfabric@"));
+    let fabric = needs.iter().find_map(|need| need.strip_prefix("libfabric@"));
     let oldest = fabric.unwrap().trim_end_matches(':');
     assert!(guide.contains(&format!("libfabric {oldest}")), "{oldest}");
     // Each variant has an effect, and no other is asked for.
@@ -79,7 +72,8 @@ fn spack_builds_this_version() {
     assert_eq!(debug[4..], ["--debug"]);
     is_task(&debug[1..].iter().map(String::as_str).collect::<Vec<_>>());
     note(
-        "Spack's recipe is run with stand-ins for its modules, its check on the installation under test; Spack itself is not",
+        "Spack's recipe is run with stand-ins for its modules, its check on the installation under test; Spack itself \
+            is not",
     );
 }
 
@@ -91,10 +85,7 @@ fn easybuild_builds_this_version() {
         return;
     };
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(
-        (&said["name"], &said["version"]),
-        (&json!("FerroSHMEM"), &json!(version))
-    );
+    assert_eq!((&said["name"], &said["version"]), (&json!("FerroSHMEM"), &json!(version)));
     let of = |key: &str| said["toolchain"][key].as_str().unwrap();
     let name = format!("FerroSHMEM-{version}-{}-{}.eb", of("name"), of("version"));
     assert_eq!(recipe.file_name().to_str().unwrap(), name);
@@ -119,7 +110,5 @@ fn easybuild_builds_this_version() {
         shell.args(["-e", "-c", line.as_str().unwrap()]);
         succeed(shell.env("PATH", format!("{}:{before}", bin.display())));
     }
-    note(
-        "EasyBuild's recipe is read, and its checks are run on the installation under test; EasyBuild itself is not",
-    );
+    note("EasyBuild's recipe is read, and its checks are run on the installation under test; EasyBuild itself is not");
 }

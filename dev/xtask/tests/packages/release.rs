@@ -35,10 +35,7 @@ fn files_of_a_release_are_what_their_checksums_say() {
 
     let bom = fs::read(folder.join(format!("{name}.cdx.json"))).unwrap();
     let bom: Value = serde_json::from_slice(&bom).unwrap();
-    assert_eq!(
-        (&bom["bomFormat"], &bom["specVersion"]),
-        (&"CycloneDX".into(), &"1.5".into())
-    );
+    assert_eq!((&bom["bomFormat"], &bom["specVersion"]), (&"CycloneDX".into(), &"1.5".into()));
     let components = bom["components"].as_array().unwrap();
     for component in components {
         let of = |key: &str| component[key].as_str().unwrap_or_default();
@@ -87,21 +84,14 @@ fn the_workflow_calls_what_there_is() {
         assert!(text.contains(word), "no {word} in the workflow");
     }
     let mut python = Command::new("python3");
-    python.args([
-        "-c",
-        "import sys, yaml; print(sorted(yaml.safe_load(sys.stdin)['jobs']))",
-    ]);
+    python.args(["-c", "import sys, yaml; print(sorted(yaml.safe_load(sys.stdin)['jobs']))"]);
     let file = fs::File::open(root().join(".github/workflows/release.yml")).unwrap();
     match python.stdin(file).output() {
         Ok(output) if output.status.success() => {
             let jobs = String::from_utf8_lossy(&output.stdout).into_owned();
             assert_eq!(jobs.trim(), "['crates', 'files']");
         }
-        _ => note(
-            "the release workflow is not read as YAML: python3 with its module yaml is not installed",
-        ),
+        _ => note("the release workflow is not read as YAML: python3 with its module yaml is not installed"),
     }
-    note(
-        "the release workflow's own commands are looked up and the files it makes are tested; GitHub does not run it",
-    );
+    note("the release workflow's own commands are looked up and the files it makes are tested; GitHub does not run it");
 }

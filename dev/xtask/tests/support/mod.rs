@@ -6,19 +6,10 @@ use std::process::{Command, Output};
 
 /// What a command prints; it must succeed.
 pub(crate) fn succeed(command: &mut Command) -> String {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command
-        .output()
-        .unwrap_or_else(|e| panic!("cannot run {command:?}: {e}"));
+    let Output { status, stdout, stderr } = command.output().unwrap_or_else(|e| panic!("cannot run {command:?}: {e}"));
     let stdout = String::from_utf8_lossy(&stdout).into_owned();
     let stderr = String::from_utf8_lossy(&stderr);
-    assert!(
-        status.success(),
-        "{command:?} failed: {status}\n{stdout}\n{stderr}"
-    );
+    assert!(status.success(), "{command:?} failed: {status}\n{stdout}\n{stderr}");
     stdout
 }
 
@@ -29,13 +20,7 @@ pub(crate) fn installation(name: &str, options: &[&str]) -> PathBuf {
         || {
             let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
             let mut install = Command::new(env!("CARGO_BIN_EXE_xtask"));
-            succeed(
-                install
-                    .arg("install")
-                    .args(options)
-                    .arg("--prefix")
-                    .arg(&prefix),
-            );
+            succeed(install.arg("install").args(options).arg("--prefix").arg(&prefix));
             prefix
         },
         PathBuf::from,

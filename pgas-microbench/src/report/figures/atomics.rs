@@ -4,9 +4,7 @@ use super::super::axis::Scale;
 use super::super::comparison::Beside;
 use super::super::figure::{Finding, Panel};
 use super::super::rows::Rows;
-use super::panels::{
-    beside_best, calls_and_peers, count_text, findings_by_size, main_forms, matches,
-};
+use super::panels::{beside_best, calls_and_peers, count_text, findings_by_size, main_forms, matches};
 use super::{Content, Data, FASTEST, MARKS, SAMPLED};
 use crate::measurement::Quantity::Latency;
 
@@ -63,8 +61,7 @@ pub(super) fn contended(data: &Data<'_>) -> Content {
 }
 
 fn all<'a>(data: &Data<'a>) -> Rows<'a> {
-    data.rows
-        .filter(|m| m.program == "atomics" && m.quantity == Latency)
+    data.rows.filter(|m| m.program == "atomics" && m.quantity == Latency)
 }
 
 /// Operations on objects that belong to one pair each.
@@ -75,13 +72,7 @@ fn uncontended<'a>(data: &Data<'a>) -> Rows<'a> {
 fn panel(data: &Data<'_>, rows: &Rows<'_>, title: &str) -> Option<Panel> {
     let name = |operation: &str| operation.trim_end_matches(CONTENDED).to_owned();
     let names = rows.values(|m| name(&m.operation));
-    data.bars(
-        rows,
-        title,
-        ("Operation", &names),
-        |m| name(&m.operation),
-        (Scale::Log, AXIS),
-    )
+    data.bars(rows, title, ("Operation", &names), |m| name(&m.operation), (Scale::Log, AXIS))
 }
 
 fn findings(rows: &Rows<'_>, place: &str) -> Vec<Finding> {
@@ -91,10 +82,7 @@ fn findings(rows: &Rows<'_>, place: &str) -> Vec<Finding> {
         let routine = format!("shmem_atomic_{name}");
         let at = format!("{name}, {place}");
         let sized = findings_by_size(&one, "", &routine, "the same through shmem_ptr");
-        sized.into_iter().map(move |finding| Finding {
-            at: at.clone(),
-            ..finding
-        })
+        sized.into_iter().map(move |finding| Finding { at: at.clone(), ..finding })
     };
     let operations = rows.values(|m| m.operation.as_str());
     operations.into_iter().flat_map(of_operation).collect()

@@ -6,8 +6,7 @@ use super::super::figure::{Finding, Series};
 use super::super::palette::{COUNT_HUES, Stroke, Style};
 use super::super::rows::Rows;
 use super::panels::{
-    beside_best, bytes, count_text, findings_by_size, line_panel, matches, points, share_axis,
-    size_text, telling_sizes,
+    beside_best, bytes, count_text, findings_by_size, line_panel, matches, points, share_axis, size_text, telling_sizes,
 };
 use super::{Content, Data, FASTEST, SAMPLED, atomics};
 use crate::measurement::Quantity::Latency;
@@ -102,23 +101,14 @@ fn by_bytes(
         let findings = findings_by_size(&some, &words, subject, "direct stores");
         content.findings.extend(findings);
     }
-    content.compare(
-        &beside_best(&rows),
-        message_subject,
-        Beside::Others,
-        &theirs(),
-    );
+    content.compare(&beside_best(&rows), message_subject, Beside::Others, &theirs());
     content
 }
 
 /// The forced algorithms of a reduction, in both forms.
 pub(super) fn algorithms(data: &Data<'_>) -> Content {
-    const ALGORITHMS: [(&str, &str); 4] = [
-        ("flat", "Flat tree"),
-        ("rd", "Recursive doubling"),
-        ("bruck", "Bruck"),
-        ("rsag", "Rabenseifner"),
-    ];
+    const ALGORITHMS: [(&str, &str); 4] =
+        [("flat", "Flat tree"), ("rd", "Recursive doubling"), ("bruck", "Bruck"), ("rsag", "Rabenseifner")];
     let caption = format!(
         "A sum of double over all PEs by each of the paper's four algorithms, by the bytes that each \
          PE contributes: put/get, as between nodes, and direct, by loads from the other PEs' memory. \

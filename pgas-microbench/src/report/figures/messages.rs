@@ -17,35 +17,23 @@ pub(super) fn messages(data: &Data<'_>) -> Content {
     );
     let mut content = Content::new("messages", Latency, caption);
     let rows = data.rows.forms(&["sendrecv"]).pairs(1);
-    let of = |operation: &str, quantity: Quantity| {
-        rows.filter(|m| m.operation == operation && m.quantity == quantity)
-    };
+    let of = |operation: &str, quantity: Quantity| rows.filter(|m| m.operation == operation && m.quantity == quantity);
     let (times, bandwidths) = (of("sendrecv", Latency), of("sendrecv", Bandwidth));
     let (rates, deep) = (of("sendrecv", Rate), of("sendrecv_deep", Latency));
     let label = "Half a round trip (log scale)";
     let panels = [
         data.by_bytes(&times, "One message", label),
-        data.by_bytes(
-            &bandwidths,
-            "Message after message",
-            "Bytes per second (log scale)",
-        ),
+        data.by_bytes(&bandwidths, "Message after message", "Bytes per second (log scale)"),
     ];
     content.panels.extend(panels.into_iter().flatten());
     let near = times.bytes(8);
     let depths = rows.filter(|m| near.has(m) || deep.has(m));
     let depth = |m: &Measurement| {
-        let receives = if m.operation == "sendrecv" {
-            "0"
-        } else {
-            "1,000"
-        };
+        let receives = if m.operation == "sendrecv" { "0" } else { "1,000" };
         receives.to_owned()
     };
     let puts = data.rows.of("bandwidth", "put", Rate).pairs(1);
-    let both = data
-        .rows
-        .filter(|m| rates.has(m) || (puts.has(m) && m.form != "ptr"));
+    let both = data.rows.filter(|m| rates.has(m) || (puts.has(m) && m.form != "ptr"));
     let panels = [
         data.bars(
             &both,
@@ -57,10 +45,7 @@ pub(super) fn messages(data: &Data<'_>) -> Content {
         data.bars(
             &depths,
             "8 bytes behind other receives",
-            (
-                "Receives that do not match",
-                &["0".to_owned(), "1,000".to_owned()],
-            ),
+            ("Receives that do not match", &["0".to_owned(), "1,000".to_owned()]),
             depth,
             (Scale::Log, label),
         ),
@@ -89,12 +74,7 @@ pub(super) fn messages(data: &Data<'_>) -> Content {
     for pair in beside_best(&deep) {
         add(&pair, "behind 1,000 receives, 8 B".to_owned());
     }
-    content.compare(
-        &beside_best(&times),
-        "A message",
-        Beside::Others,
-        "the fastest MPI's",
-    );
+    content.compare(&beside_best(&times), "A message", Beside::Others, "the fastest MPI's");
     content
 }
 
@@ -102,15 +82,12 @@ pub(super) fn messages(data: &Data<'_>) -> Content {
 pub(super) fn exchange(data: &Data<'_>) -> Content {
     let caption = format!(
         "An application that does nothing but communicate: the two PEs of a pair send the same number of bytes to each \
-         other, and wait until they have received as many. By put with signal, or by non-blocking messages (dotted). {SAMPLED}"
+         other, and wait until they have received as many. By put with signal, or by non-blocking messages (dotted). \
+         {SAMPLED}"
     );
     let mut content = Content::new("an exchange", Latency, caption);
     let rows = data.rows.of("latency", "exchange", Latency).pairs(1);
-    let panel = data.by_bytes(
-        &rows,
-        "One exchange, 1 pair of PEs",
-        "Time of an exchange (log scale)",
-    );
+    let panel = data.by_bytes(&rows, "One exchange, 1 pair of PEs", "Time of an exchange (log scale)");
     content.panels.extend(panel);
     let all = rows.ours();
     for (form, subject) in [("call", "put with signal"), ("sendrecv", "messages")] {
@@ -127,35 +104,15 @@ pub(super) fn exchange(data: &Data<'_>) -> Content {
             }
         }
     }
-    let pair = |ours| {
-        Some(Pair {
-            ours,
-            other: rows.peers().bytes(ours.bytes).best()?,
-        })
-    };
+    let pair = |ours| Some(Pair { ours, other: rows.peers().bytes(ours.bytes).best()? });
     let calls = all.forms(&["call"]);
     let pairs: Vec<Pair<'_>> = calls.iter().filter_map(pair).collect();
-    content.compare(
-        &pairs,
-        "An exchange by put with signal",
-        Beside::Others,
-        FASTEST,
-    );
+    content.compare(&pairs, "An exchange by put with signal", Beside::Others, FASTEST);
     // Without others: what notifying by put costs beside a message.
     let messages = all.forms(&["sendrecv"]);
-    let pair = |ours| {
-        Some(Pair {
-            ours,
-            other: messages.bytes(ours.bytes).last()?,
-        })
-    };
+    let pair = |ours| Some(Pair { ours, other: messages.bytes(ours.bytes).last()? });
     let own: Vec<Pair<'_>> = calls.iter().filter_map(pair).collect();
-    content.compare(
-        &own,
-        "An exchange by put with signal",
-        Beside::Itself,
-        "by messages",
-    );
+    content.compare(&own, "An exchange by put with signal", Beside::Itself, "by messages");
     if content.findings.is_empty() {
         content.findings.extend(own.iter().map(|pair| {
             let at = size_text(pair.ours.bytes);

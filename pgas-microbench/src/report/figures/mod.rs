@@ -71,10 +71,8 @@ impl Content {
         if self.comparisons.iter().any(same) {
             return;
         }
-        self.comparisons
-            .extend(Comparison::new(pairs, subject, beside, object));
-        self.comparisons
-            .sort_by_key(|one| one.beside != Beside::Others);
+        self.comparisons.extend(Comparison::new(pairs, subject, beside, object));
+        self.comparisons.sort_by_key(|one| one.beside != Beside::Others);
     }
 
     fn title(&self) -> String {
@@ -147,34 +145,55 @@ fn specs() -> Vec<FigureSpec> {
     vec![
         spec(3, "latency-put", "latency of put", "latency: put, 1 pair", |d| transfers::latency(d, "put", STORE)),
         spec(4, "latency-get", "latency of get", "latency: get, 1 pair", |d| transfers::latency(d, "get", LOAD)),
-        spec(5, "latency-strided", "latency of iput and iget", "latency: iput, iget, 1 pair", transfers::strided_latency),
+        spec(5, "latency-strided", "latency of iput and iget", "latency: iput, iget, 1 \
+            pair", transfers::strided_latency),
         spec(6, "scalars", "single elements by p and g", "latency, bandwidth: p, g, 1 pair", transfers::scalars),
-        spec(7, "bandwidth-put", "bandwidth of put", "bandwidth: put, put_nbi, 1 pair", |d| transfers::bandwidth(d, &[("put", "put after put", COPY), ("put_nbi", "many put_nbi, one quiet", COPY)])),
-        spec(8, "bandwidth-get", "bandwidth of get", "bandwidth: get, get_nbi, 1 pair", |d| transfers::bandwidth(d, &[("get", "get after get", COPY), ("get_nbi", "many get_nbi, one quiet", COPY)])),
-        spec(9, "bandwidth-put-pairs", "bandwidth of put by pairs", "bandwidth: put", |d| by_pairs(d, &BANDWIDTH, "put", COPY)),
-        spec(10, "bandwidth-get-pairs", "bandwidth of get by pairs", "bandwidth: get", |d| by_pairs(d, &BANDWIDTH, "get", COPY)),
+        spec(7, "bandwidth-put", "bandwidth of put", "bandwidth: put, put_nbi, 1 \
+            pair", |d| transfers::bandwidth(d, &[("put", "put after put", COPY), ("put_nbi", "many put_nbi, one \
+                quiet", COPY)])),
+        spec(8, "bandwidth-get", "bandwidth of get", "bandwidth: get, get_nbi, 1 \
+            pair", |d| transfers::bandwidth(d, &[("get", "get after get", COPY), ("get_nbi", "many get_nbi, one \
+                quiet", COPY)])),
+        spec(9, "bandwidth-put-pairs", "bandwidth of put by pairs", "bandwidth: \
+            put", |d| by_pairs(d, &BANDWIDTH, "put", COPY)),
+        spec(10, "bandwidth-get-pairs", "bandwidth of get by pairs", "bandwidth: \
+            get", |d| by_pairs(d, &BANDWIDTH, "get", COPY)),
         spec(11, "stream-local", "STREAM over own memory", "stream: local, threads", programs::stream_local),
         spec(12, "stream-remote", "STREAM over a neighbour's memory", "stream: putget, ptr", programs::stream_remote),
-        spec(13, "reduction-algorithms", "algorithms of reductions", "collectives: reduce with an algorithm", collectives::algorithms),
+        spec(13, "reduction-algorithms", "algorithms of reductions", "collectives: reduce with an \
+            algorithm", collectives::algorithms),
         spec(14, "reduction-peers", "sums of double beside others", "collectives: reduce", collectives::reduce),
-        spec(15, "synchronisation", "barrier, collectives of 8 bytes, atomics", "collectives, atomics: 8 B", collectives::small),
+        spec(15, "synchronisation", "barrier, collectives of 8 bytes, atomics", "collectives, atomics: 8 \
+            B", collectives::small),
         spec(16, "is", "NAS IS", "is: rate", |d| programs::nas(d, "is", "IS", "keys ranked")),
         spec(17, "sp", "NAS SP", "sp: rate", |d| programs::nas(d, "sp", "SP", "floating-point operations")),
-        spec(18, "latency-put-pairs", "latency of put by pairs", "latency: put", |d| by_pairs(d, &LATENCY, "put", STORE)),
-        spec(19, "latency-get-pairs", "latency of get by pairs", "latency: get", |d| by_pairs(d, &LATENCY, "get", LOAD)),
-        spec(20, "bandwidth-strided", "bandwidth of iput and iget", "bandwidth: iput, iget, 1 pair", |d| transfers::bandwidth(d, &[("iput", "iput after iput", "loops of stores through shmem_ptr"), ("iget", "iget after iget", "loops of loads through shmem_ptr")])),
+        spec(18, "latency-put-pairs", "latency of put by pairs", "latency: \
+            put", |d| by_pairs(d, &LATENCY, "put", STORE)),
+        spec(19, "latency-get-pairs", "latency of get by pairs", "latency: \
+            get", |d| by_pairs(d, &LATENCY, "get", LOAD)),
+        spec(20, "bandwidth-strided", "bandwidth of iput and iget", "bandwidth: iput, iget, 1 \
+            pair", |d| transfers::bandwidth(d, &[("iput", "iput after iput", "loops of stores through \
+                shmem_ptr"), ("iget", "iget after iget", "loops of loads through shmem_ptr")])),
         spec(21, "message-rate", "messages per second", "bandwidth: rate of put, p", transfers::messages),
         spec(22, "mpi-latency", "put beside MPI's ways", "latency: rma, sendrecv, 1 pair", transfers::mpi),
         spec(23, "atomics-pairs", "atomics by pairs", "atomics", atomics::by_pairs),
         spec(24, "atomics-contended", "atomics on one object", "atomics: contended", atomics::contended),
-        spec(25, "broadcast", "broadcast", "collectives: broadcast", |d| collective(d, "broadcast", "what the root sends")),
-        spec(26, "collect", "collect", "collectives: collect", |d| collective(d, "collect", "what each PE contributes; the lengths need not agree")),
-        spec(27, "fcollect", "fcollect", "collectives: fcollect", |d| collective(d, "fcollect", "what each PE contributes, the same of all")),
-        spec(28, "alltoall", "alltoall", "collectives: alltoall", |d| collective(d, "alltoall", "what each PE sends to each other")),
-        spec(29, "alltoalls", "alltoalls", "collectives: alltoalls", |d| collective(d, "alltoalls", "what each PE sends to each other, in strides")),
-        spec(30, "reduce-int", "sums of int", "collectives: reduce_int", |d| collective(d, "reduce_int", "what each PE contributes to a sum of int")),
-        spec(31, "inscan", "inclusive scan", "collectives: sum_inscan", |d| collective(d, "sum_inscan", "what each PE contributes to sums of all up to itself")),
-        spec(32, "exscan", "exclusive scan", "collectives: sum_exscan", |d| collective(d, "sum_exscan", "what each PE contributes to sums of all before it")),
+        spec(25, "broadcast", "broadcast", "collectives: broadcast", |d| collective(d, "broadcast", "what the root \
+            sends")),
+        spec(26, "collect", "collect", "collectives: collect", |d| collective(d, "collect", "what each PE contributes; \
+            the lengths need not agree")),
+        spec(27, "fcollect", "fcollect", "collectives: fcollect", |d| collective(d, "fcollect", "what each PE \
+            contributes, the same of all")),
+        spec(28, "alltoall", "alltoall", "collectives: alltoall", |d| collective(d, "alltoall", "what each PE sends to \
+            each other")),
+        spec(29, "alltoalls", "alltoalls", "collectives: alltoalls", |d| collective(d, "alltoalls", "what each PE \
+            sends to each other, in strides")),
+        spec(30, "reduce-int", "sums of int", "collectives: reduce_int", |d| collective(d, "reduce_int", "what each PE \
+            contributes to a sum of int")),
+        spec(31, "inscan", "inclusive scan", "collectives: sum_inscan", |d| collective(d, "sum_inscan", "what each PE \
+            contributes to sums of all up to itself")),
+        spec(32, "exscan", "exclusive scan", "collectives: sum_exscan", |d| collective(d, "sum_exscan", "what each PE \
+            contributes to sums of all before it")),
         spec(33, "updates", "operations on random words", "updates", updates::updates),
         spec(34, "graph500", "Graph500's search", "graph500: rate", programs::graph500),
         spec(35, "messages", "two-sided messages", "latency, bandwidth: sendrecv, 1 pair", messages::messages),

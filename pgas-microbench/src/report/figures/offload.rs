@@ -3,9 +3,7 @@
 use super::super::axis::Scale;
 use super::super::comparison::{self, Beside, Pair};
 use super::super::rows::{Rows, is_our_name};
-use super::panels::{
-    beside_best, calls_and_peers, count_text, findings_by_size, main_forms, matches, size_text,
-};
+use super::panels::{beside_best, calls_and_peers, count_text, findings_by_size, main_forms, matches, size_text};
 use super::{Content, Data, FASTEST, HIGHEST, MARKS, SAMPLED};
 use crate::measurement::Measurement;
 use crate::measurement::Quantity::{Latency, Rate};
@@ -14,8 +12,10 @@ use crate::plan::WORKERS;
 /// Time over the length of a block: by a PE alone, with the library's workers, and by two PEs at the same time.
 pub(super) fn packing(data: &Data<'_>) -> Content {
     let caption = format!(
-        "8 MiB in blocks of some bytes, which lie as far apart as they are long, go to one place of the partner (pack: a \
-         strided or block put, by MPI a one-sided put of a vector datatype) or come from it (unpack). With workers, threads of the library on the \
+        "8 MiB in blocks of some bytes, which lie as far apart as they are long, go to one place of the partner (pack: \
+            a \
+         strided or block put, by MPI a one-sided put of a vector datatype) or come from it (unpack). With workers, \
+         threads of the library on the \
          cores that idle take part in the calls. {SAMPLED}"
     );
     let mut content = Content::new("packing", Latency, caption);
@@ -39,11 +39,7 @@ pub(super) fn packing(data: &Data<'_>) -> Content {
     let gains = matches(&with_workers, &calls.ours());
     let mut add = |pair: &Pair<'_>, subject: &str, object: &str| {
         let pes = count_text(pair.ours.pes, "PE");
-        let at = format!(
-            "{}, {}, {pes}",
-            pair.ours.operation,
-            size_text(pair.ours.bytes)
-        );
+        let at = format!("{}, {}, {pes}", pair.ours.operation, size_text(pair.ours.bytes));
         content.findings.push(pair.finding(at, subject, object));
     };
     let ends = |bytes: u64| bytes <= 8 || bytes >= 1 << 20;
@@ -58,19 +54,15 @@ pub(super) fn packing(data: &Data<'_>) -> Content {
         add(pair, "a call", "a loop of the program");
     }
     content.compare(&others, "Packing", Beside::Others, FASTEST);
-    content.compare(
-        &gains,
-        "Packing with workers",
-        Beside::Itself,
-        "without them",
-    );
+    content.compare(&gains, "Packing with workers", Beside::Itself, "without them");
     content
 }
 
 /// Puts per second of one PE to all, and of all to all.
 pub(super) fn puts(data: &Data<'_>) -> Content {
     let caption = format!(
-        "Non-blocking puts of 8 bytes of one PE to all PEs, and of all to all in turn, 64 before each quiet, per second, \
+        "Non-blocking puts of 8 bytes of one PE to all PEs, and of all to all in turn, 64 before each quiet, per \
+            second, \
          of all PEs together. {MARKS}"
     );
     let mut content = Content::new("many puts to many PEs", Rate, caption);
@@ -87,11 +79,7 @@ pub(super) fn puts(data: &Data<'_>) -> Content {
     }
     let pairs = beside_best(&rows);
     content.findings.extend(pairs.iter().map(|pair| {
-        let at = format!(
-            "{}, {}",
-            pair.ours.operation,
-            count_text(pair.ours.pes, "PE")
-        );
+        let at = format!("{}, {}", pair.ours.operation, count_text(pair.ours.pes, "PE"));
         pair.finding(at, "FerroSHMEM", &comparison::maker(pair.other))
     }));
     let object = format!("{HIGHEST}'s");
@@ -102,9 +90,12 @@ pub(super) fn puts(data: &Data<'_>) -> Content {
 /// Time of a halo exchange over the length of a row: one panel for each number of PEs, without threads and with them.
 pub(super) fn halo(data: &Data<'_>) -> Content {
     let caption = format!(
-        "PEs in rows and columns, each with a tile of 8 MiB of double, put its first and last row and column to their four \
-         neighbours, a PE alone to itself; MPI by messages, the columns by a vector datatype. The tile is one column at the \
-         left, one row at the right. The first thread of a PE communicates, and its others wait: as many as fill the cores. \
+        "PEs in rows and columns, each with a tile of 8 MiB of double, put its first and last row and column to their \
+            four \
+         neighbours, a PE alone to itself; MPI by messages, the columns by a vector datatype. The tile is one column \
+         at the \
+         left, one row at the right. The first thread of a PE communicates, and its others wait: as many as fill the \
+         cores. \
          {SAMPLED}"
     );
     let mut content = Content::new("a halo exchange", Latency, caption);
@@ -120,9 +111,7 @@ pub(super) fn halo(data: &Data<'_>) -> Content {
     for (pes, operation) in drawn.values(|m| (m.pes, m.operation.clone())) {
         let panel = drawn.pes(pes).filter(|m| m.operation == operation);
         let title = name(&operation, pes);
-        content
-            .panels
-            .extend(data.by_bytes(&panel, &title, "Time of an exchange (log scale)"));
+        content.panels.extend(data.by_bytes(&panel, &title, "Time of an exchange (log scale)"));
     }
     let calls = rows.ours().forms(&["call"]);
     let others = beside_best(&calls_and_peers(&rows));
@@ -151,19 +140,15 @@ pub(super) fn halo(data: &Data<'_>) -> Content {
     }
     let subject = "A halo exchange";
     content.compare(&others, subject, Beside::Others, FASTEST);
-    content.compare(
-        &gains,
-        "One with threads",
-        Beside::Itself,
-        "one without them",
-    );
+    content.compare(&gains, "One with threads", Beside::Itself, "one without them");
     content
 }
 
 /// Time that a transfer adds to computing, over bytes.
 pub(super) fn overlap(data: &Data<'_>) -> Content {
     let caption = format!(
-        "A PE alone begins a non-blocking put or get to itself, computes in registers for twice as long as the transfer, or one \
+        "A PE alone begins a non-blocking put or get to itself, computes in registers for twice as long as the \
+            transfer, or one \
          thread's copy, takes, and completes it: how much longer that takes than computing. A transfer that is \
          hidden adds what its call and its completion take. With workers, threads of the library on the cores \
          that idle make it; the other libraries have none. {SAMPLED}"

@@ -22,15 +22,8 @@ type MakeAxis = fn(&str, Vec<f64>) -> Axis;
 impl Data<'_> {
     /// A line or the bars of an implementation and a form.
     fn series(&self, (implementation, form): (&str, &str), points: Vec<(f64, Spread)>) -> Series {
-        let style = Style {
-            hue: self.palette.hue(implementation),
-            stroke: Stroke::of(form),
-        };
-        Series {
-            label: comparison::label(implementation, form),
-            style,
-            points,
-        }
+        let style = Style { hue: self.palette.hue(implementation), stroke: Stroke::of(form) };
+        Series { label: comparison::label(implementation, form), style, points }
     }
 
     /// A panel with a line for each implementation and form.
@@ -66,12 +59,7 @@ impl Data<'_> {
     }
 
     /// For each library with both forms, the speed of `call` divided by that of `ptr`, over bytes.
-    pub(super) fn call_to_direct(
-        &self,
-        rows: &Rows<'_>,
-        title: &str,
-        label: &str,
-    ) -> Option<Panel> {
+    pub(super) fn call_to_direct(&self, rows: &Rows<'_>, title: &str, label: &str) -> Option<Panel> {
         let line = |maker: (&str, &str)| {
             let pairs = matches(&rows.maker(maker), &rows.maker((maker.0, "ptr")));
             let points = pairs
@@ -116,13 +104,7 @@ impl Data<'_> {
             Scale::Log => Axis::logarithmic(y_label, unit, values),
             Scale::Linear | Scale::Names => Axis::from_zero(y_label, unit, values),
         };
-        Some(Panel {
-            title: title.to_owned(),
-            x: Axis::names(x_label, names),
-            y,
-            series,
-            reference: None,
-        })
+        Some(Panel { title: title.to_owned(), x: Axis::names(x_label, names), y, series, reference: None })
     }
 }
 
@@ -202,12 +184,7 @@ pub(super) fn telling_sizes(rows: &Rows<'_>) -> Vec<u64> {
 
 /// Findings for each telling size: this library's calls compared with `direct` loads and stores, and
 /// with the best of the other libraries.
-pub(super) fn findings_by_size(
-    rows: &Rows<'_>,
-    place: &str,
-    subject: &str,
-    direct: &str,
-) -> Vec<Finding> {
+pub(super) fn findings_by_size(rows: &Rows<'_>, place: &str, subject: &str, direct: &str) -> Vec<Finding> {
     let ours = rows.ours();
     let calls = ours.forms(&["call"]);
     let mut found = Vec::new();

@@ -27,9 +27,7 @@ pub(super) fn stream_local(data: &Data<'_>) -> Content {
     let rows = kernels(data).forms(&["local", "threads"]);
     let pairs = kernel_matches(&rows.ours().forms(&["local"]), &rows.forms(&["threads"]));
     let threads = "as many OpenMP threads";
-    let findings = pairs
-        .iter()
-        .map(|pair| pair.finding(kernel_text(pair), "FerroSHMEM", threads));
+    let findings = pairs.iter().map(|pair| pair.finding(kernel_text(pair), "FerroSHMEM", threads));
     content.findings.extend(findings);
     content.compare(&pairs, "STREAM on PEs", Beside::Others, threads);
     content.panels = kernel_panels(data, &rows);
@@ -69,9 +67,7 @@ pub(super) fn stream_remote(data: &Data<'_>) -> Content {
 }
 
 fn kernels<'a>(data: &Data<'a>) -> Rows<'a> {
-    data.rows.filter(|m| {
-        m.program == "stream" && m.quantity == Bandwidth && KERNELS.contains(&m.operation.as_str())
-    })
+    data.rows.filter(|m| m.program == "stream" && m.quantity == Bandwidth && KERNELS.contains(&m.operation.as_str()))
 }
 
 fn kernel_text(pair: &Pair<'_>) -> String {
@@ -173,11 +169,7 @@ pub(super) fn graph500(data: &Data<'_>) -> Content {
     }
     let pairs = beside_best(&rows);
     for pair in pairs.iter().rev() {
-        let at = format!(
-            "{}, {}",
-            pair.ours.operation,
-            count_text(pair.ours.pes, "PE")
-        );
+        let at = format!("{}, {}", pair.ours.operation, count_text(pair.ours.pes, "PE"));
         let subject = comparison::maker(pair.ours);
         let finding = pair.finding(at, &subject, &comparison::maker(pair.other));
         content.findings.push(finding);
@@ -189,15 +181,14 @@ pub(super) fn graph500(data: &Data<'_>) -> Content {
 
 /// Time of a step: one group of bars for each number of PEs, and for PEs whose threads fill the cores.
 pub(super) fn stencil(data: &Data<'_>) -> Content {
-    let caption = "A step of the five-point stencil on 1282 x 1282 points of double, whose rows are spread over the PEs. \
+    let caption =
+        "A step of the five-point stencil on 1282 x 1282 points of double, whose rows are spread over the PEs. \
                    Neighbours exchange rows of 10,256 bytes by put with signal, or load them through \
                    shmem_ptr; MPI by non-blocking messages. PEs with threads have as many as fill the cores. \
                    Bars are medians of the samples, whiskers reach from the 10th to the 90th percentile."
-        .to_owned();
+            .to_owned();
     let mut content = Content::new("the five-point stencil", Latency, caption);
-    let rows = data
-        .rows
-        .filter(|m| m.program == "stencil" && m.quantity == Latency);
+    let rows = data.rows.filter(|m| m.program == "stencil" && m.quantity == Latency);
     let name = |m: &Measurement| {
         let pes = count_text(m.pes, "PE");
         match m.operation.ends_with("threads") {
@@ -212,13 +203,7 @@ pub(super) fn stencil(data: &Data<'_>) -> Content {
             names.push(name);
         }
     }
-    content.panels.extend(data.bars(
-        &rows,
-        "One step",
-        ("PEs", &names),
-        name,
-        (Scale::Linear, "Time of a step"),
-    ));
+    content.panels.extend(data.bars(&rows, "One step", ("PEs", &names), name, (Scale::Linear, "Time of a step")));
     let ours = rows.ours().forms(&["call"]);
     let mut pairs = Vec::new();
     for ours in ours.iter() {

@@ -4,8 +4,8 @@ use super::super::axis::Scale;
 use super::super::comparison::{self, Beside, Pair};
 use super::super::rows::Rows;
 use super::panels::{
-    beside_best, calls_and_peers, count_text, findings_by_size, main_forms, matches, share_axis,
-    size_text, telling_sizes,
+    beside_best, calls_and_peers, count_text, findings_by_size, main_forms, matches, share_axis, size_text,
+    telling_sizes,
 };
 use super::{Content, Data, FASTEST, FORMS, HIGHEST, MARKS, SAMPLED};
 use crate::measurement::Quantity;
@@ -50,16 +50,12 @@ fn one_pair(
     let all = all.pairs(1);
     let rows = main_forms(&all);
     let title = format!("{title}, 1 pair of PEs");
-    content
-        .panels
-        .extend(data.by_bytes(&rows, &title, metric.axis));
+    content.panels.extend(data.by_bytes(&rows, &title, metric.axis));
     if let Some(title) = quotient_title {
         let panel = data.call_to_direct(&all, title, metric.quotient);
         content.panels.extend(panel);
     }
-    content
-        .findings
-        .extend(findings_by_size(&rows, "1 pair", subject, direct));
+    content.findings.extend(findings_by_size(&rows, "1 pair", subject, direct));
     compare(content, &rows, subject, direct);
 }
 
@@ -75,18 +71,8 @@ pub(super) fn latency(data: &Data<'_>, operation: &str, direct: &str) -> Content
          by avoiding calls, below it does. MPI libraries by one-sided transfers with flush. {FORMS} {SAMPLED}"
     );
     let mut content = Content::new(&routine, Latency, caption);
-    let titles = (
-        &*format!("One {operation}"),
-        Some("The call beside loads and stores"),
-    );
-    one_pair(
-        data,
-        &mut content,
-        &LATENCY,
-        operation,
-        titles,
-        (&routine, direct),
-    );
+    let titles = (&*format!("One {operation}"), Some("The call beside loads and stores"));
+    one_pair(data, &mut content, &LATENCY, operation, titles, (&routine, direct));
     content
 }
 
@@ -97,10 +83,9 @@ pub(super) fn strided_latency(data: &Data<'_>) -> Content {
          call of its own, take many times as long. {FORMS} {SAMPLED}"
     );
     let mut content = Content::new("iput and iget", Latency, caption);
-    for (operation, direct) in [
-        ("iput", "a loop of stores through shmem_ptr"),
-        ("iget", "a loop of loads through shmem_ptr"),
-    ] {
+    for (operation, direct) in
+        [("iput", "a loop of stores through shmem_ptr"), ("iget", "a loop of loads through shmem_ptr")]
+    {
         let quotient = format!("{operation} beside a loop");
         one_pair(
             data,
@@ -124,14 +109,7 @@ pub(super) fn scalars(data: &Data<'_>) -> Content {
     for (operation, direct) in [("p", STORE), ("g", LOAD)] {
         let title = format!("One {operation}");
         let words = (&*format!("shmem_{operation}"), direct);
-        one_pair(
-            data,
-            &mut content,
-            &LATENCY,
-            operation,
-            (&title, None),
-            words,
-        );
+        one_pair(data, &mut content, &LATENCY, operation, (&title, None), words);
     }
     for (operation, direct) in [("p", "stores"), ("g", "loads")] {
         one_pair(
@@ -140,10 +118,7 @@ pub(super) fn scalars(data: &Data<'_>) -> Content {
             &BANDWIDTH,
             operation,
             (&format!("A loop of {operation} over an array"), None),
-            (
-                &format!("a loop of shmem_{operation}"),
-                &format!("a loop of {direct} through shmem_ptr"),
-            ),
+            (&format!("a loop of shmem_{operation}"), &format!("a loop of {direct} through shmem_ptr")),
         );
     }
     content
@@ -161,14 +136,7 @@ pub(super) fn bandwidth(data: &Data<'_>, operations: &[(&str, &str, &str)]) -> C
     for (operation, how, direct) in operations {
         let quotient = format!("{operation} beside shmem_ptr");
         let words = (&*format!("shmem_{operation}"), *direct);
-        one_pair(
-            data,
-            &mut content,
-            &BANDWIDTH,
-            operation,
-            (how, Some(&quotient)),
-            words,
-        );
+        one_pair(data, &mut content, &BANDWIDTH, operation, (how, Some(&quotient)), words);
     }
     content
 }
@@ -201,9 +169,7 @@ pub(super) fn by_pairs(data: &Data<'_>, metric: &Metric, operation: &str, direct
         let panel = data.by_bytes(&rows.pairs(pairs), &title, metric.axis);
         content.panels.extend(panel);
         let some = compared.pairs(pairs);
-        content
-            .findings
-            .extend(findings_by_size(&some, &words, &routine, direct));
+        content.findings.extend(findings_by_size(&some, &words, &routine, direct));
     }
     share_axis(&mut content.panels);
     compare(&mut content, &compared, &routine, direct);
@@ -211,9 +177,7 @@ pub(super) fn by_pairs(data: &Data<'_>, metric: &Metric, operation: &str, direct
 }
 
 pub(super) fn messages(data: &Data<'_>) -> Content {
-    let all = data
-        .rows
-        .filter(|m| m.program == "bandwidth" && m.quantity == Rate);
+    let all = data.rows.filter(|m| m.program == "bandwidth" && m.quantity == Rate);
     let rows = main_forms(&all);
     let caption = format!(
         "Messages of 8 bytes per second of all pairs together: puts or single elements, each to \
@@ -235,9 +199,7 @@ pub(super) fn messages(data: &Data<'_>) -> Content {
         for name in &names {
             let one = some.filter(|m| m.operation == *name);
             let routine = format!("shmem_{name}");
-            content
-                .findings
-                .extend(findings_by_size(&one, &words, &routine, stores));
+            content.findings.extend(findings_by_size(&one, &words, &routine, stores));
         }
     }
     compare(&mut content, &rows, "FerroSHMEM, by call,", stores);
@@ -255,10 +217,7 @@ pub(super) fn mpi(data: &Data<'_>) -> Content {
     let mut content = Content::new(noun, Latency, caption);
     let mut latencies = Vec::new();
     for metric in [LATENCY, BANDWIDTH] {
-        let all = data
-            .rows
-            .filter(|m| m.program == metric.program && m.quantity == metric.quantity)
-            .pairs(1);
+        let all = data.rows.filter(|m| m.program == metric.program && m.quantity == metric.quantity).pairs(1);
         let puts = all.filter(|m| m.operation == "put");
         let (ours, one_sided) = (puts.ours().forms(&["call"]), puts.forms(&["rma"]));
         let messages = all.filter(|m| m.operation == "sendrecv");
@@ -269,9 +228,7 @@ pub(super) fn mpi(data: &Data<'_>) -> Content {
         let rows = all.filter(|m| [&ours, &one_sided, &messages].iter().any(|r| r.has(m)));
         let our_messages = messages.ours();
         let title = format!("{}, 1 pair of processes", metric.program);
-        content
-            .panels
-            .extend(data.by_bytes(&rows, &title, metric.axis));
+        content.panels.extend(data.by_bytes(&rows, &title, metric.axis));
         if metric.quantity == Latency {
             let theirs = rows.peers();
             latencies.extend(ours.iter().filter_map(|ours| {
@@ -284,15 +241,10 @@ pub(super) fn mpi(data: &Data<'_>) -> Content {
             let Some(ours) = ours.bytes(size).last() else {
                 continue;
             };
-            if let (Some(ours), Some(other)) = (
-                our_messages.bytes(size).last(),
-                their_messages.bytes(size).best(),
-            ) {
+            if let (Some(ours), Some(other)) = (our_messages.bytes(size).last(), their_messages.bytes(size).best()) {
                 let object = comparison::maker(other);
                 let finding = Pair { ours, other };
-                content
-                    .findings
-                    .push(finding.finding(at.clone(), "shmemx_msg_send", &object));
+                content.findings.push(finding.finding(at.clone(), "shmemx_msg_send", &object));
             }
             for others in [&one_sided, &their_messages] {
                 if let Some(other) = others.bytes(size).best() {

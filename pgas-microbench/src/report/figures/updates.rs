@@ -7,9 +7,7 @@ use super::{Content, Data, HIGHEST, MARKS};
 use crate::measurement::Quantity::Rate;
 
 pub(super) fn updates(data: &Data<'_>) -> Content {
-    let rows = data
-        .rows
-        .filter(|m| m.program == "updates" && m.quantity == Rate);
+    let rows = data.rows.filter(|m| m.program == "updates" && m.quantity == Rate);
     let caption = format!(
         "Operations on random words of a table that is spread over all PEs (random_put, random_add: \
          GUPS and histogram; random_get: index gather), or of the other PE of each pair (pair_put, \
@@ -34,11 +32,6 @@ pub(super) fn updates(data: &Data<'_>) -> Content {
         pair.finding(at, &pair.ours.operation, &comparison::maker(pair.other))
     }));
     let object = format!("{HIGHEST}'s");
-    content.compare(
-        &pairs,
-        "An operation on a random word",
-        Beside::Others,
-        &object,
-    );
+    content.compare(&pairs, "An operation on a random word", Beside::Others, &object);
     content
 }

@@ -84,35 +84,20 @@ pub enum CallError {
     NoName,
     /// A PE of the group does not have it.
     #[error(
-        "PE {pe} of the group has no kernel \"{name}\": {program}; one of a shared object is there if that is opened before shmem_init"
+        "PE {pe} of the group has no kernel \"{name}\": {program}; one of a shared object is there if that is opened \
+            before shmem_init"
     )]
-    NoKernel {
-        pe: usize,
-        name: String,
-        program: String,
-    },
+    NoKernel { pe: usize, name: String, program: String },
     /// It takes another number of arguments.
     #[error("kernel \"{name}\" takes {taken} argument(s), not {given}: {program}")]
-    Count {
-        name: String,
-        given: usize,
-        taken: usize,
-        program: String,
-    },
+    Count { name: String, given: usize, taken: usize, program: String },
     /// It takes another argument.
-    #[error(
-        "argument {number} of kernel \"{name}\" is {given}, and the parameter {taken}: {program}"
-    )]
-    Argument {
-        number: usize,
-        name: String,
-        given: String,
-        taken: String,
-        program: String,
-    },
+    #[error("argument {number} of kernel \"{name}\" is {given}, and the parameter {taken}: {program}")]
+    Argument { number: usize, name: String, given: String, taken: String, program: String },
     /// An argument is a pointer.
     #[error(
-        "argument {number} of kernel \"{name}\" is a pointer, which the group cannot follow: give SHMEMX_ARRAY(pointer, n)"
+        "argument {number} of kernel \"{name}\" is a pointer, which the group cannot follow: give \
+            SHMEMX_ARRAY(pointer, n)"
     )]
     Pointer { number: usize, name: String },
     /// A PE of the group takes no calls any more.
@@ -184,12 +169,7 @@ impl Caller {
     ///
     /// # Safety
     /// The calls are valid.
-    pub unsafe fn call(
-        &mut self,
-        connection: &Connection,
-        name: &str,
-        calls: &[Call],
-    ) -> Result<u64, CallError> {
+    pub unsafe fn call(&mut self, connection: &Connection, name: &str, calls: &[Call]) -> Result<u64, CallError> {
         self.made += 1;
         if connection.me == 0 {
             let sender = match &mut self.sender {
@@ -230,9 +210,7 @@ impl Caller {
 /// Waits until the other side has finished a message; false if it has failed before.
 pub fn wait(connection: &Connection, name: &str, message: u64) -> bool {
     let word = &connection.call_lines().finished.count;
-    flag::wait_for_at_least(word, message as u32 & flag::VALUE, || {
-        Waiter::new(connection.wait_reason(name))
-    });
+    flag::wait_for_at_least(word, message as u32 & flag::VALUE, || Waiter::new(connection.wait_reason(name)));
     flag::reached(flag::value(word), message as u32 & flag::VALUE)
 }
 
@@ -297,10 +275,7 @@ impl Sender {
         let base = NonNull::new(chunk.at(place.offset())).expect("it is mapped");
         // SAFETY: as many bytes are free there, from a multiple of 64 on.
         let head = unsafe {
-            base.cast::<Head>().write(Head {
-                next: AtomicU64::new(0),
-                finished: Default::default(),
-            });
+            base.cast::<Head>().write(Head { next: AtomicU64::new(0), finished: Default::default() });
             self.write(Cursor::new(Some(base)), calls);
             base.cast::<Head>().as_ref()
         };
@@ -351,20 +326,12 @@ impl Sender {
         let text = || String::from_utf8_lossy(name).into_owned();
         let n_args = if call.args.is_null() { 0 } else { call.n_args };
         if n_args != params.len() {
-            return Err(CallError::Count {
-                name: text(),
-                given: n_args,
-                taken: params.len(),
-                program: self.list(0),
-            });
+            return Err(CallError::Count { name: text(), given: n_args, taken: params.len(), program: self.list(0) });
         }
         // SAFETY: the caller promises that the call has as many arguments as it says.
         for (i, arg) in unsafe { call.args() }.enumerate() {
             if arg.kind == POINTER {
-                return Err(CallError::Pointer {
-                    number: i + 1,
-                    name: text(),
-                });
+                return Err(CallError::Pointer { number: i + 1, name: text() });
             }
             let given = (Kind::of(arg.kind), arg.size);
             if given != params[i] {
@@ -401,11 +368,7 @@ impl Sender {
             };
             params = Some(found);
         }
-        let known = Known {
-            name: name.into(),
-            params: params.unwrap_or_default().into(),
-            is_defined: false,
-        };
+        let known = Known { name: name.into(), params: params.unwrap_or_default().into(), is_defined: false };
         let number = self.known.len() as u32;
         self.known.push(known);
         self.numbers.insert(name.into(), number);
@@ -432,9 +395,7 @@ impl Sender {
                 let params = &self.known[number as usize].params;
                 cursor.write((name.len() as u64) << 32 | u64::from(number | DEFINITION));
                 cursor.write(params.len() as u64);
-                params
-                    .iter()
-                    .for_each(|param| cursor.write(word_of(*param)));
+                params.iter().for_each(|param| cursor.write(word_of(*param)));
                 Cursor::copy(cursor.array(name.len()), name.as_ptr(), name.len());
             }
             for (number, call) in self.called.iter().zip(calls) {
@@ -455,13 +416,7 @@ impl Sender {
     }
 
     /// Waits until the other side has room for the message of a number.
-    fn room_between_nodes(
-        &mut self,
-        connection: &Connection,
-        name: &str,
-        number: u64,
-        bytes: usize,
-    ) {
+    fn room_between_nodes(&mut self, connection: &Connection, name: &str, number: u64, bytes: usize) {
         let lines = connection.call_lines();
         while let Some((first, of_first)) = self.under_way.front().copied() {
             let finished = flag::value(&lines.finished.count);
@@ -479,13 +434,7 @@ impl Sender {
     }
 
     /// Finds room for the message of a number, in the current chunk or in another.
-    fn room(
-        &mut self,
-        connection: &Connection,
-        name: &str,
-        number: u64,
-        bytes: usize,
-    ) -> Result<Place, CallError> {
+    fn room(&mut self, connection: &Connection, name: &str, number: u64, bytes: usize) -> Result<Place, CallError> {
         if let Some((chunk, used)) = &mut self.chunk {
             let start = used.next_multiple_of(64);
             if start + bytes <= chunk.size() {
@@ -508,9 +457,7 @@ impl Sender {
             Some(i) => self.free.swap_remove(i),
             None => {
                 let end = connection.file.metadata()?.len();
-                let start = end
-                    .max(connection.table_of_kernels(connection.len()))
-                    .next_multiple_of(1 << log2_size);
+                let start = end.max(connection.table_of_kernels(connection.len())).next_multiple_of(1 << log2_size);
                 mapping::resize(&connection.file, start + (1 << log2_size))?;
                 Chunk::map(&connection.file, start, log2_size)?
             }

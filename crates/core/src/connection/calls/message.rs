@@ -67,11 +67,7 @@ impl Cursor {
     fn take(&mut self, bytes: usize, align: usize) -> *mut u8 {
         let start = self.step(bytes, align);
         let base = self.base.map_or(std::ptr::null_mut(), NonNull::as_ptr);
-        if base.is_null() {
-            base
-        } else {
-            base.wrapping_add(start)
-        }
+        if base.is_null() { base } else { base.wrapping_add(start) }
     }
 
     /// Room for a value of so many bytes, aligned for any type of that size.

@@ -78,15 +78,9 @@ unsafe impl Send for Chunk {}
 impl Chunk {
     fn map(file: &File, start: u64, log2_size: u32) -> io::Result<Self> {
         // SAFETY: placed where there is room.
-        let base = unsafe {
-            mapping::map_shared(file.as_fd(), start, 1 << log2_size, MapAddress::Anywhere)?
-        };
+        let base = unsafe { mapping::map_shared(file.as_fd(), start, 1 << log2_size, MapAddress::Anywhere)? };
         let base = NonNull::new(base).expect("mmap does not return null");
-        Ok(Self {
-            start,
-            log2_size,
-            base,
-        })
+        Ok(Self { start, log2_size, base })
     }
 
     fn size(&self) -> usize {

@@ -94,12 +94,7 @@ impl Kernel {
     ///
     /// # Safety
     /// `run` takes arguments as `params` say.
-    pub const unsafe fn new(
-        name: &'static CStr,
-        types: &'static CStr,
-        params: &'static [Parameter],
-        run: Run,
-    ) -> Self {
+    pub const unsafe fn new(name: &'static CStr, types: &'static CStr, params: &'static [Parameter], run: Run) -> Self {
         Self {
             next: AtomicPtr::new(ptr::null_mut()),
             name: name.as_ptr(),
@@ -192,8 +187,7 @@ pub(super) fn own() -> Vec<Signature> {
 /// Says which kernels there are, for a message.
 pub(super) fn list(all: &[Signature]) -> String {
     if all.is_empty() {
-        return "it has none: declare some by SHMEMX_KERNEL, in a program that is spawned"
-            .to_owned();
+        return "it has none: declare some by SHMEMX_KERNEL, in a program that is spawned".to_owned();
     }
     let all: Vec<_> = all.iter().map(ToString::to_string).collect();
     format!("it has {}", all.join(", "))
@@ -206,9 +200,7 @@ pub enum PublishError {
     #[error("the program has two kernels \"{0}\": give one of them another name")]
     Twice(String),
     /// They take too much room.
-    #[error(
-        "the program's kernels take more than {TABLE} bytes to describe: give them shorter names"
-    )]
+    #[error("the program's kernels take more than {TABLE} bytes to describe: give them shorter names")]
     TooMany,
     /// The file cannot be written.
     #[error("the kernels cannot be made known: {0}")]
@@ -312,11 +304,7 @@ fn read_signature(rest: &mut &[u8]) -> Option<Signature> {
         let kind = kinds.into_iter().find(|k| *k as u8 == *kind)?;
         params.push((kind, number(rest)?));
     }
-    Some(Signature {
-        name,
-        types,
-        params: params.into(),
-    })
+    Some(Signature { name, types, params: params.into() })
 }
 
 #[cfg(test)]
@@ -341,11 +329,7 @@ mod tests {
             // SAFETY: it lives for ever.
             unsafe { register(kernel) };
         };
-        kernel(
-            c"scale",
-            c"double *, int",
-            const { &[param(POINTER, 8), param(1, 4)] },
-        );
+        kernel(c"scale", c"double *, int", const { &[param(POINTER, 8), param(1, 4)] });
         kernel(c"draw", c"", &[]);
         let all = own();
         let expected = "it has draw(), scale(double *, int)";

@@ -1,5 +1,5 @@
-//! Calls between nodes: a message goes to each member of side 1 as records of the connection's fabric, and each answers when it
-//! has run its kernels.
+//! Calls between nodes: a message goes to each member of side 1 as records of the connection's fabric, and each answers
+//! when it has run its kernels.
 //!
 //! | from | record | meaning |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | side 1, to each member of side 0 | `FINISHED`, number of the message | this member has run its kernels |
 //! | side 1, to member 0 | `LEFT` | this member takes no messages any more |
 //!
-//! Records of a member arrive in their order. Memory of this process alone has the [`CallLines`], of which the threads that wait
-//! are the same as on one node.
+//! Records of a member arrive in their order. Memory of this process alone has the [`CallLines`], of which the threads
+//! that wait are the same as on one node.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -56,17 +56,12 @@ pub(super) struct Message {
 impl Message {
     /// One of so many bytes, of which none has come.
     pub(super) fn new(bytes: usize) -> Self {
-        Self {
-            lines: Vec::with_capacity(bytes.min(FIRST_ROOM).div_ceil(size_of::<Line>())),
-            len: 0,
-            bytes,
-        }
+        Self { lines: Vec::with_capacity(bytes.min(FIRST_ROOM).div_ceil(size_of::<Line>())), len: 0, bytes }
     }
 
     /// Makes room for all of it.
     pub(super) fn fill(&mut self) {
-        self.lines
-            .resize(self.bytes.div_ceil(size_of::<Line>()), Line::ZERO);
+        self.lines.resize(self.bytes.div_ceil(size_of::<Line>()), Line::ZERO);
         self.len = self.bytes;
     }
 
@@ -86,8 +81,7 @@ impl Message {
         if end > self.bytes {
             return false;
         }
-        self.lines
-            .resize(end.div_ceil(size_of::<Line>()), Line::ZERO);
+        self.lines.resize(end.div_ceil(size_of::<Line>()), Line::ZERO);
         let to = self.base().as_ptr().wrapping_add(self.len);
         // SAFETY: the lines have room up to the end.
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
@@ -142,8 +136,8 @@ impl RemoteCalls {
         self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a record of a member; `lost` is called if that has left and not run what was called. False: no member sends such a
-    /// record.
+    /// Takes a record of a member; `lost` is called if that has left and not run what was called. False: no member
+    /// sends such a record.
     pub(crate) fn take(&self, from: usize, record: &[u8], lost: impl FnOnce()) -> bool {
         let Some((head, data)) = record.split_first_chunk() else {
             return false;
@@ -218,13 +212,7 @@ impl RemoteCalls {
         matches!(self.lock().messages.front(), Some(Some(_)))
     }
 
-    fn tell(
-        &self,
-        records: &impl Records,
-        to: &Range<usize>,
-        (kind, value): (u8, usize),
-        data: &[u8],
-    ) {
+    fn tell(&self, records: &impl Records, to: &Range<usize>, (kind, value): (u8, usize), data: &[u8]) {
         let head = (value as u64) << 8 | u64::from(kind);
         for member in to.clone() {
             records.send(member, [&head.to_ne_bytes(), data]);
@@ -319,8 +307,7 @@ mod tests {
         let calls = calls(0);
         let finished = || flag::value(&calls.lines.finished.count);
         let mut lost = 0;
-        let mut take =
-            |from, kind, n| assert!(calls.take(from, &record(kind, n, &[]), || lost += 1));
+        let mut take = |from, kind, n| assert!(calls.take(from, &record(kind, n, &[]), || lost += 1));
         take(2, FINISHED, 1);
         take(2, FINISHED, 2);
         take(4, FINISHED, 1);

@@ -58,17 +58,11 @@ struct Known {
 /// Runs kernels until no call follows. The number of calls; None if the callers have failed.
 pub fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> Option<u64> {
     if let Some(kernel) = running() {
-        fatal(
-            name,
-            format_args!("kernel {kernel} runs on this PE: call it outside of kernels"),
-        );
+        fatal(name, format_args!("kernel {kernel} runs on this PE: call it outside of kernels"));
     }
     let served = &connection.served;
     if served.is_served.swap(true, Ordering::AcqRel) && !served.ended.load(Ordering::Acquire) {
-        fatal(
-            name,
-            "another thread of this PE runs kernels already: let one do so",
-        );
+        fatal(name, "another thread of this PE runs kernels already: let one do so");
     }
     if served.ended.load(Ordering::Acquire) {
         return Some(0);
@@ -93,9 +87,7 @@ pub fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> Option<u6
     let mut calls = 0;
     loop {
         number = number.wrapping_add(1);
-        flag::wait_for_at_least(&lines.sent, number & flag::VALUE, || {
-            Waiter::idle(connection.wait_reason(name))
-        });
+        flag::wait_for_at_least(&lines.sent, number & flag::VALUE, || Waiter::idle(connection.wait_reason(name)));
         if !flag::reached(flag::value(&lines.sent), number & flag::VALUE) {
             served.is_served.store(false, Ordering::Release);
             return None;
@@ -130,10 +122,7 @@ pub fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> Option<u6
 /// A PE leaves the group: it must have run what has been called.
 pub(crate) fn leave(connection: &Connection, name: &str) {
     if let Some(kernel) = running() {
-        fatal(
-            name,
-            format_args!("kernel {kernel} runs for the group: end the group outside of kernels"),
-        );
+        fatal(name, format_args!("kernel {kernel} runs for the group: end the group outside of kernels"));
     }
     let (lines, served) = (connection.call_lines(), &connection.served);
     if served.ended.load(Ordering::Acquire) {
@@ -167,18 +156,11 @@ fn is_called(lines: &CallLines, served: &Served) -> bool {
 fn watch_exit() {
     extern "C" fn at_exit() {
         let is_asked_for = job::joined().is_some_and(|job| {
-            let state = job
-                .control
-                .pe_block(job.index)
-                .state
-                .load(Ordering::Relaxed);
+            let state = job.control.pe_block(job.index).state.load(Ordering::Relaxed);
             PeState::from_word(state) == PeState::GlobalExit
         });
         if let Some(kernel) = running().filter(|_| !is_asked_for) {
-            fatal(
-                "shmemx_kernel_serve",
-                format_args!("kernel {kernel} has called exit: have it return"),
-            );
+            fatal("shmemx_kernel_serve", format_args!("kernel {kernel} has called exit: have it return"));
         }
     }
     static ONCE: Once = Once::new();
@@ -261,9 +243,7 @@ impl Server<'_> {
     unsafe fn define(&mut self, cursor: &mut Cursor, name_len: usize) {
         // SAFETY: the caller promises that the cursor is at a whole call.
         let (params, name) = unsafe {
-            let params = (0..cursor.read())
-                .map(|_| cursor.read())
-                .collect::<Vec<_>>();
+            let params = (0..cursor.read()).map(|_| cursor.read()).collect::<Vec<_>>();
             let name = cursor.array(name_len).cast_const();
             (params, std::slice::from_raw_parts(name, name_len))
         };
@@ -272,13 +252,7 @@ impl Server<'_> {
         let Some((kernel, params)) = found.filter(|(_, own)| same(own)) else {
             let name = String::from_utf8_lossy(name);
             let program = registry::list(&registry::own());
-            fatal(
-                self.name,
-                format_args!(
-                    "kernel \"{name}\" is called, with {} arguments: {program}",
-                    params.len()
-                ),
-            );
+            fatal(self.name, format_args!("kernel \"{name}\" is called, with {} arguments: {program}", params.len()));
         };
         self.known.push(Known { kernel, params });
     }
@@ -325,10 +299,7 @@ impl Server<'_> {
             let signature = kernel.signature();
             fatal(
                 self.name,
-                format_args!(
-                    "kernel {signature} has thrown: {}: catch it in the kernel",
-                    why.to_string_lossy()
-                ),
+                format_args!("kernel {signature} has thrown: {}: catch it in the kernel", why.to_string_lossy()),
             );
         }
     }

@@ -15,8 +15,7 @@ fn batches_keep_the_order_of_their_context() {
         let n = 2 + seed as usize % 3;
         let world = World::new(n, seed, 1 + seed as usize % 3);
         let job = Job::new(&world, limits(1 + seed as u32 % 4, 6));
-        let contexts: Vec<[ContextCounters; CONTEXTS]> =
-            (0..n).map(|_| Default::default()).collect();
+        let contexts: Vec<[ContextCounters; CONTEXTS]> = (0..n).map(|_| Default::default()).collect();
         let mut added = vec![[0u64; CONTEXTS]; n * n];
         let mut results = vec![[0u64; ROUNDS]; n];
         let mut expected = vec![vec![]; n];
@@ -41,12 +40,10 @@ fn batches_keep_the_order_of_their_context() {
                 _ => {
                     let post = Request::Post(add(1));
                     let short = Short::request(post, place).unwrap();
-                    let is_behind = context
-                        .batches()
-                        .is_some_and(|batches| messages.gather_behind(pe, short, (batches, peer)));
+                    let is_behind =
+                        context.batches().is_some_and(|batches| messages.gather_behind(pe, short, (batches, peer)));
                     if !is_behind {
-                        let urgency = [Urgency::Now, Urgency::Usual, Urgency::Gathered]
-                            [world.random.below(3)];
+                        let urgency = [Urgency::Now, Urgency::Usual, Urgency::Gathered][world.random.below(3)];
                         let item = (Gathered::Post(post), place);
                         let by = (context, peer);
                         job.bounded(|| messages.gather(&side, pe, item, by, urgency).unwrap());
@@ -58,10 +55,7 @@ fn batches_keep_the_order_of_their_context() {
         job.bounded(|| {
             let pes = job.pes.iter().enumerate();
             pes.for_each(|(me, pe)| pe.hand_over_all(&job.side(me)).unwrap());
-            contexts
-                .iter()
-                .flatten()
-                .all(|context| context.in_flight() == 0)
+            contexts.iter().flatten().all(|context| context.in_flight() == 0)
         });
         job.quiet();
         for (results, expected) in results.iter().zip(expected) {
@@ -96,13 +90,9 @@ fn gathering_takes_no_lock_that_threads_share() {
         // SAFETY: as many bytes.
         let short = unsafe { Short::put(place, data.as_ptr(), data.len()) };
         let batches = context.batches();
-        let is_behind =
-            batches.is_some_and(|batches| messages.gather_behind(1, short, (batches, peer)));
+        let is_behind = batches.is_some_and(|batches| messages.gather_behind(1, short, (batches, peer)));
         let put = (Gathered::Put(&data), place);
-        let is_gathered = is_behind
-            || messages
-                .gather(&network, 1, put, (&context, peer), Urgency::Usual)
-                .unwrap();
+        let is_gathered = is_behind || messages.gather(&network, 1, put, (&context, peer), Urgency::Usual).unwrap();
         if !is_gathered {
             break;
         }
@@ -114,15 +104,9 @@ fn gathering_takes_no_lock_that_threads_share() {
     assert!(sent >= 15, "{items} items");
     let with_locks = locks.iter().filter(|n| **n > 0).count() as u64;
     // The first is sent at once.
-    assert!(
-        with_locks <= sent + 2,
-        "{with_locks} of {items} items take shared locks"
-    );
+    assert!(with_locks <= sent + 2, "{with_locks} of {items} items take shared locks");
     let total: usize = locks.iter().sum();
-    assert!(
-        total as u64 <= 3 * (sent + 2),
-        "{total} locks for {sent} messages"
-    );
+    assert!(total as u64 <= 3 * (sent + 2), "{total} locks for {sent} messages");
 }
 
 /// What a context gathers after a stream waits for more, not beyond the next lull.
@@ -135,11 +119,7 @@ fn a_batch_is_filled_until_there_is_a_lull() {
     let gather = || {
         let by = (&context, context.peer(1, 2));
         let item = (Gathered::Post(Request::Post(add(1))), (0, 0));
-        job.bounded(|| {
-            job.pes[0]
-                .gather(&side, 1, item, by, Urgency::Usual)
-                .unwrap()
-        });
+        job.bounded(|| job.pes[0].gather(&side, 1, item, by, Urgency::Usual).unwrap());
     };
     let quiet = || {
         job.bounded(|| {

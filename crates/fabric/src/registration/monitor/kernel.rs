@@ -74,18 +74,9 @@ impl Message {
     fn event(&self) -> Option<Event> {
         let [first, second, third] = self.args.map(|arg| arg as usize);
         match self.event {
-            EVENT_UNMAP => Some(Event::Unmapped(Span {
-                start: first,
-                end: second,
-            })),
-            EVENT_REMAP => Some(Event::Unmapped(Span {
-                start: first,
-                end: first + third,
-            })),
-            EVENT_REMOVE => Some(Event::Discarded(Span {
-                start: first,
-                end: second,
-            })),
+            EVENT_UNMAP => Some(Event::Unmapped(Span { start: first, end: second })),
+            EVENT_REMAP => Some(Event::Unmapped(Span { start: first, end: first + third })),
+            EVENT_REMOVE => Some(Event::Discarded(Span { start: first, end: second })),
             _ => None,
         }
     }
@@ -106,30 +97,14 @@ impl Userfaultfd {
         let this = Userfaultfd(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) });
         let events = FEATURE_EVENT_UNMAP | FEATURE_EVENT_REMOVE | FEATURE_EVENT_REMAP;
         let features = events | FEATURE_PAGEFAULT_FLAG_WP | FEATURE_WP_HUGETLBFS_SHMEM;
-        this.call(
-            0x3f,
-            3,
-            &mut Api {
-                api: API,
-                features,
-                ioctls: 0,
-            },
-        )?;
+        this.call(0x3f, 3, &mut Api { api: API, features, ioctls: 0 })?;
         Ok(this)
     }
 
     /// Has events of this memory sent. An error where there is memory of a kind whose events
     /// the kernel does not send: files, System V segments.
     pub(super) fn arm(&self, span: Span) -> io::Result<()> {
-        self.call(
-            0x00,
-            3,
-            &mut Register {
-                range: range(span),
-                mode: REGISTER_MODE_WP,
-                ioctls: 0,
-            },
-        )
+        self.call(0x00, 3, &mut Register { range: range(span), mode: REGISTER_MODE_WP, ioctls: 0 })
     }
 
     /// Has no more events of it sent. Not an error if it is no longer mapped.
@@ -145,14 +120,7 @@ impl Userfaultfd {
     /// system call that does nothing and takes no lock.
     pub(super) fn changing(&self) -> bool {
         let nothing = Range { start: 0, len: 0 };
-        let refused = self.call(
-            0x06,
-            3,
-            &mut WriteProtect {
-                range: nothing,
-                mode: 0,
-            },
-        );
+        let refused = self.call(0x06, 3, &mut WriteProtect { range: nothing, mode: 0 });
         refused.is_err_and(|error| error.raw_os_error() != Some(libc::EINVAL))
     }
 
@@ -161,19 +129,10 @@ impl Userfaultfd {
         loop {
             let mut messages = [Message::default(); 16];
             // SAFETY: the pointer and length are those of a live array of integers.
-            let bytes = unsafe {
-                libc::read(
-                    self.0.as_raw_fd(),
-                    messages.as_mut_ptr().cast(),
-                    size_of_val(&messages),
-                )
-            };
+            let bytes = unsafe { libc::read(self.0.as_raw_fd(), messages.as_mut_ptr().cast(), size_of_val(&messages)) };
             match usize::try_from(bytes) {
                 Ok(bytes) => {
-                    messages[..bytes / size_of::<Message>()]
-                        .iter()
-                        .filter_map(Message::event)
-                        .for_each(&mut report);
+                    messages[..bytes / size_of::<Message>()].iter().filter_map(Message::event).for_each(&mut report);
                 }
                 Err(_) if last_errno() == libc::EINTR => {}
                 Err(_) => return,
@@ -183,11 +142,7 @@ impl Userfaultfd {
 
     /// Sleeps until there may be an event.
     pub(super) fn wait(&self) {
-        let mut poll = libc::pollfd {
-            fd: self.0.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
+        let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one live pollfd.
         unsafe { libc::poll(&raw mut poll, 1, -1) };
     }
@@ -195,13 +150,7 @@ impl Userfaultfd {
     fn call<T>(&self, number: u64, dir: u64, argument: &mut T) -> io::Result<()> {
         let request = request(dir, number, size_of::<T>());
         // SAFETY: T is the structure that the request encodes the size of, alive and writable.
-        match unsafe {
-            libc::ioctl(
-                self.0.as_raw_fd(),
-                request,
-                std::ptr::from_mut::<T>(argument),
-            )
-        } {
+        match unsafe { libc::ioctl(self.0.as_raw_fd(), request, std::ptr::from_mut::<T>(argument)) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
@@ -209,10 +158,7 @@ impl Userfaultfd {
 }
 
 fn range(span: Span) -> Range {
-    Range {
-        start: span.start as u64,
-        len: span.len() as u64,
-    }
+    Range { start: span.start as u64, len: span.len() as u64 }
 }
 
 fn last_errno() -> libc::c_int {

@@ -50,12 +50,10 @@ impl Monitor {
     /// what it takes (Linux 5.19), or forbids it (the default of many containers).
     pub fn of_process() -> Monitor {
         static READER: OnceLock<Result<&'static Reader, Arc<str>>> = OnceLock::new();
-        Monitor(
-            match READER.get_or_init(|| Reader::start().map_err(Arc::from)) {
-                Ok(reader) => State::On(reader),
-                Err(reason) => State::Off(reason.clone()),
-            },
-        )
+        Monitor(match READER.get_or_init(|| Reader::start().map_err(Arc::from)) {
+            Ok(reader) => State::On(reader),
+            Err(reason) => State::Off(reason.clone()),
+        })
     }
 
     /// A monitor that notices nothing, for a reason to be shown to the user.

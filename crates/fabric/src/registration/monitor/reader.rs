@@ -48,9 +48,7 @@ impl Reader {
             reader.run()
         })
         .map_err(|error| format!("no thread to read userfaultfd: {error}"))?;
-        let slot = reader
-            .arm(page.span())
-            .ok_or("userfaultfd does not watch memory here")?;
+        let slot = reader.arm(page.span()).ok_or("userfaultfd does not watch memory here")?;
         drop(page);
         let noticed = reader.notices(slot) && seen.load(SeqCst);
         reader.disarm(slot);
@@ -160,24 +158,14 @@ struct Page(*mut libc::c_void);
 
 impl Page {
     fn map() -> io::Result<Page> {
-        let (access, kind) = (
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-        );
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a new mapping where the kernel likes.
         let start = unsafe { libc::mmap(ptr::null_mut(), PAGE, access, kind, -1, 0) };
-        if start == libc::MAP_FAILED {
-            Err(io::Error::last_os_error())
-        } else {
-            Ok(Page(start))
-        }
+        if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Page(start)) }
     }
 
     fn span(&self) -> Span {
-        Span {
-            start: self.0 as usize,
-            end: self.0 as usize + PAGE,
-        }
+        Span { start: self.0 as usize, end: self.0 as usize + PAGE }
     }
 }
 

@@ -97,27 +97,13 @@ impl Slots {
     pub(super) fn unwatched(&self, span: Span, mut bare: impl FnMut(Span)) {
         let mut from = span.start;
         while from < span.end {
-            let rest = Span {
-                start: from,
-                end: span.end,
-            };
-            let overlapping = || {
-                self.in_use()
-                    .map(WatchSlot::span)
-                    .filter(|other| other.overlaps(rest))
-            };
-            if let Some(end) = overlapping()
-                .filter(|other| other.start <= from)
-                .map(|other| other.end)
-                .max()
-            {
+            let rest = Span { start: from, end: span.end };
+            let overlapping = || self.in_use().map(WatchSlot::span).filter(|other| other.overlaps(rest));
+            if let Some(end) = overlapping().filter(|other| other.start <= from).map(|other| other.end).max() {
                 from = end;
                 continue;
             }
-            let end = overlapping()
-                .map(|other| other.start)
-                .min()
-                .unwrap_or(span.end);
+            let end = overlapping().map(|other| other.start).min().unwrap_or(span.end);
             bare(Span { start: from, end });
             from = end;
         }
@@ -125,17 +111,12 @@ impl Slots {
 
     fn in_use(&self) -> impl Iterator<Item = &WatchSlot> {
         let filled = &self.slots[..self.top.load(Acquire)];
-        filled
-            .iter()
-            .filter(|slot| slot.state.load(Acquire) != FREE)
+        filled.iter().filter(|slot| slot.state.load(Acquire) != FREE)
     }
 }
 
 impl WatchSlot {
     fn span(&self) -> Span {
-        Span {
-            start: self.start.load(Relaxed),
-            end: self.end.load(Relaxed),
-        }
+        Span { start: self.start.load(Relaxed), end: self.end.load(Relaxed) }
     }
 }

@@ -39,10 +39,7 @@ fn a_child_does_not_disturb() {
         // SAFETY: the child only calls what is allowed between fork and exit.
         match unsafe { libc::fork() } {
             0 => {
-                let watch = cache.watch(Span {
-                    start: at,
-                    end: at + PAGE,
-                });
+                let watch = cache.watch(Span { start: at, end: at + PAGE });
                 let refused = watch.is_none();
                 mem::forget(memory);
                 // SAFETY: the child's copy of the mapping, and its end.

@@ -45,13 +45,7 @@ impl Fake {
 
     /// `start, len` of those that are registered, oldest first.
     pub(super) fn live(&self) -> Vec<(usize, usize)> {
-        self.0
-            .lock()
-            .unwrap()
-            .live
-            .iter()
-            .map(|&(_, start, len)| (start, len))
-            .collect()
+        self.0.lock().unwrap().live.iter().map(|&(_, start, len)| (start, len)).collect()
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -63,11 +57,7 @@ impl Registrar for Fake {
     type Region = FakeRegion;
 
     fn register(&self, start: usize, len: usize) -> io::Result<FakeRegion> {
-        assert_eq!(
-            (start % super::PAGE, len % super::PAGE),
-            (0, 0),
-            "whole pages"
-        );
+        assert_eq!((start % super::PAGE, len % super::PAGE), (0, 0), "whole pages");
         let held = self.bytes();
         let mut books = self.0.lock().unwrap();
         if books.limit.is_some_and(|limit| held + len > limit) {
@@ -79,20 +69,14 @@ impl Registrar for Fake {
         books.made += 1;
         let number = books.made;
         books.live.push((number, start, len));
-        Ok(FakeRegion {
-            books: self.0.clone(),
-            number,
-        })
+        Ok(FakeRegion { books: self.0.clone(), number })
     }
 }
 
 impl Drop for FakeRegion {
     fn drop(&mut self) {
         let mut books = self.books.lock().unwrap();
-        let index = books
-            .live
-            .iter()
-            .position(|&(number, ..)| number == self.number);
+        let index = books.live.iter().position(|&(number, ..)| number == self.number);
         books.live.remove(index.expect("deregistered once"));
     }
 }

@@ -53,13 +53,7 @@ fn overlapping_regions_are_kept_and_covered_ones_are_not() {
 #[test]
 fn the_least_recently_used_makes_room() {
     let fake = Fake::default();
-    let Some((cache, _alone)) = cache(
-        &fake,
-        Limits {
-            bytes: usize::MAX,
-            regions: 3,
-        },
-    ) else {
+    let Some((cache, _alone)) = cache(&fake, Limits { bytes: usize::MAX, regions: 3 }) else {
         return;
     };
     let memories: Vec<_> = (0..4).map(|_| Mapping::new(1)).collect();
@@ -79,13 +73,7 @@ fn the_least_recently_used_makes_room() {
 #[test]
 fn bytes_are_limited_and_regions_in_use_stay() {
     let fake = Fake::default();
-    let Some((cache, _alone)) = cache(
-        &fake,
-        Limits {
-            bytes: 8 * PAGE,
-            regions: 64,
-        },
-    ) else {
+    let Some((cache, _alone)) = cache(&fake, Limits { bytes: 8 * PAGE, regions: 64 }) else {
         return;
     };
     let memory = Mapping::new(32);
@@ -119,14 +107,7 @@ fn a_registrar_without_memory_gets_some_back() {
         cache.acquire(page(2 * n), 2 * PAGE).unwrap();
     }
     cache.acquire(page(8), 3 * PAGE).unwrap();
-    assert_eq!(
-        fake.live(),
-        [
-            (page(0), 2 * PAGE),
-            (page(6), 2 * PAGE),
-            (page(8), 3 * PAGE)
-        ]
-    );
+    assert_eq!(fake.live(), [(page(0), 2 * PAGE), (page(6), 2 * PAGE), (page(8), 3 * PAGE)]);
     let error = cache.acquire(page(16), 7 * PAGE).map(drop).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ENOMEM));
     assert_eq!(fake.live(), [(page(0), 2 * PAGE)]);
@@ -164,10 +145,7 @@ fn other_errors_are_told_and_cost_nothing() {
     let memory = Mapping::new(4);
     cache.acquire(memory.address(), PAGE).unwrap();
     fake.fail(Some(libc::EFAULT));
-    let error = cache
-        .acquire(memory.address(), 2 * PAGE)
-        .map(drop)
-        .unwrap_err();
+    let error = cache.acquire(memory.address(), 2 * PAGE).map(drop).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::EFAULT));
     let counts = cache.counts();
     assert_eq!((counts.misses, counts.bytes, counts.regions), (1, PAGE, 1));

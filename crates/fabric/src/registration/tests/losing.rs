@@ -14,9 +14,7 @@ pub(super) fn with_registered(body: impl FnOnce(&Cache<Fake>, &Fake, Mapping) + 
         let cache = Cache::new(fake.clone(), PLENTY, monitor);
         let mut memory = Mapping::new(16);
         memory.bytes().fill(1);
-        cache
-            .acquire(memory.address() + 4 * PAGE, 8 * PAGE)
-            .unwrap();
+        cache.acquire(memory.address() + 4 * PAGE, 8 * PAGE).unwrap();
         body(&cache, &fake, memory);
     });
 }
@@ -113,10 +111,7 @@ fn shortened_and_lengthened() {
         assert_eq!(number(cache, at), 3);
         cache.acquire(at, 14 * PAGE).unwrap();
         let memory = memory.resize(1 << 14);
-        assert_eq!(
-            number(cache, memory.address()),
-            if memory.address() == at { 4 } else { 5 }
-        );
+        assert_eq!(number(cache, memory.address()), if memory.address() == at { 4 } else { 5 });
     });
 }
 
@@ -153,9 +148,7 @@ fn reallocated() {
         drop(memory);
         let mut block = vec![1_u8; 1 << 24];
         // In part, so that the allocator's mremap is refused, and it must copy.
-        cache
-            .acquire(block.as_ptr() as usize + (1 << 22), 1 << 16)
-            .unwrap();
+        cache.acquire(block.as_ptr() as usize + (1 << 22), 1 << 16).unwrap();
         block.reserve_exact(1 << 26);
         assert!(block.iter().all(|&byte| byte == 1));
         all_is_given_up(cache, fake);
@@ -169,25 +162,13 @@ fn a_stack_that_grows_and_ends() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let buffer = std::hint::black_box([7_u8; 16 * PAGE]);
-                let first = cache
-                    .acquire(buffer.as_ptr() as usize, buffer.len())
-                    .unwrap()
-                    .number;
+                let first = cache.acquire(buffer.as_ptr() as usize, buffer.len()).unwrap().number;
                 assert!(deep(20) > 0);
-                assert_eq!(
-                    cache
-                        .acquire(buffer.as_ptr() as usize, PAGE)
-                        .unwrap()
-                        .number,
-                    first
-                );
+                assert_eq!(cache.acquire(buffer.as_ptr() as usize, PAGE).unwrap().number, first);
             });
         });
         cache.sweep();
-        assert!(
-            fake.live().len() <= 1,
-            "a stack is unmapped or kept by the C library"
-        );
+        assert!(fake.live().len() <= 1, "a stack is unmapped or kept by the C library");
     });
 }
 

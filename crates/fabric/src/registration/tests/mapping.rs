@@ -15,21 +15,11 @@ unsafe impl Send for Mapping {}
 
 impl Mapping {
     pub(super) fn new(pages: usize) -> Mapping {
-        Mapping::with(
-            ptr::null_mut(),
-            pages,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-        )
+        Mapping::with(ptr::null_mut(), pages, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
     }
 
     pub(super) fn shared(pages: usize) -> Mapping {
-        Mapping::with(
-            ptr::null_mut(),
-            pages,
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-            -1,
-        )
+        Mapping::with(ptr::null_mut(), pages, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1)
     }
 
     /// The first page of a file.
@@ -42,10 +32,7 @@ impl Mapping {
         // SAFETY: a new mapping, or one in place of memory that the caller owns.
         let start = unsafe { libc::mmap(wish.cast(), pages * PAGE, access, flags, fd, 0) };
         assert_ne!(start, libc::MAP_FAILED);
-        Mapping {
-            start: start.cast(),
-            len: pages * PAGE,
-        }
+        Mapping { start: start.cast(), len: pages * PAGE }
     }
 
     pub(super) fn address(&self) -> usize {
@@ -80,10 +67,7 @@ impl Mapping {
         // SAFETY: the caller gave up the old mapping.
         let moved = unsafe { libc::mremap(start.cast(), len, pages * PAGE, libc::MREMAP_MAYMOVE) };
         assert_ne!(moved, libc::MAP_FAILED);
-        Mapping {
-            start: moved.cast(),
-            len: pages * PAGE,
-        }
+        Mapping { start: moved.cast(), len: pages * PAGE }
     }
 
     /// Unmaps the last pages.

@@ -18,10 +18,7 @@ use super::{Kind, Limits, Monitor};
 use mapping::Mapping;
 
 const PAGE: usize = super::span::PAGE;
-const PLENTY: Limits = Limits {
-    bytes: usize::MAX,
-    regions: 64,
-};
+const PLENTY: Limits = Limits { bytes: usize::MAX, regions: 64 };
 
 /// The monitor of this process, for one test at a time: while much is being unmapped, what is
 /// kept may be registered once more. None, with a note, where the kernel does not offer it.

@@ -24,26 +24,11 @@ impl Registrar for Pipes {
 
     fn register(&self, start: usize, len: usize) -> io::Result<Pages> {
         let (reader, writer) = pipe(len)?;
-        let memory = libc::iovec {
-            iov_base: ptr::without_provenance_mut(start),
-            iov_len: len,
-        };
+        let memory = libc::iovec { iov_base: ptr::without_provenance_mut(start), iov_len: len };
         // SAFETY: the kernel checks the addresses; it writes nothing.
-        let taken = unsafe {
-            libc::vmsplice(
-                writer.as_raw_fd(),
-                &raw const memory,
-                1,
-                libc::SPLICE_F_NONBLOCK,
-            )
-        };
+        let taken = unsafe { libc::vmsplice(writer.as_raw_fd(), &raw const memory, 1, libc::SPLICE_F_NONBLOCK) };
         match usize::try_from(taken) {
-            Ok(taken) if taken == len => Ok(Pages {
-                start,
-                len,
-                reader,
-                _writer: writer,
-            }),
+            Ok(taken) if taken == len => Ok(Pages { start, len, reader, _writer: writer }),
             Ok(_) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
             Err(_) => Err(io::Error::last_os_error()),
         }
@@ -56,9 +41,7 @@ impl Pages {
         let (copy, writer) = pipe(self.len).unwrap();
         tee(self.reader.as_raw_fd(), writer.as_raw_fd(), self.len);
         let mut bytes = vec![0; self.len];
-        File::from(OwnedFd::from(copy))
-            .read_exact(&mut bytes)
-            .unwrap();
+        File::from(OwnedFd::from(copy)).read_exact(&mut bytes).unwrap();
         let from = start - self.start;
         bytes[from..from + len].to_vec()
     }
@@ -78,10 +61,5 @@ fn pipe(len: usize) -> io::Result<(PipeReader, PipeWriter)> {
 fn tee(from: RawFd, to: RawFd, len: usize) {
     // SAFETY: takes no pointers.
     let copied = unsafe { libc::tee(from, to, len, libc::SPLICE_F_NONBLOCK) };
-    assert_eq!(
-        usize::try_from(copied),
-        Ok(len),
-        "{}",
-        io::Error::last_os_error()
-    );
+    assert_eq!(usize::try_from(copied), Ok(len), "{}", io::Error::last_os_error());
 }

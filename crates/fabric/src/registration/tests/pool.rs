@@ -7,11 +7,7 @@ use super::fake::Fake;
 use super::watched_over;
 use crate::registration::{Pool, Shape};
 
-const SHAPE: Shape = Shape {
-    slot: 1000,
-    slots: 8,
-    slabs: 3,
-};
+const SHAPE: Shape = Shape { slot: 1000, slots: 8, slabs: 3 };
 
 #[test]
 fn slots_lie_apart_in_registered_memory() {
@@ -25,11 +21,7 @@ fn slots_lie_apart_in_registered_memory() {
     let live = fake.live();
     for slot in &slots {
         let at = slot.as_ptr() as usize;
-        assert!(
-            starts
-                .iter()
-                .all(|&other| other == at || other.abs_diff(at) >= slot.capacity())
-        );
+        assert!(starts.iter().all(|&other| other == at || other.abs_diff(at) >= slot.capacity()));
         let (start, len) = live[slot.region().number as usize - 1];
         assert!(start <= at && at + slot.capacity() <= start + len && at.is_multiple_of(64));
     }
@@ -46,12 +38,7 @@ fn what_was_given_back_last_comes_first() {
     let starts: Vec<_> = slots.iter().map(|slot| slot.as_ptr()).collect();
     drop(slots);
     let again: Vec<_> = (0..4).map(|_| pool.take().unwrap()).collect();
-    assert!(
-        again
-            .iter()
-            .map(|slot| slot.as_ptr())
-            .eq(starts.into_iter().rev())
-    );
+    assert!(again.iter().map(|slot| slot.as_ptr()).eq(starts.into_iter().rev()));
 }
 
 #[test]

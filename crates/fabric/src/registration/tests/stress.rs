@@ -38,12 +38,7 @@ fn transfer(cache: &Cache<Pipes>, bytes: &mut [u8], random: &mut Random) {
     let seen = region_ref.read(at, len);
     for word in seen.chunks_exact(8) {
         let word = u64::from_ne_bytes(word.try_into().unwrap());
-        assert_eq!(
-            word,
-            stamp,
-            "{len} bytes at {at:#x} in a region from {:#x}",
-            region_ref.start()
-        );
+        assert_eq!(word, stamp, "{len} bytes at {at:#x} in a region from {:#x}", region_ref.start());
     }
 }
 
@@ -77,14 +72,7 @@ fn no_region_shows_memory_that_is_gone() {
         return;
     };
     watched_over(move || {
-        let cache = Cache::new(
-            Pipes,
-            Limits {
-                bytes: 256 * PAGE,
-                regions: 12,
-            },
-            monitor,
-        );
+        let cache = Cache::new(Pipes, Limits { bytes: 256 * PAGE, regions: 12 }, monitor);
         thread::scope(|scope| {
             for thread in 1..=THREADS {
                 let cache = &cache;
@@ -94,9 +82,6 @@ fn no_region_shows_memory_that_is_gone() {
         cache.sweep();
         let counts = cache.counts();
         println!("{counts:?}");
-        assert!(
-            counts.hits > 100 && counts.misses > 100 && counts.lost > 100,
-            "{counts:?}"
-        );
+        assert!(counts.hits > 100 && counts.misses > 100 && counts.lost > 100, "{counts:?}");
     });
 }

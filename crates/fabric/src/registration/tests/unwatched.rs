@@ -26,17 +26,11 @@ fn nothing_is_kept_without_a_monitor() {
 
 #[test]
 fn limits_hold_without_a_monitor() {
-    let limits = Limits {
-        bytes: 4 * PAGE,
-        regions: 2,
-    };
+    let limits = Limits { bytes: 4 * PAGE, regions: 2 };
     let cache = Cache::new(Fake::default(), limits, Monitor::off("switched off"));
     let memory = Mapping::new(8);
     let held = cache.acquire(memory.address(), 3 * PAGE).unwrap();
-    let error = cache
-        .acquire(memory.address(), 2 * PAGE)
-        .map(drop)
-        .unwrap_err();
+    let error = cache.acquire(memory.address(), 2 * PAGE).map(drop).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ENOMEM));
     let more = cache.acquire(memory.address(), PAGE).unwrap();
     drop(held);

@@ -45,8 +45,7 @@ mod tests {
     #[test]
     fn one_job_has_a_cpu_until_it_ends() {
         // No machine has these.
-        let cpus =
-            |range: std::ops::Range<usize>| (range.start + 70_000..range.end + 70_000).collect();
+        let cpus = |range: std::ops::Range<usize>| (range.start + 70_000..range.end + 70_000).collect();
         let (mut first, mut second) = (Claims::default(), Claims::default());
         assert!(first.claim(&cpus(0..3)).is_empty());
         assert_eq!(second.claim(&cpus(2..5)), cpus(2..3));

@@ -68,13 +68,7 @@ impl Bindings {
             }
             taken.extend(refused);
         };
-        Ok(Self {
-            sets,
-            topology,
-            is_part: cpus.is_some(),
-            taken,
-            _claims: claims,
-        })
+        Ok(Self { sets, topology, is_part: cpus.is_some(), taken, _claims: claims })
     }
 
     /// The cores that the PEs have: those of the `machine` that no other job has, at least one. PEs that outnumber
@@ -125,8 +119,7 @@ impl Bindings {
     pub(super) fn of_pe(&self, pe: usize) -> Option<String> {
         let cpus = self.sets.as_ref().ok()?.get(pe)?;
         let mine = self.topology.0.iter().filter(|c| cpus.contains(&c.number));
-        let (mut cores, mut sockets, mut nodes) =
-            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let (mut cores, mut sockets, mut nodes) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for cpu in mine {
             cores.insert((cpu.socket, cpu.core));
             sockets.insert(cpu.socket);
@@ -134,11 +127,8 @@ impl Bindings {
         }
         // A socket is known by its first CPU; users count them.
         let all: BTreeSet<_> = self.topology.0.iter().map(|c| c.socket).collect();
-        let counted: Vec<_> = (0..)
-            .zip(&all)
-            .filter(|(_, socket)| sockets.contains(*socket))
-            .map(|(number, _)| number)
-            .collect();
+        let counted: Vec<_> =
+            (0..).zip(&all).filter(|(_, socket)| sockets.contains(*socket)).map(|(number, _)| number).collect();
         let nodes: Vec<_> = nodes.into_iter().collect();
         let plural = if cores.len() == 1 { "core" } else { "cores" };
         Some(format!(
@@ -155,13 +145,9 @@ impl Bindings {
         match &self.sets {
             Err(reason) => {
                 let cpus = list(&numbers(self.topology.0.iter()));
-                vec![format!(
-                    "PEs are not bound, and may use CPUs {cpus}: {reason}"
-                )]
+                vec![format!("PEs are not bound, and may use CPUs {cpus}: {reason}")]
             }
-            Ok(_) => (0..n_pes)
-                .filter_map(|pe| Some(format!("PE {pe}: {}", self.of_pe(pe)?)))
-                .collect(),
+            Ok(_) => (0..n_pes).filter_map(|pe| Some(format!("PE {pe}: {}", self.of_pe(pe)?))).collect(),
         }
     }
 }

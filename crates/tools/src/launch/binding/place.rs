@@ -89,8 +89,7 @@ pub(super) fn place(
                 let numbers = unit.iter().map(|cpu| cpu.number);
                 let most = numbers.filter_map(|cpu| load.get(&cpu)).max();
                 // Those of other launchers are not counted.
-                most.copied()
-                    .unwrap_or(usize::from(!is_free(&unit.as_slice())))
+                most.copied().unwrap_or(usize::from(!is_free(&unit.as_slice())))
             };
             let candidates = match free.len() >= n_pes {
                 true => free,
@@ -101,9 +100,7 @@ pub(super) fn place(
                 }
             };
             let of_pe = |pe: usize| match mapping {
-                Mapping::Spread if n_pes < candidates.len() => {
-                    &candidates[pe * candidates.len() / n_pes]
-                }
+                Mapping::Spread if n_pes < candidates.len() => &candidates[pe * candidates.len() / n_pes],
                 _ => &candidates[pe % candidates.len()],
             };
             let widened = |unit: &Vec<Cpu>| {
@@ -171,22 +168,12 @@ mod tests {
     }
 
     fn request(binding: Binding, n_pes: usize) -> Request {
-        Request {
-            binding,
-            mapping: Mapping::Compact,
-            n_pes,
-            threads: None,
-        }
+        Request { binding, mapping: Mapping::Compact, n_pes, threads: None }
     }
 
     fn auto(topology: &Topology, n_pes: usize, taken: &[usize]) -> Result<Sets, Unbound> {
         let taken = taken.iter().copied().collect();
-        place(
-            topology,
-            request(Binding::Auto, n_pes),
-            &taken,
-            &Load::new(),
-        )
+        place(topology, request(Binding::Auto, n_pes), &taken, &Load::new())
     }
 
     #[test]
@@ -210,12 +197,7 @@ mod tests {
         let oversubscribed = Unbound::Oversubscribed { pes: 5, cpus: 4 };
         assert_eq!(auto(&plain, 5, &[]), Err(oversubscribed));
         assert_eq!(auto(&plain, 1, &[]), Err(Unbound::OnePe));
-        let none = place(
-            &plain,
-            request(Binding::None, 2),
-            &BTreeSet::new(),
-            &Load::new(),
-        );
+        let none = place(&plain, request(Binding::None, 2), &BTreeSet::new(), &Load::new());
         assert_eq!(none, Err(Unbound::Asked));
     }
 
@@ -257,11 +239,7 @@ mod tests {
     #[test]
     fn pes_with_threads_have_a_core_for_each() {
         let large = machine(2, 2, 4, 2);
-        let of = |threads, mapping| Request {
-            threads: Some(threads),
-            mapping,
-            ..request(Binding::Auto, 2)
-        };
+        let of = |threads, mapping| Request { threads: Some(threads), mapping, ..request(Binding::Auto, 2) };
         let sets = |request| place(&large, request, &BTreeSet::new(), &Load::new()).unwrap();
         let compact = sets(of(2, Mapping::Compact));
         assert_eq!(compact, [[0, 1, 16, 17], [2, 3, 18, 19]]);
@@ -276,28 +254,16 @@ mod tests {
     fn explicit_bindings() {
         let large = machine(2, 2, 2, 2);
         let sets = |binding, n_pes, mapping| {
-            let request = Request {
-                mapping,
-                ..request(binding, n_pes)
-            };
+            let request = Request { mapping, ..request(binding, n_pes) };
             place(&large, request, &BTreeSet::new(), &Load::new()).unwrap()
         };
         let (compact, spread) = (Mapping::Compact, Mapping::Spread);
         assert_eq!(sets(Binding::Core, 2, compact), [[0, 8], [1, 9]]);
         assert_eq!(sets(Binding::Core, 2, spread), [[0, 8], [4, 12]]);
         assert_eq!(sets(Binding::Hwthread, 2, compact), [[0], [8]]);
-        assert_eq!(
-            sets(Binding::L3cache, 2, spread),
-            [[0, 1, 8, 9], [4, 5, 12, 13]]
-        );
-        assert_eq!(
-            sets(Binding::Numa, 1, compact),
-            [[0, 1, 2, 3, 8, 9, 10, 11]]
-        );
-        assert_eq!(
-            sets(Binding::Socket, 2, spread)[1],
-            [4, 5, 6, 7, 12, 13, 14, 15]
-        );
+        assert_eq!(sets(Binding::L3cache, 2, spread), [[0, 1, 8, 9], [4, 5, 12, 13]]);
+        assert_eq!(sets(Binding::Numa, 1, compact), [[0, 1, 2, 3, 8, 9, 10, 11]]);
+        assert_eq!(sets(Binding::Socket, 2, spread)[1], [4, 5, 6, 7, 12, 13, 14, 15]);
         // In turn where PEs outnumber cores.
         let turns = sets(Binding::Core, 9, compact);
         assert_eq!((&turns[8], turns.len()), (&turns[0], 9));

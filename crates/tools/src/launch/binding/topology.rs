@@ -51,11 +51,7 @@ impl Topology {
             number_list::list(&numbers)
         };
         let all = self.0.iter().map(|cpu| cpu.number).collect();
-        Err(format!(
-            "cpus is {:?}: give CPUs that oshrun may use, {}",
-            list(cpus),
-            list(&all)
-        ))
+        Err(format!("cpus is {:?}: give CPUs that oshrun may use, {}", list(cpus), list(&all)))
     }
 
     /// The CPUs `allowed`, as `devices` (`/sys/devices/system`) describes them. What it leaves out is
@@ -72,15 +68,12 @@ impl Topology {
             }
         }
         // A list names all CPUs of a group, so a file is read once for each group.
-        let (mut core_of, mut cache_of, mut socket_of) =
-            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut core_of, mut cache_of, mut socket_of) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let group = |of: &mut BTreeMap<usize, usize>, cpu: usize, files: &[&str], alone: usize| {
             if let Some(first) = of.get(&cpu) {
                 return *first;
             }
-            let found = files
-                .iter()
-                .find_map(|file| list(&format!("cpu/cpu{cpu}/{file}")));
+            let found = files.iter().find_map(|file| list(&format!("cpu/cpu{cpu}/{file}")));
             let members = found.unwrap_or_default();
             let first = members.first().copied().unwrap_or(alone);
             of.extend(members.into_iter().map(|member| (member, first)));
@@ -103,11 +96,8 @@ impl Topology {
 
 /// Files of a CPU, the first that exists of each.
 const SOCKET: &[&str] = &["topology/package_cpus_list", "topology/core_siblings_list"];
-const CACHE: &[&str] = &[
-    "cache/index4/shared_cpu_list",
-    "cache/index3/shared_cpu_list",
-    "cache/index2/shared_cpu_list",
-];
+const CACHE: &[&str] =
+    &["cache/index4/shared_cpu_list", "cache/index3/shared_cpu_list", "cache/index2/shared_cpu_list"];
 const CORE: &[&str] = &["topology/core_cpus_list", "topology/thread_siblings_list"];
 
 #[cfg(test)]
@@ -129,34 +119,15 @@ mod tests {
         for cpu in 0..8 {
             let (core, socket) = (cpu % 4, cpu % 4 / 2);
             let of_socket = ["0-1,4-5\n", "2-3,6-7\n"][socket];
-            write(
-                &format!("cpu/cpu{cpu}/topology/package_cpus_list"),
-                of_socket,
-            );
-            write(
-                &format!("cpu/cpu{cpu}/cache/index3/shared_cpu_list"),
-                of_socket,
-            );
+            write(&format!("cpu/cpu{cpu}/topology/package_cpus_list"), of_socket);
+            write(&format!("cpu/cpu{cpu}/cache/index3/shared_cpu_list"), of_socket);
             let threads = format!("{core},{}\n", core + 4);
-            write(
-                &format!("cpu/cpu{cpu}/topology/thread_siblings_list"),
-                &threads,
-            );
+            write(&format!("cpu/cpu{cpu}/topology/thread_siblings_list"), &threads);
         }
         let allowed = cores(&[1, 2, 4, 5, 6]);
         let topology = Topology::read(devices.path(), &allowed);
-        let found: Vec<_> = topology
-            .0
-            .iter()
-            .map(|c| (c.socket, c.numa, c.cache, c.core, c.number))
-            .collect();
-        let expected = [
-            (0, 0, 0, 0, 4),
-            (0, 0, 0, 1, 1),
-            (0, 0, 0, 1, 5),
-            (2, 1, 2, 2, 2),
-            (2, 1, 2, 2, 6),
-        ];
+        let found: Vec<_> = topology.0.iter().map(|c| (c.socket, c.numa, c.cache, c.core, c.number)).collect();
+        let expected = [(0, 0, 0, 0, 4), (0, 0, 0, 1, 1), (0, 0, 0, 1, 5), (2, 1, 2, 2, 2), (2, 1, 2, 2, 6)];
         assert_eq!(found, expected);
         // Nothing is known of a machine without these files.
         let topology = Topology::read(Path::new("/nonexistent"), &allowed);

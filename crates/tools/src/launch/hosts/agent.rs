@@ -21,15 +21,8 @@ use crate::launch::failure::Failure;
 /// Begins the word by which `oshrun` knows that it is to be the agent, and the command to run.
 const MARK: &str = "--agent-command=";
 /// `ssh`, with limits: 30 s for a host that does not answer, a minute for one that no longer does.
-const SSH: [&str; 7] = [
-    "ssh",
-    "-o",
-    "ConnectTimeout=30",
-    "-o",
-    "ServerAliveInterval=15",
-    "-o",
-    "ServerAliveCountMax=4",
-];
+const SSH: [&str; 7] =
+    ["ssh", "-o", "ConnectTimeout=30", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4"];
 /// How long Hydra may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -53,9 +46,7 @@ impl Agent {
             let word = word.as_bytes();
             [&b"-launcher"[..], b"-bootstrap", b"-rmk"]
                 .iter()
-                .any(|option| {
-                    word.starts_with(option) || word.starts_with(&[b"-", *option].concat())
-                })
+                .any(|option| word.starts_with(option) || word.starts_with(&[b"-", *option].concat()))
         };
         if hosts.iter().all(Host::is_this_host)
             || launch.extra.iter().any(of_hydra)
@@ -65,7 +56,8 @@ impl Agent {
         }
         if in_path(SSH[0]).is_none() {
             return Err(Failure::usage(
-                "other hosts are reached by ssh, which is not in PATH: install it (Debian: openssh-client), or name another command by --launch-agent",
+                "other hosts are reached by ssh, which is not in PATH: install it (Debian: openssh-client), or name \
+                    another command by --launch-agent",
             ));
         }
         let command = SSH.map(OsString::from).to_vec();
@@ -79,9 +71,7 @@ impl Agent {
         };
         let path = Path::new(program);
         let why = if !program.contains('/') {
-            in_path(program)
-                .is_none()
-                .then_some("no such program in PATH")
+            in_path(program).is_none().then_some("no such program in PATH")
         } else if !path.exists() {
             Some("no such file")
         } else if !path.is_file() || access(path, AccessFlags::X_OK).is_err() {
@@ -114,10 +104,7 @@ impl Agent {
 /// Whether `oshrun` was started as the agent: the exit status of the command that reaches the host.
 pub(in crate::launch) fn run(arguments: &[OsString]) -> Option<u8> {
     // Hydra gives `-x` or `-X` first, against or for the forwarding of X.
-    let at = arguments
-        .iter()
-        .take(2)
-        .position(|word| word.as_bytes().starts_with(MARK.as_bytes()))?;
+    let at = arguments.iter().take(2).position(|word| word.as_bytes().starts_with(MARK.as_bytes()))?;
     let agent = Agent::from_word(&arguments[at])?;
     let (before, after) = (&arguments[..at], &arguments[at + 1..]);
     let launcher = getppid();
@@ -132,12 +119,11 @@ pub(in crate::launch) fn run(arguments: &[OsString]) -> Option<u8> {
     };
     // Hydra ends its agents when a job is over.
     if getppid() == launcher {
-        let host = after
-            .first()
-            .map_or_else(Default::default, |h| h.to_string_lossy());
+        let host = after.first().map_or_else(Default::default, |h| h.to_string_lossy());
         let program = program.to_string_lossy();
         Failure::system(format!(
-            "{program} to host \"{host}\" {status}: it cannot be reached, or Hydra's proxy does not run there; ended the job; try \"{program} {host} true\""
+            "{program} to host \"{host}\" {status}: it cannot be reached, or Hydra's proxy does not run there; ended \
+                the job; try \"{program} {host} true\""
         ))
         .report();
         end(launcher);
@@ -202,9 +188,7 @@ mod tests {
     #[test]
     fn a_command_survives_hydra_splitting_at_spaces() {
         let words = ["/a b/rsh", "-p", "x, y%20", "", "\u{e4}"];
-        let agent = Agent {
-            command: words.map(OsString::from).to_vec(),
-        };
+        let agent = Agent { command: words.map(OsString::from).to_vec() };
         let word = agent.to_word();
         assert!(!word.as_bytes().contains(&b' '), "{word:?}");
         assert_eq!(Agent::from_word(&word), Some(agent));
@@ -213,11 +197,7 @@ mod tests {
 
     #[test]
     fn no_other_command_line_is_the_agents() {
-        for line in [
-            &["-n", "2", "a"][..],
-            &[],
-            &["a", "-x", "--agent-command=x"],
-        ] {
+        for line in [&["-n", "2", "a"][..], &[], &["a", "-x", "--agent-command=x"]] {
             let words: Vec<OsString> = line.iter().map(OsString::from).collect();
             assert_eq!(run(&words), None);
         }

@@ -1,8 +1,7 @@
 //! The allocation of Slurm's around `oshrun`, from the variables that Slurm sets.
 
 use ferroshmem_bootstrap::environment::{
-    SLURM_JOB_CPUS_PER_NODE, SLURM_JOB_ID, SLURM_JOB_NUM_NODES, SLURM_NNODES, SLURM_NTASKS,
-    SLURM_STEP_ID, Variable,
+    SLURM_JOB_CPUS_PER_NODE, SLURM_JOB_ID, SLURM_JOB_NUM_NODES, SLURM_NNODES, SLURM_NTASKS, SLURM_STEP_ID, Variable,
 };
 
 /// Nodes and places for tasks.
@@ -67,11 +66,8 @@ mod tests {
 
     #[test]
     fn an_allocation_is_read_from_its_variables() {
-        let mut variables = vec![
-            ("SLURM_JOB_ID", "7"),
-            ("SLURM_JOB_NUM_NODES", "3"),
-            ("SLURM_JOB_CPUS_PER_NODE", "4(x2),3"),
-        ];
+        let mut variables =
+            vec![("SLURM_JOB_ID", "7"), ("SLURM_JOB_NUM_NODES", "3"), ("SLURM_JOB_CPUS_PER_NODE", "4(x2),3")];
         let allocation = around(&variables).unwrap();
         assert_eq!((allocation.nodes, allocation.default_pes()), (3, Some(11)));
         variables.push(("SLURM_NTASKS", "6"));

@@ -31,8 +31,7 @@ pub(super) fn command(
     }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
     if agent.is_some() {
-        let this = env::current_exe()
-            .map_err(|e| Failure::system(format!("cannot find the file of oshrun: {e}")))?;
+        let this = env::current_exe().map_err(|e| Failure::system(format!("cannot find the file of oshrun: {e}")))?;
         line.extend(["-launcher", "ssh", "-launcher-exec"].map(OsString::from));
         line.push(this.into());
     }

@@ -33,24 +33,12 @@ impl HostLauncher {
             return Self::of(kind).ok_or_else(|| missing(Some(kind)));
         }
         let first = in_allocation.then_some(LauncherKind::Slurm);
-        let others = [
-            LauncherKind::Hydra,
-            LauncherKind::Prte,
-            LauncherKind::Openmpi,
-        ];
-        first
-            .into_iter()
-            .chain(others)
-            .find_map(Self::of)
-            .ok_or_else(|| missing(None))
+        let others = [LauncherKind::Hydra, LauncherKind::Prte, LauncherKind::Openmpi];
+        first.into_iter().chain(others).find_map(Self::of).ok_or_else(|| missing(None))
     }
 
     fn of(kind: LauncherKind) -> Option<Self> {
-        let found = |path, is_prte| Self {
-            kind,
-            path,
-            is_prte,
-        };
+        let found = |path, is_prte| Self { kind, path, is_prte };
         match kind {
             LauncherKind::Slurm => in_path("srun").map(|path| found(path, false)),
             LauncherKind::Hydra => in_path("mpiexec.hydra").map(|path| found(path, false)),
@@ -78,28 +66,22 @@ impl HostLauncher {
 
     /// The failure over an option that this launcher has no equivalent of.
     pub(super) fn refusal(&self, option: &str, instead: &str) -> Failure {
-        Failure::usage(format!(
-            "{option} cannot be had from {}: {instead}",
-            self.name()
-        ))
+        Failure::usage(format!("{option} cannot be had from {}: {instead}", self.name()))
     }
 }
 
 fn missing(wanted: Option<LauncherKind>) -> Failure {
     Failure::usage(match wanted {
         None => {
-            "PEs on other hosts need a launcher that starts them, and none is in PATH: install Hydra's mpiexec.hydra (MPICH; Debian: hydra) or Open MPI (Debian: openmpi-bin), or run inside an allocation of Slurm's"
+            "PEs on other hosts need a launcher that starts them, and none is in PATH: install Hydra's mpiexec.hydra \
+                (MPICH; Debian: hydra) or Open MPI (Debian: openmpi-bin), or run inside an allocation of Slurm's"
         }
         Some(LauncherKind::Slurm) => "--launcher slurm: no srun in PATH",
-        Some(LauncherKind::Hydra) => {
-            "--launcher hydra: no mpiexec.hydra in PATH: install MPICH (Debian: hydra)"
-        }
+        Some(LauncherKind::Hydra) => "--launcher hydra: no mpiexec.hydra in PATH: install MPICH (Debian: hydra)",
         Some(LauncherKind::Openmpi) => {
             "--launcher openmpi: no mpirun of Open MPI in PATH: install it (Debian: openmpi-bin)"
         }
-        Some(LauncherKind::Prte) => {
-            "--launcher prte: no prterun in PATH: install PRRTE or Open MPI 5"
-        }
+        Some(LauncherKind::Prte) => "--launcher prte: no prterun in PATH: install PRRTE or Open MPI 5",
     })
 }
 
@@ -112,11 +94,7 @@ pub(super) fn in_path(name: &str) -> Option<PathBuf> {
 
 /// The version of an `mpirun`, if it is Open MPI's: others have that name, too.
 fn openmpi_major(program: &Path) -> Option<u32> {
-    let output = Command::new(program)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
     major_of(&String::from_utf8_lossy(&output.stdout))
 }
 

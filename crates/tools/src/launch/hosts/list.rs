@@ -55,19 +55,14 @@ impl Host {
         if !name.chars().all(legal) {
             return Err(format!("\"{name}\" is not the name of a host"));
         }
-        Ok(Self {
-            name: name.into(),
-            slots,
-        })
+        Ok(Self { name: name.into(), slots })
     }
 }
 
 fn number(slots: &str, whole: &str) -> Result<usize, String> {
     match slots.parse() {
         Ok(n) if (1..=MAX_PES).contains(&n) => Ok(n),
-        _ => Err(format!(
-            "\"{whole}\": give a number of slots from 1 to {MAX_PES}"
-        )),
+        _ => Err(format!("\"{whole}\": give a number of slots from 1 to {MAX_PES}")),
     }
 }
 
@@ -111,14 +106,10 @@ fn read(file: &Path) -> io::Result<String> {
 
     let kind = fs::metadata(file)?.file_type();
     if !kind.is_file() && !kind.is_fifo() {
-        return Err(io::Error::other(
-            "give a file or a pipe with lines HOST slots=N",
-        ));
+        return Err(io::Error::other("give a file or a pipe with lines HOST slots=N"));
     }
     let mut text = String::new();
-    File::open(file)?
-        .take(LONGEST + 1)
-        .read_to_string(&mut text)?;
+    File::open(file)?.take(LONGEST + 1).read_to_string(&mut text)?;
     if text.len() as u64 > LONGEST {
         return Err(io::Error::other(format!("longer than {LONGEST} bytes")));
     }
@@ -131,9 +122,7 @@ fn check(hosts: &[Host]) -> Result<(), String> {
     }
     let mut seen = HashSet::new();
     match hosts.iter().find(|h| !seen.insert(&h.name)) {
-        Some(Host { name, .. }) => Err(format!(
-            "\"{name}\" is there twice: give it once, with all its slots"
-        )),
+        Some(Host { name, .. }) => Err(format!("\"{name}\" is there twice: give it once, with all its slots")),
         None => Ok(()),
     }
 }
@@ -149,7 +138,8 @@ pub(in crate::launch) fn check_room(slots: usize, n_pes: usize) -> Result<(), Fa
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "-n {n_pes}: the hosts have slots for {slots}; give them more (--hosts HOST:SLOTS), or another --ppn (-N here; srun's -N is of nodes): PEs may outnumber cores"
+        "-n {n_pes}: the hosts have slots for {slots}; give them more (--hosts HOST:SLOTS), or another --ppn (-N here; \
+            srun's -N is of nodes): PEs may outnumber cores"
     )))
 }
 
@@ -182,10 +172,7 @@ mod tests {
             ("a:2,b,a:2", "\"a\" is there twice"),
         ] {
             let error = list(bad).unwrap_err();
-            assert!(
-                error.starts_with("--hosts") && error.contains(word),
-                "{error}"
-            );
+            assert!(error.starts_with("--hosts") && error.contains(word), "{error}");
         }
     }
 
@@ -221,10 +208,7 @@ mod tests {
         assert_eq!(slots(&hosts), 8);
         assert!(check_room(8, 8).is_ok());
         let error = check_room(8, 9).unwrap_err().to_string();
-        assert!(
-            error.starts_with("-n 9: the hosts have slots for 8;"),
-            "{error}"
-        );
+        assert!(error.starts_with("-n 9: the hosts have slots for 8;"), "{error}");
     }
 
     #[test]

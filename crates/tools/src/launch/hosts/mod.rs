@@ -31,10 +31,7 @@ use super::output;
 const GRACE: &str = "10";
 
 /// Becomes the launcher; returns only if there is none, or none that can run this job.
-pub(super) fn become_launcher(
-    options: &CommandLine,
-    launch: &HostLaunch,
-) -> Result<Infallible, Failure> {
+pub(super) fn become_launcher(options: &CommandLine, launch: &HostLaunch) -> Result<Infallible, Failure> {
     let n_pes: usize = options.sections.iter().map(|s| s.n_pes).sum();
     if let HostSource::Hosts(hosts) = &launch.source {
         check_room(list::slots(hosts), n_pes)?;
@@ -66,11 +63,7 @@ pub(super) fn become_launcher(
         let place = place.as_deref().unwrap_or("the hosts of this allocation");
         let words = line.iter().map(|w| w.to_string_lossy());
         let shown: Vec<String> = words.map(|w| quoted(&w)).collect();
-        say(&format!(
-            "{n_pes} PEs on {place} by {}: {}",
-            launcher.name(),
-            shown.join(" ")
-        ));
+        say(&format!("{n_pes} PEs on {place} by {}: {}", launcher.name(), shown.join(" ")));
     }
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).env_remove(JOB.name);
@@ -88,9 +81,7 @@ pub(super) fn become_launcher(
     }
     let program = line[0].to_string_lossy().into_owned();
     let e = command.exec();
-    Err(Failure::not_runnable(format!(
-        "cannot run \"{program}\": {e}"
-    )))
+    Err(Failure::not_runnable(format!("cannot run \"{program}\": {e}")))
 }
 
 /// Under coreutils' `timeout`, which ends with the status that `oshrun` has for it.
@@ -99,9 +90,7 @@ fn within(options: &CommandLine, line: Vec<OsString>) -> Result<Vec<OsString>, F
         return Ok(line);
     };
     let Some(timeout) = launcher::in_path("timeout") else {
-        return Err(Failure::usage(
-            "--timeout on other hosts needs the program timeout (coreutils)",
-        ));
+        return Err(Failure::usage("--timeout on other hosts needs the program timeout (coreutils)"));
     };
     let mut all = vec![timeout.into_os_string()];
     // In the foreground: the launcher may read from the terminal.

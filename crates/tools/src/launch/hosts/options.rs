@@ -52,13 +52,10 @@ impl HostOptions {
             None => Vec::new(),
             Some(text) => shlex::split(text)
                 .filter(|words| !words.is_empty())
-                .ok_or_else(|| {
-                    Failure::usage(format!("--launch-agent \"{text}\" is no command"))
-                })?,
+                .ok_or_else(|| Failure::usage(format!("--launch-agent \"{text}\" is no command")))?,
         };
         Agent::check(&agent)?;
-        let is_forced =
-            self.launcher.is_some() || !self.launcher_option.is_empty() || !agent.is_empty();
+        let is_forced = self.launcher.is_some() || !self.launcher_option.is_empty() || !agent.is_empty();
         let mut hosts = match (&self.hosts, &self.hostfile) {
             (Some(text), _) => Some(list::from_list(text)?),
             (None, Some(file)) => Some(list::from_file(file)?),
@@ -75,12 +72,11 @@ impl HostOptions {
             }
             Some(hosts) => HostSource::Hosts(hosts),
             None => match Allocation::around(environment::value) {
-                Some(allocation) if is_forced || allocation.nodes > 1 => {
-                    HostSource::Allocation(allocation)
-                }
+                Some(allocation) if is_forced || allocation.nodes > 1 => HostSource::Allocation(allocation),
                 None if is_forced => {
                     return Err(Failure::usage(
-                        "--launcher, --launcher-option and --launch-agent are for other hosts: name them by --hosts or --hostfile",
+                        "--launcher, --launcher-option and --launch-agent are for other hosts: name them by --hosts or \
+                            --hostfile",
                     ));
                 }
                 _ => return Ok(Destination::ThisHost(self.ppn)),
@@ -88,9 +84,7 @@ impl HostOptions {
         };
         Ok(Destination::Hosts(HostLaunch {
             // Named hosts have it as their slots.
-            ppn: self
-                .ppn
-                .filter(|_| matches!(source, HostSource::Allocation(_))),
+            ppn: self.ppn.filter(|_| matches!(source, HostSource::Allocation(_))),
             source,
             kind: self.launcher,
             extra: self.launcher_option,

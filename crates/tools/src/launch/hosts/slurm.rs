@@ -79,16 +79,14 @@ pub(super) fn command(
 
 /// The protocol that this Slurm offers its tasks to find each other.
 fn protocol(srun: &Path) -> Result<&'static str, Failure> {
-    let output = Command::new(srun)
-        .arg("--mpi=list")
-        .stdin(Stdio::null())
-        .output();
+    let output = Command::new(srun).arg("--mpi=list").stdin(Stdio::null()).output();
     // Versions differ in which of the two they print to.
     let text = output.map(|o| [o.stdout, o.stderr].concat());
     let text = text.unwrap_or_default();
     offered(&String::from_utf8_lossy(&text)).ok_or_else(|| {
         Failure::usage(
-            "srun offers neither PMIx nor PMI-2 (srun --mpi=list), by which PEs find each other: install Slurm's plugin for one of them, or use --launcher hydra",
+            "srun offers neither PMIx nor PMI-2 (srun --mpi=list), by which PEs find each other: install Slurm's \
+                plugin for one of them, or use --launcher hydra",
         )
     })
 }
@@ -106,10 +104,7 @@ mod tests {
     fn pmix_before_pmi_2() {
         let list = "MPI plugin types are...\n\tpmix\n\tpmi2\n\tcray_shasta\n\tnone\n";
         assert_eq!(offered(list), Some("pmix"));
-        assert_eq!(
-            offered("srun: MPI types are...\nsrun: pmi2\nsrun: none"),
-            Some("pmi2")
-        );
+        assert_eq!(offered("srun: MPI types are...\nsrun: pmi2\nsrun: none"), Some("pmi2"));
         assert_eq!(offered("none\npmix_v4x\n"), None);
     }
 }

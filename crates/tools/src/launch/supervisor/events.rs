@@ -43,9 +43,7 @@ impl Supervisor {
         if poll(&mut fds, timeout.unwrap_or(PollTimeout::NONE)).is_err() {
             return;
         }
-        let events = fds
-            .iter()
-            .map(|fd| fd.revents().unwrap_or(PollFlags::all()));
+        let events = fds.iter().map(|fd| fd.revents().unwrap_or(PollFlags::all()));
         let ready = sources.into_iter().zip(events);
         let ready: Vec<_> = ready.filter(|(_, events)| !events.is_empty()).collect();
         let transfers = ready.iter().filter_map(|(source, _)| match source {
@@ -63,8 +61,7 @@ impl Supervisor {
     fn sources(&self) -> impl Iterator<Item = (Source, PollFd<'_>)> {
         let reads = |fd| PollFd::new(fd, PollFlags::POLLIN);
         let output = self.output.transfers();
-        let output = output
-            .map(|(transfer, fd, events)| (Source::Output(transfer), PollFd::new(fd, events)));
+        let output = output.map(|(transfer, fd, events)| (Source::Output(transfer), PollFd::new(fd, events)));
         let metrics = self.status_lines.listener();
         let metrics = metrics.map(|fd| (Source::Metrics, reads(fd)));
         let peers = self.connections.iter().enumerate();
@@ -120,8 +117,7 @@ impl Supervisor {
         self.connections[index].met = None;
         if self.shutdown.is_none() {
             let job = self.connections[index].own_job();
-            self.output
-                .say(&format!("a connected job has failed: {line}"));
+            self.output.say(&format!("a connected job has failed: {line}"));
             self.end_job(job, Shutdown::now(status), &line);
         }
     }

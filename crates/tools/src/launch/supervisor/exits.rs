@@ -76,11 +76,7 @@ impl Supervisor {
                 let needing = self.connections.iter().filter(|c| c.needs(number, pe));
                 needing.for_each(|c| c.fail(number));
             }
-            ExitClass::EndsJob {
-                status,
-                line,
-                others_leave,
-            } => {
+            ExitClass::EndsJob { status, line, others_leave } => {
                 let line = line.map(|line| with_core_file(line, job.job.program(pe), pid, how));
                 if self.shutdown.is_none()
                     && job.shutdown.is_none()
@@ -88,9 +84,8 @@ impl Supervisor {
                 {
                     job.say(&mut self.output, line);
                 }
-                let line = line.unwrap_or_else(|| {
-                    format!("PE {pe} (\"{program}\") ended its job with status {status}")
-                });
+                let line =
+                    line.unwrap_or_else(|| format!("PE {pe} (\"{program}\") ended its job with status {status}"));
                 let shutdown = match others_leave {
                     true => Shutdown::soon(status),
                     false => Shutdown::now(status),
@@ -112,14 +107,8 @@ impl Supervisor {
         let program = &job.job.program(0).name;
         let (status, line) = match job.state(0) {
             PeState::Finalized => return,
-            PeState::GlobalExit => (
-                status,
-                format!("\"{program}\" ended its job with status {status}"),
-            ),
-            _ => (
-                1,
-                format!("\"{program}\" has ended without shmem_finalize; ended the jobs"),
-            ),
+            PeState::GlobalExit => (status, format!("\"{program}\" ended its job with status {status}")),
+            _ => (1, format!("\"{program}\" has ended without shmem_finalize; ended the jobs")),
         };
         if self.shutdown.is_none() {
             if matches!(job.state(0), PeState::Started | PeState::Initialized) {
@@ -138,11 +127,7 @@ fn with_core_file(line: String, program: &Program, pid: Pid, status: ExitStatus)
     let path = |name: &CString| PathBuf::from(OsStr::from_bytes(name.as_bytes()));
     let here = std::env::current_dir().unwrap_or_default();
     let directory = program.wdir.as_ref().map(path);
-    let dumped = Dumped {
-        pid,
-        program: &path(&program.path),
-        directory: &here.join(directory.unwrap_or_default()),
-        signal,
-    };
+    let dumped =
+        Dumped { pid, program: &path(&program.path), directory: &here.join(directory.unwrap_or_default()), signal };
     line.replacen("core dumped", &format!("core dumped{}", dumped.place()), 1)
 }

@@ -33,14 +33,13 @@ impl Supervisor {
         match hang {
             Hang::Hint => {
                 self.output.say(&format!(
-                    "no PE has made progress for {seconds:.0} s; the job goes on (--hang-timeout SECONDS ends such jobs, --hang-hint none says nothing)"
+                    "no PE has made progress for {seconds:.0} s; the job goes on (--hang-timeout SECONDS ends such \
+                        jobs, --hang-hint none says nothing)"
                 ));
                 self.say_reports(&reports);
             }
             Hang::End => {
-                let line = format!(
-                    "no PE has made progress for {seconds:.1} s (--hang-timeout); ended the job"
-                );
+                let line = format!("no PE has made progress for {seconds:.1} s (--hang-timeout); ended the job");
                 self.output.say(&line);
                 self.say_reports(&reports);
                 self.end(Shutdown::now(TIMED_OUT), &line);

@@ -45,8 +45,7 @@ pub(super) fn adopt(job: Job, signals: Signals, program: Adopted) -> u8 {
     let supervisor = Supervisor::new(&job, signals, None);
     conclude(supervisor.and_then(|mut this| {
         let process = program.process.try_clone();
-        let process =
-            process.map_err(|e| Failure::system(format!("cannot watch the program: {e}")))?;
+        let process = process.map_err(|e| Failure::system(format!("cannot watch the program: {e}")))?;
         this.adopted = Some(process);
         this.jobs.push(RunningJob::adopted(job, program));
         this.next_number = 1;
@@ -91,20 +90,14 @@ struct Supervisor {
 
 impl Supervisor {
     fn new(job: &Job, signals: Signals, launcher: Option<Pid>) -> Result<Self, Failure> {
-        let system = |what: &'static str| {
-            move |e: nix::Error| Failure::system(format!("{what}: {}", e.desc()))
-        };
+        let system = |what: &'static str| move |e: nix::Error| Failure::system(format!("{what}: {}", e.desc()));
         let _ = prctl::set_name(c"shmem-supervise");
         if launcher.is_some() {
-            prctl::set_pdeathsig(signals::LAUNCHER_GONE)
-                .map_err(system("cannot watch the launcher"))?;
+            prctl::set_pdeathsig(signals::LAUNCHER_GONE).map_err(system("cannot watch the launcher"))?;
         }
         prctl::set_child_subreaper(true).map_err(system("cannot become a subreaper"))?;
-        let incoming = SignalFd::with_flags(
-            &signals.taken,
-            SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK,
-        )
-        .map_err(system("cannot read signals"))?;
+        let incoming = SignalFd::with_flags(&signals.taken, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+            .map_err(system("cannot read signals"))?;
         let output = Output::new(&job.options, job.n_pes())?;
         let timeout = job.options.timeout;
         Ok(Self {
@@ -130,12 +123,7 @@ impl Supervisor {
 
     /// Starts a job, which is the last one of `jobs` then, unless something ends all jobs meanwhile.
     /// `parents`: the memory of the connection with those that have asked for it, and of their job.
-    fn start(
-        &mut self,
-        job: Job,
-        parents: Option<[RawFd; 2]>,
-        independent: bool,
-    ) -> Result<(), Failure> {
+    fn start(&mut self, job: Job, parents: Option<[RawFd; 2]>, independent: bool) -> Result<(), Failure> {
         let mut running = RunningJob::new(job, self.next_number)?;
         running.independent = independent;
         self.jobs.push(running);
@@ -157,9 +145,7 @@ impl Supervisor {
             let pid = self.jobs[index].start_pe(pe, &mut starter, &mut self.output)?;
             let job = &self.jobs[index].job;
             if let Some(debugger) = &job.options.debugger {
-                let started = self
-                    .debuggers
-                    .start(debugger, (pe, pid), &job.program(pe).name);
+                let started = self.debuggers.start(debugger, (pe, pid), &job.program(pe).name);
                 started.map_err(|e| Failure::system(format!("cannot start a debugger: {e}")))?;
             }
             self.take_signals();
@@ -182,14 +168,11 @@ impl Supervisor {
         let status = self.status;
         let stuck = end_all((status == 0).then_some(GRACE));
         if stuck > 0 {
-            self.output.say(&format!(
-                "{stuck} processes cannot be ended, not even by SIGKILL"
-            ));
+            self.output.say(&format!("{stuck} processes cannot be ended, not even by SIGKILL"));
         }
         self.output.drain();
         if self.verbose {
-            self.output
-                .say(&format!("the job ends with status {status}"));
+            self.output.say(&format!("the job ends with status {status}"));
         }
         // A signal ends a job whose output no process reads.
         let before = self.shutdown.is_some();
@@ -201,23 +184,18 @@ impl Supervisor {
 
     /// Forgets jobs that have no PEs any more.
     fn remove_ended(&mut self) {
-        let (living, ended) = std::mem::take(&mut self.jobs)
-            .into_iter()
-            .partition(|job| !job.alive.is_empty());
+        let (living, ended) = std::mem::take(&mut self.jobs).into_iter().partition(|job| !job.alive.is_empty());
         let ended: Vec<RunningJob> = ended;
         if !ended.is_empty() {
             self.status_lines.write(&counting(&ended));
         }
         self.jobs = living;
         ended.into_iter().for_each(RunningJob::end);
-        let (over, lasting) =
-            std::mem::take(&mut self.connections)
-                .into_iter()
-                .partition(|connected: &Connected| {
-                    let is_alive = |number| self.jobs.iter().any(|job| job.number == number);
-                    let has_members = || self.jobs.iter().any(|job| connected.is_of(job.number));
-                    connected.is_over() || !has_members() || connected.is_left(is_alive)
-                });
+        let (over, lasting) = std::mem::take(&mut self.connections).into_iter().partition(|connected: &Connected| {
+            let is_alive = |number| self.jobs.iter().any(|job| job.number == number);
+            let has_members = || self.jobs.iter().any(|job| connected.is_of(job.number));
+            connected.is_over() || !has_members() || connected.is_left(is_alive)
+        });
         self.connections = lasting;
         let over: Vec<Connected> = over;
         over.into_iter().for_each(Connected::end);
@@ -266,10 +244,7 @@ impl Supervisor {
                 if let Some(signal) = shutdown.due(now) {
                     job.signal_all(signal);
                 }
-            } else if let Some(line) = job
-                .uninitialized(now)
-                .or_else(|| job.deadlock(now, &self.connections))
-            {
+            } else if let Some(line) = job.uninitialized(now).or_else(|| job.deadlock(now, &self.connections)) {
                 job.say(&mut self.output, &line);
                 failed = Some((job.number, line));
                 break;

@@ -43,11 +43,7 @@ impl Supervisor {
     }
 
     /// Starts a job for PEs of the one at `index`; its number.
-    pub(super) fn start_requested(
-        &mut self,
-        index: usize,
-        request: &JobRequest,
-    ) -> Result<u32, Failure> {
+    pub(super) fn start_requested(&mut self, index: usize, request: &JobRequest) -> Result<u32, Failure> {
         let by = &self.jobs[index];
         let mut load = Load::new();
         for running in &self.jobs {
@@ -92,9 +88,7 @@ impl Supervisor {
             }
             None => {
                 let gone = self.gone.iter().find(|(job, ..)| *job == number);
-                let why = gone.map(|(_, pe, missing)| {
-                    format!("PE {pe} of it exited with status 0 without {missing}")
-                });
+                let why = gone.map(|(_, pe, missing)| format!("PE {pe} of it exited with status 0 without {missing}"));
                 let why = why.unwrap_or_else(|| "it has ended".to_owned());
                 reply.refused(&format!("job {number} cannot be reached: {why}"));
             }

@@ -8,8 +8,8 @@ use crate::launch::running::RunningJob;
 use crate::launch::shutdown::Shutdown;
 
 impl Supervisor {
-    /// The number of a job and the line for a PE that waits for one of it that has exited, if there is such. An independent
-    /// job waits for PEs of its own alone.
+    /// The number of a job and the line for a PE that waits for one of it that has exited, if there is such. An
+    /// independent job waits for PEs of its own alone.
     pub(super) fn deadlock_between_jobs(&self) -> Option<(u32, String)> {
         let all = self.gone.iter().flat_map(|gone| {
             let needed = move |c: &&Connected| c.needs(gone.0, gone.1);
@@ -18,13 +18,12 @@ impl Supervisor {
         });
         all.into_iter().find_map(|(&(number, exited, missing), c)| {
             let waits = |job: &RunningJob| Some((job.number, job.waits_for_connection(c.number)?));
-            let may_wait = |job: &&RunningJob| {
-                job.shutdown.is_none() && (!c.is_independent() || job.number == number)
-            };
+            let may_wait = |job: &&RunningJob| job.shutdown.is_none() && (!c.is_independent() || job.number == number);
             let mut jobs = self.jobs.iter().filter(may_wait);
             let (waiting_job, (waiting, routine)) = jobs.find_map(waits)?;
             let line = format!(
-                "PE {exited} of job {number} exited with status 0 without {missing} while PE {waiting} of job {waiting_job} waits in {routine}; ended the job{}",
+                "PE {exited} of job {number} exited with status 0 without {missing} while PE {waiting} of job \
+                    {waiting_job} waits in {routine}; ended the job{}",
                 if c.is_independent() { "" } else { "s" }
             );
             Some((number, line))

@@ -1,5 +1,5 @@
-//! Times of large copies: by one thread, shared with the library's workers, made by them while this PE computes, and past the
-//! caches. The thresholds of the job are so low that every way is taken at every size.
+//! Times of large copies: by one thread, shared with the library's workers, made by them while this PE computes, and
+//! past the caches. The thresholds of the job are so low that every way is taken at every size.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -18,10 +18,7 @@ pub(super) fn run(depth: Depth, time: Duration, mut report: impl FnMut(Finding))
     let most = sizes.iter().max().copied().unwrap_or(0);
     let len = most / size_of::<f64>();
     let (source, dest) = (Buffer::new(len, 1.0), Buffer::new(len, 0.0));
-    let copies = Copies {
-        dest: dest.mine().cast(),
-        source: source.mine().cast(),
-    };
+    let copies = Copies { dest: dest.mine().cast(), source: source.mine().cast() };
     // Without workers, only the way past the caches is left.
     let has_workers = offload::helpers_for(most) > 0;
     let end = Instant::now() + time;
@@ -30,12 +27,7 @@ pub(super) fn run(depth: Depth, time: Duration, mut report: impl FnMut(Finding))
         let left = end.saturating_duration_since(Instant::now());
         let budget = left / (sizes.len() - done) as u32;
         for (way, plain, other) in copies.times(*bytes, has_workers, budget) {
-            report(Finding::Copy(CopyPoint {
-                way,
-                bytes: *bytes as u64,
-                plain,
-                other,
-            }));
+            report(Finding::Copy(CopyPoint { way, bytes: *bytes as u64, plain, other }));
         }
     }
     report(Finding::Progress(sizes.len(), sizes.len()));
@@ -56,12 +48,7 @@ struct Copies {
 
 impl Copies {
     /// The ways to copy `bytes` bytes: their names, nanoseconds of a plain copy, and theirs.
-    fn times(
-        &self,
-        bytes: usize,
-        has_workers: bool,
-        budget: Duration,
-    ) -> Vec<(&'static str, f64, f64)> {
+    fn times(&self, bytes: usize, has_workers: bool, budget: Duration) -> Vec<(&'static str, f64, f64)> {
         let (dest, source) = (self.dest, self.source);
         // SAFETY: both buffers hold as many bytes, and do not overlap.
         let plain = || unsafe { simd::copy(dest, source, bytes) };
@@ -138,19 +125,10 @@ impl Work {
     fn of(nanoseconds: f64) -> Self {
         const SOME: u64 = 100_000;
 
-        let sample = Self {
-            steps: SOME,
-            nanoseconds: 0.0,
-        };
+        let sample = Self { steps: SOME, nanoseconds: 0.0 };
         let steps = nanoseconds / time(&|| sample.run()) * SOME as f64;
-        let this = Self {
-            steps: steps.max(1.0) as u64,
-            ..sample
-        };
-        Self {
-            nanoseconds: time(&|| this.run()),
-            ..this
-        }
+        let this = Self { steps: steps.max(1.0) as u64, ..sample };
+        Self { nanoseconds: time(&|| this.run()), ..this }
     }
 
     fn run(&self) {

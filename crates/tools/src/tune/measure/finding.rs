@@ -105,24 +105,12 @@ mod tests {
                 bytes: 4096,
                 time: 1.5e6,
             }),
-            Finding::Copy(CopyPoint {
-                way: "offload",
-                bytes: 1 << 20,
-                plain: 1.5e4,
-                other: 300.25,
-            }),
+            Finding::Copy(CopyPoint { way: "offload", bytes: 1 << 20, plain: 1.5e4, other: 300.25 }),
             Finding::Progress(3, 17),
         ] {
             assert_eq!(finding.to_string().parse(), Ok(finding));
         }
-        for wrong in [
-            "",
-            "time",
-            "time reduce pull 8 1",
-            "parameter alpha x",
-            "copy slowly 8 1 1",
-            "hello world",
-        ] {
+        for wrong in ["", "time", "time reduce pull 8 1", "parameter alpha x", "copy slowly 8 1 1", "hello world"] {
             assert_eq!(wrong.parse::<Finding>(), Err(()), "{wrong}");
         }
     }

@@ -47,12 +47,8 @@ fn alpha(samples: usize, exchanges: u64) -> f64 {
     if me < 2 {
         // SAFETY: 8-byte aligned symmetric words that live until the job ends, and are
         // accessed as atomics only. All-zero bytes are 0.
-        let (own, other) = unsafe {
-            (
-                AtomicU64::from_ptr(buffer.mine().cast()),
-                AtomicU64::from_ptr(buffer.of(1 - me).cast()),
-            )
-        };
+        let (own, other) =
+            unsafe { (AtomicU64::from_ptr(buffer.mine().cast()), AtomicU64::from_ptr(buffer.of(1 - me).cast())) };
         let mut count = 0;
         for _ in 0..samples {
             let start = Instant::now();
@@ -86,9 +82,7 @@ fn beta_and_gamma(samples: usize) -> (f64, f64) {
     let (mut copies, mut folds) = (Vec::new(), Vec::new());
     collective::sync_all(NAME);
     if me == 0 {
-        let addresses: Vec<*const f64> = (sources.iter())
-            .map(|s| s.of(writer).cast_const())
-            .collect();
+        let addresses: Vec<*const f64> = (sources.iter()).map(|s| s.of(writer).cast_const()).collect();
         let timed = |step: &dyn Fn()| {
             step();
             let start = Instant::now();

@@ -70,12 +70,7 @@ pub(super) fn run(depth: Depth, time: Duration, mut report: impl FnMut(Finding))
             if unit.bytes >= SETTLED && time > SLOW * best {
                 slow.push((unit.collective, choice));
             }
-            report(Finding::Time(Point {
-                collective: unit.collective,
-                choice,
-                bytes: unit.bytes,
-                time,
-            }));
+            report(Finding::Time(Point { collective: unit.collective, choice, bytes: unit.bytes, time }));
         }
     }
     report(Finding::Progress(units.len(), units.len()));
@@ -112,10 +107,7 @@ impl Trial {
                 times[slot].push(self.timed(unit, &choices, *i, calls));
             }
         }
-        self.give(Order {
-            choice: None,
-            calls: 0,
-        });
+        self.give(Order { choice: None, calls: 0 });
         let choices = at_work.iter().map(|i| choices[*i]);
         let times = times.iter_mut().map(|t| lower_quartile(t));
         choices.zip(times).collect()
@@ -133,10 +125,7 @@ impl Trial {
 
     /// Nanoseconds of one of `calls` calls in a row on PE 0, where all PEs make them.
     fn timed(&self, unit: &Unit, choices: &[Choice], i: usize, calls: u32) -> f64 {
-        self.give(Order {
-            choice: Some(i),
-            calls,
-        });
+        self.give(Order { choice: Some(i), calls });
         self.calls(unit, choices[i], calls)
     }
 
@@ -160,10 +149,7 @@ impl Trial {
         // synchronisation, and writes them again only after the next.
         let (choice, calls) = unsafe { (words.read_volatile(), words.add(1).read_volatile()) };
         collective::sync_all(NAME);
-        Order {
-            choice: choice.checked_sub(1),
-            calls: calls as u32,
-        }
+        Order { choice: choice.checked_sub(1), calls: calls as u32 }
     }
 
     /// Makes `calls` calls by `choice`; the nanoseconds of one.
@@ -192,18 +178,12 @@ impl Trial {
                     collective::sync_all(NAME);
                     0
                 }
-                Collective::Reduce => {
-                    collective::reduce::<f64, Sum>(NAME, TEAM_WORLD, dest, source, len)
-                }
-                Collective::Broadcast => {
-                    collective::broadcast(NAME, TEAM_WORLD, to, from, bytes, 0)
-                }
+                Collective::Reduce => collective::reduce::<f64, Sum>(NAME, TEAM_WORLD, dest, source, len),
+                Collective::Broadcast => collective::broadcast(NAME, TEAM_WORLD, to, from, bytes, 0),
                 Collective::Collect => collective::collect(NAME, TEAM_WORLD, to, from, bytes),
                 Collective::Fcollect => collective::fcollect(NAME, TEAM_WORLD, to, from, bytes),
                 Collective::Alltoall => collective::alltoall(NAME, TEAM_WORLD, to, from, bytes),
-                Collective::Alltoalls => {
-                    collective::alltoalls(NAME, TEAM_WORLD, to, from, 1, 1, len, ELEMENT)
-                }
+                Collective::Alltoalls => collective::alltoalls(NAME, TEAM_WORLD, to, from, 1, 1, len, ELEMENT),
                 Collective::Scan => collective::scan(NAME, TEAM_WORLD, dest, source, len, true),
             }
         };

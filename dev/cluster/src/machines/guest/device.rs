@@ -15,21 +15,15 @@ const GID: &str = "/sys/class/infiniband/rxe0/ports/1/gids/1";
 /// Gives this machine its name, address and RDMA device.
 pub(super) fn bring_up(machine: usize, machines: usize) -> Result<()> {
     fs::write("/proc/sys/kernel/hostname", name(machine)).context("cannot set the host name")?;
-    let hosts: String = (0..machines)
-        .map(|machine| format!("{} {}\n", address(machine), name(machine)))
-        .collect();
-    fs::write("/etc/hosts", format!("127.0.0.1 localhost\n{hosts}"))
-        .context("cannot write /etc/hosts")?;
+    let hosts: String = (0..machines).map(|machine| format!("{} {}\n", address(machine), name(machine))).collect();
+    fs::write("/etc/hosts", format!("127.0.0.1 localhost\n{hosts}")).context("cannot write /etc/hosts")?;
     // RDMA pins memory; clusters with RDMA lift this limit.
     unlimited_pinning()?;
     ip(&["link", "set", "lo", "up"])?;
     let own = format!("{}/24", address(machine));
     ip(&["address", "add", &own, "dev", "eth0"])?;
     ip(&["link", "set", "eth0", "up"])?;
-    run(
-        "rdma",
-        &["link", "add", "rxe0", "type", "rxe", "netdev", "eth0"],
-    )?;
+    run("rdma", &["link", "add", "rxe0", "type", "rxe", "netdev", "eth0"])?;
     wait_for_gid()
 }
 
@@ -49,8 +43,7 @@ fn wait_for_gid() -> Result<()> {
 }
 
 fn unlimited_pinning() -> Result<()> {
-    setrlimit(Resource::RLIMIT_MEMLOCK, RLIM_INFINITY, RLIM_INFINITY)
-        .context("cannot lift the limit of pinned memory")
+    setrlimit(Resource::RLIMIT_MEMLOCK, RLIM_INFINITY, RLIM_INFINITY).context("cannot lift the limit of pinned memory")
 }
 
 fn ip(arguments: &[&str]) -> Result<()> {

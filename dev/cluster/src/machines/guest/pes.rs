@@ -30,10 +30,7 @@ pub(super) struct Pes {
 
 impl Pes {
     pub(super) fn new(reports: Reports) -> Self {
-        Self {
-            reports,
-            groups: Arc::default(),
-        }
+        Self { reports, groups: Arc::default() }
     }
 
     /// Starts PEs, and reports the end of each.

@@ -20,11 +20,7 @@ pub(super) enum Entered<S> {
 
 impl<S> Space<S> {
     pub(super) fn new(size: usize) -> Self {
-        Self {
-            size,
-            pairs: HashMap::new(),
-            waiting: Vec::new(),
-        }
+        Self { size, pairs: HashMap::new(), waiting: Vec::new() }
     }
 
     /// Keeps a value; false if the key has one, which it keeps.
