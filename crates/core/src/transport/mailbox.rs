@@ -51,7 +51,8 @@ impl Transport {
                     to.copy_from_nonoverlapping(from, bytes);
                 }
                 None => {
-                    internode.fabric().put_local_completion(&internode.context, Internode::mailbox(pe, at), from, bytes)
+                    let there = Internode::mailbox(pe, at);
+                    internode.fabric().put_local_completion(&internode.context, there, from, bytes);
                 }
             }
         }
