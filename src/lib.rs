@@ -91,6 +91,7 @@ mod lock;
 mod member;
 mod memory;
 mod message;
+mod one_thread;
 mod order;
 mod pe;
 mod pending;
@@ -180,7 +181,7 @@ pub use ferroshmem_macros::main;
 ///
 /// All bytes of it are those of fields:
 ///
-/// ```compile_fail,E0512
+/// ```compile_fail,E0080
 /// #[ferroshmem::plain]
 /// struct Padded {
 ///     kind: u8,

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 /// anywhere. Other PEs write it byte by byte, and read it as bytes.
 ///
 /// Every type that is [`bytemuck::Pod`] is plain data: numbers, arrays of such, and structs with
-/// `#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`.
+/// [`#[ferroshmem::plain]`](macro@crate::plain) or `#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`.
 ///
 /// ```compile_fail,E0277
 /// # use ferroshmem::World;
@@ -16,8 +16,8 @@ use bytemuck::Pod;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data, so it cannot lie in symmetric memory",
     label = "any bytes must be a value of this type, on every PE",
-    note = "derive `bytemuck::Pod` and `bytemuck::Zeroable` for `#[repr(C)]` structs of numbers; \
-            `bool`, `char`, enums, references and owners such as `String` and `Vec` are not plain data"
+    note = "structs of numbers are, with the attribute `#[ferroshmem::plain]`; `bool`, `char`, enums, references and \
+            owners such as `String` and `Vec` are not"
 )]
 pub trait Plain: Pod {}
 

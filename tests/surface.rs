@@ -10,23 +10,28 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+/// Builds with unstable options share this folder: `RUSTC_BOOTSTRAP` has cargo run build scripts again.
+const TARGET: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/../sanitizers");
+
+/// A command of cargo's for the crate with all features.
+fn cargo(command: &str) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args([command, "--quiet", "--lib", "--all-features", "--target-dir", TARGET])
+        .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env_remove("RUSTDOCFLAGS");
+    cargo
+}
+
 /// The documentation of the crate with all features, as rustdoc's JSON.
 fn documentation() -> &'static Value {
     static JSON: OnceLock<Value> = OnceLock::new();
     JSON.get_or_init(|| {
-        // Builds with unstable options share this folder: `RUSTC_BOOTSTRAP` has cargo run build scripts again.
-        let target = concat!(env!("CARGO_TARGET_TMPDIR"), "/../sanitizers");
-        let status = Command::new(env!("CARGO"))
-            .args(["rustdoc", "--quiet", "--lib", "--all-features"])
-            .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
-            .args(["--target-dir", target])
-            .args(["--", "-Zunstable-options", "--output-format=json"])
-            .env("RUSTC_BOOTSTRAP", "1")
-            .env_remove("RUSTDOCFLAGS")
-            .status()
-            .expect("cargo runs");
+        let mut cargo = cargo("rustdoc");
+        let status = cargo.args(["--", "-Zunstable-options", "--output-format=json"]).status().expect("cargo runs");
         assert!(status.success());
-        let json = std::fs::read(format!("{target}/doc/ferroshmem.json")).expect("rustdoc wrote it");
+        let json = std::fs::read(format!("{TARGET}/doc/ferroshmem.json")).expect("rustdoc wrote it");
         serde_json::from_slice(&json).expect("it is JSON")
     })
 }
@@ -135,6 +140,37 @@ fn no_foreign_types() {
     });
     assert_eq!(Vec::from_iter(foreign), Vec::<&String>::new());
     assert!(named.len() > 1, "rustdoc's format has changed: only {named:?} found");
+}
+
+/// The compiler refuses each line of `surface/mistakes.rs` that has a comment `//~`, with an error that has its text, and
+/// no other line.
+#[test]
+fn mistakes_are_explained() {
+    let output = cargo("check").arg("--message-format=json").output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let built: Vec<Value> = lines.map(|line| serde_json::from_slice(line).expect("a line of JSON")).collect();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/surface/mistakes.rs");
+    let mut rustc = Command::new("rustc");
+    rustc.args([source, "--edition=2024", "--error-format=short", "--emit=metadata", "-o", "/dev/null"]);
+    for name in ["ferroshmem", "rayon"] {
+        let artifact = built.iter().find(|message| message["target"]["name"] == name).expect("it is built");
+        let file = artifact["filenames"][0].as_str().expect("a file");
+        rustc.args(["--extern", &format!("{name}={file}"), &format!("-Ldependency={TARGET}/debug/deps")]);
+    }
+    let output = rustc.output().expect("rustc runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let text = std::fs::read_to_string(source).expect("the mistakes");
+    let mut errors = Vec::from_iter(said.lines().filter(|line| line.contains(": error")));
+    let before = errors.len();
+    let mut expected = 0;
+    for (i, line) in text.lines().enumerate() {
+        let Some((_, message)) = line.split_once("//~ ") else { continue };
+        expected += 1;
+        let here = format!("{source}:{}:", i + 1);
+        errors.retain(|error| !(error.starts_with(&here) && error.contains(message)));
+    }
+    assert!(errors.is_empty() && before == expected, "{before} errors, {expected} expected:\n{said}");
 }
 
 /// Adds the paths of other crates that `value` refers to.

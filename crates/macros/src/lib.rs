@@ -2,6 +2,7 @@
 
 mod function;
 mod options;
+mod plain;
 
 use proc_macro::TokenStream;
 use quote::quote;
@@ -34,21 +35,7 @@ pub fn plain(options: TokenStream, item: TokenStream) -> TokenStream {
         return error.into_compile_error().into();
     }
     let item = parse_macro_input!(item as ItemStruct);
-    let is_laid_out = item.attrs.iter().any(|attribute| attribute.path().is_ident("repr"));
-    // One that is there, such as `repr(C, align(64))`, stays.
-    let layout = (!is_laid_out).then(|| quote!(#[repr(C)]));
-    quote! {
-        #[derive(
-            ::core::clone::Clone,
-            ::core::marker::Copy,
-            ::ferroshmem::bytemuck::Pod,
-            ::ferroshmem::bytemuck::Zeroable
-        )]
-        #[bytemuck(crate = "::ferroshmem::bytemuck")]
-        #layout
-        #item
-    }
-    .into()
+    plain::expand(&item).into()
 }
 
 fn expand_main(options: &Options, function: &ItemFn) -> syn::Result<proc_macro2::TokenStream> {
