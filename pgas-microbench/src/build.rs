@@ -142,6 +142,10 @@ mod tests {
 
     #[test]
     fn a_changed_header_builds_programs_again() {
+        if Command::new("make").arg("--version").output().is_err() {
+            println!("skipped: make is not installed (package make)");
+            return;
+        }
         let folder = tempfile::tempdir().unwrap();
         let library = installation(&folder.path().join("prefix"));
         // Copies the header instead of compiling: `-o FILE` names the program.

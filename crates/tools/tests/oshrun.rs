@@ -335,7 +335,7 @@ fn completions_are_generated() {
     );
     match std::process::Command::new("bash").args(["-c", &complete]).output() {
         Ok(output) => assert_eq!(String::from_utf8_lossy(&output.stdout), "socket\n", "{output:?}"),
-        Err(_) => eprintln!("skipped: bash is not installed"),
+        Err(_) => eprintln!("note: bash is not installed"),
     }
     // zsh reads its script only while it completes: what it can read is syntax.
     for (shell, script, said) in [
@@ -348,7 +348,7 @@ fn completions_are_generated() {
     ] {
         let version = std::process::Command::new(shell).arg("--version").output();
         if version.is_err() {
-            eprintln!("skipped: {shell} is not installed");
+            eprintln!("note: {shell} is not installed");
             continue;
         }
         let ended = run(std::process::Command::new("sh").args(["-c", &script]));

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::compile::has_header;
 use crate::job::Job;
+use crate::tool::Missing;
 
 /// Its commands.
 #[derive(Debug, Clone)]
@@ -17,12 +18,16 @@ pub struct OpenMpi {
 
 impl OpenMpi {
     /// The first one on the `PATH`. Its commands have the names of ours, so they are asked.
-    pub fn find() -> Option<Self> {
-        let path = env::var_os("PATH")?;
-        env::split_paths(&path).map(|folder| Self { folder }).find(|this| {
+    ///
+    /// # Errors
+    /// If there is none that compiles programs.
+    pub fn find() -> Result<Self, Missing> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let found = env::split_paths(&path).map(|folder| Self { folder }).find(|this| {
             let there = this.oshcc().is_file() && this.is_open_mpi();
             there && has_header(&this.oshcc(), "shmem.h")
-        })
+        });
+        found.ok_or_else(|| Missing::package("Open MPI's OpenSHMEM", "libopenmpi-dev"))
     }
 
     fn is_open_mpi(&self) -> bool {

@@ -155,7 +155,7 @@ impl Suite {
                 return Err(Failed::from(format!("{error:#}")));
             };
             let mut missing = missing.lock().unwrap_or_else(PoisonError::into_inner);
-            *missing.entry(*lack).or_default() += 1;
+            *missing.entry(lack.clone()).or_default() += 1;
             Ok(Completion::ignored_with(lack.to_string()))
         })
     }

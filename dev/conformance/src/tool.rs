@@ -3,31 +3,53 @@
 use std::error::Error;
 use std::fmt;
 
+use ferroshmem_fabric::Config;
+use ferroshmem_fabric::discovery::open_library;
+use nix::unistd::Uid;
+
 use crate::compile::on_path;
 
-/// Something that the machine lacks. A trial that ends with this error is ignored, with the reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Missing {
-    what: &'static str,
-    package: &'static str,
-}
+/// What the machine lacks. A trial that ends with this error is ignored, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Missing(pub String);
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, package } = self;
-        write!(f, "{what} is not installed (package {package})")
+        f.write_str(&self.0)
     }
 }
 
 impl Error for Missing {}
 
+impl Missing {
+    /// A command or library, and the package that has it.
+    pub fn package(what: &str, package: &str) -> Self {
+        Self(format!("{what} is not installed (package {package})"))
+    }
+}
+
 /// Asks for a command.
 ///
 /// # Errors
 /// If it is not on the `PATH`.
-pub fn command(name: &'static str, package: &'static str) -> Result<(), Missing> {
-    match on_path(name) {
-        true => Ok(()),
-        false => Err(Missing { what: name, package }),
-    }
+pub fn command(name: &str, package: &str) -> Result<(), Missing> {
+    on_path(name).then_some(()).ok_or_else(|| Missing::package(name, package))
+}
+
+/// Asks for libfabric.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn libfabric() -> Result<(), Missing> {
+    let opened = open_library(&Config { sets_environment: false, ..Config::default() });
+    opened.map(drop).map_err(|_| Missing::package("libfabric", "libfabric1"))
+}
+
+/// Asks for the rights of root.
+///
+/// # Errors
+/// If this is another user.
+pub fn root() -> Result<(), Missing> {
+    let is_root = Uid::effective().is_root();
+    is_root.then_some(()).ok_or_else(|| Missing("only root can be another user".to_owned()))
 }

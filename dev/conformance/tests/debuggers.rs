@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
-use ferroshmem_conformance::compile::on_path;
+use anyhow::{Context, Result, bail, ensure};
 use ferroshmem_conformance::job::Outcome;
 use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::tool::{self, Missing};
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 const SOURCE: &str = "diagnosis/crash.c";
@@ -37,15 +37,10 @@ fn run(s: &Setting, how: &str, options: &[&str]) -> Result<Outcome> {
     job.run(&s.prefix, &s.scratch)
 }
 
-/// Whether gdb is there, and may attach to processes.
-fn has_gdb() -> bool {
-    if !on_path("gdb") {
-        println!("skipped: gdb is not installed");
-        return false;
-    }
-    let Ok(mut child) = std::process::Command::new("sleep").arg("60").spawn() else {
-        return false;
-    };
+/// Asks for gdb, which may attach to processes.
+fn gdb() -> Result<()> {
+    tool::command("gdb", "gdb")?;
+    let mut child = std::process::Command::new("sleep").arg("60").spawn()?;
     let pid = child.id().to_string();
     let attached = std::process::Command::new("gdb").args(["-nx", "-batch", "-p", &pid, "-ex", "print 6*7"]).output();
     let _ = child.kill();
@@ -54,16 +49,14 @@ fn has_gdb() -> bool {
         let errors = String::from_utf8_lossy(&o.stderr);
         !errors.contains("ptrace")
     });
-    if !may {
-        println!("skipped: gdb may not attach to processes here");
+    match may {
+        true => Ok(()),
+        false => bail!(Missing("gdb may not attach to processes here".to_owned())),
     }
-    may
 }
 
 fn shows_backtrace(s: &Setting, how: &str, status: i32) -> Result<()> {
-    if !has_gdb() {
-        return Ok(());
-    }
+    gdb()?;
     let outcome = run(s, how, &["--gdb"])?;
     ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
     ensure!(outcome.status.code() == Some(status), "{outcome}");
@@ -87,9 +80,7 @@ fn gdb_is_missing(s: &Setting) -> Result<()> {
 
 /// A debugger sees its PE before the program goes on from shmem_init; the other PE has none.
 fn attaches(s: &Setting) -> Result<()> {
-    if !has_gdb() {
-        return Ok(());
-    }
+    gdb()?;
     let gdb = "gdb -nx -batch -p {pid} -ex 'print reached' -ex 'break on_pe_1' -ex continue -ex 'set var reached = 41 \
         + {pe}' -ex 'detach'";
     let outcome = run(s, "", &["--debug-pes", "1", "--debugger", gdb])?;
@@ -122,9 +113,7 @@ fn debugger_fails(s: &Setting) -> Result<()> {
 
 /// gdb's non-stop mode, where threads are stopped one by one.
 fn non_stop(s: &Setting) -> Result<()> {
-    if !has_gdb() {
-        return Ok(());
-    }
+    gdb()?;
     let script = s.scratch.join("non-stop.gdb");
     fs::create_dir_all(&s.scratch)?;
     fs::write(&script, "set pagination off\nset non-stop on\nbreak on_pe_1\nrun\nprint reached + 6\ncontinue\n")?;
@@ -149,8 +138,7 @@ fn perf(s: &Setting) -> Result<()> {
     let record = ["record", "-q", "--call-graph", "fp", "-e", "cpu-clock"];
     let may = std::process::Command::new("perf").args(record).args(["-o", &data, "true"]).output();
     if !may.is_ok_and(|o| o.status.success()) {
-        println!("skipped: perf is not installed, or may not count here");
-        return Ok(());
+        bail!(Missing("perf is not installed, or may not count here".to_owned()));
     }
     let build = Build::new(SOURCE, Compiler::Gcc);
     let flags = ["-g", "-O1", "-fno-omit-frame-pointer"];
@@ -177,8 +165,7 @@ fn core_file(s: &Setting) -> Result<()> {
     const MOST: u64 = 160 << 20;
     let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
     if pattern.starts_with(['|', '/']) || pattern.trim().is_empty() {
-        println!("skipped: core files go to {pattern:?} here");
-        return Ok(());
+        bail!(Missing(format!("core files go to {pattern:?} here")));
     }
     let folder = s.scratch.join("cores");
     let _ = fs::remove_dir_all(&folder);
@@ -192,8 +179,7 @@ fn core_file(s: &Setting) -> Result<()> {
     let outcome = job.run(&s.prefix, &s.scratch)?;
     ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
     if !outcome.stderr.contains("core dumped") {
-        println!("skipped: no core files are written here");
-        return Ok(());
+        bail!(Missing("no core files are written here".to_owned()));
     }
     let file = outcome
         .stderr

@@ -185,7 +185,7 @@ fn main() {
         helps(&mut suite);
         refused(&mut suite, Compiler::Clang, &["-DOWN_TOOL"]);
     } else {
-        println!("skipped: clang has no run-time of OpenMP (libomp-dev)");
+        println!("note: clang has no run-time of OpenMP (libomp-dev)");
     }
     if has_openmp(Compiler::Gcc) {
         refused(&mut suite, Compiler::Gcc, &[]);

@@ -8,9 +8,10 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use ferroshmem_abi::reference::{Entry, Reference};
 use ferroshmem_abi::table;
-use ferroshmem_conformance::compile::{self, on_path};
+use ferroshmem_conformance::compile;
 use ferroshmem_conformance::prefix::workspace;
 use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::tool;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 /// PEs of an example: with neighbours on both sides, and a grid.
@@ -111,10 +112,7 @@ fn every_routine(s: &Setting) -> Result<()> {
 
 /// mandoc(1) has nothing to warn of.
 fn form(s: &Setting) -> Result<()> {
-    if !on_path("mandoc") {
-        eprintln!("skipped: mandoc is not installed");
-        return Ok(());
-    }
+    tool::command("mandoc", "mandoc")?;
     let mut pages = Vec::new();
     for section in ["man1", "man3", "man7"] {
         let folder = s.prefix.root().join("share/man").join(section);

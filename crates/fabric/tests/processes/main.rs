@@ -16,6 +16,8 @@ mod order;
 mod progress;
 mod transfers;
 
+use ferroshmem_fabric::discovery::open_library;
+use ferroshmem_fabric::{Config, Error};
 use libtest_mimic::{Arguments, Trial};
 
 use job::Case;
@@ -45,6 +47,13 @@ fn main() {
         return;
     }
     let mut arguments = Arguments::from_args();
+    let config = Config { library: std::env::var("SHMEM_LIBFABRIC").ok(), ..Config::default() };
+    if let Err(error @ Error::LibraryMissing { .. }) = open_library(&config)
+        && !arguments.list
+    {
+        println!("skipped: {error}");
+        return;
+    }
     // Each case is several processes already, with a progress thread each.
     arguments.test_threads = Some(1);
     // Dozens of processes on few cores take a while: with --include-ignored.

@@ -42,11 +42,11 @@ const MPIS: [Mpi; 2] = [
 impl Peer {
     /// Those that are installed; says which are not.
     pub(crate) fn installed() -> Vec<Self> {
-        let skip = |name| eprintln!("{name} is not installed: its microbenchmarks are skipped");
+        let skip = |name| eprintln!("note: {name} is not installed: its microbenchmarks are skipped");
         let mut peers = Vec::new();
         match OpenMpi::find() {
-            Some(openmpi) => peers.push(Self::OpenShmem(openmpi)),
-            None => skip("Open MPI's OpenSHMEM"),
+            Ok(openmpi) => peers.push(Self::OpenShmem(openmpi)),
+            Err(_) => skip("Open MPI's OpenSHMEM"),
         }
         for mpi in MPIS {
             let builds = has_header(Path::new(mpi.compiler), "mpi.h");

@@ -162,6 +162,8 @@ fn step(program: Program, plan: &Plan<'_>, libraries: &str, linting: bool) -> St
     if plan.fast && program.name == "conformance/programs" {
         command.arg("::2pe");
     }
+    // Tests that are left out say so.
+    command.arg("--show-output");
     if let Some(hint) = hint
         && hint.trials != 0
     {

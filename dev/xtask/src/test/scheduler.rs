@@ -5,6 +5,7 @@ use super::progress::{Progress, counter};
 use super::step::{self, Child, Outcome, Step, Times, Work};
 use anyhow::{Context, Result};
 use rustix::process::{Signal, kill_process};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::mem;
@@ -326,7 +327,8 @@ fn show(report: &Report, counter: &str, folder: &Path, verbose: bool) {
                 _ => "skipped",
             };
             println!("{counter} {word} {} ({seconds:.1} s)", report.name);
-            for line in text.lines().filter(|l| NOTES.iter().any(|n| l.starts_with(n))) {
+            let mut shown = BTreeSet::new();
+            for line in text.lines().filter(|l| NOTES.iter().any(|n| l.starts_with(n)) && shown.insert(*l)) {
                 println!("    {line}");
             }
         }

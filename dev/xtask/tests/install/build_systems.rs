@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn flags_work_in_a_makefile() {
-    if !installed("make") {
+    if lacks("make", "make") {
         return;
     }
     let project = project();
@@ -19,7 +19,7 @@ fn flags_work_in_a_makefile() {
 
 #[test]
 fn found_by_pkg_config() {
-    if !installed("pkg-config") {
+    if lacks("pkg-config", "pkg-config") {
         return;
     }
     let project = project();
@@ -39,7 +39,7 @@ fn found_by_pkg_config() {
 
 #[test]
 fn found_by_cmake() {
-    if !installed("cmake") {
+    if lacks("cmake", "cmake") || lacks("make", "make") || lacks("g++", "g++") {
         return;
     }
     let project = project();
@@ -97,7 +97,7 @@ fn found_by_cmake() {
 
 #[test]
 fn cmake_refuses_other_versions() {
-    if !installed("cmake") {
+    if lacks("cmake", "cmake") || lacks("make", "make") {
         return;
     }
     for version in ["0.0.9", "0.2", "1", "9"] {

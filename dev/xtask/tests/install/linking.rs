@@ -71,7 +71,7 @@ fn dynamic(library: &Path) -> Vec<String> {
 /// Each PE loads what the library needs: another shared library costs a tenth of a process's start.
 #[test]
 fn the_library_needs_the_c_library_alone() {
-    if !installed("readelf") {
+    if lacks("readelf", "binutils") {
         return;
     }
     let lines = dynamic(&prefix().join("lib/libshmem.so.1"));
@@ -83,7 +83,7 @@ fn the_library_needs_the_c_library_alone() {
 /// The library itself, and programs with it, whatever the linker of the user's toolchain.
 #[test]
 fn every_linker_links_library_and_programs() {
-    if !installed("readelf") {
+    if lacks("readelf", "binutils") {
         return;
     }
     let lib = prefix().join("lib");

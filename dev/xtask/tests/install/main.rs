@@ -91,13 +91,18 @@ fn run(program: &Path) -> String {
     succeed(command(bin("oshrun")).args(["-n", "3", "--timeout", "60"]).arg(program))
 }
 
-/// Whether a tool is installed; says so if not.
+/// Whether a tool is installed.
 fn installed(tool: &str) -> bool {
-    let there = Command::new(tool).arg("--version").output().is_ok();
-    if !there {
-        eprintln!("skipped: {tool} is not installed");
+    Command::new(tool).arg("--version").output().is_ok()
+}
+
+/// Whether a test lacks a tool, and is left out; says which package has it.
+fn lacks(tool: &str, package: &str) -> bool {
+    let lacks = !installed(tool);
+    if lacks {
+        println!("skipped: {tool} is not installed (package {package})");
     }
-    there
+    lacks
 }
 
 /// A directory with the programs: `main.c`, `main.cpp`, and `root.c`, which is `main.c` with a function of `math.h`.

@@ -31,7 +31,7 @@ fn monitor() -> Option<(Monitor, MutexGuard<'static, ()>)> {
             Some((monitor, alone))
         }
         kind => {
-            eprintln!("skipped, no memory is watched here: {kind}");
+            eprintln!("skipped: no memory is watched here: {kind}");
             None
         }
     }
