@@ -10,11 +10,10 @@ use ferroshmem_api::{amo, context, team};
 
 use crate::amo::{Amo, AmoInt};
 use crate::error::{Error, TeamError};
-use crate::member::{AsMember, TeamId};
 use crate::memory::{Atomics, Places, Route, Window};
-use crate::pending::{Completion, Transfers};
+use crate::memory::{SignalUpdate, Signals};
 use crate::plain::Plain;
-use crate::signal::{SignalUpdate, Signals};
+use crate::team::{AsMember, Team, TeamId};
 
 /// A communication context: operations on the members of a team that are ordered and completed
 /// apart from those of other contexts. Made by [`Team::context`](crate::Team::context), also of the world.
@@ -42,7 +41,7 @@ use crate::signal::{SignalUpdate, Signals};
 /// # }
 /// ```
 pub struct Context<'t> {
-    handle: usize,
+    pub(crate) handle: usize,
     team: TeamId,
     borrowed: PhantomData<&'t ()>,
 }
@@ -78,6 +77,24 @@ pub struct Session<'c> {
 impl Drop for Session<'_> {
     fn drop(&mut self) {
         context::session_stop("drop of a Session", self.handle);
+    }
+}
+
+impl Team<'_> {
+    /// A context, whose operations are ordered and completed apart from those of others.
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub fn context(&self) -> Result<Context<'_>, TeamError> {
+        self.context_with(ContextOptions::new())
+    }
+
+    /// A context with options. (Standard: `shmem_team_create_ctx`)
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub fn context_with(&self, options: ContextOptions) -> Result<Context<'_>, TeamError> {
+        Context::new(self.id(), options)
     }
 }
 
@@ -223,43 +240,6 @@ impl Context<'_> {
         // SAFETY: a word of a symmetric array, used by atomics only.
         unsafe { update.apply_on("Context::update", self.handle, signal, route.number) };
         Ok(())
-    }
-
-    /// Runs `body`, which may begin puts, gets and fetches on this context, and completes them. Their buffers are in
-    /// use until then.
-    ///
-    /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
-    /// let (context, next) = (world.context()?, world.my_pe().next());
-    /// let (window, counter) = (world.alloc::<f64>(100)?.open(), world.atomics::<u64>(1)?);
-    /// let (data, mut ticket) = ([1.0; 100], 0);
-    /// context.nonblocking(|pending| {
-    ///     pending.put(&window, next, 0, &data)?;
-    ///     pending.fetch_add(&counter, next, 0, 1, &mut ticket)
-    /// })?;
-    /// assert_eq!(ticket, 0);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// A buffer can be neither changed nor dropped before:
-    ///
-    /// ```compile_fail,E0506
-    /// # use ferroshmem::World;
-    /// # let world = World::init().unwrap();
-    /// let (context, next) = (world.context().unwrap(), world.my_pe().next());
-    /// let window = world.alloc::<f64>(100).unwrap().open();
-    /// let mut data = [1.0; 50];
-    /// context.nonblocking(|pending| {
-    ///     pending.put(&window, next, 0, &data).unwrap();
-    ///     data[0] = 2.0;
-    /// });
-    /// ```
-    pub fn nonblocking<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Transfers<'scope, 'env>) -> R) -> R {
-        let _completion = Completion::of(self.handle);
-        body(&Transfers::new(self))
     }
 
     /// Until what it returns is dropped, short puts to other nodes go together, which takes less time where there are

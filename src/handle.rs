@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 
 use ferroshmem_api::setup;
 
-use crate::World;
 use crate::error::PeOutOfRange;
 use crate::init;
 use crate::order;
@@ -48,7 +47,8 @@ pub struct Handle<'w> {
 }
 
 impl<'w> Handle<'w> {
-    pub(crate) fn new(_: &'w World) -> Self {
+    /// Of a world that lives for `'w`.
+    pub(crate) fn new() -> Self {
         Self { world: PhantomData }
     }
 

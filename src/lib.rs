@@ -71,6 +71,7 @@
 
 mod amo;
 mod collective;
+mod compare;
 mod context;
 mod counter;
 mod distributed;
@@ -88,7 +89,6 @@ mod init;
 #[doc(hidden)]
 pub mod job;
 mod lock;
-mod member;
 mod memory;
 mod message;
 mod one_thread;
@@ -97,7 +97,7 @@ mod pe;
 mod pending;
 mod plain;
 mod region;
-mod signal;
+mod scratch;
 #[cfg(feature = "tracing")]
 mod spans;
 mod step;
@@ -109,6 +109,7 @@ mod world;
 
 pub use amo::{Amo, AmoInt};
 pub use collective::{And, Max, Min, Operator, Or, Part, PartMut, Prod, Reducible, Sum, Xor};
+pub use compare::Compare;
 pub use context::{Context, ContextOptions, Session};
 pub use counter::{Counted, Counter};
 pub use distributed::{Blocks, Distributed};
@@ -120,19 +121,18 @@ pub use group::{Command, Exported, Group, GroupPe, GroupPes, GroupState, Importe
 pub use handle::Handle;
 pub use kernels::{Calls, Kernel, KernelContext, Request};
 pub use lock::{Guard, Locked};
-pub use member::{AsMember, Member, Members};
-pub use memory::{Atomics, Lend, Memory, RawSymmetric, Shared, Space, SpaceConfig, Symmetric, Window};
+pub use memory::{
+    Atomics, Lend, Memory, RawSymmetric, Shared, SignalUpdate, Signals, Space, SpaceConfig, Symmetric, Window,
+};
 pub use message::{Arrival, AsSource, Receiving, Sending};
 pub use pe::{Pe, Pes};
 pub use pending::{Fetches, Pending, Transfers};
 pub use plain::Plain;
 pub use region::Region;
-pub use signal::{SignalUpdate, Signals};
 #[cfg(feature = "tracing")]
 pub use spans::RegionLayer;
 pub use stream::{Pace, Stream};
-pub use team::Team;
-pub use wait::Compare;
+pub use team::{AsMember, Member, Members, Team};
 pub use world::World;
 
 pub use bytemuck;

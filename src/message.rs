@@ -8,10 +8,10 @@ use std::thread;
 use ferroshmem_api::message::{self, Status};
 
 use crate::error::{Error, TeamError, Truncated};
-use crate::member::{AsMember, Member};
 use crate::pe::Pe;
 use crate::plain::Plain;
 use crate::team::Team;
+use crate::team::{AsMember, Member};
 
 /// A message that was received, or is there to be received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -36,3 +36,11 @@ pub(crate) fn quiet_pes(pes: &[Pe]) {
     }
     atomic::fence(SeqCst);
 }
+
+/// Completes all operations of this PE on PEs of other nodes, whichever context issued them: before
+/// memory is used in another way. Operations on PEs of this node are complete when they return.
+pub(crate) fn quiet_all(name: &'static str) {
+    if init::reaches_other_nodes() {
+        context::quiet_all(name);
+    }
+}

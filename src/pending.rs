@@ -12,11 +12,11 @@ use crate::amo::{Amo, AmoInt};
 use crate::context::Context;
 use crate::error::{Error, OutOfBounds};
 use crate::init;
-use crate::member::AsMember;
 use crate::memory::{Atomics, Route, Window};
+use crate::memory::{SignalUpdate, Signals};
 use crate::pe::Pe;
 use crate::plain::Plain;
-use crate::signal::{SignalUpdate, Signals};
+use crate::team::AsMember;
 
 /// Puts and gets under way, whose buffers are in use until the operations are complete: what
 /// [`Window::nonblocking`] passes to its closure.
@@ -104,6 +104,43 @@ impl<'env, T: Plain> Pending<'_, 'env, T> {
     }
 }
 
+impl<T: Plain> Window<'_, T> {
+    /// Runs `body`, which may begin puts and gets, and completes them. Their buffers are in use until
+    /// then.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let window = world.alloc::<f64>(100)?.open();
+    /// let (data, mut edge) = ([1.0; 50], [0.0; 2]);
+    /// window.nonblocking(|pending| {
+    ///     pending.put(world.my_pe().next(), 0, &data)?;
+    ///     pending.get(world.my_pe().previous(), 98, &mut edge)
+    ///     // compute something that uses neither
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A buffer can be neither changed nor dropped before:
+    ///
+    /// ```compile_fail,E0506
+    /// # use ferroshmem::World;
+    /// # let world = World::init().unwrap();
+    /// let window = world.alloc::<f64>(100).unwrap().open();
+    /// let mut data = [1.0; 50];
+    /// window.nonblocking(|pending| {
+    ///     pending.put(world.my_pe().next(), 0, &data).unwrap();
+    ///     data[0] = 2.0;
+    /// });
+    /// ```
+    pub fn nonblocking<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Pending<'scope, 'env, T>) -> R) -> R {
+        let _completion = Completion::of(CTX_DEFAULT);
+        body(&Pending::new(self))
+    }
+}
+
 /// Fetches under way, whose results are there when they are complete: what [`Atomics::nonblocking`] passes to its
 /// closure.
 #[derive(Debug)]
@@ -116,6 +153,44 @@ pub struct Fetches<'scope, 'env: 'scope, T: Amo> {
 impl<'env, T: Amo> Fetches<'_, 'env, T> {
     pub(crate) fn new(array: &'env Atomics<'_, T>) -> Self {
         Self { array, scope: PhantomData }
+    }
+}
+
+impl<T: Amo> Atomics<'_, T> {
+    /// Runs `body`, which may begin fetches, and completes them. The variables that they write are in use until then.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let counters = world.atomics::<u64>(1)?;
+    /// let mut seen = vec![0; world.n_pes()];
+    /// counters.nonblocking(|pending| {
+    ///     for (pe, seen) in world.pes().zip(&mut seen) {
+    ///         pending.fetch_add(pe, 0, 1, seen)?;
+    ///     }
+    ///     Ok::<(), ferroshmem::OutOfBounds>(())
+    /// })?;
+    /// assert!(seen.iter().all(|before| *before < world.n_pes() as u64));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// They cannot be read before:
+    ///
+    /// ```compile_fail,E0502
+    /// # use ferroshmem::World;
+    /// # let world = World::init().unwrap();
+    /// let counters = world.atomics::<u64>(1).unwrap();
+    /// let mut seen = 0;
+    /// counters.nonblocking(|pending| {
+    ///     pending.fetch(world.my_pe(), 0, &mut seen).unwrap();
+    ///     println!("{seen}");
+    /// });
+    /// ```
+    pub fn nonblocking<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Fetches<'scope, 'env, T>) -> R) -> R {
+        let _completion = Completion::of(CTX_DEFAULT);
+        body(&Fetches::new(self))
     }
 }
 
@@ -182,6 +257,45 @@ impl<'env> Transfers<'_, 'env> {
         let route = self.context.route(to)?;
         // SAFETY: as in `put`.
         Ok(unsafe { window.begin_put_signal(route, start, source, signal, update) }?)
+    }
+}
+
+impl Context<'_> {
+    /// Runs `body`, which may begin puts, gets and fetches on this context, and completes them. Their buffers are in
+    /// use until then.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let (context, next) = (world.context()?, world.my_pe().next());
+    /// let (window, counter) = (world.alloc::<f64>(100)?.open(), world.atomics::<u64>(1)?);
+    /// let (data, mut ticket) = ([1.0; 100], 0);
+    /// context.nonblocking(|pending| {
+    ///     pending.put(&window, next, 0, &data)?;
+    ///     pending.fetch_add(&counter, next, 0, 1, &mut ticket)
+    /// })?;
+    /// assert_eq!(ticket, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A buffer can be neither changed nor dropped before:
+    ///
+    /// ```compile_fail,E0506
+    /// # use ferroshmem::World;
+    /// # let world = World::init().unwrap();
+    /// let (context, next) = (world.context().unwrap(), world.my_pe().next());
+    /// let window = world.alloc::<f64>(100).unwrap().open();
+    /// let mut data = [1.0; 50];
+    /// context.nonblocking(|pending| {
+    ///     pending.put(&window, next, 0, &data).unwrap();
+    ///     data[0] = 2.0;
+    /// });
+    /// ```
+    pub fn nonblocking<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Transfers<'scope, 'env>) -> R) -> R {
+        let _completion = Completion::of(self.handle);
+        body(&Transfers::new(self))
     }
 }
 

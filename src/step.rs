@@ -11,7 +11,7 @@ use ferroshmem_api::constants::TEAM_WORLD;
 use ferroshmem_api::record::{self, Kind};
 use ferroshmem_api::{agree, setup};
 
-use crate::memory::quiet_all;
+use crate::order::quiet_all;
 
 /// Steps taken by the world.
 static TAKEN: AtomicU32 = AtomicU32::new(0);

@@ -8,10 +8,10 @@ use std::{fmt, iter, ptr, slice, thread};
 use ferroshmem_api::stream;
 
 use crate::error::TeamError;
-use crate::member::{AsMember, Member};
 use crate::plain::Plain;
 use crate::step::{self, Step, What};
 use crate::team::Team;
+use crate::team::{AsMember, Member};
 
 /// When pushed items are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

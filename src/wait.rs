@@ -8,40 +8,9 @@ use ferroshmem_api::p2p;
 use ferroshmem_api::record::{self, Kind};
 
 use crate::amo::AmoInt;
+use crate::compare::Compare;
 use crate::error::OutOfBounds;
-use crate::memory::Atomics;
-use crate::signal::Signals;
-
-/// What a value is to be compared with, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compare<T> {
-    /// Equal to.
-    Eq(T),
-    /// Not equal to.
-    Ne(T),
-    /// Less than.
-    Lt(T),
-    /// Less than or equal to.
-    Le(T),
-    /// Greater than.
-    Gt(T),
-    /// Greater than or equal to.
-    Ge(T),
-}
-
-impl<T: PartialOrd> Compare<T> {
-    /// Whether `value` compares so.
-    pub fn holds(&self, value: &T) -> bool {
-        match self {
-            Self::Eq(other) => value == other,
-            Self::Ne(other) => value != other,
-            Self::Lt(other) => value < other,
-            Self::Le(other) => value <= other,
-            Self::Gt(other) => value > other,
-            Self::Ge(other) => value >= other,
-        }
-    }
-}
+use crate::memory::{Atomics, Signals};
 
 impl<T: AmoInt> Atomics<'_, T> {
     /// Waits until an element of mine compares so; returns its value then.

@@ -15,16 +15,15 @@ use ferroshmem_api::setup;
 use ferroshmem_core::offload::LentPool;
 
 use crate::amo::Amo;
-use crate::collective::Scratch;
-use crate::error::{AllocError, ExportError, InitError, PeOutOfRange, SpaceError};
-use crate::group::{Exported, Group};
+use crate::error::{AllocError, InitError, PeOutOfRange, SpaceError};
 use crate::handle::Handle;
 use crate::init::{self, LIVES};
 use crate::lock::Locked;
-use crate::memory::{Atomics, Lend, Space, SpaceConfig, Symmetric};
+use crate::memory::Signals;
+use crate::memory::{Atomics, Space, SpaceConfig, Symmetric};
 use crate::pe::{Pe, Pes};
 use crate::plain::Plain;
-use crate::signal::Signals;
+use crate::scratch::Scratch;
 use crate::step;
 use crate::team::Team;
 
@@ -89,7 +88,7 @@ impl World {
 
     /// A handle of the job that threads may have.
     pub fn handle(&self) -> Handle<'_> {
-        Handle::new(self)
+        Handle::new()
     }
 
     /// The PE of that number.
@@ -165,60 +164,14 @@ impl World {
         Space::new(&config)
     }
 
-    /// The group of the PEs that have started this job, if a job has. Returned once: a group has one owner.
-    /// (Extension: `shmemx_group_parents`)
-    pub fn parents(&self) -> Option<Group<'_>> {
-        if self.knows_parents.replace(true) {
-            return None;
-        }
-        Group::of_parents(&self.team)
-    }
-
-    /// Lends an array to PEs of other jobs, by a name of 1 to 40 bytes: those import it as the same type, with which
-    /// they may do what PEs of this job may. This job goes on to use it. Collective, with the same name on all PEs.
-    ///
-    /// PEs that are started find what was exported before. (Extension: `shmemx_export`)
-    ///
-    /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
-    /// let next = world.export("next tile", world.atomics::<u64>(1)?)?;
-    /// let tile = next.fetch_add(world.pe(0)?, 0, 1)?; // and so may PEs of other jobs
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// The array cannot change its type while it is lent:
-    ///
-    /// ```compile_fail,E0382
-    /// # use ferroshmem::World;
-    /// # let world = World::init().unwrap();
-    /// let window = world.alloc::<f64>(8).unwrap().open();
-    /// let lent = world.export("table", window).unwrap();
-    /// let array = window.close();
-    /// ```
-    ///
-    /// and what only its owner may touch is not lent:
-    ///
-    /// ```compile_fail,E0277
-    /// # use ferroshmem::World;
-    /// # let world = World::init().unwrap();
-    /// let array = world.alloc::<f64>(8).unwrap();
-    /// let lent = world.export("table", array).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// If the name is no name or stands for another array, the array has no elements, or the job exports 1,024 arrays
-    /// already. The same on all PEs; the array is dropped then.
-    #[track_caller]
-    pub fn export<'w, A: Lend + 'w>(&'w self, name: &str, array: A) -> Result<Exported<'w, A>, ExportError> {
-        Exported::new(self, name, array)
-    }
-
     /// Ends the whole job at once, with an exit status. (Standard: `shmem_global_exit`)
     pub fn global_exit(&self, status: i32) -> ! {
         setup::global_exit("World::global_exit", status)
+    }
+
+    /// Whether nothing has asked for the group of the parents before.
+    pub(crate) fn asks_for_parents_first(&self) -> bool {
+        !self.knows_parents.replace(true)
     }
 }
 

@@ -29,8 +29,7 @@ fn report(findings: &[String], advice: &str) {
 /// How many folders of a crate import each other in a circle. A number here is to shrink, and never to grow.
 #[test]
 fn folders_do_not_import_each_other_in_circles() {
-    const CIRCLES: &[(&str, usize)] =
-        &[("src", 13), ("crates/core/src", 10), ("crates/message/src", 2), ("crates/port/src", 2)];
+    const CIRCLES: &[(&str, usize)] = &[("crates/core/src", 10), ("crates/message/src", 2), ("crates/port/src", 2)];
     let crates = fs::read_dir(root().join("crates")).expect("the workspace's crates");
     let folders = crates.map(|entry| {
         let name = entry.expect("an entry").file_name();
@@ -38,11 +37,12 @@ fn folders_do_not_import_each_other_in_circles() {
     });
     let mut findings = Vec::new();
     for folder in folders.chain(["src".to_owned()]) {
-        let largest = cycles::largest_cycle_of_folders(&sources(root(), &folder));
+        let sources = sources(root(), &folder);
+        let largest = cycles::largest_cycle_of_folders(&sources);
         let known = CIRCLES.iter().find(|(circle, _)| *circle == folder);
         let allowed = known.map_or(1, |(_, folders)| *folders);
-        if largest != allowed.max(1) {
-            findings.push(format!("{folder}: {largest} folders, {allowed} are listed"));
+        if largest.len().max(1) != allowed {
+            findings.push(format!("{folder}: {}, {allowed} are listed", largest.join(", ")));
         }
     }
     report(&findings, "move what both need below both, or what needs both above");

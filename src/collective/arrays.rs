@@ -5,10 +5,10 @@ use ferroshmem_api::collective;
 
 use super::{Operator, Part, PartMut, Reducible, Sum, reduction, scan_details};
 use crate::error::TeamError;
-use crate::member::AsMember;
 use crate::memory::Symmetric;
 use crate::plain::Plain;
 use crate::step::{Detail, Step, What};
+use crate::team::AsMember;
 use crate::team::{Team, lives};
 
 /// Two arrays as details of a step: where they are and how long, which is the same on all PEs.

@@ -3,10 +3,11 @@
 
 use std::cmp::Ordering;
 
-use super::{CHUNK, Part, PartMut};
+use super::{Part, PartMut};
 use crate::error::TeamError;
-use crate::member::Member;
 use crate::plain::Plain;
+use crate::scratch::CHUNK;
+use crate::team::Member;
 use crate::team::Team;
 
 impl Team<'_> {

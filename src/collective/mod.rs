@@ -6,13 +6,11 @@
 mod arrays;
 mod by_function;
 mod operator;
-mod scratch;
 mod values;
 
 pub use crate::memory::{Part, PartMut};
 pub use operator::{And, Max, Min, Operator, Or, Prod, Reducible, Sum, Xor};
 use operator::{reduction, scan_details};
-pub(crate) use scratch::{CHUNK, Scratch};
 
 use crate::error::TeamError;
 

@@ -5,12 +5,12 @@ use std::ptr;
 
 use ferroshmem_api::collective;
 
-use super::scratch::{CHUNK, Scratch};
 use super::{Operator, Reducible, Sum, reduction, scan_details};
 use crate::error::TeamError;
-use crate::member::AsMember;
 use crate::plain::Plain;
+use crate::scratch::{CHUNK, Scratch};
 use crate::step::{Detail, Step, What};
+use crate::team::AsMember;
 use crate::team::{Team, lives};
 
 /// Bytes of `n` elements, as a detail of a step.

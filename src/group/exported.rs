@@ -7,11 +7,11 @@ use std::{fmt, thread};
 use ferroshmem_api::{exports, handles};
 
 use super::imported::{digest, tag};
-use crate::World;
 use crate::collective::Max;
 use crate::error::ExportError;
 use crate::memory::{Lend, sealed};
 use crate::step::{self, Step, What};
+use crate::world::World;
 
 /// An array that PEs of other jobs import by a name; made by [`World::export`]. This job uses it as before.
 ///
@@ -93,5 +93,49 @@ impl<A: Lend> Drop for Exported<'_, A> {
 impl<A: Lend + fmt::Debug> fmt::Debug for Exported<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Exported").field("name", &self.name).field("array", &**self).finish_non_exhaustive()
+    }
+}
+
+impl World {
+    /// Lends an array to PEs of other jobs, by a name of 1 to 40 bytes: those import it as the same type, with which
+    /// they may do what PEs of this job may. This job goes on to use it. Collective, with the same name on all PEs.
+    ///
+    /// PEs that are started find what was exported before. (Extension: `shmemx_export`)
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let next = world.export("next tile", world.atomics::<u64>(1)?)?;
+    /// let tile = next.fetch_add(world.pe(0)?, 0, 1)?; // and so may PEs of other jobs
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The array cannot change its type while it is lent:
+    ///
+    /// ```compile_fail,E0382
+    /// # use ferroshmem::World;
+    /// # let world = World::init().unwrap();
+    /// let window = world.alloc::<f64>(8).unwrap().open();
+    /// let lent = world.export("table", window).unwrap();
+    /// let array = window.close();
+    /// ```
+    ///
+    /// and what only its owner may touch is not lent:
+    ///
+    /// ```compile_fail,E0277
+    /// # use ferroshmem::World;
+    /// # let world = World::init().unwrap();
+    /// let array = world.alloc::<f64>(8).unwrap();
+    /// let lent = world.export("table", array).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// If the name is no name or stands for another array, the array has no elements, or the job exports 1,024 arrays
+    /// already. The same on all PEs; the array is dropped then.
+    #[track_caller]
+    pub fn export<'w, A: Lend + 'w>(&'w self, name: &str, array: A) -> Result<Exported<'w, A>, ExportError> {
+        Exported::new(self, name, array)
     }
 }

@@ -14,8 +14,8 @@ use super::{Group, GroupPe};
 use crate::amo::{Amo, AmoInt};
 use crate::error::{Error, ImportError, OutOfBounds, TeamError};
 use crate::memory::{Atomics, Lend, Location, RawSymmetric, Remote, Shared, Window, load, store};
+use crate::memory::{SignalUpdate, Signals};
 use crate::plain::Plain;
-use crate::signal::{SignalUpdate, Signals};
 
 /// An array that a [`Group`] has exported, made by [`Group::import`]. `A` is the type that it was exported as, which
 /// says what this PE may do with the parts of the group's PEs: put and get ([`Window`]), update atomically

@@ -20,11 +20,11 @@ pub use port::Port;
 
 use crate::error::{ImportError, PeOutOfRange, SpawnError, TeamError};
 use crate::init;
-use crate::member::Member;
 use crate::memory::Lend;
 use crate::order::quiet;
 use crate::step::{self, Step};
-use crate::team::Team;
+use crate::team::{Member, Team};
+use crate::world::World;
 
 /// PEs of another job, which is connected with this one: those that [`Team::spawn`] has started, the
 /// [parents](crate::World::parents) that have started this job, or those of a job that it has met at a [`Port`]. It
@@ -186,11 +186,6 @@ impl<'t> Group<'t> {
         Self { team: both, handle, n_pes, first, is_remote }
     }
 
-    pub(crate) fn of_parents(world: &'t Team<'static>) -> Option<Self> {
-        let handle = handles::parents("World::parents");
-        (handle != 0).then(|| Self::of_handle(handle, world))
-    }
-
     /// Number of PEs.
     pub fn n_pes(&self) -> usize {
         self.n_pes
@@ -314,5 +309,14 @@ impl Drop for Group<'_> {
 impl fmt::Debug for Group<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Group").field("n_pes", &self.n_pes).finish_non_exhaustive()
+    }
+}
+
+impl World {
+    /// The group of the PEs that have started this job, if a job has. Returned once: a group has one owner.
+    /// (Extension: `shmemx_group_parents`)
+    pub fn parents(&self) -> Option<Group<'_>> {
+        let handle = self.asks_for_parents_first().then(|| handles::parents("World::parents"))?;
+        (handle != 0).then(|| Group::of_handle(handle, self))
     }
 }

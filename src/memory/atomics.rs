@@ -14,7 +14,6 @@ use super::{Block, Symmetric};
 use crate::amo::{Amo, AmoInt};
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
-use crate::pending::{Completion, Fetches};
 use crate::step::{self, Step, What};
 
 /// A symmetric array whose elements every PE reads and updates atomically, on all PEs: made by
@@ -321,44 +320,6 @@ macro_rules! additions {
 }
 
 additions!(f32 as u32, f64 as u64);
-
-impl<T: Amo> Atomics<'_, T> {
-    /// Runs `body`, which may begin fetches, and completes them. The variables that they write are in use until then.
-    ///
-    /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
-    /// let counters = world.atomics::<u64>(1)?;
-    /// let mut seen = vec![0; world.n_pes()];
-    /// counters.nonblocking(|pending| {
-    ///     for (pe, seen) in world.pes().zip(&mut seen) {
-    ///         pending.fetch_add(pe, 0, 1, seen)?;
-    ///     }
-    ///     Ok::<(), ferroshmem::OutOfBounds>(())
-    /// })?;
-    /// assert!(seen.iter().all(|before| *before < world.n_pes() as u64));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// They cannot be read before:
-    ///
-    /// ```compile_fail,E0502
-    /// # use ferroshmem::World;
-    /// # let world = World::init().unwrap();
-    /// let counters = world.atomics::<u64>(1).unwrap();
-    /// let mut seen = 0;
-    /// counters.nonblocking(|pending| {
-    ///     pending.fetch(world.my_pe(), 0, &mut seen).unwrap();
-    ///     println!("{seen}");
-    /// });
-    /// ```
-    pub fn nonblocking<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Fetches<'scope, 'env, T>) -> R) -> R {
-        let _completion = Completion::of(CTX_DEFAULT);
-        body(&Fetches::new(self))
-    }
-}
 
 impl<T: Amo> fmt::Debug for Atomics<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -12,7 +12,6 @@ use ferroshmem_api::windows::Reach;
 use ferroshmem_api::{memory, space};
 
 use super::remote::{Location, Remote};
-use crate::World;
 use crate::error::{AllocError, OutOfBounds};
 use crate::init::windows;
 use crate::pe::Pe;
@@ -34,7 +33,7 @@ pub(crate) struct Block<'w, T> {
     /// The symmetric space that it is in, if it is in one.
     space: usize,
     elements: PhantomData<*mut T>,
-    world: PhantomData<&'w World>,
+    world: PhantomData<&'w ()>,
 }
 
 impl<T: Plain> Block<'_, T> {

@@ -4,8 +4,8 @@ use std::ptr::NonNull;
 
 use super::{Atomics, RawSymmetric, Shared, Window};
 use crate::amo::Amo;
+use crate::memory::Signals;
 use crate::plain::Plain;
-use crate::signal::Signals;
 
 /// An array that a job can lend to other jobs ([`World::export`](crate::World::export)): [`Window`], [`Atomics`],
 /// [`Signals`], [`Shared`] and [`RawSymmetric`], which say what each PE may do with all parts.

@@ -10,7 +10,6 @@ use ferroshmem_api::constants::CTX_DEFAULT;
 use ferroshmem_api::record::{self, Kind, Record};
 use ferroshmem_api::rma;
 
-use crate::init;
 use crate::pe::Pe;
 use crate::plain::Plain;
 
@@ -199,13 +198,5 @@ impl<T: Plain> Remote<T> {
         unsafe {
             rma::ibget(call.0, self.context, to, from, to_stride, from_stride, block, n, size, self.pe);
         }
-    }
-}
-
-/// Completes all operations of this PE on PEs of other nodes, whichever context issued them: before
-/// memory is used in another way. Operations on PEs of this node are complete when they return.
-pub(crate) fn quiet_all(name: &'static str) {
-    if init::reaches_other_nodes() {
-        ferroshmem_api::context::quiet_all(name);
     }
 }

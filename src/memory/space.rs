@@ -8,7 +8,6 @@ use ferroshmem_api::constants::TEAM_WORLD;
 use ferroshmem_api::{Memkind, MemoryRequest, space};
 
 use super::Symmetric;
-use crate::World;
 use crate::error::{AllocError, SpaceError};
 use crate::plain::Plain;
 use crate::step::{self, Step, What};
@@ -120,7 +119,7 @@ impl SpaceConfig {
 /// ```
 pub struct Space<'w> {
     handle: usize,
-    world: PhantomData<&'w World>,
+    world: PhantomData<&'w ()>,
     /// It stays on the thread that makes collective calls.
     thread: PhantomData<*mut ()>,
 }

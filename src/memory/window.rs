@@ -5,15 +5,11 @@ use std::ops::RangeBounds;
 use std::panic::Location as Caller;
 use std::{fmt, slice};
 
-use ferroshmem_api::constants::CTX_DEFAULT;
-
 use super::remote::{Location, Remote, Route};
-use super::{Block, Symmetric, copy};
+use super::{Block, SignalUpdate, Signals, Symmetric, copy};
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
-use crate::pending::{Completion, Pending};
 use crate::plain::Plain;
-use crate::signal::{SignalUpdate, Signals};
 use crate::step::{self, Step, What};
 
 /// A symmetric array that every PE puts to and gets from, all parts of it, at any time: made by
@@ -267,41 +263,6 @@ impl<'w, T: Plain> Window<'w, T> {
         signals.check(signal)?;
         self.put(pe, start, source)?;
         signals.update(pe, signal, update)
-    }
-
-    /// Runs `body`, which may begin puts and gets, and completes them. Their buffers are in use until
-    /// then.
-    ///
-    /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
-    /// let window = world.alloc::<f64>(100)?.open();
-    /// let (data, mut edge) = ([1.0; 50], [0.0; 2]);
-    /// window.nonblocking(|pending| {
-    ///     pending.put(world.my_pe().next(), 0, &data)?;
-    ///     pending.get(world.my_pe().previous(), 98, &mut edge)
-    ///     // compute something that uses neither
-    /// })?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// A buffer can be neither changed nor dropped before:
-    ///
-    /// ```compile_fail,E0506
-    /// # use ferroshmem::World;
-    /// # let world = World::init().unwrap();
-    /// let window = world.alloc::<f64>(100).unwrap().open();
-    /// let mut data = [1.0; 50];
-    /// window.nonblocking(|pending| {
-    ///     pending.put(world.my_pe().next(), 0, &data).unwrap();
-    ///     data[0] = 2.0;
-    /// });
-    /// ```
-    pub fn nonblocking<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Pending<'scope, 'env, T>) -> R) -> R {
-        let _completion = Completion::of(CTX_DEFAULT);
-        body(&Pending::new(self))
     }
 
     /// Ends puts and gets: each PE has its own part to itself again. Collective over the world, and

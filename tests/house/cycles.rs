@@ -21,8 +21,8 @@ pub(crate) fn cycles(sources: &[Source]) -> Vec<Vec<&str>> {
     cycles
 }
 
-/// How many folders (and files beside them) just below a crate's `src` are in its largest cycle; 1 if there is none.
-pub(crate) fn largest_cycle_of_folders(sources: &[Source]) -> usize {
+/// The folders (and files beside them) just below a crate's `src` that are in its largest cycle; one if there is none.
+pub(crate) fn largest_cycle_of_folders(sources: &[Source]) -> Vec<&str> {
     let folder = |file: usize| {
         let (_, below) = sources[file].path.rsplit_once("src/")?;
         let first = below.split('/').next()?;
@@ -42,8 +42,8 @@ pub(crate) fn largest_cycle_of_folders(sources: &[Source]) -> usize {
             }
         }
     }
-    let largest = components(&edges).iter().map(Vec::len).max();
-    largest.unwrap_or_default()
+    let largest = components(&edges).into_iter().max_by_key(Vec::len);
+    largest.unwrap_or_default().into_iter().map(|folder| names[folder]).collect()
 }
 
 /// The files that each file imports from.

@@ -8,11 +8,11 @@ use ferroshmem_api::constants::CTX_DEFAULT;
 use ferroshmem_api::record::{self, Kind};
 use ferroshmem_api::{constants, signal};
 
+use crate::compare::Compare;
 use crate::error::OutOfBounds;
 use crate::init;
 use crate::memory::Atomics;
 use crate::pe::Pe;
-use crate::wait::Compare;
 
 /// What a put does to a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

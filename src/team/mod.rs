@@ -1,6 +1,8 @@
 //! Teams: some PEs of the world, numbered anew (standard, "Team Management Routines").
 #![allow(unsafe_code)]
 
+mod member;
+
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
@@ -10,13 +12,14 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use ferroshmem_api::constants::{TEAM_INVALID, TEAM_WORLD};
 use ferroshmem_api::{agree, team};
 
-use crate::collective::{CHUNK, Scratch};
-use crate::context::{Context, ContextOptions};
 use crate::error::{PeOutOfRange, TeamError};
-use crate::member::{AsMember, Member, Members, TeamId};
 use crate::order::{self, quiet};
 use crate::pe::Pe;
+use crate::scratch::{CHUNK, Scratch};
 use crate::step::{self, Detail, Step, What};
+
+pub(crate) use member::TeamId;
+pub use member::{AsMember, Member, Members};
 
 /// A set of PEs that make collective calls together. The [`World`](crate::World) is one, of all
 /// PEs; others are split from it. A team is destroyed, collectively over its members, when it is
@@ -250,22 +253,6 @@ impl Team<'_> {
     /// Completes this PE's puts: all PEs see them. (Standard: `shmem_quiet`)
     pub fn quiet(&self) {
         quiet();
-    }
-
-    /// A context, whose operations are ordered and completed apart from those of others.
-    ///
-    /// # Errors
-    /// If there are too many.
-    pub fn context(&self) -> Result<Context<'_>, TeamError> {
-        self.context_with(ContextOptions::new())
-    }
-
-    /// A context with options. (Standard: `shmem_team_create_ctx`)
-    ///
-    /// # Errors
-    /// If there are too many.
-    pub fn context_with(&self, options: ContextOptions) -> Result<Context<'_>, TeamError> {
-        Context::new(self.id(), options)
     }
 
     /// Makes a team of the members that give the same color, numbered by their keys, and where those are the
