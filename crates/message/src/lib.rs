@@ -28,6 +28,7 @@ mod neighbour;
 mod place;
 mod receiving;
 mod remote;
+mod remotes;
 pub mod request;
 mod sending;
 mod short;

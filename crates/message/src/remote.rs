@@ -25,10 +25,10 @@ use ferroshmem_core::inbox::{Control, Envelope, Kind, Record};
 use ferroshmem_core::memory::{MemoryKind, NOWHERE};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::transport::{Transport, internode};
-use ferroshmem_fabric::{Context, Exposed, Exposure, Fabric, Remote};
+use ferroshmem_fabric::{Exposed, Exposure, Remote};
 
-use super::arrivals::Taken;
-use super::credit::{Credit, Window};
+use super::credit::Window;
+use super::remotes::{Transfer, fabric};
 use super::request::{Party, Phase, Receive, SENT};
 use super::state::State;
 use super::{ARRIVALS, BESIDE, EAGER, KEPT, Messages, wire};
@@ -43,79 +43,6 @@ const CREDIT: (u64, u64) = (16 << 10, 1 << 20);
 fn credit(node: &Node) -> u64 {
     let n = node.job.n_pes() as u64;
     (KEPT / n).clamp(CREDIT.0, CREDIT.1)
-}
-
-/// What passes between this PE and those of other nodes.
-#[derive(Debug, Default)]
-pub(super) struct Remotes {
-    taken: Taken,
-    /// By PE; empty before the first message.
-    peers: Vec<Credit>,
-    /// Reads and writes of messages' data.
-    pub transfers: Vec<Transfer>,
-    /// Contexts of transfers that have ended.
-    spare: Vec<Context>,
-    /// This PE leaves: what comes is forgotten.
-    pub is_left: bool,
-}
-
-/// A read or a write of a message's data.
-#[derive(Debug)]
-pub(super) struct Transfer {
-    context: Context,
-    /// The request that is complete then.
-    request: u64,
-    /// The record that answers the other PE then.
-    to: usize,
-    envelope: Envelope,
-    control: Control,
-}
-
-impl Transfer {
-    /// Begins to read.
-    ///
-    /// # Safety
-    /// `to` is writable for `bytes` bytes until the transfer has ended.
-    pub(super) unsafe fn read(&self, node: &Node, to: *mut u8, from: Remote, bytes: u64) {
-        // SAFETY: the caller promises that `to` is writable for `bytes` bytes until the transfer
-        // has ended.
-        unsafe { fabric(node).get_nbi(&self.context, to, from, bytes as usize) };
-    }
-
-    /// Begins to read what a PE exposes.
-    ///
-    /// # Safety
-    /// As for [`read`](Self::read).
-    pub(super) unsafe fn read_exposed(&self, node: &Node, to: *mut u8, from: Exposed, bytes: u64) {
-        // SAFETY: the caller promises that `to` is writable until the transfer has ended.
-        unsafe { fabric(node).get_exposed(&self.context, to, (self.to, from), bytes as usize) };
-    }
-
-    /// Begins to write.
-    ///
-    /// # Safety
-    /// `from` is readable for `bytes` bytes until the transfer has ended.
-    pub(super) unsafe fn write(&self, node: &Node, to: Remote, from: *const u8, bytes: u64) {
-        // SAFETY: the caller promises that `from` is readable for `bytes` bytes until the transfer
-        // has ended.
-        unsafe { fabric(node).put_nbi(&self.context, to, from, bytes as usize) };
-    }
-}
-
-impl Remotes {
-    fn peer(&mut self, node: &Node, pe: usize) -> &mut Credit {
-        if self.peers.is_empty() {
-            self.peers = vec![Credit::default(); node.job.n_pes()];
-        }
-        &mut self.peers[pe]
-    }
-
-    /// A PE says that receives have matched so many bytes of this one's messages.
-    pub(super) fn credit(&mut self, pe: usize, bytes: u64) {
-        if let Some(peer) = self.peers.get_mut(pe) {
-            peer.give_back(bytes);
-        }
-    }
 }
 
 impl State {
@@ -310,10 +237,6 @@ fn unexpected(pe: usize) -> ! {
                 the library, and no other program of yours use its port"
         ),
     );
-}
-
-fn fabric(node: &Node) -> &'static Fabric {
-    node.transport.remote().fabric()
 }
 
 /// Makes progress with other nodes, for calls that look and do not wait.

@@ -9,7 +9,7 @@ use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::attend;
 
 use super::matching::Matching;
-use super::remote::Remotes;
+use super::remotes::Remotes;
 use super::request::{Pattern, Phase, Request, Requests, Status};
 
 /// Where the data of a message are that no receive has matched.

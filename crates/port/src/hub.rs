@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use ferroshmem_bootstrap::secret::{Secret, same};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::lobby::{Lobby, take_over};
+use super::listener::{Listener, take_over};
 use super::started;
 use ferroshmem_core::connection::invitation::{Greeting, HEAD, Invitation};
 use ferroshmem_core::connection::link::{APART, END, GO, READY, STACK, TIME_LIMIT, Watch, end_when_silent, hear_one};
@@ -25,7 +25,7 @@ struct Seat {
 /// Where members meet.
 #[derive(Debug)]
 pub struct Hub {
-    lobby: Lobby,
+    listener: Listener,
     invitation: Invitation,
 }
 
@@ -36,7 +36,7 @@ impl Hub {
         let listener = TcpListener::bind((address, 0))?;
         let invitation =
             Invitation { number, sizes, independent, hub: listener.local_addr()?, token: token.long_token("hub", 0) };
-        Ok(Self { lobby: Lobby::new(listener, HEAD)?, invitation })
+        Ok(Self { listener: Listener::new(listener, HEAD)?, invitation })
     }
 
     /// What another job needs in order to connect.
@@ -86,7 +86,7 @@ impl Hub {
         let n = self.invitation.sizes.iter().sum();
         let mut seats: Vec<Option<Seat>> = (0..n).map(|_| None).collect();
         while seats.iter().any(Option::is_none) {
-            let Some(caller) = self.lobby.next(&[root.as_fd()])? else {
+            let Some(caller) = self.listener.next(&[root.as_fd()])? else {
                 return Err(ErrorKind::ConnectionReset.into());
             };
             // A stranger gets no answer.

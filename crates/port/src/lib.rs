@@ -6,8 +6,9 @@
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod handshake;
 pub mod hub;
-mod lobby;
+mod listener;
 pub mod names;
 pub mod port;
 pub mod port_error;

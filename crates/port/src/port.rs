@@ -3,14 +3,7 @@
 //! A port is a listening socket of the PE that has opened it, with a random name without a path: nothing is left
 //! behind; for jobs on other nodes, it listens on TCP, too ([`super::remote_port`]). Its text ([`super::port_name`])
 //! has name, address and a secret. Either side asks the kernel for the other's user (`SO_PEERCRED`) before it sends
-//! anything. The messages, of which the last two keep the end of one side until then from being the other's:
-//!
-//! | from | message | with |
-//! |---|---|---|
-//! | who connects | `HELLO` | version, number of members, [`INDEPENDENT`], the secret; the job's memory |
-//! | who accepts | `WELCOME`, or `REFUSED` | number of the connection; the job's memory, the connection's, a socket for `oshrun` |
-//! | who connects | `READY` | |
-//! | who accepts | `DONE` | |
+//! anything. [`super::handshake`] has the messages.
 
 use std::fs::File;
 use std::io;
@@ -28,7 +21,8 @@ use rustix::net::{
 };
 use rustix::process::geteuid;
 
-use super::lobby::{Lobby, MOST_SILENT};
+use super::handshake::{DONE, HELLO, INDEPENDENT, READY, REFUSED, WELCOME};
+use super::listener::{Listener, MOST_SILENT};
 use super::port_error::PortError;
 use super::port_name::{PortName, host};
 use super::remote_port::{HELLO_BYTES, RemoteCaller};
@@ -36,14 +30,6 @@ use ferroshmem_core::constants::MAX_PORT_NAME;
 use ferroshmem_core::job::control::Control;
 use ferroshmem_core::job::message::{Message, receive, send};
 use ferroshmem_core::job::region::VERSION;
-
-pub(super) const HELLO: u32 = 0x7368_6d31;
-/// Added to the number of members if the jobs are to end independently.
-pub(super) const INDEPENDENT: u32 = 1 << 31;
-pub(super) const WELCOME: u32 = 2;
-pub(super) const REFUSED: u32 = 3;
-pub(super) const READY: u32 = 4;
-pub(super) const DONE: u32 = 5;
 
 /// Callers that the kernel keeps while none is accepted.
 const BACKLOG: i32 = 4096;
@@ -90,7 +76,7 @@ struct Waiting {
     /// Jobs of this node.
     silent: Vec<OwnedFd>,
     /// Jobs of others.
-    lobby: Option<Lobby>,
+    listener: Option<Listener>,
 }
 
 /// A job at the port.
@@ -142,9 +128,9 @@ impl Port {
         let mut waiting = Waiting::default();
         let remote = address.and_then(|address| TcpListener::bind((address, 0)).ok());
         if let Some(listener) = &remote {
-            let lobby = Lobby::new(listener.try_clone()?, HELLO_BYTES)?;
-            name.remote = Some(lobby.address()?);
-            waiting.lobby = Some(lobby);
+            let listener = Listener::new(listener.try_clone()?, HELLO_BYTES)?;
+            name.remote = Some(listener.address()?);
+            waiting.listener = Some(listener);
         }
         Ok(Self { name, listeners: (local, remote), waiting: Mutex::new(waiting) })
     }
@@ -188,13 +174,13 @@ impl Port {
     /// A caller has been announced by the other end of the socket `joined`: it fails if that speaks or ends before.
     pub fn next(&self, joined: Option<BorrowedFd<'_>>) -> Result<AnyCaller, PortError> {
         let mut waiting = self.waiting.lock().unwrap_or_else(|e| e.into_inner());
-        let Waiting { silent, lobby } = &mut *waiting;
+        let Waiting { silent, listener } = &mut *waiting;
         let local = &self.listeners.0;
         loop {
             let own = silent.iter().chain(local);
             let own = own.map(|fd| PollFd::new(fd, PollFlags::IN));
             let other = joined.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
-            let remote = lobby.iter().flat_map(Lobby::fds);
+            let remote = listener.iter().flat_map(Listener::fds);
             let mut fds: Vec<_> = own.chain(other).chain(remote).collect();
             match poll(&mut fds, None) {
                 Err(Errno::INTR) => continue,
@@ -218,11 +204,11 @@ impl Port {
                 Self::take_in(listener, silent)?;
                 continue;
             }
-            if let Some(lobby) = lobby
+            if let Some(listener) = listener
                 && ready.contains(&true)
             {
                 // Closed by another thread.
-                let caller = lobby.look(ready).map_err(|e| match e.raw_os_error() {
+                let caller = listener.look(ready).map_err(|e| match e.raw_os_error() {
                     Some(libc::EINVAL) => PortError::NotOpen,
                     _ => e.into(),
                 })?;

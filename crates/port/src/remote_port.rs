@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use ferroshmem_bootstrap::secret::same;
 
-use super::lobby::take_over;
-use super::port::{DONE, HELLO, INDEPENDENT, READY, REFUSED, WELCOME};
+use super::handshake::{DONE, HELLO, INDEPENDENT, READY, REFUSED, WELCOME};
+use super::listener::take_over;
 use super::port_error::PortError;
 use ferroshmem_core::connection::invitation::Invitation;
 use ferroshmem_core::job::region::VERSION;

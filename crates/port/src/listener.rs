@@ -13,14 +13,14 @@ pub(super) const MOST_SILENT: usize = 256;
 
 /// A listening socket and its callers, which begin with a message of a fixed length.
 #[derive(Debug)]
-pub(super) struct Lobby {
+pub(super) struct Listener {
     listener: TcpListener,
     head: usize,
     /// In the order in which they came.
     silent: Vec<TcpStream>,
 }
 
-impl Lobby {
+impl Listener {
     /// Callers begin with `head` bytes.
     pub(super) fn new(listener: TcpListener, head: usize) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
