@@ -12,10 +12,10 @@ use ferroshmem_core::failure::checks;
 use ferroshmem_core::failure::fatal::fatal;
 pub use ferroshmem_core::memory::{Argument, MemoryKind};
 use ferroshmem_core::point::Comparison;
-use ferroshmem_core::profiling::layout::team::ACTIVE_SET;
 use ferroshmem_core::profiling::{self, Operation, Scope};
 pub use ferroshmem_core::profiling::{Kind, ended};
 pub use ferroshmem_core::team::Members;
+use ferroshmem_layout::profile::team::ACTIVE_SET;
 use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// Whether a call is to be checked or recorded, or the library is not initialised, which [`Check::of`] then finds.

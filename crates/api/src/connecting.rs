@@ -11,9 +11,9 @@ use ferroshmem_core::constants::{GROUP_INVALID, TEAM_WORLD};
 use ferroshmem_core::failure::fatal::{fatal, warn};
 use ferroshmem_core::group::Group;
 use ferroshmem_core::job;
-use ferroshmem_core::job::region::{Header, MAX_PES};
 use ferroshmem_core::job::service::{self, FIRST_REMOTE, StartedJob};
 use ferroshmem_core::wait::record::Recorder;
+use ferroshmem_layout::{Header, MAX_PES};
 use ferroshmem_runtime::Runtime;
 use ferroshmem_runtime::lifecycle::connections::{connect, join};
 

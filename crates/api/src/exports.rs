@@ -5,10 +5,10 @@ use std::fmt::Display;
 use std::ptr;
 
 use super::handles::find;
-pub use ferroshmem_core::connection::exports::ExportError;
-use ferroshmem_core::connection::exports::Exported;
 use ferroshmem_core::failure::fatal::{fatal, warn};
 pub use ferroshmem_core::memory::MemoryKind;
+pub use ferroshmem_layout::ExportError;
+use ferroshmem_layout::Exported;
 use ferroshmem_runtime as runtime;
 
 /// Why an object cannot be imported.

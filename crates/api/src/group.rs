@@ -10,7 +10,7 @@ use ferroshmem_core::connection::Connection;
 use ferroshmem_core::constants::{CTX_INVALID, PROC_NULL, ROOT};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
-use ferroshmem_core::job::region::WaitKind;
+use ferroshmem_layout::WaitKind;
 use ferroshmem_tuning::Collective;
 
 use super::check::{self, Check, Extent};

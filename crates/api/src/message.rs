@@ -4,10 +4,10 @@ use std::ffi::{c_int, c_void};
 
 use ferroshmem_core::constants::{TEAM_INVALID, TEAM_WORLD};
 use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::job::region::WaitKind;
 use ferroshmem_core::team::Team;
 use ferroshmem_core::wait::POLICY;
 use ferroshmem_core::wait::attend::attend;
+use ferroshmem_layout::WaitKind;
 use ferroshmem_message::request::{Pattern, Requests};
 use ferroshmem_message::{Dead, Party, SENT, reason, take};
 use ferroshmem_runtime::{self as runtime, Runtime};

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ferroshmem_core::constants::CMP_NE;
 use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::job::region::WaitKind;
 use ferroshmem_core::point::{Comparison, Set, SyncVariable, Values, wait};
 use ferroshmem_core::wait::attend::attend;
 use ferroshmem_core::wait::record::Condition;
 use ferroshmem_core::wait::{POLICY, WaitReason};
+use ferroshmem_layout::WaitKind;
 use ferroshmem_runtime as runtime;
 
 /// Waits until `condition` gives a result: for conditions that C's comparisons cannot say.

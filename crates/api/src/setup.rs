@@ -8,7 +8,7 @@ use ferroshmem_core::constants::{CTX_DEFAULT, THREAD_MULTIPLE, THREAD_SINGLE};
 use ferroshmem_core::failure::checks;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::info;
-use ferroshmem_core::job::region::PeState;
+use ferroshmem_layout::PeState;
 
 use super::launched;
 pub use ferroshmem_core::memory::MemoryKind;

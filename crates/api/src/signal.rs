@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ferroshmem_core::constants::{SIGNAL_ADD, SIGNAL_SET};
 use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::job::region::WaitKind;
 pub use ferroshmem_core::memory::Argument;
 use ferroshmem_core::offload;
 use ferroshmem_core::point::Comparison;
@@ -13,6 +12,7 @@ use ferroshmem_core::transport::atomic::Operation;
 use ferroshmem_core::wait::record::Condition;
 use ferroshmem_core::wait::{WaitReason, signals};
 use ferroshmem_fabric::Op;
+use ferroshmem_layout::WaitKind;
 use ferroshmem_runtime as runtime;
 
 /// The update that `sig_op` stands for.

@@ -8,9 +8,9 @@ use std::sync::RwLock;
 
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, WorkArray};
-use ferroshmem_core::job::region::WaitKind;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::{Members, Teams};
+use ferroshmem_layout::WaitKind;
 
 use super::split;
 

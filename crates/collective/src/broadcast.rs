@@ -1,8 +1,8 @@
 //! Broadcast: the root's source on every member.
 
 use ferroshmem_core::group::{Group, MemberAddresses};
-use ferroshmem_core::job::region::{LANES, RING_BYTES};
 use ferroshmem_core::team::Sockets;
+use ferroshmem_layout::{LANES, RING_BYTES};
 use ferroshmem_tuning::{Algorithm, Collective, EAGER};
 
 use super::{LINE, copy, copy_part, copy_to_socket, slices_of};

@@ -11,8 +11,8 @@ use std::ops::Range;
 use ferroshmem_core::connection::Sides;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, MemberAddresses};
-use ferroshmem_core::job::region::{RING_BYTES, SMALL};
 use ferroshmem_core::team::Members;
+use ferroshmem_layout::{RING_BYTES, SMALL};
 use ferroshmem_simd::{self as simd, Operator};
 use ferroshmem_tuning::{Algorithm, Collective, EAGER};
 

@@ -4,7 +4,7 @@
 use std::mem::MaybeUninit;
 
 use ferroshmem_core::group::{Group, MemberAddresses, ValueOf};
-use ferroshmem_core::job::region::{RING_BYTES, RingValue};
+use ferroshmem_layout::{RING_BYTES, RingValue};
 use ferroshmem_simd::Operator;
 use ferroshmem_tuning::{Algorithm, Collective, EAGER, SCAN_RING_MEMBERS};
 

@@ -22,10 +22,10 @@ use ferroshmem_core::constants::PREDEFINED_TEAMS;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, Words};
 use ferroshmem_core::job::mailboxes;
-use ferroshmem_core::job::region::{ACTIVE_SETS, MAX_TEAMS, MailboxPage, StatusArea, TeamIds};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::{IdLock, MAILBOX_PAGES, Members, NewTeam, Team, Teams};
 use ferroshmem_core::wait::flag::reached;
+use ferroshmem_layout::{ACTIVE_SETS, MAX_TEAMS, MailboxPage, StatusArea, TeamIds};
 
 /// The ids that this PE uses, in memory that the other PEs of the job can read.
 fn own_ids(node: &Node) -> &'static TeamIds {

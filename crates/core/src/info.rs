@@ -77,5 +77,5 @@ pub fn threads(copies: &CopySizes) -> Result<String, config::ConfigError> {
 /// # Errors
 /// A variable cannot be read, or libfabric cannot be opened: one line for the user.
 pub fn fabric() -> Result<String, impl std::error::Error> {
-    crate::transport::discovery::describe()
+    crate::internode::discovery::describe()
 }

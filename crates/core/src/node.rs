@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use ferroshmem_config::Settings;
 use ferroshmem_tuning::Selection;
 
-use crate::job::Attachment;
-use crate::team::Localities;
+use crate::job::{Attachment, Localities};
+
 use crate::transport::Transport;
 
 /// This PE on its node.

@@ -8,9 +8,9 @@ use std::sync::atomic::{
 
 use crate::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
 use crate::failure::fatal::fatal;
-use crate::job::region::SIGNED;
 use crate::transport::Transport;
 use crate::wait::{WaitReason, Waiter, signals};
+use ferroshmem_layout::SIGNED;
 
 /// An integer type that PEs synchronise on.
 pub trait SyncVariable: Copy + PartialOrd + 'static {

@@ -14,12 +14,13 @@ pub fn set_above(digests: &[&str]) {
 }
 
 /// The digests, from below to above.
-pub fn digests() -> [&'static str; 5] {
+pub fn digests() -> [&'static str; 6] {
     let above = ABOVE.get().map_or("", String::as_str);
     [
         ferroshmem_fabric::SOURCES,
         ferroshmem_tuning::SOURCES,
         ferroshmem_config::SOURCES,
+        ferroshmem_layout::SOURCES,
         env!("FERROSHMEM_SOURCES"),
         above,
     ]

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ferroshmem_core::inbox::{Control, Envelope};
+use ferroshmem_layout::inbox::{Control, Envelope};
 
 use super::wire;
 

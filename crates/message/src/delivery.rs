@@ -2,12 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use ferroshmem_core::inbox::{Control, Envelope, Kind, Record, copy_eager};
 use ferroshmem_core::memory::NOWHERE;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::offload;
 use ferroshmem_core::wait::signals;
 use ferroshmem_fabric::Exposed;
+use ferroshmem_layout::inbox::{Control, Envelope, Kind, Record, copy_eager};
 
 use super::place;
 use super::remote;

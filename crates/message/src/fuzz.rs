@@ -1,6 +1,6 @@
 //! The entry of the fuzzers (docs/fuzzing.md): what PEs of other nodes send, given any bytes.
 
-use ferroshmem_core::inbox::Kind;
+use ferroshmem_layout::inbox::Kind;
 
 use crate::wire;
 

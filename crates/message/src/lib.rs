@@ -38,13 +38,13 @@ pub mod wire;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_core::constants::THREAD_MULTIPLE;
-use ferroshmem_core::inbox::Inbox;
-use ferroshmem_core::inbox::cells::Reader;
-use ferroshmem_core::job::region::{PeBlock, WaitKind};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::offload;
 use ferroshmem_core::wait::{WaitReason, signals};
 use ferroshmem_fabric::Context;
+use ferroshmem_layout::inbox::Inbox;
+use ferroshmem_layout::inbox::cells::Reader;
+use ferroshmem_layout::{PeBlock, WaitKind};
 
 use self::lock::{Guard, Lock};
 use self::neighbour::room;

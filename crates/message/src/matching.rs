@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use ferroshmem_core::inbox::Envelope;
+use ferroshmem_layout::inbox::Envelope;
 
 use super::request::Pattern;
 

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use ferroshmem_core::inbox::{Control, Envelope, Inbox};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::signals;
+use ferroshmem_layout::inbox::{Control, Envelope, Inbox};
 
 /// The number on this node, and the inbox, of a PE that is of it.
 #[inline]

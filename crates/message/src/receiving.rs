@@ -3,10 +3,10 @@
 
 use std::sync::atomic::Ordering;
 
-use ferroshmem_core::inbox::{Kind, copy_eager};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::WORLD;
 use ferroshmem_core::wait::{POLICY, Spins, signals};
+use ferroshmem_layout::inbox::{Kind, copy_eager};
 
 use super::neighbour::room;
 use super::request::{Pattern, Receive, Status, take};

@@ -21,11 +21,12 @@
 use std::slice;
 
 use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::inbox::{Control, Envelope, Kind, Record};
+use ferroshmem_core::internode;
 use ferroshmem_core::memory::{MemoryKind, NOWHERE};
 use ferroshmem_core::node::Node;
-use ferroshmem_core::transport::{Transport, internode};
+use ferroshmem_core::transport::Transport;
 use ferroshmem_fabric::{Exposed, Exposure, Remote};
+use ferroshmem_layout::inbox::{Control, Envelope, Kind, Record};
 
 use super::credit::Window;
 use super::remotes::{Transfer, fabric};

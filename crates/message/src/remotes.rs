@@ -1,8 +1,8 @@
 //! What passes between this PE and those of other nodes: credit, and reads and writes of messages' data.
 
-use ferroshmem_core::inbox::{Control, Envelope};
 use ferroshmem_core::node::Node;
 use ferroshmem_fabric::{Context, Exposed, Fabric, Remote};
+use ferroshmem_layout::inbox::{Control, Envelope};
 
 use super::arrivals::Taken;
 use super::credit::Credit;

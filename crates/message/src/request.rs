@@ -1,7 +1,7 @@
 //! Requests: sends and receives that are under way, or complete and not yet waited for.
 
-use ferroshmem_core::inbox::{Envelope, Kind};
 use ferroshmem_fabric::Exposure;
+use ferroshmem_layout::inbox::{Envelope, Kind};
 
 /// The handle of a send that is complete at once.
 pub const SENT: u64 = 1;

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use ferroshmem_core::inbox::{Control, Envelope, Kind, SHORT, copy_eager};
 use ferroshmem_core::memory::NOWHERE;
 use ferroshmem_core::node::Node;
 use ferroshmem_fabric::Exposed;
+use ferroshmem_layout::inbox::{Control, Envelope, Kind, SHORT, copy_eager};
 
 use super::lock::Guard;
 use super::neighbour::{local_inbox, push_to};

@@ -5,10 +5,10 @@
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::constants::THREAD_MULTIPLE;
-use ferroshmem_core::inbox::{Envelope, Inbox, Kind};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::WORLD;
 use ferroshmem_core::wait::{POLICY, signals};
+use ferroshmem_layout::inbox::{Envelope, Inbox, Kind};
 
 use super::neighbour::{neighbour, room};
 use super::request::Status;

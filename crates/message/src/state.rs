@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use ferroshmem_core::inbox::cells::Reader;
-use ferroshmem_core::inbox::{Control, Envelope};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::attend;
+use ferroshmem_layout::inbox::cells::Reader;
+use ferroshmem_layout::inbox::{Control, Envelope};
 
 use super::matching::Matching;
 use super::remotes::Remotes;

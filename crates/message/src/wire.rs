@@ -2,7 +2,7 @@
 //!
 //! They come from other processes: [`parse`] refuses what no PE writes.
 
-use ferroshmem_core::inbox::{Control, Envelope, Kind};
+use ferroshmem_layout::inbox::{Control, Envelope, Kind};
 
 /// Bytes of an envelope.
 const ENVELOPE: usize = 3 * size_of::<u64>();

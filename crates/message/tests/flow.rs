@@ -8,7 +8,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use ferroshmem_core::inbox::{Envelope, Kind};
+use ferroshmem_layout::inbox::{Envelope, Kind};
 use ferroshmem_message::credit::{Credit, Window};
 use ferroshmem_message::matching::Matching;
 use ferroshmem_message::request::Pattern;

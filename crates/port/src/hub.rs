@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use ferroshmem_core::connection::life::Life;
     use ferroshmem_core::connection::link::Link;
-    use ferroshmem_core::job::region::ConnectionState;
+    use ferroshmem_layout::ConnectionState;
 
     const WATCH: Watch = Watch { routine: "test", timeout: Some(Duration::from_secs(60)), spawns: false };
 

@@ -29,7 +29,7 @@ use super::remote_port::{HELLO_BYTES, RemoteCaller};
 use ferroshmem_core::constants::MAX_PORT_NAME;
 use ferroshmem_core::job::control::Control;
 use ferroshmem_core::job::message::{Message, receive, send};
-use ferroshmem_core::job::region::VERSION;
+use ferroshmem_layout::VERSION;
 
 /// Callers that the kernel keeps while none is accepted.
 const BACKLOG: i32 = 4096;

@@ -14,13 +14,13 @@ use super::handshake::{DONE, HELLO, INDEPENDENT, READY, REFUSED, WELCOME};
 use super::listener::take_over;
 use super::port_error::PortError;
 use ferroshmem_core::connection::invitation::Invitation;
-use ferroshmem_core::job::region::VERSION;
 use ferroshmem_core::sources::digests;
+use ferroshmem_layout::VERSION;
 
 /// Digits of a secret.
 pub(super) const SECRET: usize = 32;
 /// Room for the digests of the library's sources.
-const SOURCES: usize = 5 * DIGEST;
+const SOURCES: usize = 6 * DIGEST;
 /// Digits of a digest.
 const DIGEST: usize = 16;
 /// Bytes of a `HELLO`: three numbers, the secret, the digest.

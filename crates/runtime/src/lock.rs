@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 
 use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::job::region::WaitKind;
 use ferroshmem_core::transport::atomic::{Atomic, AtomicInt, Operation};
 use ferroshmem_core::transport::{Call, Location, Transport};
 use ferroshmem_core::wait::{POLICY, WaitReason, Waiter, ticket};
 use ferroshmem_fabric::Op;
+use ferroshmem_layout::WaitKind;
 
 /// The two halves of a lock that PEs of several nodes share: tickets drawn, ticket served.
 #[repr(C, align(8))]

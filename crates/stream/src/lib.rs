@@ -30,10 +30,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::job::region::WaitKind;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::Team;
 use ferroshmem_core::wait::{WaitReason, signals};
+use ferroshmem_layout::WaitKind;
 
 use self::link::Outgoing;
 use self::state::State;

@@ -9,9 +9,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ferroshmem_core::job::region::MailboxLane;
-use ferroshmem_core::transport::internode::Internode;
+use ferroshmem_core::internode::Internode;
 use ferroshmem_fabric::{Context, Fabric, TaggedMessage};
+use ferroshmem_layout::MailboxLane;
 
 use super::ring;
 use super::shape::{DESTINATION, Shape};

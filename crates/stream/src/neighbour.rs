@@ -1,7 +1,7 @@
 //! Other members of this PE's node, and ways to all members.
 
-use ferroshmem_core::job::region::SignalLine;
 use ferroshmem_core::wait::signals;
+use ferroshmem_layout::SignalLine;
 
 use super::ring::Producer;
 use super::shape::Head;

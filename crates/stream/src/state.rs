@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::internode::Internode;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::transport::internode::Internode;
 use ferroshmem_core::wait::{POLICY, signals};
 use ferroshmem_fabric::Context;
 

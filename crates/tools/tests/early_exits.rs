@@ -13,7 +13,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use ferroshmem_core::job::Attachment;
-use ferroshmem_core::job::region::{PeBlock, PeState, WaitKind};
+use ferroshmem_layout::{PeBlock, PeState, WaitKind};
 use nix::sys::resource::{Resource, setrlimit};
 use support::{Ended, Job, oshrun};
 

@@ -16,7 +16,7 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::tool::{self, Missing};
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 use ferroshmem_core::job::message::{receive, send};
-use ferroshmem_core::job::region::VERSION;
+use ferroshmem_layout::VERSION;
 use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, accept, bind, connect, listen, socket};

@@ -1,6 +1,6 @@
 //! Collectives that move data between nodes: broadcast, collect, fcollect, alltoall, alltoalls.
 
-use ferroshmem_core::job::region::LANES;
+use ferroshmem_layout::LANES;
 
 use super::InternodeCall;
 use super::fallback;

@@ -29,7 +29,7 @@ mod sockets;
 mod tests;
 
 use ferroshmem_core::group::{Group, MemberAddresses};
-use ferroshmem_core::job::region::SMALL;
+use ferroshmem_layout::SMALL;
 use ferroshmem_simd::{self as simd, Operator};
 use ferroshmem_tuning::{Algorithm, Collective, EAGER, Form};
 use reduction::Reduction;

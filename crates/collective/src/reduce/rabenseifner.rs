@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use ferroshmem_core::group::{Epoch, MemberAddresses};
-use ferroshmem_core::job::region::MAX_PES;
+use ferroshmem_layout::MAX_PES;
 
 use super::reduction::{Pair, Reduction, lane};
 use crate::halves;

@@ -3,7 +3,7 @@
 
 use std::mem::MaybeUninit;
 
-use ferroshmem_core::job::region::{LANE_BYTES, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES};
+use ferroshmem_layout::{LANE_BYTES, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES};
 
 use super::reduction::{Pair, Reduction, lane};
 use crate::hypercube::{Hypercube, Role};

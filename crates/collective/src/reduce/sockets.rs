@@ -2,8 +2,8 @@
 //! between sockets is one result of each.
 
 use ferroshmem_core::barrier::{self, EXCHANGE, RELEASE};
-use ferroshmem_core::job::region::LANE_BYTES;
 use ferroshmem_core::team::Sockets;
+use ferroshmem_layout::LANE_BYTES;
 use ferroshmem_tuning::EAGER;
 
 use super::recursive_doubling::LaneBuffer;

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_core::group::CallSummary;
 use ferroshmem_core::group::threads::{Array, Member};
-use ferroshmem_core::job::region::WaitKind;
 use ferroshmem_core::simulation::{self as turns, FutexCalls, Waits};
 use ferroshmem_core::wait::{Fairness, Rendezvous, WaitReason, Waiter, ticket};
+use ferroshmem_layout::WaitKind;
 use ferroshmem_simd::Operator;
 use ferroshmem_simd::ops::Sum;
 use ferroshmem_tuning::{Choice, Collective, DecisionTable};

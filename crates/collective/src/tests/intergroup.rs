@@ -2,8 +2,8 @@
 
 use ferroshmem_core::connection::Sides;
 use ferroshmem_core::group::threads::{Array, Member};
-use ferroshmem_core::job::region::RING_BYTES;
 use ferroshmem_core::memory::IN_GLOBALS;
+use ferroshmem_layout::RING_BYTES;
 use ferroshmem_simd::{Operator, ops::Sum};
 use ferroshmem_tuning::{Algorithm, Collective, EAGER};
 

@@ -16,8 +16,8 @@ use std::sync::LazyLock;
 
 use ferroshmem_core::group::threads::{Array, Member, run};
 use ferroshmem_core::group::{Group, MemberAddresses};
-use ferroshmem_core::job::region::RING_BYTES;
 use ferroshmem_core::wait::POLICY;
+use ferroshmem_layout::RING_BYTES;
 use ferroshmem_tuning::{Choice, Collective, DecisionTable, EAGER};
 
 /// Numbers of members: all small ones, powers of two and their neighbours.

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use ferroshmem_core::group::Group;
 use ferroshmem_core::group::threads::Array;
-use ferroshmem_core::job::region::SHORT_RING_ENTRIES;
+use ferroshmem_layout::SHORT_RING_ENTRIES;
 use ferroshmem_simd::ops::Sum;
 use ferroshmem_simd::{Operator, Reduce};
 use ferroshmem_tuning::{Algorithm, Choice, Collective, DecisionTable};

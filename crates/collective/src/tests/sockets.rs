@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use ferroshmem_core::group::threads::{Member, each};
-use ferroshmem_core::job::region::{LANE_BYTES, RING_BYTES};
 use ferroshmem_core::wait::POLICY;
+use ferroshmem_layout::{LANE_BYTES, RING_BYTES};
 use ferroshmem_tuning::Algorithm::{Dissemination, RecursiveDoubling, Sockets};
 use ferroshmem_tuning::{Algorithm, Choice, Collective, DecisionTable, EAGER};
 

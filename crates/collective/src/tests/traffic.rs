@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use ferroshmem_core::job::region::RING_BYTES;
+use ferroshmem_layout::RING_BYTES;
 use ferroshmem_tuning::Algorithm::{Central, Dissemination, Eager, Pull, Push, Slices, Tree};
 use ferroshmem_tuning::{Algorithm, Choice, Collective};
 

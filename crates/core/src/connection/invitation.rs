@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use super::calls::TABLE;
-use crate::job::region::MAX_PES;
 use crate::job::service::FIRST_REMOTE;
+use ferroshmem_layout::MAX_PES;
 
 const MAGIC: u32 = 0x7368_6c6b;
 

@@ -14,7 +14,7 @@ use crate::wait::rendezvous;
 /// How far a connection is, and what is closed when it fails.
 #[derive(Debug)]
 pub struct Life {
-    /// A [`ConnectionState`](crate::job::region::ConnectionState), as long as that may change.
+    /// A [`ConnectionState`](ferroshmem_layout::ConnectionState), as long as that may change.
     state: Mutex<Option<&'static AtomicU32>>,
     link: OnceLock<TcpStream>,
     fabric: OnceLock<Weak<Fabric>>,

@@ -17,9 +17,9 @@
 pub mod calls;
 mod connections;
 pub mod departures;
-pub mod exports;
 pub mod invitation;
 mod lanes;
+mod leave;
 pub mod life;
 pub mod link;
 mod local_members;
@@ -33,11 +33,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
+use calls::Served;
 use calls::caller::Caller;
-use calls::server::Served;
-use exports::Exported;
 use ferroshmem_fabric::Remote;
 use invitation::Invitation;
 use life::Life;
@@ -47,12 +45,12 @@ use remote_job::{Joined, Joining, RemoteError, RemoteJob, ThisPe};
 
 use crate::futex;
 use crate::job::control::Control;
-use crate::job::region::{CallLines, ConnectionState, PeState, SignalLine, WaitKind};
 use crate::job::service::StartedJob;
 use crate::job::{Attachment, JoinError};
 use crate::memory::{Origins, Space};
 use crate::wait::record::Recorder;
 use crate::wait::{Rendezvous, WaitReason, rendezvous};
+use ferroshmem_layout::{CallLines, ConnectionState, Exported, PeState, SignalLine, WaitKind};
 
 pub(crate) use connections::Connections;
 pub(crate) use other_job::MapError;
@@ -333,48 +331,6 @@ impl Connection {
     /// What a wait for calls, or for their completion, is a wait for.
     pub fn wait_reason<'a>(&self, routine: &'a str) -> WaitReason<'a> {
         wait_reason(&self.control, self.first, routine)
-    }
-
-    /// This PE uses the connection no more; the number of the meeting in which all do so, for
-    /// [`wait_for_end`](Self::wait_for_end).
-    pub fn leave(&self, routine: &str) -> u32 {
-        match self.sides.own {
-            _ if self.has_failed() => {}
-            0 => self.calls.lock().unwrap_or_else(|e| e.into_inner()).end(self),
-            _ => calls::server::leave(self, routine),
-        }
-        if let Some(remote) = self.remote() {
-            remote.leave();
-            return 0;
-        }
-        let block = self.control.pe_block(self.me);
-        block.wait.set_routine(routine);
-        block.state.store(PeState::Finalized as u32, Ordering::Release);
-        leave_side(&self.control, self.sides.own);
-        meeting(&self.control).arrive()
-    }
-
-    /// Waits until no member uses the connection any more; false if the other side has failed: then until no member
-    /// of this side does.
-    pub fn wait_for_end(&self, routine: &str, round: u32) -> bool {
-        if let Some(remote) = self.remote() {
-            let _shown = Recorder::start(&self.wait_reason(routine));
-            remote.wait_for_end();
-            return !self.has_failed();
-        }
-        if meeting(&self.control).wait(round, &self.wait_reason(routine)) {
-            return true;
-        }
-        let own = self.sides.own;
-        let left = &self.control.header().left[own];
-        let _shown = Recorder::start(&self.wait_reason(routine));
-        loop {
-            let seen = left.load(Ordering::Acquire);
-            if seen as usize >= self.sides.sizes[own] {
-                return false;
-            }
-            futex::wait(left, seen, futex::ANY, Some(Duration::from_secs(1)));
-        }
     }
 
     /// Whether the end of one side is not the other's.

@@ -18,7 +18,6 @@ use ferroshmem_platform::mapping;
 use super::calls::remote::{Records, RemoteCalls, UNSERVED};
 use super::calls::{self, PublishError};
 use super::departures::Departures;
-use super::exports::Exported;
 use super::invitation::Invitation;
 use super::lanes::{Lanes, Meeting, Nodes};
 use super::life::Life;
@@ -28,12 +27,13 @@ use super::other_job::{OtherJob, Programs};
 use super::said::Said;
 use super::sides::{Role, Sides};
 use crate::failure::fatal::fatal_in_background;
+use crate::internode::{EXPORTS, GLOBALS, HEAP, LANES, fabric_config, share_symmetric, spin};
 use crate::job::Attachment;
 use crate::job::control::Control;
-use crate::job::region::{ConnectionState, Exports};
 use crate::memory::{IN_GLOBALS, Space};
-use crate::transport::internode::{EXPORTS, GLOBALS, HEAP, LANES, fabric_config, share_symmetric, spin};
 use crate::wait::{rendezvous, signals};
+use ferroshmem_layout::Exported;
+use ferroshmem_layout::{ConnectionState, Exports};
 
 /// Why the PEs of another node cannot be reached.
 #[derive(Debug, thiserror::Error)]

@@ -10,8 +10,8 @@ use ferroshmem_platform::line::one_line;
 use ferroshmem_platform::output;
 
 use super::{caller, debugger};
-use crate::job::region::PeState;
 use crate::job::{self, Attachment};
+use ferroshmem_layout::PeState;
 
 /// Exit status of a PE that ends the job over a misuse.
 pub const STATUS: c_int = 1;

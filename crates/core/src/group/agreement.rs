@@ -7,9 +7,9 @@ use super::Group;
 use super::channel::Channel;
 use super::mailbox::MailboxChannel;
 use crate::failure::fatal::fatal;
-use crate::job::region::{name_from_words, name_to_words};
 use crate::memory::show_place;
 use crate::node::Node;
+use ferroshmem_layout::{name_from_words, name_to_words};
 
 /// What differs between two routines, if their names show it: the type, or the operator.
 fn difference(mine: &str, other: &str) -> &'static str {

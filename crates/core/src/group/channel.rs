@@ -9,8 +9,8 @@ use super::hierarchy::HierarchicalTeam;
 use super::mailbox::MailboxChannel;
 use super::work_array::WorkArray;
 use crate::connection::Connection;
-use crate::job::region::{TeamSlot, WaitKind};
 use crate::team::{LocalMembers, RingPosition};
+use ferroshmem_layout::{TeamSlot, WaitKind};
 
 /// How the members of a group signal each other.
 #[derive(Debug)]

@@ -43,7 +43,7 @@ type Words = [u64; 4];
 /// Bytes of [`Words`].
 const BYTES: usize = size_of::<Words>();
 
-const _: () = assert!(BYTES <= crate::job::region::MESSAGE_BYTES);
+const _: () = assert!(BYTES <= ferroshmem_layout::MESSAGE_BYTES);
 
 impl CallSummary {
     fn words(&self, epoch: u32) -> Words {

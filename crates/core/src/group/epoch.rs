@@ -17,8 +17,8 @@ use super::Group;
 use super::channel::{Channel, Slots};
 use super::mailbox::MailboxChannel;
 use crate::barrier::{self, TaskBarrier};
-use crate::job::region::Lane;
 use crate::wait::{Waiter, flag};
+use ferroshmem_layout::Lane;
 
 /// An epoch of a group, begun by this PE.
 #[derive(Debug)]
@@ -151,7 +151,7 @@ impl<'g> Epoch<'g> {
     ///
     /// # Safety
     /// `from` is readable for `bytes` bytes, at most
-    /// [`RENDEZVOUS_BYTES`](crate::job::region::RENDEZVOUS_BYTES), and
+    /// [`RENDEZVOUS_BYTES`](ferroshmem_layout::RENDEZVOUS_BYTES), and
     /// does not change until [`complete_puts`](Self::complete_puts).
     pub unsafe fn put_rendezvous(&self, member: usize, k: usize, lane: usize, from: *const u8, bytes: usize) {
         self.group.traffic.moved(bytes, bytes);
@@ -202,7 +202,7 @@ impl<'g> Epoch<'g> {
         unsafe { source.copy_to_nonoverlapping(self.eager(self.group.me), bytes) };
     }
 
-    /// A member's buffer of [`SMALL`](crate::job::region::SMALL) bytes, aligned to 16, for its
+    /// A member's buffer of [`SMALL`](ferroshmem_layout::SMALL) bytes, aligned to 16, for its
     /// contribution to the last member to arrive at the central barrier: on a cache line that the
     /// member writes anyway.
     #[inline]

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::internode::Internode;
 use crate::job::mailboxes;
-use crate::job::region::{self, MailboxPage, WaitKind};
 use crate::node::Node;
 use crate::team::{Hierarchy, Team};
-use crate::transport::internode::Internode;
+use ferroshmem_layout::{MailboxPage, TeamMailbox, WaitKind};
 
 /// A team of several node groups, in one call.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,7 @@ impl HierarchicalTeam<'_> {
     }
 
     fn read(&self, member: usize, at: usize) -> u64 {
-        let page = std::mem::offset_of!(region::TeamMailbox, all);
+        let page = std::mem::offset_of!(TeamMailbox, all);
         let at = mailboxes::team_mailbox_offset(self.team.id) + page + at;
         let pe = self.team.members.pe(member);
         self.node.transport.read_mailbox(pe, at)

@@ -9,8 +9,8 @@ use ferroshmem_tuning::{Algorithm, Choice, Collective, Form};
 
 use super::hierarchy::HierarchicalTeam;
 use crate::job::mailboxes;
-use crate::job::region::{MailboxLane, MailboxPage, RENDEZVOUS_BYTES};
 use crate::wait::WaitReason;
+use ferroshmem_layout::{MailboxLane, MailboxPage, RENDEZVOUS_BYTES};
 
 /// Which members write to each other's mailboxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,11 +63,11 @@ impl MailboxChannel<'_> {
     /// Byte offset of a lane in every PE's mailbox.
     fn offset(&self, parity: usize, lane: usize) -> usize {
         let page = match self.scope {
-            Scope::Leaders => std::mem::offset_of!(crate::job::region::TeamMailbox, leaders),
-            Scope::All => std::mem::offset_of!(crate::job::region::TeamMailbox, all),
+            Scope::Leaders => std::mem::offset_of!(ferroshmem_layout::TeamMailbox, leaders),
+            Scope::All => std::mem::offset_of!(ferroshmem_layout::TeamMailbox, all),
         };
         let lanes = std::mem::offset_of!(MailboxPage, lanes);
-        let number = parity * crate::job::region::LANES + lane;
+        let number = parity * ferroshmem_layout::LANES + lane;
         let lane = number * size_of::<MailboxLane>();
         mailboxes::team_mailbox_offset(self.team.team.id) + page + lanes + lane
     }
@@ -77,7 +77,7 @@ impl MailboxChannel<'_> {
     ///
     /// # Safety
     /// `value` is readable for `bytes` bytes, at most
-    /// [`MESSAGE_BYTES`](crate::job::region::MESSAGE_BYTES),
+    /// [`MESSAGE_BYTES`](ferroshmem_layout::MESSAGE_BYTES),
     /// and the member has read the lane's last value.
     #[cold]
     #[inline(never)]

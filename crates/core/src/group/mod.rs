@@ -2,7 +2,7 @@
 //! collectives are written over a [`Group`].
 //!
 //! A group lasts for one call. A [`Channel`] connects its members: the team's slots in shared
-//! memory ([`crate::job::region::TeamSlot`]), mailboxes, or the caller's work array. Flags and
+//! memory ([`ferroshmem_layout::TeamSlot`]), mailboxes, or the caller's work array. Flags and
 //! buffers are used only within an [`Epoch`]. [`MemberAddresses`] says where the members' data is.
 
 mod agreement;
@@ -32,13 +32,13 @@ use mailbox::{MailboxChannel, Scope};
 
 use crate::connection::Connection;
 use crate::failure::fatal::fatal;
-use crate::job::region::{LANE_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
 use crate::memory::{Argument, SymmetricMemory};
 use crate::node::Node;
 use crate::offload;
 use crate::team::{Hierarchy, Members, Team};
 use crate::transport::Transport;
 use crate::wait::{POLICY, WaitReason};
+use ferroshmem_layout::{LANE_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
 
 pub use comparison::{CallDiffers, CallSummary};
 pub use epoch::Epoch;

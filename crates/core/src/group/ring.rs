@@ -17,9 +17,9 @@ use ferroshmem_platform::prefetch_for_write;
 
 use super::Group;
 use super::channel::{Channel, Slots};
-use crate::job::region::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot};
 use crate::team::Sockets;
 use crate::wait::{Waiter, flag};
+use ferroshmem_layout::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot};
 
 /// Where the value of each member of a scan is.
 pub type ValueOf<'a> = dyn Fn(usize) -> *const u8 + 'a;

@@ -13,9 +13,10 @@ use ferroshmem_tuning::{Algorithm, Collective, DecisionTable};
 
 use super::channel::{Channel, Slots};
 use super::{Group, MemberAddresses, Traffic};
-use crate::job::region::{RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot, WaitKind};
-use crate::team::{LocalMembers, Localities, Members, RingPosition};
+use crate::job::Localities;
+use crate::team::{LocalMembers, Members, RingPosition};
 use crate::wait::flag;
+use ferroshmem_layout::{RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot, WaitKind};
 
 /// Memory of the members of groups, by which counts know whose an address is: its beginning, the bytes from one
 /// member's to the next one's, and the number of members.

@@ -21,8 +21,8 @@ pub type Words = [u64; 4];
 /// Bytes of [`Words`].
 const BYTES: usize = size_of::<Words>();
 
-const _: () = assert!(BYTES <= crate::job::region::MESSAGE_BYTES);
-const _: () = assert!(BYTES <= crate::job::region::SMALL);
+const _: () = assert!(BYTES <= ferroshmem_layout::MESSAGE_BYTES);
+const _: () = assert!(BYTES <= ferroshmem_layout::SMALL);
 
 fn combine(a: Words, b: Words) -> Words {
     [a[0] | b[0], a[1] | b[1], a[2] | b[2], a[3].max(b[3])]

@@ -213,7 +213,7 @@ impl Attachment {
         // SAFETY: shmem_init is called before other threads use the environment.
         unsafe { config::forget_handover() };
         let declaration = Declaration::of_this_process();
-        control.pe_block(pe).declaration.store(&declaration);
+        control.pe_block(pe).declaration.store(&declaration.to_bytes());
         // SAFETY: open (above), and this object's from now on.
         let owned = |fd: RawFd| unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(Self {
@@ -290,6 +290,7 @@ impl Attachment {
             return Ok(self.declaration.given.clone());
         }
         let first = self.control.pe_block(0).declaration.load();
+        let first = first.and_then(|bytes| Declaration::from_bytes(&bytes));
         let first = first.ok_or((self.pe, Disagreement::Unknown))?;
         let agreed = self.declaration.agree(&first, ("", ""));
         agreed.map_err(|why| (self.pe, why))?;

@@ -14,8 +14,8 @@ use ferroshmem_simd as simd;
 use ferroshmem_tuning::{CopySizes, Tuning};
 
 use super::plan::{MIN_STRIDE, Plan};
-use super::region::{EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, REFUSED, TeamSlot, VERSION};
-use crate::inbox::Inbox;
+use ferroshmem_layout::inbox::Inbox;
+use ferroshmem_layout::{EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, REFUSED, TeamSlot, VERSION};
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
 #[derive(Debug, Clone, Copy)]
@@ -253,5 +253,29 @@ impl Control {
     /// Where things are in the file.
     pub fn offsets(&self) -> Offsets {
         self.offsets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ferroshmem_config::HeapSettings;
+    use ferroshmem_platform::Machine;
+    use ferroshmem_tuning::{Algorithm, Choice, Collective, Forced, Steps};
+
+    use super::*;
+
+    #[test]
+    fn jobs_hand_on_what_was_measured() {
+        let mut tuning = Tuning::default_for(2);
+        let push = Choice::direct(Algorithm::Push);
+        tuning.rules[0].pes = 3;
+        tuning.rules[0].steps[Collective::Alltoalls as usize] = Steps::new([(usize::MAX, push)]);
+        let sizes = Plan::new(3, &Machine::here(), HeapSettings::default()).unwrap();
+        let (_file, control) = Control::create(&sizes, 3, 3, 2, tuning, 0).unwrap();
+        for _ in 0..2 {
+            let selection = control.header().selection(Forced::default());
+            let decisions = selection.decisions(3);
+            assert_eq!(decisions.choose(Collective::Alltoalls, 8), push);
+        }
     }
 }

@@ -2,16 +2,11 @@
 //! it runs, and what it is given for the variables that hold for the whole job.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use ferroshmem_config::{ConfigError, GivenDiffers, GivenSettings};
+use ferroshmem_layout::DECLARATION_BYTES;
 
 use crate::sources;
-
-/// Words of a declaration in shared memory; the first is its length in bytes.
-const WORDS: usize = 176;
-/// Most bytes of a declaration.
-pub const MOST_BYTES: usize = (WORDS - 1) * size_of::<u64>();
 
 /// A build of the library: its version, and digests of its sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +14,7 @@ pub struct Build(String);
 
 impl Build {
     /// Most bytes of its text.
-    const LONGEST: usize = 100;
+    const LONGEST: usize = 120;
 
     /// That of this process.
     pub fn of_this_process() -> Self {
@@ -43,11 +38,6 @@ pub struct Declaration {
     /// What it is given.
     pub given: GivenSettings,
 }
-
-/// A declaration in shared memory: written by its PE before the first synchronisation, read by others
-/// after it.
-#[repr(C)]
-pub struct DeclarationWords([AtomicU64; WORDS]);
 
 /// Why a PE cannot take part in a job with PE 0.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -127,7 +117,7 @@ impl Declaration {
     /// From [`to_bytes`](Self::to_bytes); None if they are something else. The values of a library
     /// with other variables are left out: its build differs anyway.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        if bytes.len() > MOST_BYTES {
+        if bytes.len() > DECLARATION_BYTES {
             return None;
         }
         let (length, rest) = bytes.split_first()?;
@@ -144,57 +134,26 @@ impl Declaration {
     }
 }
 
-impl DeclarationWords {
-    /// Writes a declaration; the next synchronisation of the node's PEs releases it.
-    pub fn store(&self, declaration: &Declaration) {
-        let bytes = declaration.to_bytes();
-        let length = bytes.len().min(MOST_BYTES);
-        self.0[0].store(length as u64, Ordering::Relaxed);
-        for (word, chunk) in self.0[1..].iter().zip(bytes.chunks(8)) {
-            let mut padded = [0; 8];
-            padded[..chunk.len()].copy_from_slice(chunk);
-            word.store(u64::from_le_bytes(padded), Ordering::Relaxed);
-        }
-    }
-
-    /// Reads the declaration; None if it is of an unknown form.
-    pub fn load(&self) -> Option<Declaration> {
-        let length = self.0[0].load(Ordering::Relaxed) as usize;
-        let words = self.0[1..].iter();
-        let bytes: Vec<u8> = words.flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
-        Declaration::from_bytes(bytes.get(..length)?)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn words() -> DeclarationWords {
-        DeclarationWords([const { AtomicU64::new(0) }; WORDS])
-    }
-
     #[test]
     fn the_longest_declaration_fits() {
         assert!(Build::of_this_process().0.len() <= Build::LONGEST);
-        assert!(1 + Build::LONGEST + GivenSettings::most_bytes() <= MOST_BYTES);
+        assert!(1 + Build::LONGEST + GivenSettings::most_bytes() <= DECLARATION_BYTES);
     }
 
     #[test]
     fn declarations_come_back() {
         let declaration = Declaration::of_this_process();
-        let words = words();
-        assert_eq!(words.load(), None);
-        words.store(&declaration);
-        assert_eq!(words.load(), Some(declaration.clone()));
         assert_eq!(declaration.agree(&declaration, ("", "")), Ok(()));
         let bytes = declaration.to_bytes();
+        assert_eq!(Declaration::from_bytes(&bytes), Some(declaration));
         for cut in 0..bytes.len() {
             assert_eq!(Declaration::from_bytes(&bytes[..cut]), None, "{cut}");
         }
-        assert_eq!(Declaration::from_bytes(&[0; MOST_BYTES + 1]), None);
-        words.0[0].store(u64::MAX, Ordering::Relaxed);
-        assert_eq!(words.load(), None);
+        assert_eq!(Declaration::from_bytes(&[0; DECLARATION_BYTES + 1]), None);
     }
 
     #[test]

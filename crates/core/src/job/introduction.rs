@@ -4,8 +4,8 @@ use ferroshmem_bootstrap::Error;
 use ferroshmem_bootstrap::node::Identity;
 use ferroshmem_platform::{Cores, Machine};
 
-use super::declaration::{self, Declaration};
-use super::region::VERSION;
+use super::declaration::Declaration;
+use ferroshmem_layout::{DECLARATION_BYTES, VERSION};
 
 /// What a PE says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Introduction {
 
 impl Introduction {
     /// Most bytes of an introduction: the rest is a host's name.
-    pub const MOST_BYTES: usize = declaration::MOST_BYTES + 896;
+    pub const MOST_BYTES: usize = DECLARATION_BYTES + 896;
 
     /// That of this process.
     ///

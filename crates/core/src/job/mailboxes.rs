@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 
 use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 
-use super::region::{
+use ferroshmem_layout::{
     ACTIVE_SETS, MAX_TEAMS, Mailbox, Offsets, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES, RENDEZVOUS_TEAMS,
     RendezvousBuffers, StatusArea, TeamMailbox,
 };

@@ -1,11 +1,9 @@
 //! How a process becomes a PE of a job: its number, its node, and the node's shared memory.
 
 pub mod plan;
-pub mod region;
 
 pub mod adoption;
 pub mod control;
-pub mod counters;
 pub mod declaration;
 pub mod mailboxes;
 pub mod message;
@@ -16,6 +14,7 @@ mod attach;
 mod error;
 mod gathering;
 mod introduction;
+mod localities;
 
 pub use attach::{
     Attachment, NoService, abort, has_tried_to_join, join, joined, launcher_of_unjoined, reports_unjoined,
@@ -23,5 +22,6 @@ pub use attach::{
 pub use error::JoinError;
 pub use ferroshmem_bootstrap::{NodeRank, Placement};
 pub use introduction::Introduction;
+pub use localities::Localities;
 pub use mailboxes::Mailboxes;
 pub use streams::StreamAreas;

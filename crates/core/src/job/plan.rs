@@ -5,7 +5,7 @@ use std::fmt;
 use ferroshmem_config::HeapSettings;
 use ferroshmem_platform::Machine;
 
-use super::region::MAX_PES;
+use ferroshmem_layout::MAX_PES;
 
 /// Smallest distance between the windows of two PEs: the fast path keeps the number of
 /// PEs in the low half of a word whose high half is a multiple of the stride.

@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 
 use super::Attachment;
-use super::region::{Offsets, STREAM_AREA};
+use ferroshmem_layout::{Offsets, STREAM_AREA};
 
 /// The mapped areas of the node's PEs. Live until the process ends.
 #[derive(Debug)]

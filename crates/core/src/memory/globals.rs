@@ -15,7 +15,7 @@ use ferroshmem_platform::machine::page_size;
 use ferroshmem_platform::mapping::{self, MapAddress};
 use ferroshmem_platform::threads::Stopped;
 
-use super::SpaceError;
+use super::space_error::SpaceError;
 use crate::job::Attachment;
 
 /// Name under which executables ask for this library.

@@ -9,12 +9,12 @@ use std::{fmt, ptr};
 
 use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 use ferroshmem_platform::memory_policy::MemoryPolicy;
-use ferroshmem_platform::threads::StopError;
 
 use super::globals::Globals;
 use super::layout::{self, Layout};
 use super::memkind;
 use super::origin::Origins;
+use super::space_error::SpaceError;
 use super::windows::{Mapped, Windows};
 use crate::job::Attachment;
 
@@ -101,39 +101,6 @@ pub fn show_place(place: u64) -> String {
         _ => format!("byte {place} of the symmetric heap"),
     }
 }
-
-/// Why the windows could not be mapped.
-#[derive(Debug)]
-pub enum SpaceError {
-    /// The range for a window is taken: another layout may do.
-    Taken,
-    /// The globals do not fit beside the heap.
-    GlobalsTooLarge {
-        /// Bytes of globals.
-        len: u64,
-        /// Bytes of room.
-        room: u64,
-    },
-    /// Other threads could write globals while these are moved.
-    Threads(StopError),
-    /// Anything else.
-    Io(&'static str, io::Error),
-}
-
-impl fmt::Display for SpaceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Taken => write!(f, "no room in the address space for the symmetric memory"),
-            Self::GlobalsTooLarge { len, room } => {
-                write!(f, "{len} bytes of global variables do not fit in the {room} bytes that each PE has room for")
-            }
-            Self::Threads(e) => e.fmt(f),
-            Self::Io(what, e) => write!(f, "cannot {what}: {e}"),
-        }
-    }
-}
-
-impl std::error::Error for SpaceError {}
 
 impl Space {
     /// Maps all heaps, and the others' globals if there are any, at layout candidate `k`.

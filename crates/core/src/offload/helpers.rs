@@ -9,7 +9,7 @@ use ferroshmem_platform::thread;
 use ferroshmem_platform::{Cores, threads_of_program};
 
 use super::pools::Pools;
-use super::{Config, ENGINE, events, openmp, set_thresholds, set_thresholds_for};
+use super::{Config, ENGINE, events, set_thresholds, set_thresholds_for, tool};
 use crate::failure::fatal::debug;
 
 /// How long a helper polls after its last chunk before it sleeps: the next transfer is often soon, and finds it awake
@@ -138,7 +138,7 @@ impl Helpers {
     /// Whether any may help, now or later without a call that says so.
     fn may_help(&self) -> bool {
         let here = self.workers.load(Ordering::Relaxed) + self.lent() > 0;
-        here || self.pools.any() || openmp::is_active()
+        here || self.pools.any() || tool::is_active()
     }
 
     pub(super) fn report(&self) -> Report {
@@ -184,7 +184,7 @@ impl Helpers {
 
     /// The workers of a PE whose threads of OpenMP are to help: none, unless those are refused.
     fn instead_of_workers(config: &Config) -> (u32, Why) {
-        let Some(refusal) = openmp::refusal() else {
+        let Some(refusal) = tool::refusal() else {
             return (0, Why::OpenMp);
         };
         debug(|| format!("SHMEM_OPENMP has no effect: {refusal}"));
@@ -194,7 +194,7 @@ impl Helpers {
     /// Notes that a thread lends itself, until the result is dropped.
     fn enter(&self) -> Lent<'_> {
         let none_were = self.lent.fetch_add(1, Ordering::Relaxed) == 0;
-        if none_were && !openmp::is_active() {
+        if none_were && !tool::is_active() {
             self.ask_from_now_on();
         }
         Lent(self)

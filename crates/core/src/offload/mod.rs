@@ -9,6 +9,7 @@
 //! trust      whether threads of the library get a core
 //! helpers    the threads: workers of the library, and threads of the program that lend themselves
 //! openmp     threads of OpenMP, which help when they wait
+//! tool       whether the run-time of OpenMP calls them
 //! overview   what of all this a PE would use, and from which sizes on
 //! pools      pools of the program's threads, which are asked for when there are chunks
 //! ```
@@ -32,6 +33,7 @@ pub mod openmp;
 mod overview;
 mod pending;
 mod pools;
+mod tool;
 mod transfer;
 mod trust;
 mod watch;

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use ferroshmem_config::{Environment, OPENMP};
 
 use super::helpers::{IdleTimes, lend_with};
+use super::tool::{IS_ACTIVE, IS_ASKED_FOR};
 use super::{ENGINE, SHARED_FROM, events};
 
 /// `ompt_data_t`.
@@ -50,10 +51,6 @@ unsafe impl Sync for Shared {}
 
 static TOOL: Shared = Shared(Tool { initialize, finalize, data: Data(0) });
 
-/// Whether a run-time has asked for this tool.
-static IS_ASKED_FOR: AtomicBool = AtomicBool::new(false);
-/// Whether it calls the functions below.
-static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 /// Counts what ends waits: regions, tasks and cancellations that begin, and the end of the program.
 static REGIONS: AtomicU32 = AtomicU32::new(0);
 /// Parallel regions that have begun and not ended, also those of one thread.
@@ -75,33 +72,6 @@ pub fn start_tool() -> *const Tool {
     }
     IS_ASKED_FOR.store(true, Ordering::Relaxed);
     &raw const TOOL.0
-}
-
-/// Whether threads of OpenMP help when they wait.
-pub(super) fn is_active() -> bool {
-    IS_ACTIVE.load(Ordering::Relaxed)
-}
-
-/// Why threads of OpenMP do not help though they are to; None: they do, or will.
-pub(super) fn refusal() -> Option<&'static str> {
-    if is_active() {
-        return None;
-    }
-    // SAFETY: the name is a C string.
-    let known = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"omp_get_max_threads".as_ptr()) };
-    if known.is_null() {
-        return Some("the program has no run-time of OpenMP");
-    }
-    if !IS_ASKED_FOR.load(Ordering::Relaxed) {
-        // A run-time looks for a tool when it is first used.
-        // SAFETY: OpenMP's function of this name has this type.
-        let first_use: extern "C" fn() -> c_int = unsafe { std::mem::transmute(known) };
-        first_use();
-    }
-    match is_active() {
-        true => None,
-        false => Some("OpenMP's run-time has another tool, or no interface for tools"),
-    }
 }
 
 /// A callback of any type.

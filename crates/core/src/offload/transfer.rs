@@ -10,8 +10,8 @@ use ferroshmem_simd as simd;
 
 use super::chunks::Chunks;
 use super::watch;
-use crate::job::region::SignalLine;
 use crate::wait::signals;
+use ferroshmem_layout::SignalLine;
 
 /// Bytes of a cache line: a chunk's destination begins with one, so that no two threads write the same.
 pub(super) const LINE: usize = 64;

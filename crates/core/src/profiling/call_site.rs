@@ -19,13 +19,15 @@ const DEPTH: usize = 4;
 pub(super) struct CallSites {
     /// Address of the routine's name, 0 if free; distance, 0 if the caller is not known.
     distances: Box<[(AtomicUsize, AtomicUsize)]>,
+    /// Address of [`super::begin`].
+    entry: usize,
 }
 
 const ROUTINES: usize = 2048;
 
 impl CallSites {
-    pub(super) fn new() -> Self {
-        Self { distances: (0..ROUTINES).map(|_| Default::default()).collect() }
+    pub(super) fn new(entry: usize) -> Self {
+        Self { distances: (0..ROUTINES).map(|_| Default::default()).collect(), entry }
     }
 
     /// The address that the exported function of `routine` returns to, 0 if it is not known. `frame` is an address in
@@ -47,7 +49,7 @@ impl CallSites {
                     };
                 }
                 0 => {
-                    let (address, slot) = unwind(frame).unwrap_or_default();
+                    let (address, slot) = unwind(frame, self.entry).unwrap_or_default();
                     let found = slot.saturating_sub(frame);
                     // Threads that come here together find the same.
                     distance.store(found, Ordering::Release);
@@ -65,6 +67,8 @@ impl CallSites {
 struct Search {
     /// First address of the library's object; None if that is the program itself.
     library: Option<usize>,
+    /// Address of [`super::begin`].
+    entry: usize,
     /// Frames since that of [`super::begin`], if it was met.
     depth: Option<usize>,
 }
@@ -79,7 +83,7 @@ impl Search {
         if let Some(depth) = &mut self.depth {
             *depth += 1;
         }
-        if frame.function() == super::begin as fn(&super::Operation) as usize {
+        if frame.function() == self.entry {
             self.depth = Some(0);
         }
         self.depth == Some(DEPTH)
@@ -87,9 +91,10 @@ impl Search {
 }
 
 /// The return address into the program, and where on the stack it is.
-fn unwind(lowest: usize) -> Option<(usize, usize)> {
-    let library = Object::around(unwind as fn(usize) -> Option<(usize, usize)> as usize)?;
-    let mut search = Search { library: (Some(library.base) != object::program()).then_some(library.base), depth: None };
+fn unwind(lowest: usize, entry: usize) -> Option<(usize, usize)> {
+    let library = Object::around(unwind as fn(usize, usize) -> Option<(usize, usize)> as usize)?;
+    let mut search =
+        Search { library: (Some(library.base) != object::program()).then_some(library.base), entry, depth: None };
     let mut found = None;
     unwind::frames(&mut |frame| {
         if !search.is_program(&frame) {

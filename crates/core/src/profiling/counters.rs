@@ -3,8 +3,8 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::layout::Kind;
-use crate::job::counters::{Count, Counters};
+use ferroshmem_layout::profile::Kind;
+use ferroshmem_layout::{Count, Counters};
 
 /// This PE's counters; null while calls are not counted.
 static COUNTERS: AtomicPtr<Counters> = AtomicPtr::new(ptr::null_mut());

@@ -4,9 +4,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::layout::Kind;
 use crate::hooks::{self, InlineCounts};
 use crate::node::Node;
+use ferroshmem_layout::profile::Kind;
 
 /// Nanoseconds between two looks.
 const INTERVAL: u64 = 100_000_000;

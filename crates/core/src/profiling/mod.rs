@@ -10,7 +10,7 @@ mod call_site;
 mod clock;
 pub(crate) mod counters;
 mod inlined;
-pub mod layout;
+mod operation;
 mod recorder;
 pub mod status;
 pub mod totals;
@@ -20,14 +20,14 @@ use std::panic::Location;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use self::layout::Kind;
-use self::layout::header;
+pub use self::operation::{Operation, Scope};
 use self::recorder::{Place, Recorder};
 use crate::failure::fatal::warn;
-use crate::job::counters::Count;
 use crate::node::Node;
-use crate::team::Members;
 use ferroshmem_config::ProfilingSettings;
+use ferroshmem_layout::Count;
+pub use ferroshmem_layout::profile::Kind;
+use ferroshmem_layout::profile::header;
 
 static ON: AtomicBool = AtomicBool::new(false);
 /// The recorder; it stays for a second initialisation.
@@ -35,41 +35,6 @@ static RECORDER: OnceLock<Option<Recorder>> = OnceLock::new();
 
 /// Has the program make operations without calls.
 static INLINE: OnceLock<fn() -> bool> = OnceLock::new();
-
-/// The PEs that an operation concerns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// None in particular.
-    None,
-    /// This PE of the world.
-    Pe(usize),
-    /// The members of a team or active set, and the root.
-    Team {
-        /// Its PEs.
-        members: Members,
-        /// The team's id, or [`layout::team::ACTIVE_SET`].
-        id: u64,
-        /// The root's number in the team.
-        root: u32,
-    },
-}
-
-/// A call, as it is recorded.
-#[derive(Debug, Clone, Copy)]
-pub struct Operation {
-    /// C name of the routine, or path of the method.
-    pub routine: &'static str,
-    /// Its kind.
-    pub kind: Kind,
-    /// Whom it concerns.
-    pub scope: Scope,
-    /// Bytes moved, of this PE.
-    pub bytes: usize,
-    /// A symmetric address, or 0.
-    pub address: usize,
-    /// A second one: the signal of a put.
-    pub signal: usize,
-}
 
 /// An operation under way.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +82,7 @@ fn start_record(node: &Node, settings: &ProfilingSettings, is_inlined: bool) -> 
     let Some(folder) = &settings.directory else {
         return false;
     };
-    let recorder = RECORDER.get_or_init(|| match Recorder::new(node, folder, settings.trace) {
+    let recorder = RECORDER.get_or_init(|| match Recorder::new(node, folder, settings.trace, begin as fn(&Operation) as usize) {
         Ok(recorder) => Some(recorder),
         Err(e) => {
             warn(

@@ -17,10 +17,12 @@ use rustix::io::Errno;
 use super::call_site::CallSites;
 use super::clock;
 use super::inlined::Added;
-use super::layout::{Kind, Layout, MAGIC, SITES, WORD, collective, event, header, object, peer, site, sizes, team};
-use super::{Operation, Scope};
+use super::operation::{Operation, Scope};
 use crate::node;
 use crate::node::Node;
+use ferroshmem_layout::profile::{
+    Kind, Layout, MAGIC, SITES, WORD, collective, event, header, object, peer, site, sizes, team,
+};
 
 /// Nanoseconds that an operation takes longer which is a call instead of inlined, and recorded.
 const CALL_NS: u64 = 150;
@@ -92,7 +94,8 @@ fn is_kept(sequence: u64, step: u64) -> bool {
 }
 
 impl Recorder {
-    pub(super) fn new(node: &Node, folder: &str, trace: Option<u64>) -> io::Result<Self> {
+    /// `entry` is the address of [`super::begin`].
+    pub(super) fn new(node: &Node, folder: &str, trace: Option<u64>, entry: usize) -> io::Result<Self> {
         let layout = Layout::new(node.n_pes, trace.unwrap_or(0));
         let path = Path::new(folder).join(format!("pe.{}", node.me));
         let mut options = OpenOptions::new();
@@ -117,7 +120,7 @@ impl Recorder {
             layout,
             file,
             busy: AtomicBool::new(false),
-            call_sites: CallSites::new(),
+            call_sites: CallSites::new(entry),
             local: local.collect(),
             me: node.me,
             inlinable: AtomicU64::new(0),

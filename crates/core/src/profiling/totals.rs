@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
-use super::layout::Kind;
 use crate::job::control::Control;
-use crate::job::counters::Count;
-use crate::job::region::WaitKind;
+use ferroshmem_layout::Count;
+use ferroshmem_layout::WaitKind;
+use ferroshmem_layout::profile::Kind;
 
 /// The sums of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

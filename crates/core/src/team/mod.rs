@@ -8,7 +8,7 @@ mod sockets;
 pub use members::Members;
 pub use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
 pub(crate) use ring_position::RingPosition;
-pub use sockets::{LocalMembers, Localities, Sockets};
+pub use sockets::{LocalMembers, Sockets};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -19,11 +19,11 @@ use crate::connection::Connection;
 use crate::constants::TEAM_INVALID;
 use crate::failure::fatal::fatal;
 use crate::handle::Table;
-use crate::job::Attachment;
+use crate::internode::Internode;
 use crate::job::control::Control;
-use crate::job::region::{MAX_TEAMS, TeamSlot};
+use crate::job::{Attachment, Localities};
 use crate::node::Node;
-use crate::transport::internode::Internode;
+use ferroshmem_layout::{MAX_TEAMS, TeamSlot};
 
 /// Id of the world team.
 pub const WORLD: usize = 0;

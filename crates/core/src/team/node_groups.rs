@@ -5,9 +5,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Members;
+use crate::internode::Internode;
 use crate::job::Placement;
-use crate::job::region::TeamMailbox;
-use crate::transport::internode::Internode;
+use ferroshmem_layout::TeamMailbox;
 
 /// Members of a team that share a node.
 #[derive(Debug, Clone, PartialEq, Eq)]

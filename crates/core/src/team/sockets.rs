@@ -9,10 +9,7 @@ use ferroshmem_platform::socket::Locality;
 use ferroshmem_tuning::Shape;
 
 use super::Members;
-
-/// Where the node's PEs run, by their numbers on the node; the same on all of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Localities(Vec<Locality>);
+use crate::job::Localities;
 
 /// The sockets of a node group's members, of which there are at least two.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,25 +31,17 @@ pub struct LocalMembers {
     sockets: Option<Box<Sockets>>,
 }
 
-impl Localities {
-    /// Those that each PE has said.
-    pub fn new(localities: impl IntoIterator<Item = Locality>) -> Self {
-        Self(localities.into_iter().collect())
+/// The socket of each member; None if they are on one, or the place of one is not known.
+fn sockets_of(localities: &Localities, members: &Members) -> Option<Vec<u32>> {
+    if localities.is_empty() {
+        return None;
     }
-
-    /// The socket of each member; None if they are on one, or the place of one is not known.
-    fn of(&self, members: &Members) -> Option<Vec<u32>> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let place = |index| self.0.get(members.pe(index)).copied();
-        let by = |part: fn(Locality) -> Option<u32>| -> Option<Vec<u32>> {
-            let all = (0..members.size).map(|index| part(place(index)?));
-            let all: Vec<u32> = all.collect::<Option<_>>()?;
-            all.iter().any(|one| *one != all[0]).then_some(all)
-        };
-        by(Locality::socket).or_else(|| by(Locality::numa))
-    }
+    let by = |part: fn(Locality) -> Option<u32>| -> Option<Vec<u32>> {
+        let all = (0..members.size).map(|index| part(localities.of(members.pe(index))?));
+        let all: Vec<u32> = all.collect::<Option<_>>()?;
+        all.iter().any(|one| *one != all[0]).then_some(all)
+    };
+    by(Locality::socket).or_else(|| by(Locality::numa))
 }
 
 impl Sockets {
@@ -109,7 +98,7 @@ impl Sockets {
 impl LocalMembers {
     /// `members`, of which this PE is number `me`, at these localities.
     pub fn new(members: Members, me: usize, localities: &Localities) -> Self {
-        let sockets = localities.of(&members);
+        let sockets = sockets_of(localities, &members);
         Self { members, sockets: sockets.map(|sockets| Box::new(Sockets::new(sockets, me))) }
     }
 
@@ -176,9 +165,11 @@ mod tests {
 
     #[test]
     fn one_unknown_place_makes_one_socket() {
-        let mut known = localities(&[(0, 0), (4, 1), (0, 0)]);
+        let mut all = vec![Locality::new(0, 0), Locality::new(4, 1), Locality::new(0, 0)];
+        let known = Localities::new(all.clone());
         assert!(LocalMembers::new(members(0, 1, 3), 0, &known).sockets().is_some());
-        known.0[2] = Locality::UNKNOWN;
+        all[2] = Locality::UNKNOWN;
+        let known = Localities::new(all);
         assert!(LocalMembers::new(members(0, 1, 3), 0, &known).sockets().is_none());
         assert!(LocalMembers::new(members(0, 1, 2), 0, &known).sockets().is_some());
         assert!(LocalMembers::new(members(0, 1, 3), 0, &Localities::default()).sockets().is_none());

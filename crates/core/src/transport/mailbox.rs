@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ferroshmem_fabric::TaggedMessage;
 
 use super::Transport;
-use super::internode::Internode;
-use crate::job::region::MailboxLane;
+use crate::internode::Internode;
+use ferroshmem_layout::MailboxLane;
 
 impl Transport {
     /// Writes a message to a lane of the mailbox of PE `pe`, `at` bytes from its start, after all puts

@@ -6,8 +6,6 @@
 //! [`Transport::locate`] makes that decision and resolves the address, once.
 
 pub mod atomic;
-pub(crate) mod discovery;
-pub mod internode;
 mod mailbox;
 pub(crate) mod rma;
 
@@ -17,16 +15,16 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 use ferroshmem_fabric::{Context, Fabric, Remote};
-use internode::Internode;
 
 use crate::connection::Connections;
 use crate::failure::fatal::fatal;
+use crate::internode::{self, Internode};
 use crate::job::Attachment;
-use crate::job::region::{SignalLine, WaitKind};
 use crate::memory::{Argument, MemoryKind, SymmetricMemory};
 use crate::offload::{self, Owner};
 use crate::wait::record::Recorder;
 use crate::wait::{WaitReason, signals};
+use ferroshmem_layout::{SignalLine, WaitKind};
 
 /// How this PE reaches the memory of all PEs.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::job::region::WaitKind;
+use ferroshmem_layout::WaitKind;
 
 /// Requests that are under way.
 pub static PENDING: AtomicU32 = AtomicU32::new(0);

@@ -5,14 +5,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::job::region::{ConnectionState, WaitKind, WaitRecord};
+use ferroshmem_layout::{ConnectionState, WaitKind, WaitRecord};
 
 /// What a variable is waited to become.
 #[derive(Debug, Clone, Copy)]
 pub struct Condition {
     /// One of `SHMEM_CMP_*`.
     pub comparison: i32,
-    /// Bytes of the variable, and [`SIGNED`](crate::job::region::SIGNED).
+    /// Bytes of the variable, and [`SIGNED`](ferroshmem_layout::SIGNED).
     pub width: u32,
     /// What it is compared with.
     pub value: u64,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Word;
 use super::record::{Recorder, WaitReason};
 use crate::futex;
-use crate::job::region::ConnectionState;
+use ferroshmem_layout::ConnectionState;
 
 /// Where `n` PEs meet, once or several times.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use ferroshmem_fabric::Fabric;
 use super::record::WaitReason;
 use super::strategy::{Next, WaitStrategy, Waiter};
 use crate::futex;
-use crate::job::region::SignalLine;
+use ferroshmem_layout::SignalLine;
 
 /// First and longest sleep between polls of a waiter that is notified of most updates.
 pub const NOTIFIED: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(16));

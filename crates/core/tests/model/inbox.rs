@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use ferroshmem_core::inbox::cells::{self, Reader};
+use ferroshmem_layout::inbox::cells::{self, Reader};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::AtomicU64;

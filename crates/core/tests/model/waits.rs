@@ -1,7 +1,7 @@
 //! Flags, counters and meetings.
 
-use ferroshmem_core::job::region::ConnectionState;
 use ferroshmem_core::wait::{Word, counter, flag, rendezvous};
+use ferroshmem_layout::ConnectionState;
 use loom::sync::Arc;
 use loom::thread;
 

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use std::{iter, ptr, thread};
 
 use ferroshmem_core::failure::fatal;
-use ferroshmem_core::job::region::{PeState, StatusArea, WaitKind};
+use ferroshmem_core::internode::{Internode, Monitor};
 use ferroshmem_core::job::{Attachment, mailboxes};
-use ferroshmem_core::transport::internode::{Internode, Monitor};
 use ferroshmem_core::wait::{record, signals};
 use ferroshmem_fabric::{Context, Events};
+use ferroshmem_layout::{PeState, StatusArea, WaitKind};
 use ferroshmem_message::ARRIVALS;
 
 use super::hang::HangWatch;

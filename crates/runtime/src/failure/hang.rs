@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use ferroshmem_config::HangSettings;
 use ferroshmem_core::failure::fatal;
-use ferroshmem_core::job::region::WaitKind;
 use ferroshmem_core::job::{Attachment, adoption};
 use ferroshmem_core::wait::record;
+use ferroshmem_layout::WaitKind;
 use ferroshmem_platform::number_list;
 
 /// The exit status of a job that is ended.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use ferroshmem_core::job::Attachment;
-use ferroshmem_core::job::region::{PeBlock, PeState};
+use ferroshmem_layout::{PeBlock, PeState};
 use ferroshmem_platform::Wait;
 use ferroshmem_platform::process;
 use rustix::event::{PollFd, PollFlags, Timespec};

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ferroshmem_config as config;
 use ferroshmem_core::failure::fatal;
-use ferroshmem_core::job::region::PeState;
 use ferroshmem_core::job::{self, Attachment};
+use ferroshmem_layout::PeState;
 use ferroshmem_platform::output;
 
 use super::finalise;

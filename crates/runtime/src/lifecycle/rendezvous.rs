@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::job::Attachment;
-use ferroshmem_core::job::region::WaitKind;
 use ferroshmem_core::team::WORLD;
 use ferroshmem_core::wait::{Rendezvous, WaitReason};
+use ferroshmem_layout::WaitKind;
 
 /// Waits until all PEs are here.
 pub(super) fn rendezvous(name: &str, job: &Attachment) {

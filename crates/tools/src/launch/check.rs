@@ -5,7 +5,6 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
 use ferroshmem_check::finding::{Finding, Kind, Place};
 use ferroshmem_check::layout::{header, mode};
 use ferroshmem_check::memory::READS;
@@ -15,6 +14,7 @@ use ferroshmem_config::{CHECK, CHECK_FILE, inherited};
 use ferroshmem_platform::mapping::memory_file;
 use rustix::io::{FdFlags, fcntl_setfd};
 
+use super::check_options::{Checks, What};
 use super::failure::{Failure, say};
 use super::options::CommandLine;
 use crate::inspect::Image;
@@ -33,36 +33,6 @@ const CALLS_ALONE: &str = "--check=race has found no race between calls; to have
 
 /// Findings that are shown.
 const SHOWN: usize = 100;
-
-/// What is checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum What {
-    /// Arguments of calls, and that PEs call the same collectives: as SHMEM_CHECK=1.
-    Collective,
-    /// Memory that calls access: ends of blocks and variables, freed and unwritten memory, sources that change, leaks.
-    Memory,
-    /// Accesses of two PEs that conflict, and that nothing orders.
-    Race,
-}
-
-/// The option.
-#[derive(Debug, Args)]
-pub(super) struct CheckArgs {
-    /// Checks what the PEs do while they run, and lists what is wrong; WHAT may be several, separated by commas
-    #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
-    check: Vec<What>,
-}
-
-impl CheckArgs {
-    /// What is asked for, None if nothing.
-    pub(super) fn read(self) -> Option<Checks> {
-        (!self.check.is_empty()).then_some(Checks(self.check))
-    }
-}
-
-/// What is asked for.
-#[derive(Debug)]
-pub(super) struct Checks(Vec<What>);
 
 /// A job that is checked.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering::Acquire;
 
 use ferroshmem_core::job::control::Control;
 use ferroshmem_core::job::message::{receive, send};
-use ferroshmem_core::job::region::{ConnectionState, MAX_PES, PeState};
 use ferroshmem_core::job::service::MetJob;
 use ferroshmem_core::wait::rendezvous;
+use ferroshmem_layout::{ConnectionState, MAX_PES, PeState};
 use ferroshmem_platform::NodeCores;
 
 use super::failure::Failure;

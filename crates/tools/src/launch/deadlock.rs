@@ -205,7 +205,7 @@ pub(super) fn is_behind(control: &Control, wait: &Wait, index: usize, asked: imp
     let WaitReason::Collective { team: Some(team), sequence, .. } = wait.reason else {
         return false;
     };
-    if !asked(team) || team as usize >= ferroshmem_core::job::region::MAX_TEAMS {
+    if !asked(team) || team as usize >= ferroshmem_layout::MAX_TEAMS {
         return false;
     }
     let entered = control.team_slot(team as usize, index).own.entered.load(Acquire);
@@ -218,7 +218,7 @@ mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
     use ferroshmem_core::job::plan::Plan;
-    use ferroshmem_core::job::region::WaitKind;
+    use ferroshmem_layout::WaitKind;
     use ferroshmem_platform::Machine;
     use ferroshmem_tuning::Tuning;
 

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use ferroshmem_core::job::region::PeState;
+use ferroshmem_layout::PeState;
 
 use super::signals;
 

@@ -11,8 +11,10 @@
 
 mod activity;
 mod adopted;
+mod adoption;
 mod binding;
 mod check;
+mod check_options;
 mod compatibility;
 mod connected;
 mod core_file;
@@ -67,7 +69,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
         return Ok(status);
     }
     if let Some(result) =
-        adopted::run(&arguments).or_else(|| look::run(&arguments)).or_else(|| look::run_status(&arguments))
+        adoption::run(&arguments).or_else(|| look::run(&arguments)).or_else(|| look::run_status(&arguments))
     {
         return result;
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, Parser, ValueEnum};
 use ferroshmem_config::{self as config, HANG_HINT, HANG_TIMEOUT};
 
-use super::check::{CheckArgs, Checks};
+use super::check_options::{CheckArgs, Checks};
 use super::compatibility::{self, Foreign, GLOBAL};
 use super::debugging::{Debugger, DebuggingArgs};
 use super::failure::Failure;

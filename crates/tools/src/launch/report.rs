@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use ferroshmem_core::job::control::Control;
-use ferroshmem_core::job::region::PeState;
+use ferroshmem_layout::PeState;
 use nix::unistd::Pid;
 
 use super::activity::{self, Activity};

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::job::control::Control;
-use ferroshmem_core::job::region::{PeBlock, PeState};
 use ferroshmem_core::job::service;
+use ferroshmem_layout::{PeBlock, PeState};
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal, kill};

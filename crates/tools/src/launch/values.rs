@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ferroshmem_core::job::region::MAX_PES;
+use ferroshmem_layout::MAX_PES;
 use ferroshmem_platform::number_list;
 
 /// A number of PEs.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use ferroshmem_core::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
 use ferroshmem_core::job::control::Control;
-use ferroshmem_core::job::region::{SIGNED, WaitKind, WaitRecord};
+use ferroshmem_layout::{SIGNED, WaitKind, WaitRecord};
 use nix::time::{ClockId, clock_gettime};
 
 /// One PE's wait.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use ferroshmem_core::profiling::layout::{header, peer, sizes};
+use ferroshmem_layout::profile::{header, peer, sizes};
 
 use super::clock::Clock;
 use super::record::{Call, Kind, Object, PeRecord, Site, Team};

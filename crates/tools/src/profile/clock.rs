@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use ferroshmem_core::profiling::layout::header;
+use ferroshmem_layout::profile::header;
 
 use super::record::{Kind, PeRecord, Team};
 

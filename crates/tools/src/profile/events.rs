@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use ferroshmem_core::profiling::layout::{WORD, event, header};
+use ferroshmem_layout::profile::{WORD, event, header};
 
 use super::record::PeRecord;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferroshmem_core::profiling::layout::peer;
+use ferroshmem_layout::profile::peer;
 
 use super::analysis::{Analysis, SiteSum};
 use super::record::Kind;

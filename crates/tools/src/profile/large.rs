@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use ferroshmem_core::profiling::layout::{Layout, WORD, event, header};
+use ferroshmem_layout::profile::{Layout, WORD, event, header};
 
 use super::Kind;
 use super::tests::Job;

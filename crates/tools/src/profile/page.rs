@@ -1,6 +1,6 @@
 //! The profile as one page that needs nothing else, and as lines for a terminal.
 
-use ferroshmem_core::profiling::layout::sizes;
+use ferroshmem_layout::profile::sizes;
 use serde::Serialize;
 
 use super::analysis::{Analysis, SiteSum};

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 pub use ferroshmem_core::profiling::Kind;
-use ferroshmem_core::profiling::layout::{Layout, WORD, collective, header, object, peer, site, sizes, team};
+use ferroshmem_layout::profile::{Layout, WORD, collective, header, object, peer, site, sizes, team};
 
 /// A file of calls: code, or Rust source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

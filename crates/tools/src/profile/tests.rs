@@ -1,6 +1,6 @@
 //! Records made by hand, and what is made of them.
 
-use ferroshmem_core::profiling::layout::{Layout, MAGIC, collective, event, header, object, peer, site, team};
+use ferroshmem_layout::profile::{Layout, MAGIC, collective, event, header, object, peer, site, team};
 
 use super::{Analysis, Clock, Kind, PeRecord, Symbols};
 use crate::trace::{self, Part, Trace};

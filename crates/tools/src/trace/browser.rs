@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ferroshmem_config::inherited;
-use ferroshmem_core::profiling::layout::event;
+use ferroshmem_layout::profile::event;
 use nix::sys::resource::{UsageWho, getrusage};
 
 use super::{Format, Part, Trace, grouped};

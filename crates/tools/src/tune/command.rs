@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use ferroshmem_config as config;
-use ferroshmem_core::job::region::MAX_PES;
+use ferroshmem_layout::MAX_PES;
 use ferroshmem_platform::line::one_line;
 use ferroshmem_tuning::{Collective, Parameter, Parameters, Tuning};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser};
-use ferroshmem_core::job::region::MAX_PES;
+use ferroshmem_layout::MAX_PES;
 use ferroshmem_tuning::{Collective, Parameters};
 
 use super::measure::Task;

@@ -1,6 +1,6 @@
 //! What is measured: numbers of PEs and sizes.
 
-use ferroshmem_core::job::region::{MAX_PES, RING_BYTES};
+use ferroshmem_layout::{MAX_PES, RING_BYTES};
 use ferroshmem_platform::socket;
 use ferroshmem_tuning::{Algorithm, Choice, Collective, EAGER, Tuning};
 

@@ -15,8 +15,8 @@ use super::registry::{self, Kind, NESTED, Signature};
 use super::remote::{Message, UNSERVED};
 use super::{Chunk, MIN_CHUNK, Place};
 use crate::connection::Connection;
-use crate::job::region::CallLines;
 use crate::wait::{Waiter, flag};
+use ferroshmem_layout::CallLines;
 
 /// Bytes of messages that are not finished, from which on a caller waits for room. A single message may be longer.
 const MOST_BYTES: usize = 64 << 20;

@@ -22,6 +22,7 @@ pub mod caller;
 mod message;
 mod registry;
 pub(crate) mod remote;
+mod served;
 pub mod server;
 
 use std::fs::File;
@@ -33,6 +34,7 @@ use ferroshmem_platform::mapping::{self, MapAddress};
 
 pub use registry::{Kernel, Parameter, Run, register};
 pub use registry::{PublishError, TABLE, described, kinds, publish, write};
+pub(super) use served::Served;
 
 /// Bytes of the smallest chunk, as a power of two.
 const MIN_CHUNK: u32 = 14;

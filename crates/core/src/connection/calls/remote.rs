@@ -20,8 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::message::Line;
 use crate::connection::sides::Sides;
-use crate::job::region::CallLines;
 use crate::wait::flag;
+use ferroshmem_layout::CallLines;
 
 const CALLS: u8 = 1;
 const MORE: u8 = 2;

@@ -4,30 +4,18 @@ use std::ffi::{CStr, c_char, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 
 use super::message::{Cursor, DEFINITION, Head, Line, word_of};
 use super::registry::{self, Kernel, Kind};
 use super::remote::Message;
+use super::served::Served;
 use super::{Chunk, Place};
 use crate::connection::Connection;
 use crate::failure::fatal::fatal;
-use crate::job::{
-    self,
-    region::{CallLines, PeState},
-};
+use crate::job;
 use crate::wait::{Waiter, flag};
-
-/// What a PE has run of the messages to its side.
-#[derive(Debug, Default)]
-pub struct Served {
-    /// Messages taken.
-    taken: AtomicU32,
-    /// The last one was taken.
-    ended: AtomicBool,
-    /// A thread runs kernels.
-    is_served: AtomicBool,
-}
+use ferroshmem_layout::{CallLines, PeState};
 
 /// The kernel that runs; null: none does.
 static RUNNING: AtomicPtr<Kernel> = AtomicPtr::new(ptr::null_mut());

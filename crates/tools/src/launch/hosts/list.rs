@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use ferroshmem_core::job::region::MAX_PES;
+use ferroshmem_layout::MAX_PES;
 
 use crate::launch::failure::Failure;
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-use ferroshmem_core::job::region::PeState;
+use ferroshmem_layout::PeState;
 use nix::unistd::Pid;
 
 use super::Supervisor;

@@ -1,13 +1,44 @@
-//! Objects that a job exports by name, for PEs of other jobs to import.
+//! The objects that PEs of other jobs may import, by name.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::job::region::{EXPORT_NAME, ExportedObject, Exports};
+/// Most objects that a job can export.
+pub const MAX_EXPORTS: usize = 1024;
+
+/// Most bytes of the name of an exported object.
+pub const EXPORT_NAME: usize = 40;
+
+/// The objects that PEs of other jobs may import, by name.
+#[repr(C, align(4096))]
+pub struct Exports {
+    /// 1 while a PE adds or removes an object.
+    pub lock: AtomicU32,
+    /// The objects; those without a name are free.
+    pub objects: [ExportedObject; MAX_EXPORTS],
+}
+
+/// An exported object.
+#[repr(C, align(64))]
+pub struct ExportedObject {
+    /// Its name, NUL padded; zeros: none.
+    pub name: [AtomicU64; EXPORT_NAME / 8],
+    /// Where it is, the same on all PEs: its offset in the heap, or in the globals
+    /// (`Space::place` in core).
+    pub place: AtomicU64,
+    /// Its bytes.
+    pub size: AtomicU64,
+    /// What its elements are, for those who check that; 0: memory.
+    pub tag: AtomicU64,
+}
+
+const _: () = {
+    assert!(size_of::<ExportedObject>() == 64);
+};
 
 /// An object's place and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exported {
-    /// Where it is, the same on all PEs ([`crate::memory::Space::place`]).
+    /// Where it is, the same on all PEs (`Space::place` in core).
     pub place: u64,
     /// Its bytes.
     pub size: u64,
@@ -118,7 +149,7 @@ impl Exports {
     }
 
     /// The object of a name.
-    pub(crate) fn find(&self, name: &[u8]) -> Option<Exported> {
+    pub fn find(&self, name: &[u8]) -> Option<Exported> {
         let name = words(name)?;
         let _lock = Lock::take(&self.lock);
         let found = self.used().iter().find(|entry| name_of(entry) == name);
@@ -126,7 +157,7 @@ impl Exports {
     }
 
     /// Whether two copies are alike, in which no PE adds or removes an object.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         let is_free = self.lock.load(Ordering::Relaxed) == 0;
         let of = |exports: &Self, i: usize| {
             let entry = &exports.objects[i];
@@ -189,7 +220,7 @@ mod tests {
         while exports.add(name(n).as_bytes(), A).is_ok() {
             n += 1;
         }
-        assert_eq!(n, crate::job::region::MAX_EXPORTS);
+        assert_eq!(n, MAX_EXPORTS);
         assert_eq!(exports.add(b"more", A), Err(ExportError::Full));
         for i in (0..n).step_by(3) {
             assert!(exports.remove(name(i).as_bytes()));

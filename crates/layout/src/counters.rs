@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::profiling::layout::Kind;
+use crate::profile::Kind;
 
 /// What was counted of a kind of routine.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ferroshmem_config::FabricSettings;
 use ferroshmem_fabric::discovery::{self, Provider};
 
-use super::internode::{ConnectError, fabric_config};
+use super::{ConnectError, fabric_config};
 
 /// The providers, the best first, and which would be chosen and why.
 pub(crate) fn describe() -> Result<String, ConnectError> {

@@ -1,5 +1,7 @@
 //! The connection with the PEs of other nodes: the fabric, and the memory that they reach through it.
 
+pub(crate) mod discovery;
+
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
@@ -8,10 +10,10 @@ use ferroshmem_config::FabricSettings;
 use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
 
 use crate::constants::PREDEFINED_TEAMS;
-use crate::job::region::{STREAM_AREA, TeamMailbox};
 use crate::job::{Attachment, Mailboxes, StreamAreas, mailboxes};
 use crate::memory::{MemoryKind, Space};
 use crate::wait::POLICY;
+use ferroshmem_layout::{STREAM_AREA, TeamMailbox};
 
 /// The connection with other nodes.
 pub struct Internode {
@@ -168,13 +170,13 @@ pub enum ConnectError {
 pub const HEAP: usize = 0;
 /// The program's global variables.
 pub const GLOBALS: usize = 1;
-/// What belongs to the library: [`crate::job::region::Mailbox`].
+/// What belongs to the library: [`ferroshmem_layout::Mailbox`].
 const MAILBOX: usize = 2;
 /// What streams have of it, in a job.
 pub(crate) const STREAMS: usize = 3;
 /// What belongs to a connection with another job, whose PEs have no mailbox: where its members synchronise.
 pub(crate) const LANES: usize = 2;
-/// What the other job's PEs may import: [`crate::job::region::Exports`].
+/// What the other job's PEs may import: [`ferroshmem_layout::Exports`].
 pub(crate) const EXPORTS: usize = 3;
 
 /// The segment that a kind of symmetric memory is reached as.
@@ -197,7 +199,7 @@ fn share(
     let mailbox = mailboxes.of(job.index);
     let ready = mailboxes::team_mailbox_offset(PREDEFINED_TEAMS);
     share_symmetric(fabric, space)?;
-    let len = size_of::<crate::job::region::Mailbox>();
+    let len = size_of::<ferroshmem_layout::Mailbox>();
     // SAFETY: mailboxes stay mapped until the process ends.
     unsafe { fabric.share(MAILBOX, mailbox, len, ready)? };
     // SAFETY: as above.

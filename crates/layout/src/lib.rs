@@ -1,0 +1,70 @@
+//! The job's shared memory: one sparse file that every PE of the node maps.
+//!
+//! ```text
+//! offset 0          Header                      one page, written by the launcher
+//! EXPORTS           Exports                     what PEs of other jobs may import, by name
+//! LOCALITIES        u32 × n_pes                 on which socket each PE runs
+//! pe_block(0)       PeBlock × n_pes             who is where, what it waits for
+//! slots_offset      TeamSlot × n_pes × teams    team-major: the world team first
+//! inbox(0)          Inbox × n_pes               messages to each PE
+//! heap(0)           slot_size × n_pes           the symmetric heaps
+//! globals(0)        slot_size × n_pes           the global variables
+//! mailboxes(0)      MAILBOX × n_pes             what PEs of other nodes write
+//! streams(0)        STREAM_AREA × n_pes         rings and frames of streams
+//! ```
+//!
+//! Numbers of PEs are those among the node's PEs here: of a job on several nodes each has a
+//! file of its own.
+//!
+//! Nothing is reserved: the file is sparse, and a page exists once it is touched.
+//! The launcher and the library share this one description; [`VERSION`] keeps a
+//! launcher and a library of different builds apart.
+
+mod calls;
+mod counters;
+mod declaration;
+mod exports;
+mod header;
+pub mod inbox;
+mod mailbox;
+mod offsets;
+mod pe_block;
+pub mod profile;
+mod team_slot;
+mod wait_record;
+
+pub use calls::{CallLines, Finished};
+pub use counters::{Count, Counter, Counters};
+pub use declaration::{DECLARATION_BYTES, DeclarationWords};
+pub use exports::{EXPORT_NAME, ExportError, Exported, ExportedObject, Exports, MAX_EXPORTS};
+pub use ferroshmem_tuning::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
+pub use header::{ConnectionState, Header};
+pub use mailbox::{
+    MESSAGE_BYTES, Mailbox, MailboxLane, MailboxPage, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES, RENDEZVOUS_TEAMS,
+    RendezvousBuffer, RendezvousBuffers, StatusArea, TeamMailbox,
+};
+pub use offsets::{EXPORTS, LOCALITIES, Offsets, REFUSED, STREAM_AREA};
+pub use pe_block::{PeBlock, PeState, SHOWN_LOCKS, SignalLine, TeamIds};
+pub use team_slot::{
+    EagerBuffer, GatheringLine, LANES, Lane, LaneValue, OwnLine, PublishedLine, ReleaseLine, RingEntry, RingPages,
+    RingValue, SMALL, ShortRing, SmallValue, TakenLine, TeamSlot,
+};
+pub use wait_record::{SIGNED, WaitKind, WaitRecord, name_from_words, name_to_words};
+
+/// First word of the region.
+pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
+
+/// Changes whenever a type in this module does.
+pub const VERSION: u32 = 21;
+
+/// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
+pub const MAX_PES: usize = 4096;
+
+/// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
+pub const MAX_TEAMS: usize = 8192;
+
+/// How many of those, the last ones, are kept for active sets.
+pub const ACTIVE_SETS: usize = 1024;
+
+/// The digest of this crate's sources.
+pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");

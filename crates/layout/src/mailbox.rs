@@ -1,0 +1,96 @@
+//! What PEs of other nodes write to one PE, and read of it, over the fabric.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use ferroshmem_fabric::TaggedMessage;
+
+use crate::pe_block::TeamIds;
+use crate::team_slot::LANES;
+use crate::{MAX_PES, MAX_TEAMS};
+
+/// The same where it comes over the fabric: half of each word says that the other half is there.
+pub const MESSAGE_BYTES: usize = TaggedMessage::BYTES;
+
+/// What PEs of other nodes write to one PE, and read of it, over the fabric.
+#[repr(C)]
+pub struct Mailbox {
+    /// Heartbeats, the failure notice, and team ids in use.
+    pub status: StatusArea,
+    /// For some team ids: what leaders of node groups send each other in reductions.
+    pub rendezvous: [RendezvousBuffers; 2 * RENDEZVOUS_TEAMS],
+    /// One for each team id.
+    pub teams: [TeamMailbox; MAX_TEAMS],
+}
+
+/// The first teams, and the first active sets, that have rendezvous buffers: no more, because
+/// devices may pin this memory.
+pub const RENDEZVOUS_TEAMS: usize = 4;
+
+/// Bytes of a rendezvous buffer.
+pub const RENDEZVOUS_BYTES: usize = 64 << 10;
+
+/// Rendezvous buffers of an epoch: one for each round, and one for an extra rank.
+pub const RENDEZVOUS_BUFFERS: usize = MAX_PES.ilog2() as usize + 1;
+
+/// The rendezvous buffers of a team, for even and odd epochs.
+#[repr(C, align(4096))]
+pub struct RendezvousBuffers {
+    /// Buffer k of an epoch.
+    pub buffers: [[RendezvousBuffer; RENDEZVOUS_BUFFERS]; 2],
+}
+
+/// [`RENDEZVOUS_BYTES`] bytes.
+#[repr(C, align(64))]
+pub struct RendezvousBuffer(pub UnsafeCell<[u8; RENDEZVOUS_BYTES]>);
+
+// SAFETY: as for `LaneValue`, in the order that the lane of the message gives.
+unsafe impl Sync for RendezvousBuffer {}
+
+/// What the failure detectors of other PEs write, and what team splits read.
+#[repr(C, align(4096))]
+pub struct StatusArea {
+    /// Number of the last heartbeat from the node before this one in a ring.
+    pub heartbeat: AtomicU64,
+    /// Which PE has failed and why, once it is known; 0 before.
+    pub failure_notice: AtomicU64,
+    /// For how long the nodes before this one in the ring have made no progress.
+    pub stillness: AtomicU64,
+    /// Team ids in use on this PE, if the job has several nodes.
+    pub team_ids: TeamIds,
+}
+
+/// A team's flags and values on one PE, written by its other members, for even and odd epochs.
+#[repr(C, align(4096))]
+pub struct TeamMailbox {
+    /// Between the leaders of the team's node groups.
+    pub leaders: MailboxPage,
+    /// Between all members.
+    pub all: MailboxPage,
+}
+
+/// The words of a lane of a mailbox, which hold a [`TaggedMessage`].
+#[repr(C, align(64))]
+pub struct MailboxLane {
+    /// Half value, half the number of the epoch that it belongs to.
+    pub words: [AtomicU64; TaggedMessage::WORDS],
+}
+
+/// Small values, and the owner's count of epochs.
+#[repr(C, align(4096))]
+pub struct MailboxPage {
+    /// The values.
+    pub lanes: [[MailboxLane; LANES]; 2],
+    /// Epochs that the owner has begun, by all teams that have used the page.
+    pub epoch: AtomicU32,
+    /// Values for the other members, for even and odd epochs.
+    pub value: [AtomicU64; 2],
+    /// Digest of the arguments of the collective entered last (`SHMEM_CHECK=1`).
+    pub call: [AtomicU64; 6],
+}
+
+const _: () = {
+    assert!(size_of::<StatusArea>() == 4096);
+    assert!(size_of::<TeamMailbox>() == 8192);
+    assert!(size_of::<MailboxLane>() == 64);
+};

@@ -1,0 +1,160 @@
+//! One team's words and buffers on one PE.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use ferroshmem_tuning::{EAGER, LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
+
+/// Lanes of a [`TeamSlot`] per epoch: two per round of an algorithm with log2(`MAX_PES`)
+/// rounds, and a few.
+pub const LANES: usize = 30;
+
+/// Bytes that the members of a central barrier give to the last to arrive, and it to them.
+pub const SMALL: usize = 48;
+
+/// One team's words and buffers on one PE. No cache line has two kinds of writers.
+///
+/// Lanes and eager buffers exist twice, for even and odd epochs. An epoch is completed only
+/// after all members have entered it, so a member that writes for epoch e + 2 knows that all
+/// have left epoch e.
+#[repr(C, align(4096))]
+pub struct TeamSlot {
+    /// Written by the owner: what it does in the team.
+    pub own: OwnLine,
+    /// On the team's first PE: the arrivals at the central barrier, and the tasks there.
+    pub gathering: GatheringLine,
+    /// On the team's first PE: the release of the central barrier.
+    pub release: ReleaseLine,
+    /// Written by the owner: a value for the others, for even and odd epochs.
+    pub published: PublishedLine,
+    /// Written by the other members: flags, with a small value each.
+    pub lanes: [[Lane; LANES]; 2],
+    /// What the owner lets the other members read.
+    pub eager: [EagerBuffer; 2],
+    /// The owner's side of small broadcasts and scans.
+    pub ring: RingPages,
+}
+
+/// One PE's side of the rings of small broadcasts and scans of a team (`group/ring.rs`).
+#[repr(C, align(4096))]
+pub struct RingPages {
+    /// How many of them the owner has taken part in: a futex word, for members that wait for room.
+    pub taken: TakenLine,
+    /// What the owner sent, call b in entry b mod [`RING_ENTRIES`].
+    pub entries: [RingEntry; RING_ENTRIES],
+    /// The same of at most [`LANE_BYTES`], call b in entry b mod [`SHORT_RING_ENTRIES`].
+    pub short: ShortRing,
+}
+
+/// A page of short entries.
+#[repr(C, align(4096))]
+pub struct ShortRing(pub [Lane; SHORT_RING_ENTRIES]);
+
+/// A counter alone on its cache line.
+#[repr(C, align(64))]
+pub struct TakenLine {
+    /// The counter.
+    pub count: AtomicU32,
+}
+
+/// A value for other members: the number of its call, and what is sent.
+#[repr(C, align(64))]
+pub struct RingEntry {
+    /// Number of the broadcast: a futex word.
+    pub flag: AtomicU32,
+    /// What is sent.
+    pub value: RingValue,
+}
+
+/// [`RING_BYTES`] bytes.
+#[repr(C, align(8))]
+pub struct RingValue(pub UnsafeCell<[u8; RING_BYTES]>);
+
+// SAFETY: as for `LaneValue`.
+unsafe impl Sync for RingValue {}
+
+/// A flag alone on its cache line, with a value from its poster.
+#[repr(C, align(64))]
+pub struct Lane {
+    /// The flag: a futex word.
+    pub flag: AtomicU32,
+    /// The value, written before the flag is posted and read after.
+    pub value: LaneValue,
+}
+
+/// [`LANE_BYTES`] bytes.
+#[repr(C, align(8))]
+pub struct LaneValue(pub UnsafeCell<[u8; LANE_BYTES]>);
+
+// SAFETY: a place in shared memory that is only accessed through raw pointers, in the order
+// that the flag beside it gives.
+unsafe impl Sync for LaneValue {}
+
+/// [`EAGER`] bytes.
+#[repr(C, align(64))]
+pub struct EagerBuffer(pub UnsafeCell<[u8; EAGER]>);
+
+// SAFETY: as for `LaneValue`, in the order of the team's synchronisation.
+unsafe impl Sync for EagerBuffer {}
+
+/// Words that the owner of a slot publishes to the team.
+#[repr(C, align(64))]
+pub struct OwnLine {
+    /// Number of collectives that this PE has entered on the team.
+    pub entered: AtomicU32,
+    /// Synchronisations done in this slot, by all teams that have used it.
+    pub epoch: AtomicU32,
+    /// Digest of the arguments of the collective entered last (`SHMEM_CHECK=1`).
+    pub call: [AtomicU64; 6],
+}
+
+/// A word for the other members (element counts of `collect`, ids of new teams).
+#[repr(C, align(64))]
+pub struct PublishedLine {
+    /// The word, for even and odd epochs.
+    pub value: [AtomicU64; 2],
+    /// The owner's contribution for the last member to arrive at the central barrier.
+    pub contribution: SmallValue,
+}
+
+/// [`SMALL`] bytes.
+#[repr(C, align(16))]
+pub struct SmallValue(pub UnsafeCell<[u8; SMALL]>);
+
+// SAFETY: as for `LaneValue`, in the order of the central barrier.
+unsafe impl Sync for SmallValue {}
+
+/// Counters of the central barrier.
+#[repr(C, align(64))]
+pub struct GatheringLine {
+    /// Members that have arrived.
+    pub arrivals: AtomicU32,
+    /// The next task to take.
+    pub next: AtomicU32,
+    /// Tasks done.
+    pub done: AtomicU32,
+    /// What the first member to arrive says of its call: the number of the epoch, and a digest.
+    pub call: AtomicU64,
+    /// The words of the members that have arrived, combined; zero between barriers.
+    pub combined: [AtomicU64; 4],
+}
+
+/// Flags of the central barrier: futex words that show an epoch.
+#[repr(C, align(64))]
+pub struct ReleaseLine {
+    /// All have arrived.
+    pub arrived: AtomicU32,
+    /// All tasks are done.
+    pub finished: AtomicU32,
+    /// The result that the last member to arrive leaves for all.
+    pub result: SmallValue,
+}
+
+const _: () = {
+    assert!(size_of::<Lane>() == 64);
+    assert!(size_of::<PublishedLine>() == 64);
+    assert!(size_of::<ReleaseLine>() == 64);
+    assert!(size_of::<GatheringLine>() == 64);
+    assert!(size_of::<RingEntry>() == 448);
+    assert!(size_of::<TeamSlot>() == 16_384);
+};

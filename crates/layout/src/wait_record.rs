@@ -1,0 +1,107 @@
+//! What a PE that has waited for more than a moment waits for.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+/// Kinds of waits, as stored in [`WaitRecord::kind`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum WaitKind {
+    /// The PE runs.
+    None = 0,
+    /// A collective on a team (barrier included).
+    Team = 1,
+    /// A collective on an active set.
+    ActiveSet = 2,
+    /// `wait_until` and its kin.
+    Point = 3,
+    /// A lock.
+    Lock = 4,
+    /// A signal.
+    Signal = 5,
+    /// An operation to another node.
+    Remote = 6,
+    /// A collective with PEs of another job.
+    Connection = 7,
+    /// A message.
+    Message = 8,
+    /// Items of a stream.
+    Stream = 9,
+}
+
+/// What a PE that has waited for more than a moment waits for. Written by the waiter
+/// once it stops spinning, so that a short wait costs nothing; read by the launcher.
+#[repr(C)]
+pub struct WaitRecord {
+    /// A [`WaitKind`]; 0 while the PE runs.
+    pub kind: AtomicU32,
+    /// Counts waits, so that a reader can tell one wait from the next.
+    pub serial: AtomicU32,
+    /// C name of the routine, NUL padded.
+    pub routine: [AtomicU64; 6],
+    /// Start of the wait, milliseconds of `CLOCK_MONOTONIC`.
+    pub since_ms: AtomicU64,
+    /// Team id (team collectives).
+    pub team: AtomicU32,
+    /// First world PE of the team or active set.
+    pub start: AtomicI32,
+    /// Stride between its PEs.
+    pub stride: AtomicI32,
+    /// Its number of PEs.
+    pub size: AtomicU32,
+    /// The collective's number on its team (see [`OwnLine::entered`]).
+    pub sequence: AtomicU32,
+    /// Address waited on (point-to-point, lock, signal), as in the waiting PE.
+    pub address: AtomicU64,
+    /// Start of the heap's block that it is in, and the bytes that were asked for; 0: none is known.
+    pub block: [AtomicU64; 2],
+    /// What is to be there: `SHMEM_CMP_*` + 1, or 0 if that is not known.
+    pub comparison: AtomicU32,
+    /// Bytes of the variable, and [`SIGNED`].
+    pub width: AtomicU32,
+    /// What it is compared with.
+    pub value: AtomicU64,
+}
+
+/// Added to [`WaitRecord::width`] for a variable that has a sign.
+pub const SIGNED: u32 = 1 << 8;
+
+impl WaitRecord {
+    /// Stores the routine's name.
+    pub fn set_routine(&self, name: &str) {
+        for (word, value) in self.routine.iter().zip(name_to_words(name)) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// The routine's name as last stored.
+    pub fn routine(&self) -> String {
+        name_from_words(self.routine.each_ref().map(|w| w.load(Ordering::Relaxed)))
+    }
+}
+
+/// The name of a routine as words for shared memory: cut to 48 bytes, NUL padded.
+pub fn name_to_words(name: &str) -> [u64; 6] {
+    let mut bytes = name.as_bytes().iter().copied().chain(std::iter::repeat(0));
+    std::array::from_fn(|_| u64::from_le_bytes(std::array::from_fn(|_| bytes.next().unwrap_or(0))))
+}
+
+/// The name that [`name_to_words`] was given.
+pub fn name_from_words(words: [u64; 6]) -> String {
+    let bytes = words.iter().flat_map(|w| w.to_le_bytes());
+    let bytes: Vec<u8> = bytes.take_while(|b| *b != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        for name in ["", "shmem_put", "eight888"] {
+            assert_eq!(name_from_words(name_to_words(name)), name);
+        }
+        let long = "x".repeat(60);
+        assert_eq!(name_from_words(name_to_words(&long)), long[..48]);
+    }
+}
