@@ -46,7 +46,7 @@ pub struct Handle<'w> {
     world: PhantomData<&'w ()>,
 }
 
-impl<'w> Handle<'w> {
+impl Handle<'_> {
     /// Of a world that lives for `'w`.
     pub(crate) fn new() -> Self {
         Self { world: PhantomData }
