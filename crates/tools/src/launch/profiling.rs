@@ -145,7 +145,7 @@ impl Session {
     pub(super) fn finish(&self) {
         match self.profiling.pages.write(&self.directory) {
             Ok(()) if self.profiling.directory.is_some() => {
-                say(&format!("the PEs' records are in {}", self.directory.display()))
+                say(&format!("the PEs' records are in {}", self.directory.display()));
             }
             Ok(()) => {}
             Err(line) => say(&line),

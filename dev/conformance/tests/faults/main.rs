@@ -72,7 +72,7 @@ fn main() {
     suite.add("hang-report".into(), hang_report);
     suite.add("interrupt-report".into(), interrupt_report);
     suite.add("what-pes-do".into(), what_pes_do);
-    suite.add("descriptor-of-the-program".into(), |s| descriptor_of_the_program(s));
+    suite.add("descriptor-of-the-program".into(), descriptor_of_the_program);
     suite.add("two-hundred-jobs-leave-the-machine-as-it-was".into(), two_hundred_jobs);
     suite.run();
 }
