@@ -445,6 +445,8 @@ pub(crate) fn connect_at(rt: &Runtime, port: &PortName, members: usize, independ
     }
     let offer = Offer::wait(port, members, independent, job.file.as_fd());
     let offer = match (offer, remote) {
+        // The port is of this host, as far as its name tells, and no other one can be reached.
+        (Err(PortError::Closed), Some(_)) if check_remote(rt).is_err() => return Err(PortError::Closed),
         (Err(PortError::Closed | PortError::OtherHost { .. }), Some(remote)) => {
             return connect_remote(rt, remote, members, independent);
         }

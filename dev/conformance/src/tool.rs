@@ -3,8 +3,6 @@
 use std::error::Error;
 use std::fmt;
 
-use ferroshmem_fabric::Config;
-use ferroshmem_fabric::discovery::open_library;
 use nix::unistd::Uid;
 
 use crate::compile::on_path;
@@ -34,15 +32,6 @@ impl Missing {
 /// If it is not on the `PATH`.
 pub fn command(name: &str, package: &str) -> Result<(), Missing> {
     on_path(name).then_some(()).ok_or_else(|| Missing::package(name, package))
-}
-
-/// Asks for libfabric.
-///
-/// # Errors
-/// If it cannot be opened.
-pub fn libfabric() -> Result<(), Missing> {
-    let opened = open_library(&Config { sets_environment: false, ..Config::default() });
-    opened.map(drop).map_err(|_| Missing::package("libfabric", "libfabric1"))
 }
 
 /// Asks for the rights of root.
