@@ -29,6 +29,9 @@ const TSAN: &str = "tsan.sh";
 /// tried with C programs in each run.
 const RUST_ASAN: &str = "rust-asan";
 
+/// The script that runs README's commands as on a machine with a Rust toolchain and gcc alone.
+const BARE: &str = "bare.sh";
+
 /// Scripts that run programs under a tool, below `dev/conformance/scripts/`, with their arguments and the threads
 /// that each uses.
 const SCRIPTS: &[(&str, &str, &[&str], usize)] = &[
@@ -37,6 +40,7 @@ const SCRIPTS: &[(&str, &str, &[&str], usize)] = &[
     ("asan", "asan.sh", &[], 2),
     ("tsan", TSAN, &[], 1),
     ("valgrind", "valgrind.sh", &[], 1),
+    ("bare", BARE, &[], 2),
 ];
 
 /// The test programs of `--fast`, beside unit tests: the ABI, the house rules, and the conformance programs.
@@ -111,11 +115,11 @@ const EXAMPLES: &str = "doc-tests";
 /// If a step fails.
 pub(crate) fn main(options: &Options) -> Result<()> {
     let begin = Instant::now();
-    let prefix = match options.fast {
-        true => "test-prefix-fast",
-        false => "test-prefix",
+    let (prefix, folder) = match options.fast {
+        true => ("test-prefix-fast", "test-output/fast"),
+        false => ("test-prefix", "test-output"),
     };
-    let prefix = workspace::target()?.join(prefix);
+    let (prefix, folder) = (workspace::target()?.join(prefix), workspace::target()?.join(folder));
     let mut steps = steps(&prefix, options.fast)?;
     if options.list {
         for step in &steps {
@@ -144,7 +148,6 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     };
     let cores = available_parallelism().map_or(2, usize::from);
     report_when_interrupted()?;
-    let folder = workspace::target()?.join("test-output");
     let mut ended = scheduler::run(Plan {
         steps,
         // One more than there are cores, as test programs wait now and then. With twice as many, PEs that poll take
@@ -228,10 +231,12 @@ fn steps(prefix: &Path, fast: bool) -> Result<Vec<Step>> {
         let path = workspace::root().join("dev/conformance/scripts").join(script);
         let mut command = Command::new(path);
         command.args(*arguments).env(PREFIX_VARIABLE, prefix);
-        let step = Step::new(name, *threads, Work::Run(command)).needs(&[INSTALLATION]);
+        let step = Step::new(name, *threads, Work::Run(command));
         all.push(match *script {
-            RUST_SANITIZERS | TSAN => step.resource(UNSTABLE_FOLDER),
-            _ => step,
+            RUST_SANITIZERS | TSAN => step.needs(&[INSTALLATION]).resource(UNSTABLE_FOLDER),
+            // What has been built is not built again.
+            BARE => step.needs(&[BUILD]).resource(DEBUG_FOLDER),
+            _ => step.needs(&[INSTALLATION]),
         });
     }
     Ok(all)

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Runs a command as on a machine that has a Rust toolchain and gcc alone: the search path leads to these and the
+# system's own commands, and libfabric and the terminals of /dev/pts are hidden. Without a command, runs README's.
+# usage: dev/conformance/scripts/bare.sh [COMMAND...]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
+
+rust=(cargo cargo-clippy cargo-fmt clippy-driver rustc rustdoc rustfmt rustup)
+gcc=(ar as cc gcc ld nm objcopy objdump ranlib readelf strip)
+system=(
+  basename bash cat chmod chrt cp cut date diff dirname echo env false find getconf grep gzip head hostname id kill ldconfig
+  ldd ln ls mkdir mkfifo mktemp mount mv nice nohup nproc printf ps pwd readlink realpath rm rmdir sed seq setsid sh sleep
+  sort stat stty tail tar taskset tee test timeout touch tr true uname uniq wc which xargs
+)
+bin=${CARGO_TARGET_DIR:-target}/bare
+rm -rf "$bin"
+mkdir -p "$bin"
+bin=$(realpath "$bin")
+for tool in "${rust[@]}" "${gcc[@]}" "${system[@]}"; do
+  path=$(type -P "$tool") && ln -s "$path" "$bin/"
+done
+
+own=() # another user's rights are those of the root of a namespace of its own, and given back within
+back=()
+if ((EUID != 0)); then
+  own=(--map-root-user)
+  back=("$(type -P unshare)" "--map-user=$(id -u)" "--map-group=$(id -g)")
+fi
+unshare "${own[@]}" --mount true 2>/dev/null || { echo "skipped: mount namespaces are not allowed here"; exit 0; }
+# The unit tests that take longest compute alone, and are left to the machine as it is.
+[[ $# -gt 0 ]] || set -- sh -ec 'cargo xtask demo
+  cargo xtask test --fast --without collective/unit --without simd/unit'
+exec unshare "${own[@]}" --mount bash -ec '
+  mkdir -p "$0/none"
+  [[ ! -d /dev/pts ]] || mount --bind "$0/none" /dev/pts
+  for library in $(/sbin/ldconfig -p | sed -n "s/.*libfabric\.so.* => //p"); do
+    mount --bind /dev/null "$library"
+  done
+  PATH=$0 exec "$@"' "$bin" "${back[@]}" "$@"
