@@ -22,9 +22,7 @@ use crate::team::{AsMember, Team, TeamId};
 /// it. Any thread may use it, and a thread that has its own completes its own operations alone:
 ///
 /// ```
-/// # use ferroshmem::World;
-/// # fn main() -> Result<(), ferroshmem::Error> {
-/// # let world = World::init()?;
+/// # let world = ferroshmem::World::init()?;
 /// let (next, window) = (world.my_pe().next(), world.alloc::<u32>(2)?.open());
 /// let contexts = [world.context()?, world.context()?];
 /// std::thread::scope(|scope| {
@@ -37,8 +35,7 @@ use crate::team::{AsMember, Team, TeamId};
 ///     }
 /// });
 /// assert_eq!(window.close()[..], [7, 7]);
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 pub struct Context<'t> {
     pub(crate) handle: usize,

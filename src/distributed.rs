@@ -89,9 +89,7 @@ impl Blocks {
 /// | `Distributed<Atomics<T>>` | `into_atomics()` | all update elements atomically |
 ///
 /// ```
-/// # use ferroshmem::World;
-/// # fn main() -> Result<(), ferroshmem::Error> {
-/// # let world = World::init()?;
+/// # let world = ferroshmem::World::init()?;
 /// let mut squares = world.distributed::<u64>(1000)?;
 /// for (i, square) in squares.iter_mut_with_index() {
 ///     *square = (i * i) as u64; // mine
@@ -99,15 +97,13 @@ impl Blocks {
 /// let squares = squares.share();
 /// assert_eq!(squares[30], 900); // whichever PE has it
 /// assert_eq!(squares.iter().sum::<u64>(), 332_833_500);
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 ///
 /// An array takes its slices with it when it changes its type:
 ///
 /// ```compile_fail,E0505
-/// # use ferroshmem::World;
-/// # let world = World::init().unwrap();
+/// # let world = ferroshmem::World::init().unwrap();
 /// let array = world.distributed::<u64>(8).unwrap();
 /// let mine = &array[..];
 /// let window = array.open(); // others may now write what `mine` points to
@@ -277,17 +273,14 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
     /// Copies `source` to the elements from `start` on, of however many PEs. Complete as puts are.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let window = world.distributed::<u8>(100)?.open();
     /// if world.my_pe().number() == 0 {
     ///     window.put(0, &[7; 100])?; // of all PEs
     /// }
     /// let mine = window.close();
     /// assert!(mine.iter().all(|value| *value == 7));
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Errors

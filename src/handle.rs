@@ -14,9 +14,7 @@ use crate::pe::{Pe, Pes};
 /// PEs, and completes and orders the puts and updates of this PE. Collective calls stay with the world and its thread.
 ///
 /// ```
-/// # use ferroshmem::World;
-/// # fn main() -> Result<(), ferroshmem::Error> {
-/// # let world = World::init()?;
+/// # let world = ferroshmem::World::init()?;
 /// let (job, window) = (world.handle(), world.alloc::<u64>(4)?.open());
 /// std::thread::scope(|scope| {
 ///     for i in 0..4 {
@@ -28,15 +26,13 @@ use crate::pe::{Pe, Pes};
 ///     }
 /// });
 /// assert_eq!(window.close()[..], [0, 1, 2, 3]);
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 ///
 /// It does not outlive the world:
 ///
 /// ```compile_fail,E0505
-/// # use ferroshmem::World;
-/// # let world = World::init().unwrap();
+/// # let world = ferroshmem::World::init().unwrap();
 /// let job = world.handle();
 /// drop(world);
 /// job.quiet();

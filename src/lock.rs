@@ -24,15 +24,12 @@ use crate::step::{self, Step, What};
 /// back before it releases the lock if it borrowed the value mutably: so a large value makes the lock slow.
 ///
 /// ```
-/// # use ferroshmem::World;
-/// # fn main() -> Result<(), ferroshmem::Error> {
-/// # let world = World::init()?;
+/// # let world = ferroshmem::World::init()?;
 /// let total = world.locked(0u64)?;
 /// *total.lock() += 1;
 /// world.barrier();
 /// assert_eq!(*total.lock(), world.n_pes() as u64);
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 pub struct Locked<'w, T: Plain> {
     words: Block<'w, i64>,

@@ -38,16 +38,13 @@ impl Arrival {
 /// Whose message is received: that of a [`Pe`] or a [`Member`], or of any with `None`.
 ///
 /// ```
-/// # use ferroshmem::World;
-/// # fn main() -> Result<(), ferroshmem::Error> {
-/// # let world = World::init()?;
+/// # let world = ferroshmem::World::init()?;
 /// let (me, mut number) = (world.my_pe(), [0]);
 /// let sending = world.begin_send(me.next(), 7, vec![me.number()])?;
 /// world.receive(me.previous(), Some(7), &mut number)?;
 /// assert_eq!(number[0], me.previous().number());
 /// # drop(sending);
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` names no sender of a message",
@@ -102,7 +99,6 @@ mod sealed {
 ///
 /// ```
 /// # use ferroshmem::World;
-/// # fn main() -> Result<(), ferroshmem::Error> {
 /// let world = World::init()?;
 /// let sending = world.begin_send(world.my_pe().next(), 7, vec![1.5; 1000])?;
 /// let mut numbers = [0.0; 1000];
@@ -110,8 +106,7 @@ mod sealed {
 /// assert_eq!((arrival.elements::<f64>(), numbers[999]), (1000, 1.5));
 /// let mine = sending.wait(); // may be changed again
 /// # assert_eq!(mine.len(), 1000);
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 impl Team<'_> {
     /// Sends a message, and waits until `data` may be changed: where it is long, until it is received.

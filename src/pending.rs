@@ -24,8 +24,7 @@ use crate::team::AsMember;
 /// A buffer that does not live long enough is refused:
 ///
 /// ```compile_fail,E0597
-/// # use ferroshmem::World;
-/// # let world = World::init().unwrap();
+/// # let world = ferroshmem::World::init().unwrap();
 /// let window = world.alloc::<f64>(100).unwrap().open();
 /// window.nonblocking(|pending| {
 ///     let data = [1.0; 50];
@@ -73,9 +72,8 @@ impl<'env, T: Plain> Pending<'_, 'env, T> {
     /// Begins a put, and the update of a signal of the same PE after it. (Standard: `shmem_put_signal_nbi`)
     ///
     /// ```
-    /// # use ferroshmem::{Compare, SignalUpdate, World};
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # use ferroshmem::{Compare, SignalUpdate};
+    /// # let world = ferroshmem::World::init()?;
     /// let (window, arrived) = (world.alloc::<u32>(50)?.open(), world.signals(1)?);
     /// let (next, row) = (world.my_pe().next(), [7; 50]);
     /// window.nonblocking(|pending| {
@@ -83,8 +81,7 @@ impl<'env, T: Plain> Pending<'_, 'env, T> {
     ///     arrived.wait_until(0, Compare::Eq(1)) // from the previous PE
     /// })?;
     /// assert_eq!(window.close()[..], [7; 50]);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Errors
@@ -109,9 +106,7 @@ impl<T: Plain> Window<'_, T> {
     /// then.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let window = world.alloc::<f64>(100)?.open();
     /// let (data, mut edge) = ([1.0; 50], [0.0; 2]);
     /// window.nonblocking(|pending| {
@@ -119,15 +114,13 @@ impl<T: Plain> Window<'_, T> {
     ///     pending.get(world.my_pe().previous(), 98, &mut edge)
     ///     // compute something that uses neither
     /// })?;
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// A buffer can be neither changed nor dropped before:
     ///
     /// ```compile_fail,E0506
-    /// # use ferroshmem::World;
-    /// # let world = World::init().unwrap();
+    /// # let world = ferroshmem::World::init().unwrap();
     /// let window = world.alloc::<f64>(100).unwrap().open();
     /// let mut data = [1.0; 50];
     /// window.nonblocking(|pending| {
@@ -160,9 +153,7 @@ impl<T: Amo> Atomics<'_, T> {
     /// Runs `body`, which may begin fetches, and completes them. The variables that they write are in use until then.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let counters = world.atomics::<u64>(1)?;
     /// let mut seen = vec![0; world.n_pes()];
     /// counters.nonblocking(|pending| {
@@ -172,15 +163,13 @@ impl<T: Amo> Atomics<'_, T> {
     ///     Ok::<(), ferroshmem::OutOfBounds>(())
     /// })?;
     /// assert!(seen.iter().all(|before| *before < world.n_pes() as u64));
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// They cannot be read before:
     ///
     /// ```compile_fail,E0502
-    /// # use ferroshmem::World;
-    /// # let world = World::init().unwrap();
+    /// # let world = ferroshmem::World::init().unwrap();
     /// let counters = world.atomics::<u64>(1).unwrap();
     /// let mut seen = 0;
     /// counters.nonblocking(|pending| {
@@ -265,9 +254,7 @@ impl Context<'_> {
     /// use until then.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let (context, next) = (world.context()?, world.my_pe().next());
     /// let (window, counter) = (world.alloc::<f64>(100)?.open(), world.atomics::<u64>(1)?);
     /// let (data, mut ticket) = ([1.0; 100], 0);
@@ -276,15 +263,13 @@ impl Context<'_> {
     ///     pending.fetch_add(&counter, next, 0, 1, &mut ticket)
     /// })?;
     /// assert_eq!(ticket, 0);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// A buffer can be neither changed nor dropped before:
     ///
     /// ```compile_fail,E0506
-    /// # use ferroshmem::World;
-    /// # let world = World::init().unwrap();
+    /// # let world = ferroshmem::World::init().unwrap();
     /// let (context, next) = (world.context().unwrap(), world.my_pe().next());
     /// let window = world.alloc::<f64>(100).unwrap().open();
     /// let mut data = [1.0; 50];

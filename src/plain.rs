@@ -9,8 +9,7 @@ use bytemuck::Pod;
 /// [`#[ferroshmem::plain]`](macro@crate::plain) or `#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`.
 ///
 /// ```compile_fail,E0277
-/// # use ferroshmem::World;
-/// # let world = World::init().unwrap();
+/// # let world = ferroshmem::World::init().unwrap();
 /// let names = world.alloc::<String>(4); // points to memory of one PE
 /// ```
 #[diagnostic::on_unimplemented(

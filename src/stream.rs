@@ -32,7 +32,6 @@ pub enum Pace {
 ///
 /// ```
 /// # use ferroshmem::{Pace, World};
-/// # fn main() -> Result<(), ferroshmem::Error> {
 /// let world = World::init()?;
 /// let (me, n) = (world.my_member().number(), world.n_members());
 /// let mut counts = [0u32; 10];
@@ -47,8 +46,7 @@ pub enum Pace {
 /// # let all: u32 = world.reduce_value(counts.iter().sum::<u32>(), ferroshmem::Sum);
 /// # assert_eq!(all as usize, 1000 * n);
 /// # let _ = me;
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 ///
 /// A stream is used by one thread. Dropping it is collective; what was not pulled is gone.

@@ -16,14 +16,12 @@ impl<T: AmoInt> Atomics<'_, T> {
     /// Waits until an element of mine compares so; returns its value then.
     ///
     /// ```
-    /// # use ferroshmem::{Compare, World};
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # use ferroshmem::Compare;
+    /// # let world = ferroshmem::World::init()?;
     /// let arrived = world.atomics::<u32>(1)?;
     /// arrived.add(world.my_pe().next(), 0, 1)?;
     /// arrived.wait_until(0, Compare::Ge(1))?;
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Errors

@@ -69,16 +69,14 @@ impl Team<'_> {
     /// (Standard: `shmem_sum_reduce` and its like)
     ///
     /// ```
-    /// # use ferroshmem::{Max, World};
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # use ferroshmem::Max;
+    /// # let world = ferroshmem::World::init()?;
     /// let mut mine = world.alloc::<f64>(1000)?;
     /// mine.fill(world.my_pe().number() as f64);
     /// let mut greatest = world.alloc::<f64>(1000)?;
     /// world.reduce(&mut greatest, &mine, Max)?;
     /// assert_eq!(greatest[999], (world.n_pes() - 1) as f64);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Errors

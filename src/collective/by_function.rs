@@ -15,15 +15,12 @@ impl Team<'_> {
     /// need not commute, for operands are taken in the order of the members' numbers. Collective.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let mine = [world.my_pe().number() as i64, 1]; // x -> number * x + 1
     /// let after = |f: [i64; 2], g: [i64; 2]| [f[0] * g[0], f[1] * g[0] + g[1]];
     /// let all = world.reduce_value_by(mine, after); // one after the other
     /// # assert_eq!(all[0], 0);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Panics
@@ -55,16 +52,13 @@ impl Team<'_> {
     /// element is copied about twice per member.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let mut mine = world.alloc::<f64>(1000)?;
     /// mine.fill(-(world.my_pe().number() as f64));
     /// let mut furthest = world.alloc::<f64>(1000)?;
     /// world.reduce_by(&mut furthest, &mine, |a, b| if a.abs() < b.abs() { b } else { a })?;
     /// assert_eq!(furthest[999], 1.0 - world.n_pes() as f64);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Errors
@@ -129,14 +123,11 @@ impl Team<'_> {
     /// A value that does not compare with itself, as NaN does not, is the result only if all are such.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let error = 1.0 / (1 + world.my_pe().number()) as f64;
     /// let (greatest, member) = world.max_loc(error);
     /// assert_eq!((greatest, member.number()), (1.0, 0));
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Panics

@@ -28,13 +28,11 @@ impl Team<'_> {
     /// The reduction of every member's `value`. Collective.
     ///
     /// ```
-    /// # use ferroshmem::{Max, World};
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # use ferroshmem::Max;
+    /// # let world = ferroshmem::World::init()?;
     /// let last = world.reduce_value(world.my_pe().number(), Max);
     /// assert_eq!(last, world.n_pes() - 1);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Panics
@@ -213,14 +211,11 @@ impl Team<'_> {
     /// Every member's elements, those of member 0 first. Collective, with the same length.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let mine = [world.my_pe().number() as u32; 3];
     /// let of_all = world.gather_slice(&mine);
     /// assert_eq!(of_all.chunks(3).last(), Some(&[world.n_pes() as u32 - 1; 3][..]));
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Panics

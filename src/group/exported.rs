@@ -103,20 +103,16 @@ impl World {
     /// PEs that are started find what was exported before. (Extension: `shmemx_export`)
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let next = world.export("next tile", world.atomics::<u64>(1)?)?;
     /// let tile = next.fetch_add(world.pe(0)?, 0, 1)?; // and so may PEs of other jobs
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// The array cannot change its type while it is lent:
     ///
     /// ```compile_fail,E0382
-    /// # use ferroshmem::World;
-    /// # let world = World::init().unwrap();
+    /// # let world = ferroshmem::World::init().unwrap();
     /// let window = world.alloc::<f64>(8).unwrap().open();
     /// let lent = world.export("table", window).unwrap();
     /// let array = window.close();
@@ -125,8 +121,7 @@ impl World {
     /// and what only its owner may touch is not lent:
     ///
     /// ```compile_fail,E0277
-    /// # use ferroshmem::World;
-    /// # let world = World::init().unwrap();
+    /// # let world = ferroshmem::World::init().unwrap();
     /// let array = world.alloc::<f64>(8).unwrap();
     /// let lent = world.export("table", array).unwrap();
     /// ```

@@ -45,8 +45,7 @@ use crate::world::World;
 /// nor a group after its world:
 ///
 /// ```compile_fail,E0505
-/// # use ferroshmem::World;
-/// # let world = World::init().unwrap();
+/// # let world = ferroshmem::World::init().unwrap();
 /// let parents = world.parents();
 /// drop(world);
 /// drop(parents);
@@ -121,7 +120,6 @@ impl Team<'_> {
     ///
     /// ```no_run
     /// # use ferroshmem::{Atomics, Command, World};
-    /// # fn main() -> Result<(), ferroshmem::Error> {
     /// let world = World::init()?;
     /// if let Some(parents) = world.parents() {
     ///     let sum = parents.import::<Atomics<u64>>("sum", 1)?;
@@ -133,8 +131,7 @@ impl Team<'_> {
     /// let children = world.spawn(&Command::new(this).pes(3))?;
     /// children.disconnect(); // waits for the children
     /// assert_eq!(sum.fetch(world.pe(0)?, 0)?, 30);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Errors

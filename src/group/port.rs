@@ -23,22 +23,18 @@ fn failed(why: impl Display) -> ConnectError {
 /// Other jobs connect by its [text](Self::text), which has a secret, or by the text of a [name](Self::publish):
 ///
 /// ```
-/// # use ferroshmem::World;
-/// # fn main() -> Result<(), ferroshmem::Error> {
-/// # let world = World::init()?;
+/// # let world = ferroshmem::World::init()?;
 /// let port = world.open_port()?;
 /// # let name = &std::process::id().to_string();
 /// port.publish(name)?;
 /// assert_eq!(world.look_up_port(name, None)?.as_deref(), Some(port.text()));
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 ///
 /// It cannot outlive its world:
 ///
 /// ```compile_fail,E0505
-/// # use ferroshmem::World;
-/// # let world = World::init().unwrap();
+/// # let world = ferroshmem::World::init().unwrap();
 /// let port = world.open_port().unwrap();
 /// drop(world);
 /// port.text();
@@ -109,7 +105,6 @@ impl Team<'_> {
     ///
     /// ```no_run
     /// # use ferroshmem::{Atomics, World};
-    /// # fn main() -> Result<(), ferroshmem::Error> {
     /// let world = World::init()?;
     /// let orders = world.export("orders", world.atomics::<u64>(1)?)?;
     /// let port = if world.my_pe().number() == 0 { Some(world.open_port()?) } else { None };
@@ -120,15 +115,13 @@ impl Team<'_> {
     /// let n = customers.n_pes();
     /// customers.disconnect(); // waits for them
     /// println!("{n} customers have ordered {}", orders.fetch(world.pe(0)?, 0)?);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// The group ends before the team:
     ///
     /// ```compile_fail,E0505
-    /// # use ferroshmem::World;
-    /// # let world = World::init().unwrap();
+    /// # let world = ferroshmem::World::init().unwrap();
     /// let team = world.split_strided(0, 1, 1).unwrap().unwrap();
     /// let group = team.accept(None).unwrap();
     /// drop(team);
@@ -166,13 +159,11 @@ impl Team<'_> {
     ///
     /// ```no_run
     /// # use ferroshmem::{Atomics, World};
-    /// # fn main() -> Result<(), ferroshmem::Error> {
     /// let world = World::init()?;
     /// let port = world.look_up_port("shop", None)?.expect("waits as long as it takes");
     /// let shop = world.connect(&port)?;
     /// shop.import::<Atomics<u64>>("orders", 1)?.add(shop.pe(0)?, 0, 2)?;
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Errors

@@ -32,14 +32,11 @@ use crate::step::{self, Step, What};
 /// [`fence`](crate::Team::fence) orders them if both go to the same PE.
 ///
 /// ```
-/// # use ferroshmem::World;
-/// # fn main() -> Result<(), ferroshmem::Error> {
-/// # let world = World::init()?;
+/// # let world = ferroshmem::World::init()?;
 /// let counter = world.atomics::<u64>(1)?;
 /// let ticket = counter.fetch_add(world.pe(0)?, 0, 1)?;
 /// assert!(ticket < world.n_pes() as u64);
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 pub struct Atomics<'w, T: Amo> {
     block: Block<'w, T>,
@@ -244,16 +241,13 @@ macro_rules! additions {
             /// the element, and on another node each time takes a round trip.
             ///
             /// ```
-            /// # use ferroshmem::World;
-            /// # fn main() -> Result<(), ferroshmem::Error> {
-            /// # let world = World::init()?;
+            /// # let world = ferroshmem::World::init()?;
             #[doc = concat!("let energy = world.atomics::<", stringify!($float), ">(1)?;")]
             /// energy.add(world.pe(0)?, 0, 0.5)?;
             /// world.barrier();
             #[doc = concat!("assert_eq!(energy.fetch(world.pe(0)?, 0)?, 0.5 * world.n_pes() \
                 as ", stringify!($float), ");")]
-            /// # Ok(())
-            /// # }
+            /// # Ok::<(), ferroshmem::Error>(())
             /// ```
             ///
             /// # Errors

@@ -15,9 +15,7 @@ impl<T: Plain> Symmetric<'_, T> {
     /// where there is no such element.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let keys = world.alloc::<u32>(4096)?;
     /// let mut counts = [0; 16];
     /// for (i, line) in keys.chunks(16).enumerate() {
@@ -27,8 +25,7 @@ impl<T: Plain> Symmetric<'_, T> {
     ///     }
     /// }
     /// # assert_eq!(counts[0], 4096);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     #[inline]
     pub fn prefetch(&self, index: usize) {
@@ -52,9 +49,7 @@ impl<T: Plain> Window<'_, T> {
     /// where there is no such element, and without effect where the PE is on another node.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// # let (pe, places) = (world.my_pe().next(), [5, 3, 900, 77]);
     /// let window = world.alloc::<u32>(1000)?.open();
     /// for (i, place) in places.iter().enumerate() {
@@ -63,8 +58,7 @@ impl<T: Plain> Window<'_, T> {
     ///     }
     ///     window.p(pe, *place, 1)?;
     /// }
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     #[inline]
     pub fn prefetch(&self, pe: Pe, index: usize) {

@@ -21,17 +21,14 @@ use crate::step::{self, Step, What};
 /// [`Window`](super::Window) gets those alone.
 ///
 /// ```
-/// # use ferroshmem::World;
-/// # fn main() -> Result<(), ferroshmem::Error> {
-/// # let world = World::init()?;
+/// # let world = ferroshmem::World::init()?;
 /// let mut squares = world.alloc::<u64>(1)?;
 /// squares[0] = (world.my_pe().number() as u64).pow(2);
 /// let squares = squares.share();
 /// let sum: u64 = world.pes().map(|pe| squares.on(pe)[0]).sum();
 /// # let n = world.n_pes() as u64;
 /// # assert_eq!(sum, (n - 1) * n * (2 * n - 1) / 6);
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 pub struct Shared<'w, T: Plain> {
     block: Block<'w, T>,
@@ -64,14 +61,11 @@ impl<'w, T: Plain> Shared<'w, T> {
     /// Every PE with its part, in the order of their numbers.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let tables = world.alloc::<u32>(8)?.share();
     /// let longest = tables.parts().map(|(_, part)| part.iter().sum::<u32>()).max();
     /// # assert_eq!(longest, Some(0));
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     pub fn parts(&self) -> impl ExactSizeIterator<Item = (Pe, &[T])> {
         Pes::all(init::n_pes()).map(|pe| (pe, self.on(pe)))
@@ -80,15 +74,12 @@ impl<'w, T: Plain> Shared<'w, T> {
     /// The elements of all parts, those of PE 0 first.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let mut mine = world.alloc::<usize>(2)?;
     /// mine.fill(world.my_pe().number());
     /// let all = mine.share();
     /// assert!(all.iter().copied().eq((0..world.n_pes()).flat_map(|n| [n, n])));
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.parts().flat_map(|(_, part)| part)

@@ -57,16 +57,14 @@ impl SignalUpdate {
 /// Some signals on every PE, all zero at first: made by [`World::signals`](crate::World::signals).
 ///
 /// ```
-/// # use ferroshmem::{Compare, SignalUpdate, World};
-/// # fn main() -> Result<(), ferroshmem::Error> {
-/// # let world = World::init()?;
+/// # use ferroshmem::{Compare, SignalUpdate};
+/// # let world = ferroshmem::World::init()?;
 /// let window = world.alloc::<f64>(100)?.open();
 /// let arrived = world.signals(1)?;
 /// window.put_signal(world.my_pe().next(), 0, &[2.5; 100], &arrived, 0, SignalUpdate::Set(1))?;
 /// arrived.wait_until(0, Compare::Eq(1))?; // from the previous PE
 /// assert_eq!(window.g(world.my_pe(), 99)?, 2.5);
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Signals<'w> {

@@ -87,14 +87,12 @@ impl SpaceConfig {
 /// allocated. Made by [`World::space`]; ended, collectively, when it is dropped. (Extension: `shmemx_space_create`)
 ///
 /// ```
-/// # use ferroshmem::{Memory, SpaceConfig, World};
-/// # fn main() -> Result<(), ferroshmem::Error> {
-/// # let world = World::init()?;
+/// # use ferroshmem::{Memory, SpaceConfig};
+/// # let world = ferroshmem::World::init()?;
 /// let fast = world.space(SpaceConfig::new(1 << 20).memory(Memory::HighBandwidth).or_default())?;
 /// let mut numbers = fast.alloc::<f64>(1000)?;
 /// numbers.fill(1.0);
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 ///
 /// No array outlives its space:

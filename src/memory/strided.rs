@@ -32,15 +32,12 @@ impl<T: Plain> Window<'_, T> {
     /// element from `start` on of a PE's part. (Standard: `shmem_iput`)
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let matrix = world.alloc::<f64>(8 * 8)?.open();
     /// let row = [1.0; 8];
     /// matrix.put_strided(world.my_pe(), 3, 8, &row, 1)?; // column 3 of my part
     /// # assert_eq!(matrix.g(world.my_pe(), 59)?, 1.0);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Errors

@@ -18,8 +18,7 @@ use crate::step::{self, Step, What};
 /// other PEs access. They take the array, so that no slice of it is left:
 ///
 /// ```compile_fail,E0505
-/// # use ferroshmem::World;
-/// # let world = World::init().unwrap();
+/// # let world = ferroshmem::World::init().unwrap();
 /// let array = world.alloc::<u64>(8).unwrap();
 /// let first = &array[0];
 /// let window = array.open(); // others may now write what `first` points to
@@ -29,8 +28,7 @@ use crate::step::{self, Step, What};
 /// An array cannot outlive its world:
 ///
 /// ```compile_fail,E0505
-/// # use ferroshmem::World;
-/// # let world = World::init().unwrap();
+/// # let world = ferroshmem::World::init().unwrap();
 /// let array = world.alloc::<u64>(8).unwrap();
 /// drop(world);
 /// println!("{}", array[0]);
@@ -48,8 +46,7 @@ use crate::step::{self, Step, What};
 /// and stays on the thread that makes the world's collective calls:
 ///
 /// ```compile_fail,E0277
-/// # use ferroshmem::World;
-/// # let world = World::init().unwrap();
+/// # let world = ferroshmem::World::init().unwrap();
 /// let array = world.alloc::<u64>(8).unwrap();
 /// std::thread::scope(|scope| { scope.spawn(move || drop(array)); });
 /// ```
@@ -106,8 +103,7 @@ impl<'w, T: Plain> Symmetric<'w, T> {
     /// Collective over the world.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # let world = World::init().unwrap();
+    /// # let world = ferroshmem::World::init().unwrap();
     /// let table: &mut [u32] = world.alloc(4).unwrap().keep();
     /// table[0] = 1;
     /// ```

@@ -59,9 +59,7 @@ impl<T: Plain> Shared<'_, T> {
     /// The first elements of a PE's part, in place, as an array of that shape. (Feature `ndarray`)
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let mut block = world.alloc::<f64>(2 * 2)?;
     /// block.view_mut((2, 2))?.diag_mut().fill(1.0);
     /// let blocks = block.share();
@@ -69,8 +67,7 @@ impl<T: Plain> Shared<'_, T> {
     ///     let product = blocks.view(world.my_pe(), (2, 2))?.dot(&blocks.view(pe, (2, 2))?);
     ///     assert_eq!(product, ndarray::Array2::eye(2));
     /// }
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Errors

@@ -144,13 +144,10 @@ impl<'w, T: Plain> Window<'w, T> {
     /// The elements of a range of a PE's part.
     ///
     /// ```
-    /// # use ferroshmem::World;
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let window = world.alloc::<u8>(10)?.open();
     /// assert_eq!(window.get_vec(world.my_pe().next(), 7..)?, [0; 3]);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Errors

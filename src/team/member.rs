@@ -83,13 +83,10 @@ impl ExactSizeIterator for Members {}
 /// What names a member of a team in a call: a [`Member`] of this team, or a [`Pe`] that is in it.
 ///
 /// ```
-/// # use ferroshmem::World;
-/// # fn main() -> Result<(), ferroshmem::Error> {
-/// # let world = World::init()?;
+/// # let world = ferroshmem::World::init()?;
 /// let root = world.pe(0)?;
 /// assert_eq!(world.broadcast_value(root, 7)?, 7);
-/// # Ok(())
-/// # }
+/// # Ok::<(), ferroshmem::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` names no member of a team",

@@ -26,8 +26,7 @@ pub use member::{AsMember, Member, Members};
 /// dropped. It cannot outlive the team that it was split from, nor its contexts outlive it:
 ///
 /// ```compile_fail,E0505
-/// # use ferroshmem::World;
-/// # let world = World::init().unwrap();
+/// # let world = ferroshmem::World::init().unwrap();
 /// let team = world.split_strided(0, 1, world.n_pes()).unwrap().unwrap();
 /// let context = team.context().unwrap();
 /// drop(team);
@@ -37,8 +36,7 @@ pub use member::{AsMember, Member, Members};
 /// Members are numbered within their team; these numbers are no numbers of PEs:
 ///
 /// ```compile_fail,E0308
-/// # use ferroshmem::World;
-/// # let world = World::init().unwrap();
+/// # let world = ferroshmem::World::init().unwrap();
 /// let window = world.alloc::<u32>(1).unwrap().open();
 /// let team = world.split_strided(0, 1, 1).unwrap().unwrap();
 /// window.p(team.member(0).unwrap(), 0, 1); // of which numbering?
@@ -263,15 +261,13 @@ impl Team<'_> {
     /// blocks, every third member, all of them backwards. Teams of OpenSHMEM are such.
     ///
     /// ```
-    /// # use ferroshmem::{Sum, World};
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # use ferroshmem::Sum;
+    /// # let world = ferroshmem::World::init()?;
     /// let number = world.my_pe().number();
     /// let team = world.split(Some(number % 2), 0)?.expect("every PE has a color");
     /// let of_my_parity = team.reduce_value(1, Sum);
     /// assert_eq!(of_my_parity, (world.n_pes() + 1 - number % 2) / 2);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Errors
