@@ -7,6 +7,13 @@ use crate::plain::Plain;
 pub trait Amo: Plain + Sync + sealed::Amo {}
 
 /// An integer that PEs update atomically in all ways (standard, "Standard AMO Types").
+///
+/// ```
+/// # use ferroshmem::{AmoInt, Atomics, Error, World};
+/// fn count<T: AmoInt + From<u8>>(world: &World, counts: &Atomics<'_, T>) -> Result<T, Error> {
+///     Ok(counts.fetch_add(world.pe(0)?, 0, T::from(1))?)
+/// }
+/// ```
 pub trait AmoInt: Amo + Ord + sealed::AmoInt {
     /// The standard library's atomic of this type.
     type Std: Sync;

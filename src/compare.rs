@@ -1,6 +1,18 @@
 //! Comparisons, as those that a PE waits for.
 
 /// What a value is to be compared with, and how.
+///
+/// ```
+/// # use ferroshmem::Compare;
+/// # let world = ferroshmem::World::init()?;
+/// let flags = world.atomics::<u32>(3)?;
+/// flags.set(world.my_pe().next(), 1, 7)?;
+/// assert_eq!(flags.wait_until_any(&[0, 1, 2], Compare::Ne(0))?, Some(1));
+/// flags.wait_until_all_vector(&[(0, Compare::Eq(0)), (1, Compare::Ge(5))])?;
+/// assert!(!flags.test(2, Compare::Gt(0))?); // not yet
+/// assert_eq!(flags.test_some(&[0, 1], Compare::Lt(9))?, [0, 1]);
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compare<T> {
     /// Equal to.

@@ -37,6 +37,18 @@ use crate::team::{AsMember, Team, TeamId};
 /// assert_eq!(window.close()[..], [7, 7]);
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
+///
+/// Targets may be members of a team:
+///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let team = world.split(Some(0), 0)?.expect("every PE has a color");
+/// let (context, counts) = (team.context()?, world.atomics::<u64>(1)?);
+/// let last = team.members().last().expect("I am one");
+/// context.add(&counts, last, 0, 1)?;
+/// context.quiet_members(&[last])?; // its updates are complete, others may be under way
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 pub struct Context<'t> {
     pub(crate) handle: usize,
     team: TeamId,
@@ -45,6 +57,13 @@ pub struct Context<'t> {
 
 /// Options of a [`Context`]. The standard's `SHMEM_CTX_PRIVATE` and `SHMEM_CTX_SERIALIZED`, which promise that threads
 /// do not use it at once, gain nothing in this library.
+///
+/// ```
+/// # use ferroshmem::ContextOptions;
+/// # let world = ferroshmem::World::init()?;
+/// let context = world.context_with(ContextOptions::new().no_store())?;
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct ContextOptions {
     no_store: bool,
@@ -65,6 +84,18 @@ impl ContextOptions {
 }
 
 /// While it lives, a [`Context`]'s short puts to other nodes go together: made by [`Context::session`].
+///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let (context, window) = (world.context()?, world.alloc::<u64>(1000)?.open());
+/// let session = context.session();
+/// for i in 0..1000 {
+///     context.p(&window, world.my_pe().next(), i, 7)?;
+/// }
+/// drop(session);
+/// context.quiet();
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Session<'c> {
     handle: usize,

@@ -13,6 +13,15 @@ use crate::plain::Plain;
 
 /// Which PE has which elements of a [`Distributed`] array: each has one block of consecutive elements, PE 0 the first.
 /// All blocks are equally long but the last ones, which may be shorter or empty.
+///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let array = world.distributed::<u64>(1000)?;
+/// let (pe, place) = array.blocks().place(999)?;
+/// assert_eq!(array.blocks().range_of(pe).start + place, 999);
+/// assert_eq!(array.my_range().len(), array.len()); // of my slice
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
     len: usize,
@@ -171,6 +180,17 @@ impl<'w, T: Plain> Distributed<Symmetric<'w, T>> {
     }
 
     /// As [`Symmetric::into_atomics`]. Collective over the world, and a barrier.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let bins = world.distributed::<u64>(100)?.into_atomics();
+    /// for sample in [3, 99, 3] {
+    ///     bins.add(sample, 1)?; // whichever PE has it
+    /// }
+    /// let bins = bins.into_inner(); // all have added
+    /// let mine = bins.iter_with_index().filter(|(_bin, n)| **n > 0);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[track_caller]
     pub fn into_atomics(self) -> Distributed<Atomics<'w, T>>
     where
@@ -218,6 +238,14 @@ impl<'w, T: Plain> Distributed<Shared<'w, T>> {
     }
 
     /// The elements of a range, as the slices of which each is in one block.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let table = world.distributed::<u32>(100)?.share();
+    /// let sum: u32 = table.slices(10..90)?.flatten().sum();
+    /// assert_eq!(sum, 0);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the array does not have them.
@@ -316,6 +344,15 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
 
     /// The same array by PE and index in its block, for [`Window::nonblocking`] and signals. Places of a shorter block
     /// after its end exist, and belong to no element.
+    ///
+    /// ```
+    /// # use ferroshmem::SignalUpdate;
+    /// # let world = ferroshmem::World::init()?;
+    /// let (window, arrived) = (world.distributed::<f64>(100)?.open(), world.signals(1)?);
+    /// let (pe, place) = window.blocks().place(42)?;
+    /// window.by_pe().put_signal(pe, place, &[1.0], &arrived, 0, SignalUpdate::Add(1))?;
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn by_pe(&self) -> &Window<'w, T> {
         &self.array
     }

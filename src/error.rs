@@ -50,6 +50,20 @@ pub enum InitError {
 }
 
 /// Why symmetric memory could not be allocated. The same on all PEs.
+///
+/// ```
+/// # use ferroshmem::AllocError;
+/// # let world = ferroshmem::World::init()?;
+/// let mut len = 1 << 50;
+/// let array = loop {
+///     match world.alloc::<f64>(len) {
+///         Ok(array) => break array,
+///         Err(AllocError::NoRoom { free, .. }) => len = free as usize / 16, // on all PEs alike
+///         Err(error) => return Err(error.into()),
+///     }
+/// };
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AllocError {
@@ -167,6 +181,18 @@ pub enum ImportError {
 }
 
 /// A buffer that is shorter than the message that it was to receive.
+///
+/// ```
+/// # use ferroshmem::{Error, Truncated};
+/// # let world = ferroshmem::World::init()?;
+/// # let sending = world.begin_send(world.my_pe().next(), 0, vec![1u8; 8])?;
+/// match world.receive(None, None, &mut [0u8; 4]) {
+///     Err(Error::Message(Truncated { bytes, room })) => assert_eq!((bytes, room), (8, 4)),
+///     other => panic!("{other:?}"),
+/// }
+/// # drop(sending);
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Truncated {
     /// Bytes of the message.
@@ -185,6 +211,15 @@ pub struct PeOutOfRange {
 }
 
 /// Elements that an array does not have.
+///
+/// ```
+/// # use ferroshmem::OutOfBounds;
+/// # let world = ferroshmem::World::init()?;
+/// let window = world.alloc::<u8>(4)?.open();
+/// let error = window.put(world.my_pe(), 3, &[1, 2]).expect_err("element 4 does not exist");
+/// assert_eq!(error, OutOfBounds { start: 3, len: 2, array: 4 });
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct OutOfBounds {
     /// The first element.

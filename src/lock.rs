@@ -71,6 +71,15 @@ impl<T: Plain> Locked<'_, T> {
     }
 
     /// Takes the lock if it is free.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let latest = world.locked([0.0f64; 3])?;
+    /// if let Some(mut latest) = latest.try_lock() {
+    ///     *latest = [1.0, 2.0, 3.0];
+    /// } // released
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         // SAFETY: as in `lock`.
         let held = unsafe { lock::test("Locked::try_lock", self.words.mine().as_ptr()) };

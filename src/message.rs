@@ -14,6 +14,17 @@ use crate::team::Team;
 use crate::team::{AsMember, Member};
 
 /// A message that was received, or is there to be received.
+///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let sending = world.begin_send(world.my_pe().next(), 1, vec![2.5; 10])?;
+/// let arrival = world.probe(None, Some(1))?;
+/// let mut numbers = vec![0.0; arrival.elements::<f64>()];
+/// world.receive(arrival.from, Some(arrival.tag), &mut numbers)?;
+/// assert_eq!(numbers, [2.5; 10]);
+/// # drop(sending);
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// The sender.
@@ -309,6 +320,17 @@ impl<'t, T: Plain> Request<'t, T> {
 }
 
 /// A send under way, of data that it owns. If it is dropped, that waits as [`wait`](Self::wait) does.
+///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let mut sending = world.begin_send(world.my_pe().next(), 2, vec![1u8; 100])?;
+/// world.receive(None, Some(2), &mut [0u8; 100])?;
+/// while !sending.is_complete() {
+///     // compute
+/// }
+/// let data = sending.wait(); // may be changed
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Sending<'t, T: Plain>(Request<'t, T>);
 
@@ -333,6 +355,16 @@ impl<T: Plain> Drop for Sending<'_, T> {
 
 /// A receive under way, with a buffer that it owns. If it is dropped, it is cancelled, or its message is
 /// received and dropped.
+///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let me = world.my_pe();
+/// let receiving = world.begin_receive(me.previous(), Some(3), vec![0; 4])?;
+/// world.send(me.next(), 3, &[1, 2, 3])?;
+/// let (numbers, arrival) = receiving.wait()?;
+/// assert_eq!((numbers, arrival.elements::<i32>()), (vec![1, 2, 3, 0], 3));
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Receiving<'t, T: Plain>(Request<'t, T>);
 
@@ -355,6 +387,16 @@ impl<T: Plain> Receiving<'_, T> {
     }
 
     /// Takes the receive back; itself, if it has a message.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let receiving = world.begin_receive(None, Some(9), vec![0u64; 8])?;
+    /// let buffer = match receiving.cancel() {
+    ///     Ok(buffer) => buffer, // nobody has sent
+    ///     Err(receiving) => receiving.wait()?.0,
+    /// };
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If a message has matched it: wait for that.

@@ -8,6 +8,16 @@ use crate::init;
 
 /// A process of the job ("processing element"), by its number in the world. It exists:
 /// [`World::pe`](crate::World::pe) checks the number.
+///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let me = world.my_pe();
+/// assert_eq!(me.next().previous(), me);
+/// assert_eq!(me.shifted(2), me.next().next()); // in a ring
+/// let even = world.pes().filter(|pe| pe.number() % 2 == 0);
+/// assert_eq!(even.count(), world.n_pes().div_ceil(2));
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pe(u32);
 

@@ -154,6 +154,23 @@ impl<'t, T: Plain> Stream<'t, T> {
     }
 
     /// Pulls all items at hand of one PE, where they are: a longest row, so that few calls pull many.
+    ///
+    /// ```
+    /// # use ferroshmem::Pace;
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut stream = world.stream::<u64>(Pace::Steady)?;
+    /// assert!(stream.try_push(world.my_pe().next(), 5)?);
+    /// stream.end(); // I push no more
+    /// let mut sum = 0;
+    /// while stream.wait() {
+    ///     while let Some((_from, items)) = stream.view() {
+    ///         sum += items.iter().sum::<u64>();
+    ///     }
+    /// }
+    /// assert_eq!(sum, 5);
+    /// stream.reset(); // to push again
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[inline]
     pub fn view(&mut self) -> Option<(Member, &[T])> {
         let (mut first, mut from): (*const c_void, i32) = (ptr::null(), 0);

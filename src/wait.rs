@@ -34,6 +34,14 @@ impl<T: AmoInt> Atomics<'_, T> {
     /// Waits until `condition` holds of an element of mine; returns its value then. It is
     /// evaluated again and again, and should be quick.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let bits = world.atomics::<u64>(1)?;
+    /// bits.or(world.my_pe().next(), 0, 1 << 5)?;
+    /// assert_eq!(bits.wait(0, |bits| bits.count_ones() == 1)?, 32);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the index is not that of an element.
     #[track_caller]

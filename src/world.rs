@@ -34,6 +34,20 @@ const PANICKED: i32 = 101;
 /// time; it is passed on by reference, and arrays and teams cannot outlive it. It is also the [`Team`]
 /// of all PEs.
 ///
+/// ```
+/// # use ferroshmem::World;
+/// let world = World::init()?;
+/// let (me, n) = (world.my_pe(), world.n_pes());
+/// let counts = world.atomics::<u64>(1)?;
+/// for pe in world.others() {
+///     counts.add(pe, 0, 1)?; // the next PE first
+/// }
+/// world.barrier();
+/// assert_eq!(counts.fetch(me, 0)?, n as u64 - 1);
+/// println!("{me} of {n}; PE 0 is {}", if world.is_here(world.pe(0)?) { "here" } else { "on another node" });
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
+///
 /// It stays on the thread that made it, which makes the collective calls:
 ///
 /// ```compile_fail,E0277

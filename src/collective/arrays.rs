@@ -40,6 +40,26 @@ fn enough(array: usize, needed: Option<usize>) -> Result<(), TeamError> {
     }
 }
 
+/// Collectives of arrays.
+///
+/// ```
+/// # use ferroshmem::Max;
+/// # let world = ferroshmem::World::init()?;
+/// let n = world.n_pes();
+/// let (mut source, mut dest) = (world.alloc::<usize>(n)?, world.alloc::<usize>(n)?);
+/// source.fill(world.my_pe().number());
+/// world.broadcast(world.pe(0)?, &mut dest, &source)?; // PE 0's
+/// assert!(dest.iter().all(|number| *number == 0));
+/// world.alltoall(&mut dest, &source)?; // element i goes to PE i
+/// assert!(dest.iter().copied().eq(0..n));
+/// world.fcollect(&mut dest, source.part(..1)?)?; // one of each PE
+/// assert!(dest.iter().copied().eq(0..n));
+/// assert_eq!(world.collect(&mut dest, &source, 1)?, n); // as many as each PE gives
+/// world.inclusive_scan(&mut dest, &source)?; // sums over the PEs up to this one
+/// world.reduce_in_place(&mut source, Max);
+/// assert_eq!(source[0], n - 1);
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 impl Team<'_> {
     /// Copies the root's `source` to every member's `dest`. Collective. (Standard:
     /// `shmem_broadcast`)
@@ -260,6 +280,14 @@ impl Team<'_> {
 
     /// As [`alltoall`](Self::alltoall), with blocks of `n` elements, which are `strides.1` elements
     /// apart in `source` and `strides.0` in `dest`. (Standard: `shmem_alltoalls`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let n = world.n_pes();
+    /// let (source, mut dest) = (world.alloc::<u32>(2 * n)?, world.alloc::<u32>(n)?);
+    /// world.alltoalls(&mut dest, &source, (1, 2), 1)?; // every other element of the source
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If one of the arrays is too short, or a stride is 0.

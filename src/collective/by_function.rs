@@ -109,6 +109,14 @@ impl Team<'_> {
 
     /// The reduction by a function of the values of the members before this PE; none for the first. Collective.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let length = 10 + world.my_pe().number();
+    /// let longest_before = world.exclusive_scan_value_by(length, usize::max);
+    /// assert_eq!(longest_before, length.checked_sub(1).filter(|before| *before >= 10));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// If the team is that of a group that has failed.
     #[track_caller]

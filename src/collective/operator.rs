@@ -5,7 +5,17 @@ use ferroshmem_api::{Reduce, ops};
 use crate::plain::Plain;
 use crate::step::{Detail, What};
 
-/// An operator of reductions.
+/// An operator of reductions: [`Sum`], [`Prod`], [`Min`], [`Max`], [`And`], [`Or`] or [`Xor`].
+///
+/// ```
+/// # use ferroshmem::{Operator, Reducible, World};
+/// fn over_members<Op: Operator>(world: &World, operator: Op) -> u64
+/// where
+///     u64: Reducible<Op>,
+/// {
+///     world.reduce_value(1 << world.my_pe().number(), operator)
+/// }
+/// ```
 pub trait Operator: Copy + sealed::Sealed {
     /// The runtime's type for it.
     #[doc(hidden)]

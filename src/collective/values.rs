@@ -24,6 +24,21 @@ fn of_values(scratch: &Scratch, [a, b]: [Detail; 2], length: u64) -> [Detail; 4]
     [(What::Array, place), a, b, (What::Length, length)]
 }
 
+/// Collectives of values and slices.
+///
+/// ```
+/// # use ferroshmem::Max;
+/// # let world = ferroshmem::World::init()?;
+/// let (me, n) = (world.my_pe().number(), world.n_pes());
+/// assert_eq!(world.gather_value(me), Vec::from_iter(0..n));
+/// assert_eq!(world.broadcast_value(world.pe(0)?, me)?, 0);
+/// assert_eq!(world.inclusive_scan_value(1), me + 1); // of the PEs up to this one
+/// assert_eq!(world.exclusive_scan_value(1), me); // of those before
+/// let mut counts = [1, me];
+/// world.reduce_slice(&mut counts, Max);
+/// assert_eq!(counts, [1, n - 1]);
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 impl Team<'_> {
     /// The reduction of every member's `value`. Collective.
     ///

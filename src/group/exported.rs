@@ -17,6 +17,15 @@ use crate::world::World;
 ///
 /// The export ends when it is dropped, collectively. While a PE of this job is in a [`Group`](super::Group), PEs of
 /// that may use the array: then its memory is not freed before the world is dropped. So drop it after the groups.
+///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let table = world.export("table", world.alloc::<f64>(8)?.open())?;
+/// table.p(world.my_pe(), 0, 1.0)?; // as before
+/// let array = table.unexport()?.close();
+/// assert_eq!(array[0], 1.0);
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 pub struct Exported<'w, A: Lend> {
     world: &'w World,
     name: String,

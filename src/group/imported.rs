@@ -23,6 +23,19 @@ use crate::plain::Plain;
 ///
 /// Operations are complete as the same ones of this job's arrays are: after a [`quiet`](crate::Team::quiet), a barrier,
 /// or the end of the group. Any thread may use it.
+///
+/// ```no_run
+/// # use ferroshmem::{Atomics, SignalUpdate, Signals, Window};
+/// # let world = ferroshmem::World::init()?;
+/// # let parents = world.parents().expect("others have started this job");
+/// let table = parents.import::<Window<f64>>("table", 100)?;
+/// let next = parents.import::<Atomics<u64>>("next row", 1)?;
+/// let done = parents.import::<Signals>("done", 1)?;
+/// let first = parents.pe(0)?;
+/// let row = next.fetch_add(first, 0, 1)? as usize;
+/// table.put_signal(first, 10 * row, &[1.0; 10], &done, 0, SignalUpdate::Add(1))?;
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 pub struct Imported<'g, A: Lend> {
     /// Where this process loads and stores the part of each PE of the group; none if the group is remote.
     parts: Box<[NonNull<A::Element>]>,

@@ -82,6 +82,22 @@ impl Request<'_> {
 }
 
 /// Calls that [`Group::call_multiple`] makes as one message.
+///
+/// ```no_run
+/// # use ferroshmem::{Calls, Command, KernelContext};
+/// # let world = ferroshmem::World::init()?;
+/// # ferroshmem::kernel! { fn scale(context: &KernelContext<'_>, factor: f64) {} }
+/// # ferroshmem::kernel! { fn store(context: &KernelContext<'_>, name: u32, at: &[u64]) {} }
+/// # let workers = world.spawn(&Command::new("worker").pes(4))?;
+/// let mut calls = Calls::new();
+/// calls.add(scale, (2.0,));
+/// calls.add(store, (1, &[3, 5]));
+/// let request = workers.call_multiple(&calls);
+/// while !request.is_complete()? {
+///     // compute
+/// }
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Calls<'a> {
     /// The kernels, and how many arguments each has.
@@ -409,6 +425,17 @@ pub mod private {
 /// others are [plain](crate::Plain) values and slices of them, at most 8. (Extension: `SHMEMX_KERNEL`)
 ///
 /// It is known by its name in all programs that link it, and in those in C, whose kernels it can stand for.
+///
+/// ```
+/// use ferroshmem::{KernelContext, kernel};
+///
+/// kernel! {
+///     /// Prints how many places there are.
+///     pub fn count(context: &KernelContext<'_>, step: u32, places: &[u64]) {
+///         println!("{} in step {step}: {}", context.world().my_pe(), places.len());
+///     }
+/// }
+/// ```
 #[macro_export]
 macro_rules! kernel {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($context:ident: $c:ty $(, $($params:tt)*)?) $body:block) => {

@@ -31,6 +31,17 @@ use crate::world::World;
 /// ends, collectively over both sides, when it is dropped: that waits for all PEs of both sides. (Extension:
 /// `shmemx_group_t`)
 ///
+/// ```no_run
+/// # use ferroshmem::Command;
+/// # let world = ferroshmem::World::init()?;
+/// let workers = world.spawn(&Command::new("worker").pes(4))?;
+/// let task = 7;
+/// workers.team().broadcast_value(world.pe(0)?, task)?; // on both sides
+/// workers.barrier()?; // of both sides
+/// let members = workers.pes().map(|pe| workers.member_of(pe));
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
+///
 /// What was imported from a group cannot be used after it:
 ///
 /// ```compile_fail,E0505
@@ -61,6 +72,19 @@ pub struct Group<'t> {
 }
 
 /// Whether PEs of a [`Group`] can be waited for.
+///
+/// ```no_run
+/// # use ferroshmem::{Command, GroupState};
+/// # let world = ferroshmem::World::init()?;
+/// let done = world.export("done", world.signals(1)?)?;
+/// let workers = world.spawn(&Command::new("worker").pes(4).independent())?;
+/// while done.fetch(0)? < 4 {
+///     if workers.state() == GroupState::Failed {
+///         return Ok(()); // go on without them
+///     }
+/// }
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupState {
     /// They can.
@@ -143,6 +167,15 @@ impl Team<'_> {
 
     /// Starts PEs of several programs as one job, in which they are numbered in their order.
     /// (Extension: `shmemx_spawn_multiple`)
+    ///
+    /// ```no_run
+    /// # use ferroshmem::Command;
+    /// # let world = ferroshmem::World::init()?;
+    /// let programs = [Command::new("reader"), Command::new("worker").pes(3)];
+    /// let group = world.spawn_multiple(&programs)?;
+    /// let reader = group.pe(0)?;
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`spawn`](Self::spawn), and if there is no program.

@@ -157,6 +157,16 @@ impl<T: AmoInt> Atomics<'_, T> {
     /// In a job on several nodes joined by a fabric whose atomics are not atomic with a CPU's
     /// (`oshmem_info --fabric` shows it) there is no such view: the call ends the job with a line that
     /// names the remedy.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// use std::sync::atomic::Ordering;
+    ///
+    /// let counts = world.atomics::<u32>(4)?;
+    /// counts.mine()[3].fetch_add(1, Ordering::Relaxed);
+    /// assert_eq!(counts.fetch(world.my_pe(), 3)?, 1);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn mine(&self) -> &[T::Std] {
@@ -173,6 +183,16 @@ impl<T: AmoInt> Atomics<'_, T> {
     }
 
     /// Writes `value` to an element of a PE's part if its value is `current`; returns its old value.
+    ///
+    /// ```
+    /// # use ferroshmem::Sum;
+    /// # let world = ferroshmem::World::init()?;
+    /// let owner = world.atomics::<u64>(1)?; // 0: of nobody
+    /// let mine = world.my_pe().number() as u64 + 1;
+    /// let is_mine = owner.compare_swap(world.pe(0)?, 0, 0, mine)? == 0; // on one PE alone
+    /// assert_eq!(world.reduce_value(u32::from(is_mine), Sum), 1);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`fetch`](Self::fetch).

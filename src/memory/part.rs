@@ -34,6 +34,15 @@ pub struct PartMut<'a, T: Plain> {
 impl<T: Plain> Symmetric<'_, T> {
     /// Some of the elements, the same on every PE.
     ///
+    /// ```
+    /// # use ferroshmem::Sum;
+    /// # let world = ferroshmem::World::init()?;
+    /// let (source, mut dest) = (world.alloc::<f64>(100)?, world.alloc::<f64>(10)?);
+    /// world.reduce(&mut dest, source.part(90..)?, Sum)?; // of the last 10 elements
+    /// world.broadcast(world.pe(0)?, dest.part_mut(..1)?, source.part(5..6)?)?;
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the array does not have them.
     pub fn part(&self, range: impl RangeBounds<usize>) -> Result<Part<'_, T>, OutOfBounds> {

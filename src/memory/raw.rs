@@ -13,6 +13,21 @@ use crate::step::{self, Step, What};
 /// [`Symmetric::into_raw`]. Pointers are valid for [`len`](Self::len) elements, which are initialised,
 /// until the array is dropped or taken back; the program must prevent data races. Parts of PEs on other
 /// nodes have no pointers ([`remote`](Self::remote)): `shmem_put` and the other routines of C reach them.
+///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let array = world.alloc::<u64>(8)?.into_raw();
+/// // SAFETY: no other PE touches my part before the barrier.
+/// unsafe { array.local().write(7) };
+/// world.barrier();
+/// if let Some(next) = array.remote(world.my_pe().next()) {
+///     // SAFETY: no PE writes after the barrier.
+///     assert_eq!(unsafe { next.read() }, 7);
+/// }
+/// // SAFETY: the pointers are gone.
+/// let array = unsafe { array.into_inner() };
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 pub struct RawSymmetric<'w, T: Plain> {
     block: Block<'w, T>,
 }

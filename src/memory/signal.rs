@@ -96,6 +96,19 @@ impl<'w> Signals<'w> {
 
     /// Updates a signal of a PE, after all puts to it before.
     ///
+    /// ```
+    /// # use ferroshmem::{Compare, SignalUpdate};
+    /// # let world = ferroshmem::World::init()?;
+    /// let arrived = world.signals(1)?;
+    /// for pe in world.pes() {
+    ///     arrived.update(pe, 0, SignalUpdate::Add(1))?;
+    /// }
+    /// arrived.wait_until(0, Compare::Eq(world.n_pes() as u64))?; // all have come here
+    /// arrived.reset(0, 0)?; // for the next time
+    /// assert_eq!(arrived.fetch(0)?, 0);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the index is not that of a signal.
     #[track_caller]

@@ -75,6 +75,16 @@ impl<T: Plain> Window<'_, T> {
     /// strides apart. Whole blocks only: what is left of `source` is not copied. (Standard:
     /// `shmem_ibput`)
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (me, matrix) = (world.my_pe(), world.alloc::<f64>(8 * 8)?.open());
+    /// matrix.put_blocks(me, 2, 8, &[1.0; 2 * 8], 2, 2)?; // columns 2 and 3 of my part
+    /// let mut columns = [0.0; 2 * 8];
+    /// matrix.get_blocks(me, 2, 8, &mut columns, 2, 2)?;
+    /// assert_eq!(columns, [1.0; 2 * 8]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the part does not have those elements, or a stride is less than a block, or 0.
     #[track_caller]

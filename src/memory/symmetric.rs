@@ -14,6 +14,17 @@ use crate::step::{self, Step, What};
 /// A symmetric array of which each PE reads and writes its own part, as a slice, and touches
 /// no other PE's: what [`World::alloc`](crate::World::alloc) gives, and what collectives work on.
 ///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let mut array = world.alloc::<u64>(8)?; // zeros
+/// array[1..].fill(7); // my part is a slice
+/// let parts = array.share(); // a barrier: now all may read all parts
+/// assert!(world.pes().all(|pe| parts.on(pe)[7] == 7));
+/// let array = parts.reclaim(); // a barrier: my part is mine again
+/// assert_eq!(array[..2], [0, 7]);
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
+///
 /// [`share`](Self::share), [`open`](Self::open) and [`into_atomics`](Self::into_atomics) give
 /// other PEs access. They take the array, so that no slice of it is left:
 ///

@@ -22,6 +22,21 @@ use crate::step::{self, Step, What};
 ///
 /// Errors are of bounds only: a [`Pe`] exists. Methods take `&self` and may be called by several
 /// threads.
+///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let window = world.alloc::<u64>(100)?.open();
+/// let (me, next) = (world.my_pe(), world.my_pe().next());
+/// window.put(next, 0, &[1, 2, 3])?; // elements 0 to 2
+/// window.p(next, 99, 4)?; // one element
+/// world.barrier(); // all puts have arrived
+/// let mut first = [0; 3];
+/// window.get(me, 0, &mut first)?;
+/// assert_eq!((first, window.g(me, 99)?), ([1, 2, 3], 4));
+/// let array = window.close(); // a slice again
+/// assert_eq!(array[..3], first);
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 pub struct Window<'w, T: Plain> {
     block: Block<'w, T>,
 }

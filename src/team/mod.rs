@@ -33,6 +33,17 @@ pub use member::{AsMember, Member, Members};
 /// context.quiet();
 /// ```
 ///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let (row, column) = world.split_2d(2)?; // of PEs in rows of 2
+/// row.barrier(); // waits for the members of my row alone
+/// assert_eq!(column.gather_value(world.my_pe().number()).len(), column.n_members());
+/// let first = row.member(0)?; // the first in the row
+/// let pe = row.pe_of(first)?; // arrays take PEs
+/// assert_eq!(row.member_of(pe), Some(first));
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
+///
 /// Members are numbered within their team; these numbers are no numbers of PEs:
 ///
 /// ```compile_fail,E0308
@@ -244,6 +255,19 @@ impl Team<'_> {
 
     /// Orders this PE's puts, signals and atomics to each PE before its later ones. (Standard:
     /// `shmem_fence`)
+    ///
+    /// ```
+    /// # use ferroshmem::Compare;
+    /// # let world = ferroshmem::World::init()?;
+    /// let (data, flag) = (world.alloc::<f64>(100)?.open(), world.atomics::<u32>(1)?);
+    /// let next = world.my_pe().next();
+    /// data.put(next, 0, &[1.0; 100])?;
+    /// world.fence(); // the flag comes after the data
+    /// flag.set(next, 0, 1)?;
+    /// flag.wait_until(0, Compare::Eq(1))?; // of the previous PE
+    /// assert_eq!(data.g(world.my_pe(), 99)?, 1.0);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn fence(&self) {
         order::fence("Team::fence");
     }
@@ -300,6 +324,15 @@ impl Team<'_> {
     /// Makes a team of `size` members: this team's member `start` and every `stride`-th after it.
     /// Collective over this team; `None` on PEs that are not in the new team. (Standard:
     /// `shmem_team_split_strided`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let n = world.n_pes();
+    /// if let Some(even) = world.split_strided(0, 2, n.div_ceil(2))? {
+    ///     assert_eq!(even.my_member().number(), world.my_pe().number() / 2);
+    /// } // its members drop it
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If not all are members of this team, there are too many teams, or the team is that of a group. The same on
