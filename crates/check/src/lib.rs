@@ -1,7 +1,7 @@
 //! What `oshrun --check` finds: memory that calls access wrongly, and accesses that race.
 //!
 //! The functions of `libshmem-check.so`, which `oshrun` has the PEs load before the library, hand each call to
-//! [`entry`]. What is found goes into a file that all PEs and `oshrun` map ([`layout`]), so it is there however a PE
+//! `entry`. What is found goes into a file that all PEs and `oshrun` map ([`layout`]), so it is there however a PE
 //! ends; `oshrun` names lines and variables when the job has ended.
 
 pub mod call;

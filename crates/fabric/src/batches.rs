@@ -13,7 +13,7 @@
 //! of the crate core lets loom try every interleaving.
 //!
 //! Why the order stays: a batch is locked while it is handed over, so items of a target arrive in the order in which
-//! they were gathered, whichever threads hand them over; and a thread that has [handed over](Batches::hand_over) a
+//! they were gathered, whichever threads hand them over; and a thread that has handed over a
 //! target's batch knows that all of it is before what it does next.
 
 use std::sync::OnceLock;

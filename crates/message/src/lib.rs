@@ -8,7 +8,7 @@
 //! Messages longer than a record are copied without the lock, so that the PE's other threads go on. A blocking receive
 //! posts nothing while it waits: it is asked last when a record is matched.
 //!
-//! Between nodes, records travel in the fabric's messages ([`remote`]); what they say and how they are matched is the
+//! Between nodes, records travel in the fabric's messages (`remote`); what they say and how they are matched is the
 //! same.
 //!
 //! The crate knows `ferroshmem-core` and the fabric; `ferroshmem-runtime` holds its state.

@@ -3,7 +3,7 @@
 //! A copy between small pages of shared memory takes up to 1.8 times as long, as the processor looks for an address
 //! translation every 4 KiB. The kernel rarely puts shared memory on huge pages by itself, but it does on request, for
 //! memory that is in use already: that takes as long as 2 to 80 copies of it, as the kernel finds memory in pieces of
-//! this size or must make them. So memory moves page by page once it has been copied [`FIRST`] times, and all moves
+//! this size or must make them. So memory moves page by page once it has been copied `FIRST` times, and all moves
 //! together take at most a fifth of the time that copies take. Only pages which a copy fills go there, so no memory is
 //! used beyond what the program uses.
 

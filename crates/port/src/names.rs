@@ -132,7 +132,7 @@ fn ask(address: &SocketAddrUnix, within: Duration) -> Result<Option<PortName>, P
 
 /// The port that a process of this user has published by a name, on this host or in a `folder` that others share. Waits
 /// for that until `limit` is over, or as long as it takes; None if no process does so. A process that does is to answer
-/// within the limit, or [`ANSWERS_SOON`].
+/// within the limit, or `ANSWERS_SOON`.
 pub fn look_up(name: &[u8], limit: Option<Duration>, folder: Option<&str>) -> Result<Option<PortName>, PortError> {
     let address = address_of(name)?;
     let file = folder.map(|folder| NameFile::new(folder, name));

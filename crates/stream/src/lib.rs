@@ -2,7 +2,7 @@
 //! of each pair of PEs (`docs/streams.md`).
 //!
 //! Within a node items go through rings ([`ring`]), between nodes by links and then through rings ([`shape`],
-//! [`link`]). All that moves items on is done by the PEs' threads in their calls: a push writes to the ring or frame, a
+//! `link`). All that moves items on is done by the PEs' threads in their calls: a push writes to the ring or frame, a
 //! pull hands on what has come by links first. Waits of other routines do that, too, while a stream is open in a job of
 //! several nodes. The crate knows `ferroshmem-core` and the fabric; `ferroshmem-runtime` holds its state.
 //!

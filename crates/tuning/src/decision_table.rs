@@ -34,7 +34,7 @@ impl Steps {
     pub const NONE: Self = Self([Step { up_to: 0, code: 0 }; STEPS]);
 
     /// Makes steps from choices at growing sizes: each choice holds above the size before it, the
-    /// last one for all greater sizes too. If the choice changes more often than [`STEPS`]
+    /// last one for all greater sizes too. If the choice changes more often than `STEPS`
     /// allows, the later changes are left out.
     pub fn new(choices: impl IntoIterator<Item = (usize, Choice)>) -> Self {
         let mut this = Self::NONE;

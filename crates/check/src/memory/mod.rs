@@ -1,7 +1,7 @@
 //! `--check=memory`: what calls do to memory that they should not.
 //!
 //! Blocks of the symmetric heap get a red zone behind them that no PE may write, and freed ones are in quarantine for a
-//! while. What a block holds before it is written depends on the address ([`pattern`]), so memory that no PE has
+//! while. What a block holds before it is written depends on the address (`pattern`), so memory that no PE has
 //! written is known whoever writes it, by calls or stores.
 
 mod access;

@@ -1,7 +1,7 @@
 //! `--check=race`: conflicting accesses of two PEs that nothing orders.
 //!
-//! Each PE has a vector clock ([`clock`]), which barriers, collectives, locks, waits and atomics hand on; the shadow
-//! memory ([`shadow`]) has who accessed what last. An access that conflicts with one that did not happen before is a
+//! Each PE has a vector clock (`clock`), which barriers, collectives, locks, waits and atomics hand on; the shadow
+//! memory (`shadow`) has who accessed what last. An access that conflicts with one that did not happen before is a
 //! race, whatever came first in this run. Puts happened before what follows a quiet or fence alone.
 
 mod arrivals;

@@ -2,13 +2,13 @@
 //!
 //! | name | function or module | which members compute |
 //! |---|---|---|
-//! | eager | [`eager`] | the last to arrive for all, or each member for itself |
-//! | flat | [`flat`] | one member |
-//! | rd | [`recursive_doubling`] | one of each pair, or each of the pair a half |
-//! | bruck | [`bruck`] | each member all elements |
-//! | rsag | [`rabenseifner`] | each member a part of the elements |
-//! | slices | [`slices`] | each member a part of the elements |
-//! | sockets | [`sockets`] | the members of each socket for it, then one or all for all sockets |
+//! | eager | `eager` | the last to arrive for all, or each member for itself |
+//! | flat | `flat` | one member |
+//! | rd | `recursive_doubling` | one of each pair, or each of the pair a half |
+//! | bruck | `bruck` | each member all elements |
+//! | rsag | `rabenseifner` | each member a part of the elements |
+//! | slices | `slices` | each member a part of the elements |
+//! | sockets | `sockets` | the members of each socket for it, then one or all for all sockets |
 //!
 //! `docs/collectives.md` says what each algorithm reads and writes; the tests count it.
 //!

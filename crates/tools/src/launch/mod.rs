@@ -1,5 +1,5 @@
 //! `oshrun`: starts the PEs of a job on this node, watches them, and ends with them; or becomes a
-//! launcher that starts them on several hosts ([`hosts`]).
+//! launcher that starts them on several hosts (`hosts`).
 //!
 //! ```text
 //! oshrun (launcher)      reads the command line, passes signals on
