@@ -67,6 +67,9 @@
 //! A PE that panics ends the job, with its message and exit status 101 (134 where panics abort). So
 //! does a PE whose `main` returns an error while the others go on, after it has printed the error.
 
+// The crate knows `api`, whose routines it calls with arguments that its types have made right, and of `core` the
+// threads that are lent. It does no transfer and no wait by itself but what must be inlined: the loads, stores and
+// atomics on PEs of the node (`memory`). All PEs agree on each collective call before it acts (`step`).
 #![deny(unsafe_code)]
 
 mod amo;

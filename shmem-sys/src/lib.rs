@@ -7,6 +7,9 @@
 //! The functions in `generated` come from the table in `crates/abi/`. Each is `pshmem_X`, with the
 //! weak alias `shmem_X`, so that a tool may define its own `shmem_X`, linked statically or
 //! dynamically, or preloaded (standard, "OpenSHMEM Profiling Interface").
+//!
+//! The functions call `api`. Besides, the crate has what only a C library needs: its start before `main`, the answer to
+//! tools that interpose functions, OpenMP's interface for tools.
 
 #[macro_use]
 mod entry;

@@ -1,7 +1,8 @@
 //! The C API's routines without their C names: what `libshmem`'s exported functions call.
 //!
-//! The generated exports of `ferroshmem-sys` and the Rust API call them. They check arguments and handles, and call
-//! `ferroshmem-core`, which knows nothing of them.
+//! The generated exports of `ferroshmem-sys` and the Rust API call them. They check arguments and handles, and call the
+//! crates of the runtime, all of which they know and none of which knows them. What a routine does is not here, but
+//! what its arguments must be.
 //!
 //! Each takes the C name of the routine first, for messages, then the arguments of the
 //! prototype. Handles are integers (C's opaque pointers), sizes are bytes unless a

@@ -6,6 +6,9 @@
 //! memory; a [`secret::Secret`] of the job, which keeps processes of other jobs out; and the name
 //! of the socket at which the first process of a node passes its memory to the others ([`fdpass`]).
 //! Jobs that were started separately find each other's ports by a file ([`name_file`]).
+//!
+//! It knows processes, sockets and bytes (`platform`). It knows nothing of symmetric memory, routines or the fabric:
+//! what processes exchange means nothing to it.
 
 mod detect;
 pub mod environment;

@@ -3,6 +3,9 @@
 //! The functions of `libshmem-check.so`, which `oshrun` has the PEs load before the library, hand each call to
 //! `entry`. What is found goes into a file that all PEs and `oshrun` map ([`layout`]), so it is there however a PE
 //! ends; `oshrun` names lines and variables when the job has ended.
+//!
+//! It knows the job's settings (`config`) and what a PE may learn of its job (`core`). It changes nothing of what a
+//! call does, and no crate of the library knows it.
 
 pub mod call;
 mod entry;

@@ -15,6 +15,9 @@
 //!
 //! Variables of launchers (`PMI_RANK` and the like) have a table of their own in the crate
 //! `ferroshmem-bootstrap`, next to what they mean.
+//!
+//! It knows the names of algorithms (`tuning`) and the fabric's terms (`fabric`), because variables have them as
+//! values. It does not know what the library does with a setting.
 
 /// A digest of this crate's sources.
 pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");

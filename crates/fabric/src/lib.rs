@@ -7,6 +7,9 @@
 //!
 //! An operation that fails for good does not return: [`Events::peer_failed`] ends the process, or has the fabric shut
 //! down.
+//!
+//! It knows PEs as numbers, and their memory as segments and offsets; of the other crates it knows `platform`. It knows
+//! nothing of heaps, teams or routines, nor how PEs come to each other's addresses.
 
 mod address;
 mod am;

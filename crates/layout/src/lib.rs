@@ -19,6 +19,9 @@
 //! Nothing is reserved: the file is sparse, and a page exists once it is touched.
 //! The launcher and the library share this one description; [`VERSION`] keeps a
 //! launcher and a library of different builds apart.
+//!
+//! It knows what has room in a lane or a record (`tuning`, `fabric`) and what lies in a page (`platform`). It says
+//! where things are and who writes them; the crates over it know when.
 
 mod calls;
 mod counters;

@@ -1,4 +1,7 @@
 //! The attributes of the crate `ferroshmem`, which exports and documents them.
+//!
+//! It knows Rust's syntax and no crate of this workspace. What it writes names `ferroshmem::job`, `ferroshmem::Plain`
+//! and `ferroshmem::bytemuck`, which decide all that depends on types or on the job.
 
 mod function;
 mod options;

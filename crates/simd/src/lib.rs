@@ -1,5 +1,5 @@
 //! The element loops of collectives: folding arrays with an operator, and copying. The crate knows pointers, lengths
-//! and the processor; it knows nothing of PEs, jobs or symmetric memory.
+//! and the processor (`platform`); it knows nothing of PEs, jobs or symmetric memory.
 //!
 //! From the bottom: operators ([`ops`]), vector registers (`vector`, and those of x86-64 in
 //! `registers`), the choice of registers at run time (`level`), copies past the caches (`copy`),
