@@ -10,8 +10,9 @@ use crate::init;
 use crate::order;
 use crate::pe::{Pe, Pes};
 
-/// A handle of the [`World`] for threads, made by [`World::handle`]: it is `Copy`, `Send` and `Sync`, has the world's
-/// PEs, and completes and orders the puts and updates of this PE. Collective calls stay with the world and its thread.
+/// A handle of the [`World`](crate::World) for threads, made by [`World::handle`](crate::World::handle): it is `Copy`,
+/// `Send` and `Sync`, has the world's PEs, and completes and orders the puts and updates of this PE. Collective calls
+/// stay with the world and its thread.
 ///
 /// ```
 /// # let world = ferroshmem::World::init()?;

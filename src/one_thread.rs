@@ -35,7 +35,8 @@ unsafe impl<T: ?Sized> Send for Moved<T> where (): AnyThread<T> {}
 
 macro_rules! stays {
     ($($auto:ident for $t:ty $([$element:ident: $bound:ident])?),* $(,)?) => {$(
-        // SAFETY: the condition does not hold, so this type never has the trait.
+        /// Never: it stays on the thread that made its world.
+        // SAFETY: the condition does not hold.
         unsafe impl$(<$element: $bound>)? $auto for $t where for<'a> Moved<Self>: Send {}
     )*};
 }

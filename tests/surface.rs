@@ -29,7 +29,10 @@ fn documentation() -> &'static Value {
     static JSON: OnceLock<Value> = OnceLock::new();
     JSON.get_or_init(|| {
         let mut cargo = cargo("rustdoc");
-        let status = cargo.args(["--", "-Zunstable-options", "--output-format=json"]).status().expect("cargo runs");
+        let status = cargo
+            .args(["--", "-Zunstable-options", "--output-format=json", "-Dwarnings"])
+            .status()
+            .expect("cargo runs");
         assert!(status.success());
         let json = std::fs::read(format!("{TARGET}/doc/ferroshmem.json")).expect("rustdoc wrote it");
         serde_json::from_slice(&json).expect("it is JSON")

@@ -32,7 +32,7 @@ pub enum Memory {
     LargeCapacity,
 }
 
-/// What space is asked for ([`World::space`]).
+/// What space is asked for ([`World::space`](crate::World::space)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SpaceConfig {
     bytes: usize,
@@ -84,7 +84,8 @@ impl SpaceConfig {
 }
 
 /// A symmetric space: a part of each PE's symmetric heap with a kind of memory of its own, in which arrays are
-/// allocated. Made by [`World::space`]; ended, collectively, when it is dropped. (Extension: `shmemx_space_create`)
+/// allocated. Made by [`World::space`](crate::World::space); ended, collectively, when it is dropped. (Extension:
+/// `shmemx_space_create`)
 ///
 /// ```
 /// # use ferroshmem::{Memory, SpaceConfig};
@@ -134,8 +135,8 @@ impl Space<'_> {
         Ok(Self { handle, world: PhantomData, thread: PhantomData })
     }
 
-    /// Allocates an array of `len` elements on every PE, all bytes zero, as [`World::alloc`] does. Collective over
-    /// the world.
+    /// Allocates an array of `len` elements on every PE, all bytes zero, as [`World::alloc`](crate::World::alloc) does.
+    /// Collective over the world.
     ///
     /// # Errors
     /// If the space has no room. The same on all PEs.

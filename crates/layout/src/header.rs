@@ -11,9 +11,9 @@ use crate::offsets::REFUSED;
 /// but for the atomics.
 #[repr(C)]
 pub struct Header {
-    /// [`MAGIC`].
+    /// [`MAGIC`](crate::MAGIC).
     pub magic: u64,
-    /// [`VERSION`].
+    /// [`VERSION`](crate::VERSION).
     pub version: u32,
     /// Number of PEs of the node.
     pub n_pes: u32,

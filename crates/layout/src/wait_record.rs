@@ -48,7 +48,7 @@ pub struct WaitRecord {
     pub stride: AtomicI32,
     /// Its number of PEs.
     pub size: AtomicU32,
-    /// The collective's number on its team (see [`OwnLine::entered`]).
+    /// The collective's number on its team (see [`OwnLine::entered`](crate::OwnLine::entered)).
     pub sequence: AtomicU32,
     /// Address waited on (point-to-point, lock, signal), as in the waiting PE.
     pub address: AtomicU64,

@@ -3,7 +3,7 @@
 //! A port is a listening socket of the PE that has opened it, with a random name without a path: nothing is left
 //! behind; for jobs on other nodes, it listens on TCP, too ([`super::remote_port`]). Its text ([`super::port_name`])
 //! has name, address and a secret. Either side asks the kernel for the other's user (`SO_PEERCRED`) before it sends
-//! anything. [`super::handshake`] has the messages.
+//! anything. `handshake` has the messages.
 
 use std::fs::File;
 use std::io;

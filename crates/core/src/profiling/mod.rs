@@ -1,10 +1,10 @@
 //! What a PE does, recorded for `oshrun --profile` and `--trace`.
 //!
 //! An exported function tests one byte (see `failure::checks`) and then takes its cold copy, which begins an operation
-//! here, runs the routine and ends the operation. Sums are kept in a file that is mapped into memory ([`layout`]), so
-//! what a PE recorded is there however it ends. Which part of a call was waiting is not measured here: `oshrun`
-//! compares when the members of a collective entered it. [`counters`] are kept by the same calls, with or without a
-//! record.
+//! here, runs the routine and ends the operation. Sums are kept in a file that is mapped into memory
+//! (`ferroshmem_layout::profile`), so what a PE recorded is there however it ends. Which part of a call was waiting is
+//! not measured here: `oshrun` compares when the members of a collective entered it. [`counters`] are kept by the same
+//! calls, with or without a record.
 
 mod call_site;
 mod clock;
