@@ -236,6 +236,16 @@ impl Context<'_> {
 
     /// As [`Window::put_signal`], with the signal given by its array and index.
     ///
+    /// ```
+    /// # use ferroshmem::{Compare, SignalUpdate};
+    /// # let world = ferroshmem::World::init()?;
+    /// let (context, next) = (world.context()?, world.my_pe().next());
+    /// let (window, arrived) = (world.alloc::<f64>(8)?.open(), world.signals(1)?);
+    /// context.put_signal(&window, next, 0, &[1.0; 8], (&arrived, 0), SignalUpdate::Set(1))?;
+    /// arrived.wait_until(0, Compare::Eq(1))?; // by the previous PE
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`put`](Self::put), and if there is no such signal.
     #[track_caller]

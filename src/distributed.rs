@@ -457,17 +457,14 @@ impl<T: Plain + Send + Sync> Distributed<Symmetric<'_, T>> {
     /// The elements of this PE, with their global indices, in parallel. (Feature `rayon`)
     ///
     /// ```
-    /// # use ferroshmem::World;
     /// use rayon::iter::ParallelIterator;
     ///
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let mut array = world.distributed::<f64>(1000)?;
     /// array.par_iter_mut_with_index().for_each(|(i, x)| *x = i as f64);
     /// let sum: f64 = array.par_iter_with_index().map(|(_, x)| x).sum();
     /// assert_eq!(world.reduce_value(sum, ferroshmem::Sum), 499_500.0);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     pub fn par_iter_with_index(&self) -> impl rayon::iter::IndexedParallelIterator<Item = (usize, &T)> {
         use rayon::prelude::*;

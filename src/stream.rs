@@ -124,6 +124,22 @@ impl<'t, T: Plain> Stream<'t, T> {
 
     /// Pushes the first items of a slice, as many as there is room for; how many.
     ///
+    /// ```
+    /// # use ferroshmem::Pace;
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut stream = world.stream::<u64>(Pace::Bursty)?;
+    /// let (numbers, mut sum) = ([1; 1000], 0);
+    /// let mut rest = &numbers[..];
+    /// while !rest.is_empty() {
+    ///     let n = stream.try_push_slice(world.my_pe().next(), rest)?;
+    ///     rest = &rest[n..];
+    ///     sum += stream.arrivals().map(|(_from, number)| number).sum::<u64>(); // so that others find room
+    /// }
+    /// sum += stream.drain().map(|(_from, number)| number).sum::<u64>();
+    /// assert_eq!(sum, 1000);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`push`](Self::push).
     ///

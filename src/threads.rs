@@ -11,10 +11,8 @@ impl Handle<'_> {
     /// a millisecond. (Extension: `shmemx_thread_lend`)
     ///
     /// ```
-    /// # use ferroshmem::World;
     /// # use std::sync::atomic::{AtomicBool, Ordering};
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let (job, window) = (world.handle(), world.alloc::<u64>(1 << 20)?.open());
     /// let done = AtomicBool::new(false);
     /// std::thread::scope(|scope| {
@@ -23,8 +21,7 @@ impl Handle<'_> {
     ///     done.store(true, Ordering::Release);
     /// });
     /// # drop(window);
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     pub fn lend_while(self, free: impl Fn() -> bool) -> u32 {
         offload::lend_until(free)
@@ -43,15 +40,12 @@ mod pools {
         /// runs jobs of the pool is not waited for. (Feature `rayon`)
         ///
         /// ```
-        /// # use ferroshmem::World;
-        /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-        /// # let world = World::init()?;
+        /// # let world = ferroshmem::World::init()?;
         /// let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
         /// let window = world.alloc::<f64>(1 << 20)?.open();
         /// world.lend_pool(&pool, || window.put(world.my_pe().next(), 0, &vec![1.0; 1 << 20]))?;
         /// # drop(window);
-        /// # Ok(())
-        /// # }
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
         /// ```
         pub fn lend_pool<R>(&self, pool: &ThreadPool, body: impl FnOnce() -> R) -> R {
             let ask = Box::new(|job: Job| pool.spawn(move || job.run()));

@@ -33,6 +33,12 @@ pub enum Memory {
 }
 
 /// What space is asked for ([`World::space`](crate::World::space)).
+///
+/// ```
+/// use ferroshmem::{Memory, SpaceConfig};
+///
+/// let config = SpaceConfig::new(1 << 20).memory(Memory::Numa(0)).huge_pages().or_default();
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SpaceConfig {
     bytes: usize,

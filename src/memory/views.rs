@@ -30,17 +30,14 @@ impl<T: Plain> Symmetric<'_, T> {
     /// As [`view`](Self::view), to be written.
     ///
     /// ```
-    /// # use ferroshmem::World;
     /// use ndarray::s;
     ///
-    /// # fn main() -> Result<(), ferroshmem::Error> {
-    /// # let world = World::init()?;
+    /// # let world = ferroshmem::World::init()?;
     /// let mut matrix = world.alloc::<f64>(3 * 4)?;
     /// matrix.view_mut((3, 4))?.slice_mut(s![.., 1]).fill(1.0);
     /// assert_eq!(matrix.view((3, 4))?.sum(), 3.0);
     /// assert_eq!(matrix[5], 1.0); // row 1, column 1
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
     /// # Errors

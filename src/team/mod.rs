@@ -241,6 +241,16 @@ impl Team<'_> {
 
     /// As [`barrier`](Self::barrier), for the team of a group that may fail.
     ///
+    /// ```no_run
+    /// # use ferroshmem::Command;
+    /// # let world = ferroshmem::World::init()?;
+    /// let workers = world.spawn(&Command::new("worker").pes(4).independent())?;
+    /// if workers.team().try_barrier().is_err() {
+    ///     println!("a worker has failed"); // this job has not
+    /// }
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the team is that of a group that has failed.
     #[track_caller]

@@ -1,6 +1,6 @@
 //! Mistakes, and what the compiler says of them: `surface.rs` compiles this file.
 
-use ferroshmem::{Atomics, Error, Locked, Pace, Pe, Symmetric, Window, World};
+use ferroshmem::{Atomics, Error, Locked, Pace, Pe, Symmetric, Window, World, Xor};
 use rayon::prelude::*;
 
 fn moved_window(window: Window<'_, u64>, pe: Pe) {
@@ -21,8 +21,8 @@ fn moved_to_threads(world: World, counter: Atomics<'_, u64>, total: Locked<'_, f
     std::thread::scope(|scope| {
         scope.spawn(move || counter.len()); //~ `Atomics<'_, u64>` stays on the thread
         scope.spawn(move || *total.lock() += 1.0); //~ `Locked<'_, f64>` stays on the thread
-        scope.spawn(move || items.pull()); //~ `ferroshmem::Stream<'_, u32>` stays on the thread
-        scope.spawn(|| stream.barrier()); //~ `ferroshmem::Team<'_>` stays on the thread
+        scope.spawn(move || items.pull()); //~ `Stream<'_, u32>` stays on the thread
+        scope.spawn(|| stream.barrier()); //~ `Team<'_>` stays on the thread
     });
     Ok(())
 }
@@ -61,9 +61,17 @@ struct Particle {
     padding: [u8; 3],
 }
 
-fn elements(world: &World) {
-    let _ = world.alloc::<Particle>(1);
+fn elements(world: &World) -> Result<(), Error> {
+    let particles = world.alloc::<Particle>(1)?;
+    let _ = world.export("particles", particles); //~ `Symmetric<'_, Particle>` cannot be lent
     let _ = world.alloc::<String>(1); //~ `String` is not plain data
+    let _ = world.reduce_value(1.5, Xor); //~ `Xor` does not reduce elements of type `{float}`
+    Ok(())
+}
+
+fn messages(world: &World) {
+    let _ = world.send(1, 0, &[1.0]); //~ `{integer}` names no member of a team
+    let _ = world.receive(Some(world.my_pe()), None, &mut [0.0]); //~ `Option<Pe>` names no sender of a message
 }
 
 fn main() {}
