@@ -35,10 +35,10 @@ use crate::world::World;
 /// # use ferroshmem::Command;
 /// # let world = ferroshmem::World::init()?;
 /// let workers = world.spawn(&Command::new("worker").pes(4))?;
-/// let task = 7;
-/// workers.team().broadcast_value(world.pe(0)?, task)?; // on both sides
-/// workers.barrier()?; // of both sides
-/// let members = workers.pes().map(|pe| workers.member_of(pe));
+/// let both = workers.team(); // I am in it, and so are they
+/// let task = both.broadcast_value(both.member(0)?, 7)?;
+/// let first = workers.member_of(workers.pe(0)?)?; // of them, by its number in that team
+/// workers.barrier()?; // of both sides, too
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
 ///

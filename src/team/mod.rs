@@ -23,15 +23,7 @@ pub use member::{AsMember, Member, Members};
 
 /// A set of PEs that make collective calls together. The [`World`](crate::World) is one, of all
 /// PEs; others are split from it. A team is destroyed, collectively over its members, when it is
-/// dropped. It cannot outlive the team that it was split from, nor its contexts outlive it:
-///
-/// ```compile_fail,E0505
-/// # let world = ferroshmem::World::init().unwrap();
-/// let team = world.split_strided(0, 1, world.n_pes()).unwrap().unwrap();
-/// let context = team.context().unwrap();
-/// drop(team);
-/// context.quiet();
-/// ```
+/// dropped.
 ///
 /// ```
 /// # let world = ferroshmem::World::init()?;
@@ -42,6 +34,16 @@ pub use member::{AsMember, Member, Members};
 /// let pe = row.pe_of(first)?; // arrays take PEs
 /// assert_eq!(row.member_of(pe), Some(first));
 /// # Ok::<(), ferroshmem::Error>(())
+/// ```
+///
+/// It cannot outlive the team that it was split from, nor its contexts outlive it:
+///
+/// ```compile_fail,E0505
+/// # let world = ferroshmem::World::init().unwrap();
+/// let team = world.split_strided(0, 1, world.n_pes()).unwrap().unwrap();
+/// let context = team.context().unwrap();
+/// drop(team);
+/// context.quiet();
 /// ```
 ///
 /// Members are numbered within their team; these numbers are no numbers of PEs:
