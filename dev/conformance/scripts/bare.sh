@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command as on a machine that has a Rust toolchain and gcc alone: the search path leads to these and the
-# system's own commands, and libfabric and the terminals of /dev/pts are hidden. Without a command, runs README's.
+# system's own commands, and libfabric and the terminals of /dev/pts are hidden. Without a command, runs README's, with the
+# installation that FERROSHMEM_PREFIX names and test programs that are built already, if it is set.
 # usage: dev/conformance/scripts/bare.sh [COMMAND...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
@@ -28,8 +29,9 @@ if ((EUID != 0)); then
 fi
 unshare "${own[@]}" --mount true 2>/dev/null || { echo "skipped: mount namespaces are not allowed here"; exit 0; }
 # The unit tests that take longest compute alone, and are left to the machine as it is.
-[[ $# -gt 0 ]] || set -- sh -ec 'cargo xtask demo
-  cargo xtask test --fast --without collective/unit --without simd/unit'
+[[ $# -gt 0 ]] || set -- sh -ec "cargo xtask demo
+  cargo xtask test --fast --without collective/unit --without simd/unit \
+    ${FERROSHMEM_PREFIX:+'--built=$FERROSHMEM_PREFIX'}"
 exec unshare "${own[@]}" --mount bash -ec '
   mkdir -p "$0/none"
   [[ ! -d /dev/pts ]] || mount --bind "$0/none" /dev/pts

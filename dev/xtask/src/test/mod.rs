@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use programs::{BUILD, DEBUG_FOLDER, INSTALLATION, LINTING, LINTS, UNSTABLE_FOLDER};
 use scheduler::{Ended, Plan};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::thread::available_parallelism;
@@ -88,6 +88,10 @@ pub(crate) struct Options {
     #[arg(long)]
     fast: bool,
 
+    /// With --fast, after a whole run: tests its installation by its test programs, so that nothing is built again
+    #[arg(long, hide = true, requires = "fast", value_name = "DIR")]
+    built: Option<PathBuf>,
+
     /// Runs only this step and what it needs; a name that is no step's selects the test programs
     /// whose name contains it, as conformance/ or linkage. May be given several times
     #[arg(long, value_name = "NAME")]
@@ -120,7 +124,8 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         false => ("test-prefix", "test-output"),
     };
     let (prefix, folder) = (workspace::target()?.join(prefix), workspace::target()?.join(folder));
-    let mut steps = steps(&prefix, options.fast)?;
+    let prefix = options.built.clone().unwrap_or(prefix);
+    let mut steps = steps(&prefix, options.fast, options.built.is_some())?;
     if options.list {
         for step in &steps {
             println!("{}", step.name);
@@ -143,8 +148,11 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         step.work = Work::Skip("--without".to_owned());
     }
     let all = options.step.is_empty() || chosen.iter().any(|name| name == BUILD);
+    let built = options.built.is_some();
     let wanted = move |name: &str| {
-        (all || patterns.iter().any(|p| name.contains(p.as_str()))) && !options.without.iter().any(|w| w == name)
+        (!built || is_fast(name))
+            && (all || patterns.iter().any(|p| name.contains(p.as_str())))
+            && !options.without.iter().any(|w| w == name)
     };
     let cores = available_parallelism().map_or(2, usize::from);
     report_when_interrupted()?;
@@ -191,7 +199,7 @@ fn ignores_interrupts(status: &str) -> bool {
 }
 
 /// All steps but the test programs, which are known once they are built.
-fn steps(prefix: &Path, fast: bool) -> Result<Vec<Step>> {
+fn steps(prefix: &Path, fast: bool, built: bool) -> Result<Vec<Step>> {
     let mut format = workspace::cargo("fmt");
     format.args(["--all", "--check"]);
     let mut lints = workspace::cargo("clippy");
@@ -201,13 +209,15 @@ fn steps(prefix: &Path, fast: bool) -> Result<Vec<Step>> {
     let mut build = workspace::cargo("test");
     build.args(["--workspace", "--no-run"]);
     build.arg("--message-format=json");
-    if fast {
+    if built {
+        install = Command::new(prefix.join("bin/oshmem_info"));
+    } else if fast {
         build = with_commands(build);
         install.arg("--debug").arg("--built").arg(workspace::target()?.join("debug"));
     }
     let mut examples = workspace::cargo("test");
     examples.args(["--workspace", "--doc"]);
-    if fast {
+    if fast && !built {
         examples.args(MEASURING);
     }
     examples.env(PREFIX_VARIABLE, prefix);
@@ -234,8 +244,7 @@ fn steps(prefix: &Path, fast: bool) -> Result<Vec<Step>> {
         let step = Step::new(name, *threads, Work::Run(command));
         all.push(match *script {
             RUST_SANITIZERS | TSAN => step.needs(&[INSTALLATION]).resource(UNSTABLE_FOLDER),
-            // What has been built is not built again.
-            BARE => step.needs(&[BUILD]).resource(DEBUG_FOLDER),
+            BARE => step.needs(&[INSTALLATION]).resource(DEBUG_FOLDER),
             _ => step.needs(&[INSTALLATION]),
         });
     }
@@ -299,6 +308,11 @@ fn with_commands(mut build: Command) -> Command {
         commands.args(["--bin", program]);
     }
     shell(&format!("{} && exec {}", run::line(&build), run::line(&commands)))
+}
+
+/// Whether `--fast` runs a test program.
+fn is_fast(program: &str) -> bool {
+    program.split_once('/').is_some_and(|(_, test)| test.starts_with("unit") || FAST.contains(&test))
 }
 
 /// Runs a line of the shell.
@@ -431,7 +445,7 @@ mod tests {
 
     #[test]
     fn building_tests_lints_and_makes_commands() {
-        let mut steps = steps(Path::new("/prefix"), false).unwrap();
+        let mut steps = steps(Path::new("/prefix"), false, false).unwrap();
         share(&mut steps, false).unwrap();
         let of = |name: &str| steps.iter().find(|step| step.name == name).unwrap();
         assert_eq!(of(INSTALLATION).needs, [BUILD]);
@@ -444,7 +458,7 @@ mod tests {
         let stays = steps.iter().any(|step| step.name == LINTS);
         assert_ne!(stays, *linting);
         // A step by itself does not build the test programs.
-        let mut alone = super::steps(Path::new("/prefix"), false).unwrap();
+        let mut alone = super::steps(Path::new("/prefix"), false, false).unwrap();
         choose(&mut alone, &["asan".to_owned(), LINTS.to_owned()], false);
         share(&mut alone, false).unwrap();
         assert!(alone.iter().all(|step| step.needs.is_empty() || step.name == "asan"));
@@ -454,7 +468,7 @@ mod tests {
     #[test]
     fn chosen_steps_bring_what_they_need() {
         let chosen = |names: &[&str], programs| {
-            let mut steps = steps(Path::new("/prefix"), false).unwrap();
+            let mut steps = steps(Path::new("/prefix"), false, false).unwrap();
             let names: Vec<_> = names.iter().map(|n| (*n).to_owned()).collect();
             choose(&mut steps, &names, programs);
             steps.into_iter().map(|step| step.name).collect::<Vec<_>>()
