@@ -92,7 +92,7 @@ impl RemoteIntergroup<'_> {
             None => (HEAP, place),
         };
         let from = Remote { pe: member, segment, offset: start as usize + at };
-        let (fabric, context) = self.remote.way();
+        let (fabric, context) = (self.remote.fabric(), self.remote.context());
         // SAFETY: the caller promises that `to` is writable for `bytes` bytes until the context is
         // quiet.
         unsafe { fabric.get_nbi(context, to, from, bytes) };

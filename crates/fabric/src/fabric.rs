@@ -149,8 +149,13 @@ impl Fabric {
     /// The source is readable, the target is shared memory of a connected PE.
     #[inline]
     pub unsafe fn put(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
+        let context = context.counters();
         // SAFETY: the caller promises that the source is readable for `len` bytes.
-        unsafe { self.write(context.counters(), to, from, len, false) }
+        unsafe {
+            if !self.append_put(context, to, from, len) {
+                self.write(context, to, from, len, false);
+            }
+        }
     }
 
     /// Writes `len` bytes. The source stays as it is until quiet.
@@ -159,33 +164,34 @@ impl Fabric {
     /// As for [`put`](Self::put), until quiet.
     #[inline]
     pub unsafe fn put_nbi(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
+        let context = context.counters();
         // SAFETY: the caller promises that the source is readable for `len` bytes until quiet.
-        unsafe { self.write(context.counters(), to, from, len, true) }
+        unsafe {
+            if !self.append_put(context, to, from, len) {
+                self.write(context, to, from, len, true);
+            }
+        }
     }
 
-    /// [Puts](Self::put) at most a word, if that takes no more than to append it to a message for the PE that is
-    /// being filled: the way of a put behind others. False: it is not put.
+    /// Puts at most a word, if that takes no more than to append it to a message for the PE that is being filled.
+    /// False: it is not put.
     ///
     /// # Safety
     /// As for [`put`](Self::put).
     #[inline]
-    pub unsafe fn put_behind(&self, context: &Context, to: Remote, from: *const u8, len: usize) -> bool {
-        let context = context.counters();
-        context.aggregation() != Aggregation::Off
-            && self.append_behind(context, to, |place| {
+    unsafe fn append_put(&self, context: &ContextCounters, to: Remote, from: *const u8, len: usize) -> bool {
+        (1..=Short::LONGEST).contains(&len)
+            && context.aggregation() != Aggregation::Off
+            && self.append(context, to, |place| {
                 // SAFETY: the caller promises that the source is readable.
-                (len <= Short::LONGEST).then(|| unsafe { Short::put(place, from, len) })
+                Some(unsafe { Short::put(place, from, len) })
             })
     }
 
-    /// As [`put_behind`](Self::put_behind), to [post](Self::post) an operation on an aligned word.
+    /// Appends an item without a result to a message for the PE that is being filled. False: it is none, it has no
+    /// room, or a fence orders the item behind others.
     #[inline]
-    pub fn post_behind(&self, context: &Context, at: Remote, atomic: AtomicOp) -> bool {
-        self.append_behind(context.counters(), at, |place| Short::request(Request::Post(atomic), place))
-    }
-
-    #[inline]
-    fn append_behind(
+    fn append(
         &self,
         context: &ContextCounters,
         Remote { pe, segment, offset }: Remote,
@@ -539,6 +545,10 @@ impl Fabric {
             return;
         }
         let context = context.counters();
+        let is_aligned = at.offset.is_multiple_of(atomic.width.bytes());
+        if is_aligned && self.append(context, at, |place| Short::request(Request::Post(atomic), place)) {
+            return;
+        }
         if let Some(requester) = Requester::new(&self.rma, context, at, Request::Post(atomic)) {
             let peer = self.rma.order_request(context, at.pe);
             return requester.post(peer);

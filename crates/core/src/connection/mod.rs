@@ -36,7 +36,6 @@ use std::thread::JoinHandle;
 
 use calls::Served;
 use calls::caller::Caller;
-use ferroshmem_fabric::Remote;
 use invitation::Invitation;
 use life::Life;
 use link::Watch;
@@ -294,12 +293,6 @@ impl Connection {
     /// Whether a member's memory is mapped.
     pub(crate) fn is_mapped(&self, member: usize) -> bool {
         self.indices[member].is_some()
-    }
-
-    /// Where the `len` bytes at `addr` are in a member of the other side, which the fabric reaches.
-    pub(crate) fn locate_remote(&self, space: &Space, addr: usize, len: usize, member: usize) -> Option<Remote> {
-        let (segment, offset) = self.remote()?.position(space.heap_base(), addr, len)?;
-        Some(Remote { pe: member, segment, offset })
     }
 
     /// The object that the other side has exported by a name.

@@ -320,10 +320,14 @@ impl RemoteJob {
         &self.calls
     }
 
-    /// By which the other side's PEs are reached: with members as PEs.
-    #[inline]
-    pub fn way(&self) -> (&Fabric, &Context) {
-        (&self.fabric, &self.context)
+    /// The fabric that reaches its PEs.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// The context of operations on them.
+    pub fn context(&self) -> &Context {
+        &self.context
     }
 
     /// What is done to the other side's PEs before comes before what is done later.
@@ -453,7 +457,7 @@ impl RemoteJob {
 
     /// Where the `len` bytes at `addr` are in the other side's PEs, for this PE, whose heap is at `heap_base`: the
     /// segment, and the offset in it.
-    pub(super) fn position(&self, heap_base: usize, addr: usize, len: usize) -> Option<(usize, usize)> {
+    pub(crate) fn position(&self, heap_base: usize, addr: usize, len: usize) -> Option<(usize, usize)> {
         let within = |start: usize, size: usize| {
             let offset = addr.wrapping_sub(start);
             (offset < size && len <= size - offset).then_some(offset)

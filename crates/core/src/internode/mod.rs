@@ -11,7 +11,7 @@ use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
 
 use crate::constants::PREDEFINED_TEAMS;
 use crate::job::{Attachment, Mailboxes, StreamAreas, mailboxes};
-use crate::memory::{MemoryKind, Space};
+use crate::memory::Space;
 use crate::wait::POLICY;
 use ferroshmem_layout::{STREAM_AREA, TeamMailbox};
 
@@ -178,15 +178,6 @@ pub(crate) const STREAMS: usize = 3;
 pub(crate) const LANES: usize = 2;
 /// What the other job's PEs may import: [`ferroshmem_layout::Exports`].
 pub(crate) const EXPORTS: usize = 3;
-
-/// The segment that a kind of symmetric memory is reached as.
-pub(super) fn segment(kind: MemoryKind) -> usize {
-    match kind {
-        MemoryKind::Heap => HEAP,
-        MemoryKind::Globals => GLOBALS,
-        MemoryKind::NotSymmetric => unreachable!("only symmetric memory is reached"),
-    }
-}
 
 /// Makes this PE's memory reachable.
 fn share(

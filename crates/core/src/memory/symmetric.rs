@@ -80,25 +80,6 @@ impl SymmetricMemory {
         }
     }
 
-    /// Which kind of symmetric memory the `len` bytes at `addr` are in, and how many bytes from its
-    /// start. `other_program` is the PE asked for, if it runs another executable: then globals are not
-    /// symmetric.
-    pub fn position(
-        &self,
-        argument: Argument<'_>,
-        addr: *const c_void,
-        len: usize,
-        other_program: Option<usize>,
-    ) -> (MemoryKind, usize) {
-        let position = self.space.position(addr.addr(), len);
-        match position.0 {
-            MemoryKind::Heap => {}
-            MemoryKind::Globals if other_program.is_none() => {}
-            _ => self.not_symmetric(argument, addr.addr(), len, other_program),
-        }
-        position
-    }
-
     /// Checks that the `len` bytes, if they are in the heap, lie within one live block.
     pub fn check_block(&self, argument: Argument<'_>, addr: usize, len: usize) {
         if self.space.kind(addr, 1) != MemoryKind::Heap {
@@ -124,8 +105,10 @@ impl SymmetricMemory {
         }
     }
 
+    /// Ends the job, as the `len` bytes at `addr` are not symmetric. `other_program` is the PE asked for, if it runs
+    /// another executable: then globals are not.
     #[cold]
-    fn not_symmetric(
+    pub(crate) fn not_symmetric(
         &self,
         Argument { routine, name }: Argument<'_>,
         addr: usize,

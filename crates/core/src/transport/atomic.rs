@@ -8,7 +8,7 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 
-use ferroshmem_fabric::{AtomicOp, Op, Remote, Width};
+use ferroshmem_fabric::{AtomicOp, Op, Width};
 
 use super::{Call, Location, Transport};
 
@@ -229,16 +229,11 @@ impl Transport {
     ) -> T {
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
             Location::Local(at) => local(at.cast()),
-            Location::Remote(at) => T::from_bits(self.fetch_remote(call, at, operation.for_fabric())),
+            Location::Remote(at) => {
+                let _shown = call.show_wait();
+                T::from_bits(at.fetch(operation.for_fabric()))
+            }
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn fetch_remote(&self, call: &Call<'_>, at: Remote, operation: AtomicOp) -> u64 {
-        let _shown = call.show_wait();
-        let (fabric, context) = self.way(call);
-        fabric.fetch(context, at, operation)
     }
 
     /// As [`fetching`](Self::fetching), with the result at `result` after a quiet.
@@ -260,19 +255,9 @@ impl Transport {
             Location::Remote(at) => {
                 let operation = operation.for_fabric();
                 // SAFETY: the caller promises that `result` is writable until a quiet.
-                unsafe { self.fetch_nbi_remote(call, at, operation, result.cast()) };
+                unsafe { at.fetch_nbi(operation, result.cast()) };
             }
         }
-    }
-
-    /// # Safety
-    /// `result` is writable until a quiet.
-    #[cold]
-    #[inline(never)]
-    unsafe fn fetch_nbi_remote(&self, call: &Call<'_>, at: Remote, operation: AtomicOp, result: *mut u8) {
-        let (fabric, context) = self.way(call);
-        // SAFETY: the caller promises that `result` stays writable until a quiet of the context.
-        unsafe { fabric.fetch_nbi(context, at, operation, result) };
     }
 
     /// An operation without a result: over the fabric it is complete after a quiet.
@@ -284,30 +269,10 @@ impl Transport {
         operation: Operation<T>,
         local: impl FnOnce(*mut T),
     ) {
-        if self.internode().is_some() && self.post_behind(call, addr.addr(), operation.for_fabric()) {
-            return;
-        }
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
             Location::Local(at) => local(at.cast()),
-            Location::Remote(at) => self.post_remote(call, at, operation.for_fabric()),
+            Location::Remote(at) => at.post(operation.for_fabric()),
         }
-    }
-
-    /// Posts an operation behind others to another node. False: it is not posted.
-    #[inline(never)] // once for all routines
-    fn post_behind(&self, call: &Call<'_>, addr: usize, operation: AtomicOp) -> bool {
-        let bytes = match operation.width {
-            Width::W32 => size_of::<u32>(),
-            Width::W64 => size_of::<u64>(),
-        };
-        addr.is_multiple_of(bytes)
-            && self.behind(call, addr, bytes, |fabric, at| fabric.post_behind(call.context, at, operation))
-    }
-
-    #[inline(never)] // once for all routines
-    fn post_remote(&self, call: &Call<'_>, at: Remote, operation: AtomicOp) {
-        let (fabric, context) = self.way(call);
-        fabric.post(context, at, operation);
     }
 
     /// Updates a signal, after all that this PE has put to PE `call.pe` in the context, and notifies the
@@ -329,12 +294,8 @@ impl Transport {
                 };
                 self.notify(call.pe);
             }
-            Location::Remote(at) => {
-                let (fabric, context) = self.way(call);
-                // What the same call has put arrives first.
-                fabric.fence(context);
-                fabric.post(context, at, operation.for_fabric());
-            }
+            // What the same call has put arrives first.
+            Location::Remote(at) => at.post_in_order(operation.for_fabric()),
         }
     }
 }

@@ -8,13 +8,16 @@
 pub mod atomic;
 mod mailbox;
 pub(crate) mod rma;
+mod target;
+
+pub use target::Target;
 
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
-use ferroshmem_fabric::{Context, Fabric, Remote};
+use ferroshmem_fabric::{Context, Remote};
 
 use crate::connection::Connections;
 use crate::failure::fatal::fatal;
@@ -82,11 +85,11 @@ impl Call<'_> {
 
 /// Where a PE's copy of something symmetric is.
 #[derive(Debug, Clone, Copy)]
-pub enum Location {
+pub enum Location<'a> {
     /// In memory that this process has mapped.
     Local(*mut u8),
     /// On another node.
-    Remote(Remote),
+    Remote(Target<'a>),
 }
 
 impl Transport {
@@ -130,7 +133,7 @@ impl Transport {
     /// Where PE `call.pe`'s copy of the `len` bytes at `addr` is. An address that is not symmetric ends
     /// the job; `argument` is its name in the prototype.
     #[inline(always)] // a third of what a small put costs
-    pub fn locate(&self, call: &Call<'_>, argument: &str, addr: *const c_void, len: usize) -> Location {
+    pub fn locate<'a>(&'a self, call: &Call<'a>, argument: &str, addr: *const c_void, len: usize) -> Location<'a> {
         let placement = &self.job.placement;
         if call.pe < placement.n_pes() && !placement.spans_nodes() {
             let addr = addr.expose_provenance();
@@ -144,23 +147,46 @@ impl Transport {
     /// As [`locate`](Self::locate), where PEs may be on several nodes or of other jobs. Out of line, as it is in every
     /// operation of every type.
     #[inline(never)]
-    fn locate_anywhere(&self, call: &Call<'_>, argument: &str, addr: *const c_void, len: usize) -> Location {
-        let argument = call.argument(argument);
-        if call.pe >= self.job.placement.n_pes() {
-            return self.locate_connected(call, &argument, addr, len);
+    fn locate_anywhere<'a>(&'a self, call: &Call<'a>, argument: &str, addr: *const c_void, len: usize) -> Location<'a> {
+        let (placement, pe) = (&self.job.placement, call.pe);
+        if pe >= placement.n_pes() {
+            return self.locate_connected(call, argument, addr, len);
         }
-        match self.job.placement.local_index(call.pe) {
-            Some(index) => {
-                let peer = (index, call.pe);
-                Location::Local(self.memory.of_node_peer(argument, addr, len, peer))
+        match placement.local_index(pe) {
+            Some(index) => Location::Local(self.memory.of_node_peer(call.argument(argument), addr, len, (index, pe))),
+            None => self.locate_remote(call, argument, addr, len),
+        }
+    }
+
+    /// As [`locate`](Self::locate), of a PE that the job's fabric reaches.
+    #[inline]
+    fn locate_remote<'a>(&'a self, call: &Call<'a>, argument: &str, addr: *const c_void, len: usize) -> Location<'a> {
+        let (internode, pe) = (self.remote(), call.pe);
+        let (kind, offset) = self.memory.space.position(addr.addr(), len);
+        let segment = match kind {
+            MemoryKind::Heap => internode::HEAP,
+            MemoryKind::Globals if !internode.runs_other_program(pe) => internode::GLOBALS,
+            _ => {
+                let other_program = internode.runs_other_program(pe).then_some(pe);
+                self.memory.not_symmetric(call.argument(argument), addr.addr(), len, other_program)
             }
-            None => Location::Remote(self.locate_remote(argument, addr, len, call.pe)),
-        }
+        };
+        Location::Remote(Target {
+            fabric: internode.fabric(),
+            context: call.context,
+            at: Remote { pe, segment, offset },
+        })
     }
 
     /// As [`locate`](Self::locate), for an atomic operation.
     #[inline(always)] // as `locate`
-    pub fn locate_atomic(&self, call: &Call<'_>, argument: &str, addr: *const c_void, len: usize) -> Location {
+    pub fn locate_atomic<'a>(
+        &'a self,
+        call: &Call<'a>,
+        argument: &str,
+        addr: *const c_void,
+        len: usize,
+    ) -> Location<'a> {
         match self.locate(call, argument, addr, len) {
             Location::Local(_) if self.atomics_by_fabric() => self.locate_on_this_node(call, argument, addr, len),
             location => location,
@@ -170,30 +196,14 @@ impl Transport {
     /// As [`locate_atomic`](Self::locate_atomic), of a PE of this node that the fabric reaches.
     #[cold]
     #[inline(never)]
-    fn locate_on_this_node(&self, call: &Call<'_>, argument: &str, addr: *const c_void, len: usize) -> Location {
-        let argument = call.argument(argument);
-        Location::Remote(self.locate_remote(argument, addr, len, call.pe))
-    }
-
-    /// Appends an operation on at most a word to those that are under way to another node, by `append`, if it takes
-    /// no more than that. False: it is not done.
-    #[inline(always)] // so that nothing of it goes through memory
-    fn behind(&self, call: &Call<'_>, addr: usize, len: usize, append: impl FnOnce(&Fabric, Remote) -> bool) -> bool {
-        let (placement, pe) = (&self.job.placement, call.pe);
-        if pe >= placement.n_pes() || placement.local_index(pe).is_some() {
-            return false;
-        }
-        let Some(internode) = self.internode else {
-            return false;
-        };
-        let (kind, offset) = self.memory.space.position(addr, len);
-        let segment = match kind {
-            MemoryKind::Heap => internode::HEAP,
-            MemoryKind::Globals if !internode.runs_other_program(pe) => internode::GLOBALS,
-            _ => return false,
-        };
-        let at = Remote { pe, segment, offset };
-        append(internode.fabric(), at)
+    fn locate_on_this_node<'a>(
+        &'a self,
+        call: &Call<'a>,
+        argument: &str,
+        addr: *const c_void,
+        len: usize,
+    ) -> Location<'a> {
+        self.locate_remote(call, argument, addr, len)
     }
 
     /// PE 0's copy of the word at `addr`, if the job has one node and the word is symmetric.
@@ -211,23 +221,21 @@ impl Transport {
     /// Where the copy is that a PE of a connection has.
     #[cold]
     #[inline(never)]
-    fn locate_connected(&self, call: &Call<'_>, argument: &Argument<'_>, addr: *const c_void, len: usize) -> Location {
+    fn locate_connected<'a>(&'a self, call: &Call<'a>, name: &str, addr: *const c_void, len: usize) -> Location<'a> {
         let (pe, space) = (call.pe, self.memory.space);
         let address = addr.expose_provenance();
-        let found = self.connections.find(pe).and_then(|(c, member)| {
-            if let (Some(pe), Some(_)) = (c.pe_of_job(member), c.remote()) {
-                let call = Call { pe, ..*call };
-                return Some(self.locate_anywhere(&call, argument.name, addr, len));
+        let found = self.connections.find(pe).and_then(|(c, member)| match (c.pe_of_job(member), c.remote()) {
+            (Some(pe), Some(_)) => Some(self.locate_anywhere(&Call { pe, ..*call }, name, addr, len)),
+            (_, Some(remote)) if !c.is_mapped(member) => {
+                let (segment, offset) = remote.position(space.heap_base(), address, len)?;
+                let at = Remote { pe: member, segment, offset };
+                Some(Location::Remote(Target { fabric: remote.fabric(), context: remote.context(), at }))
             }
-            match c.is_mapped(member) {
-                true => c.translate(space, address, len, member).map(Location::Local),
-                false => c.locate_remote(space, address, len, member).map(Location::Remote),
-            }
+            _ => c.translate(space, address, len, member).map(Location::Local),
         });
         found.unwrap_or_else(|| {
-            let Argument { routine, name } = argument;
             fatal(
-                routine,
+                call.routine,
                 format_args!(
                     "{name} = {address:#x}: PE {pe}, which is of another job, has no such memory of {len} bytes: give \
                         a global variable of one program for both, memory of a heap as large as its own, or what \
@@ -235,26 +243,6 @@ impl Transport {
                 ),
             )
         })
-    }
-
-    /// By which the call's PE is reached, of which [`locate`](Self::locate) has said that it is remote.
-    #[inline]
-    pub(crate) fn way<'a>(&'a self, call: &Call<'a>) -> (&'a Fabric, &'a Context) {
-        if call.pe < self.job.placement.n_pes() {
-            return (self.remote().fabric(), call.context);
-        }
-        self.way_to_connected(call)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn way_to_connected<'a>(&'a self, call: &Call<'a>) -> (&'a Fabric, &'a Context) {
-        let found = self.connections.find(call.pe);
-        let remote = found.filter(|(c, member)| c.pe_of_job(*member).is_none());
-        match remote.and_then(|(c, _)| c.remote()) {
-            Some(remote) => remote.way(),
-            None => (self.remote().fabric(), call.context),
-        }
     }
 
     /// Completes the operations of a context.
@@ -282,13 +270,6 @@ impl Transport {
     /// Whether PEs of other nodes access this PE's memory.
     pub fn has_remote(&self) -> bool {
         self.internode.is_some() || self.connections.has_remote()
-    }
-
-    #[inline]
-    fn locate_remote(&self, argument: Argument<'_>, addr: *const c_void, len: usize, pe: usize) -> Remote {
-        let other_program = self.remote().runs_other_program(pe).then_some(pe);
-        let (kind, offset) = self.memory.position(argument, addr, len, other_program);
-        Remote { pe, segment: internode::segment(kind), offset }
     }
 
     /// Where PE `pe`'s copy of `addr` can be loaded and stored; null if it is not symmetric, or the

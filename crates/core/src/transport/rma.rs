@@ -3,11 +3,11 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-use ferroshmem_fabric::{Blocks, Remote};
+use ferroshmem_fabric::Blocks;
 use ferroshmem_simd as simd;
 
 use super::atomic::Operation;
-use super::{Call, Location, Transport};
+use super::{Call, Location, Target, Transport};
 use crate::offload::{self, Signal};
 
 /// Where the lowest byte of blocks `stride` bytes apart is, seen from the first, and how many bytes
@@ -153,6 +153,19 @@ unsafe fn copy_blocks_alone(blocks: &Blocks, dest: (*mut u8, isize), source: (*c
     }
 }
 
+impl Call<'_> {
+    /// Gets from another node, which is a wait.
+    ///
+    /// # Safety
+    /// `dest` is writable for `bytes` bytes.
+    #[inline(never)] // once for all routines
+    unsafe fn get(&self, source: &Target<'_>, dest: *mut u8, bytes: usize) {
+        let _shown = self.show_wait();
+        // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
+        unsafe { source.get(dest, bytes) };
+    }
+}
+
 impl Transport {
     /// Copies `bytes` bytes from `source` to PE `call.pe`'s copy of `dest`; `source` may be changed on
     /// return.
@@ -165,67 +178,13 @@ impl Transport {
         if bytes == 0 {
             return;
         }
-        // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
-        if self.may_be_behind(bytes) && unsafe { self.put_behind(call, dest, source.cast(), bytes) } {
-            return;
-        }
         match self.locate(call, "dest", dest, bytes) {
             // SAFETY: `locate` has found `bytes` bytes mapped; the caller promises that `source` is
             // readable.
             Location::Local(dest) => unsafe { offload::copy(dest, source.cast(), bytes) },
             // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
-            Location::Remote(dest) => unsafe {
-                self.put_remote(call, dest, source.cast(), bytes, false);
-            },
+            Location::Remote(dest) => unsafe { dest.put(source.cast(), bytes) },
         }
-    }
-
-    /// Puts at most a word behind others to another node. False: it is not put.
-    ///
-    /// # Safety
-    /// `source` is readable for `bytes` bytes.
-    #[inline(never)] // once for all routines
-    unsafe fn put_behind(&self, call: &Call<'_>, dest: *mut c_void, source: *const u8, bytes: usize) -> bool {
-        self.behind(call, dest.addr(), bytes, |fabric, to| {
-            // SAFETY: the caller's promise; `behind` has found the bytes in symmetric memory.
-            unsafe { fabric.put_behind(call.context, to, source, bytes) }
-        })
-    }
-
-    /// Whether puts of so many bytes may be to another node, behind others.
-    #[inline]
-    fn may_be_behind(&self, bytes: usize) -> bool {
-        bytes <= size_of::<u64>() && self.internode().is_some()
-    }
-
-    /// Puts to another node; `is_nbi`: the source stays as it is until a quiet.
-    ///
-    /// # Safety
-    /// `source` is readable for `bytes` bytes, if `is_nbi` until a quiet.
-    #[inline(never)] // once for all routines
-    unsafe fn put_remote(&self, call: &Call<'_>, dest: Remote, source: *const u8, bytes: usize, is_nbi: bool) {
-        let (fabric, context) = self.way(call);
-        // SAFETY: the caller promises that `source` is readable for `bytes` bytes, and unchanged
-        // until a quiet if the put is non-blocking.
-        unsafe {
-            if is_nbi {
-                fabric.put_nbi(context, dest, source, bytes);
-            } else {
-                fabric.put(context, dest, source, bytes);
-            }
-        }
-    }
-
-    /// Gets from another node.
-    ///
-    /// # Safety
-    /// `dest` is writable for `bytes` bytes.
-    #[inline(never)] // once for all routines
-    unsafe fn get_remote(&self, call: &Call<'_>, dest: *mut u8, source: Remote, bytes: usize) {
-        let _shown = call.show_wait();
-        let (fabric, context) = self.way(call);
-        // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
-        unsafe { fabric.get(context, dest, source, bytes) };
     }
 
     /// As [`put`](Self::put), but complete after a quiet.
@@ -243,9 +202,7 @@ impl Transport {
                 offload::copy_nbi(call.putting(), dest, source.cast(), bytes);
             },
             // SAFETY: the caller promises that `source` is readable, and unchanged until a quiet.
-            Location::Remote(dest) => unsafe {
-                self.put_remote(call, dest, source.cast(), bytes, true);
-            },
+            Location::Remote(dest) => unsafe { dest.put_nbi(source.cast(), bytes) },
         }
     }
 
@@ -268,12 +225,8 @@ impl Transport {
         match self.locate(call, "dest", dest, bytes) {
             // SAFETY: as in `put`.
             Location::Local(dest) => unsafe { offload::copy(dest, source.cast(), bytes) },
-            Location::Remote(dest) => {
-                let (fabric, context) = self.way(call);
-                // SAFETY: the caller promises that `source` is readable, and if `is_nbi` unchanged until
-                // a quiet.
-                unsafe { fabric.put_signalled(context, dest, source.cast(), bytes, is_nbi) };
-            }
+            // SAFETY: the caller promises that `source` is readable, and if `is_nbi` unchanged until a quiet.
+            Location::Remote(dest) => unsafe { dest.put_signalled(source.cast(), bytes, is_nbi) },
         }
     }
 
@@ -317,9 +270,7 @@ impl Transport {
             // writable.
             Location::Local(source) => unsafe { offload::copy(dest.cast(), source, bytes) },
             // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
-            Location::Remote(source) => unsafe {
-                self.get_remote(call, dest.cast(), source, bytes);
-            },
+            Location::Remote(source) => unsafe { call.get(&source, dest.cast(), bytes) },
         }
     }
 
@@ -338,19 +289,8 @@ impl Transport {
                 offload::copy_nbi(call.owner(), dest.cast(), source, bytes);
             },
             // SAFETY: the caller promises that `dest` is writable until a quiet.
-            Location::Remote(source) => unsafe {
-                self.get_nbi_remote(call, dest.cast(), source, bytes);
-            },
+            Location::Remote(source) => unsafe { source.get_nbi(dest.cast(), bytes) },
         }
-    }
-
-    /// # Safety
-    /// `dest` is writable for `bytes` bytes until a quiet.
-    #[inline(never)] // once for all routines
-    unsafe fn get_nbi_remote(&self, call: &Call<'_>, dest: *mut u8, source: Remote, bytes: usize) {
-        let (fabric, context) = self.way(call);
-        // SAFETY: the caller promises that `dest` is writable for `bytes` bytes until a quiet.
-        unsafe { fabric.get_nbi(context, dest, source, bytes) };
     }
 
     /// Stores `value` to PE `call.pe`'s copy of `dest`.
@@ -359,19 +299,12 @@ impl Transport {
     /// `dest` is aligned for a `T`.
     #[inline]
     pub unsafe fn store<T: Copy>(&self, call: &Call<'_>, dest: *mut T, value: T) {
-        let (from, bytes) = ((&raw const value).cast(), size_of::<T>());
-        // SAFETY: `value` is live, and may be reused on return.
-        if self.may_be_behind(bytes) && unsafe { self.put_behind(call, dest.cast(), from, bytes) } {
-            return;
-        }
-        match self.locate(call, "dest", dest.cast(), bytes) {
+        match self.locate(call, "dest", dest.cast(), size_of::<T>()) {
             // SAFETY: `locate` has found a `T` mapped, which the caller promises to be aligned.
             // Volatile: another PE may poll it.
             Location::Local(dest) => unsafe { dest.cast::<T>().write_volatile(value) },
-            Location::Remote(dest) => {
-                // SAFETY: `value` is live, and may be reused on return.
-                unsafe { self.put_remote(call, dest, from, bytes, false) };
-            }
+            // SAFETY: `value` is live, and may be reused on return.
+            Location::Remote(dest) => unsafe { dest.put((&raw const value).cast(), size_of::<T>()) },
         }
     }
 
@@ -390,7 +323,7 @@ impl Transport {
                 // SAFETY: all bytes of `value` are written, from a `T`.
                 unsafe {
                     let to = value.as_mut_ptr().cast();
-                    self.get_remote(call, to, source, size_of::<T>());
+                    call.get(&source, to, size_of::<T>());
                     value.assume_init()
                 }
             }
@@ -412,11 +345,8 @@ impl Transport {
                 let source = (source.cast(), blocks.local_stride);
                 copy_blocks(&blocks, (dest, blocks.remote_stride), source);
             },
-            Location::Remote(dest) => {
-                let (fabric, context) = self.way(call);
-                // SAFETY: the caller promises that all blocks of `source` are readable.
-                unsafe { fabric.put_blocks(context, dest, source.cast(), blocks) };
-            }
+            // SAFETY: the caller promises that all blocks of `source` are readable.
+            Location::Remote(dest) => unsafe { dest.put_blocks(source.cast(), blocks) },
         }
     }
 
@@ -435,22 +365,25 @@ impl Transport {
                 let source = (source.cast_const(), blocks.remote_stride);
                 copy_blocks(&blocks, (dest.cast(), blocks.local_stride), source);
             },
-            Location::Remote(source) => {
-                let (fabric, context) = self.way(call);
-                // SAFETY: the caller promises that all blocks of `dest` are writable.
-                unsafe { fabric.get_blocks(context, dest.cast(), source, blocks) };
-            }
+            // SAFETY: the caller promises that all blocks of `dest` are writable.
+            Location::Remote(source) => unsafe { source.get_blocks(dest.cast(), blocks) },
         }
     }
 
     /// Where the first of `blocks` is on PE `call.pe`; all of them are symmetric.
     #[inline]
-    fn locate_blocks(&self, call: &Call<'_>, argument: &str, addr: *const c_void, blocks: &Blocks) -> Location {
+    fn locate_blocks<'a>(
+        &'a self,
+        call: &Call<'a>,
+        argument: &str,
+        addr: *const c_void,
+        blocks: &Blocks,
+    ) -> Location<'a> {
         let (below, bytes) = extent(blocks, blocks.remote_stride);
         match self.locate(call, argument, addr.wrapping_byte_offset(below), bytes) {
             Location::Local(lowest) => Location::Local(lowest.wrapping_offset(-below)),
             Location::Remote(mut lowest) => {
-                lowest.offset = lowest.offset.wrapping_add_signed(-below);
+                lowest.at.offset = lowest.at.offset.wrapping_add_signed(-below);
                 Location::Remote(lowest)
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
-use ferroshmem_fabric::{Aggregate, AtomicOp, Blocks, Context, Op, Remote, Width};
+use ferroshmem_fabric::{Aggregate, AtomicOp, Blocks, Context, Op, Width};
 
 use crate::job::{Case, Job};
 
@@ -66,26 +66,6 @@ impl Model {
     }
 }
 
-/// Puts as the library does: behind other puts, where that is possible.
-///
-/// # Safety
-/// As for [`Fabric::put`](ferroshmem_fabric::Fabric::put).
-unsafe fn put(job: &Job, context: &Context, at: Remote, from: *const u8, len: usize) {
-    // SAFETY: the caller promises that `from` is readable for `len` bytes.
-    unsafe {
-        if !job.fabric.put_behind(context, at, from, len) {
-            job.fabric.put(context, at, from, len);
-        }
-    }
-}
-
-/// Posts as the library does.
-fn post(job: &Job, context: &Context, at: Remote, atomic: AtomicOp) {
-    if !job.fabric.post_behind(context, at, atomic) {
-        job.fabric.post(context, at, atomic);
-    }
-}
-
 /// Each PE does random operations on its region of each other PE's memory. What a context reads after them, and what
 /// is there in the end, is what a model says; what a signal follows is there before it.
 fn random_programs(job: &Job) {
@@ -130,7 +110,7 @@ fn random_programs(job: &Job) {
                             model.unordered.fill(false);
                         }
                     } else {
-                        put(job, context, at, data.as_ptr(), len);
+                        job.fabric.put(context, at, data.as_ptr(), len);
                     }
                 }
             }
@@ -168,7 +148,7 @@ fn random_programs(job: &Job) {
                     unsafe { job.fabric.fetch_nbi(context, at, atomic, to) };
                     fetched[which].push((result, old));
                 } else {
-                    post(job, context, at, atomic);
+                    job.fabric.post(context, at, atomic);
                 }
             }
             9 | 10 => {
@@ -189,12 +169,12 @@ fn random_programs(job: &Job) {
                     if step % 2 == 0 {
                         job.fabric.put_signalled(context, at, from, len, false);
                     } else {
-                        put(job, context, at, from, len);
+                        job.fabric.put(context, at, from, len);
                     }
                 }
                 job.fabric.fence(context);
                 model.unordered.fill(false);
-                post(job, context, signal, AtomicOp::new(Op::Add, Width::W64, 1));
+                job.fabric.post(context, signal, AtomicOp::new(Op::Add, Width::W64, 1));
             }
             _ if step % 50 == 0 => {
                 job.fabric.quiet(context);
@@ -286,7 +266,7 @@ fn all_put_to_one(job: &Job) {
             let value = round << 32 | word as u64;
             let at = job.at(0, base + 8 * word);
             // SAFETY: within the heap, and the value may go on return.
-            unsafe { put(job, &job.context, at, (&raw const value).cast(), 8) };
+            unsafe { job.fabric.put(&job.context, at, (&raw const value).cast(), 8) };
         }
         job.fabric.fence(&job.context);
     }
@@ -314,13 +294,13 @@ fn one_among_many(job: &Job) {
             for word in 0..3 {
                 let at = job.at(1, FLAG + 8 * word);
                 // SAFETY: within the heap.
-                unsafe { put(job, &job.context, at, (&raw const one).cast(), 8) };
+                unsafe { job.fabric.put(&job.context, at, (&raw const one).cast(), 8) };
             }
             while job.word(0).load(Acquire) == 0 {
                 i += 1;
                 let at = job.at(2, 8 * (i * 7919 % 1000));
                 // SAFETY: as above.
-                unsafe { put(job, &job.context, at, (&raw const one).cast(), 8) };
+                unsafe { job.fabric.put(&job.context, at, (&raw const one).cast(), 8) };
             }
             job.fabric.quiet(&job.context);
         }

@@ -136,15 +136,11 @@ fn gather(job: &Job, n: usize) {
             let (at, value) = (job.at(pe, base + 8 * word), (round << 32 | word) as u64);
             let from = (&raw const value).cast();
             // SAFETY: a word that is readable, to a word of the heap.
-            unsafe {
-                if !job.fabric.put_behind(context, at, from, 8) {
-                    job.fabric.put(context, at, from, 8);
-                }
-            }
+            unsafe { job.fabric.put(context, at, from, 8) };
             let count = job.at(pe, base + COUNT);
             if i % 701 == 700 {
                 assert_eq!(job.fabric.fetch(context, count, add), added[pe]);
-            } else if !job.fabric.post_behind(context, count, add) {
+            } else {
                 job.fabric.post(context, count, add);
             }
             added[pe] += 1;
