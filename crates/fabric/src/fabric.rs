@@ -147,7 +147,7 @@ impl Fabric {
     ///
     /// # Safety
     /// The source is readable, the target is shared memory of a connected PE.
-    #[inline]
+    #[inline(never)] // once for all routines
     pub unsafe fn put(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
         let context = context.counters();
         // SAFETY: the caller promises that the source is readable for `len` bytes.
@@ -162,7 +162,7 @@ impl Fabric {
     ///
     /// # Safety
     /// As for [`put`](Self::put), until quiet.
-    #[inline]
+    #[inline(never)] // once for all routines
     pub unsafe fn put_nbi(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
         let context = context.counters();
         // SAFETY: the caller promises that the source is readable for `len` bytes until quiet.
@@ -405,6 +405,7 @@ impl Fabric {
     ///
     /// # Safety
     /// As for [`get`](Self::get), until quiet.
+    #[inline(never)] // once for all routines
     pub unsafe fn get_nbi(&self, context: &Context, to: *mut u8, from: Remote, len: usize) {
         if self.is_shut_down() {
             return;
@@ -540,6 +541,7 @@ impl Fabric {
 
     /// An atomic operation without result: [`Op::Write`](crate::Op::Write), `Add`, `And`, `Or` or
     /// `Xor`. Complete at quiet.
+    #[inline(never)] // once for all routines
     pub fn post(&self, context: &Context, at: Remote, atomic: AtomicOp) {
         if self.is_shut_down() {
             return;
@@ -557,6 +559,7 @@ impl Fabric {
     }
 
     /// An atomic operation that returns what the word was before.
+    #[inline(never)] // once for all routines
     pub fn fetch(&self, context: &Context, at: Remote, atomic: AtomicOp) -> u64 {
         if self.is_shut_down() {
             return 0;
@@ -576,6 +579,7 @@ impl Fabric {
     ///
     /// # Safety
     /// The result is writable until quiet.
+    #[inline(never)] // once for all routines
     pub unsafe fn fetch_nbi(&self, context: &Context, at: Remote, atomic: AtomicOp, result: *mut u8) {
         if self.is_shut_down() {
             return;

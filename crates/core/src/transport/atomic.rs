@@ -10,7 +10,7 @@ use std::sync::atomic::{
 
 use ferroshmem_fabric::{AtomicOp, Op, Width};
 
-use super::{Call, Location, Transport};
+use super::{Call, Location, Target, Transport};
 
 /// A type that can be set, fetched and swapped (standard, "Extended AMO Types").
 pub trait Atomic: Copy + 'static {
@@ -217,6 +217,16 @@ impl<T: Atomic> Operation<T> {
 /// address.
 pub type Variable<'a, T> = (&'a str, *const T);
 
+impl Call<'_> {
+    /// An operation of another node's with a result, which is a wait.
+    #[cold]
+    #[inline(never)]
+    fn fetch(&self, from: &Target<'_>, operation: AtomicOp) -> u64 {
+        let _shown = self.show_wait();
+        from.fabric.fetch(from.context, from.at, operation)
+    }
+}
+
 impl Transport {
     /// An operation with a result; `local` does it by CPU.
     #[inline(always)] // so that `local` and the operation are constants
@@ -229,10 +239,7 @@ impl Transport {
     ) -> T {
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
             Location::Local(at) => local(at.cast()),
-            Location::Remote(at) => {
-                let _shown = call.show_wait();
-                T::from_bits(at.fetch(operation.for_fabric()))
-            }
+            Location::Remote(from) => T::from_bits(call.fetch(&from, operation.for_fabric())),
         }
     }
 
@@ -252,10 +259,10 @@ impl Transport {
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
             // SAFETY: the caller promises that `result` is writable.
             Location::Local(at) => unsafe { result.write(local(at.cast())) },
-            Location::Remote(at) => {
+            Location::Remote(from) => {
                 let operation = operation.for_fabric();
                 // SAFETY: the caller promises that `result` is writable until a quiet.
-                unsafe { at.fetch_nbi(operation, result.cast()) };
+                unsafe { from.fabric.fetch_nbi(from.context, from.at, operation, result.cast()) };
             }
         }
     }
@@ -271,7 +278,7 @@ impl Transport {
     ) {
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
             Location::Local(at) => local(at.cast()),
-            Location::Remote(at) => at.post(operation.for_fabric()),
+            Location::Remote(to) => to.fabric.post(to.context, to.at, operation.for_fabric()),
         }
     }
 
@@ -294,8 +301,11 @@ impl Transport {
                 };
                 self.notify(call.pe);
             }
-            // What the same call has put arrives first.
-            Location::Remote(at) => at.post_in_order(operation.for_fabric()),
+            Location::Remote(to) => {
+                // What the same call has put arrives first.
+                to.fabric.fence(to.context);
+                to.fabric.post(to.context, to.at, operation.for_fabric());
+            }
         }
     }
 }

@@ -8,16 +8,13 @@
 pub mod atomic;
 mod mailbox;
 pub(crate) mod rma;
-mod target;
-
-pub use target::Target;
 
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
-use ferroshmem_fabric::{Context, Remote};
+use ferroshmem_fabric::{Context, Fabric, Remote};
 
 use crate::connection::Connections;
 use crate::failure::fatal::fatal;
@@ -81,6 +78,14 @@ impl Call<'_> {
     fn show_wait(&self) -> Option<Recorder> {
         self.records_wait.then(|| Transport::show_wait(self.routine))
     }
+}
+
+/// Memory of a PE of another node, and by what it is reached.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    fabric: &'a Fabric,
+    context: &'a Context,
+    at: Remote,
 }
 
 /// Where a PE's copy of something symmetric is.

@@ -159,10 +159,10 @@ impl Call<'_> {
     /// # Safety
     /// `dest` is writable for `bytes` bytes.
     #[inline(never)] // once for all routines
-    unsafe fn get(&self, source: &Target<'_>, dest: *mut u8, bytes: usize) {
+    unsafe fn get(&self, from: &Target<'_>, dest: *mut u8, bytes: usize) {
         let _shown = self.show_wait();
         // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
-        unsafe { source.get(dest, bytes) };
+        unsafe { from.fabric.get(from.context, dest, from.at, bytes) };
     }
 }
 
@@ -183,7 +183,7 @@ impl Transport {
             // readable.
             Location::Local(dest) => unsafe { offload::copy(dest, source.cast(), bytes) },
             // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
-            Location::Remote(dest) => unsafe { dest.put(source.cast(), bytes) },
+            Location::Remote(to) => unsafe { to.fabric.put(to.context, to.at, source.cast(), bytes) },
         }
     }
 
@@ -202,7 +202,7 @@ impl Transport {
                 offload::copy_nbi(call.putting(), dest, source.cast(), bytes);
             },
             // SAFETY: the caller promises that `source` is readable, and unchanged until a quiet.
-            Location::Remote(dest) => unsafe { dest.put_nbi(source.cast(), bytes) },
+            Location::Remote(to) => unsafe { to.fabric.put_nbi(to.context, to.at, source.cast(), bytes) },
         }
     }
 
@@ -226,7 +226,7 @@ impl Transport {
             // SAFETY: as in `put`.
             Location::Local(dest) => unsafe { offload::copy(dest, source.cast(), bytes) },
             // SAFETY: the caller promises that `source` is readable, and if `is_nbi` unchanged until a quiet.
-            Location::Remote(dest) => unsafe { dest.put_signalled(source.cast(), bytes, is_nbi) },
+            Location::Remote(to) => unsafe { to.fabric.put_signalled(to.context, to.at, source.cast(), bytes, is_nbi) },
         }
     }
 
@@ -270,7 +270,7 @@ impl Transport {
             // writable.
             Location::Local(source) => unsafe { offload::copy(dest.cast(), source, bytes) },
             // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
-            Location::Remote(source) => unsafe { call.get(&source, dest.cast(), bytes) },
+            Location::Remote(from) => unsafe { call.get(&from, dest.cast(), bytes) },
         }
     }
 
@@ -289,7 +289,7 @@ impl Transport {
                 offload::copy_nbi(call.owner(), dest.cast(), source, bytes);
             },
             // SAFETY: the caller promises that `dest` is writable until a quiet.
-            Location::Remote(source) => unsafe { source.get_nbi(dest.cast(), bytes) },
+            Location::Remote(from) => unsafe { from.fabric.get_nbi(from.context, dest.cast(), from.at, bytes) },
         }
     }
 
@@ -304,7 +304,9 @@ impl Transport {
             // Volatile: another PE may poll it.
             Location::Local(dest) => unsafe { dest.cast::<T>().write_volatile(value) },
             // SAFETY: `value` is live, and may be reused on return.
-            Location::Remote(dest) => unsafe { dest.put((&raw const value).cast(), size_of::<T>()) },
+            Location::Remote(to) => unsafe {
+                to.fabric.put(to.context, to.at, (&raw const value).cast(), size_of::<T>())
+            },
         }
     }
 
@@ -318,12 +320,12 @@ impl Transport {
             // SAFETY: `locate` has found a `T` mapped, which the caller promises to be aligned.
             // Volatile: another PE may change it.
             Location::Local(source) => unsafe { source.cast::<T>().read_volatile() },
-            Location::Remote(source) => {
+            Location::Remote(from) => {
                 let mut value = MaybeUninit::<T>::uninit();
                 // SAFETY: all bytes of `value` are written, from a `T`.
                 unsafe {
                     let to = value.as_mut_ptr().cast();
-                    call.get(&source, to, size_of::<T>());
+                    call.get(&from, to, size_of::<T>());
                     value.assume_init()
                 }
             }
@@ -346,7 +348,7 @@ impl Transport {
                 copy_blocks(&blocks, (dest, blocks.remote_stride), source);
             },
             // SAFETY: the caller promises that all blocks of `source` are readable.
-            Location::Remote(dest) => unsafe { dest.put_blocks(source.cast(), blocks) },
+            Location::Remote(to) => unsafe { to.fabric.put_blocks(to.context, to.at, source.cast(), blocks) },
         }
     }
 
@@ -366,7 +368,7 @@ impl Transport {
                 copy_blocks(&blocks, (dest.cast(), blocks.local_stride), source);
             },
             // SAFETY: the caller promises that all blocks of `dest` are writable.
-            Location::Remote(source) => unsafe { source.get_blocks(dest.cast(), blocks) },
+            Location::Remote(from) => unsafe { from.fabric.get_blocks(from.context, dest.cast(), from.at, blocks) },
         }
     }
 
