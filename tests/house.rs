@@ -45,6 +45,49 @@ fn folders_do_not_import_each_other_in_circles() {
     report(&findings, "move what both need below both, or what needs both above");
 }
 
+/// Each function of the walks in docs/architecture.md is in its file, and named in the file of one before it, unless
+/// another process or a table of functions calls it.
+#[test]
+fn walks_are_as_described() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap_or_default();
+    let text = read("docs/architecture.md");
+    let (_, walks) = text.split_once("\n## Walks\n").expect("a part on walks");
+    let (walks, _) = walks.split_once("\n## ").expect("a part after it");
+    let (mut findings, mut steps) = (Vec::new(), 0);
+    let mut before: Vec<String> = Vec::new();
+    for line in walks.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let (Some(name), Some(file)) = (cells.get(1).and_then(|c| quoted(c)), cells.get(2).and_then(|c| quoted(c)))
+        else {
+            before.clear();
+            continue;
+        };
+        let source = read(file);
+        let is_called_from_here = cells[1].starts_with('—');
+        let defined = ["fn {}(", "fn {}<", "\"{}\" ["].iter().any(|form| source.contains(&form.replace("{}", name)));
+        if !defined {
+            findings.push(format!("{name} is not in {file}"));
+        }
+        let calls = ["{}(", "{}::<"].map(|form| form.replace("{}", name));
+        let is_named = |text: &String| {
+            let uses = |call| text.matches(call).count() > text.matches(&format!("fn {call}")).count();
+            calls.iter().any(|call| uses(call.as_str()))
+        };
+        if is_called_from_here && !before.iter().any(is_named) {
+            findings.push(format!("no function before {name} in its walk calls it"));
+        }
+        before.push(source);
+        steps += 1;
+    }
+    assert!(steps > 40, "{steps} steps");
+    report(&findings, "make docs/architecture.md follow the code");
+}
+
+/// The text between the first two backquotes.
+fn quoted(text: &str) -> Option<&str> {
+    text.split('`').nth(1)
+}
+
 /// Each crate of the drawing in docs/architecture.md uses crates below it alone, and all crates are drawn.
 #[test]
 fn the_floors_are_as_drawn() {

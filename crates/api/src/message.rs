@@ -82,7 +82,7 @@ unsafe fn write(status: *mut Status, value: Status) {
 /// # Safety
 /// `buf` is readable for `nbytes` bytes until the send is complete.
 #[inline(always)]
-unsafe fn begin_send(
+unsafe fn begin(
     name: &'static str,
     team: usize,
     buf: *const c_void,
@@ -119,14 +119,21 @@ pub unsafe fn send(name: &'static str, team: usize, buf: *const c_void, nbytes: 
         return 0;
     }
     // SAFETY: as above.
-    unsafe { send_any(name, team, buf, nbytes, pe, tag) }
+    unsafe { send_and_wait(name, team, buf, nbytes, pe, tag) }
 }
 
 /// As [`send`], whatever the message.
 #[inline(never)]
-unsafe fn send_any(name: &'static str, team: usize, buf: *const c_void, nbytes: usize, pe: c_int, tag: c_int) -> c_int {
+unsafe fn send_and_wait(
+    name: &'static str,
+    team: usize,
+    buf: *const c_void,
+    nbytes: usize,
+    pe: c_int,
+    tag: c_int,
+) -> c_int {
     // SAFETY: the caller's promise; this call waits.
-    match unsafe { begin_send(name, team, buf, nbytes, pe, tag) } {
+    match unsafe { begin(name, team, buf, nbytes, pe, tag) } {
         None => -1,
         Some(SENT) => 0,
         Some(handle) => {
@@ -224,7 +231,7 @@ pub unsafe fn isend(
 ) -> c_int {
     // SAFETY: the caller promises that the buffer stays readable and unchanged until the request is
     // complete.
-    let begun = unsafe { begin_send(name, team, buf, nbytes, pe, tag) };
+    let begun = unsafe { begin(name, team, buf, nbytes, pe, tag) };
     // SAFETY: the caller promises that `request` is writable.
     unsafe { request.write(begun.unwrap_or(0) as usize) };
     if begun.is_some() { 0 } else { -1 }

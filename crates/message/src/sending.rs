@@ -22,9 +22,10 @@ impl Messages {
     /// `buffer` is readable for `bytes` bytes until the request is complete.
     #[inline(always)]
     pub unsafe fn send(&self, node: &Node, party: Party, tag: i32, buffer: *const u8, bytes: u64) -> u64 {
+        let index = node.job.placement.local_index(party.peer as usize);
         if bytes <= SHORT as u64
             && self.queued.load(Ordering::Relaxed) == 0
-            && let Some(index) = node.job.placement.local_index(party.peer as usize)
+            && let Some(index) = index
         {
             let envelope = party.envelope(true, tag, bytes);
             // SAFETY: the caller promises that the buffer is readable.
@@ -34,17 +35,24 @@ impl Messages {
             }
         }
         // SAFETY: as above.
-        unsafe { self.send_any(node, party, tag, buffer, bytes) }
+        unsafe { self.send_any(node, index, party, tag, buffer, bytes) }
     }
 
-    /// As [`send`](Self::send), of any length.
+    /// As [`send`](Self::send), of any length; `index` is the receiver's number on this node.
     ///
     /// # Safety
     /// As [`send`](Self::send).
     #[inline(never)]
-    unsafe fn send_any(&self, node: &Node, party: Party, tag: i32, buffer: *const u8, bytes: u64) -> u64 {
-        let to = party.peer as usize;
-        let Some(index) = node.job.placement.local_index(to) else {
+    unsafe fn send_any(
+        &self,
+        node: &Node,
+        index: Option<usize>,
+        party: Party,
+        tag: i32,
+        buffer: *const u8,
+        bytes: u64,
+    ) -> u64 {
+        let Some(index) = index else {
             return self.send_remote(node, party, tag, buffer, bytes);
         };
         let inbox = self.inbox_of(node, index);

@@ -146,27 +146,28 @@ impl Transport {
                 return Location::Local(copy);
             }
         }
-        self.locate_anywhere(call, argument, addr, len)
+        self.locate_anywhere(call, argument, addr, len, false)
     }
 
-    /// As [`locate`](Self::locate), where PEs may be on several nodes or of other jobs. Out of line, as it is in every
-    /// operation of every type.
+    /// As [`locate`](Self::locate), where PEs may be on several nodes or of other jobs; `by_fabric`: PEs of this node are
+    /// reached by the fabric, too. Out of line, as it is in every operation of every type.
     #[inline(never)]
-    fn locate_anywhere<'a>(&'a self, call: &Call<'a>, argument: &str, addr: *const c_void, len: usize) -> Location<'a> {
+    fn locate_anywhere<'a>(
+        &'a self,
+        call: &Call<'a>,
+        argument: &str,
+        addr: *const c_void,
+        len: usize,
+        by_fabric: bool,
+    ) -> Location<'a> {
         let (placement, pe) = (&self.job.placement, call.pe);
         if pe >= placement.n_pes() {
             return self.locate_connected(call, argument, addr, len);
         }
-        match placement.local_index(pe) {
-            Some(index) => Location::Local(self.memory.of_node_peer(call.argument(argument), addr, len, (index, pe))),
-            None => self.locate_remote(call, argument, addr, len),
+        if let Some(index) = placement.local_index(pe).filter(|_| !by_fabric) {
+            return Location::Local(self.memory.of_node_peer(call.argument(argument), addr, len, (index, pe)));
         }
-    }
-
-    /// As [`locate`](Self::locate), of a PE that the job's fabric reaches.
-    #[inline]
-    fn locate_remote<'a>(&'a self, call: &Call<'a>, argument: &str, addr: *const c_void, len: usize) -> Location<'a> {
-        let (internode, pe) = (self.remote(), call.pe);
+        let internode = self.remote();
         let (kind, offset) = self.memory.space.position(addr.addr(), len);
         let segment = match kind {
             MemoryKind::Heap => internode::HEAP,
@@ -176,11 +177,8 @@ impl Transport {
                 self.memory.not_symmetric(call.argument(argument), addr.addr(), len, other_program)
             }
         };
-        Location::Remote(Target {
-            fabric: internode.fabric(),
-            context: call.context,
-            at: Remote { pe, segment, offset },
-        })
+        let at = Remote { pe, segment, offset };
+        Location::Remote(Target { fabric: internode.fabric(), context: call.context, at })
     }
 
     /// As [`locate`](Self::locate), for an atomic operation.
@@ -193,22 +191,9 @@ impl Transport {
         len: usize,
     ) -> Location<'a> {
         match self.locate(call, argument, addr, len) {
-            Location::Local(_) if self.atomics_by_fabric() => self.locate_on_this_node(call, argument, addr, len),
+            Location::Local(_) if self.atomics_by_fabric() => self.locate_anywhere(call, argument, addr, len, true),
             location => location,
         }
-    }
-
-    /// As [`locate_atomic`](Self::locate_atomic), of a PE of this node that the fabric reaches.
-    #[cold]
-    #[inline(never)]
-    fn locate_on_this_node<'a>(
-        &'a self,
-        call: &Call<'a>,
-        argument: &str,
-        addr: *const c_void,
-        len: usize,
-    ) -> Location<'a> {
-        self.locate_remote(call, argument, addr, len)
     }
 
     /// PE 0's copy of the word at `addr`, if the job has one node and the word is symmetric.
@@ -230,7 +215,7 @@ impl Transport {
         let (pe, space) = (call.pe, self.memory.space);
         let address = addr.expose_provenance();
         let found = self.connections.find(pe).and_then(|(c, member)| match (c.pe_of_job(member), c.remote()) {
-            (Some(pe), Some(_)) => Some(self.locate_anywhere(&Call { pe, ..*call }, name, addr, len)),
+            (Some(pe), Some(_)) => Some(self.locate_anywhere(&Call { pe, ..*call }, name, addr, len, false)),
             (_, Some(remote)) if !c.is_mapped(member) => {
                 let (segment, offset) = remote.position(space.heap_base(), address, len)?;
                 let at = Remote { pe: member, segment, offset };
