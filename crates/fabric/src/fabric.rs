@@ -147,7 +147,7 @@ impl Fabric {
     ///
     /// # Safety
     /// The source is readable, the target is shared memory of a connected PE.
-    #[inline(never)] // once for all routines
+    #[inline]
     pub unsafe fn put(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
         let context = context.counters();
         // SAFETY: the caller promises that the source is readable for `len` bytes.
@@ -541,14 +541,19 @@ impl Fabric {
 
     /// An atomic operation without result: [`Op::Write`](crate::Op::Write), `Add`, `And`, `Or` or
     /// `Xor`. Complete at quiet.
-    #[inline(never)] // once for all routines
+    #[inline]
     pub fn post(&self, context: &Context, at: Remote, atomic: AtomicOp) {
-        if self.is_shut_down() {
-            return;
-        }
         let context = context.counters();
         let is_aligned = at.offset.is_multiple_of(atomic.width.bytes());
-        if is_aligned && self.append(context, at, |place| Short::request(Request::Post(atomic), place)) {
+        if !(is_aligned && self.append(context, at, |place| Short::request(Request::Post(atomic), place))) {
+            self.request(context, at, atomic);
+        }
+    }
+
+    /// As [`post`](Self::post), by a message, or an operation of libfabric's.
+    #[inline(never)] // once for all routines
+    fn request(&self, context: &ContextCounters, at: Remote, atomic: AtomicOp) {
+        if self.is_shut_down() {
             return;
         }
         if let Some(requester) = Requester::new(&self.rma, context, at, Request::Post(atomic)) {

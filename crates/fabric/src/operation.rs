@@ -98,7 +98,7 @@ pub enum Width {
 
 impl Width {
     /// Bytes of the word.
-    pub(crate) fn bytes(self) -> usize {
+    pub fn bytes(self) -> usize {
         match self {
             Width::W32 => 4,
             Width::W64 => 8,

@@ -276,9 +276,29 @@ impl Transport {
         operation: Operation<T>,
         local: impl FnOnce(*mut T),
     ) {
-        match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
-            Location::Local(at) => local(at.cast()),
-            Location::Remote(to) => to.fabric.post(to.context, to.at, operation.for_fabric()),
+        let here = self.locate_on_only_node(call, addr.cast(), size_of::<T>());
+        let here = here.or_else(|| self.post_anywhere(call, argument, addr.cast(), operation.for_fabric()));
+        if let Some(at) = here {
+            local(at.cast());
+        }
+    }
+
+    /// As [`posting`](Self::posting), where PEs may be on several nodes or of other jobs. The word, if a CPU is to do
+    /// it here; None: it is posted.
+    #[inline(never)] // once for all routines
+    fn post_anywhere(
+        &self,
+        call: &Call<'_>,
+        argument: &str,
+        addr: *const c_void,
+        operation: AtomicOp,
+    ) -> Option<*mut u8> {
+        match self.resolve(call, argument, addr, operation.width.bytes(), self.atomics_by_fabric()) {
+            Location::Local(at) => Some(at),
+            Location::Remote(to) => {
+                to.fabric.post(to.context, to.at, operation);
+                None
+            }
         }
     }
 

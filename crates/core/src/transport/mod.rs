@@ -3,7 +3,7 @@
 //!
 //! Here, and here alone, it is decided whether a PE is *local*, so that its memory is mapped and an
 //! operation is a copy or a CPU atomic, or *remote*, so that the operation travels over the fabric.
-//! [`Transport::locate`] makes that decision and resolves the address, once.
+//! [`Transport::resolve`] makes that decision and resolves the address, once.
 
 pub mod atomic;
 mod mailbox;
@@ -139,20 +139,39 @@ impl Transport {
     /// the job; `argument` is its name in the prototype.
     #[inline(always)] // a third of what a small put costs
     pub fn locate<'a>(&'a self, call: &Call<'a>, argument: &str, addr: *const c_void, len: usize) -> Location<'a> {
-        let placement = &self.job.placement;
-        if call.pe < placement.n_pes() && !placement.spans_nodes() {
-            let addr = addr.expose_provenance();
-            if let Some(copy) = self.memory.space.translate(addr, len, call.pe) {
-                return Location::Local(copy);
-            }
+        match self.locate_on_only_node(call, addr, len) {
+            Some(copy) => Location::Local(copy),
+            None => self.locate_anywhere(call, argument, addr, len, false),
         }
-        self.locate_anywhere(call, argument, addr, len, false)
     }
 
-    /// As [`locate`](Self::locate), where PEs may be on several nodes or of other jobs; `by_fabric`: PEs of this node are
-    /// reached by the fabric, too. Out of line, as it is in every operation of every type.
+    /// As [`locate`](Self::locate), in a job of one node; None: PEs may be on several or of other jobs, or the address
+    /// is not symmetric.
+    #[inline(always)] // as `locate`
+    fn locate_on_only_node(&self, call: &Call<'_>, addr: *const c_void, len: usize) -> Option<*mut u8> {
+        let placement = &self.job.placement;
+        if call.pe >= placement.n_pes() || placement.spans_nodes() {
+            return None;
+        }
+        self.memory.space.translate(addr.expose_provenance(), len, call.pe)
+    }
+
+    /// As [`resolve`](Self::resolve), out of line, as it is in every operation of every type.
     #[inline(never)]
     fn locate_anywhere<'a>(
+        &'a self,
+        call: &Call<'a>,
+        argument: &str,
+        addr: *const c_void,
+        len: usize,
+        by_fabric: bool,
+    ) -> Location<'a> {
+        self.resolve(call, argument, addr, len, by_fabric)
+    }
+
+    /// As [`locate`](Self::locate), of any job; `by_fabric`: PEs of this node are reached by the fabric, too.
+    #[inline(always)] // so that nothing of it goes through memory where words are put and posted
+    fn resolve<'a>(
         &'a self,
         call: &Call<'a>,
         argument: &str,

@@ -178,11 +178,24 @@ impl Transport {
         if bytes == 0 {
             return;
         }
-        match self.locate(call, "dest", dest, bytes) {
-            // SAFETY: `locate` has found `bytes` bytes mapped; the caller promises that `source` is
-            // readable.
+        match self.locate_on_only_node(call, dest, bytes) {
+            // SAFETY: `bytes` bytes that are mapped; the caller promises that `source` is readable.
+            Some(dest) => unsafe { offload::copy(dest, source.cast(), bytes) },
+            // SAFETY: the caller promises that `source` is readable.
+            None => unsafe { self.put_anywhere(call, dest, source, bytes) },
+        }
+    }
+
+    /// As [`put`](Self::put), where PEs may be on several nodes or of other jobs.
+    ///
+    /// # Safety
+    /// As [`put`](Self::put).
+    #[inline(never)] // once for all routines
+    unsafe fn put_anywhere(&self, call: &Call<'_>, dest: *mut c_void, source: *const c_void, bytes: usize) {
+        match self.resolve(call, "dest", dest, bytes, false) {
+            // SAFETY: `resolve` has found `bytes` bytes mapped; the caller promises that `source` is readable.
             Location::Local(dest) => unsafe { offload::copy(dest, source.cast(), bytes) },
-            // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
+            // SAFETY: the caller promises that `source` is readable.
             Location::Remote(to) => unsafe { to.fabric.put(to.context, to.at, source.cast(), bytes) },
         }
     }
@@ -299,13 +312,27 @@ impl Transport {
     /// `dest` is aligned for a `T`.
     #[inline]
     pub unsafe fn store<T: Copy>(&self, call: &Call<'_>, dest: *mut T, value: T) {
-        match self.locate(call, "dest", dest.cast(), size_of::<T>()) {
-            // SAFETY: `locate` has found a `T` mapped, which the caller promises to be aligned.
-            // Volatile: another PE may poll it.
+        match self.locate_on_only_node(call, dest.cast(), size_of::<T>()) {
+            // SAFETY: a `T` that is mapped, which the caller promises to be aligned. Volatile: another PE may poll it.
+            Some(dest) => unsafe { dest.cast::<T>().write_volatile(value) },
+            // SAFETY: the caller promises that `dest` is aligned.
+            None => unsafe { self.store_anywhere(call, dest, value) },
+        }
+    }
+
+    /// As [`store`](Self::store), where PEs may be on several nodes or of other jobs.
+    ///
+    /// # Safety
+    /// As [`store`](Self::store).
+    #[inline(never)] // once for all routines of a type
+    unsafe fn store_anywhere<T: Copy>(&self, call: &Call<'_>, dest: *mut T, value: T) {
+        match self.resolve(call, "dest", dest.cast(), size_of::<T>(), false) {
+            // SAFETY: `resolve` has found a `T` mapped, which the caller promises to be aligned. Volatile: another PE
+            // may poll it.
             Location::Local(dest) => unsafe { dest.cast::<T>().write_volatile(value) },
             // SAFETY: `value` is live, and may be reused on return.
             Location::Remote(to) => unsafe {
-                to.fabric.put(to.context, to.at, (&raw const value).cast(), size_of::<T>())
+                to.fabric.put(to.context, to.at, (&raw const value).cast(), size_of::<T>());
             },
         }
     }

@@ -185,7 +185,7 @@ impl Short {
     }
 
     /// An operation, if it has one operand.
-    #[inline]
+    #[inline(always)] // so that it is no more than a word where the operation is known
     pub(crate) fn request(request: Request, place: Place) -> Option<Short> {
         let ([head, word, _], n) = request.words(place);
         (n <= 2).then_some(Short { head: Head(head), word, bytes: n * WORD })
