@@ -9,9 +9,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 rust=(cargo cargo-clippy cargo-fmt clippy-driver rustc rustdoc rustfmt rustup)
 gcc=(ar as cc gcc ld nm objcopy objdump ranlib readelf strip)
 system=(
-  basename bash cat chmod chrt cp cut date diff dirname echo env false find getconf grep gzip head hostname id kill ldconfig
-  ldd ln ls mkdir mkfifo mktemp mount mv nice nohup nproc printf ps pwd readlink realpath rm rmdir sed seq setsid sh sleep
-  sort stat stty tail tar taskset tee test timeout touch tr true uname uniq wc which xargs
+  basename bash cat chmod chrt cp cut date diff dirname echo env expr false find getconf grep gzip head hostname id
+  install kill ldconfig ldd ln ls mkdir mkfifo mktemp mount mv nice nohup nproc od printenv printf ps pwd readlink
+  realpath rm rmdir sed seq setsid sh sha256sum sleep sort stat stty tail tar taskset tee test timeout touch tr true
+  uname uniq wc which xargs yes
 )
 bin=${CARGO_TARGET_DIR:-target}/bare
 rm -rf "$bin"

@@ -1,5 +1,6 @@
 //! Collects trials and hands them to the test runner.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -172,7 +173,9 @@ impl Suite {
             println!("slow: {:.1} s {name}", time.as_secs_f32());
         }
         let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        for (lack, trials) in missing.iter() {
+        let mut missing: Vec<_> = missing.iter().collect();
+        missing.sort_unstable_by_key(|(_, trials)| Reverse(**trials));
+        for (lack, trials) in missing {
             println!("skipped: {lack}: {trials} trials");
         }
         conclusion.exit()

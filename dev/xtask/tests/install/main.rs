@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use support::succeed;
+use support::{installed, lacks, succeed};
 use tempfile::TempDir;
 
 /// A program that uses heap, globals and a collective, and fails if one of them does.
@@ -89,20 +89,6 @@ fn command(program: impl AsRef<OsStr>) -> Command {
 /// Runs a program on 3 PEs, under the launcher's own watchdog.
 fn run(program: &Path) -> String {
     succeed(command(bin("oshrun")).args(["-n", "3", "--timeout", "60"]).arg(program))
-}
-
-/// Whether a tool is installed.
-fn installed(tool: &str) -> bool {
-    Command::new(tool).arg("--version").output().is_ok()
-}
-
-/// Whether a test lacks a tool, and is left out; says which package has it.
-fn lacks(tool: &str, package: &str) -> bool {
-    let lacks = !installed(tool);
-    if lacks {
-        println!("skipped: {tool} is not installed (package {package})");
-    }
-    lacks
 }
 
 /// A directory with the programs: `main.c`, `main.cpp`, and `root.c`, which is `main.c` with a function of `math.h`.

@@ -117,7 +117,7 @@ fn has_namespaces() -> bool {
     unshare.args(["--user", "--map-root-user", "--mount", "true"]);
     let has = unshare.output().is_ok_and(|output| output.status.success());
     if !has {
-        note("the container's steps are not run: this user has no namespaces (unshare of util-linux)");
+        println!("skipped: this user has no namespaces (unshare of util-linux)");
     }
     has
 }

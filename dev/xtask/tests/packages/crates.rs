@@ -159,7 +159,7 @@ fn packs_together() -> bool {
     let minor = version.split('.').nth(1).and_then(|m| m.parse().ok());
     let new = minor.is_none_or(|minor: u32| minor >= PACKS_TOGETHER);
     if !new {
-        note(&format!("crates are not packed: cargo 1.{PACKS_TOGETHER} is needed, and this is {}", version.trim()));
+        println!("skipped: cargo 1.{PACKS_TOGETHER} packs crates together, and this is {}", version.trim());
     }
     new
 }

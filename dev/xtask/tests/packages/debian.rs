@@ -1,6 +1,7 @@
 //! Debian: the source package, and the packages made of it, as lintian and a user see them.
 
-use super::{installation, installed, note, root, succeed, xtask};
+use super::support::{installed, lacks};
+use super::{installation, note, root, succeed, xtask};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,12 +10,6 @@ use std::process::Command;
 const PRIVATE: &str = "usr/lib/x86_64-linux-gnu/ferroshmem";
 
 const PACKAGES: [&str; 3] = ["ferroshmem", "ferroshmem-dev", "ferroshmem-doc"];
-
-/// Whether packages can be made here.
-fn possible() -> bool {
-    installed("dpkg-buildpackage", "--version", "Debian packages are not made")
-        && installed("dh", "--list", "Debian packages are not made")
-}
 
 /// The packages in a folder, each unpacked into a folder of its own; lintian has found nothing in them.
 fn unpacked(folder: &Path) -> Vec<PathBuf> {
@@ -99,7 +94,7 @@ fn version_and_soname_are_the_projects() {
 
 #[test]
 fn packages_of_an_installation_serve_a_user() {
-    if !possible() {
+    if lacks("dpkg-buildpackage", "dpkg-dev") || lacks("dh", "debhelper") {
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
@@ -107,7 +102,9 @@ fn packages_of_an_installation_serve_a_user() {
     make.arg(scratch.path()).arg("--installed").arg(installation());
     succeed(&mut make);
     serve_a_user(scratch.path());
-    installed("lintian", "--version", "Debian packages are not checked");
+    if !installed("lintian") {
+        note("Debian packages are not checked: lintian is not installed");
+    }
     note(
         "Debian packages are made of the installation under test, and lintian looks at the runtime; that the source \
             package builds, and what lintian says of all, is an ignored test",

@@ -37,15 +37,6 @@ fn xtask(arguments: &[&str]) -> Command {
     command
 }
 
-/// Whether a tool is installed; says so if it is not.
-fn installed(tool: &str, option: &str, untested: &str) -> bool {
-    let there = Command::new(tool).arg(option).output().is_ok();
-    if !there {
-        note(&format!("{untested}: {tool} is not installed"));
-    }
-    there
-}
-
 /// Says how far something is tested, also where the output of passed tests is not shown.
 fn note(line: &str) {
     writeln!(io::stderr(), "note: {line}").expect("standard error is open");

@@ -1,6 +1,7 @@
 //! Environment modules, by the languages that Environment Modules and Lmod read them in.
 
-use super::{installation, installed, note, succeed};
+use super::support::{installed, lacks};
+use super::{installation, note, succeed};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -49,12 +50,15 @@ fn lead_to_the_installation(interpreter: &str, script: &str, ending: &str) {
 
 #[test]
 fn modules_in_tcl_and_lua_lead_to_the_installation() {
-    // tclsh has no option that prints its version.
-    if installed("tclsh", "/dev/null", "the environment module in Tcl is not run") {
-        lead_to_the_installation("tclsh", TCL, "");
+    let lua = ["lua5.4", "lua5.3", "lua"].into_iter().find(|lua| installed(lua));
+    if lua.is_none() && lacks("tclsh", "tcl") {
+        return;
     }
-    let lua = ["lua5.4", "lua5.3", "lua"];
-    match lua.iter().find(|lua| Command::new(lua).arg("-v").output().is_ok()) {
+    match installed("tclsh") {
+        true => lead_to_the_installation("tclsh", TCL, ""),
+        false => note("the environment module in Tcl is not run: tclsh is not installed"),
+    }
+    match lua {
         Some(lua) => lead_to_the_installation(lua, LUA, ".lua"),
         None => note("the environment module in Lua is not run: lua is not installed"),
     }

@@ -1,6 +1,7 @@
 //! Recipes of Spack and EasyBuild: they are programs in Python, which are run with stand-ins for these tools.
 
-use super::{installation, installed, note, root, succeed, xtask};
+use super::support::lacks;
+use super::{installation, note, root, succeed, xtask};
 use serde_json::{Value, json};
 use std::env;
 use std::fs;
@@ -9,7 +10,7 @@ use std::process::Command;
 
 /// What a recipe says; none without Python.
 fn read(kind: &str, recipe: &Path, more: &[&Path]) -> Option<Value> {
-    if !installed("python3", "--version", &format!("the recipe of {kind} is not read")) {
+    if lacks("python3", "python3") {
         return None;
     }
     let scratch = tempfile::tempdir().unwrap();

@@ -26,3 +26,17 @@ pub(crate) fn installation(name: &str, options: &[&str]) -> PathBuf {
         PathBuf::from,
     )
 }
+
+/// Whether a tool is installed.
+pub(crate) fn installed(tool: &str) -> bool {
+    Command::new(tool).arg("--version").output().is_ok()
+}
+
+/// Whether a test lacks a tool, and is left out; says which package has it.
+pub(crate) fn lacks(tool: &str, package: &str) -> bool {
+    let lacks = !installed(tool);
+    if lacks {
+        println!("skipped: {tool} is not installed (package {package})");
+    }
+    lacks
+}
