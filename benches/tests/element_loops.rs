@@ -67,7 +67,7 @@ fn output(command: &mut Command) -> Option<String> {
 /// The functions of the library that are compiled for a level, disassembled.
 fn functions(library: &Path, level: &str) -> Option<Vec<String>> {
     let symbols = output(Command::new("nm").arg("--quiet").arg(library))?;
-    let module = format!("16ferroshmem_simd5level{}{level}", level.len());
+    let module = format!("15ferroshmem_simd5level{}{level}", level.len());
     let sections: Vec<String> = symbols
         .lines()
         .filter_map(|line| line.split_whitespace().last())

@@ -44,10 +44,10 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
         }
         match around {
             Surroundings::Load(processes) => {
-                println!("\ncollectives of {PES} PEs beside {processes} compute-bound processes: us")
+                println!("\ncollectives of {PES} PEs beside {processes} compute-bound processes: us");
             }
             Surroundings::Quota(cores) => {
-                println!("\ncollectives of {PES} PEs in a control group with the time of {cores} cores: us")
+                println!("\ncollectives of {PES} PEs in a control group with the time of {cores} cores: us");
             }
         }
         println!("uneven: work of {SIZE} us on average, time from the last arrival; ratio: fastest peer / ours");
