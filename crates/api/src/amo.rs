@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use ferroshmem_core::transport::atomic::{Operation, Variable};
-use ferroshmem_core::wait::looked_at;
+use ferroshmem_core::wait::polled;
 use ferroshmem_fabric::Op;
 use ferroshmem_runtime as runtime;
 
@@ -61,7 +61,7 @@ pub unsafe fn fetch<T: Atomic>(name: &'static str, ctx: usize, source: *const T,
     let what = Operation::FETCH;
     // SAFETY: the transport has found a `T` mapped, which the caller promises to be aligned.
     let value = fetching((name, ctx, pe), ("source", source), what, |at| unsafe { T::fetch(at) });
-    looked_at(source.addr(), value.to_bits());
+    polled(source.addr(), value.to_bits());
     value
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use ferroshmem_core::connection::{Connection, calls};
 use ferroshmem_core::constants::GROUP_INVALID;
 use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::wait::looked_at;
+use ferroshmem_core::wait::polled;
 use ferroshmem_runtime as runtime;
 
 use super::handles;
@@ -79,7 +79,7 @@ pub fn test(name: &'static str, request: usize) -> c_int {
             return -1;
         }
         let word = &raw const connection.call_lines().finished;
-        looked_at(word.addr(), finished);
+        polled(word.addr(), finished);
     }
     (finished >= message).into()
 }

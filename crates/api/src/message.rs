@@ -6,7 +6,7 @@ use ferroshmem_core::constants::{TEAM_INVALID, TEAM_WORLD};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::team::Team;
 use ferroshmem_core::wait::POLICY;
-use ferroshmem_core::wait::attend::attend;
+use ferroshmem_core::wait::progress::make_progress;
 use ferroshmem_layout::WaitKind;
 use ferroshmem_message::request::{Pattern, Requests};
 use ferroshmem_message::{Dead, Party, SENT, reason, take};
@@ -300,7 +300,7 @@ pub unsafe fn iprobe(name: &'static str, team: usize, pe: c_int, tag: c_int, sta
 /// cores.
 fn give_way(is_found: bool) -> c_int {
     if !is_found {
-        attend(WaitKind::Message);
+        make_progress(WaitKind::Message);
         if POLICY.oversubscribed() {
             std::thread::yield_now();
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ferroshmem_core::constants::CMP_NE;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::point::{Comparison, Set, SyncVariable, Values, wait};
-use ferroshmem_core::wait::attend::attend;
+use ferroshmem_core::wait::progress::make_progress;
 use ferroshmem_core::wait::record::Condition;
 use ferroshmem_core::wait::{POLICY, WaitReason};
 use ferroshmem_layout::WaitKind;
@@ -90,7 +90,7 @@ fn set<T: SyncVariable>(
 /// otherwise keep the core from the PE they wait for. It also does for other PEs what a wait does.
 fn poll<R>(result: Option<R>) -> Option<R> {
     if result.is_none() {
-        attend(WaitKind::Point);
+        make_progress(WaitKind::Point);
         if POLICY.oversubscribed() {
             std::thread::yield_now();
         }

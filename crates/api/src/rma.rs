@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 
 use ferroshmem_core::offload;
 use ferroshmem_core::offload::Owner;
-use ferroshmem_core::wait::looked_at;
+use ferroshmem_core::wait::polled;
 use ferroshmem_fabric::Blocks;
 use ferroshmem_runtime as runtime;
 
@@ -76,7 +76,7 @@ pub unsafe fn get(name: &'static str, ctx: usize, dest: *mut c_void, source: *co
     unsafe { rt.node.transport.get(&call, dest, source, bytes) };
     if (1..=size_of::<u64>()).contains(&bytes) {
         // SAFETY: `bytes` bytes, which the get has written.
-        looked_at(source.addr(), unsafe { word(dest.cast(), bytes) });
+        polled(source.addr(), unsafe { word(dest.cast(), bytes) });
     }
 }
 
@@ -136,7 +136,7 @@ pub unsafe fn g<T: Copy>(name: &'static str, ctx: usize, source: *const T, pe: c
     if size_of::<T>() <= size_of::<u64>() {
         // SAFETY: types of C of at most 8 bytes have no padding.
         let bits = unsafe { word((&raw const value).cast(), size_of::<T>()) };
-        looked_at(source.addr(), bits);
+        polled(source.addr(), bits);
     }
     value
 }

@@ -146,7 +146,7 @@ impl Broadcast<'_> {
         }
         self.group.sync();
         // The root of an active set is not among them.
-        let writers = sockets.neighbours().filter(|member| self.writes(*member));
+        let writers = sockets.members_on_socket().filter(|member| self.writes(*member));
         let number = writers.clone().position(|member| member == self.group.me);
         if let Some(number) = number {
             let lines = self.bytes.div_ceil(LINE);

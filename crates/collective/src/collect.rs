@@ -80,7 +80,7 @@ unsafe fn copy_for_socket(
         unsafe {
             match group.sockets() {
                 Some(sockets) => {
-                    copy_to_socket(group, &block, sockets.neighbours(), from, (bytes, whole));
+                    copy_to_socket(group, &block, sockets.members_on_socket(), from, (bytes, whole));
                 }
                 None => copy_part(group, block.of(group.me), from, bytes, whole),
             }

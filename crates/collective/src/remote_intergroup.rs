@@ -6,7 +6,7 @@
 //! with those of the other nodes, and then they meet again.
 
 use ferroshmem_core::connection::Connection;
-use ferroshmem_core::connection::departures::Departures;
+use ferroshmem_core::connection::disconnects::Disconnects;
 use ferroshmem_core::connection::remote_job::RemoteJob;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
@@ -67,7 +67,7 @@ impl RemoteIntergroup<'_> {
     /// Where the `bytes` bytes from `at` on in the source of a member of the other side are, if its memory is mapped.
     #[inline(never)]
     fn local(&self, member: usize, at: usize, bytes: usize) -> Option<*const u8> {
-        let place = self.remote.said(member).checked_add(at as u64)?;
+        let place = self.remote.place_of(member).checked_add(at as u64)?;
         let address = self.connection.address_of(self.space, place, bytes as u64)?;
         let copy = self.connection.translate(self.space, address, bytes, member)?;
         Some(copy.cast_const())
@@ -86,7 +86,7 @@ impl RemoteIntergroup<'_> {
             // SAFETY: the caller promises that `to` is writable for `bytes` bytes; as many are mapped at the source.
             return unsafe { simd::copy(to, from, bytes) };
         }
-        let place = self.remote.said(member);
+        let place = self.remote.place_of(member);
         let (segment, start) = match place.checked_sub(IN_GLOBALS) {
             Some(offset) => (GLOBALS, offset),
             None => (HEAP, place),
@@ -102,8 +102,8 @@ impl RemoteIntergroup<'_> {
 /// Ends the job if a member has left the group without calling this collective, of which the other side is not
 /// independent.
 pub fn refuse_to_wait(name: &str, connection: &Connection) {
-    let departures = connection.remote().map(RemoteJob::departures);
-    let Some(member) = departures.and_then(Departures::missing) else {
+    let disconnects = connection.remote().map(RemoteJob::disconnects);
+    let Some(member) = disconnects.and_then(Disconnects::missing) else {
         return;
     };
     if connection.is_independent() {

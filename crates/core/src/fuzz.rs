@@ -9,7 +9,7 @@ use ferroshmem_tuning::Collective;
 use crate::connection::Sides;
 use crate::connection::calls::remote::RemoteCalls;
 use crate::connection::invitation::{Greeting, Invitation, parts};
-use crate::connection::said::Said;
+use crate::connection::member_info::MemberInfo;
 use crate::job::Introduction;
 use crate::job::service::JobRequest;
 
@@ -70,8 +70,8 @@ pub fn members(bytes: &[u8]) {
         return;
     };
     for part in parts(all, (*n).into()).into_iter().flatten() {
-        if let Some(said) = Said::from_bytes(&part) {
-            assert_eq!(Said::from_bytes(&said.to_bytes()), Some(said));
+        if let Some(said) = MemberInfo::from_bytes(&part) {
+            assert_eq!(MemberInfo::from_bytes(&said.to_bytes()), Some(said));
         }
     }
 }

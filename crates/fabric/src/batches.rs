@@ -7,8 +7,8 @@
 //!
 //! Why nothing stays behind: an item is in a batch whose target is listed, until a thread takes the list; that thread
 //! then hands the batch over, or lists the target again. The progress thread goes to sleep by [`Registry::may_rest`]
-//! alone: it counts a lull, then looks at all lists. A thread that has gathered looks at that count after its target is
-//! listed ([`Registry::lull_after_listing`]). Between write and read there is a fence on both sides, so one of them
+//! alone: it counts a idle period, then looks at all lists. A thread that has gathered looks at that count after its target is
+//! listed ([`Registry::idle_period_after_listing`]). Between write and read there is a fence on both sides, so one of them
 //! sees the other's write: the progress thread stays awake, or the thread hands over itself. `tests/model/batches.rs`
 //! of the crate core lets loom try every interleaving.
 //!
@@ -172,7 +172,7 @@ pub struct Registry<P: Primitives, C> {
     contexts: P::Lock<Vec<C>>,
     n_contexts: P::Word,
     /// Counts, from 1 on, how often the progress thread has seen nothing gathered and gone to sleep for long.
-    lulls: P::Word,
+    idle_periods: P::Word,
 }
 
 impl<P: Primitives, C> std::fmt::Debug for Registry<P, C> {
@@ -184,9 +184,9 @@ impl<P: Primitives, C> std::fmt::Debug for Registry<P, C> {
 
 impl<P: Primitives, C> Default for Registry<P, C> {
     fn default() -> Self {
-        let lulls = P::Word::default();
-        lulls.store(1);
-        Self { contexts: Vec::new().into(), n_contexts: P::Word::default(), lulls }
+        let idle_periods = P::Word::default();
+        idle_periods.store(1);
+        Self { contexts: Vec::new().into(), n_contexts: P::Word::default(), idle_periods }
     }
 }
 
@@ -217,17 +217,17 @@ impl<P: Primitives, C> Registry<P, C> {
         self.n_contexts.load() != 0 && self.contexts.with(|all| all.iter().any(is_filled))
     }
 
-    /// The number of lulls so far.
+    /// The number of idle periods so far.
     #[inline]
-    pub fn lull(&self) -> u32 {
-        self.lulls.load()
+    pub fn idle_period(&self) -> u32 {
+        self.idle_periods.load()
     }
 
-    /// The number of lulls, for a thread whose items are listed: if it is not the one it knows, the progress thread may
+    /// The number of idle periods, for a thread whose items are listed: if it is not the one it knows, the progress thread may
     /// not have seen them.
-    pub fn lull_after_listing(&self) -> u32 {
+    pub fn idle_period_after_listing(&self) -> u32 {
         P::fence();
-        self.lull()
+        self.idle_period()
     }
 
     /// Whether the progress thread, which alone calls this, may sleep for long, since nothing is listed: the contexts
@@ -236,7 +236,7 @@ impl<P: Primitives, C> Registry<P, C> {
         if is_busy() || self.any(&is_filled) {
             return false;
         }
-        self.lulls.store(self.lull().wrapping_add(1).max(1));
+        self.idle_periods.store(self.idle_period().wrapping_add(1).max(1));
         P::fence();
         !is_busy() && !self.any(is_filled)
     }

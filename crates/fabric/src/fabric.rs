@@ -201,13 +201,13 @@ impl Fabric {
         let Some((messenger, peer)) = messenger.zip(context.existing(pe)) else {
             return false;
         };
-        let is_ordered = peer.no_writes() || !context.behind(peer);
+        let is_ordered = peer.no_writes() || !context.has_fence_for(peer);
         messenger.longest_put >= Short::LONGEST
             && is_ordered
             && is_within_reach((segment, offset), Short::LONGEST)
             && item((segment, offset)).is_some_and(|item| match context.batches() {
-                None => messenger.messages.append_behind(pe, item, peer),
-                Some(batches) => messenger.messages.gather_behind(pe, item, (batches, peer)),
+                None => messenger.messages.append_to_open(pe, item, peer),
+                Some(batches) => messenger.messages.gather_to_open(pe, item, (batches, peer)),
             })
     }
 

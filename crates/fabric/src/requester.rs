@@ -158,7 +158,7 @@ impl Put<'_> {
             if aggregation == Aggregation::On && !self.is_signalled {
                 return false;
             }
-        } else if !peer.no_writes() && context.behind(peer) {
+        } else if !peer.no_writes() && context.has_fence_for(peer) {
             if peer.may_write_on() {
                 return false;
             }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::node::Node;
-use ferroshmem_core::wait::attend;
+use ferroshmem_core::wait::progress;
 
 use super::lock::Guard;
 use super::request::Request;
@@ -60,7 +60,7 @@ impl Messages {
             state.kept = 0;
             state.keep(node, 0);
             state.reader.leave(self.inbox);
-            attend::PENDING.store(0, Ordering::Relaxed);
+            progress::PENDING.store(0, Ordering::Relaxed);
         }
     }
 

@@ -22,9 +22,9 @@ pub mod credit;
 mod delivery;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod local_inbox;
 mod lock;
 pub mod matching;
-mod neighbour;
 mod place;
 mod receiving;
 mod remote;
@@ -46,8 +46,8 @@ use ferroshmem_layout::inbox::Inbox;
 use ferroshmem_layout::inbox::cells::Reader;
 use ferroshmem_layout::{PeBlock, WaitKind};
 
+use self::local_inbox::room;
 use self::lock::{Guard, Lock};
-use self::neighbour::room;
 use self::request::{Pattern, Phase, Receive, Requests, Status};
 use self::state::State;
 
@@ -175,7 +175,7 @@ impl Messages {
     }
 
     /// Makes progress if no other thread does: for waits of other routines.
-    pub fn attend(&self, node: &Node) {
+    pub fn make_progress(&self, node: &Node) {
         // SAFETY: as in `lock`.
         if let Some(state) = unsafe { self.state.try_lock(self.is_threaded()) } {
             self.progress(node, state, None);

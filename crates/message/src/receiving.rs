@@ -8,7 +8,7 @@ use ferroshmem_core::team::WORLD;
 use ferroshmem_core::wait::{POLICY, Spins, signals};
 use ferroshmem_layout::inbox::{Kind, copy_eager};
 
-use super::neighbour::room;
+use super::local_inbox::room;
 use super::request::{Pattern, Receive, Status, take};
 use super::state::{Data, State};
 use super::{ARRIVALS, BESIDE, Messages, reason};

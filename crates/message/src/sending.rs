@@ -7,8 +7,8 @@ use ferroshmem_core::node::Node;
 use ferroshmem_fabric::Exposed;
 use ferroshmem_layout::inbox::{Control, Envelope, Kind, SHORT, copy_eager};
 
+use super::local_inbox::{local_inbox, push_to};
 use super::lock::Guard;
-use super::neighbour::{local_inbox, push_to};
 use super::place;
 use super::remote;
 use super::request::{Party, Phase, Request, SENT, Status};

@@ -10,7 +10,7 @@ use ferroshmem_core::team::WORLD;
 use ferroshmem_core::wait::{POLICY, signals};
 use ferroshmem_layout::inbox::{Envelope, Inbox, Kind};
 
-use super::neighbour::{neighbour, room};
+use super::local_inbox::{of_local_pe, room};
 use super::request::Status;
 use super::{KEPT, Messages};
 
@@ -22,7 +22,7 @@ impl Messages {
     #[inline(always)]
     pub(super) fn inbox_of(&self, node: &Node, index: usize) -> &'static Inbox {
         // SAFETY: the inboxes of a node's PEs are an array, in which each is at its number on the node.
-        unsafe { neighbour(self.inbox, node.job.index, index) }
+        unsafe { of_local_pe(self.inbox, node.job.index, index) }
     }
 
     /// Writes the record of an eager message that fits a cell, by [`Inbox::push_line`], to the inbox of the PE of this
@@ -37,7 +37,7 @@ impl Messages {
             return false;
         }
         // SAFETY: the blocks of a node's PEs are an array, in which each is at its number on the node.
-        let block = unsafe { neighbour(self.block, node.job.index, index) };
+        let block = unsafe { of_local_pe(self.block, node.job.index, index) };
         signals::notify(&block.signals);
         inbox.prepare();
         true

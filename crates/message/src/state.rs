@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::node::Node;
-use ferroshmem_core::wait::attend;
+use ferroshmem_core::wait::progress;
 use ferroshmem_layout::inbox::cells::Reader;
 use ferroshmem_layout::inbox::{Control, Envelope};
 
@@ -118,7 +118,7 @@ impl State {
     /// Says whether waits of other routines have something to attend to.
     pub(super) fn publish(&self) {
         let pending = self.open + self.outgoing.len() as u32 + u32::from(self.is_closing);
-        attend::PENDING.store(pending, Ordering::Relaxed);
+        progress::PENDING.store(pending, Ordering::Relaxed);
     }
 
     /// Keeps so many more bytes.

@@ -180,7 +180,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use ferroshmem_core::connection::life::Life;
+    use ferroshmem_core::connection::health::Health;
     use ferroshmem_core::connection::link::Link;
     use ferroshmem_layout::ConnectionState;
 
@@ -279,7 +279,7 @@ mod tests {
             let lives = [0, 1, 2, 3].map(|me| {
                 let state = ConnectionState::Connected as u32;
                 STATES[me].store(state, Ordering::Relaxed);
-                Arc::new(Life::new(&STATES[me]))
+                Arc::new(Health::new(&STATES[me]))
             });
             for (link, life) in links.iter().zip(&lives) {
                 link.outlive(life.clone()).unwrap();

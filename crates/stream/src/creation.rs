@@ -9,12 +9,12 @@ use ferroshmem_core::group::Group;
 use ferroshmem_core::job::StreamAreas;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::Team;
-use ferroshmem_core::wait::attend;
+use ferroshmem_core::wait::progress;
 use ferroshmem_fabric::Context;
 
 use super::Stream;
 use super::link::{Incoming, Outgoing};
-use super::neighbour::{HERE, Neighbour, Route};
+use super::local_pe::{HERE, LocalPe, Route};
 use super::options::Options;
 use super::ring::{Consumer, Place, Producer, RingWords};
 use super::shape::{self, Head, Nodes, Shape};
@@ -80,10 +80,10 @@ impl Streams {
             data: part.wrapping_add(shape.data(from)),
             bytes: shape.ring(),
         };
-        let neighbour = |(member, offset): (&u32, &usize)| {
+        let local_pe = |(member, offset): (&u32, &usize)| {
             let index = placement.local_index(team.members.pe(*member as usize)).expect("on this node");
             let part = areas.of_pe(index).wrapping_add(*offset);
-            Neighbour {
+            LocalPe {
                 producer: Producer::new(place(part, local as usize)),
                 head: head(part),
                 signals: &node.job.control.pe_block(index).signals,
@@ -107,7 +107,7 @@ impl Streams {
             options,
             me: (team.index as u32, local as usize),
             routes: nodes.ranks.iter().map(route).collect(),
-            neighbours: home_members.iter().zip(&offsets).map(neighbour).collect(),
+            local_pes: home_members.iter().zip(&offsets).map(local_pe).collect(),
             dirty: Vec::new(),
             own: head(own),
             consumers: (0..shape.locals).map(|from| Consumer::new(place(own, from))).collect(),
@@ -126,7 +126,7 @@ impl Streams {
             vain: 0,
         };
         if state.spans_nodes() {
-            attend::STREAMS.fetch_add(1, Ordering::Relaxed);
+            progress::STREAMS.fetch_add(1, Ordering::Relaxed);
         }
         let generation = self.generation.fetch_add(1, Ordering::Relaxed);
         let handle = |index: usize| (generation & 0x7fff_ffff) << 32 | (index + 1);

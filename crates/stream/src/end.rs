@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::node::Node;
-use ferroshmem_core::wait::attend;
+use ferroshmem_core::wait::progress;
 
 use super::link::{Incoming, Outgoing};
 use super::state::State;
@@ -33,12 +33,12 @@ impl State {
         }
         self.pass();
         self.progress(node);
-        let locals = self.neighbours.len() as u64;
-        let closed = self.neighbours[0].head.closed.0.load(Ordering::Acquire);
+        let locals = self.local_pes.len() as u64;
+        let closed = self.local_pes[0].head.closed.0.load(Ordering::Acquire);
         // What is in rings once all are closed is all that will be.
         self.is_done = closed >= locals * self.uses && !self.find() && self.outgoing.iter().all(Outgoing::is_done);
         if self.is_done && self.spans_nodes() {
-            attend::STREAMS.fetch_sub(1, Ordering::Relaxed);
+            progress::STREAMS.fetch_sub(1, Ordering::Relaxed);
         }
         self.is_done
     }
@@ -51,7 +51,7 @@ impl State {
         self.outgoing.iter_mut().for_each(Outgoing::reset);
         self.incoming.iter_mut().for_each(Incoming::reset);
         if self.spans_nodes() {
-            attend::STREAMS.fetch_add(1, Ordering::Relaxed);
+            progress::STREAMS.fetch_add(1, Ordering::Relaxed);
         }
     }
 }

@@ -16,7 +16,7 @@ mod creation;
 mod delivery;
 mod end;
 mod link;
-mod neighbour;
+mod local_pe;
 mod options;
 mod pushing;
 pub mod ring;

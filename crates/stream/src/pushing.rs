@@ -1,10 +1,10 @@
-//! Pushing: items go to the ring of a neighbour, or to the frame of a link.
+//! Pushing: items go to the ring of a local PE, or to the frame of a link.
 
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::out_of_range;
 
 use super::link::Way;
-use super::neighbour::{HERE, Route};
+use super::local_pe::{HERE, Route};
 use super::ring::Pushed;
 use super::state::State;
 
@@ -30,7 +30,7 @@ impl State {
         let source = self.me.0;
         let mut done = 0;
         while done < n {
-            let to = &mut self.neighbours[local as usize].producer;
+            let to = &mut self.local_pes[local as usize].producer;
             let at = items.wrapping_add(done * size);
             // SAFETY: the caller promises the items.
             let pushed = unsafe { to.push(at, size, source) };

@@ -10,7 +10,7 @@ use ferroshmem_core::wait::{POLICY, signals};
 use ferroshmem_fabric::Context;
 
 use super::link::{Incoming, Outgoing, Way};
-use super::neighbour::{Neighbour, Route};
+use super::local_pe::{LocalPe, Route};
 use super::options::Options;
 use super::ring::{Consumer, Pushed};
 use super::shape::Head;
@@ -26,7 +26,7 @@ pub struct State {
     /// This PE's numbers in the team and on the node.
     pub(super) me: (u32, usize),
     pub(super) routes: Box<[Route]>,
-    pub(super) neighbours: Box<[Neighbour]>,
+    pub(super) local_pes: Box<[LocalPe]>,
     /// Neighbours to whose rings something was written and not published.
     pub(super) dirty: Vec<u32>,
     pub(super) own: &'static Head,
@@ -62,15 +62,15 @@ impl State {
         POLICY.oversubscribed() || self.spans_nodes() && self.vain.is_multiple_of(OFFER)
     }
 
-    /// Lets a neighbour have what was written to its ring.
+    /// Lets a local PE have what was written to its ring.
     pub(super) fn publish(&mut self, to: u32) {
-        self.neighbours[to as usize].publish(self.me.1);
+        self.local_pes[to as usize].publish(self.me.1);
     }
 
-    /// Lets all neighbours have what was written to their rings.
+    /// Lets all local PEs have what was written to their rings.
     pub(super) fn publish_all(&mut self) {
         while let Some(to) = self.dirty.pop() {
-            self.neighbours[to as usize].producer.is_dirty = false;
+            self.local_pes[to as usize].producer.is_dirty = false;
             self.publish(to);
         }
     }
@@ -85,16 +85,16 @@ impl State {
         if is_last {
             self.is_closed = true;
             self.publish_all();
-            let locals = self.neighbours.len() as u64;
-            let closed = &self.neighbours[0].head.closed.0;
+            let locals = self.local_pes.len() as u64;
+            let closed = &self.local_pes[0].head.closed.0;
             if closed.fetch_add(1, Ordering::AcqRel) + 1 == locals * self.uses {
-                self.neighbours.iter().for_each(|n| signals::notify(n.signals));
+                self.local_pes.iter().for_each(|n| signals::notify(n.signals));
             }
         }
     }
 
     fn progress_links(&mut self, internode: &Internode) {
-        let Self { options, outgoing, incoming, neighbours, dirty, context, me, .. } = self;
+        let Self { options, outgoing, incoming, local_pes, dirty, context, me, .. } = self;
         let way = Way { fabric: internode.fabric(), context };
         for link in outgoing.iter_mut() {
             link.progress(way, options.is_steady);
@@ -102,8 +102,8 @@ impl State {
         for link in incoming.iter_mut().filter(|l| !l.is_ended) {
             let source = link.source;
             let handed_on = link.progress(way, |to, item| {
-                let neighbour = &mut neighbours[to];
-                let producer = &mut neighbour.producer;
+                let local_pe = &mut local_pes[to];
+                let producer = &mut local_pe.producer;
                 // SAFETY: the frame has an item there.
                 let pushed = unsafe { producer.push(item, options.item, source) };
                 if pushed == Pushed::Yes {
@@ -112,7 +112,7 @@ impl State {
                         dirty.push(to as u32);
                     }
                 } else {
-                    neighbour.publish(me.1);
+                    local_pe.publish(me.1);
                 }
                 pushed != Pushed::Full
             });

@@ -6,7 +6,7 @@ use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::handle::Table;
 use ferroshmem_core::job::StreamAreas;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::wait::attend;
+use ferroshmem_core::wait::progress;
 
 use super::Stream;
 
@@ -44,8 +44,8 @@ impl Streams {
     }
 
     /// Hands on what has come for other PEs, of streams that no other thread is in.
-    pub fn attend(&self, node: &Node) {
-        if attend::STREAMS.load(Ordering::Relaxed) == 0 {
+    pub fn make_progress(&self, node: &Node) {
+        if progress::STREAMS.load(Ordering::Relaxed) == 0 {
             return;
         }
         for (_, stream) in self.table.iter() {
@@ -57,7 +57,7 @@ impl Streams {
 
     /// The library is finalised: what is still open is forgotten.
     pub fn leave(&self) {
-        attend::STREAMS.store(0, Ordering::Relaxed);
+        progress::STREAMS.store(0, Ordering::Relaxed);
     }
 }
 

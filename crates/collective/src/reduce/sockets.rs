@@ -150,7 +150,7 @@ unsafe fn by_slices(r: &Reduction<'_>, sockets: &Sockets) {
         // SAFETY: the caller promises arrays of `n` elements on every member; that socket has the
         // result of these elements, and no other member writes them on this one.
         unsafe {
-            copy_to_socket(r.group, &piece.dest, sockets.neighbours(), source, (bytes, 2 * r.n * elem));
+            copy_to_socket(r.group, &piece.dest, sockets.members_on_socket(), source, (bytes, 2 * r.n * elem));
         };
     }
     r.group.leave();

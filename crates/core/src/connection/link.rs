@@ -27,8 +27,8 @@ use std::time::Duration;
 use rustix::net::sockopt;
 
 use super::Sides;
+use super::health::Health;
 use super::invitation::{Greeting, Invitation, MOST_BYTES, parts};
-use super::life::Life;
 use crate::failure::fatal::fatal_in_background;
 
 /// A member reaches all others, and shares memory with those of its node.
@@ -155,13 +155,13 @@ impl Link {
         Ok(())
     }
 
-    /// Notes in `life` when the link ends, of independent sides.
-    pub fn outlive(&self, life: Arc<Life>) -> io::Result<()> {
-        life.set_link(self.stream.try_clone()?);
+    /// Notes in `health` when the link ends, of independent sides.
+    pub fn outlive(&self, health: Arc<Health>) -> io::Result<()> {
+        health.set_link(self.stream.try_clone()?);
         let stream = self.stream.try_clone()?;
         let read = move || match hear_one(&stream, [END; 2]) {
-            Ok(_) => life.end(),
-            Err(_) => life.fail(),
+            Ok(_) => health.end(),
+            Err(_) => health.fail(),
         };
         let thread = ferroshmem_platform::thread::spawn("shmem-link", STACK, read)?;
         let mut place = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
@@ -178,7 +178,7 @@ impl Link {
         }
     }
 
-    /// Whether a thread notes in a [`Life`] when the link ends.
+    /// Whether a thread notes in a [`Health`] when the link ends.
     fn is_outlived(&self) -> bool {
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         reader.is_some()

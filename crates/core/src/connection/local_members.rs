@@ -3,7 +3,7 @@
 //!
 //! The first member of a side on a node gives the memory of its job there to the local members of the other side, over
 //! a socket as the one by which PEs of a job get the memory of their node. The first of both sides gives all of them
-//! the memory of the connection, too, by which they [synchronise](super::lanes). The name of the socket, and which node
+//! the memory of the connection, too, by which they [synchronise](super::announcements). The name of the socket, and which node
 //! it is, are among what members say at the hub. A member that cannot map the memory reaches the others by the fabric;
 //! then all members synchronise by that.
 
@@ -17,10 +17,10 @@ use ferroshmem_bootstrap::fdpass::{self, Server};
 use ferroshmem_bootstrap::node::Identity;
 use ferroshmem_bootstrap::secret::Secret;
 
+use super::announcements::Taken;
 use super::invitation::Invitation;
-use super::lanes::Taken;
+use super::member_info::MemberInfo;
 use super::other_job::{MapError, OtherJob, Programs};
-use super::said::Said;
 use super::sides::Sides;
 use crate::failure::fatal::debug;
 use crate::job::Attachment;
@@ -84,13 +84,13 @@ impl Passing {
     }
 
     /// The members of `side` that are on this node, by what all have said.
-    fn local<'a>(&'a self, said: &'a [Said], sides: &Sides, side: usize) -> impl Iterator<Item = usize> + 'a {
-        sides.of(side).filter(|member| said[*member].node == self.node)
+    fn local<'a>(&'a self, infos: &'a [MemberInfo], sides: &Sides, side: usize) -> impl Iterator<Item = usize> + 'a {
+        sides.of(side).filter(|member| infos[*member].node == self.node)
     }
 
     /// The first local member of both sides.
-    fn first(&self, said: &[Said]) -> Option<usize> {
-        said.iter().position(|said| said.node == self.node)
+    fn first(&self, infos: &[MemberInfo]) -> Option<usize> {
+        infos.iter().position(|info| info.node == self.node)
     }
 
     /// Gives the memory of this job and that of the connection, as this member has made it, to the local members that
@@ -101,12 +101,12 @@ impl Passing {
     pub(super) fn give(
         &mut self,
         (job, connection): (&File, &File),
-        said: &[Said],
+        infos: &[MemberInfo],
         (sides, me): (&Sides, usize),
     ) -> io::Result<Option<JoinHandle<()>>> {
-        let mut others: Vec<usize> = self.local(said, sides, 1 - sides.own).collect();
-        if self.first(said) == Some(me) {
-            others.extend(self.local(said, sides, sides.own).filter(|m| *m != me));
+        let mut others: Vec<usize> = self.local(infos, sides, 1 - sides.own).collect();
+        if self.first(infos) == Some(me) {
+            others.extend(self.local(infos, sides, sides.own).filter(|m| *m != me));
         }
         let Some(server) = self.server.take().filter(|_| !others.is_empty()) else {
             return Ok(None);
@@ -127,23 +127,23 @@ impl Passing {
         &self,
         job: &Attachment,
         space: &Space,
-        said: &[Said],
+        infos: &[MemberInfo],
         (sides, me): (&Sides, usize),
         programs: &Programs,
     ) -> Option<Shared> {
-        let first = self.first(said).filter(|first| *first != me);
-        let of_others = self.local(said, sides, 1 - sides.own).next();
+        let first = self.first(infos).filter(|first| *first != me);
+        let of_others = self.local(infos, sides, 1 - sides.own).next();
         let from = [of_others, first.filter(|_| first != of_others)];
         let mut shared = Shared::default();
         for member in from.into_iter().flatten() {
-            let has_taken = self.fetch(&said[member].socket, me).and_then(|[memory, connection]| {
+            let has_taken = self.fetch(&infos[member].socket, me).and_then(|[memory, connection]| {
                 if Some(member) == of_others {
                     let control = Control::open(&memory)?;
                     let other = OtherJob::map(job, space, &memory, control, programs)?;
                     shared.job = Some(other);
                 }
                 if Some(member) == first {
-                    shared.memory = Some(Taken::map(&connection, said.len())?);
+                    shared.memory = Some(Taken::map(&connection, infos.len())?);
                 }
                 Ok(())
             });
@@ -156,7 +156,7 @@ impl Passing {
         }
         let has_all = |other: &OtherJob| {
             let n_pes = other.control().n_pes();
-            self.local(said, sides, 1 - sides.own).all(|member| (said[member].index as usize) < n_pes)
+            self.local(infos, sides, 1 - sides.own).all(|member| (infos[member].index as usize) < n_pes)
         };
         shared.job.as_ref().is_none_or(has_all).then_some(shared)
     }
@@ -175,17 +175,17 @@ impl Passing {
     pub(super) fn indices(
         &self,
         job: &Attachment,
-        said: &[Said],
+        infos: &[MemberInfo],
         sides: &Sides,
         is_mapped: bool,
     ) -> Box<[Option<u32>]> {
-        let index = |(member, said): (usize, &Said)| match sides.own().contains(&member) {
+        let index = |(member, info): (usize, &MemberInfo)| match sides.own().contains(&member) {
             true => {
-                let index = job.placement.local_index(said.job_pe as usize);
+                let index = job.placement.local_index(info.job_pe as usize);
                 index.map(|index| index as u32)
             }
-            false => (is_mapped && said.node == self.node).then_some(said.index),
+            false => (is_mapped && info.node == self.node).then_some(info.index),
         };
-        said.iter().enumerate().map(index).collect()
+        infos.iter().enumerate().map(index).collect()
     }
 }

@@ -14,18 +14,18 @@
 //! job. Each PE makes a memory of the connection; of that of the first on a node, all members there use the flags and
 //! buffers.
 
+mod announcements;
 pub mod calls;
 mod connections;
-pub mod departures;
+pub mod disconnects;
+pub mod health;
 pub mod invitation;
-mod lanes;
 mod leave;
-pub mod life;
 pub mod link;
 mod local_members;
+pub(crate) mod member_info;
 mod other_job;
 pub mod remote_job;
-pub(crate) mod said;
 mod sides;
 
 use std::fs::File;
@@ -36,8 +36,8 @@ use std::thread::JoinHandle;
 
 use calls::Served;
 use calls::caller::Caller;
+use health::Health;
 use invitation::Invitation;
-use life::Life;
 use link::Watch;
 use other_job::{OtherJob, Programs};
 use remote_job::{Joined, Joining, RemoteError, RemoteJob, ThisPe};
@@ -230,7 +230,7 @@ impl Connection {
         let sizes = invitation.sizes;
         let (number, independent) = (invitation.number, invitation.independent);
         let (file, control) = Control::create_connection(number, sizes, independent, cores, header.tuning)?;
-        let life = state_of(&control).map(|state| Arc::new(Life::new(state)));
+        let health = state_of(&control).map(|state| Arc::new(Health::new(state)));
         let sides = Sides::new(sizes, role.side);
         let me = sides.own().start + role.index;
         let joining = Joining {
@@ -241,24 +241,24 @@ impl Connection {
             role,
             watch,
             memory: (&file, control),
-            life: life.as_ref(),
+            health: health.as_ref(),
         };
         let shown = Recorder::start(&wait_reason(&control, role.first, watch.routine));
         let joined = RemoteJob::join(&joining, hub);
         drop(shown);
         let joined = joined.inspect_err(|_| {
-            if let Some(life) = life {
-                life.close();
+            if let Some(health) = health {
+                health.close();
                 // SAFETY: that was the last that referred to it.
                 unsafe { control.unmap() };
             }
         })?;
-        let Joined { other, local, indices, said } = joined;
+        let Joined { other, local, indices, infos } = joined;
         if me == 0 {
             // Where it looks for those of a job on its node.
             for member in sides.others() {
                 let table = table_of_kernels(&control, member);
-                calls::write(&file, &said[member].kernels, table)?;
+                calls::write(&file, &infos[member].kernels, table)?;
             }
         }
         let mut this = Self {
@@ -270,10 +270,10 @@ impl Connection {
             calls: Mutex::default(),
             served: Served::default(),
             file,
-            reproducible: said.iter().any(|said| said.reproducible),
+            reproducible: infos.iter().any(|info| info.reproducible),
             job_index: job.index,
             stride: 1 << space.log2_stride(),
-            job_pes: said.iter().map(|said| said.job_pe).collect(),
+            job_pes: infos.iter().map(|info| info.job_pe).collect(),
             indices,
             local,
             remote: Some(other),

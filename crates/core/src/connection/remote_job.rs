@@ -1,7 +1,7 @@
 //! The other job of a connection whose sides have PEs on different nodes, reached by a fabric of the connection's own.
 //!
 //! The fabric's peers are the connection's members. Each shares its heap, its globals, what its node's PEs export, and
-//! [lanes](super::lanes).
+//! [announcements](super::announcements).
 
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -15,16 +15,16 @@ use ferroshmem_config::FabricSettings;
 use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote};
 use ferroshmem_platform::mapping;
 
+use super::announcements::{Announcements, Meeting, Nodes};
 use super::calls::remote::{Records, RemoteCalls, UNSERVED};
 use super::calls::{self, PublishError};
-use super::departures::Departures;
+use super::disconnects::Disconnects;
+use super::health::Health;
 use super::invitation::Invitation;
-use super::lanes::{Lanes, Meeting, Nodes};
-use super::life::Life;
 use super::link::{Link, Watch};
 use super::local_members::{Passing, Shared};
+use super::member_info::MemberInfo;
 use super::other_job::{OtherJob, Programs};
-use super::said::Said;
 use super::sides::{Role, Sides};
 use crate::failure::fatal::fatal_in_background;
 use crate::internode::{EXPORTS, GLOBALS, HEAP, LANES, fabric_config, share_symmetric, spin};
@@ -68,10 +68,10 @@ struct Reporter {
     /// The number of the first member.
     first: usize,
     calls: Arc<RemoteCalls>,
-    departures: Arc<Departures>,
+    disconnects: Arc<Disconnects>,
     /// A [`ConnectionState`], which says that this PE waits in vain.
     state: &'static AtomicU32,
-    life: Option<Arc<Life>>,
+    health: Option<Arc<Health>>,
 }
 
 impl Events for Reporter {
@@ -79,8 +79,8 @@ impl Events for Reporter {
         /// Time for the link to say so, which knows better, and for launchers to end what they know to have failed.
         const NOTICE: Duration = Duration::from_secs(2);
 
-        if let Some(life) = &self.life {
-            return life.fail();
+        if let Some(health) = &self.health {
+            return health.fail();
         }
         thread::sleep(NOTICE);
         let is_own = (member >= self.sides[0]) == (self.own == 1);
@@ -97,8 +97,8 @@ impl Events for Reporter {
         if let [LEFT, entered @ ..] = record
             && let Ok(entered) = entered.try_into()
         {
-            if self.departures.leave(member, u32::from_ne_bytes(entered)) {
-                give_up(self.state, self.life.as_deref());
+            if self.disconnects.leave(member, u32::from_ne_bytes(entered)) {
+                give_up(self.state, self.health.as_deref());
             }
             return true;
         }
@@ -109,9 +109,9 @@ impl Events for Reporter {
 }
 
 /// A member is missing from a collective that this PE has entered: it waits for nothing there any more.
-fn give_up(state: &AtomicU32, life: Option<&Life>) {
-    match life {
-        Some(life) => life.fail(),
+fn give_up(state: &AtomicU32, health: Option<&Health>) {
+    match health {
+        Some(health) => health.fail(),
         None => rendezvous::end(state),
     }
 }
@@ -131,7 +131,7 @@ pub struct RemoteJob {
     meeting: Meeting,
     link: Link,
     calls: Arc<RemoteCalls>,
-    departures: Arc<Departures>,
+    disconnects: Arc<Disconnects>,
     /// A [`ConnectionState`].
     state: &'static AtomicU32,
     me: usize,
@@ -143,7 +143,7 @@ pub struct RemoteJob {
     /// Whether they are such.
     reserved: bool,
     /// If the sides are independent.
-    life: Option<Arc<Life>>,
+    health: Option<Arc<Health>>,
 }
 
 impl fmt::Debug for RemoteJob {
@@ -176,7 +176,7 @@ pub(super) struct Joining<'a> {
     /// The memory of the connection that this PE has made.
     pub memory: (&'a File, Control),
     /// If the sides are independent.
-    pub life: Option<&'a Arc<Life>>,
+    pub health: Option<&'a Arc<Health>>,
 }
 
 /// What a PE has that has joined.
@@ -188,17 +188,17 @@ pub(super) struct Joined {
     /// The numbers among the PEs of their jobs on this node of the members whose memory is mapped.
     pub indices: Box<[Option<u32>]>,
     /// What each has said of itself.
-    pub said: Vec<Said>,
+    pub infos: Vec<MemberInfo>,
 }
 
 impl RemoteJob {
     /// Joins the other members, which are all reached on return.
     pub(super) fn join(joining: &Joining<'_>, hub: Option<JoinHandle<()>>) -> Result<Joined, RemoteError> {
-        let Joining { this_pe, invitation, sides, me, role, watch, memory: (file, control), life } = *joining;
+        let Joining { this_pe, invitation, sides, me, role, watch, memory: (file, control), health } = *joining;
         let ThisPe { job, space, .. } = this_pe;
         let n: usize = sides.sizes.iter().sum();
         let calls = Arc::new(RemoteCalls::new(sides));
-        let departures = Arc::new(Departures::default());
+        let disconnects = Arc::new(Disconnects::default());
         let state = &control.header().connection;
         let config = Config {
             pe: me,
@@ -206,7 +206,7 @@ impl RemoteJob {
             local_pes: job.control.n_pes(),
             spin: spin(),
             peer_timeout: watch.timeout.unwrap_or(Duration::from_secs(3600)),
-            survives: life.is_some(),
+            survives: health.is_some(),
             // The program has threads.
             sets_environment: false,
             aggregate: Aggregate { bytes: 0, ..Aggregate::default() },
@@ -220,20 +220,20 @@ impl RemoteJob {
             own: sides.own,
             first: role.first,
             calls: calls.clone(),
-            departures: departures.clone(),
+            disconnects: disconnects.clone(),
             state,
-            life: life.cloned(),
+            health: health.cloned(),
         };
         let fabric = Arc::new(Fabric::open(&config, Arc::new(events))?);
         if !fabric.atomics_by_cpu() {
             return Err(RemoteError::Atomics(fabric.name()));
         }
-        let lanes = Lanes::map(file, &control, n)?;
+        let announcements = Announcements::map(file, &control, n)?;
         let exports = ptr::from_ref(job.control.exports()).cast_mut();
         share_symmetric(&fabric, space)?;
-        // SAFETY: the lanes are dropped after the fabric, and the job's memory stays mapped until the process ends.
+        // SAFETY: the announcements are dropped after the fabric, and the job's memory stays mapped until the process ends.
         unsafe {
-            let (at, len) = lanes.memory();
+            let (at, len) = announcements.memory();
             fabric.share(LANES, at, len, len)?;
             let len = size_of::<Exports>();
             fabric.share(EXPORTS, exports.cast(), len, len)?;
@@ -243,7 +243,7 @@ impl RemoteJob {
         }
         let globals = space.globals();
         let mut passing = Passing::new(invitation, role.is_leader)?;
-        let mine = Said {
+        let mine = MemberInfo {
             image: globals.map_or(0, |g| g.image),
             globals_len: globals.map_or(0, |g| g.len as u64),
             heap_size: space.heap_size(),
@@ -258,31 +258,31 @@ impl RemoteJob {
             socket: passing.socket().to_vec(),
             address: fabric.address(),
         };
-        let (link, said) = Link::join(invitation, me, &mine.to_bytes(), watch, hub)?;
-        let said = said.iter().map(|bytes| Said::from_bytes(bytes)).collect();
-        let said: Option<Vec<Said>> = said;
-        let said = said.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
-        let others = said.iter().enumerate().filter(|(member, _)| *member != me);
-        let mut addresses = others.map(|(member, said)| (member, &said.address[..]));
-        let giving = passing.give((&job.file, file), &said, (sides, me))?;
+        let (link, infos) = Link::join(invitation, me, &mine.to_bytes(), watch, hub)?;
+        let infos = infos.iter().map(|bytes| MemberInfo::from_bytes(bytes)).collect();
+        let infos: Option<Vec<MemberInfo>> = infos;
+        let infos = infos.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
+        let others = infos.iter().enumerate().filter(|(member, _)| *member != me);
+        let mut addresses = others.map(|(member, info)| (member, &info.address[..]));
+        let giving = passing.give((&job.file, file), &infos, (sides, me))?;
         fabric.connect(n, &mut addresses)?;
-        let other = &said[sides.others()];
-        let heap_size = other.iter().map(|said| said.heap_size).min().unwrap_or(0);
-        let other = other.iter().map(|said| (said.image, said.globals_len));
+        let other = &infos[sides.others()];
+        let heap_size = other.iter().map(|info| info.heap_size).min().unwrap_or(0);
+        let other = other.iter().map(|info| (info.image, info.globals_len));
         let programs = Programs::of(space, other);
-        let shared = passing.take(job, space, &said, (sides, me), &programs);
+        let shared = passing.take(job, space, &infos, (sides, me), &programs);
         let all_share = link.wait_for_all(shared.is_some())?;
         let Shared { job: local, memory } = shared.unwrap_or_default();
         let nodes = match all_share {
-            true => Nodes::new(me, said.iter().map(|said| &said.node)),
+            true => Nodes::new(me, infos.iter().map(|info| &info.node)),
             // Each by itself.
             false => Nodes::new(me, 0..n),
         };
-        let meeting = Meeting::new((control, lanes), memory.filter(|_| all_share), nodes);
+        let meeting = Meeting::new((control, announcements), memory.filter(|_| all_share), nodes);
         // All that are ready have what they wait for.
         let _ = giving.map(JoinHandle::join);
-        match life {
-            Some(life) => link.outlive(life.clone())?,
+        match health {
+            Some(health) => link.outlive(health.clone())?,
             None => link.look_after(sides, me)?,
         }
         let len = programs.globals_len;
@@ -301,16 +301,16 @@ impl RemoteJob {
             meeting,
             link,
             calls,
-            departures,
+            disconnects,
             state,
             me,
             heap_size,
             globals,
             reserved,
-            life: life.cloned(),
+            health: health.cloned(),
         };
-        match life.is_none_or(|life| life.begin(&other.fabric)) {
-            true => Ok(Joined { other, indices: passing.indices(job, &said, sides, local.is_some()), local, said }),
+        match health.is_none_or(|health| health.begin(&other.fabric)) {
+            true => Ok(Joined { other, indices: passing.indices(job, &infos, sides, local.is_some()), local, infos }),
             false => Err(RemoteError::Abandoned),
         }
     }
@@ -347,14 +347,14 @@ impl RemoteJob {
 
     /// This PE enters a collective of both sides.
     pub fn enter_call(&self) {
-        if !self.departures.enter() {
-            give_up(self.state, self.life.as_deref());
+        if !self.disconnects.enter() {
+            give_up(self.state, self.health.as_deref());
         }
     }
 
     /// Which members have left.
-    pub fn departures(&self) -> &Departures {
-        &self.departures
+    pub fn disconnects(&self) -> &Disconnects {
+        &self.disconnects
     }
 
     /// The slots of the members of this node, this PE's number among them, and how many there are.
@@ -368,8 +368,8 @@ impl RemoteJob {
     }
 
     /// This PE enters a synchronisation of all members, with a word for each of them: its number.
-    pub fn enter_meeting(&self, said: u64) -> u32 {
-        self.meeting.enter(said)
+    pub fn enter_meeting(&self, place: u64) -> u32 {
+        self.meeting.enter(place)
     }
 
     /// All members of this node have entered, of which this PE is the leader: tells the other nodes, and waits until
@@ -380,7 +380,7 @@ impl RemoteJob {
         fence(Ordering::SeqCst);
         for leader in self.meeting.leaders() {
             let to = Remote { pe: leader, segment: LANES, offset };
-            // SAFETY: the lanes may be changed on return. By the argument in `lanes`, all have read what was there.
+            // SAFETY: the announcements may be changed on return. By the argument in `announcements`, all have read what was there.
             unsafe { self.fabric.put(&self.context, to, from, len) };
         }
         let mut missing = 0..self.meeting.len();
@@ -398,14 +398,14 @@ impl RemoteJob {
     }
 
     /// What a member has said in the last synchronisation, until this PE enters the next but one.
-    pub fn said(&self, member: usize) -> u64 {
-        self.meeting.said(member)
+    pub fn place_of(&self, member: usize) -> u64 {
+        self.meeting.place_of(member)
     }
 
     /// This PE uses the connection no more.
     pub(super) fn leave(&self) {
         self.quiet();
-        let entered = self.departures.entered().to_ne_bytes();
+        let entered = self.disconnects.entered().to_ne_bytes();
         for member in (0..self.meeting.len()).filter(|member| *member != self.me) {
             self.send(member, [&[LEFT], &entered]);
         }
@@ -420,8 +420,8 @@ impl RemoteJob {
 
     /// This PE is about to drop the connection's memory.
     pub(super) fn close(&self) {
-        if let Some(life) = &self.life {
-            life.close();
+        if let Some(health) = &self.health {
+            health.close();
         }
     }
 

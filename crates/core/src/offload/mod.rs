@@ -6,7 +6,7 @@
 //! transfer   what the chunks are
 //! pending    copies that go on after their calls
 //! watch      whether sources of puts are changed or freed too early, under `SHMEM_CHECK`
-//! trust      whether threads of the library get a core
+//! starvation whether threads of the library get a core
 //! helpers    the threads: workers of the library, and threads of the program that lend themselves
 //! openmp     threads of OpenMP, which help when they wait
 //! tool       whether the run-time of OpenMP calls them
@@ -33,9 +33,9 @@ pub mod openmp;
 mod overview;
 mod pending;
 mod pools;
+mod starvation;
 mod tool;
 mod transfer;
-mod trust;
 mod watch;
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -47,10 +47,10 @@ pub use self::overview::overview;
 pub use self::pending::Owner;
 use self::pending::Pending;
 pub use self::pools::{Job, LentPool};
+use self::starvation::Starvation;
 pub(crate) use self::transfer::CHUNK;
 pub use self::transfer::Signal;
 use self::transfer::{Cut, QueuedCopy, Slot};
-use self::trust::Trust;
 use ferroshmem_platform::NodeCores;
 use ferroshmem_simd as simd;
 
@@ -326,7 +326,7 @@ struct Engine {
     calls: [Slot; CALLS],
     pending: Pending,
     helpers: Helpers,
-    trust: Trust,
+    starvation: Starvation,
 }
 
 impl Engine {
@@ -335,7 +335,7 @@ impl Engine {
             calls: [const { Slot::empty() }; CALLS],
             pending: Pending::none(),
             helpers: Helpers::none(),
-            trust: Trust::new(),
+            starvation: Starvation::new(),
         }
     }
 
@@ -347,7 +347,7 @@ impl Engine {
 
     /// How many threads would help now.
     fn helpers(&'static self) -> usize {
-        if self.trust.is_lost() {
+        if self.starvation.is_starved() {
             return 0;
         }
         self.helpers.present()
@@ -413,7 +413,7 @@ impl Engine {
         while !is_done() {
             pause(begin);
         }
-        self.trust.waited(begin.elapsed());
+        self.starvation.waited(begin.elapsed());
     }
 
     /// Completes the copies of an owner, with the helpers.
@@ -430,7 +430,7 @@ impl Engine {
             pause(*begin.get_or_insert_with(Instant::now));
         }
         if let Some(begin) = begin {
-            self.trust.waited(begin.elapsed());
+            self.starvation.waited(begin.elapsed());
         }
     }
 }

@@ -80,7 +80,7 @@ impl Sockets {
     }
 
     /// The same, one after the other.
-    pub fn neighbours(&self) -> impl Iterator<Item = usize> + Clone + '_ {
+    pub fn members_on_socket(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.mine().iter().map(|member| *member as usize)
     }
 

@@ -236,7 +236,7 @@ enum Core {
     Unwanted,
 }
 
-/// Looks, as long as it is `wanted`, until it is clear whether the core is free. Beside a thread that computes the
+/// Polls, as long as it is `wanted`, until it is clear whether the core is free. Beside a thread that computes the
 /// calling one hardly runs, and goes on when it does.
 fn look(scheduler: &mut impl Scheduler, wanted: impl Fn() -> bool) -> Core {
     const FREE: Duration = Duration::from_millis(1);

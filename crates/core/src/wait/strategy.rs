@@ -9,9 +9,9 @@ use ferroshmem_platform::{Backoff, Limits, Step, watch};
 
 use ferroshmem_fabric::Fabric;
 
-use super::attend;
 use super::budget::PollBudget;
 use super::idle_thread::{IDLE, Rest};
+use super::progress;
 use super::record::{Recorder, WaitReason, now_ms, now_ns};
 use crate::futex::ANY;
 #[cfg(any(test, feature = "simulation"))]
@@ -351,7 +351,7 @@ impl<'a> Waiter<'a> {
         if waited >= LONG {
             self.record();
         }
-        if attend::attend(self.reason.kind) && step == Step::Sleep {
+        if progress::make_progress(self.reason.kind) && step == Step::Sleep {
             // What it attends to wakes no sleeper.
             self.record();
             self.sleep(rest);

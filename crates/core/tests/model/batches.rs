@@ -119,7 +119,7 @@ impl Pe {
     /// A thread gathers an item. It knows that items come fast since a lull: then it leaves them to others.
     fn gather(&self, context: &Context, item: u32, stream: u32) {
         context.with(TARGET, |items| items.0.push(item));
-        if self.registry.lull_after_listing() != stream {
+        if self.registry.idle_period_after_listing() != stream {
             context.with_filled(TARGET, |items| self.hand_over(items));
         }
     }
@@ -135,7 +135,7 @@ impl Pe {
 fn nothing_is_left_when_the_progress_thread_rests() {
     model(3, || {
         let pe = Pe::new();
-        let stream = pe.registry.lull();
+        let stream = pe.registry.idle_period();
         let gatherer = {
             let pe = pe.clone();
             thread::spawn(move || {

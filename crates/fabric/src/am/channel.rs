@@ -101,7 +101,7 @@ pub(super) struct Outgoing {
     deferred: u32,
     /// Number of the PE's last request message that has been executed.
     executed: u32,
-    /// The last request message had several items, and was at least half full, and the lull that came before it
+    /// The last request message had several items, and was at least half full, and the idle period that came before it
     /// ([`ActiveMessages`]; 0: it was not): requests come fast, and the next message is filled even if nothing else is
     /// under way.
     ///
@@ -196,9 +196,9 @@ impl Outgoing {
         n == 0 || n <= self.records && n < self.together
     }
 
-    /// Whether a request is to be sent at once: no other is under way, and there was a lull since a stream of them.
-    pub(super) fn is_idle(&self, lull: u32) -> bool {
-        self.stream != lull && self.is_quiet()
+    /// Whether a request is to be sent at once: no other is under way, and there was a idle period since a stream of them.
+    pub(super) fn is_idle(&self, idle_period: u32) -> bool {
+        self.stream != idle_period && self.is_quiet()
     }
 
     /// Whether there is something that could be sent, were there room.
@@ -288,10 +288,15 @@ impl Outgoing {
     /// Adds an item without a result behind others that the same counters count, and that wait for the next
     /// flush. False: it is none, or there is no room.
     #[inline]
-    pub(super) fn append_behind(&mut self, (capacity, lull): (usize, u32), item: Short, peer: &PeerCounters) -> bool {
+    pub(super) fn append_to_open(
+        &mut self,
+        (capacity, idle_period): (usize, u32),
+        item: Short,
+        peer: &PeerCounters,
+    ) -> bool {
         self.counts(peer)
             && self.listed
-            && !self.is_idle(lull)
+            && !self.is_idle(idle_period)
             && item.append(&mut self.open, &mut self.last_put, capacity)
     }
 
@@ -301,7 +306,7 @@ impl Outgoing {
         &mut self,
         network: &impl Network,
         (me, pe): (usize, usize),
-        (window, lull): (u32, u32),
+        (window, idle_period): (u32, u32),
     ) -> Result<bool, Reason> {
         while let Some((sequence, mut reply)) = self.replies.pop_front() {
             if !self.send_one(network, (me, pe), Kind::Results, sequence, &mut reply)? {
@@ -319,7 +324,7 @@ impl Outgoing {
             if !sent? {
                 return Ok(false);
             }
-            self.stream = if is_half_full && !is_one_record { lull } else { 0 };
+            self.stream = if is_half_full && !is_one_record { idle_period } else { 0 };
             network.count_sent(pe);
             self.records = match self.has_requests {
                 true => 0,

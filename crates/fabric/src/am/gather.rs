@@ -86,7 +86,7 @@ impl ActiveMessages {
             }
             let is_sent = match urgency {
                 Urgency::Gathered => false,
-                Urgency::Usual => batch.is_urgent(self.registry.lull()) && is_alone(peer),
+                Urgency::Usual => batch.is_urgent(self.registry.idle_period()) && is_alone(peer),
                 Urgency::Now => true,
             };
             if is_sent {
@@ -95,8 +95,8 @@ impl ActiveMessages {
             Ok(Some(is_sent))
         })?;
         if gathered == Some(false) && urgency == Urgency::Usual && is_alone(peer) {
-            let lull = self.registry.lull_after_listing();
-            let is_urgent = batches.with_filled(pe, |batch| batch.is_urgent(lull));
+            let idle_period = self.registry.idle_period_after_listing();
+            let is_urgent = batches.with_filled(pe, |batch| batch.is_urgent(idle_period));
             if is_urgent == Some(true) {
                 self.hand_over(network, pe, context)?;
             }
@@ -106,14 +106,14 @@ impl ActiveMessages {
 
     /// Adds an item to a batch that has some, if that is all that is to be done.
     #[inline]
-    pub(crate) fn gather_behind(
+    pub(crate) fn gather_to_open(
         &self,
         pe: usize,
         item: Short,
         (batches, peer): (&ContextBatches, &PeerCounters),
     ) -> bool {
         let added = batches.with_filled(pe, |batch| {
-            let is_sent = batch.is_urgent(self.registry.lull()) && is_alone(peer);
+            let is_sent = batch.is_urgent(self.registry.idle_period()) && is_alone(peer);
             !is_sent && batch.append_short(item, self.room())
         });
         added == Some(true)
@@ -193,7 +193,7 @@ impl ActiveMessages {
             is_appended = outgoing.append_items(self.limits, batch.items(), awaited);
         }
         if is_appended {
-            batch.clear(self.room(), self.registry.lull());
+            batch.clear(self.room(), self.registry.idle_period());
             self.send(network, pe, &mut outgoing, window)?;
         } else if outgoing.outstanding() >= self.limits.window {
             outgoing.refuse(network, pe).map_err(|reason| reason.of(pe))?;

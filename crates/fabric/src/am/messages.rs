@@ -120,7 +120,7 @@ impl ActiveMessages {
         let is_appended = outgoing.append(self.limits, outgo, place, awaited);
         let is_sent = match urgency {
             Urgency::Gathered => false,
-            Urgency::Usual => outgoing.is_idle(self.registry.lull()),
+            Urgency::Usual => outgoing.is_idle(self.registry.idle_period()),
             Urgency::Now => true,
         };
         if is_sent || !is_appended {
@@ -132,7 +132,7 @@ impl ActiveMessages {
         self.list(pe, &mut outgoing);
         if !is_sent && urgency == Urgency::Usual && outgoing.is_quiet() {
             // The progress thread sees what is listed, or this thread sees that it has gone to sleep.
-            if outgoing.is_idle(self.registry.lull_after_listing()) {
+            if outgoing.is_idle(self.registry.idle_period_after_listing()) {
                 self.send(network, pe, &mut outgoing, self.limits.window)?;
             }
         }
@@ -142,11 +142,11 @@ impl ActiveMessages {
     /// Adds an item without a result to a message that is being filled, if it has items that the same counters
     /// count; what waits for nothing else takes this way alone.
     #[inline]
-    pub(crate) fn append_behind(&self, pe: usize, item: Short, peer: &PeerCounters) -> bool {
+    pub(crate) fn append_to_open(&self, pe: usize, item: Short, peer: &PeerCounters) -> bool {
         let channel = self.channels.get(pe).and_then(OnceLock::get);
         channel.is_some_and(|channel| {
-            let now = (self.limits.capacity, self.registry.lull());
-            channel.outgoing.lock().append_behind(now, item, peer)
+            let now = (self.limits.capacity, self.registry.idle_period());
+            channel.outgoing.lock().append_to_open(now, item, peer)
         })
     }
 
@@ -167,7 +167,7 @@ impl ActiveMessages {
         outgoing: &mut Outgoing,
         window: u32,
     ) -> Result<bool, Fault> {
-        outgoing.send(network, (self.me, pe), (window, self.registry.lull())).map_err(|reason| reason.of(pe))
+        outgoing.send(network, (self.me, pe), (window, self.registry.idle_period())).map_err(|reason| reason.of(pe))
     }
 
     /// What is pending for the PE is sent at the next flush.

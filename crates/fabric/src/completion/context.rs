@@ -178,7 +178,7 @@ impl ContextCounters {
     }
 
     /// Whether a fence came after operations to this PE that may still be under way.
-    pub(crate) fn behind(&self, peer: &PeerCounters) -> bool {
+    pub(crate) fn has_fence_for(&self, peer: &PeerCounters) -> bool {
         peer.fenced.load(Relaxed) != self.fences.load(Relaxed)
     }
 

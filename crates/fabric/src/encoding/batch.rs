@@ -27,7 +27,7 @@ pub(crate) type ContextBatches = Batches<System, Batch>;
 pub(crate) struct Batch {
     items: Vec<u8>,
     last_put: LastPut,
-    /// What was handed over last was at least half a message, and the [lull](batches::Registry::lull) that came before
+    /// What was handed over last was at least half a message, and the [idle period](batches::Registry::idle period) that came before
     /// it (0: it was not): items come fast, and the next batch is filled even if nothing is under way.
     stream: u32,
 }
@@ -78,17 +78,17 @@ impl Batch {
         &self.items
     }
 
-    /// Whether it is to be sent at once, of a context that has nothing else under way to the PE: there was a lull since
+    /// Whether it is to be sent at once, of a context that has nothing else under way to the PE: there was a idle period since
     /// a stream of items.
     #[inline]
-    pub(crate) fn is_urgent(&self, lull: u32) -> bool {
-        self.stream != lull
+    pub(crate) fn is_urgent(&self, idle_period: u32) -> bool {
+        self.stream != idle_period
     }
 
     /// A message has the items now, which is full with `room` bytes.
-    pub(crate) fn clear(&mut self, room: usize, lull: u32) {
+    pub(crate) fn clear(&mut self, room: usize, idle_period: u32) {
         let is_half_full = 2 * self.items.len() >= room;
-        self.stream = if is_half_full { lull } else { 0 };
+        self.stream = if is_half_full { idle_period } else { 0 };
         self.items.clear();
         self.last_put = LastPut::NONE;
     }

@@ -15,7 +15,7 @@ pub(super) struct Others(Box<[OnceLock<Option<Issuer>>]>);
 
 /// What the progress thread remembers of them.
 #[derive(Default)]
-pub(super) struct Attended {
+pub(super) struct Served {
     /// How often threads of the program had polled each one.
     polls: [usize; Others::MOST],
 }
@@ -60,9 +60,9 @@ impl Others {
     /// Polls, for the progress thread, endpoints that have operations under way and that no thread of the program has
     /// polled since the last call, or all that have, if threads sleep until something happens; returns how many
     /// operations were completed.
-    pub(super) fn attend(&self, attended: &mut Attended, has_waiters: bool) -> usize {
+    pub(super) fn serve(&self, served: &mut Served, has_waiters: bool) -> usize {
         let mut total = 0;
-        for (place, before) in self.0.iter().zip(&mut attended.polls) {
+        for (place, before) in self.0.iter().zip(&mut served.polls) {
             let Some(Some(issuer)) = place.get() else {
                 continue;
             };
@@ -81,11 +81,11 @@ impl Others {
     /// program poll endpoints that have operations under way: then these are to be looked at again soon.
     pub(super) fn ready<'a>(
         &'a self,
-        attended: &Attended,
+        served: &Served,
         ready: &mut [BorrowedFd<'a>; EventCount::MOST_READY],
     ) -> Blocking {
         let mut blocking = Blocking { n: 1, is_soon: false, may_sleep: true };
-        for (place, before) in self.0.iter().zip(&attended.polls) {
+        for (place, before) in self.0.iter().zip(&served.polls) {
             let Some(Some(Issuer { completions, .. })) = place.get() else {
                 continue;
             };

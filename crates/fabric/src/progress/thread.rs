@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use ferroshmem_platform::thread;
 
 use super::Progress;
-use super::others::Attended;
+use super::others::Served;
 use crate::Error;
 use crate::am::Flush;
 use crate::event_count::EventCount;
@@ -68,7 +68,7 @@ fn run(progress: &Progress) {
     let mut idle = SLEEPS.0;
     let mut woken = false;
     let mut yielded: Option<Instant> = None;
-    let mut attended = Attended::default();
+    let mut served = Served::default();
     while !event_count.stopped() && !shared.shutdown.is_done() {
         if ticked.elapsed() >= tick {
             ticked = Instant::now();
@@ -84,7 +84,7 @@ fn run(progress: &Progress) {
             }
             progress.hand_over_all();
             completions.flush();
-            progress.others.attend(&mut attended, false);
+            progress.others.serve(&mut served, false);
             continue;
         }
         polls = now;
@@ -96,7 +96,7 @@ fn run(progress: &Progress) {
         }
         let owner_sleeps = yielded.is_some_and(|since| since.elapsed() < ASLEEP);
         let has_waiters = event_count.has_waiters();
-        let mut seen = usize::from(woken) + progress.others.attend(&mut attended, has_waiters);
+        let mut seen = usize::from(woken) + progress.others.serve(&mut served, has_waiters);
         let limit = if woken { POLLS_WOKEN } else { POLLS_IDLE };
         let mut in_vain = 0;
         // Not for ever, whatever comes: the tick shows other nodes that this one is alive.
@@ -122,7 +122,7 @@ fn run(progress: &Progress) {
             continue;
         };
         let mut list = [ready; EventCount::MOST_READY];
-        let others = progress.others.ready(&attended, &mut list);
+        let others = progress.others.ready(&served, &mut list);
         if endpoint.may_sleep() && others.may_sleep {
             // Writes kept in the meantime must not wait for long.
             let limit = if progress.first.coalescer.has_kept() || !completions.may_rest() {

@@ -54,7 +54,7 @@ impl Rma {
     #[inline]
     pub(crate) fn order<'c>(&self, context: &'c ContextCounters, pe: usize, write: bool) -> &'c PeerCounters {
         let peer = self.peer_counters(context, pe);
-        if context.behind(peer) {
+        if context.has_fence_for(peer) {
             self.catch_up(context, peer, write);
         }
         peer
@@ -64,7 +64,7 @@ impl Rma {
     /// in which they were made.
     pub(crate) fn order_request<'c>(&self, context: &'c ContextCounters, pe: usize) -> &'c PeerCounters {
         let peer = self.peer_counters(context, pe);
-        if !peer.no_writes() && context.behind(peer) {
+        if !peer.no_writes() && context.has_fence_for(peer) {
             let issuer = self.opened_issuer(context);
             self.progress.wait_at(issuer, || peer.no_writes());
         }

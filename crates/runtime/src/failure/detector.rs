@@ -23,8 +23,8 @@ use ferroshmem_layout::{PeState, StatusArea, WaitKind};
 use ferroshmem_message::ARRIVALS;
 
 use super::hang::HangWatch;
+use super::heartbeat_age::HeartbeatAge;
 use super::notice::{Cause, PeFailure};
-use super::silence::Silence;
 use super::successor::Successor;
 
 /// The failure detector of one PE.
@@ -56,7 +56,7 @@ struct PreviousNode {
     heartbeat: u64,
     /// Operations of this PE that the node's PEs have completed, all together.
     completed: u32,
-    silence: Silence,
+    age: HeartbeatAge,
     heartbeat_sent_at: Instant,
 }
 
@@ -77,7 +77,7 @@ impl FailureDetector {
             previous: Mutex::new(PreviousNode {
                 heartbeat: 0,
                 completed: 0,
-                silence: Silence::since(Instant::now()),
+                age: HeartbeatAge::since(Instant::now()),
                 heartbeat_sent_at: Instant::now(),
             }),
             successor: Successor::new(),
@@ -117,7 +117,7 @@ impl FailureDetector {
     /// All PEs are connected: failures are looked for from now on.
     pub(crate) fn begin(&'static self, internode: &'static Internode) {
         let mut previous = self.previous.lock().unwrap_or_else(|e| e.into_inner());
-        previous.silence = Silence::since(Instant::now());
+        previous.age = HeartbeatAge::since(Instant::now());
         self.internode.store(ptr::from_ref(internode).cast_mut(), Ordering::Release);
         drop(previous);
         if self.timeout.is_some() {
@@ -178,7 +178,7 @@ impl FailureDetector {
         let now = Instant::now();
         let heartbeat = Self::status_area(internode, self.job.index).heartbeat.load(Ordering::Relaxed);
         let leader = leaders[(mine + nodes - 1) % nodes];
-        let mut silent = previous.silence.look(now);
+        let mut silent = previous.age.look(now);
         let mut is_alive = heartbeat != previous.heartbeat;
         previous.heartbeat = heartbeat;
         if !is_alive && silent > self.heartbeat_interval() {
@@ -188,7 +188,7 @@ impl FailureDetector {
             previous.completed = completed;
         }
         if is_alive {
-            previous.silence.end(now);
+            previous.age.end(now);
             silent = Duration::ZERO;
         }
         if silent > self.node_timeout() {

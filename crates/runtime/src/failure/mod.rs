@@ -4,7 +4,7 @@
 pub mod detector;
 pub(crate) mod fault;
 pub(crate) mod hang;
+mod heartbeat_age;
 pub(crate) mod notice;
 mod operand;
-mod silence;
 mod successor;

@@ -13,8 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags};
 
+use super::heartbeat_age::HeartbeatAge;
 use super::notice::{Cause, PeFailure};
-use super::silence::Silence;
 
 /// A PE's watch of the next PE of its node.
 #[derive(Debug)]
@@ -30,18 +30,18 @@ pub(super) struct Successor {
 #[derive(Debug)]
 struct Ticks {
     seen: u32,
-    silence: Silence,
+    age: HeartbeatAge,
 }
 
 impl Ticks {
     /// How long the count has been `count`, as far as this process could look.
     fn standing(&mut self, count: u32, now: Instant) -> Duration {
-        let standing = self.silence.look(now);
+        let standing = self.age.look(now);
         if self.seen == count {
             return standing;
         }
         self.seen = count;
-        self.silence.end(now);
+        self.age.end(now);
         Duration::ZERO
     }
 }
@@ -51,7 +51,7 @@ impl Successor {
         Self {
             process: OnceLock::new(),
             ends: AtomicBool::new(false),
-            ticks: Mutex::new(Ticks { seen: 0, silence: Silence::since(Instant::now()) }),
+            ticks: Mutex::new(Ticks { seen: 0, age: HeartbeatAge::since(Instant::now()) }),
         }
     }
 
@@ -158,7 +158,7 @@ mod tests {
     fn time_away_does_not_count() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut ticks = Ticks { seen: 0, silence: Silence::since(start) };
+        let mut ticks = Ticks { seen: 0, age: HeartbeatAge::since(start) };
         let mut standing = |count, ms| ticks.standing(count, at(ms)).as_millis();
         assert_eq!(standing(0, 500), 500);
         assert_eq!(standing(1, 600), 0);

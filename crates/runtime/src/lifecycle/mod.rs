@@ -38,7 +38,7 @@ use ferroshmem_core::memory::{Space, SymmetricMemory};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::{Team, Teams};
 use ferroshmem_core::transport::Transport;
-use ferroshmem_core::wait::attend::{self, Attended};
+use ferroshmem_core::wait::progress::{self, Progressed};
 use ferroshmem_core::wait::{POLICY, record};
 use ferroshmem_core::{hooks, info, job, offload, profiling};
 use ferroshmem_layout::PeState;
@@ -160,15 +160,15 @@ pub fn initialise(name: &str, level: i32) {
         let rt = runtime::current()?;
         rt.node.transport.memory.find_block(address)
     });
-    attend::set(Attended {
+    progress::set(Progressed {
         messages: || {
             if let Some(rt) = runtime::current() {
-                rt.messages.attend(&rt.node);
+                rt.messages.make_progress(&rt.node);
             }
         },
         streams: || {
             if let Some(rt) = runtime::current() {
-                rt.streams.attend(&rt.node);
+                rt.streams.make_progress(&rt.node);
             }
         },
     });

@@ -41,7 +41,7 @@ fn batches_keep_the_order_of_their_context() {
                     let post = Request::Post(add(1));
                     let short = Short::request(post, place).unwrap();
                     let is_behind =
-                        context.batches().is_some_and(|batches| messages.gather_behind(pe, short, (batches, peer)));
+                        context.batches().is_some_and(|batches| messages.gather_to_open(pe, short, (batches, peer)));
                     if !is_behind {
                         let urgency = [Urgency::Now, Urgency::Usual, Urgency::Gathered][world.random.below(3)];
                         let item = (Gathered::Post(post), place);
@@ -90,7 +90,7 @@ fn gathering_takes_no_lock_that_threads_share() {
         // SAFETY: as many bytes.
         let short = unsafe { Short::put(place, data.as_ptr(), data.len()) };
         let batches = context.batches();
-        let is_behind = batches.is_some_and(|batches| messages.gather_behind(1, short, (batches, peer)));
+        let is_behind = batches.is_some_and(|batches| messages.gather_to_open(1, short, (batches, peer)));
         let put = (Gathered::Put(&data), place);
         let is_gathered = is_behind || messages.gather(&network, 1, put, (&context, peer), Urgency::Usual).unwrap();
         if !is_gathered {
@@ -109,7 +109,7 @@ fn gathering_takes_no_lock_that_threads_share() {
     assert!(total as u64 <= 3 * (sent + 2), "{total} locks for {sent} messages");
 }
 
-/// What a context gathers after a stream waits for more, not beyond the next lull.
+/// What a context gathers after a stream waits for more, not beyond the next idle period.
 #[test]
 fn a_batch_is_filled_until_there_is_a_lull() {
     let world = World::new(2, 1, usize::MAX);
@@ -142,7 +142,7 @@ fn a_batch_is_filled_until_there_is_a_lull() {
     assert!(job.pes[0].may_rest());
     let before = world.n.get();
     gather();
-    assert!(world.n.get() > before, "not at once after a lull");
+    assert!(world.n.get() > before, "not at once after a idle_period");
     quiet();
     assert_eq!(world.memory[1][0].get(), 1 + 50 + 1 + 20 + 1);
 }

@@ -1,4 +1,4 @@
-//! What waits of all routines attend to: messages and streams need their PE, also while it waits for something else.
+//! Progress of messages and streams, which need their PE also while it waits for something else.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,36 +12,36 @@ pub static STREAMS: AtomicU32 = AtomicU32::new(0);
 
 /// What makes progress with them.
 #[derive(Debug, Clone, Copy)]
-pub struct Attended {
+pub struct Progressed {
     /// With requests under way.
     pub messages: fn(),
     /// With streams.
     pub streams: fn(),
 }
 
-static ATTENDED: OnceLock<Attended> = OnceLock::new();
+static PROGRESSED: OnceLock<Progressed> = OnceLock::new();
 
 /// Sets what makes progress; only the first call counts.
-pub fn set(attended: Attended) {
+pub fn set(progressed: Progressed) {
     // A second initialisation brings the same.
-    let _ = ATTENDED.set(attended);
+    let _ = PROGRESSED.set(progressed);
 }
 
 /// For a wait or a test of a kind: makes progress with requests that are under way, and with streams that are open;
 /// whether there are any.
 #[inline]
-pub fn attend(kind: WaitKind) -> bool {
+pub fn make_progress(kind: WaitKind) -> bool {
     // One for a message makes progress with messages itself.
     let has_messages = kind != WaitKind::Message && PENDING.load(Ordering::Relaxed) != 0;
     let has_streams = STREAMS.load(Ordering::Relaxed) != 0;
     if (has_messages || has_streams)
-        && let Some(attended) = ATTENDED.get()
+        && let Some(progressed) = PROGRESSED.get()
     {
         if has_messages {
-            (attended.messages)();
+            (progressed.messages)();
         }
         if has_streams {
-            (attended.streams)();
+            (progressed.streams)();
         }
     }
     has_messages || has_streams

@@ -4,7 +4,7 @@ use super::calls::TABLE;
 
 /// What a member says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct MemberInfo {
     /// The digest of its globals' layout, and their bytes.
     pub image: u64,
     pub globals_len: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Said {
     pub address: Vec<u8>,
 }
 
-impl Said {
+impl MemberInfo {
     const LONGS: usize = 3;
     const WORDS: usize = 5;
     const HEAD: usize = Self::LONGS * size_of::<u64>() + Self::WORDS * size_of::<u32>() + 1;
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_members_say_comes_back() {
-        let said = Said {
+        let info = MemberInfo {
             image: 1 << 63 | 5,
             globals_len: 4096,
             heap_size: 1 << 40,
@@ -95,11 +95,11 @@ mod tests {
             socket: b"its socket".to_vec(),
             address: (0..200).collect(),
         };
-        let bytes = said.to_bytes();
-        assert_eq!(Said::from_bytes(&bytes), Some(said.clone()));
-        let all = bytes.len() - said.address.len();
+        let bytes = info.to_bytes();
+        assert_eq!(MemberInfo::from_bytes(&bytes), Some(info.clone()));
+        let all = bytes.len() - info.address.len();
         for len in 0..all {
-            assert_eq!(Said::from_bytes(&bytes[..len]), None, "{len}");
+            assert_eq!(MemberInfo::from_bytes(&bytes[..len]), None, "{len}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The life of a connection between nodes whose sides are independent, as one of its PEs sees it.
+//! The health of a connection between nodes whose sides are independent, as one of its PEs sees it.
 //!
 //! Whoever finds first that a member is gone, by its link or by the fabric, closes its own link. So the hub finds that
 //! one, closes all, and each PE sees that. What is under way in the fabric is given up then.
@@ -13,14 +13,14 @@ use crate::wait::rendezvous;
 
 /// How far a connection is, and what is closed when it fails.
 #[derive(Debug)]
-pub struct Life {
+pub struct Health {
     /// A [`ConnectionState`](ferroshmem_layout::ConnectionState), as long as that may change.
     state: Mutex<Option<&'static AtomicU32>>,
     link: OnceLock<TcpStream>,
     fabric: OnceLock<Weak<Fabric>>,
 }
 
-impl Life {
+impl Health {
     /// Of a connection whose members are missing.
     pub fn new(state: &'static AtomicU32) -> Self {
         Self { state: Mutex::new(Some(state)), link: OnceLock::new(), fabric: OnceLock::new() }

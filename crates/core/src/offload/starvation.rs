@@ -8,7 +8,7 @@ use crate::wait::record::now_ms;
 
 /// How long helpers have not been asked for since one kept a thread waiting.
 #[derive(Debug)]
-pub(super) struct Trust {
+pub(super) struct Starvation {
     /// Milliseconds of [`now_ms`] until which they are not asked for; 0: they are.
     lost_until: AtomicU64,
     /// For how many milliseconds they are not, the next time.
@@ -19,14 +19,14 @@ pub(super) struct Trust {
 const SHORTEST: u32 = 2;
 const LONGEST: u32 = 1_000;
 
-impl Trust {
+impl Starvation {
     pub(super) const fn new() -> Self {
         Self { lost_until: AtomicU64::new(0), rest: AtomicU32::new(SHORTEST) }
     }
 
     /// Whether helpers are not to be asked for now.
     #[inline]
-    pub(super) fn is_lost(&self) -> bool {
+    pub(super) fn is_starved(&self) -> bool {
         let until = self.lost_until.load(Ordering::Relaxed);
         if until == 0 {
             return false;
@@ -65,19 +65,19 @@ mod tests {
 
     #[test]
     fn helpers_without_a_core_are_asked_for_less_and_less() {
-        let trust = Trust::new();
+        let starvation = Starvation::new();
         let (long, short) = (Duration::from_millis(3), Duration::from_micros(20));
         let rests: Vec<u64> = (0..6)
             .map(|_| {
-                trust.judge(long, || 100);
-                trust.lost_until.load(Ordering::Relaxed) - 100
+                starvation.judge(long, || 100);
+                starvation.lost_until.load(Ordering::Relaxed) - 100
             })
             .collect();
         assert_eq!(rests, [2, 8, 32, 128, 512, 1_000]);
         for _ in 0..10 {
-            trust.judge(short, || 100);
+            starvation.judge(short, || 100);
         }
-        trust.judge(long, || 5_000);
-        assert_eq!(trust.lost_until.load(Ordering::Relaxed), 5_002);
+        starvation.judge(long, || 5_000);
+        assert_eq!(starvation.lost_until.load(Ordering::Relaxed), 5_002);
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn local_inbox(node: &Node, pe: usize) -> Option<(usize, &'static Inb
 /// # Safety
 /// `own` is number `from` of an array that has a number `to` and stays mapped.
 #[inline]
-pub(super) unsafe fn neighbour<T>(own: &'static T, from: usize, to: usize) -> &'static T {
+pub(super) unsafe fn of_local_pe<T>(own: &'static T, from: usize, to: usize) -> &'static T {
     let distance = to.wrapping_sub(from) as isize;
     // SAFETY: the caller promises that both are in one array, which stays mapped.
     unsafe { &*(&raw const *own).wrapping_offset(distance) }

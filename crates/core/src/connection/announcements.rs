@@ -3,11 +3,11 @@
 //!
 //! The members on one node, of both sides, share the connection's memory that the first of them has made, their
 //! *leader*. There they synchronise as a team of one node does, by slots. What they say to the members of other nodes
-//! goes by *lanes*: each member writes its lane, a tagged message, by stores; the leader puts the lanes of its node,
+//! goes by *announcements*: each member writes its announcement, a tagged message, by stores; the leader puts the announcements of its node,
 //! which are in a row, to the leaders of the other nodes, whose members read them in the memory that they share.
 //!
 //! No member completes a synchronisation before all have entered it. So when one enters the next but one, all have read
-//! what it has said in this one: two lanes of each member, for even and odd synchronisations, are enough.
+//! what it has said in this one: two announcements of each member, for even and odd synchronisations, are enough.
 
 use std::fs::File;
 use std::io;
@@ -24,24 +24,24 @@ use crate::job::control::Control;
 const BYTES: usize = size_of::<u64>();
 
 /// Where a member says it.
-type Lane = [AtomicU64; TaggedMessage::words_for(BYTES)];
+type Announcement = [AtomicU64; TaggedMessage::words_for(BYTES)];
 
-/// The lanes of all members, mapped.
+/// The announcements of all members, mapped.
 #[derive(Debug)]
-pub(super) struct Lanes {
+pub(super) struct Announcements {
     /// For even and for odd synchronisations.
-    all: [&'static [Lane]; 2],
+    all: [&'static [Announcement]; 2],
 }
 
-impl Lanes {
+impl Announcements {
     /// In the memory of a connection of `n` members: where a job has the mailboxes that PEs of other nodes write.
     pub(super) fn map(file: &File, control: &Control, n: usize) -> io::Result<Self> {
         let offset = control.offsets().mailbox(0);
-        let len = 2 * n * size_of::<Lane>();
+        let len = 2 * n * size_of::<Announcement>();
         // SAFETY: placed where there is room.
         let at = unsafe { mapping::map_shared(file.as_fd(), offset, len, MapAddress::Anywhere)? };
-        let at = at.cast_const().cast::<Lane>();
-        // SAFETY: mapped for 2 n lanes until this is dropped, and all bit patterns are valid; only atomics access them.
+        let at = at.cast_const().cast::<Announcement>();
+        // SAFETY: mapped for 2 n announcements until this is dropped, and all bit patterns are valid; only atomics access them.
         let all = unsafe { std::slice::from_raw_parts(at, 2 * n) };
         Ok(Self { all: all.split_at(n).into() })
     }
@@ -52,15 +52,15 @@ impl Lanes {
         (even.as_ptr().cast_mut().cast(), size_of_val(even) + size_of_val(odd))
     }
 
-    fn of(&self, number: u32, lane: usize) -> &Lane {
-        &self.all[number as usize % 2][lane]
+    fn of(&self, number: u32, announcement: usize) -> &Announcement {
+        &self.all[number as usize % 2][announcement]
     }
 }
 
-impl Drop for Lanes {
+impl Drop for Announcements {
     fn drop(&mut self) {
         let (at, len) = self.memory();
-        // SAFETY: mapped by `map`; the lanes are borrowed from this.
+        // SAFETY: mapped by `map`; the announcements are borrowed from this.
         unsafe { mapping::unmap(at.addr(), len) };
     }
 }
@@ -70,16 +70,16 @@ impl Drop for Lanes {
 pub(super) struct Node {
     /// The first of them.
     pub leader: usize,
-    /// Their lanes, in the order of their numbers.
-    pub lanes: Range<usize>,
+    /// Their announcements, in the order of their numbers.
+    pub announcements: Range<usize>,
 }
 
 /// Which members share memory.
 #[derive(Debug)]
 pub(super) struct Nodes {
     all: Vec<Node>,
-    /// The lane of each member.
-    lane_of: Vec<usize>,
+    /// The announcement of each member.
+    row_of: Vec<usize>,
     /// Where member `me` is.
     own: usize,
     me: usize,
@@ -103,18 +103,18 @@ impl Nodes {
                 own = node;
             }
         }
-        let mut lane_of = vec![0; members.iter().map(Vec::len).sum()];
+        let mut row_of = vec![0; members.iter().map(Vec::len).sum()];
         let mut next = 0;
         let node = |members: &Vec<usize>| {
             let start = next;
             for member in members {
-                lane_of[*member] = next;
+                row_of[*member] = next;
                 next += 1;
             }
-            Node { leader: members[0], lanes: start..next }
+            Node { leader: members[0], announcements: start..next }
         };
         let all = members.iter().map(node).collect();
-        Self { all, lane_of, own, me }
+        Self { all, row_of, own, me }
     }
 
     fn own(&self) -> &Node {
@@ -123,7 +123,7 @@ impl Nodes {
 
     /// This PE's number among the members of its node.
     fn index(&self) -> usize {
-        self.lane_of[self.me] - self.own().lanes.start
+        self.row_of[self.me] - self.own().announcements.start
     }
 }
 
@@ -131,18 +131,18 @@ impl Nodes {
 #[derive(Debug)]
 pub(super) struct Taken {
     slots: Control,
-    lanes: Lanes,
+    announcements: Announcements,
 }
 
 impl Taken {
     /// Maps this memory of a connection of `n` members.
     pub(super) fn map(file: &File, n: usize) -> io::Result<Self> {
         let slots = Control::open(file)?;
-        let lanes = Lanes::map(file, &slots, n).inspect_err(|_| {
+        let announcements = Announcements::map(file, &slots, n).inspect_err(|_| {
             // SAFETY: mapped just above, and not used yet.
             unsafe { slots.unmap() };
         })?;
-        Ok(Self { slots, lanes })
+        Ok(Self { slots, announcements })
     }
 }
 
@@ -157,7 +157,7 @@ impl Drop for Taken {
 #[derive(Debug)]
 pub(super) struct Meeting {
     /// The memory that this PE has made, which its fabric shares.
-    made: Lanes,
+    made: Announcements,
     /// The leader's, if that is another member.
     taken: Option<Taken>,
     /// The slots of the members of this node.
@@ -169,17 +169,17 @@ pub(super) struct Meeting {
 
 impl Meeting {
     /// In the memory that this PE has made, and that of the leader, if it has taken that.
-    pub(super) fn new((slots, made): (Control, Lanes), taken: Option<Taken>, nodes: Nodes) -> Self {
+    pub(super) fn new((slots, made): (Control, Announcements), taken: Option<Taken>, nodes: Nodes) -> Self {
         Self { made, slots: taken.as_ref().map_or(slots, |taken| taken.slots), taken, nodes, number: AtomicU32::new(0) }
     }
 
-    fn lanes(&self) -> &Lanes {
-        self.taken.as_ref().map_or(&self.made, |taken| &taken.lanes)
+    fn announcements(&self) -> &Announcements {
+        self.taken.as_ref().map_or(&self.made, |taken| &taken.announcements)
     }
 
     /// The slots of this node's members, this PE's number among them, and how many there are.
     pub(super) fn slots(&self) -> (Control, usize, usize) {
-        (self.slots, self.nodes.index(), self.nodes.own().lanes.len())
+        (self.slots, self.nodes.index(), self.nodes.own().announcements.len())
     }
 
     /// Whether all members are on one node.
@@ -188,21 +188,21 @@ impl Meeting {
     }
 
     /// This PE enters a synchronisation: its number. What it says, all members read after it.
-    pub(super) fn enter(&self, said: u64) -> u32 {
+    pub(super) fn enter(&self, place: u64) -> u32 {
         let number = self.number.load(Ordering::Relaxed).wrapping_add(1);
         self.number.store(number, Ordering::Relaxed);
-        let lane = self.lanes().of(number, self.nodes.lane_of[self.nodes.me]);
-        TaggedMessage::new(number, &said.to_ne_bytes()).store(lane);
+        let announcement = self.announcements().of(number, self.nodes.row_of[self.nodes.me]);
+        TaggedMessage::new(number, &place.to_ne_bytes()).store(announcement);
         number
     }
 
     /// What the members of this node have said, once all have entered: first byte, bytes, and offset in the memory of
     /// each leader.
     pub(super) fn own(&self, number: u32) -> (*const u8, usize, usize) {
-        let lanes = self.nodes.own().lanes.clone();
-        let first: *const Lane = self.lanes().of(number, lanes.start);
-        let offset = first.addr() - self.lanes().memory().0.addr();
-        (first.cast(), lanes.len() * size_of::<Lane>(), offset)
+        let announcements = self.nodes.own().announcements.clone();
+        let first: *const Announcement = self.announcements().of(number, announcements.start);
+        let offset = first.addr() - self.announcements().memory().0.addr();
+        (first.cast(), announcements.len() * size_of::<Announcement>(), offset)
     }
 
     /// The leaders of the other nodes, from this one on, so that not all put to the same one at once.
@@ -213,23 +213,23 @@ impl Meeting {
     }
 
     /// Whether what a member says has arrived here. Acquires what it has released.
-    pub(super) fn has_arrived(&self, lane: usize, number: u32) -> bool {
-        TaggedMessage::has_arrived(self.lanes().of(number, lane), number, BYTES)
+    pub(super) fn has_arrived(&self, announcement: usize, number: u32) -> bool {
+        TaggedMessage::has_arrived(self.announcements().of(number, announcement), number, BYTES)
     }
 
     /// Number of members.
     pub(super) fn len(&self) -> usize {
-        self.nodes.lane_of.len()
+        self.nodes.row_of.len()
     }
 
     /// What a member has said in the last synchronisation, until this PE enters the next but one.
-    pub(super) fn said(&self, member: usize) -> u64 {
+    pub(super) fn place_of(&self, member: usize) -> u64 {
         let number = self.number.load(Ordering::Relaxed);
-        let lane = self.lanes().of(number, self.nodes.lane_of[member]);
-        let mut said = [0; BYTES];
+        let announcement = self.announcements().of(number, self.nodes.row_of[member]);
+        let mut place = [0; BYTES];
         // SAFETY: as many bytes.
-        unsafe { TaggedMessage::read(lane, said.as_mut_ptr(), BYTES) };
-        u64::from_ne_bytes(said)
+        unsafe { TaggedMessage::read(announcement, place.as_mut_ptr(), BYTES) };
+        u64::from_ne_bytes(place)
     }
 }
 
@@ -241,12 +241,12 @@ mod tests {
     fn members_of_a_node_have_lanes_in_a_row() {
         let hosts = ["a", "b", "a", "c", "b", "a"];
         let nodes = Nodes::new(4, hosts.into_iter());
-        assert_eq!(nodes.lane_of, [0, 3, 1, 5, 4, 2]);
+        assert_eq!(nodes.row_of, [0, 3, 1, 5, 4, 2]);
         let leaders: Vec<_> = nodes.all.iter().map(|node| node.leader).collect();
         assert_eq!(leaders, [0, 1, 3]);
-        let own = Node { leader: 1, lanes: 3..5 };
+        let own = Node { leader: 1, announcements: 3..5 };
         assert_eq!((nodes.own(), nodes.index()), (&own, 1));
         let apart = Nodes::new(2, 0..3);
-        assert_eq!((apart.lane_of, apart.all.len(), apart.own), (vec![0, 1, 2], 3, 2));
+        assert_eq!((apart.row_of, apart.all.len(), apart.own), (vec![0, 1, 2], 3, 2));
     }
 }

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// How many collectives of both sides this PE has entered, and which member has left after the fewest.
 #[derive(Debug, Default)]
-pub struct Departures {
+pub struct Disconnects {
     entered: AtomicU32,
     /// The member's number plus 1, and in the lower half how many it had entered; 0: none has left.
     first: AtomicU64,
 }
 
-impl Departures {
+impl Disconnects {
     /// This PE enters a collective; false if a member has left that was to enter it, too.
     pub(crate) fn enter(&self) -> bool {
         let number = self.entered().wrapping_add(1);
@@ -54,8 +54,8 @@ mod tests {
     use super::*;
 
     /// As far as `entered` collectives.
-    fn after(entered: u32) -> Departures {
-        let this = Departures::default();
+    fn after(entered: u32) -> Disconnects {
+        let this = Disconnects::default();
         this.entered.store(entered, Ordering::Relaxed);
         this
     }

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 /// not see meanwhile says nothing of others.
 const AWAY: Duration = Duration::from_secs(1);
 
-/// The silence of a watched PE, as far as the watching process could look.
+/// The age of a watched PE, as far as the watching process could look.
 #[derive(Debug)]
-pub(super) struct Silence {
+pub(super) struct HeartbeatAge {
     alive_at: Instant,
     looked_at: Instant,
 }
 
-impl Silence {
+impl HeartbeatAge {
     /// One that begins.
     pub(super) fn since(now: Instant) -> Self {
         Self { alive_at: now, looked_at: now }

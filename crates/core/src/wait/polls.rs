@@ -10,18 +10,18 @@ use super::POLICY;
 
 /// Words that a program may poll in turn.
 const WORDS: usize = 16;
-/// Looks at unchanged words in a row, after which each further one gives up the core.
+/// Polls at unchanged words in a row, after which each further one gives up the core.
 const FREE: u32 = 32;
 
 /// The words that a thread has looked at last, and what they were.
 #[derive(Debug)]
-struct Looks {
+struct Polls {
     words: [(usize, u64); WORDS],
-    /// Looks in a row at words of these that had not changed.
+    /// Polls in a row at words of these that had not changed.
     unchanged: u32,
 }
 
-impl Looks {
+impl Polls {
     const fn new() -> Self {
         Self { words: [(0, 0); WORDS], unchanged: 0 }
     }
@@ -50,7 +50,7 @@ impl Looks {
 /// A look at the word at `address`, which is `value`: gives up the core if PEs outnumber cores and the
 /// program polls.
 #[inline]
-pub fn looked_at(address: usize, value: u64) {
+pub fn polled(address: usize, value: u64) {
     if POLICY.oversubscribed() {
         note(address, value);
     }
@@ -59,7 +59,7 @@ pub fn looked_at(address: usize, value: u64) {
 #[cold]
 fn note(address: usize, value: u64) {
     thread_local! {
-        static LOOKS: RefCell<Looks> = const { RefCell::new(Looks::new()) };
+        static LOOKS: RefCell<Polls> = const { RefCell::new(Polls::new()) };
     }
     // Threads that end have destroyed theirs, and a signal handler may find it in use.
     let polls = LOOKS.try_with(|looks| {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn looks_at_unchanged_words_are_polls() {
-        let mut looks = Looks::new();
+        let mut looks = Polls::new();
         for _ in 0..=FREE {
             assert!(!looks.note(8, 1));
         }
@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn several_words_are_polled_in_turn() {
-        let mut looks = Looks::new();
-        let round = |looks: &mut Looks| (1..=WORDS).map(|at| looks.note(8 * at, 0)).last();
+        let mut looks = Polls::new();
+        let round = |looks: &mut Polls| (1..=WORDS).map(|at| looks.note(8 * at, 0)).last();
         for _ in 0..4 {
             round(&mut looks);
         }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn reading_an_array_is_no_poll() {
-        let mut looks = Looks::new();
+        let mut looks = Polls::new();
         for round in 0..10 {
             for at in 1..1000 {
                 assert!(!looks.note(8 * at, 0), "round {round}");

@@ -8,13 +8,13 @@ use super::shape::Head;
 
 /// Another member of the node: the ring to it, and where it sleeps.
 #[derive(Debug)]
-pub(super) struct Neighbour {
+pub(super) struct LocalPe {
     pub producer: Producer,
     pub head: &'static Head,
     pub signals: &'static SignalLine,
 }
 
-impl Neighbour {
+impl LocalPe {
     /// Lets it have what member `me` of the node has written to the ring.
     pub(super) fn publish(&mut self, me: usize) {
         if self.producer.publish(&self.head.ready, me as u32) {
