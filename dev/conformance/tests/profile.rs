@@ -134,6 +134,8 @@ fn many_short(s: &Setting) -> Result<()> {
     job.expect_success(&s.prefix, &s.scratch)?;
     let text = fs::read_to_string(page)?;
     ensure!(text.contains("they were inlined again"), "not said");
+    // Each number that is too small says so.
+    ensure!(text.contains("\"is_partial\":true") && text.contains("numbers with ≥"), "not marked");
     Ok(())
 }
 

@@ -42,6 +42,8 @@ pub struct SiteSum {
     pub position: Position,
     /// Calls of all PEs.
     pub calls: u64,
+    /// Whether some of a PE's calls are not among them, as they were inlined.
+    pub is_partial: bool,
     /// Nanoseconds of all PEs.
     pub ns: u64,
     /// Those of them that were waiting.
@@ -101,6 +103,8 @@ pub struct Analysis {
     pub counted_inline: bool,
     /// PEs of which those are missing that they made after too many, and after how long the first did.
     pub inlined_again: Option<(usize, u64)>,
+    /// Whether numbers of puts, gets and atomics are less than what the PEs have made.
+    pub is_partial: bool,
 }
 
 type SiteKey = (String, Option<Object>, u64);
@@ -164,6 +168,7 @@ impl Analysis {
             inlined: any_inlined(records, header::ALWAYS_INLINED),
             counted_inline: any_inlined(records, header::COUNTED_INLINE),
             inlined_again: inlined_again(records),
+            is_partial: records.iter().any(are_missing),
         }
     }
 
@@ -193,6 +198,16 @@ fn times(record: &PeRecord, waiting: u64) -> PeTimes {
 
 fn any_inlined(records: &[PeRecord], how: u64) -> bool {
     records.iter().any(|r| r.header(header::INLINED) == how)
+}
+
+/// Whether operations of the PE that were inlined are not in its record.
+fn are_missing(record: &PeRecord) -> bool {
+    matches!(record.header(header::INLINED), header::ALWAYS_INLINED | header::INLINED_AGAIN)
+}
+
+/// Whether operations of a kind may be inlined into a program.
+fn is_inlined(kind: Kind) -> bool {
+    matches!(kind, Kind::Put | Kind::Get | Kind::Atomic | Kind::Quiet | Kind::Fence | Kind::Lock | Kind::Unlock)
 }
 
 fn inlined_again(records: &[PeRecord]) -> Option<(usize, u64)> {
@@ -247,6 +262,7 @@ impl Collector<'_> {
                         kind: site.kind,
                         position: symbols.position(site.object.as_ref(), site.place),
                         calls: 0,
+                        is_partial: false,
                         ns: 0,
                         waiting: 0,
                         bytes: 0,
@@ -264,6 +280,7 @@ impl Collector<'_> {
                 });
                 let sum = &mut self.sites[at];
                 sum.calls += site.calls;
+                sum.is_partial |= are_missing(record) && is_inlined(site.kind);
                 sum.ns += site.ns;
                 sum.bytes += site.bytes;
                 sum.longest = sum.longest.max(site.longest);

@@ -59,6 +59,14 @@ fn place(site: &SiteSum) -> String {
     format!("{} at {}", site.name, site.position.line)
 }
 
+impl SiteSum {
+    /// The number of calls, as far as it is known.
+    pub fn calls(&self) -> String {
+        let least = if self.is_partial { "at least " } else { "" };
+        format!("{least}{}", count(self.calls))
+    }
+}
+
 impl Analysis {
     /// The findings, the weightiest first.
     pub fn findings(&self) -> Vec<Finding> {
@@ -137,7 +145,7 @@ impl Analysis {
             ),
             evidence: format!(
                 "{} calls, {} of waiting by all PEs, {} of it for PE {pe}{ratio}",
-                count(site.calls),
+                site.calls(),
                 time(site.waiting),
                 percent(share),
             ),
@@ -204,7 +212,7 @@ impl Analysis {
             ),
             evidence: format!(
                 "{} calls, {} of waiting; computing before them: {} on PE {most}, {} on average",
-                count(site.calls),
+                site.calls(),
                 time(site.waiting),
                 time(*ns),
                 time(mean as u64)
@@ -298,7 +306,7 @@ impl Analysis {
             what: format!("PEs spend {} of the run in {}", percent(weight), place(site)),
             evidence: format!(
                 "{} calls by {} PEs, {} each, the longest {}",
-                count(site.calls),
+                site.calls(),
                 site.by_pe.len(),
                 time(site.ns / site.calls.max(1)),
                 time(site.longest)

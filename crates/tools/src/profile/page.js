@@ -5,6 +5,7 @@ const el = (tag, text, cls) => { const e = document.createElement(tag); if (text
 const ns = n => n < 1e3 ? n.toFixed(0) + " ns" : n < 1e6 ? (n / 1e3).toFixed(1) + " µs" : n < 1e9 ? (n / 1e6).toFixed(1) + " ms" : (n / 1e9).toFixed(2) + " s";
 const bytes = n => { const u = ["B", "KiB", "MiB", "GiB", "TiB"]; let i = 0; while (n >= 1024 && i < 4) { n /= 1024; i++; } return (i ? n.toFixed(1) : n) + " " + u[i]; };
 const num = n => n.toLocaleString("en-US");
+const least = (is, text) => (is ? "≥ " : "") + text;
 $("title").textContent = D.title;
 $("about").textContent = D.about;
 for (const f of D.findings) {
@@ -48,6 +49,10 @@ function cells() {
 }
 const canvas = $("matrix"), ctx = canvas.getContext("2d");
 let shown = new Map(), cell = 1, side = 1;
+function amount(v) {
+  const what = $("what").value, unit = { bytes, waits: ns }[what] || num;
+  return least(D.is_partial && what !== "waits", unit(v));
+}
 function drawMatrix() {
   const byNode = $("by").value === "node";
   side = byNode ? Math.max(1, ...D.pes.map(p => p.node + 1)) : D.n_pes;
@@ -61,17 +66,15 @@ function drawMatrix() {
     ctx.fillStyle = `hsl(${210 - 190 * t},75%,${88 - 45 * t}%)`;
     ctx.fillRect(b * cell, a * cell, cell, cell);
   }
-  const unit = { bytes, waits: ns }[$("what").value] || num;
-  $("scale").textContent = shown.size ? " largest: " + unit(max) : " none";
+  $("scale").textContent = shown.size ? " largest: " + amount(max) : " none";
   const u = byNode ? "node" : "PE";
   $("axes").textContent = $("what").value === "waits" ? `Rows: the ${u} that waits. Columns: the ${u} that it waits for.` : `Rows: the ${u} that calls. Columns: the ${u} whose memory is reached. Collectives are not in this picture. Colours are logarithmic.`;
 }
 $("what").onchange = $("by").onchange = drawMatrix;
 canvas.onmousemove = e => {
   const b = Math.floor(e.offsetX / cell), a = Math.floor(e.offsetY / cell), v = shown.get(a + "," + b) || 0, t = $("tip");
-  const unit = { bytes, waits: ns }[$("what").value] || num;
   t.style.display = "block"; t.style.left = e.clientX + 14 + "px"; t.style.top = e.clientY + 10 + "px";
-  t.textContent = `${a} → ${b}: ${unit(v)}`;
+  t.textContent = `${a} → ${b}: ${amount(v)}`;
 };
 canvas.onmouseleave = () => $("tip").style.display = "none";
 drawMatrix();
@@ -97,13 +100,13 @@ function table(id, columns, rows, filter) {
 const redraw = table("sites", [
   { name: "routine", key: s => s.name },
   { name: "called at", key: s => s.line, title: s => s.path + (s.function ? " in " + s.function : "") },
-  { name: "calls", key: s => s.calls, show: s => num(s.calls) },
+  { name: "calls", key: s => s.calls, show: s => least(s.is_partial, num(s.calls)) },
   { name: "time", key: s => s.ns, show: s => ns(s.ns), first: true },
   { name: "of the run", key: s => s.ns, show: s => (100 * s.ns / Math.max(1, sum.total)).toFixed(1) + "%" },
   { name: "waiting", key: s => s.waiting, show: s => ns(s.waiting) },
   { name: "mean", key: s => s.ns / Math.max(1, s.calls), show: s => ns(s.ns / Math.max(1, s.calls)) },
   { name: "longest", key: s => s.longest, show: s => ns(s.longest) },
-  { name: "bytes", key: s => s.bytes, show: s => bytes(s.bytes) },
+  { name: "bytes", key: s => s.bytes, show: s => least(s.is_partial, bytes(s.bytes)) },
   { name: "PEs", key: s => s.pes },
 ], D.sites, () => $("find").value);
 $("find").oninput = redraw;
@@ -116,7 +119,7 @@ table("balance", [
   { name: "last", key: s => s.last_pe, show: s => "PE " + s.last_pe + " in " + (100 * s.last_share).toFixed(0) + "%" },
 ], D.balance);
 
-for (const [i, c] of D.sizes.entries()) { const o = el("option", c.name + " (" + num(c.buckets.reduce((a, b) => a + b[0], 0)) + ")"); o.value = i; $("class").append(o); }
+for (const [i, c] of D.sizes.entries()) { const o = el("option", c.name + " (" + least(c.is_partial, num(c.buckets.reduce((a, b) => a + b[0], 0))) + ")"); o.value = i; $("class").append(o); }
 function drawHist() {
   const b = D.sizes[$("class").value].buckets, last = b.findLastIndex(x => x[0]), first = b.findIndex(x => x[0]);
   const max = Math.max(1, ...b.map(x => x[0]));
@@ -124,7 +127,7 @@ function drawHist() {
   for (let i = Math.max(0, first); i <= last; i++) {
     const d = el("div"), v = el("i");
     v.style.height = Math.max(b[i][0] ? 2 : 0, 130 * b[i][0] / max) + "px";
-    d.title = num(b[i][0]) + " operations, " + bytes(b[i][1]);
+    d.title = least(D.sizes[$("class").value].is_partial, num(b[i][0]) + " operations, " + bytes(b[i][1]));
     d.append(v, el("span", i ? bytes(2 ** (i - 1)) : "0"));
     $("hist").append(d);
   }

@@ -35,6 +35,7 @@ struct SiteData<'a> {
     path: &'a str,
     function: Option<&'a str>,
     calls: u64,
+    is_partial: bool,
     ns: u64,
     waiting: u64,
     longest: u64,
@@ -57,6 +58,7 @@ struct BalanceData<'a> {
 #[derive(Serialize)]
 struct SizesData<'a> {
     name: &'static str,
+    is_partial: bool,
     buckets: &'a [[u64; 2]],
 }
 
@@ -65,6 +67,7 @@ struct PageData<'a> {
     title: &'a str,
     about: &'a str,
     n_pes: usize,
+    is_partial: bool,
     findings: Vec<FindingData<'a>>,
     pes: Vec<PeData>,
     traffic: Vec<Vec<u64>>,
@@ -117,8 +120,12 @@ impl Analysis {
         let nodes = self.hosts.len();
         let hosts: Vec<_> = self.hosts.values().take(4).cloned().collect();
         let more = if nodes > 4 { ", …" } else { "" };
+        let partial = match self.is_partial {
+            true => "; numbers with ≥ are less than what the PEs made, as operations were inlined (see the end)",
+            false => "",
+        };
         format!(
-            "{} PEs on {nodes} {} ({}{more}), {} from shmem_init to shmem_finalize",
+            "{} PEs on {nodes} {} ({}{more}), {} from shmem_init to shmem_finalize{partial}",
             self.n_pes,
             if nodes == 1 { "node" } else { "nodes" },
             hosts.join(", "),
@@ -229,6 +236,7 @@ impl Analysis {
             title: &title,
             about: &about,
             n_pes: self.n_pes,
+            is_partial: self.is_partial,
             findings: findings
                 .iter()
                 .map(|f| FindingData { what: &f.what, evidence: &f.evidence, remedy: &f.remedy })
@@ -257,6 +265,7 @@ impl Analysis {
                     path: &s.position.path,
                     function: s.position.function.as_deref(),
                     calls: s.calls,
+                    is_partial: s.is_partial,
                     ns: s.ns,
                     waiting: s.waiting,
                     longest: s.longest,
@@ -265,7 +274,14 @@ impl Analysis {
                 })
                 .collect(),
             balance: self.sites.iter().filter_map(balance).collect(),
-            sizes: CLASSES.iter().map(|(name, class)| SizesData { name, buckets: &self.sizes[*class] }).collect(),
+            sizes: CLASSES
+                .iter()
+                .map(|(name, class)| SizesData {
+                    name,
+                    is_partial: self.is_partial && [sizes::PUT, sizes::GET, sizes::ATOMIC].contains(class),
+                    buckets: &self.sizes[*class],
+                })
+                .collect(),
             memory: self.memory(),
             notes: self.notes(),
         };
@@ -300,7 +316,7 @@ impl Analysis {
                 site.ns as f64 * 100.0 / all,
                 site.name,
                 site.position.line,
-                count(site.calls)
+                site.calls()
             ));
         }
         lines
