@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 /// First word of a file, changed with its layout.
-pub const MAGIC: u64 = 0x3230_464f_5250_5346;
+pub const MAGIC: u64 = 0x3330_464f_5250_5346;
 
 /// Words of the header.
 #[allow(missing_docs, reason = "their names say what they hold")]
@@ -64,6 +64,8 @@ pub mod header {
     pub const COUNTED_INLINE: u64 = 3;
     /// When that was.
     pub const INLINED_AT: usize = 26;
+    /// Nanoseconds between routines in which the thread that initialised the library was ready to run without a core.
+    pub const CORE_NS: usize = 27;
     /// Host name and boot id: text of so many words.
     pub const HOST: usize = 32;
     pub const HOST_WORDS: usize = 8;
@@ -113,6 +115,8 @@ pub mod site {
     pub const TARGETS_MOST: usize = 6;
     /// Operations on other PEs than those.
     pub const OTHER_TARGETS: usize = 30;
+    /// Nanoseconds in which the calling thread was ready to run without a core.
+    pub const CORE_NS: usize = 31;
     pub const WORDS: usize = 32;
 }
 

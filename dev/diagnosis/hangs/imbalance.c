@@ -13,8 +13,7 @@ static volatile double x = 1;
 static void __attribute__((noinline, unused)) work(int seconds) {
     time_t end = time(NULL) + seconds;
     while (time(NULL) < end)
-        for (int i = 0; i < 100000000; i++)
-            x = x * 0.5 + 1; /* @loop */
+        for (int i = 0; i < 100000000; i++) x = x * 0.5 + 1; /* @loop */
 }
 int main(void) {
     shmem_init();

@@ -7,8 +7,8 @@
 #include <shmem.h>
 static volatile double x = 1;
 static void __attribute__((noinline)) relax(int steps) {
-    for (int i = 0; i != steps; i++)
-        x = x * 0.5 + 1; /* @loop */
+    /* One line, as any of its code may be found to run. */
+    for (int i = 0; i != steps; i++) x = x * 0.5 + 1; /* @loop */
 }
 int main(void) {
     shmem_init();

@@ -8,6 +8,7 @@
 
 mod call_site;
 mod clock;
+mod core_time;
 pub(crate) mod counters;
 mod inlined;
 mod operation;
@@ -42,6 +43,8 @@ struct UnderWay {
     operation: Operation,
     site: u32,
     begin: u64,
+    /// Nanoseconds before it in which this thread was ready to run without a core.
+    without_core: u64,
 }
 
 thread_local! {
@@ -171,27 +174,28 @@ pub fn begin_in_source(operation: &Operation, caller: &'static Location<'static>
 
 /// Begins an operation that is counted alone.
 fn begin_counted(operation: &Operation) {
-    UNDER_WAY.set(Some(UnderWay { operation: *operation, site: 0, begin: clock::now() }));
+    UNDER_WAY.set(Some(UnderWay { operation: *operation, site: 0, begin: clock::now(), without_core: 0 }));
 }
 
 fn begin_at(recorder: &Recorder, operation: &Operation, place: Place) {
     let site = recorder.site(operation, place);
+    let without_core = core_time::between(clock::now());
     let begin = clock::now();
-    UNDER_WAY.set(Some(UnderWay { operation: *operation, site, begin }));
+    UNDER_WAY.set(Some(UnderWay { operation: *operation, site, begin, without_core }));
 }
 
 /// Ends the operation that this thread has begun.
 #[cold]
 #[inline(never)]
 pub fn end() {
-    let Some(UnderWay { operation, site, begin }) = UNDER_WAY.take() else {
+    let Some(UnderWay { operation, site, begin, without_core }) = UNDER_WAY.take() else {
         return;
     };
     let end = clock::now();
     let ns = end.saturating_sub(begin);
     counters::add(operation.kind, 1, operation.bytes as u64, ns);
     if let Some(recorder) = recorder() {
-        recorder.add(&operation, site, begin, end);
+        recorder.add(&operation, site, (begin, end), [without_core, core_time::during(begin, end)]);
         if recorder.is_costly(end) {
             inline_again(recorder, end);
         }

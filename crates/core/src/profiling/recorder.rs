@@ -301,8 +301,14 @@ impl Recorder {
         0
     }
 
-    /// Adds a call that has ended.
-    pub(super) fn add(&self, operation: &Operation, index: u32, begin: u64, end: u64) {
+    /// Adds a call that has ended. This thread was ready to run without a core for some time before it, and in it.
+    pub(super) fn add(
+        &self,
+        operation: &Operation,
+        index: u32,
+        (begin, end): (u64, u64),
+        [core_before, core_in_it]: [u64; 2],
+    ) {
         let thread = thread_number(&self.threads);
         let is_main = thread == self.main_thread.load(Ordering::Relaxed);
         let address = self.symmetric(operation.address);
@@ -317,6 +323,10 @@ impl Recorder {
         self.raise_to(at + site::LARGEST, bytes);
         let time = if is_main { header::MAIN_NS } else { header::OTHERS_NS };
         self.add_to(time, ns);
+        self.add_to(at + site::CORE_NS, core_in_it);
+        if is_main {
+            self.add_to(header::CORE_NS, core_before);
+        }
         self.set(header::LAST, end);
         let mut subject = 0;
         match operation.scope {

@@ -21,8 +21,10 @@ pub struct PeTimes {
     pub computing: u64,
     /// In routines, waiting for other PEs.
     pub waiting: u64,
-    /// In routines otherwise.
+    /// In routines otherwise, on a core.
     pub transfer: u64,
+    /// Ready to run without a core, and not waiting for other PEs.
+    pub without_core: u64,
     /// In routines of other threads.
     pub others: u64,
     /// Whether its record ends before `shmem_finalize`.
@@ -141,7 +143,8 @@ impl Analysis {
         for (index, record) in records.iter().enumerate() {
             waiting[index] += collector.point_to_point(record);
         }
-        let pes = records.iter().zip(&waiting).map(|(r, w)| times(r, *w)).collect();
+        let without_core = collector.without_core();
+        let pes = records.iter().zip(&waiting).zip(&without_core).map(|((r, w), c)| times(r, *w, *c)).collect();
         let time = |record: &PeRecord, i: usize| {
             let (begin, end) = record.span();
             (clock.time(i, begin), clock.time(i, end))
@@ -178,18 +181,21 @@ impl Analysis {
     }
 }
 
-fn times(record: &PeRecord, waiting: u64) -> PeTimes {
+fn times(record: &PeRecord, waiting: u64, without_core: u64) -> PeTimes {
     let (begin, end) = record.span();
     let total = end - begin;
     let in_routines = record.header(header::MAIN_NS).min(total);
     let waiting = waiting.min(in_routines);
+    let without_core = without_core.min(in_routines - waiting);
+    let computing_without = record.header(header::CORE_NS).min(total - in_routines);
     PeTimes {
         pe: record.pe,
         node: record.header(header::NODE) as usize,
         total,
-        computing: total - in_routines,
+        computing: total - in_routines - computing_without,
         waiting,
-        transfer: in_routines - waiting,
+        transfer: in_routines - waiting - without_core,
+        without_core: without_core + computing_without,
         others: record.header(header::OTHERS_NS),
         died: !record.is_complete(),
         heap: record.header(header::HEAP_MOST),
@@ -384,6 +390,24 @@ impl Collector<'_> {
             }
         }
         waiting
+    }
+
+    /// How long each PE was without a core in routines, beyond what counts as waiting: of a collective, the time after
+    /// the last member has come; of a wait, nothing.
+    fn without_core(&self) -> Vec<u64> {
+        let of_record = |(index, record): (usize, &PeRecord)| {
+            let sites = record.sites.iter().enumerate().filter_map(|(at, site)| Some((at, site.as_ref()?)));
+            let of_site = |(at, site): (usize, &Site)| {
+                let (time, waiting) = self.aligned.get(&(index, at)).copied().unwrap_or_default();
+                let share = waiting as f64 / time.max(1) as f64;
+                match site.kind.is_wait() {
+                    true => 0,
+                    false => site.without_core.min(site.ns - (site.ns as f64 * share.min(1.0)) as u64),
+                }
+            };
+            sites.map(of_site).sum()
+        };
+        self.records.iter().enumerate().map(of_record).collect()
     }
 
     /// Waiting for variables, messages and locks: the whole call, shared out among the PEs that update or send.

@@ -81,6 +81,7 @@ impl Analysis {
             all.extend(self.contended(site));
         }
         all.extend(self.late_sender());
+        all.extend(self.without_core());
         let explained = all.iter().any(|f| f.pe.is_some());
         if !explained {
             all.extend(self.uneven());
@@ -314,6 +315,28 @@ impl Analysis {
             remedy: "hold the lock for less time, use one lock for each part of the data, or an atomic operation \
                 instead of a lock"
                 .to_owned(),
+            weight,
+            pe: None,
+        })
+    }
+
+    /// PEs are ready to run, and others have the cores.
+    fn without_core(&self) -> Option<Finding> {
+        const SHARE_OF_RUN: f64 = 0.05;
+        let all: u64 = self.pes.iter().map(|pe| pe.without_core).sum();
+        let weight = all as f64 / self.pe_time() as f64;
+        let most = self.pes.iter().max_by_key(|pe| pe.without_core)?;
+        (weight >= SHARE_OF_RUN).then(|| Finding {
+            what: format!("{} of the run, PEs wait for a core", percent(weight)),
+            evidence: format!(
+                "PE {} most, {} in all: the kernel ran other processes or threads on the cores of its node",
+                most.pe,
+                time(most.without_core)
+            ),
+            remedy:
+                "start no more PEs and threads than a node has cores (oshmem_info says how many), and leave those to \
+                the job"
+                    .to_owned(),
             weight,
             pe: None,
         })

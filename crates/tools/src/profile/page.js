@@ -17,10 +17,10 @@ if (!D.findings.length) $("findings").append(el("div", "Nothing stands out: no P
 
 function bar(p, label) {
   const row = el("div", null, "pe"), b = el("div", null, "bar");
-  for (const [k, c] of [["computing", "c"], ["transfer", "t"], ["waiting", "w"]]) {
+  for (const [k, c] of [["computing", "c"], ["transfer", "t"], ["core", "k"], ["waiting", "w"]]) {
     const i = el("i", null, c);
     i.style.width = (100 * p[k] / Math.max(1, p.total)) + "%";
-    i.title = k + ": " + ns(p[k]) + " (" + (100 * p[k] / Math.max(1, p.total)).toFixed(1) + "%)";
+    i.title = (k === "core" ? "waiting for a core" : k) + ": " + ns(p[k]) + " (" + (100 * p[k] / Math.max(1, p.total)).toFixed(1) + "%)";
     b.append(i);
   }
   row.append(el("span", label), b, el("span", ns(p.total)));
@@ -31,7 +31,7 @@ function drawPes() {
   list.sort((a, b) => k === "pe" ? a.pe - b.pe : b[k] / b.total - a[k] / a.total);
   $("pes").replaceChildren(...list.map(p => bar(p, "PE " + p.pe + (p.died ? " (ended early)" : ""))));
 }
-const sum = { total: 0, computing: 0, transfer: 0, waiting: 0 };
+const sum = { total: 0, computing: 0, transfer: 0, core: 0, waiting: 0 };
 for (const p of D.pes) for (const k in sum) sum[k] += p[k];
 $("total").append(bar(sum, "all PEs"));
 $("order").onchange = drawPes;

@@ -24,6 +24,7 @@ struct PeData {
     total: u64,
     computing: u64,
     transfer: u64,
+    core: u64,
     waiting: u64,
     died: bool,
 }
@@ -166,8 +167,9 @@ impl Analysis {
         let mut notes = vec![
             "Computing is the time outside of routines. Waiting is the time in a collective until the last member (for \
                 a broadcast, the root) has come, and all of the time in waits for variables, messages and locks; which \
-                PE those wait for is shared out by the number of updates or messages that each PE sends. Transfer is \
-                the rest of the time in routines.".to_owned(),
+                PE those wait for is shared out by the number of updates or messages that each PE sends. Waiting for a core is the \
+                time in which a thread was ready to run and the kernel ran others, where a call or the time between \
+                two was longer than 100 µs. Transfer is the rest of the time in routines.".to_owned(),
         ];
         notes.push(if self.counted_inline {
             "The program was compiled with -DSHMEM_COUNT: operations that are inlined into it were counted there. \
@@ -250,6 +252,7 @@ impl Analysis {
                     total: p.total,
                     computing: p.computing,
                     transfer: p.transfer,
+                    core: p.without_core,
                     waiting: p.waiting,
                     died: p.died,
                 })
@@ -299,10 +302,11 @@ impl Analysis {
         let mut lines = vec![
             self.about(),
             format!(
-                "computing {}, transfer {}, waiting for other PEs {}",
+                "computing {}, transfer {}, waiting for other PEs {}, for a core {}",
                 share(|p| p.computing),
                 share(|p| p.transfer),
-                share(|p| p.waiting)
+                share(|p| p.waiting),
+                share(|p| p.without_core)
             ),
         ];
         lines.extend(findings.iter().map(|f| format!("- {}", f.what)));

@@ -45,6 +45,8 @@ pub struct Site {
     pub targets: Vec<(usize, u64)>,
     /// Operations on PEs after those.
     pub other_targets: u64,
+    /// Nanoseconds in which the calling thread was ready to run without a core.
+    pub without_core: u64,
 }
 
 /// A collective that a PE took part in. Times are nanoseconds of this PE's clock.
@@ -189,6 +191,7 @@ impl PeRecord {
             internode_small: words[site::INTERNODE_SMALL],
             targets: targets.iter().filter(|[pe, _]| *pe != 0).map(|[pe, count]| (*pe as usize - 1, *count)).collect(),
             other_targets: words[site::OTHER_TARGETS],
+            without_core: words[site::CORE_NS],
         })
     }
 

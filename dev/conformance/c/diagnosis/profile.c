@@ -1,9 +1,12 @@
 /* Programs with a fault of performance each, and their correct twins: what oshrun --profile must and must not find. The calls that a
  * finding is to name are marked. "Computing" is sleep, so that it takes as long on a busy machine. */
 
+#define _GNU_SOURCE
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <shmem.h>
@@ -54,6 +57,27 @@ static void by_signals(int rounds) {
         shmem_long_put_signal(ring + 32, ring, 8, &arrived, 1, SHMEM_SIGNAL_ADD, (me + 1) % n);
         shmem_signal_wait_until(&arrived, SHMEM_CMP_GE, (uint64_t)i + 1);
     }
+}
+
+/* All PEs on one processor: each has it for a part of the time alone. */
+static void crowded(void) {
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &all))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct timespec begin, now;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+        do
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 20000000);
+        shmem_long_put(ring + 32, ring, 8, (me + 1) % n);
+    }
+    shmem_barrier_all();
 }
 
 static void locked(void) {
@@ -143,6 +167,8 @@ int main(int argc, char **argv) {
         sender(2);
     else if (!strcmp(mode, "sender-twin"))
         sender(30);
+    else if (!strcmp(mode, "crowded"))
+        crowded();
     else if (!strcmp(mode, "short"))
         many_short();
     else if (!strcmp(mode, "many") || !strcmp(mode, "many-killed"))

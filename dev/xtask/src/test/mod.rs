@@ -40,7 +40,8 @@ const SCRIPTS: &[(&str, &str, &[&str], usize)] = &[
     ("asan", "asan.sh", &[], 2),
     ("tsan", TSAN, &[], 1),
     ("valgrind", "valgrind.sh", &[], 1),
-    ("bare", BARE, &[], 2),
+    // It runs steps of its own side by side.
+    ("bare", BARE, &[], 64),
 ];
 
 /// The test programs of `--fast`, beside unit tests: the ABI, the house rules, and the conformance programs.
