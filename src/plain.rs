@@ -6,7 +6,8 @@ use bytemuck::Pod;
 /// anywhere. Other PEs write it byte by byte, and read it as bytes.
 ///
 /// Every type that is [`bytemuck::Pod`] is plain data: numbers, arrays of such, and structs with
-/// [`#[ferroshmem::plain]`](macro@crate::plain) or `#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`.
+/// [`#[ferroshmem::plain]`](macro@crate::plain) or `#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+/// #[repr(C)]`.
 ///
 /// ```compile_fail,E0277
 /// # let world = ferroshmem::World::init().unwrap();

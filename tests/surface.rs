@@ -145,8 +145,8 @@ fn no_foreign_types() {
     assert!(named.len() > 1, "rustdoc's format has changed: only {named:?} found");
 }
 
-/// The compiler refuses each line of `surface/mistakes.rs` that has a comment `//~`, with an error that has its text, and
-/// no other line.
+/// The compiler refuses each line of `surface/mistakes.rs` that has a comment `//~`, with an error that has its text,
+/// and no other line.
 #[test]
 fn mistakes_are_explained() {
     let output = cargo("check").arg("--message-format=json").output().expect("cargo runs");

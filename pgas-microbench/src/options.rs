@@ -40,8 +40,8 @@ pub struct Options {
     pub list: bool,
     /// Measures nothing: makes page and plots in DIR again from its results
     #[arg(
-        long, value_name = "DIR", conflicts_with_all = ["only", "list", "full", "quick", "output",
-        "classes", "alone"]
+        long, value_name = "DIR",
+        conflicts_with_all = ["only", "list", "full", "quick", "output", "classes", "alone"]
     )]
     pub again: Option<PathBuf>,
 }

@@ -8,7 +8,6 @@ use ferroshmem_config::Settings;
 use ferroshmem_tuning::Selection;
 
 use crate::job::{Attachment, Localities};
-
 use crate::transport::Transport;
 
 /// This PE on its node.

@@ -7,10 +7,10 @@
 //!
 //! Why nothing stays behind: an item is in a batch whose target is listed, until a thread takes the list; that thread
 //! then hands the batch over, or lists the target again. The progress thread goes to sleep by [`Registry::may_rest`]
-//! alone: it counts a idle period, then looks at all lists. A thread that has gathered looks at that count after its target is
-//! listed ([`Registry::idle_period_after_listing`]). Between write and read there is a fence on both sides, so one of them
-//! sees the other's write: the progress thread stays awake, or the thread hands over itself. `tests/model/batches.rs`
-//! of the crate core lets loom try every interleaving.
+//! alone: it counts an idle period, then looks at all lists. A thread that has gathered looks at that count after its
+//! target is listed ([`Registry::idle_period_after_listing`]). Between write and read there is a fence on both sides,
+//! so one of them sees the other's write: the progress thread stays awake, or the thread hands over itself.
+//! `tests/model/batches.rs` of the crate core lets loom try every interleaving.
 //!
 //! Why the order stays: a batch is locked while it is handed over, so items of a target arrive in the order in which
 //! they were gathered, whichever threads hand them over; and a thread that has handed over a
@@ -223,8 +223,8 @@ impl<P: Primitives, C> Registry<P, C> {
         self.idle_periods.load()
     }
 
-    /// The number of idle periods, for a thread whose items are listed: if it is not the one it knows, the progress thread may
-    /// not have seen them.
+    /// The number of idle periods, for a thread whose items are listed: if it is not the one it knows, the progress
+    /// thread may not have seen them.
     pub fn idle_period_after_listing(&self) -> u32 {
         P::fence();
         self.idle_period()

@@ -149,13 +149,8 @@ impl Fabric {
     /// The source is readable, the target is shared memory of a connected PE.
     #[inline]
     pub unsafe fn put(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
-        let context = context.counters();
         // SAFETY: the caller promises that the source is readable for `len` bytes.
-        unsafe {
-            if !self.append_put(context, to, from, len) {
-                self.write(context, to, from, len, false);
-            }
-        }
+        unsafe { self.append_or_write(context.counters(), to, from, len, false) };
     }
 
     /// Writes `len` bytes. The source stays as it is until quiet.
@@ -164,28 +159,25 @@ impl Fabric {
     /// As for [`put`](Self::put), until quiet.
     #[inline(never)] // once for all routines
     pub unsafe fn put_nbi(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
-        let context = context.counters();
         // SAFETY: the caller promises that the source is readable for `len` bytes until quiet.
-        unsafe {
-            if !self.append_put(context, to, from, len) {
-                self.write(context, to, from, len, true);
-            }
-        }
+        unsafe { self.append_or_write(context.counters(), to, from, len, true) };
     }
 
-    /// Puts at most a word, if that takes no more than to append it to a message for the PE that is being filled.
-    /// False: it is not put.
+    /// Appends a put of at most a word to a message for the PE that is being filled, or writes. With `keep`, the source
+    /// stays as it is until the write is complete.
     ///
     /// # Safety
-    /// As for [`put`](Self::put).
+    /// As for [`put`](Self::put), or with `keep` for [`put_nbi`](Self::put_nbi).
     #[inline]
-    unsafe fn append_put(&self, context: &ContextCounters, to: Remote, from: *const u8, len: usize) -> bool {
-        (1..=Short::LONGEST).contains(&len)
+    unsafe fn append_or_write(&self, context: &ContextCounters, to: Remote, from: *const u8, len: usize, keep: bool) {
+        let is_appended = (1..=Short::LONGEST).contains(&len)
             && context.aggregation() != Aggregation::Off
-            && self.append(context, to, |place| {
-                // SAFETY: the caller promises that the source is readable.
-                Some(unsafe { Short::put(place, from, len) })
-            })
+            // SAFETY: the caller promises that the source is readable.
+            && self.append(context, to, |place| Some(unsafe { Short::put(place, from, len) }));
+        if !is_appended {
+            // SAFETY: the caller promises that the source is readable, with `keep` until the write is complete.
+            unsafe { self.write(context, to, from, len, keep) };
+        }
     }
 
     /// Appends an item without a result to a message for the PE that is being filled. False: it is none, it has no

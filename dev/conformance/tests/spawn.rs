@@ -134,7 +134,7 @@ fn main() {
             job.expect_success(&s.prefix, &s.scratch).map(drop)
         });
     }
-    for (number, pes) in [(1, 1), (2, 1), (3, 2)] {
+    for (number, pes) in [(1, 1), (2, 1), (3, 2), (4, 2)] {
         suite.add(format!("guide::program-{number}"), move |s| guide(s, number, pes));
     }
     for way in ["3", "beside", "rounds", "several"] {

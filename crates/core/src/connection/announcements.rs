@@ -3,8 +3,9 @@
 //!
 //! The members on one node, of both sides, share the connection's memory that the first of them has made, their
 //! *leader*. There they synchronise as a team of one node does, by slots. What they say to the members of other nodes
-//! goes by *announcements*: each member writes its announcement, a tagged message, by stores; the leader puts the announcements of its node,
-//! which are in a row, to the leaders of the other nodes, whose members read them in the memory that they share.
+//! goes by *announcements*: each member writes its announcement, a tagged message, by stores; the leader puts the
+//! announcements of its node, which are in a row, to the leaders of the other nodes, whose members read them in the
+//! memory that they share.
 //!
 //! No member completes a synchronisation before all have entered it. So when one enters the next but one, all have read
 //! what it has said in this one: two announcements of each member, for even and odd synchronisations, are enough.
@@ -41,7 +42,8 @@ impl Announcements {
         // SAFETY: placed where there is room.
         let at = unsafe { mapping::map_shared(file.as_fd(), offset, len, MapAddress::Anywhere)? };
         let at = at.cast_const().cast::<Announcement>();
-        // SAFETY: mapped for 2 n announcements until this is dropped, and all bit patterns are valid; only atomics access them.
+        // SAFETY: mapped for 2 n announcements until this is dropped, and all bit patterns are valid; only atomics
+        // access them.
         let all = unsafe { std::slice::from_raw_parts(at, 2 * n) };
         Ok(Self { all: all.split_at(n).into() })
     }
@@ -52,8 +54,8 @@ impl Announcements {
         (even.as_ptr().cast_mut().cast(), size_of_val(even) + size_of_val(odd))
     }
 
-    fn of(&self, number: u32, announcement: usize) -> &Announcement {
-        &self.all[number as usize % 2][announcement]
+    fn of(&self, number: u32, row: usize) -> &Announcement {
+        &self.all[number as usize % 2][row]
     }
 }
 
@@ -70,15 +72,15 @@ impl Drop for Announcements {
 pub(super) struct Node {
     /// The first of them.
     pub leader: usize,
-    /// Their announcements, in the order of their numbers.
-    pub announcements: Range<usize>,
+    /// The rows of their announcements, in the order of their numbers.
+    pub rows: Range<usize>,
 }
 
 /// Which members share memory.
 #[derive(Debug)]
 pub(super) struct Nodes {
     all: Vec<Node>,
-    /// The announcement of each member.
+    /// The row of each member's announcement.
     row_of: Vec<usize>,
     /// Where member `me` is.
     own: usize,
@@ -111,7 +113,7 @@ impl Nodes {
                 row_of[*member] = next;
                 next += 1;
             }
-            Node { leader: members[0], announcements: start..next }
+            Node { leader: members[0], rows: start..next }
         };
         let all = members.iter().map(node).collect();
         Self { all, row_of, own, me }
@@ -123,7 +125,7 @@ impl Nodes {
 
     /// This PE's number among the members of its node.
     fn index(&self) -> usize {
-        self.row_of[self.me] - self.own().announcements.start
+        self.row_of[self.me] - self.own().rows.start
     }
 }
 
@@ -179,7 +181,7 @@ impl Meeting {
 
     /// The slots of this node's members, this PE's number among them, and how many there are.
     pub(super) fn slots(&self) -> (Control, usize, usize) {
-        (self.slots, self.nodes.index(), self.nodes.own().announcements.len())
+        (self.slots, self.nodes.index(), self.nodes.own().rows.len())
     }
 
     /// Whether all members are on one node.
@@ -199,10 +201,10 @@ impl Meeting {
     /// What the members of this node have said, once all have entered: first byte, bytes, and offset in the memory of
     /// each leader.
     pub(super) fn own(&self, number: u32) -> (*const u8, usize, usize) {
-        let announcements = self.nodes.own().announcements.clone();
-        let first: *const Announcement = self.announcements().of(number, announcements.start);
+        let rows = self.nodes.own().rows.clone();
+        let first: *const Announcement = self.announcements().of(number, rows.start);
         let offset = first.addr() - self.announcements().memory().0.addr();
-        (first.cast(), announcements.len() * size_of::<Announcement>(), offset)
+        (first.cast(), rows.len() * size_of::<Announcement>(), offset)
     }
 
     /// The leaders of the other nodes, from this one on, so that not all put to the same one at once.
@@ -213,8 +215,8 @@ impl Meeting {
     }
 
     /// Whether what a member says has arrived here. Acquires what it has released.
-    pub(super) fn has_arrived(&self, announcement: usize, number: u32) -> bool {
-        TaggedMessage::has_arrived(self.announcements().of(number, announcement), number, BYTES)
+    pub(super) fn has_arrived(&self, row: usize, number: u32) -> bool {
+        TaggedMessage::has_arrived(self.announcements().of(number, row), number, BYTES)
     }
 
     /// Number of members.
@@ -244,7 +246,7 @@ mod tests {
         assert_eq!(nodes.row_of, [0, 3, 1, 5, 4, 2]);
         let leaders: Vec<_> = nodes.all.iter().map(|node| node.leader).collect();
         assert_eq!(leaders, [0, 1, 3]);
-        let own = Node { leader: 1, announcements: 3..5 };
+        let own = Node { leader: 1, rows: 3..5 };
         assert_eq!((nodes.own(), nodes.index()), (&own, 1));
         let apart = Nodes::new(2, 0..3);
         assert_eq!((apart.row_of, apart.all.len(), apart.own), (vec![0, 1, 2], 3, 2));

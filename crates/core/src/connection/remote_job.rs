@@ -231,7 +231,8 @@ impl RemoteJob {
         let announcements = Announcements::map(file, &control, n)?;
         let exports = ptr::from_ref(job.control.exports()).cast_mut();
         share_symmetric(&fabric, space)?;
-        // SAFETY: the announcements are dropped after the fabric, and the job's memory stays mapped until the process ends.
+        // SAFETY: the announcements are dropped after the fabric, and the job's memory stays mapped until the process
+        // ends.
         unsafe {
             let (at, len) = announcements.memory();
             fabric.share(LANES, at, len, len)?;
@@ -380,7 +381,8 @@ impl RemoteJob {
         fence(Ordering::SeqCst);
         for leader in self.meeting.leaders() {
             let to = Remote { pe: leader, segment: LANES, offset };
-            // SAFETY: the announcements may be changed on return. By the argument in `announcements`, all have read what was there.
+            // SAFETY: the announcements may be changed on return. By the argument in `announcements`, all have read
+            // what was there.
             unsafe { self.fabric.put(&self.context, to, from, len) };
         }
         let mut missing = 0..self.meeting.len();

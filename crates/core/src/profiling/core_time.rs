@@ -34,14 +34,13 @@ fn second_number(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// A call begins: nanoseconds without a core since the last one ended, if that is long ago.
+/// A call begins: nanoseconds without a core since the last one ended, if that is long ago. Else None, and the kernel
+/// was not asked.
 #[inline]
-pub(super) fn between(now: u64) -> u64 {
+pub(super) fn between(now: u64) -> Option<u64> {
     let (_, end) = SEEN.get();
-    match now.saturating_sub(end) {
-        elapsed if elapsed >= LONG => since_last_look(elapsed, end == 0),
-        _ => 0,
-    }
+    let elapsed = now.saturating_sub(end);
+    (elapsed >= LONG).then(|| since_last_look(elapsed, end == 0))
 }
 
 /// A call has ended: nanoseconds without a core in it, if it was long.
@@ -80,9 +79,9 @@ mod tests {
 
     #[test]
     fn short_calls_are_not_looked_at() {
-        assert_eq!(between(LONG * 5), 0);
+        assert_eq!(between(LONG * 5), Some(0));
         assert_eq!(during(LONG * 5, LONG * 5 + 10), 0);
-        assert_eq!(between(LONG * 5 + 20), 0);
+        assert_eq!(between(LONG * 5 + 20), None);
         assert!(during(LONG * 6, LONG * 8) <= 2 * LONG);
     }
 }

@@ -85,7 +85,8 @@ fn start_record(node: &Node, settings: &ProfilingSettings, is_inlined: bool) -> 
     let Some(folder) = &settings.directory else {
         return false;
     };
-    let recorder = RECORDER.get_or_init(|| match Recorder::new(node, folder, settings.trace, begin as fn(&Operation) as usize) {
+    let entry = begin as fn(&Operation) as usize;
+    let recorder = RECORDER.get_or_init(|| match Recorder::new(node, folder, settings.trace, entry) {
         Ok(recorder) => Some(recorder),
         Err(e) => {
             warn(
@@ -179,8 +180,9 @@ fn begin_counted(operation: &Operation) {
 
 fn begin_at(recorder: &Recorder, operation: &Operation, place: Place) {
     let site = recorder.site(operation, place);
-    let without_core = core_time::between(clock::now());
-    let begin = clock::now();
+    let now = clock::now();
+    // The time of a look is not the call's.
+    let (begin, without_core) = core_time::between(now).map_or((now, 0), |without| (clock::now(), without));
     UNDER_WAY.set(Some(UnderWay { operation: *operation, site, begin, without_core }));
 }
 

@@ -196,7 +196,8 @@ impl Outgoing {
         n == 0 || n <= self.records && n < self.together
     }
 
-    /// Whether a request is to be sent at once: no other is under way, and there was a idle period since a stream of them.
+    /// Whether a request is to be sent at once: no other is under way, and there was an idle period since a stream of
+    /// them.
     pub(super) fn is_idle(&self, idle_period: u32) -> bool {
         self.stream != idle_period && self.is_quiet()
     }

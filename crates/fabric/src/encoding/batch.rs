@@ -27,8 +27,8 @@ pub(crate) type ContextBatches = Batches<System, Batch>;
 pub(crate) struct Batch {
     items: Vec<u8>,
     last_put: LastPut,
-    /// What was handed over last was at least half a message, and the [idle period](batches::Registry::idle period) that came before
-    /// it (0: it was not): items come fast, and the next batch is filled even if nothing is under way.
+    /// What was handed over last was at least half a message, and the [idle period](batches::Registry::idle period)
+    /// that came before it (0: it was not): items come fast, and the next batch is filled even if nothing is under way.
     stream: u32,
 }
 
@@ -78,8 +78,8 @@ impl Batch {
         &self.items
     }
 
-    /// Whether it is to be sent at once, of a context that has nothing else under way to the PE: there was a idle period since
-    /// a stream of items.
+    /// Whether it is to be sent at once, of a context that has nothing else under way to the PE: there was an idle
+    /// period since a stream of items.
     #[inline]
     pub(crate) fn is_urgent(&self, idle_period: u32) -> bool {
         self.stream != idle_period

@@ -105,8 +105,6 @@ pub struct Analysis {
     pub counted_inline: bool,
     /// PEs of which those are missing that they made after too many, and after how long the first did.
     pub inlined_again: Option<(usize, u64)>,
-    /// Whether numbers of puts, gets and atomics are less than what the PEs have made.
-    pub is_partial: bool,
 }
 
 type SiteKey = (String, Option<Object>, u64);
@@ -171,8 +169,12 @@ impl Analysis {
             inlined: any_inlined(records, header::ALWAYS_INLINED),
             counted_inline: any_inlined(records, header::COUNTED_INLINE),
             inlined_again: inlined_again(records),
-            is_partial: records.iter().any(are_missing),
         }
+    }
+
+    /// Whether numbers of puts, gets and atomics are less than what the PEs have made.
+    pub fn is_partial(&self) -> bool {
+        self.inlined || self.inlined_again.is_some()
     }
 
     /// Nanoseconds of all PEs together.

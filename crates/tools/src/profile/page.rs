@@ -121,7 +121,7 @@ impl Analysis {
         let nodes = self.hosts.len();
         let hosts: Vec<_> = self.hosts.values().take(4).cloned().collect();
         let more = if nodes > 4 { ", …" } else { "" };
-        let partial = match self.is_partial {
+        let partial = match self.is_partial() {
             true => "; numbers with ≥ are less than what the PEs made, as operations were inlined (see the end)",
             false => "",
         };
@@ -167,7 +167,8 @@ impl Analysis {
         let mut notes = vec![
             "Computing is the time outside of routines. Waiting is the time in a collective until the last member (for \
                 a broadcast, the root) has come, and all of the time in waits for variables, messages and locks; which \
-                PE those wait for is shared out by the number of updates or messages that each PE sends. Waiting for a core is the \
+                PE those wait for is shared out by the number of updates or messages that each PE sends. Waiting for a \
+                core is the \
                 time in which a thread was ready to run and the kernel ran others, where a call or the time between \
                 two was longer than 100 µs. Transfer is the rest of the time in routines.".to_owned(),
         ];
@@ -238,7 +239,7 @@ impl Analysis {
             title: &title,
             about: &about,
             n_pes: self.n_pes,
-            is_partial: self.is_partial,
+            is_partial: self.is_partial(),
             findings: findings
                 .iter()
                 .map(|f| FindingData { what: &f.what, evidence: &f.evidence, remedy: &f.remedy })
@@ -281,7 +282,7 @@ impl Analysis {
                 .iter()
                 .map(|(name, class)| SizesData {
                     name,
-                    is_partial: self.is_partial && [sizes::PUT, sizes::GET, sizes::ATOMIC].contains(class),
+                    is_partial: self.is_partial() && [sizes::PUT, sizes::GET, sizes::ATOMIC].contains(class),
                     buckets: &self.sizes[*class],
                 })
                 .collect(),

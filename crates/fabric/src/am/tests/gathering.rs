@@ -142,7 +142,7 @@ fn a_batch_is_filled_until_there_is_a_lull() {
     assert!(job.pes[0].may_rest());
     let before = world.n.get();
     gather();
-    assert!(world.n.get() > before, "not at once after a idle_period");
+    assert!(world.n.get() > before, "not at once after an idle period");
     quiet();
     assert_eq!(world.memory[1][0].get(), 1 + 50 + 1 + 20 + 1);
 }
