@@ -171,10 +171,12 @@ fn pe_2_fails() {
 }
 
 /// Cargo in a copy of the program, with `user`'s own settings instead of the tester's. The copies share
-/// what cargo builds for them.
+/// what cargo builds for them, which is built once: a user's debugging information and the parts of the next build would
+/// be half of the time.
 fn cargo(s: &Setting, program: &Path, command: &str) -> Job {
     let script = format!(
         "unset RUST_TEST_THREADS RUST_TEST_NOCAPTURE CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER
+         export CARGO_PROFILE_DEV_DEBUG=none CARGO_INCREMENTAL=0
          cd '{}' && PATH='{}':$PATH cargo {command} --offline --target-dir ../target",
         program.display(),
         s.prefix.bin("").display(),

@@ -176,8 +176,9 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let outcome = |script: &str| {
             let file = || File::create(scratch.path().join("output")).unwrap();
-            let mut command = Command::new("sh");
-            let command = command.args(["-c", script]);
+            // What a shell starts in the background ignores the signal.
+            let mut command = Command::new("env");
+            let command = command.args(["--default-signal=INT", "sh", "-c", script]);
             let (status, times) = run(command, file(), file(), &Child::default()).unwrap();
             assert!(times.elapsed < Duration::from_secs(60));
             Outcome::from(status)
