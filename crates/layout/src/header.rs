@@ -62,8 +62,8 @@ pub struct Header {
     pub connection: AtomicU32,
     /// In the memory of a connection: members of each side that use it no more. Futex words.
     pub left: [AtomicU32; 2],
-    /// PE + 1 of the PE that has started gdb on itself because it fails.
-    pub debugged: AtomicU32,
+    /// PE + 1 of the PE that is looked at while it fails: where it is, and by gdb.
+    pub failing: AtomicU32,
     /// What was measured on this machine, for choosing algorithms.
     pub tuning: Tuning,
 }

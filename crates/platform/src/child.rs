@@ -1,5 +1,6 @@
 //! Processes that this one starts.
 
+use std::ffi::{CStr, c_char, c_int};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -18,6 +19,40 @@ pub fn end_with_parent(command: &mut Command) {
 fn attach(parent: u32) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
     if std::os::unix::process::parent_id() == parent { Ok(()) } else { Err(Errno::CHILD.into()) }
+}
+
+/// Starts a program; its process. Safe in a signal handler: it allocates nothing, takes no locks that this thread may
+/// hold, and the end of the process raises no signal. `before` runs in the child.
+///
+/// # Safety
+/// `words` and `environment` end in a null pointer, and their other pointers are to C strings. `before` makes system
+/// calls alone.
+pub unsafe fn start_in_handler(
+    program: &CStr,
+    words: &[*const c_char],
+    environment: *const *const c_char,
+    before: impl FnOnce(),
+) -> Option<c_int> {
+    // fork would run handlers of the program.
+    // SAFETY: a child with a copy of all memory, which makes system calls alone and then becomes another program.
+    unsafe {
+        let child = libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) as c_int;
+        if child == 0 {
+            before();
+            libc::execve(program.as_ptr(), words.as_ptr(), environment);
+            libc::_exit(127);
+        }
+        (child > 0).then_some(child)
+    }
+}
+
+/// Waits until a process of [`start_in_handler`] has ended.
+pub fn wait_in_handler(child: c_int) {
+    // SAFETY: async-signal-safe calls; no status is asked for.
+    unsafe {
+        while libc::waitpid(child, std::ptr::null_mut(), libc::__WALL) < 0 && *libc::__errno_location() == libc::EINTR {
+        }
+    }
 }
 
 #[cfg(test)]

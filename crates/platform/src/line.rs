@@ -1,6 +1,6 @@
 //! Messages as one line, whatever the values, names and replies in them hold.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// Characters of the longest message; what is cut out is in its middle, since a message begins with who says
 /// it and ends in the remedy.
@@ -36,6 +36,45 @@ fn escape(characters: impl Iterator<Item = char>, line: &mut String) {
     }
 }
 
+/// Text without allocation, as a signal handler needs it; what does not fit is left out.
+#[derive(Debug)]
+pub struct FixedText<const N: usize> {
+    bytes: [u8; N],
+    len: usize,
+}
+
+impl<const N: usize> FixedText<N> {
+    /// No text.
+    pub const fn new() -> Self {
+        Self { bytes: [0; N], len: 0 }
+    }
+
+    /// What has been written.
+    pub fn as_str(&self) -> &str {
+        // Whole characters alone are written.
+        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+    }
+}
+
+impl<const N: usize> Default for FixedText<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> Write for FixedText<N> {
+    fn write_str(&mut self, s: &str) -> fmt::Result {
+        let mut end = s.len().min(N - self.len);
+        while !s.is_char_boundary(end) {
+            end -= 1;
+        }
+        let s = &s[..end];
+        self.bytes[self.len..self.len + s.len()].copy_from_slice(s.as_bytes());
+        self.len += s.len();
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,6 +84,14 @@ mod tests {
         assert_eq!(one_line("a \"b\"\\ ä"), "a \"b\"\\ ä");
         assert_eq!(one_line("a\nb\r\x1b[31m\tc\0"), "a\\nb\\r\\u{1b}[31m\\tc\\u{0}");
         assert_eq!(one_line("\u{9b}1m\u{202e}x\u{2028}"), "\\u{9b}1m\\u{202e}x\\u{2028}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out() {
+        let mut text = FixedText::<5>::new();
+        text.write_str("abä").unwrap();
+        text.write_str("ö").unwrap();
+        assert_eq!(text.as_str(), "abä");
     }
 
     #[test]

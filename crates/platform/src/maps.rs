@@ -40,7 +40,8 @@ impl<'a> Mapping<'a> {
         if fd < 0 {
             return;
         }
-        let mut buffer = [0_u8; 4096];
+        // Stacks of signal handlers are small.
+        let mut buffer = [0_u8; 1024];
         let mut line = [0_u8; 256];
         let mut len = 0;
         loop {

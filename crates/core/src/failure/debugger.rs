@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
 use ferroshmem_config::DebuggerSettings;
-use ferroshmem_platform::number_list;
-use ferroshmem_platform::process;
+use ferroshmem_platform::{child, number_list, process};
 
+use super::place;
 use crate::job::{self, Attachment};
 
 /// Time between looks for a debugger.
@@ -116,17 +116,52 @@ extern "C" fn handler(signal: c_int) {
 /// Runs gdb on this process, if that is asked for. One PE of a node does; others that fail meanwhile wait until they
 /// are ended. Safe in a signal handler.
 pub fn at_failure() {
-    let (Some(gdb), Some(job)) = (GDB.get(), job::joined()) else {
-        return;
+    if GDB.get().is_some() && is_first_to_fail() {
+        run_gdb();
+    }
+}
+
+/// In place of a PE + 1: the PE that was looked at is about to end.
+const LOOKED_AT: u32 = u32::MAX;
+
+/// Makes this PE the one of its node that is looked at while it fails; false if another is, or was: then it has
+/// waited here, as the end of that one may end the job. Safe in a signal handler.
+pub fn is_first_to_fail() -> bool {
+    let Some(job) = job::joined() else {
+        return false;
     };
     let mine = job.pe as u32 + 1;
-    let claim = &job.control.header().debugged;
-    match claim.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => {}
-        // It has failed again, while it is debugged or after.
-        Err(pe) if pe == mine => return,
-        Err(_) => return pause(gdb.session.is_none().then_some(OTHERS_WAIT)),
+    let claim = &job.control.header().failing;
+    let Err(first) = claim.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire) else {
+        return true;
+    };
+    // If it is this one, it has failed again, while it is looked at or after.
+    let begin = Instant::now();
+    while first != mine
+        && first != LOOKED_AT
+        && claim.load(Ordering::Acquire) == first
+        && begin.elapsed() < wait_for_first()
+    {
+        pause(Duration::from_millis(1));
     }
+    false
+}
+
+/// This PE, the first to fail, has been looked at, and ends now. Safe in a signal handler.
+pub fn let_others_fail() {
+    if let Some(job) = job::joined() {
+        job.control.header().failing.store(LOOKED_AT, Ordering::Release);
+    }
+}
+
+/// Waits until this process is ended, as another thread of it fails already. Safe in a signal handler.
+pub fn leave_to_first() {
+    pause(wait_for_first());
+}
+
+/// Runs gdb on this process, if that is asked for, once it is the first to fail. Safe in a signal handler.
+pub fn run_gdb() {
+    let Some(gdb) = GDB.get() else { return };
     allow_tracers();
     let terminal = gdb.session.as_ref().and_then(|_| Terminal::open());
     let text = match (&gdb.session, &terminal) {
@@ -134,31 +169,27 @@ pub fn at_failure() {
         _ => &gdb.backtrace,
     };
     let words = [c"sh".as_ptr(), c"-c".as_ptr(), text.as_ptr(), ptr::null()];
-    // fork would run handlers of the program and take locks that this thread may hold.
-    // SAFETY: a child with a copy of all memory, which makes system calls alone and then becomes another program.
-    unsafe {
-        let child = libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as libc::pid_t;
-        if child == 0 {
-            if let Some(terminal) = &terminal {
-                terminal.take();
-            }
-            unsafe extern "C" {
-                static environ: *const *const libc::c_char;
-            }
-            libc::execve(c"/bin/sh".as_ptr(), words.as_ptr(), environ);
-            libc::_exit(127);
+    let take_terminal = || {
+        if let Some(terminal) = &terminal {
+            terminal.take();
         }
-        while child > 0 && libc::waitpid(child, ptr::null_mut(), 0) < 0 && *libc::__errno_location() == libc::EINTR {}
+    };
+    unsafe extern "C" {
+        static environ: *const *const libc::c_char;
+    }
+    // SAFETY: the words end in a null pointer, as the environment does; taking the terminal makes system calls alone.
+    if let Some(child) = unsafe { child::start_in_handler(c"/bin/sh", &words, environ, take_terminal) } {
+        child::wait_in_handler(child);
     }
     if let Some(terminal) = terminal {
         terminal.give_back();
     }
 }
 
-/// Sleeps; for ever without a limit. Safe in a signal handler.
-fn pause(limit: Option<Duration>) {
-    let seconds = limit.map_or(libc::time_t::MAX, |limit| limit.as_secs() as libc::time_t);
-    let time = libc::timespec { tv_sec: seconds, tv_nsec: 0 };
+/// Sleeps. Safe in a signal handler.
+fn pause(limit: Duration) {
+    let seconds = libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX);
+    let time = libc::timespec { tv_sec: seconds, tv_nsec: limit.subsec_nanos().into() };
     // SAFETY: async-signal-safe; the time is live.
     unsafe { libc::nanosleep(&raw const time, ptr::null_mut()) };
 }
@@ -166,7 +197,7 @@ fn pause(limit: Option<Duration>) {
 /// How long a PE that fails after another one leaves the job to that one.
 pub(super) fn wait_for_first() -> Duration {
     match GDB.get() {
-        None => Duration::from_secs(2),
+        None => place::LONGEST + Duration::from_secs(2),
         Some(gdb) if gdb.session.is_none() => OTHERS_WAIT,
         Some(_) => Duration::MAX,
     }

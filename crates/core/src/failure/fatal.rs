@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use ferroshmem_platform::line::one_line;
 use ferroshmem_platform::output;
 
-use super::{caller, debugger};
+use super::{caller, debugger, place};
 use crate::job::{self, Attachment};
 use ferroshmem_layout::PeState;
 
@@ -20,7 +20,7 @@ pub const STATUS: c_int = 1;
 /// reported already, flushes the program's own output, and exits. `oshrun` ends the others.
 #[cold]
 pub fn fatal(routine: &str, message: impl Display) -> ! {
-    end_job(routine, &message, caller::find)
+    end_job(routine, &message, || place::of_caller().or_else(|| Some(caller::find()?.to_string())))
 }
 
 /// As [`fatal`], in a thread of the library's, which no call of the program has brought here.
@@ -29,7 +29,7 @@ pub(crate) fn fatal_in_background(routine: &str, message: impl Display) -> ! {
     end_job(routine, &message, || None)
 }
 
-fn end_job(routine: &str, message: &dyn Display, caller: fn() -> Option<caller::Caller>) -> ! {
+fn end_job(routine: &str, message: &dyn Display, caller: fn() -> Option<String>) -> ! {
     let job = job::joined();
     let first = job.map_or_else(job::reports_unjoined, claim_report);
     output::flush();

@@ -5,3 +5,4 @@ mod caller;
 pub mod checks;
 pub mod debugger;
 pub mod fatal;
+pub mod place;

@@ -30,6 +30,10 @@ pub const LOOK: &str = "--look=";
 /// are the descriptor of the job's memory, and the seconds from one time to the next.
 pub const STATUS: &str = "--status-of=";
 
+/// What the only argument of an `oshrun` begins with that says where in its program a thread has called the library.
+/// Behind it are the number of its process, and its registers as of `Registers`.
+pub const PLACE: &str = "--place=";
+
 /// The name of the command.
 const OSHRUN: &str = "oshrun";
 
@@ -100,11 +104,7 @@ pub fn start_beside(argument: &str, memory: &File) -> Result<Child, AdoptionErro
 
 /// The `oshrun` that is installed with the library, else the first one in `PATH`, if that is of this library.
 pub fn find() -> Result<PathBuf, AdoptionError> {
-    let beside = library().and_then(|library| {
-        let folder = library.parent()?.parent()?;
-        Some(folder.join("bin").join(OSHRUN)).filter(|file| file.is_file())
-    });
-    if let Some(found) = beside {
+    if let Some(found) = find_beside() {
         return Ok(found);
     }
     let path = config::search_path().unwrap_or_default();
@@ -118,6 +118,13 @@ pub fn find() -> Result<PathBuf, AdoptionError> {
         true => Ok(found),
         false => Err(AdoptionError::Foreign(found)),
     }
+}
+
+/// The `oshrun` that is installed with the library.
+pub fn find_beside() -> Option<PathBuf> {
+    let library = library()?;
+    let file = library.parent()?.parent()?.join("bin").join(OSHRUN);
+    file.is_file().then_some(file)
 }
 
 /// Whether this is what our `oshrun --version` prints: its version. Open MPI's prints another name in between.

@@ -64,7 +64,7 @@ impl Control {
             layout_failed: Default::default(),
             start_arrived: Default::default(),
             start_epoch: Default::default(),
-            debugged: Default::default(),
+            failing: Default::default(),
             reporter: Default::default(),
             images_differ: Default::default(),
             image: Default::default(),

@@ -1,26 +1,41 @@
-//! Explaining segmentation faults on addresses that come from symmetric memory.
+//! Explaining segmentation faults on addresses that come from symmetric memory, or in an operation of the library.
 //!
 //! The inlined fast path does not check; a put to an address that is not symmetric, or past
 //! the end of the heap, faults on the translated address. From that address one can tell
 //! whose window it is and which own address it stands for. The kernel does not give an address past the
-//! end of the address space; then it is computed from the instruction (`operand.rs`).
+//! end of the address space; then it is computed from the instruction (`operand.rs`). Which operation it was, and at
+//! which source line, `oshrun` says; a fault in none is the program's own, about which nothing is said.
 
 use std::fmt::{self, Write};
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use ferroshmem_core::failure::{debugger, fatal};
+use ferroshmem_core::failure::{debugger, fatal, place};
 use ferroshmem_core::memory::{MemoryKind, Origins};
 use ferroshmem_core::node::{self, Node};
+use ferroshmem_platform::Registers;
+use ferroshmem_platform::line::FixedText;
 use ferroshmem_platform::mapping::JOB_MEMORY;
 use ferroshmem_platform::maps::Mapping;
 
 use super::operand;
 
+/// The signals of faults.
+const SIGNALS: [i32; 2] = [libc::SIGSEGV, libc::SIGBUS];
+/// Accesses so near to null are of a member of what a null pointer is to point to.
+const NULL: usize = 4096;
+/// A fault so near to the stack pointer is for lack of stack, or of the program's own variables.
+const NEAR_STACK: u64 = 64 << 10;
+/// The code of a fault for which the kernel has no address.
+const SI_KERNEL: i32 = 0x80;
+/// The code of a fault on memory that is there, but not for such an access.
+const SEGV_ACCERR: i32 = 2;
+
 /// Installs the handlers, for signals that the program has not taken itself.
 pub(crate) fn explain_faults() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
-        for signal in [libc::SIGSEGV, libc::SIGBUS] {
+        for signal in SIGNALS {
             // SAFETY: zeroed sigactions are valid; the handler below is async-signal-safe.
             unsafe {
                 let mut old: libc::sigaction = std::mem::zeroed();
@@ -30,38 +45,38 @@ pub(crate) fn explain_faults() {
                 }
                 let mut new: libc::sigaction = std::mem::zeroed();
                 new.sa_sigaction = handler as *const () as usize;
-                new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
+                new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
                 libc::sigaction(signal, &raw const new, std::ptr::null_mut());
             }
         }
     });
 }
 
-/// Text without allocation: a handler may not allocate.
-struct Line {
-    bytes: [u8; 512],
-    len: usize,
-}
-
-impl Write for Line {
-    fn write_str(&mut self, s: &str) -> fmt::Result {
-        let n = s.len().min(self.bytes.len() - self.len);
-        self.bytes[self.len..self.len + n].copy_from_slice(&s.as_bytes()[..n]);
-        self.len += n;
-        Ok(())
-    }
-}
-
 /// Prints the explanation, if there is one; on return the instruction faults again, now
-/// with the default action (`SA_RESETHAND`), so status and core dump are as without us.
+/// with the default action, so status and core dump are as without us.
 unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    static HANDLED: AtomicBool = AtomicBool::new(false);
+    if HANDLED.swap(true, Ordering::AcqRel) {
+        // Another thread's fault ends this process.
+        return debugger::leave_to_first();
+    }
     // SAFETY: the kernel passes a valid siginfo; for these signals it holds an address.
     let (addr, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
-    if code > 0 {
-        // SAFETY: the kernel passes the context of the thread that the signal interrupts.
-        unsafe { say(signal, (addr, code), context) };
+    // SAFETY: the kernel passes the context of the thread that the signal interrupts.
+    let at = unsafe { Registers::interrupted(context) };
+    let of_stack = (addr as u64).abs_diff(at.sp) < NEAR_STACK;
+    if code <= 0 || of_stack {
+        debugger::at_failure();
+    } else if debugger::is_first_to_fail() {
+        // SAFETY: as above.
+        unsafe { say(Fault { signal, addr, code, at }, context) };
+        debugger::run_gdb();
+        debugger::let_others_fail();
     }
-    debugger::at_failure();
+    for signal in SIGNALS {
+        // SAFETY: signal is async-signal-safe.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
     if code <= 0 {
         // Sent by a process: no instruction faults again. Blocked until this handler returns.
         // SAFETY: raise is async-signal-safe.
@@ -69,175 +84,196 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
     }
 }
 
-/// Prints the explanation of a fault at an address, if there is one.
+/// What the kernel says of a fault.
+#[derive(Debug, Clone, Copy)]
+struct Fault {
+    signal: i32,
+    addr: usize,
+    code: i32,
+    at: Registers,
+}
+
+/// Prints what is known of a fault, if it is this library's matter: one on an address that comes from symmetric
+/// memory, or in one of its operations.
 ///
 /// # Safety
 /// `context` is that of the thread which the signal interrupts, as the kernel passes it.
-unsafe fn say(signal: i32, (addr, code): (usize, i32), context: *mut libc::c_void) {
+unsafe fn say(mut fault: Fault, context: *mut libc::c_void) {
     let Some(node) = node::current() else { return };
-    // Where all PEs crash at once, one explains.
+    // Where another PE has said why the job ends, this one does not.
     if fatal::is_reported(node.job) {
         let _ = fatal::claim_report(node.job);
         return;
     }
-    let mut line = Line { bytes: [0; 512], len: 0 };
-    let said = if code == SI_KERNEL && addr == 0 {
+    let mut why = FixedText::<384>::new();
+    let is_outside = fault.code == SI_KERNEL && fault.addr == 0;
+    let explained = if is_outside {
         // SAFETY: the caller promises that `context` is that of the thread which the signal interrupts.
-        let addr = unsafe { operand::address(context) };
-        let outside = addr.filter(|addr| !operand::is_canonical(*addr));
-        outside.map_or(Ok(false), |addr| {
-            Ok(explain_outside(node, signal, addr, &mut line)? || explain_connected(node, signal, addr, &mut line)?)
-        })
+        let addr = unsafe { operand::address(context) }.filter(|addr| !operand::is_canonical(*addr));
+        fault.addr = addr.unwrap_or(usize::MAX);
+        addr.is_some_and(|addr| explain_origin(node, addr, &mut why) || explain_connected(node, fault, &mut why))
     } else {
-        explain_smaller_heap(node, addr, &mut line)
-            .and_then(|said| Ok(said || explain(node, signal, addr, &mut line)?))
-            .and_then(|said| Ok(said || explain_connected(node, signal, addr, &mut line)?))
+        explain_smaller_heap(node, fault.addr, &mut why)
+            || explain(node, fault, &mut why)
+            || explain_connected(node, fault, &mut why)
     };
-    if said.is_ok_and(|said| said) && fatal::claim_report(node.job) {
+    let answer = place::ask(fault.at);
+    let routine = answer.as_ref().and_then(place::Answer::routine);
+    if !explained {
+        // In an operation of the library's; else it is the program's own matter.
+        if routine.is_none() {
+            return;
+        }
+        explain_nowhere(fault, is_outside, &mut why);
+    }
+    let place = answer.as_ref().and_then(place::Answer::place);
+    let mut line = FixedText::<1536>::new();
+    let _ = write_line(&mut line, node, (fault, is_outside), (routine, place, why.as_str()));
+    if fatal::claim_report(node.job) {
+        let line = line.as_str();
         // SAFETY: write is async-signal-safe; the buffer is live.
-        unsafe { libc::write(2, line.bytes.as_ptr().cast(), line.len) };
+        unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
     }
 }
 
-/// The code of a fault for which the kernel has no address.
-const SI_KERNEL: i32 = 0x80;
-/// Explains a fault past the end of the address space. A store to the window of a PE that is mapped higher
-/// than this one, for an address that is high already, such as one of the stack, is there.
-fn explain_outside(node: &Node, signal: i32, addr: usize, line: &mut Line) -> Result<bool, fmt::Error> {
-    let space = node.transport.memory.space;
-    let mut kind = [0; 64];
-    if let Some((index, own, kind)) = mapped_origin(&space.origins(addr), &mut kind) {
-        let what = if signal == libc::SIGBUS { "bus error" } else { "segmentation fault" };
-        let me = node.job.name_of_pe();
-        let pe = node.job.placement.local_pes()[index];
-        writeln!(
-            line,
-            "ferroshmem: {me}: {what} at {addr:#x}, past the end of the address space: the address {own:#x} ({kind}) \
-                used for PE {pe} is not symmetric: use shmem_malloc or a global variable; SHMEM_CHECK=1 names the call"
-        )?;
-        return Ok(true);
+/// `ferroshmem: PE 1: shmem_long_p: segmentation fault at 0x800000000: <why>; called at solve.c:12 (main)`.
+fn write_line(
+    line: &mut impl Write,
+    node: &Node,
+    (fault, is_outside): (Fault, bool),
+    (routine, place, why): (Option<&str>, Option<&str>, &str),
+) -> fmt::Result {
+    write!(line, "ferroshmem: {}: ", node.job.name_of_pe())?;
+    if let Some(routine) = routine {
+        write!(line, "{routine}: ")?;
     }
-    Ok(false)
+    let what = if fault.signal == libc::SIGBUS { "bus error" } else { "segmentation fault" };
+    match fault.addr {
+        usize::MAX => write!(line, "{what}")?,
+        addr => write!(line, "{what} at {addr:#x}")?,
+    }
+    let outside = if is_outside { ", past the end of the address space" } else { "" };
+    write!(line, "{outside}: {why}; ")?;
+    match (place, routine) {
+        (Some(place), Some(_)) => writeln!(line, "called at {place}"),
+        (Some(place), None) => writeln!(line, "at {place}"),
+        _ => writeln!(line, "SHMEM_CHECK=1 names the call"),
+    }
+}
+
+/// Explains a fault of an operation at an address that says nothing.
+fn explain_nowhere(fault: Fault, is_outside: bool, why: &mut impl Write) {
+    let _ = match fault.addr {
+        addr if addr < NULL => write_null(why, addr).and_then(|()| write!(why, " was passed")),
+        _ if is_outside => write!(why, "no PE can have memory there"),
+        _ if fault.code == SEGV_ACCERR => write!(why, "the memory there is protected"),
+        _ => write!(why, "no PE has memory there"),
+    };
+}
+
+/// Names the pointer by which an address so near to null was computed.
+fn write_null(why: &mut impl Write, addr: usize) -> fmt::Result {
+    match addr {
+        0 => write!(why, "a null pointer"),
+        _ => write!(why, "a null pointer, plus {addr} bytes,"),
+    }
+}
+
+/// Explains a fault by the own address for which a PE's window has it. A store to the window of a PE that is mapped
+/// higher than this one, for an address that is high already, such as one of the stack, is past the end of the address
+/// space.
+fn explain_origin(node: &Node, addr: usize, why: &mut impl Write) -> bool {
+    let origins = node.transport.memory.space.origins(addr);
+    let mut kind = [0; 64];
+    let Some((index, own, kind)) = mapped_origin(&origins, &mut kind) else {
+        return false;
+    };
+    let pe = node.job.placement.local_pes()[index];
+    write!(
+        why,
+        "the address {own:#x} ({kind}) used for PE {pe} is not symmetric: use shmem_malloc or a global variable"
+    )
+    .is_ok()
 }
 
 /// Explains a fault behind the heap of a PE of another job, which is smaller than this PE's.
-fn explain_smaller_heap(node: &Node, addr: usize, line: &mut Line) -> Result<bool, fmt::Error> {
+fn explain_smaller_heap(node: &Node, addr: usize, why: &mut impl Write) -> bool {
     let space = node.transport.memory.space;
-    for (_, connection) in node.transport.connections.iter() {
-        if let Some((pe, own)) = connection.behind_heap(space, addr) {
-            writeln!(
-                line,
-                "ferroshmem: {}: segmentation fault at {addr:#x}: the address {own:#x} used for PE {pe}, which is of \
-                    another job, is past the end of its symmetric heap of {} bytes: give that job a larger heap; \
-                    SHMEM_CHECK=1 names the call",
-                node.job.name_of_pe(),
+    node.transport.connections.iter().any(|(_, connection)| {
+        connection.behind_heap(space, addr).is_some_and(|(pe, own)| {
+            write!(
+                why,
+                "the address {own:#x} used for PE {pe}, which is of another job, is past the end of its symmetric heap \
+                    of {} bytes: give that job a larger heap",
                 connection.other_heap_size()
-            )?;
-            return Ok(true);
-        }
-    }
-    Ok(false)
+            )
+            .is_ok()
+        })
+    })
 }
 
 /// Explains a bus error in the symmetric memory of a PE of another job.
-fn explain_connected_memory(node: &Node, addr: usize, line: &mut Line) -> Result<bool, fmt::Error> {
+fn explain_connected_memory(node: &Node, addr: usize, why: &mut impl Write) -> bool {
     let space = node.transport.memory.space;
-    for (_, connection) in node.transport.connections.iter() {
-        if let Some(pe) = connection.owner(space, addr) {
-            writeln!(
-                line,
-                "ferroshmem: {}: bus error at {addr:#x} in the symmetric memory of PE {pe}, which is of another job: \
-                    this node is out of memory",
-                node.job.name_of_pe()
-            )?;
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let mut owners = node.transport.connections.iter().filter_map(|(_, connection)| connection.owner(space, addr));
+    owners
+        .next()
+        .is_some_and(|pe| write!(why, "memory of PE {pe}, which is of another job: this node is out of memory").is_ok())
 }
 
 /// Explains a fault in the window of a PE of another job.
-fn explain_connected(node: &Node, signal: i32, addr: usize, line: &mut Line) -> Result<bool, fmt::Error> {
-    let what = if signal == libc::SIGBUS { "bus error" } else { "segmentation fault" };
-    if signal == libc::SIGBUS && explain_connected_memory(node, addr, line)? {
-        return Ok(true);
+fn explain_connected(node: &Node, fault: Fault, why: &mut impl Write) -> bool {
+    if fault.signal == libc::SIGBUS && explain_connected_memory(node, fault.addr, why) {
+        return true;
     }
     let mut kind = [0; 64];
-    for (_, connection) in node.transport.connections.iter() {
-        let origins = connection.origins(addr);
-        let Some((pe, own, kind)) = origins.and_then(|of| mapped_origin(&of, &mut kind)) else {
-            continue;
-        };
-        let Some(pe) = connection.number_of_other(pe) else {
-            continue;
-        };
-        writeln!(
-            line,
-            "ferroshmem: {}: {what} at {addr:#x}: the address {own:#x} ({kind}) used for PE {pe}, which is of another \
-                job, is not symmetric: use shmem_malloc or a global variable of one program, or shmemx_import; \
-                SHMEM_CHECK=1 names the call",
-            node.job.name_of_pe()
-        )?;
-        return Ok(true);
-    }
-    Ok(false)
+    node.transport.connections.iter().any(|(_, connection)| {
+        let origins = connection.origins(fault.addr);
+        let found = origins.and_then(|of| mapped_origin(&of, &mut kind));
+        let found = found.and_then(|(pe, own, kind)| Some((connection.number_of_other(pe)?, own, kind)));
+        found.is_some_and(|(pe, own, kind)| {
+            write!(
+                why,
+                "the address {own:#x} ({kind}) used for PE {pe}, which is of another job, is not symmetric: use \
+                    shmem_malloc or a global variable of one program, or shmemx_import"
+            )
+            .is_ok()
+        })
+    })
 }
 
-fn explain(node: &Node, signal: i32, addr: usize, line: &mut Line) -> Result<bool, fmt::Error> {
+fn explain(node: &Node, fault: Fault, why: &mut impl Write) -> bool {
     let space = node.transport.memory.space;
-    if signal == libc::SIGBUS {
-        let heap = space.heap_base()..space.heap_base() + space.heap_size() as usize;
-        let own = heap.contains(&addr).then_some((node.job.index, addr));
-        let owner = own.or_else(|| space.origins(addr).first_in(&heap));
-        let Some((index, _)) = owner else {
-            return Ok(false);
-        };
-        let pe = node.job.placement.local_pes()[index];
-        writeln!(
-            line,
-            "ferroshmem: {}: bus error at {addr:#x} in the symmetric heap of PE {pe}: this node is out of memory",
-            node.job.name_of_pe()
-        )?;
-        return Ok(true);
-    }
-    let advice = "SHMEM_CHECK=1 names the call";
+    let (addr, heap) = (fault.addr, space.heap_base()..space.heap_base() + space.heap_size() as usize);
     let world = |index: usize| node.job.placement.local_pes()[index];
     let origins = space.origins(addr);
+    if fault.signal == libc::SIGBUS {
+        let own = heap.contains(&addr).then_some((node.job.index, addr));
+        return own.or_else(|| origins.first_in(&heap)).is_some_and(|(index, _)| {
+            write!(why, "memory in the symmetric heap of PE {}: this node is out of memory", world(index)).is_ok()
+        });
+    }
     for index in 0..node.job.control.n_pes() {
         let (pe, own) = (world(index), origins.of(index));
-        let past = own.wrapping_sub(space.heap_base() + space.heap_size() as usize);
+        let past = own.wrapping_sub(heap.end);
         if past < 1 << 30 {
-            writeln!(
-                line,
-                "ferroshmem: {}: segmentation fault at {addr:#x}: {past} bytes past the end of PE {pe}'s symmetric \
-                    heap of {} bytes; {advice}",
-                node.job.name_of_pe(),
-                space.heap_size()
-            )?;
-            return Ok(true);
+            let size = space.heap_size();
+            return write!(why, "{past} bytes past the end of PE {pe}'s symmetric heap of {size} bytes").is_ok();
         }
         if space.runs_other_program(index) && space.kind(own, 1) == MemoryKind::Globals {
-            writeln!(
-                line,
-                "ferroshmem: {}: segmentation fault at {addr:#x}: PE {pe} runs another program, whose global variables \
-                    are not symmetric with these; {advice}",
-                node.job.name_of_pe()
-            )?;
-            return Ok(true);
+            return write!(why, "PE {pe} runs another program, whose global variables are not symmetric with these")
+                .is_ok();
         }
     }
-    let mut kind = [0; 64];
-    if let Some((index, own, kind)) = mapped_origin(&origins, &mut kind) {
-        let pe = world(index);
-        writeln!(
-            line,
-            "ferroshmem: {}: segmentation fault at {addr:#x}: the address {own:#x} ({kind}) used for PE {pe} is not \
-                symmetric: use shmem_malloc or a global variable; {advice}",
-            node.job.name_of_pe()
-        )?;
-        return Ok(true);
+    if let Some((index, own)) = origins.first_in(&(0..NULL)) {
+        return write_null(why, own)
+            .and_then(|()| {
+                let pe = world(index);
+                write!(why, " was used for PE {pe}: give symmetric memory, from shmem_malloc or a global variable")
+            })
+            .is_ok();
     }
-    Ok(false)
+    explain_origin(node, addr, why)
 }
 
 /// The own address in use for which an address in another PE's window stands: that PE, the address, and what

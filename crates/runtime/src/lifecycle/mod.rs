@@ -30,7 +30,7 @@ use ferroshmem_collective::split;
 use ferroshmem_config::{Settings, SocketMap, Values};
 use ferroshmem_core::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
 use ferroshmem_core::failure::fatal::{debug, fatal, set_debug, warn};
-use ferroshmem_core::failure::{checks, debugger};
+use ferroshmem_core::failure::{checks, debugger, place};
 use ferroshmem_core::group::Group;
 use ferroshmem_core::internode::{ConnectError, Internode};
 use ferroshmem_core::job::{Attachment, Localities};
@@ -90,6 +90,7 @@ pub fn initialise(name: &str, level: i32) {
     };
     let settings = settings(name, job);
     debugger::prepare(job, &settings.debugger);
+    place::prepare(job);
     let localities = localities(job, &settings.sockets);
     let selection = header.selection(settings.forced);
     let cores = header.node_cores();

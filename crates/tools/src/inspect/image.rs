@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use addr2line::{Loader, demangle_auto};
 use framehop::ExplicitModuleSectionInfo;
-use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
 
 /// A part of the program's source, or what is known of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -54,11 +54,13 @@ struct Sections {
 impl Image {
     /// Reads the file at `path`, which is called `name`.
     pub(crate) fn open(path: &Path, name: &Path) -> Option<Self> {
-        Self::parse(&std::fs::read(path).ok()?, path, name)
+        // Most of a file is debug information, of which no more is read than is asked for.
+        let file = ReadCache::new(std::fs::File::open(path).ok()?);
+        Self::parse(&file, path, name)
     }
 
     /// The file that has these bytes.
-    pub(super) fn parse(bytes: &[u8], path: &Path, name: &Path) -> Option<Self> {
+    pub(super) fn parse<'a>(bytes: impl ReadRef<'a>, path: &Path, name: &Path) -> Option<Self> {
         let object = object::File::parse(bytes).ok()?;
         let segments = object.segments().map(|segment| {
             let (start, len) = segment.file_range();
@@ -185,6 +187,16 @@ impl Image {
         lines
     }
 
+    /// The function at one of the file's own addresses, if the file exports it.
+    pub(super) fn exported(&self, address: u64) -> Option<String> {
+        let file = ReadCache::new(std::fs::File::open(&self.path).ok()?);
+        let object = object::File::parse(&file).ok()?;
+        let holds = |symbol: &object::Symbol<'_, '_, _>| {
+            symbol.is_definition() && (symbol.address()..symbol.address() + symbol.size()).contains(&address)
+        };
+        object.dynamic_symbols().find(holds)?.name().ok().map(readable)
+    }
+
     /// The variable at one of the file's own addresses, and how many bytes into it.
     pub(crate) fn variable(&self, address: u64) -> Option<(&str, u64)> {
         let all = self.variables.get_or_init(|| read_variables(&self.path).unwrap_or_default());
@@ -284,8 +296,8 @@ mod tests {
     #[test]
     fn bytes_that_are_no_program_are_refused() {
         let path = Path::new("/x");
-        assert!(Image::parse(b"#!/bin/sh\n", path, path).is_none());
-        assert!(Image::parse(b"\x7fELF", path, path).is_none());
+        assert!(Image::parse(&b"#!/bin/sh\n"[..], path, path).is_none());
+        assert!(Image::parse(&b"\x7fELF"[..], path, path).is_none());
         assert!(Image::open(Path::new("/no/such"), path).is_none());
     }
 }

@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use ferroshmem_platform::Registers;
 use framehop::{CacheNative, MayAllocateDuringUnwind, Module, Unwinder, UnwinderNative};
 use nix::unistd::Pid;
 
 use super::image::{Image, Line};
-use super::thread::{self, Entry, HaltError, Mapping, Memory, Registers};
+use super::thread::{self, Entry, HaltError, Mapping, Memory};
+use crate::profile::is_own_header;
 
 /// Most frames of a stack that are looked at.
 const MOST_FRAMES: usize = 200;
@@ -54,6 +56,28 @@ pub(crate) struct Sight {
     pub activity: Activity,
     /// At which place of the user's program, if that could be found.
     pub place: Option<Place>,
+}
+
+/// The innermost place of the user's program on a stack.
+#[derive(Default)]
+struct Found<'a> {
+    place: Option<Place>,
+    /// Whether there are frames of the library below it.
+    through_library: bool,
+    /// The function of the last of them that has a name in the program's file: an operation that is expanded there, or
+    /// one of a library that is linked in.
+    routine: Option<String>,
+    /// The last of them in the library's own file, and the address in it.
+    entry: Option<(&'a Part, u64)>,
+}
+
+/// A call of the library, or a place of the program that is in none.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// The routine, where its name is known; None if the thread is in none.
+    pub routine: Option<String>,
+    /// Where it was called; else where the thread is.
+    pub place: Place,
 }
 
 /// Looks at processes; keeps what it has read of files.
@@ -136,7 +160,7 @@ impl Inspector {
         if self.vdso.is_none() {
             let len = (mapping.range.end - mapping.range.start) as usize;
             let bytes = memory?.read_up_to(mapping.range.start, len.min(VDSO));
-            self.vdso = Image::parse(&bytes, Path::new(""), &mapping.path).map(Rc::new);
+            self.vdso = Image::parse(&bytes[..], Path::new(""), &mapping.path).map(Rc::new);
         }
         self.vdso.clone()
     }
@@ -181,6 +205,7 @@ impl Process {
                 None => Activity::Runs,
             };
             let found = self.find(&snapshot, waits);
+            let found = (found.place, found.through_library);
             let is_stopped = matches!(state, Some(b'T' | b't'));
             let may_halt = waits && is_restarted(&entry) && !is_stopped;
             if found.0.is_some() || !may_halt {
@@ -189,8 +214,8 @@ impl Process {
         }
         match thread::halt(self.pid, tid, |registers| self.snapshot(registers)) {
             Ok(snapshot) => {
-                let (place, through_library) = self.find(&snapshot, waits);
-                (sight(activity, place), through_library)
+                let found = self.find(&snapshot, waits);
+                (sight(activity, found.place), found.through_library)
             }
             Err(HaltError::Gone) => (sight(activity, None), false),
             Err(HaltError::Traced) => (sight(Activity::Traced, None), false),
@@ -222,24 +247,37 @@ impl Process {
         fs::read_link(format!("/proc/{}/fd/{}", self.pid, descriptor as i32)).ok()
     }
 
-    /// The innermost place of the user's program on a stack, and whether there are frames of the library below it: of
-    /// one that `waits`, the one that has called the library. Below that may be crates that the library uses.
-    fn find(&self, snapshot: &Snapshot, waits: bool) -> (Option<Place>, bool) {
-        let Some(memory) = &self.memory else {
-            return (None, false);
+    /// The call of the library that a thread with these registers is in, whose stack does not change meanwhile.
+    pub(crate) fn call(&self, registers: Registers) -> Option<Call> {
+        let found = self.find(&Snapshot { registers, stack: Vec::new() }, false);
+        let exported = || {
+            let (part, own) = found.entry?;
+            Some(match part.image.exported(own) {
+                // What the expanded operations call.
+                Some(name) if name.starts_with("shmemi_copy") => "a put or get".to_owned(),
+                Some(name) => name,
+                None => part.image.name.clone(),
+            })
         };
+        let routine = found.through_library.then(|| found.routine.or_else(exported)).flatten();
+        Some(Call { routine, place: found.place? })
+    }
+
+    /// The innermost place of the user's program on a stack; of one that `waits`, the one that has called the library:
+    /// below that may be crates that the library uses.
+    fn find(&self, snapshot: &Snapshot, waits: bool) -> Found<'_> {
+        let mut found = Found::default();
         let mut cache = self.cache.borrow_mut();
         let registers = snapshot.registers;
         let mut read = |address: u64| {
             let at = address.wrapping_sub(registers.sp) as usize;
             let copied = at.checked_add(8).and_then(|end| snapshot.stack.get(at..end));
             let copied = copied.and_then(|bytes| bytes.try_into().ok());
-            let bytes = copied.or_else(|| memory.read(address)).ok_or(())?;
+            let bytes = copied.or_else(|| self.memory.as_ref()?.read(address)).ok_or(())?;
             Ok(u64::from_ne_bytes(bytes))
         };
         let from = unwind_registers(registers);
         let mut frames = self.unwinder.iter_frames(registers.pc, from, &mut cache, &mut read);
-        let (mut through_library, mut first) = (false, None);
         for _ in 0..MOST_FRAMES {
             let Ok(Some(frame)) = frames.next() else {
                 break;
@@ -249,33 +287,36 @@ impl Process {
             let Some(part) = self.parts.iter().find(|p| p.range.contains(&address)) else {
                 continue;
             };
+            let own = address.wrapping_sub(part.bias);
             if part.is_library {
-                through_library |= part.image.name.starts_with("libshmem");
+                if part.image.name.starts_with("libshmem") {
+                    found.through_library = true;
+                    (found.routine, found.entry) = (None, Some((part, own)));
+                }
                 continue;
             }
-            let own = address.wrapping_sub(part.bias);
             let mut lines = part.image.lines(own);
             if lines.is_empty() {
                 lines.push(Line::default());
             }
-            if lines.last().is_some_and(Line::is_of_library) {
-                through_library = true;
-                continue;
-            }
+            let is_called = lines.last().is_some_and(Line::is_of_library);
             for line in lines {
-                through_library |= line.is_of_library();
-                if line.is_below_user() {
+                if line.is_of_library() {
+                    found.through_library = true;
+                    found.routine = Some(line.routine().to_owned());
+                }
+                if is_called || line.is_below_user() {
                     continue;
                 }
-                let object = (part.image.name.clone(), own);
-                let place = Place { line, object };
-                if !waits || through_library {
-                    return (Some(place), through_library);
+                let place = Place { line, object: (part.image.name.clone(), own) };
+                if !waits || found.through_library {
+                    found.place = Some(place);
+                    return found;
                 }
-                first.get_or_insert(place);
+                found.place.get_or_insert(place);
             }
         }
-        (first, through_library)
+        found
     }
 
     /// What an address of the program's variables is called: `flags+0x8`.
@@ -355,13 +396,21 @@ impl Line {
         ];
         const ROUTINES: [&str; 4] = ["shmem_", "shmemx_", "shmemi_", "pshmem"];
         let name = self.name();
+        // A program may have functions with such names, too.
+        let is_ours = |(file, _): &(String, u32)| is_own_header(file) || file.ends_with(".rs");
+        let may_be_ours = || self.source.as_ref().is_none_or(is_ours);
         CRATES.iter().any(|prefix| name.starts_with(prefix))
-            || ROUTINES.iter().any(|prefix| name.starts_with(prefix)) && !name.contains("::")
+            || ROUTINES.iter().any(|prefix| name.starts_with(prefix)) && !name.contains("::") && may_be_ours()
     }
 
-    /// Whether it is of the library, or of Rust's own.
+    /// The function without its parameters, as C++ has them.
+    fn routine(&self) -> &str {
+        self.name().split('(').next().unwrap_or_default()
+    }
+
+    /// Whether it is of the library, of Rust's own, or a copy by the C library that is linked in.
     fn is_below_user(&self) -> bool {
-        const CRATES: [&str; 4] = ["core::", "std::", "alloc::", "__rust"];
+        const CRATES: [&str; 6] = ["core::", "std::", "alloc::", "__rust", "__memcpy", "__memmove"];
         let is_of_rust = |(file, _): &(String, u32)| file.starts_with("/rustc/");
         let name = self.name();
         self.is_of_library()
@@ -494,6 +543,14 @@ mod tests {
             assert!(!line(name).is_below_user(), "{name}");
         }
         assert!(is_library_file("libshmem.so.1") && !is_library_file("libmine.so"));
+    }
+
+    #[test]
+    fn functions_of_the_program_may_be_called_like_routines() {
+        let line =
+            |file: &str| Line { function: Some(("shmem_long_p".to_owned(), None)), source: Some((file.to_owned(), 7)) };
+        assert!(line("/opt/include/shmem/native.h").is_of_library() && line("sys/src/rma.rs").is_of_library());
+        assert!(!line("/home/me/solve.c").is_of_library());
     }
 
     #[test]

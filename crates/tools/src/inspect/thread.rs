@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ferroshmem_platform::process;
+use ferroshmem_platform::{Registers, process};
 use nix::errno::Errno;
 use nix::sys::ptrace;
 use nix::unistd::Pid;
@@ -17,19 +17,6 @@ use rustix::process::{WaitId, WaitIdOptions};
 const MOST_THREADS: usize = 64;
 /// How long a thread may take to halt: one that waits for a disk does not.
 const HALT: Duration = Duration::from_secs(2);
-
-/// Where a thread is: what its stack is unwound from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Registers {
-    /// The next instruction.
-    pub pc: u64,
-    /// The stack pointer.
-    pub sp: u64,
-    /// The frame pointer, 0 if it is not known.
-    pub fp: u64,
-    /// The return address of functions that have not saved it (aarch64), 0 if it is not known.
-    pub lr: u64,
-}
 
 /// What the kernel says of a thread that sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +97,7 @@ pub(super) fn halt<T>(pid: Pid, tid: Pid, copy: impl FnOnce(Registers) -> T) -> 
         Ok(()) if has_halted(tid) => ptrace::getregs(tid).ok(),
         _ => None,
     };
-    let copied = registers.map(|registers| copy(Registers::of(registers)));
+    let copied = registers.map(|registers| copy(registers_of(registers)));
     // A thread that has not halted yet is let go by `release`, when it does.
     let _ = ptrace::detach(tid, None);
     copied.ok_or(HaltError::Gone)
@@ -144,16 +131,14 @@ fn has_halted(tid: Pid) -> bool {
     }
 }
 
-impl Registers {
-    #[cfg(target_arch = "x86_64")]
-    fn of(r: libc::user_regs_struct) -> Self {
-        Self { pc: r.rip, sp: r.rsp, fp: r.rbp, lr: 0 }
-    }
+#[cfg(target_arch = "x86_64")]
+fn registers_of(r: libc::user_regs_struct) -> Registers {
+    Registers { pc: r.rip, sp: r.rsp, fp: r.rbp, lr: 0 }
+}
 
-    #[cfg(target_arch = "aarch64")]
-    fn of(r: libc::user_regs_struct) -> Self {
-        Self { pc: r.pc, sp: r.sp, fp: r.regs[29], lr: r.regs[30] }
-    }
+#[cfg(target_arch = "aarch64")]
+fn registers_of(r: libc::user_regs_struct) -> Registers {
+    Registers { pc: r.pc, sp: r.sp, fp: r.regs[29], lr: r.regs[30] }
 }
 
 /// The memory of a process.

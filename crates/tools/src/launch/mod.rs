@@ -35,6 +35,7 @@ mod look;
 mod options;
 mod output;
 mod pages;
+mod place;
 mod placement;
 mod profiling;
 mod program;
@@ -68,8 +69,10 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     if let Some(status) = hosts::agent::run(&arguments) {
         return Ok(status);
     }
-    if let Some(result) =
-        adoption::run(&arguments).or_else(|| look::run(&arguments)).or_else(|| look::run_status(&arguments))
+    if let Some(result) = adoption::run(&arguments)
+        .or_else(|| look::run(&arguments))
+        .or_else(|| look::run_status(&arguments))
+        .or_else(|| place::run(&arguments))
     {
         return result;
     }

@@ -30,6 +30,7 @@ pub use self::events::{Event, Events};
 pub use self::findings::{Finding, count, time};
 pub use self::page::assemble;
 pub use self::record::{Kind, Object, PeRecord, RecordError, Site, Team};
+pub(crate) use self::symbols::is_own_header;
 pub use self::symbols::{Position, Symbols};
 
 /// Records, and files that are none.

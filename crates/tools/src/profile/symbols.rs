@@ -24,7 +24,7 @@ pub struct Position {
 }
 
 /// Headers whose inline functions stand for calls of the library.
-fn is_ours(file: &str) -> bool {
+pub(crate) fn is_own_header(file: &str) -> bool {
     let folders = ["/shmem/native", "/shmem/", "/shmem.h", "/shmemx.h", "/shmem.hpp"];
     folders.iter().any(|f| file.contains(f))
 }
@@ -71,7 +71,7 @@ fn lookup(loader: &Loader, address: u64) -> Option<Position> {
             continue;
         };
         let function = frame.function.and_then(|f| f.demangle().ok().map(|n| n.into_owned()));
-        let is_ours = is_ours(file);
+        let is_ours = is_own_header(file);
         found =
             Some(Position { function, line: format!("{}:{line}", base_name(file)), path: format!("{file}:{line}") });
         if !is_ours {

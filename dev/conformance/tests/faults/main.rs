@@ -4,12 +4,11 @@ mod agreement;
 mod collectives;
 mod ending;
 mod launcher;
+mod places;
 mod series;
 mod tables;
 
-use std::process::Command;
-
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use ending::{Status, ended_rightly, expect};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
@@ -66,7 +65,7 @@ fn main() {
     for part in 0..MISUSE_PARTS {
         suite.add(format!("every-misuse::{part}"), move |s| every_misuse(s, part));
     }
-    suite.add("place-of-misuse".into(), place_of_misuse);
+    places::add(&mut suite);
     collectives::add(&mut suite);
     agreement::add(&mut suite);
     suite.add("hang-report".into(), hang_report);
@@ -115,27 +114,6 @@ fn every_misuse(s: &Setting, part: usize) -> Result<()> {
         outcome.stdout.contains("every misuse: ") && outcome.stdout.contains(": 0 failed"),
         "no summary\n{outcome}"
     );
-    Ok(())
-}
-
-/// The line of a misuse says where the call is, as addr2line takes it.
-fn place_of_misuse(s: &Setting) -> Result<()> {
-    let build = Build::new("faults/misuse.c", Compiler::Gcc).flags(&["-g", "-rdynamic"]);
-    let program = build.run(&s.prefix, &s.cache)?;
-    let job = Job::new(2, &program).args(&["put_after_finalize"]);
-    let outcome = job.run(&s.prefix, &s.scratch)?;
-    ended_rightly(&outcome, Status::NonZero, &["shmem_int_put", "called at "])?;
-    let line = outcome.stderr.trim_end();
-    let place = line.rsplit_once(" 0x").map(|(_, rest)| rest.trim_end_matches(')'));
-    let address = format!("0x{}", place.context("no address")?);
-    let found = Command::new("addr2line")
-        .args(["-i", "-f", "-e"])
-        .arg(&program)
-        .arg(&address)
-        .output()
-        .context("addr2line, of binutils as the linker is")?;
-    let found = String::from_utf8_lossy(&found.stdout).into_owned();
-    ensure!(found.contains("put_after_finalize") && found.contains("misuse.c:"), "{address} is in {found}\n{outcome}");
     Ok(())
 }
 

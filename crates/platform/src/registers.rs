@@ -1,0 +1,67 @@
+//! Where a thread is: what its stack is unwound from.
+
+use std::ffi::c_void;
+
+/// The registers that say so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Registers {
+    /// The next instruction.
+    pub pc: u64,
+    /// The stack pointer.
+    pub sp: u64,
+    /// The frame pointer, 0 if it is not known.
+    pub fp: u64,
+    /// The return address of functions that have not saved it (aarch64), 0 if it is not known.
+    pub lr: u64,
+}
+
+impl Registers {
+    /// Where this thread is.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub fn here() -> Self {
+        let (pc, sp, fp): (u64, u64, u64);
+        // SAFETY: reads registers alone.
+        unsafe {
+            std::arch::asm!(
+                "lea {pc}, [rip]", "mov {sp}, rsp", "mov {fp}, rbp",
+                pc = out(reg) pc, sp = out(reg) sp, fp = out(reg) fp, options(nomem, nostack, preserves_flags),
+            );
+        }
+        Self { pc, sp, fp, lr: 0 }
+    }
+
+    /// Where this thread is.
+    #[cfg(target_arch = "aarch64")]
+    #[inline(always)]
+    pub fn here() -> Self {
+        let (pc, sp, fp, lr): (u64, u64, u64, u64);
+        // SAFETY: reads registers alone.
+        unsafe {
+            std::arch::asm!(
+                "adr {pc}, .", "mov {sp}, sp", "mov {fp}, x29", "mov {lr}, x30",
+                pc = out(reg) pc, sp = out(reg) sp, fp = out(reg) fp, lr = out(reg) lr,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+        Self { pc, sp, fp, lr }
+    }
+
+    /// Where the thread is that a signal has interrupted.
+    ///
+    /// # Safety
+    /// `context` is the third argument of a handler of this thread, which has not returned.
+    pub unsafe fn interrupted(context: *mut c_void) -> Self {
+        // SAFETY: the caller promises that the context is live.
+        let context = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
+        #[cfg(target_arch = "x86_64")]
+        {
+            let word = |register: libc::c_int| context.gregs[register as usize] as u64;
+            Self { pc: word(libc::REG_RIP), sp: word(libc::REG_RSP), fp: word(libc::REG_RBP), lr: 0 }
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            Self { pc: context.pc, sp: context.sp, fp: context.regs[29], lr: context.regs[30] }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Where in its program a thread has called the library, for a PE that is about to end.
+
+use std::ffi::OsString;
+
+use ferroshmem_core::job::adoption::PLACE;
+use ferroshmem_platform::Registers;
+use ferroshmem_platform::line::one_line;
+use nix::unistd::Pid;
+
+use super::failure::Failure;
+use crate::inspect::{Call, Inspector};
+
+/// Prints routine and place, a line each, if `arguments` ask for that; nothing if the place is not known.
+pub(super) fn run(arguments: &[OsString]) -> Option<Result<u8, Failure>> {
+    let [only] = arguments else {
+        return None;
+    };
+    let words = only.to_str()?.strip_prefix(PLACE)?;
+    let numbers: Option<Vec<u64>> = words.split(',').map(|n| n.parse().ok()).collect();
+    let Some([pid, pc, sp, fp, lr]) = numbers.as_deref() else {
+        return Some(Err(Failure::usage(format!("{PLACE}{words} is for the library alone"))));
+    };
+    let registers = Registers { pc: *pc, sp: *sp, fp: *fp, lr: *lr };
+    let process = Inspector::default().process(Pid::from_raw(*pid as i32));
+    let answer = process.call(registers).map(|Call { routine, place }| {
+        let routine = routine.unwrap_or_default();
+        format!("{}\n{}\n", one_line(&routine), one_line(&place.to_string()))
+    });
+    Some(Err(Failure::Answer(answer.unwrap_or_default())))
+}
