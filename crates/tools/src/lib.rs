@@ -10,6 +10,7 @@ pub mod fuzz;
 mod inspect;
 pub mod launch;
 pub mod profile;
+pub mod terminal;
 pub mod trace;
 pub mod tune;
 pub mod wrapper;

@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs;
+use std::path::Path;
 
 use support::{Job, oshrun, run, script};
 
@@ -56,6 +57,11 @@ fn what_cannot_run_is_one_line() {
         assert_eq!(ended.stdout, "", "{command}");
     }
     assert!(!fs::exists(path("made")).unwrap(), "a PE ran although another could not");
+    // Users of shells know the error, not always its cause.
+    write("here", "#!/bin/sh\n");
+    let ended = run(oshrun(&["-n", "2", "here"]).current_dir(dir.path()));
+    let line = "oshrun: cannot run \"here\": no such program in PATH; the one here is ./here\n";
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(127), line));
 }
 
 #[test]
@@ -311,9 +317,40 @@ fn names_cannot_break_a_line() {
 fn help_and_version() {
     let ended = run(&mut oshrun(&["--help"]));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
-    assert!(ended.stdout.contains("--bind-to"));
+    assert!(ended.stdout.contains("--bind-to") && !ended.stdout.contains('\x1b'));
+    let longest = ended.stdout.lines().map(|line| line.chars().count()).max();
+    assert!((72..=80).contains(&longest.unwrap()), "{}", ended.stdout);
     let ended = run(&mut oshrun(&["--version"]));
     assert_eq!(ended.stdout, format!("oshrun {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+/// On a terminal, errors have colour unless the user wants none, and help is as wide as it is.
+#[test]
+fn terminals_show_colour_and_set_the_width() {
+    if !Path::new("/dev/pts/ptmx").exists() {
+        println!("skipped: /dev/pts has no terminals (mount devpts)");
+        return;
+    }
+    let size = nix::pty::Winsize { ws_row: 50, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };
+    let shown = |arguments: &[&str], no_color: &str| {
+        let pty = nix::pty::openpty(Some(&size), None).unwrap();
+        let mut command = oshrun(arguments);
+        command.env("NO_COLOR", no_color).env("TERM", "xterm");
+        command.stdout(pty.slave.try_clone().unwrap()).stderr(pty.slave.try_clone().unwrap());
+        command.status().unwrap();
+        let mut bytes = [0; 16 << 10];
+        let n = nix::unistd::read(&pty.master, &mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes[..n]).into_owned()
+    };
+    let line = "cannot run \"no-such-program\": no such program in PATH\r\n";
+    assert_eq!(shown(&["no-such-program"], "1"), format!("oshrun: {line}"));
+    let coloured = shown(&["no-such-program"], "");
+    assert!(coloured.starts_with("\x1b[") && coloured.ends_with(&format!("oshrun:\x1b[0m {line}")), "{coloured:?}");
+    let ended = shown(&["-n", "1", "sh", "-c", "exit 3"], "");
+    assert!(ended.starts_with("\x1b[") && ended.contains("exited with status 3"), "{ended:?}");
+    let help = shown(&["--help"], "1");
+    let longest = help.lines().filter(|line| !line.starts_with("   ")).map(|line| line.chars().count()).max();
+    assert!(longest.unwrap() <= 61, "{help}");
 }
 
 /// Scripts for shells know the options; bash and fish, if they are here, complete a value.

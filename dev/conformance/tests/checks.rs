@@ -36,6 +36,7 @@ fn main() {
             });
         }
     }
+    suite.add("without-a-word".into(), without_a_word);
     for source in own_programs() {
         for check in ["memory", "race"] {
             let source = source.clone();
@@ -52,6 +53,16 @@ fn main() {
         }
     }
     suite.run();
+}
+
+/// `--check` alone takes no word from the options behind it, and checks what is cheap.
+fn without_a_word(s: &Setting) -> Result<()> {
+    for (program, status) in [("collective/not_symmetric.c", 1), ("memory/put_past_block.c", FOUND)] {
+        let program = Seeded::read(&workspace().join("dev/diagnosis").join(program))?;
+        let job = Job::new(0, &program.build(s)?).options(&["--check", "-n", "2"]);
+        program.says_fault(s, &job, status)?;
+    }
+    Ok(())
 }
 
 /// Programs of this suite that read in a loop, by gets or atomics, what others put: the library allows it, the standard
@@ -150,11 +161,15 @@ impl Seeded {
     }
 
     fn fault(&self, s: &Setting, program: &Path) -> Result<()> {
-        let outcome = self.job(program).args(&["fault"]).run(&s.prefix, &s.scratch)?;
+        // Wrong arguments of collectives end the job at once.
+        let status = if self.check == "collective" { 1 } else { FOUND };
+        self.says_fault(s, &self.job(program), status)
+    }
+
+    fn says_fault(&self, s: &Setting, job: &Job, expected: i32) -> Result<()> {
+        let outcome = job.clone().args(&["fault"]).run(&s.prefix, &s.scratch)?;
         ensure!(!outcome.hung, "hangs\n{outcome}");
         ensure!(outcome.left == 0, "processes are left\n{outcome}");
-        // Wrong arguments of collectives end the job at once.
-        let expected = if self.check == "collective" { 1 } else { FOUND };
         let status = shell_status(outcome.status);
         ensure!(status == expected, "status {status}\n{outcome}");
         for words in &self.expected {

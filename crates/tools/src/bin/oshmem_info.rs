@@ -7,11 +7,12 @@ use clap::Parser;
 use ferroshmem_config as config;
 use ferroshmem_core::info;
 use ferroshmem_platform::line::one_line;
+use ferroshmem_tools::terminal::columns;
 use ferroshmem_tools::tune;
 
 /// Prints the library's version, its environment variables, and facts of build and machine.
 #[derive(Parser)]
-#[command(name = "oshmem_info", disable_version_flag = true)]
+#[command(name = "oshmem_info", disable_version_flag = true, term_width = columns())]
 struct Options {
     /// Only the environment variables, with the values that are set here
     #[arg(short, long, conflicts_with = "version")]

@@ -2,10 +2,12 @@
 
 use ferroshmem_platform::line::one_line;
 
+use crate::terminal::error_head;
+
 /// What to print and which status to exit with where no job runs.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// `--help` or `--version`: text for standard output, status 0.
+    /// `--help` or `--version`: text for standard output, styled for a terminal; status 0.
     #[error("{0}")]
     Answer(String),
     /// One line for standard error.
@@ -48,11 +50,11 @@ impl Failure {
     pub(super) fn report(&self) -> u8 {
         match self {
             Self::Answer(text) => {
-                print!("{text}");
+                anstream::print!("{text}");
                 0
             }
             Self::Error { line, status } => {
-                say(line);
+                eprintln!("{}{}", error_head("oshrun"), one_line(line));
                 *status
             }
         }

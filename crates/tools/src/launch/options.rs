@@ -20,8 +20,10 @@ use super::hosts::options::{Destination, HostOptions};
 use super::profiling::{Asked, Kept, Profiling, ProfilingArgs};
 use super::status_options::{StatusArgs, StatusPlan};
 use super::values::{HintTime, cores, count, microseconds, seconds, seconds_or_none};
+use crate::terminal::columns;
 
-const USAGE: &str = "oshrun [OPTIONS] PROGRAM [ARGUMENT]... [: [-n N] [-x VAR] [--wdir DIR] PROGRAM [ARGUMENT]...]...";
+const USAGE: &str = "oshrun [OPTIONS] PROGRAM [ARGUMENT]...
+              [: [-n N] [-x VAR] [--wdir DIR] PROGRAM [ARGUMENT]...]...";
 
 const DETAILS: &str = "\
 Options end at PROGRAM; what follows is its own. Sections that ':' separates run different programs as \
@@ -128,7 +130,7 @@ struct SectionArgs {
 
 /// Runs an OpenSHMEM program on the PEs of this node, or of several hosts
 #[derive(Debug, Parser)]
-#[command(name = "oshrun", version, override_usage = USAGE, after_help = DETAILS)]
+#[command(name = "oshrun", version, override_usage = USAGE, after_help = DETAILS, term_width = columns())]
 struct FirstArgs {
     #[command(flatten)]
     section: SectionArgs,
@@ -539,10 +541,11 @@ fn short<'a>(parser: &'a clap::Command, token: &[u8]) -> Option<&'a clap::Arg> {
 /// Help and version are as clap prints them; an error becomes one line.
 fn from_clap(error: &clap::Error) -> Failure {
     use clap::error::ErrorKind;
-    let text = error.render().to_string();
+    let text = error.render();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return Failure::Answer(text);
+        return Failure::Answer(text.ansi().to_string());
     }
+    let text = text.to_string();
     let lines = text
         .lines()
         .map(str::trim)
@@ -554,6 +557,7 @@ fn from_clap(error: &clap::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use super::super::check_options::What;
     use super::*;
 
     fn read(line: &str) -> Result<CommandLine, String> {
@@ -684,6 +688,12 @@ mod tests {
         }
         assert!(read("--labl a").unwrap_err().contains("--label"));
         assert!(read("--help").unwrap_err().contains("--bind-to"));
+        // Users ask for checks before they give the number of PEs.
+        let checked = read("--check -n 2 a").unwrap();
+        assert_eq!((checked.sections[0].n_pes, checked.checks.unwrap().0), (2, vec![What::Collective, What::Memory]));
+        let asked = read("--check=memory,race a").unwrap().checks.unwrap();
+        assert_eq!(asked.0, [What::Memory, What::Race]);
+        assert!(read("--check=all a").unwrap_err().contains("collective"));
     }
 
     #[test]

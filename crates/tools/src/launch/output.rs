@@ -15,6 +15,7 @@ use rustix::stdio::{stderr, stdout};
 
 use super::failure::Failure;
 use super::options::CommandLine;
+use crate::terminal::error_head;
 
 /// How output is treated.
 #[derive(Debug)]
@@ -131,7 +132,16 @@ impl Output {
 
     /// A line of the supervisor itself, to standard error.
     pub(super) fn say(&mut self, line: &str) {
-        let line = format!("oshrun: {}\n", one_line(line));
+        self.write("oshrun: ", line);
+    }
+
+    /// The same of why a job ends.
+    pub(super) fn error(&mut self, line: &str) {
+        self.write(&error_head("oshrun"), line);
+    }
+
+    fn write(&mut self, head: &str, line: &str) {
+        let line = format!("{head}{}\n", one_line(line));
         self.sinks[1].push(line.as_bytes());
     }
 

@@ -38,7 +38,14 @@ impl Program {
         if let Some(dir) = &section.wdir {
             check_directory(dir)?;
         }
-        let path = locate(&section.program, section.wdir.as_deref()).map_err(|e| cannot_run(&name, e))?;
+        let path = locate(&section.program, section.wdir.as_deref()).map_err(|e| {
+            match (e, section.program.as_bytes().contains(&b'/')) {
+                (Errno::ENOENT, false) if is_here(section) => Failure::not_found(format!(
+                    "cannot run \"{name}\": no such program in PATH; the one here is ./{name}"
+                )),
+                _ => cannot_run(&name, e),
+            }
+        })?;
         linkage::check(&name, &path)?;
         let mut environment: BTreeMap<OsString, OsString> = config::inherited_all().collect();
         environment.extend(section.variables.iter().cloned());
@@ -112,6 +119,11 @@ fn locate(program: &OsStr, wdir: Option<&Path>) -> Result<PathBuf, Errno> {
         }
     }
     Err(reason)
+}
+
+/// Whether the program would be found by its path.
+fn is_here(section: &Section) -> bool {
+    runnable(&section.wdir.as_deref().unwrap_or(Path::new(".")).join(&section.program)).is_ok()
 }
 
 fn runnable(path: &Path) -> Result<PathBuf, Errno> {

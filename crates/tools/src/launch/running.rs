@@ -202,9 +202,18 @@ impl RunningJob {
 
     /// A line of the supervisor on this job.
     pub(super) fn say(&self, output: &mut Output, line: &str) {
+        output.say(&self.named(line));
+    }
+
+    /// The same of why this job ends.
+    pub(super) fn error(&self, output: &mut Output, line: &str) {
+        output.error(&self.named(line));
+    }
+
+    fn named(&self, line: &str) -> String {
         match self.number {
-            0 => output.say(line),
-            number => output.say(&format!("job {number}: {line}")),
+            0 => line.to_owned(),
+            number => format!("job {number}: {line}"),
         }
     }
 

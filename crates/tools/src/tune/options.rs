@@ -9,11 +9,12 @@ use ferroshmem_tuning::{Collective, Parameters};
 
 use super::measure::Task;
 use super::quantity::bytes_read;
+use crate::terminal::columns;
 
 /// Measures which algorithms of collectives pay on this machine, and writes the tuning file
 /// that oshrun reads
 #[derive(Debug, Parser)]
-#[command(name = "oshtune", version)]
+#[command(name = "oshtune", version, term_width = columns())]
 pub(super) struct TuneOptions {
     /// File to write; without it $SHMEM_TUNING_FILE, else ferroshmem/tuning.toml below
     /// $XDG_CONFIG_HOME or ~/.config

@@ -44,7 +44,7 @@ impl Supervisor {
         let is_waiting = job.state(pe) == PeState::Started && job.alive.values().any(|p| *p == pe);
         if is_waiting && !status.success() && self.shutdown.is_none() {
             let line = debugging::not_attached(pe, status);
-            self.output.say(&line);
+            self.output.error(&line);
             return self.end(Shutdown::now(1), &line);
         }
         let block = job.control.pe_block(pe);
@@ -82,7 +82,7 @@ impl Supervisor {
                     && job.shutdown.is_none()
                     && let Some(line) = &line
                 {
-                    job.say(&mut self.output, line);
+                    job.error(&mut self.output, line);
                 }
                 let line =
                     line.unwrap_or_else(|| format!("PE {pe} (\"{program}\") ended its job with status {status}"));
@@ -112,7 +112,7 @@ impl Supervisor {
         };
         if self.shutdown.is_none() {
             if matches!(job.state(0), PeState::Started | PeState::Initialized) {
-                self.output.say(&line);
+                self.output.error(&line);
             }
             self.end_job(0, Shutdown::now(status), &line);
         }

@@ -40,7 +40,7 @@ impl Supervisor {
             }
             Hang::End => {
                 let line = format!("no PE has made progress for {seconds:.1} s (--hang-timeout); ended the job");
-                self.output.say(&line);
+                self.output.error(&line);
                 self.say_reports(&reports);
                 self.end(Shutdown::now(TIMED_OUT), &line);
             }

@@ -226,7 +226,7 @@ impl Supervisor {
         if self.timeout_at.is_some_and(|at| now >= at) {
             let limit = self.timeout.unwrap_or_default().as_secs_f64();
             let line = format!("not done after {limit} s (--timeout); ended the job");
-            self.output.say(&line);
+            self.output.error(&line);
             self.report();
             self.end(Shutdown::now(TIMED_OUT), &line);
             return;
@@ -234,7 +234,7 @@ impl Supervisor {
         if !self.gone.is_empty()
             && let Some((number, line)) = self.deadlock_between_jobs()
         {
-            self.output.say(&line);
+            self.output.error(&line);
             self.end_job(number, Shutdown::now(1), &line);
             return;
         }
@@ -245,7 +245,7 @@ impl Supervisor {
                     job.signal_all(signal);
                 }
             } else if let Some(line) = job.uninitialized(now).or_else(|| job.deadlock(now, &self.connections)) {
-                job.say(&mut self.output, &line);
+                job.error(&mut self.output, &line);
                 failed = Some((job.number, line));
                 break;
             }
