@@ -31,6 +31,7 @@ pub mod process;
 pub mod processor;
 pub mod registers;
 pub mod socket;
+pub mod stack;
 mod tasks;
 pub mod thread;
 pub mod threads;

@@ -40,8 +40,7 @@ impl<'a> Mapping<'a> {
         if fd < 0 {
             return;
         }
-        // Stacks of signal handlers are small.
-        let mut buffer = [0_u8; 1024];
+        let mut buffer = [0_u8; 4096];
         let mut line = [0_u8; 256];
         let mut len = 0;
         loop {

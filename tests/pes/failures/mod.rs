@@ -2,6 +2,7 @@
 //! names the cause, and with a non-zero status.
 
 mod early_exits;
+mod faults;
 mod misuse;
 mod panics;
 
@@ -29,6 +30,8 @@ pub(crate) enum Expect {
     Misuse(&'static str),
     /// With the message of a panic, once, and status 101.
     Panic,
+    /// By SIGSEGV, and with one line of the library that has this place, or none.
+    Fault(Option<&'static str>),
     /// With a status.
     Status(i32),
     /// With status 1, and this on standard error, among other lines or not.
@@ -66,6 +69,12 @@ impl Expect {
                 ensure!(others.count() == 0, "reports of others\n{outcome}");
                 ensure!(reports.len() <= 1, "{} PEs have panicked\n{outcome}", reports.len());
             }
+            Self::Fault(place) => {
+                ensure!(status == 139, "status {status}\n{outcome}");
+                ensure!(reports.len() == usize::from(place.is_some()), "{} lines\n{outcome}", reports.len());
+                let has = |part: &str| reports.iter().all(|line| line.contains(part));
+                ensure!(place.is_none_or(|place| has(place) && has("::put: segmentation fault at 0x40")), "{outcome}");
+            }
             Self::Status(expected) => {
                 ensure!(status == *expected, "status {status}\n{outcome}");
             }
@@ -89,4 +98,5 @@ fn pes_in(line: &str) -> usize {
 }
 
 /// All failures.
-pub(crate) const FAILURES: &[&[Failure]] = &[misuse::FAILURES, panics::FAILURES, early_exits::FAILURES];
+pub(crate) const FAILURES: &[&[Failure]] =
+    &[misuse::FAILURES, panics::FAILURES, early_exits::FAILURES, faults::FAILURES];

@@ -31,7 +31,8 @@ pub const LOOK: &str = "--look=";
 pub const STATUS: &str = "--status-of=";
 
 /// What the only argument of an `oshrun` begins with that says where in its program a thread has called the library.
-/// Behind it are the number of its process, and its registers as of `Registers`.
+/// Behind it are the number of its process, its registers as of `Registers`, and a
+/// handler of faults, 0 if it has none: of one that is not Rust's, nothing is said.
 pub const PLACE: &str = "--place=";
 
 /// The name of the command.

@@ -7,8 +7,9 @@
 //! which source line, `oshrun` says; a fault in none is the program's own, about which nothing is said.
 
 use std::fmt::{self, Write};
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Once, OnceLock};
 
 use ferroshmem_core::failure::{debugger, fatal, place};
 use ferroshmem_core::memory::{MemoryKind, Origins};
@@ -17,6 +18,7 @@ use ferroshmem_platform::Registers;
 use ferroshmem_platform::line::FixedText;
 use ferroshmem_platform::mapping::JOB_MEMORY;
 use ferroshmem_platform::maps::Mapping;
+use ferroshmem_platform::stack;
 
 use super::operand;
 
@@ -31,29 +33,63 @@ const SI_KERNEL: i32 = 0x80;
 /// The code of a fault on memory that is there, but not for such an access.
 const SEGV_ACCERR: i32 = 2;
 
-/// Installs the handlers, for signals that the program has not taken itself.
+/// Bytes of the stack on which faults are explained: that of signals has 8 KiB in Rust's programs.
+const STACK_SIZE: usize = 128 << 10;
+/// That stack; no static variable, as a process that is started there would share those of the program with this one.
+static STACK: OnceLock<AtomicPtr<u8>> = OnceLock::new();
+
+/// What was done about the signals before.
+static BEFORE: OnceLock<[libc::sigaction; SIGNALS.len()]> = OnceLock::new();
+
+/// Installs the handlers, for signals that the program has not taken itself. In a program whose main is in Rust, its
+/// standard library has, to say that the stack is full: what may be its handler comes after this one.
 pub(crate) fn explain_faults() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
-        for signal in SIGNALS {
+        // SAFETY: zeroed sigactions are valid.
+        let before = SIGNALS.map(|signal| unsafe {
+            let mut old: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, ptr::null(), &raw mut old);
+            old
+        });
+        let before = BEFORE.get_or_init(|| before);
+        STACK.get_or_init(|| AtomicPtr::new(vec![0; STACK_SIZE].leak().as_mut_ptr()));
+        let may_be_rusts = before.iter().all(|old| {
+            let flags = old.sa_flags & (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESETHAND);
+            old.sa_sigaction == before[0].sa_sigaction && flags == libc::SA_SIGINFO | libc::SA_ONSTACK
+        });
+        for (signal, old) in SIGNALS.into_iter().zip(before) {
+            if old.sa_sigaction != libc::SIG_DFL && !may_be_rusts {
+                continue;
+            }
             // SAFETY: zeroed sigactions are valid; the handler below is async-signal-safe.
             unsafe {
-                let mut old: libc::sigaction = std::mem::zeroed();
-                libc::sigaction(signal, std::ptr::null(), &raw mut old);
-                if old.sa_sigaction != libc::SIG_DFL {
-                    continue;
-                }
                 let mut new: libc::sigaction = std::mem::zeroed();
                 new.sa_sigaction = handler as *const () as usize;
                 new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-                libc::sigaction(signal, &raw const new, std::ptr::null_mut());
+                libc::sigaction(signal, &raw const new, ptr::null_mut());
             }
         }
     });
 }
 
+/// The handler that a signal had before, 0 if it had none.
+fn handler_before(signal: i32) -> usize {
+    let at = SIGNALS.iter().position(|of| *of == signal);
+    let before = at.and_then(|at| Some(BEFORE.get()?[at].sa_sigaction));
+    before.filter(|handler| *handler != libc::SIG_DFL).unwrap_or(0)
+}
+
+/// Gives the signals back to who had them.
+fn restore() {
+    for (signal, old) in SIGNALS.into_iter().zip(BEFORE.get().into_iter().flatten()) {
+        // SAFETY: sigaction is async-signal-safe; the action was the program's.
+        unsafe { libc::sigaction(signal, old, ptr::null_mut()) };
+    }
+}
+
 /// Prints the explanation, if there is one; on return the instruction faults again, now
-/// with the default action, so status and core dump are as without us.
+/// with the action that was there before, so status and core dump are as without us.
 unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     static HANDLED: AtomicBool = AtomicBool::new(false);
     if HANDLED.swap(true, Ordering::AcqRel) {
@@ -68,15 +104,18 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
     if code <= 0 || of_stack {
         debugger::at_failure();
     } else if debugger::is_first_to_fail() {
-        // SAFETY: as above.
-        unsafe { say(Fault { signal, addr, code, at }, context) };
+        let fault = Fault { signal, addr, code, at };
+        if let Some(stack) = STACK.get() {
+            let stack = ptr::slice_from_raw_parts_mut(stack.load(Ordering::Relaxed), STACK_SIZE);
+            // SAFETY: as above; no other thread comes here.
+            unsafe { stack::call_on(stack, || say(fault, context)) };
+        }
         debugger::run_gdb();
         debugger::let_others_fail();
+    } else if let Some(node) = node::current() {
+        leave_to_report(node);
     }
-    for signal in SIGNALS {
-        // SAFETY: signal is async-signal-safe.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-    }
+    restore();
     if code <= 0 {
         // Sent by a process: no instruction faults again. Blocked until this handler returns.
         // SAFETY: raise is async-signal-safe.
@@ -93,6 +132,15 @@ struct Fault {
     at: Registers,
 }
 
+/// Whether another PE has said why the job ends: then nothing is said of this one, by `oshrun` either.
+fn leave_to_report(node: &Node) -> bool {
+    let is_reported = fatal::is_reported(node.job);
+    if is_reported {
+        let _ = fatal::claim_report(node.job);
+    }
+    is_reported
+}
+
 /// Prints what is known of a fault, if it is this library's matter: one on an address that comes from symmetric
 /// memory, or in one of its operations.
 ///
@@ -100,9 +148,7 @@ struct Fault {
 /// `context` is that of the thread which the signal interrupts, as the kernel passes it.
 unsafe fn say(mut fault: Fault, context: *mut libc::c_void) {
     let Some(node) = node::current() else { return };
-    // Where another PE has said why the job ends, this one does not.
-    if fatal::is_reported(node.job) {
-        let _ = fatal::claim_report(node.job);
+    if leave_to_report(node) {
         return;
     }
     let mut why = FixedText::<384>::new();
@@ -117,7 +163,12 @@ unsafe fn say(mut fault: Fault, context: *mut libc::c_void) {
             || explain(node, fault, &mut why)
             || explain_connected(node, fault, &mut why)
     };
-    let answer = place::ask(fault.at);
+    let before = handler_before(fault.signal);
+    let answer = place::ask(fault.at, before);
+    if answer.is_none() && before != 0 {
+        // A handler of the program's own.
+        return;
+    }
     let routine = answer.as_ref().and_then(place::Answer::routine);
     if !explained {
         // In an operation of the library's; else it is the program's own matter.

@@ -263,6 +263,14 @@ impl Process {
         Some(Call { routine, place: found.place? })
     }
 
+    /// Whether a function is the handler of faults by which Rust's standard library says that the stack is full.
+    pub(crate) fn is_of_full_stack(&self, function: u64) -> bool {
+        let part = self.parts.iter().find(|p| p.range.contains(&function));
+        let lines = part.map(|part| part.image.lines(function.wrapping_sub(part.bias)));
+        let is_it = |line: &Line| line.name().starts_with("std::") && line.name().contains("stack_overflow");
+        lines.is_some_and(|lines| lines.iter().any(is_it))
+    }
+
     /// The innermost place of the user's program on a stack; of one that `waits`, the one that has called the library:
     /// below that may be crates that the library uses.
     fn find(&self, snapshot: &Snapshot, waits: bool) -> Found<'_> {

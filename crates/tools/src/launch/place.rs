@@ -17,12 +17,14 @@ pub(super) fn run(arguments: &[OsString]) -> Option<Result<u8, Failure>> {
     };
     let words = only.to_str()?.strip_prefix(PLACE)?;
     let numbers: Option<Vec<u64>> = words.split(',').map(|n| n.parse().ok()).collect();
-    let Some([pid, pc, sp, fp, lr]) = numbers.as_deref() else {
+    let Some([pid, pc, sp, fp, lr, handler]) = numbers.as_deref() else {
         return Some(Err(Failure::usage(format!("{PLACE}{words} is for the library alone"))));
     };
     let registers = Registers { pc: *pc, sp: *sp, fp: *fp, lr: *lr };
     let process = Inspector::default().process(Pid::from_raw(*pid as i32));
-    let answer = process.call(registers).map(|Call { routine, place }| {
+    let is_explained = *handler == 0 || process.is_of_full_stack(*handler);
+    let call = is_explained.then(|| process.call(registers)).flatten();
+    let answer = call.map(|Call { routine, place }| {
         let routine = routine.unwrap_or_default();
         format!("{}\n{}\n", one_line(&routine), one_line(&place.to_string()))
     });
