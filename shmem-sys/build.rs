@@ -1,13 +1,21 @@
-//! Compiles the C part, and passes the folder of the headers to the build scripts of crates with C of
+//! Writes the exported functions from the table in `crates/abi`, compiles the C part, and passes the folder of the headers to the build scripts of crates with C of
 //! their own.
 
-use std::env;
 use std::path::PathBuf;
+use std::{env, fs};
+
+use ferroshmem_abi::emit::rust;
+use ferroshmem_abi::table;
 
 fn main() {
     println!("cargo:rerun-if-changed=c");
     println!("cargo:rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
+    let generated = out.join("generated");
+    fs::create_dir_all(&generated).expect("OUT_DIR is writable");
+    for (name, text) in rust::files(&table::chapters()) {
+        fs::write(generated.join(name), text).expect("OUT_DIR is writable");
+    }
     let compiled = cc::Build::new()
         .file("c/long_double.c")
         .file("c/variadic.c")

@@ -4,7 +4,7 @@
 //! these parts, and its build script finds the headers by `DEP_SHMEM_INCLUDE`. The crate has no Rust
 //! interface: for that, use the crate `ferroshmem`.
 //!
-//! The functions in `generated` come from the table in `crates/abi/`. Each is `pshmem_X`, with the
+//! The build script makes the functions in `generated` from the table in the crate `abi`. Each is `pshmem_X`, with the
 //! weak alias `shmem_X`, so that a tool may define its own `shmem_X`, linked statically or
 //! dynamically, or preloaded (standard, "OpenSHMEM Profiling Interface").
 //!
@@ -13,7 +13,9 @@
 
 #[macro_use]
 mod entry;
-mod generated;
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/generated/mod.rs"));
+}
 mod inline_counts;
 mod interposition;
 mod long_double;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::emit::{
-    checker, constants, extensions, fuzz, generic, header, inline, interposed, manual, misuse, overloads, pages, rust,
+    checker, constants, extensions, fuzz, generic, header, inline, manual, misuse, overloads, pages, rust,
     test_program, variables,
 };
 use crate::reference::Reference;
@@ -24,15 +24,11 @@ pub fn generated() -> Vec<Generated> {
         ("include/shmem/generic.h".to_owned(), generic::generic(&chapters, &reference)),
         ("include/shmem/overloads.h".to_owned(), overloads::overloads(&chapters)),
         ("include/pshmem.h".to_owned(), header::profiling(&chapters)),
-        ("shmem-sys/src/generated/constants.rs".to_owned(), constants::rust()),
-        ("shmem-sys/src/generated/inlined.rs".to_owned(), interposed::rust(&chapters)),
     ];
     files.push((checker::RUST_PATH.to_owned(), checker::operations()));
     files.push(("include/shmemx.h".to_owned(), extensions::header(&chapters, &reference)));
     files.extend(variables::pages());
     files.extend(manual::pages(&chapters, &reference).expect("the pages are in the repository"));
-    let sys = rust::files(&chapters);
-    files.extend(sys.into_iter().map(|(n, t)| (format!("shmem-sys/src/generated/{n}"), t)));
     files.into_iter().map(|(path, text)| (path.into(), text)).collect()
 }
 
@@ -41,6 +37,12 @@ pub fn manual_pages() -> Vec<Generated> {
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
     let pages = pages::manual(&table::chapters(), &reference).into_iter();
     pages.map(|(name, text)| (name.into(), text)).collect()
+}
+
+/// The exported functions, which the crate `ferroshmem-sys` makes where it compiles them. Paths are the files' names.
+pub fn functions() -> Vec<Generated> {
+    let files = rust::files(&table::chapters()).into_iter();
+    files.map(|(name, text)| (name.into(), text)).collect()
 }
 
 /// Sources of tests, which the crate `ferroshmem-conformance` makes where it compiles them. Paths are relative to its

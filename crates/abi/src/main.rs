@@ -1,6 +1,7 @@
 //! `cargo run -p ferroshmem-abi -- --write` writes the generated files; without `--write` it lists those that differ
-//! from the table. `--tests DIR` writes the sources that tests make for themselves, to be read; `--manual DIR` writes
-//! the manual pages that an installation has; `--markdown DIR` writes the reference as Markdown, for the book.
+//! from the table. To be read, `--functions DIR` writes the functions that `ferroshmem-sys` makes for itself, and
+//! `--tests DIR` the sources that tests make. `--manual DIR` writes the manual pages that an installation has,
+//! `--markdown DIR` the reference as Markdown, for the book.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         }
         ["--write"] => write(&ferroshmem_abi::root(), files::outdated()),
         ["--manual", folder] => write(Path::new(folder), files::manual_pages()),
+        ["--functions", folder] => write(Path::new(folder), files::functions()),
         ["--tests", folder] => write(Path::new(folder), files::tests()),
         ["--markdown", folder] => match markdown(Path::new(folder)) {
             Ok(()) => ExitCode::SUCCESS,
@@ -32,7 +34,9 @@ fn main() -> ExitCode {
             }
         },
         _ => {
-            eprintln!("usage: ferroshmem-abi [--write | --manual DIR | --tests DIR | --markdown DIR]");
+            eprintln!(
+                "usage: ferroshmem-abi [--write | --functions DIR | --manual DIR | --tests DIR | --markdown DIR]"
+            );
             ExitCode::FAILURE
         }
     }

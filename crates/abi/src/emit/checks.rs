@@ -10,7 +10,7 @@ use crate::roles::{self, Extent, Role};
 use crate::table::Chapter;
 use crate::types::Group;
 
-/// `shmem-sys/src/generated/checks.rs`.
+/// The checks, in a module of `ferroshmem-sys`.
 pub fn file(chapters: &[Chapter]) -> String {
     let mut out = format!(
         "{RUST_NOTE}\n//! The checks of the arguments, by their roles.\n\nuse ferroshmem_api::check::{{self, Check, \

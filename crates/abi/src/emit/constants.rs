@@ -51,7 +51,7 @@ fn handles(handles: &[(&str, &str, usize)]) -> String {
     out
 }
 
-/// `shmem-sys/src/generated/constants.rs`.
+/// The constants, in a module of `ferroshmem-sys`.
 pub fn rust() -> String {
     let mut out = format!(
         "{RUST_NOTE}\n//! Constants of the C API, as `shmem/constants.h` defines them.\n#![allow(dead_code, reason \

@@ -9,7 +9,7 @@ use crate::types::Group;
 /// Types that represent all others: looking up every name would slow down each start.
 const TYPES: &[&str] = &["int", "long", "double", "uint64", "mem", "8", "64"];
 
-/// `shmem-sys/src/generated/inlined.rs`.
+/// The list, in a module of `ferroshmem-sys`.
 pub fn rust(chapters: &[Chapter]) -> String {
     let mut out = format!(
         "{RUST_NOTE}\n//! Functions that `shmem/inline.h` defines inline: all families, some types.\n\nuse \

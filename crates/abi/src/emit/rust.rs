@@ -2,29 +2,23 @@
 
 use std::fmt::Write;
 
-use super::{RUST_NOTE, checks};
+use super::{RUST_NOTE, checks, constants, interposed};
 use crate::family::Symbol;
 use crate::table::Chapter;
 
-/// `shmem-sys/src/generated/<chapter>.rs` and `mod.rs`: (file name, text).
+/// The sources that the crate `ferroshmem-sys` makes for itself, `mod.rs` and a file of each module: (name, text).
 pub fn files(chapters: &[Chapter]) -> Vec<(String, String)> {
-    let mut files: Vec<_> = chapters.iter().map(|c| (format!("{}.rs", c.name), module(c))).collect();
-    let mut names: Vec<_> = chapters.iter().map(|c| c.name).collect();
-    names.extend(["checks", "constants", "inlined"]);
-    names.sort_unstable();
-    let mut out = format!("{RUST_NOTE}\n//! The C ABI, generated from the table in `crates/abi/`.\n\n");
-    for name in names {
-        let visibility = match name {
-            // Lines of any length.
-            "checks" => "#[rustfmt::skip]\npub(crate) ",
-            "constants" | "inlined" => "pub(crate) ",
-            _ => "",
-        };
-        writeln!(out, "{visibility}mod {name};").unwrap();
-    }
-    files.push(("mod.rs".to_owned(), out));
-    files.push(("checks.rs".to_owned(), checks::file(chapters)));
-    files
+    let mut modules = vec![
+        ("checks", checks::file(chapters)),
+        ("constants", constants::rust()),
+        ("inlined", interposed::rust(chapters)),
+    ];
+    modules.extend(chapters.iter().map(|c| (c.name, module(c))));
+    // It is included, so it has no documentation of its own.
+    let declare = |(name, _): &(&str, String)| format!("pub(crate) mod {name};\n");
+    let declarations = modules.iter().map(declare).collect();
+    let files = modules.into_iter().map(|(name, text)| (format!("{name}.rs"), text));
+    files.chain([("mod.rs".to_owned(), declarations)]).collect()
 }
 
 fn module(chapter: &Chapter) -> String {
