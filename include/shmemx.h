@@ -554,27 +554,6 @@ void *shmemx_space_align(shmemx_space_t space, size_t alignment, size_t size);
  * See shmemx_space_create(3). */
 void shmemx_space_free(shmemx_space_t space, void *ptr);
 
-/* Symmetric spaces */
-
-/* extension */
-int pshmemx_space_create(shmem_team_t team, const shmemx_space_config_t *config, long config_mask,
-    shmemx_space_t *new_space);
-
-/* extension */
-void pshmemx_space_destroy(shmemx_space_t space);
-
-/* extension */
-void *pshmemx_space_malloc(shmemx_space_t space, size_t size);
-
-/* extension */
-void *pshmemx_space_calloc(shmemx_space_t space, size_t count, size_t size);
-
-/* extension */
-void *pshmemx_space_align(shmemx_space_t space, size_t alignment, size_t size);
-
-/* extension */
-void pshmemx_space_free(shmemx_space_t space, void *ptr);
-
 /* Threads that help */
 
 /** Let the calling thread make chunks of the PE's large copies, until `*until` is not 0 or the time is over.
@@ -586,11 +565,6 @@ void pshmemx_space_free(shmemx_space_t space, void *ptr);
  *
  * See shmemx_thread_lend(3). */
 int shmemx_thread_lend(const int *until, int milliseconds);
-
-/* Threads that help */
-
-/* extension */
-int pshmemx_thread_lend(const int *until, int milliseconds);
 
 /* Jobs that grow */
 
@@ -769,60 +743,6 @@ void shmemx_kernel_register(shmemx_kernel_t *kernel);
  * See shmemx_export(3). */
 void *shmemx_import(shmemx_group_t group, const char *name, size_t size);
 
-/* Jobs that grow */
-
-/* extension */
-int pshmemx_spawn(shmem_team_t team, int PE_root, const char *command, int npes,
-    const shmemx_spawn_config_t *config, long config_mask, shmemx_group_t *children);
-
-/* extension */
-int pshmemx_spawn_multiple(shmem_team_t team, int PE_root, int count, char *const *commands,
-    const int *npes, const shmemx_spawn_config_t *configs, const long *config_masks,
-    shmemx_group_t *children);
-
-/* extension */
-shmemx_group_t pshmemx_group_parents(void);
-
-/* extension */
-int pshmemx_group_n_pes(shmemx_group_t group);
-
-/* extension */
-int pshmemx_group_pe(shmemx_group_t group, int pe);
-
-/* extension */
-shmem_team_t pshmemx_group_team(shmemx_group_t group);
-
-/* extension */
-int pshmemx_group_state(shmemx_group_t group);
-
-/* extension */
-int pshmemx_group_disconnect(shmemx_group_t group);
-
-/* extension */
-int pshmemx_export(const char *name, const void *addr, size_t size);
-
-/* extension */
-int pshmemx_unexport(const char *name);
-
-/* extension */
-shmemx_request_t pshmemx_kernel_call_multiple(shmemx_group_t group, size_t count,
-    const shmemx_kernel_call_t *calls);
-
-/* extension */
-int pshmemx_kernel_test(shmemx_request_t request);
-
-/* extension */
-int pshmemx_kernel_wait(shmemx_request_t request);
-
-/* extension */
-int pshmemx_kernel_serve(void);
-
-/* extension */
-void pshmemx_kernel_register(shmemx_kernel_t *kernel);
-
-/* extension */
-void *pshmemx_import(shmemx_group_t group, const char *name, size_t size);
-
 /* Jobs that meet */
 
 /** Open a port of this PE.
@@ -934,40 +854,6 @@ int shmemx_port_connect_independent(shmem_team_t team, int PE_root, const char *
  *
  * See shmemx_port_open(3). */
 int shmemx_join(shmem_team_t team, int PE_root, int fd, shmemx_group_t *group);
-
-/* Jobs that meet */
-
-/* extension */
-int pshmemx_port_open(char *port);
-
-/* extension */
-int pshmemx_port_close(const char *port);
-
-/* extension */
-int pshmemx_port_publish(const char *name, const char *port);
-
-/* extension */
-int pshmemx_port_unpublish(const char *name);
-
-/* extension */
-int pshmemx_port_lookup(const char *name, int timeout, char *port);
-
-/* extension */
-int pshmemx_port_accept(shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group);
-
-/* extension */
-int pshmemx_port_connect(shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group);
-
-/* extension */
-int pshmemx_port_accept_independent(shmem_team_t team, int PE_root, const char *port,
-    shmemx_group_t *group);
-
-/* extension */
-int pshmemx_port_connect_independent(shmem_team_t team, int PE_root, const char *port,
-    shmemx_group_t *group);
-
-/* extension */
-int pshmemx_join(shmem_team_t team, int PE_root, int fd, shmemx_group_t *group);
 
 /* Collectives between groups */
 
@@ -1472,369 +1358,6 @@ int shmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *des
 int shmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nreduce) SHMEMI_END
 
-/* Collectives between groups */
-
-/* extension */
-int pshmemx_group_sync(shmemx_group_t group);
-
-/* extension */
-int pshmemx_group_barrier(shmemx_group_t group);
-
-/* extension */
-int pshmemx_group_broadcastmem(shmemx_group_t group, void *dest, const void *source, size_t nelems,
-    int PE_root);
-
-/* extension */
-int pshmemx_group_fcollectmem(shmemx_group_t group, void *dest, size_t dest_nelems,
-    const void *source, size_t source_nelems);
-
-/* extension */
-int pshmemx_group_alltoallmem(shmemx_group_t group, void *dest, size_t dest_nelems,
-    const void *source, size_t source_nelems);
-
-/* extension */
-int pshmemx_group_create_ctx(shmemx_group_t group, long options, shmem_ctx_t *ctx);
-
-/* extension */
-int pshmemx_uchar_group_and_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
-int pshmemx_ushort_group_and_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
-int pshmemx_uint_group_and_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
-int pshmemx_ulong_group_and_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
-int pshmemx_ulonglong_group_and_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
-int pshmemx_int8_group_and_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
-int pshmemx_int16_group_and_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
-int pshmemx_int32_group_and_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
-int pshmemx_int64_group_and_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
-int pshmemx_uint8_group_and_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
-int pshmemx_uint16_group_and_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
-int pshmemx_uint32_group_and_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
-int pshmemx_uint64_group_and_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
-int pshmemx_size_group_and_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
-
-/* extension */
-int pshmemx_char_group_and_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
-int pshmemx_schar_group_and_reduce(shmemx_group_t group, signed char *dest,
-    const signed char *source, size_t nreduce);
-int pshmemx_short_group_and_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int pshmemx_int_group_and_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
-int pshmemx_long_group_and_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
-int pshmemx_longlong_group_and_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
-int pshmemx_ptrdiff_group_and_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
-
-/* extension */
-int pshmemx_uchar_group_or_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
-int pshmemx_ushort_group_or_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
-int pshmemx_uint_group_or_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
-int pshmemx_ulong_group_or_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
-int pshmemx_ulonglong_group_or_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
-int pshmemx_int8_group_or_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
-int pshmemx_int16_group_or_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
-int pshmemx_int32_group_or_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
-int pshmemx_int64_group_or_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
-int pshmemx_uint8_group_or_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
-int pshmemx_uint16_group_or_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
-int pshmemx_uint32_group_or_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
-int pshmemx_uint64_group_or_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
-int pshmemx_size_group_or_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
-
-/* extension */
-int pshmemx_char_group_or_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
-int pshmemx_schar_group_or_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
-    size_t nreduce);
-int pshmemx_short_group_or_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int pshmemx_int_group_or_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
-int pshmemx_long_group_or_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
-int pshmemx_longlong_group_or_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
-int pshmemx_ptrdiff_group_or_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
-
-/* extension */
-int pshmemx_uchar_group_xor_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
-int pshmemx_ushort_group_xor_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
-int pshmemx_uint_group_xor_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
-int pshmemx_ulong_group_xor_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
-int pshmemx_ulonglong_group_xor_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
-int pshmemx_int8_group_xor_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
-int pshmemx_int16_group_xor_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
-int pshmemx_int32_group_xor_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
-int pshmemx_int64_group_xor_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
-int pshmemx_uint8_group_xor_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
-int pshmemx_uint16_group_xor_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
-int pshmemx_uint32_group_xor_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
-int pshmemx_uint64_group_xor_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
-int pshmemx_size_group_xor_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
-
-/* extension */
-int pshmemx_char_group_xor_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
-int pshmemx_schar_group_xor_reduce(shmemx_group_t group, signed char *dest,
-    const signed char *source, size_t nreduce);
-int pshmemx_short_group_xor_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int pshmemx_int_group_xor_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
-int pshmemx_long_group_xor_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
-int pshmemx_longlong_group_xor_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
-int pshmemx_ptrdiff_group_xor_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
-
-/* extension */
-int pshmemx_char_group_max_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
-int pshmemx_schar_group_max_reduce(shmemx_group_t group, signed char *dest,
-    const signed char *source, size_t nreduce);
-int pshmemx_short_group_max_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int pshmemx_int_group_max_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
-int pshmemx_long_group_max_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
-int pshmemx_longlong_group_max_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
-int pshmemx_ptrdiff_group_max_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
-int pshmemx_uchar_group_max_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
-int pshmemx_ushort_group_max_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
-int pshmemx_uint_group_max_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
-int pshmemx_ulong_group_max_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
-int pshmemx_ulonglong_group_max_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
-int pshmemx_int8_group_max_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
-int pshmemx_int16_group_max_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
-int pshmemx_int32_group_max_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
-int pshmemx_int64_group_max_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
-int pshmemx_uint8_group_max_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
-int pshmemx_uint16_group_max_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
-int pshmemx_uint32_group_max_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
-int pshmemx_uint64_group_max_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
-int pshmemx_size_group_max_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
-int pshmemx_float_group_max_reduce(shmemx_group_t group, float *dest, const float *source,
-    size_t nreduce);
-int pshmemx_double_group_max_reduce(shmemx_group_t group, double *dest, const double *source,
-    size_t nreduce);
-int pshmemx_longdouble_group_max_reduce(shmemx_group_t group, long double *dest,
-    const long double *source, size_t nreduce);
-
-/* extension */
-int pshmemx_char_group_min_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
-int pshmemx_schar_group_min_reduce(shmemx_group_t group, signed char *dest,
-    const signed char *source, size_t nreduce);
-int pshmemx_short_group_min_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int pshmemx_int_group_min_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
-int pshmemx_long_group_min_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
-int pshmemx_longlong_group_min_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
-int pshmemx_ptrdiff_group_min_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
-int pshmemx_uchar_group_min_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
-int pshmemx_ushort_group_min_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
-int pshmemx_uint_group_min_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
-int pshmemx_ulong_group_min_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
-int pshmemx_ulonglong_group_min_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
-int pshmemx_int8_group_min_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
-int pshmemx_int16_group_min_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
-int pshmemx_int32_group_min_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
-int pshmemx_int64_group_min_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
-int pshmemx_uint8_group_min_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
-int pshmemx_uint16_group_min_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
-int pshmemx_uint32_group_min_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
-int pshmemx_uint64_group_min_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
-int pshmemx_size_group_min_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
-int pshmemx_float_group_min_reduce(shmemx_group_t group, float *dest, const float *source,
-    size_t nreduce);
-int pshmemx_double_group_min_reduce(shmemx_group_t group, double *dest, const double *source,
-    size_t nreduce);
-int pshmemx_longdouble_group_min_reduce(shmemx_group_t group, long double *dest,
-    const long double *source, size_t nreduce);
-
-/* extension */
-int pshmemx_char_group_sum_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
-int pshmemx_schar_group_sum_reduce(shmemx_group_t group, signed char *dest,
-    const signed char *source, size_t nreduce);
-int pshmemx_short_group_sum_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int pshmemx_int_group_sum_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
-int pshmemx_long_group_sum_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
-int pshmemx_longlong_group_sum_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
-int pshmemx_ptrdiff_group_sum_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
-int pshmemx_uchar_group_sum_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
-int pshmemx_ushort_group_sum_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
-int pshmemx_uint_group_sum_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
-int pshmemx_ulong_group_sum_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
-int pshmemx_ulonglong_group_sum_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
-int pshmemx_int8_group_sum_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
-int pshmemx_int16_group_sum_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
-int pshmemx_int32_group_sum_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
-int pshmemx_int64_group_sum_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
-int pshmemx_uint8_group_sum_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
-int pshmemx_uint16_group_sum_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
-int pshmemx_uint32_group_sum_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
-int pshmemx_uint64_group_sum_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
-int pshmemx_size_group_sum_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
-int pshmemx_float_group_sum_reduce(shmemx_group_t group, float *dest, const float *source,
-    size_t nreduce);
-int pshmemx_double_group_sum_reduce(shmemx_group_t group, double *dest, const double *source,
-    size_t nreduce);
-int pshmemx_longdouble_group_sum_reduce(shmemx_group_t group, long double *dest,
-    const long double *source, size_t nreduce);
-int pshmemx_complexd_group_sum_reduce(shmemx_group_t group, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nreduce);
-int pshmemx_complexf_group_sum_reduce(shmemx_group_t group, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nreduce);
-
-/* extension */
-int pshmemx_char_group_prod_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
-int pshmemx_schar_group_prod_reduce(shmemx_group_t group, signed char *dest,
-    const signed char *source, size_t nreduce);
-int pshmemx_short_group_prod_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int pshmemx_int_group_prod_reduce(shmemx_group_t group, int *dest, const int *source,
-    size_t nreduce);
-int pshmemx_long_group_prod_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
-int pshmemx_longlong_group_prod_reduce(shmemx_group_t group, long long *dest,
-    const long long *source, size_t nreduce);
-int pshmemx_ptrdiff_group_prod_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
-int pshmemx_uchar_group_prod_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
-int pshmemx_ushort_group_prod_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
-int pshmemx_uint_group_prod_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
-int pshmemx_ulong_group_prod_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
-int pshmemx_ulonglong_group_prod_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
-int pshmemx_int8_group_prod_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
-int pshmemx_int16_group_prod_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
-int pshmemx_int32_group_prod_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
-int pshmemx_int64_group_prod_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
-int pshmemx_uint8_group_prod_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
-int pshmemx_uint16_group_prod_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
-int pshmemx_uint32_group_prod_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
-int pshmemx_uint64_group_prod_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
-int pshmemx_size_group_prod_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
-int pshmemx_float_group_prod_reduce(shmemx_group_t group, float *dest, const float *source,
-    size_t nreduce);
-int pshmemx_double_group_prod_reduce(shmemx_group_t group, double *dest, const double *source,
-    size_t nreduce);
-int pshmemx_longdouble_group_prod_reduce(shmemx_group_t group, long double *dest,
-    const long double *source, size_t nreduce);
-int pshmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nreduce);
-int pshmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nreduce);
-
 /* Messages */
 
 /** Send a message to a PE of the team.
@@ -2005,52 +1528,6 @@ size_t shmemx_msg_waitany(size_t count, shmemx_msg_request_t *requests, shmemx_m
  * See shmemx_msg_send(3). */
 int shmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
 
-/* Messages */
-
-/* extension */
-int pshmemx_msg_send(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag);
-
-/* extension */
-int pshmemx_msg_recv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag,
-    shmemx_msg_status_t *status);
-
-/* extension */
-int pshmemx_msg_isend(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag,
-    shmemx_msg_request_t *request);
-
-/* extension */
-int pshmemx_msg_irecv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag,
-    shmemx_msg_request_t *request);
-
-/* extension */
-int pshmemx_msg_probe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status);
-
-/* extension */
-int pshmemx_msg_iprobe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status);
-
-/* extension */
-int pshmemx_msg_cancel(shmemx_msg_request_t *request);
-
-/* extension */
-int pshmemx_msg_test(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
-
-/* extension */
-int pshmemx_msg_wait(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
-
-/* extension */
-size_t pshmemx_msg_testany(size_t count, shmemx_msg_request_t *requests,
-    shmemx_msg_status_t *status);
-
-/* extension */
-int pshmemx_msg_testall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
-
-/* extension */
-size_t pshmemx_msg_waitany(size_t count, shmemx_msg_request_t *requests,
-    shmemx_msg_status_t *status);
-
-/* extension */
-int pshmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
-
 /* Streams of items */
 
 /** Make a stream of items of one size between the PEs of a team.
@@ -2160,42 +1637,6 @@ void shmemx_stream_reset(shmemx_stream_t stream);
  * See shmemx_stream_create(3). */
 void shmemx_stream_destroy(shmemx_stream_t stream);
 
-/* Streams of items */
-
-/* extension */
-int pshmemx_stream_create(shmem_team_t team, size_t item_size, long options,
-    shmemx_stream_t *stream);
-
-/* extension */
-int pshmemx_stream_push(shmemx_stream_t stream, const void *item, int pe);
-
-/* extension */
-size_t pshmemx_stream_push_many(shmemx_stream_t stream, const void *items, size_t nitems, int pe);
-
-/* extension */
-int pshmemx_stream_pull(shmemx_stream_t stream, void *item, int *pe);
-
-/* extension */
-size_t pshmemx_stream_view(shmemx_stream_t stream, const void **items, int *pe);
-
-/* extension */
-void pshmemx_stream_flush(shmemx_stream_t stream);
-
-/* extension */
-void pshmemx_stream_end(shmemx_stream_t stream);
-
-/* extension */
-int pshmemx_stream_wait(shmemx_stream_t stream);
-
-/* extension */
-int pshmemx_stream_done(shmemx_stream_t stream);
-
-/* extension */
-void pshmemx_stream_reset(shmemx_stream_t stream);
-
-/* extension */
-void pshmemx_stream_destroy(shmemx_stream_t stream);
-
 /* Regions in profiles */
 
 /** Begin a region of the program, which `oshrun --profile` and `--trace` show.
@@ -2212,14 +1653,6 @@ void shmemx_region_begin(const char *name);
  *
  * See shmemx_region_begin(3). */
 void shmemx_region_end(void);
-
-/* Regions in profiles */
-
-/* extension */
-void pshmemx_region_begin(const char *name);
-
-/* extension */
-void pshmemx_region_end(void);
 
 /* Counters of calls */
 
@@ -2242,13 +1675,129 @@ uint64_t shmemx_counter_read(int kind, int quantity);
  * See shmemx_counter_read(3). */
 void shmemx_counter_reset(void);
 
-/* Counters of calls */
+/* The profiling interface: the same functions with names that no tool replaces. */
 
-/* extension */
-uint64_t pshmemx_counter_read(int kind, int quantity);
+#define SHMEMI_PSHMEM(name) extern __typeof__(name) p##name;
+#define SHMEMI_PSHMEM_REDUCEBITS(before, after) \
+    SHMEMI_PSHMEM(before##uchar##after) SHMEMI_PSHMEM(before##ushort##after) SHMEMI_PSHMEM(before##uint##after) \
+    SHMEMI_PSHMEM(before##ulong##after) SHMEMI_PSHMEM(before##ulonglong##after) SHMEMI_PSHMEM(before##int8##after) \
+    SHMEMI_PSHMEM(before##int16##after) SHMEMI_PSHMEM(before##int32##after) SHMEMI_PSHMEM(before##int64##after) \
+    SHMEMI_PSHMEM(before##uint8##after) SHMEMI_PSHMEM(before##uint16##after) SHMEMI_PSHMEM(before##uint32##after) \
+    SHMEMI_PSHMEM(before##uint64##after) SHMEMI_PSHMEM(before##size##after)
+#define SHMEMI_PSHMEM_REDUCEBITSSIGNED(before, after) \
+    SHMEMI_PSHMEM(before##char##after) SHMEMI_PSHMEM(before##schar##after) SHMEMI_PSHMEM(before##short##after) \
+    SHMEMI_PSHMEM(before##int##after) SHMEMI_PSHMEM(before##long##after) SHMEMI_PSHMEM(before##longlong##after) \
+    SHMEMI_PSHMEM(before##ptrdiff##after)
+#define SHMEMI_PSHMEM_REDUCEORDER(before, after) \
+    SHMEMI_PSHMEM(before##char##after) SHMEMI_PSHMEM(before##schar##after) SHMEMI_PSHMEM(before##short##after) \
+    SHMEMI_PSHMEM(before##int##after) SHMEMI_PSHMEM(before##long##after) SHMEMI_PSHMEM(before##longlong##after) \
+    SHMEMI_PSHMEM(before##ptrdiff##after) SHMEMI_PSHMEM(before##uchar##after) SHMEMI_PSHMEM(before##ushort##after) \
+    SHMEMI_PSHMEM(before##uint##after) SHMEMI_PSHMEM(before##ulong##after) SHMEMI_PSHMEM(before##ulonglong##after) \
+    SHMEMI_PSHMEM(before##int8##after) SHMEMI_PSHMEM(before##int16##after) SHMEMI_PSHMEM(before##int32##after) \
+    SHMEMI_PSHMEM(before##int64##after) SHMEMI_PSHMEM(before##uint8##after) SHMEMI_PSHMEM(before##uint16##after) \
+    SHMEMI_PSHMEM(before##uint32##after) SHMEMI_PSHMEM(before##uint64##after) SHMEMI_PSHMEM(before##size##after) \
+    SHMEMI_PSHMEM(before##float##after) SHMEMI_PSHMEM(before##double##after) SHMEMI_PSHMEM(before##longdouble##after)
+#define SHMEMI_PSHMEM_REDUCEARITH(before, after) \
+    SHMEMI_PSHMEM(before##char##after) SHMEMI_PSHMEM(before##schar##after) SHMEMI_PSHMEM(before##short##after) \
+    SHMEMI_PSHMEM(before##int##after) SHMEMI_PSHMEM(before##long##after) SHMEMI_PSHMEM(before##longlong##after) \
+    SHMEMI_PSHMEM(before##ptrdiff##after) SHMEMI_PSHMEM(before##uchar##after) SHMEMI_PSHMEM(before##ushort##after) \
+    SHMEMI_PSHMEM(before##uint##after) SHMEMI_PSHMEM(before##ulong##after) SHMEMI_PSHMEM(before##ulonglong##after) \
+    SHMEMI_PSHMEM(before##int8##after) SHMEMI_PSHMEM(before##int16##after) SHMEMI_PSHMEM(before##int32##after) \
+    SHMEMI_PSHMEM(before##int64##after) SHMEMI_PSHMEM(before##uint8##after) SHMEMI_PSHMEM(before##uint16##after) \
+    SHMEMI_PSHMEM(before##uint32##after) SHMEMI_PSHMEM(before##uint64##after) SHMEMI_PSHMEM(before##size##after) \
+    SHMEMI_PSHMEM(before##float##after) SHMEMI_PSHMEM(before##double##after) SHMEMI_PSHMEM(before##longdouble##after)
 
-/* extension */
-void pshmemx_counter_reset(void);
+SHMEMI_PSHMEM(shmemx_space_create)
+SHMEMI_PSHMEM(shmemx_space_destroy)
+SHMEMI_PSHMEM(shmemx_space_malloc)
+SHMEMI_PSHMEM(shmemx_space_calloc)
+SHMEMI_PSHMEM(shmemx_space_align)
+SHMEMI_PSHMEM(shmemx_space_free)
+SHMEMI_PSHMEM(shmemx_thread_lend)
+SHMEMI_PSHMEM(shmemx_spawn)
+SHMEMI_PSHMEM(shmemx_spawn_multiple)
+SHMEMI_PSHMEM(shmemx_group_parents)
+SHMEMI_PSHMEM(shmemx_group_n_pes)
+SHMEMI_PSHMEM(shmemx_group_pe)
+SHMEMI_PSHMEM(shmemx_group_team)
+SHMEMI_PSHMEM(shmemx_group_state)
+SHMEMI_PSHMEM(shmemx_group_disconnect)
+SHMEMI_PSHMEM(shmemx_export)
+SHMEMI_PSHMEM(shmemx_unexport)
+SHMEMI_PSHMEM(shmemx_kernel_call_multiple)
+SHMEMI_PSHMEM(shmemx_kernel_test)
+SHMEMI_PSHMEM(shmemx_kernel_wait)
+SHMEMI_PSHMEM(shmemx_kernel_serve)
+SHMEMI_PSHMEM(shmemx_kernel_register)
+SHMEMI_PSHMEM(shmemx_import)
+SHMEMI_PSHMEM(shmemx_port_open)
+SHMEMI_PSHMEM(shmemx_port_close)
+SHMEMI_PSHMEM(shmemx_port_publish)
+SHMEMI_PSHMEM(shmemx_port_unpublish)
+SHMEMI_PSHMEM(shmemx_port_lookup)
+SHMEMI_PSHMEM(shmemx_port_accept)
+SHMEMI_PSHMEM(shmemx_port_connect)
+SHMEMI_PSHMEM(shmemx_port_accept_independent)
+SHMEMI_PSHMEM(shmemx_port_connect_independent)
+SHMEMI_PSHMEM(shmemx_join)
+SHMEMI_PSHMEM(shmemx_group_sync)
+SHMEMI_PSHMEM(shmemx_group_barrier)
+SHMEMI_PSHMEM(shmemx_group_broadcastmem)
+SHMEMI_PSHMEM(shmemx_group_fcollectmem)
+SHMEMI_PSHMEM(shmemx_group_alltoallmem)
+SHMEMI_PSHMEM(shmemx_group_create_ctx)
+SHMEMI_PSHMEM_REDUCEBITS(shmemx_, _group_and_reduce)
+SHMEMI_PSHMEM_REDUCEBITSSIGNED(shmemx_, _group_and_reduce)
+SHMEMI_PSHMEM_REDUCEBITS(shmemx_, _group_or_reduce)
+SHMEMI_PSHMEM_REDUCEBITSSIGNED(shmemx_, _group_or_reduce)
+SHMEMI_PSHMEM_REDUCEBITS(shmemx_, _group_xor_reduce)
+SHMEMI_PSHMEM_REDUCEBITSSIGNED(shmemx_, _group_xor_reduce)
+SHMEMI_PSHMEM_REDUCEORDER(shmemx_, _group_max_reduce)
+SHMEMI_PSHMEM_REDUCEORDER(shmemx_, _group_min_reduce)
+SHMEMI_PSHMEM_REDUCEARITH(shmemx_, _group_sum_reduce)
+int pshmemx_complexd_group_sum_reduce(shmemx_group_t group, shmemi_complexd *dest,
+    const shmemi_complexd *source, size_t nreduce);
+int pshmemx_complexf_group_sum_reduce(shmemx_group_t group, shmemi_complexf *dest,
+    const shmemi_complexf *source, size_t nreduce);
+SHMEMI_PSHMEM_REDUCEARITH(shmemx_, _group_prod_reduce)
+int pshmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *dest,
+    const shmemi_complexd *source, size_t nreduce);
+int pshmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
+    const shmemi_complexf *source, size_t nreduce);
+SHMEMI_PSHMEM(shmemx_msg_send)
+SHMEMI_PSHMEM(shmemx_msg_recv)
+SHMEMI_PSHMEM(shmemx_msg_isend)
+SHMEMI_PSHMEM(shmemx_msg_irecv)
+SHMEMI_PSHMEM(shmemx_msg_probe)
+SHMEMI_PSHMEM(shmemx_msg_iprobe)
+SHMEMI_PSHMEM(shmemx_msg_cancel)
+SHMEMI_PSHMEM(shmemx_msg_test)
+SHMEMI_PSHMEM(shmemx_msg_wait)
+SHMEMI_PSHMEM(shmemx_msg_testany)
+SHMEMI_PSHMEM(shmemx_msg_testall)
+SHMEMI_PSHMEM(shmemx_msg_waitany)
+SHMEMI_PSHMEM(shmemx_msg_waitall)
+SHMEMI_PSHMEM(shmemx_stream_create)
+SHMEMI_PSHMEM(shmemx_stream_push)
+SHMEMI_PSHMEM(shmemx_stream_push_many)
+SHMEMI_PSHMEM(shmemx_stream_pull)
+SHMEMI_PSHMEM(shmemx_stream_view)
+SHMEMI_PSHMEM(shmemx_stream_flush)
+SHMEMI_PSHMEM(shmemx_stream_end)
+SHMEMI_PSHMEM(shmemx_stream_wait)
+SHMEMI_PSHMEM(shmemx_stream_done)
+SHMEMI_PSHMEM(shmemx_stream_reset)
+SHMEMI_PSHMEM(shmemx_stream_destroy)
+SHMEMI_PSHMEM(shmemx_region_begin)
+SHMEMI_PSHMEM(shmemx_region_end)
+SHMEMI_PSHMEM(shmemx_counter_read)
+SHMEMI_PSHMEM(shmemx_counter_reset)
+
+#undef SHMEMI_PSHMEM_REDUCEBITS
+#undef SHMEMI_PSHMEM_REDUCEBITSSIGNED
+#undef SHMEMI_PSHMEM_REDUCEORDER
+#undef SHMEMI_PSHMEM_REDUCEARITH
+#undef SHMEMI_PSHMEM
 
 #ifdef __cplusplus
 }

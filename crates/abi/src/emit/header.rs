@@ -3,52 +3,89 @@
 use std::fmt::Write;
 
 use super::{C_NOTE, doc, wrapped};
-use crate::family::{Family, Status, Symbol};
+use crate::family::{Family, Symbol};
 use crate::reference::Reference;
 use crate::table::Chapter;
+use crate::types::{Group, Type};
 
-/// Prototypes of `name(symbol)`, chapter by chapter, of the families that are not left out, with their comments if
-/// there is a reference.
+/// Prototypes, chapter by chapter, of the families that are not left out, with their comments.
 fn prototypes<'a>(
     out: &mut String,
     chapters: impl IntoIterator<Item = &'a Chapter>,
-    name: impl Fn(&Symbol<'_>) -> String,
     left_out: impl Fn(&Family) -> bool,
-    reference: Option<&Reference>,
+    reference: &Reference,
 ) {
     for chapter in chapters {
         writeln!(out, "/* {} */\n", chapter.title).unwrap();
         for family in chapter.families.iter().filter(|f| !left_out(f)) {
-            if reference.is_none() {
-                match family.status {
-                    Status::Current => {}
-                    Status::Deprecated => out.push_str("/* deprecated */\n"),
-                    Status::Extension => out.push_str("/* extension */\n"),
-                }
-            }
-            let symbols = family.symbols();
-            for (i, symbol) in symbols.iter().enumerate() {
-                let prototype = complex(&symbol.prototype_as(&name(symbol)));
-                let attribute = match family.pattern {
-                    "shmem_global_exit" => "SHMEMI_NORETURN ",
-                    _ => "",
-                };
-                let prototype = wrapped(&format!("{attribute}{prototype}"));
-                let Some(reference) = reference else {
-                    writeln!(out, "{prototype};").unwrap();
-                    continue;
-                };
-                let types = family.group.types().len();
+            let types = family.group.types().len();
+            for (i, symbol) in family.symbols().iter().enumerate() {
                 if i % types == 0 {
                     out.push_str(if i > 0 { "\n" } else { "" });
                     out.push_str(&doc::comment(reference, symbol));
                 }
                 let end = if types > 1 { " SHMEMI_END" } else { ";" };
-                writeln!(out, "{prototype}{end}").unwrap();
+                writeln!(out, "{}{end}", prototype(symbol, &symbol.name())).unwrap();
             }
             out.push('\n');
         }
     }
+}
+
+fn prototype(symbol: &Symbol<'_>, name: &str) -> String {
+    let attribute = if symbol.family.pattern == "shmem_global_exit" { "SHMEMI_NORETURN " } else { "" };
+    wrapped(&format!("{attribute}{}", complex(&symbol.prototype_as(name))))
+}
+
+/// The names of the profiling interface, whose prototypes are those of the functions. Those that
+/// C++ overloads, and the one with an attribute, have a prototype of their own.
+fn profiling_names<'a>(out: &mut String, chapters: impl IntoIterator<Item = &'a Chapter>) {
+    let families: Vec<&Family> = chapters.into_iter().flat_map(|c| &c.families).collect();
+    let generics: Vec<&str> = families.iter().filter_map(|f| f.generic).collect();
+    let is_macro = |family: &Family| family.group.types().len() > 1;
+    let mut groups: Vec<Group> = Vec::new();
+    for family in families.iter().filter(|f| is_macro(f)) {
+        if !groups.contains(&family.group) {
+            groups.push(family.group);
+        }
+    }
+    let defined = |group: &Group| format!("SHMEMI_PSHMEM_{}", format!("{group:?}").to_uppercase());
+    out.push_str("#define SHMEMI_PSHMEM(name) extern __typeof__(name) p##name;\n");
+    for group in &groups {
+        let types = group.types().iter().filter(|ty| !is_complex(ty));
+        let names: Vec<_> = types.map(|ty| format!("SHMEMI_PSHMEM(before##{}##after)", ty.name)).collect();
+        let lines: Vec<_> = names.chunks(3).map(|line| format!("    {}", line.join(" "))).collect();
+        writeln!(out, "#define {}(before, after) \\\n{}", defined(group), lines.join(" \\\n")).unwrap();
+    }
+    out.push('\n');
+    for family in families {
+        let symbols = family.symbols();
+        let with_types = symbols.chunks(family.group.types().len());
+        for symbols in with_types {
+            let (first, name) = (&symbols[0], symbols[0].name());
+            let has_own = generics.contains(&&*name) || name == "shmem_global_exit";
+            if is_macro(family) {
+                let ctx = if first.ctx { "ctx_" } else { "" };
+                let pattern = family.pattern.replace("{ctx}", ctx);
+                let (before, after) = pattern.split_once("{T}").expect("a family of types");
+                writeln!(out, "{}({before}, {after})", defined(&family.group)).unwrap();
+            } else if !has_own {
+                writeln!(out, "SHMEMI_PSHMEM({name})").unwrap();
+            }
+            for symbol in symbols.iter().filter(|s| has_own || is_complex(&s.ty)) {
+                writeln!(out, "{};", prototype(symbol, &symbol.profiling_name())).unwrap();
+            }
+        }
+    }
+    out.push('\n');
+    for group in &groups {
+        writeln!(out, "#undef {}", defined(group)).unwrap();
+    }
+    out.push_str("#undef SHMEMI_PSHMEM\n\n");
+}
+
+fn is_complex(ty: &Type) -> bool {
+    ty.c.ends_with("_Complex")
 }
 
 /// Complex types are spelt by macros, because C++ and some C compilers lack `_Complex`.
@@ -64,7 +101,7 @@ pub fn api(chapters: &[Chapter], reference: &Reference) -> String {
     );
     let chapters = chapters.iter().filter(|c| !c.is_extension);
     let inlined = |family: &Family| family.inline.is_some();
-    prototypes(&mut out, chapters, |s| s.name(), inlined, Some(reference));
+    prototypes(&mut out, chapters, inlined, reference);
     out.push_str("#endif\n");
     out
 }
@@ -75,22 +112,22 @@ const END: &str = "/* Ends a declaration that shares its comment with those afte
 /// `include/pshmem.h`.
 pub fn profiling(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{C_NOTE}/* The profiling interface: every function of shmem.h once more, with a name that no tool replaces. \
-            */\n#ifndef PSHMEM_H\n#define PSHMEM_H\n\n#include <shmem.h>\n\n#ifdef __cplusplus\nextern \"C\" \
+        "{C_NOTE}/* The profiling interface: every function of shmem.h once more, with a name that no tool replaces.\n \
+            * The prototype of pshmem_X is that of shmem_X. */\n#ifndef PSHMEM_H\n#define PSHMEM_H\n\n#include <shmem.h>\n\n#ifdef __cplusplus\nextern \"C\" \
             {{\n#endif\n\n"
     );
     let chapters = chapters.iter().filter(|c| !c.is_extension);
-    prototypes(&mut out, chapters, |s| s.profiling_name(), |_| false, None);
+    profiling_names(&mut out, chapters);
     out.push_str("#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
     out
 }
 
-/// The prototypes of extensions, each with its name of the profiling interface.
+/// The prototypes of extensions, and their names of the profiling interface.
 pub fn extensions(chapters: &[Chapter], reference: &Reference) -> String {
     let mut out = String::new();
-    for chapter in chapters.iter().filter(|c| c.is_extension) {
-        prototypes(&mut out, [chapter], |s| s.name(), |_| false, Some(reference));
-        prototypes(&mut out, [chapter], |s| s.profiling_name(), |_| false, None);
-    }
+    let chapters = || chapters.iter().filter(|c| c.is_extension);
+    prototypes(&mut out, chapters(), |_| false, reference);
+    out.push_str("/* The profiling interface: the same functions with names that no tool replaces. */\n\n");
+    profiling_names(&mut out, chapters());
     out
 }
