@@ -1,9 +1,9 @@
 //! What is to be started.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::Path;
 
-use ferroshmem_api::spawn::{Placement, Program};
+use ferroshmem_api::spawn::{self, Program};
 
 /// PEs of a program that are to be started ([`Team::spawn`](crate::Team::spawn)), described as the standard
 /// library's [`Command`](std::process::Command) describes a process; one PE, if no number is given.
@@ -22,18 +22,7 @@ pub struct Command {
 impl Command {
     /// One PE of this program, which is found as a shell would find it. It has this PE's directory and environment.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
-        Self {
-            program: Program {
-                command: program.as_ref().to_owned(),
-                n_pes: 1,
-                arguments: Vec::new(),
-                environment: Vec::new(),
-                directory: None,
-                heap_size: None,
-                placement: Placement::default(),
-                independent: false,
-            },
-        }
+        Self { program: Program { command: program.as_ref().to_owned(), n_pes: 1, ..Program::default() } }
     }
 
     /// With one more argument.
@@ -49,10 +38,7 @@ impl Command {
 
     /// With a variable set.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        let mut pair = OsString::from(name.as_ref());
-        pair.push("=");
-        pair.push(value);
-        self.program.environment.push(pair);
+        self.program.environment.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
@@ -70,7 +56,7 @@ impl Command {
 
     /// With a symmetric heap of so many bytes on each PE, as `SHMEM_SYMMETRIC_SIZE` sets it.
     pub fn heap_size(mut self, bytes: usize) -> Self {
-        self.program.heap_size = Some(bytes);
+        self.program.environment.push(spawn::heap_variable(bytes));
         self
     }
 
@@ -82,33 +68,33 @@ impl Command {
     /// let workers = Command::new("worker").pes(8).bind_to("core").map_by("spread");
     /// ```
     pub fn bind_to(mut self, what: &str) -> Self {
-        self.program.placement.bind_to = Some(what.into());
+        self.program.place("bind_to", what);
         self
     }
 
     /// With cores next to each other (`compact`), or as far from each other as there is room (`spread`): as
     /// `oshrun --map-by`.
     pub fn map_by(mut self, order: &str) -> Self {
-        self.program.placement.map_by = Some(order.into());
+        self.program.place("map_by", order);
         self
     }
 
     /// With so many cores each, if there are so many.
     pub fn cores(mut self, n: usize) -> Self {
-        self.program.placement.cores = Some(n);
+        self.program.place("cores", n.to_string());
         self
     }
 
     /// On these CPUs alone, as the kernel numbers them.
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Self {
         let cpus: Vec<_> = cpus.into_iter().map(|cpu| cpu.to_string()).collect();
-        self.program.placement.cpus = Some(cpus.join(",").into());
+        self.program.place("cpus", cpus.join(","));
         self
     }
 
     /// On this host, which is that of the PEs that start them.
     pub fn host(mut self, host: &str) -> Self {
-        self.program.placement.host = Some(host.into());
+        self.program.place("host", host);
         self
     }
 

@@ -17,7 +17,7 @@ use std::{env, io};
 use ferroshmem_bootstrap::Program;
 use ferroshmem_config as config;
 use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::job::service::ProgramRequest;
+use ferroshmem_core::job::service;
 use ferroshmem_layout::MAX_PES;
 use ferroshmem_port::port_error::PortError;
 use ferroshmem_port::port_name::PortName;
@@ -38,7 +38,7 @@ pub(crate) fn start(
     name: &'static str,
     rt: &Runtime,
     members: usize,
-    programs: &[ProgramRequest],
+    programs: &[service::Program],
     independent: bool,
 ) -> Result<Found, String> {
     let launcher = rt.node.job.bootstrap();
@@ -56,8 +56,9 @@ pub(crate) fn start(
         return Err(format!("{n} PEs are asked for, and 1 to {most} can be"));
     }
     let files = programs.iter().map(locate).collect::<Result<Vec<_>, _>>()?;
-    let orders = programs.iter().zip(&files);
-    let orders = orders.map(|(program, file)| order(rt, program, file));
+    let variables: Vec<_> = programs.iter().map(service::Program::variables).collect();
+    let orders = programs.iter().zip(&files).zip(&variables);
+    let orders = orders.map(|((program, file), variables)| order(rt, program, file, variables));
     let orders = orders.collect::<Result<Vec<_>, _>>()?;
     check_remote(rt).map_err(|e| e.to_string())?;
     let port = open_for(rt).map_err(|e| e.to_string())?;
@@ -120,7 +121,12 @@ fn timer(limit: Duration) -> io::Result<OwnedFd> {
 }
 
 /// What the launcher is to start, which places PEs itself: on hosts, if these are given.
-fn order<'a>(rt: &Runtime, program: &'a ProgramRequest, file: &'a Path) -> Result<Program<'a>, String> {
+fn order<'a>(
+    rt: &Runtime,
+    program: &'a service::Program,
+    file: &'a Path,
+    variables: &'a [OsString],
+) -> Result<Program<'a>, String> {
     let mut hosts = None;
     for option in &program.placement {
         match option.as_bytes().strip_prefix(b"host=") {
@@ -139,8 +145,8 @@ fn order<'a>(rt: &Runtime, program: &'a ProgramRequest, file: &'a Path) -> Resul
     Ok(Program {
         file,
         arguments: &program.arguments,
-        variables: &program.environment,
-        directory: &program.directory,
+        variables,
+        directory: directory(program),
         processes: program.n_pes,
         hosts,
     })
@@ -161,12 +167,16 @@ fn check_hosts(rt: &Runtime, hosts: &[u8]) -> Result<(), String> {
     }
 }
 
+fn directory(program: &service::Program) -> &Path {
+    program.directory.as_deref().unwrap_or(Path::new("."))
+}
+
 /// The file of a program, as `execvp` finds it on this host: a launcher would end the job over one that does not exist.
-fn locate(program: &ProgramRequest) -> Result<PathBuf, String> {
+fn locate(program: &service::Program) -> Result<PathBuf, String> {
     let command = &program.command;
     let cannot = |why: &str| Err(format!("cannot run {command:?}: {why}"));
-    if !program.directory.is_dir() {
-        let directory = &program.directory;
+    let directory = directory(program);
+    if !directory.is_dir() {
         return Err(format!("cannot run in {directory:?}: no such directory"));
     }
     let folders = match command.as_bytes().contains(&b'/') {
@@ -175,7 +185,7 @@ fn locate(program: &ProgramRequest) -> Result<PathBuf, String> {
     };
     let mut denied = false;
     for folder in folders {
-        let file = program.directory.join(folder).join(command);
+        let file = directory.join(folder).join(command);
         match (file.is_file(), access(&file, Access::EXEC_OK)) {
             (true, Ok(())) => return Ok(file),
             (true, Err(Errno::ACCESS)) => denied = true,
@@ -188,9 +198,9 @@ fn locate(program: &ProgramRequest) -> Result<PathBuf, String> {
     }
 }
 
-/// Variables of this library for PEs that another launcher starts: it knows all others.
-pub(crate) fn variables() -> impl Iterator<Item = (OsString, OsString)> {
-    config::inherited_all().filter(|(name, _)| name.as_bytes().starts_with(b"SHMEM_"))
+/// Whether PEs that another launcher starts need a variable from this PE: it knows all others than this library's.
+pub(crate) fn is_handed_on(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b"SHMEM_")
 }
 
 /// Connects this PE with the PEs that have had the launcher start its job, if there are such. Collective.

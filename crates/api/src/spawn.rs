@@ -5,7 +5,7 @@
 
 use std::ffi::{CStr, OsStr, OsString, c_char, c_int, c_long};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::Path;
 
 use ferroshmem_config::{self as config, SYMMETRIC_SIZE};
 use ferroshmem_core::constants::{
@@ -13,7 +13,8 @@ use ferroshmem_core::constants::{
     SPAWN_MAP_BY, SPAWN_SHEAP_SIZE, SPAWN_WDIR,
 };
 use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::job::service::{self, JobRequest, ProgramRequest};
+pub use ferroshmem_core::job::service::Program;
+use ferroshmem_core::job::service::{self, JobRequest};
 use ferroshmem_runtime::{self as runtime, Runtime};
 
 use super::connecting::{Found, GroupError, Way, give, group_of, take_numbers};
@@ -80,6 +81,11 @@ unsafe fn text(text: *const c_char) -> Option<OsString> {
     Some(OsStr::from_bytes(bytes).to_owned())
 }
 
+/// The variable that gives PEs a symmetric heap of so many bytes.
+pub fn heap_variable(bytes: usize) -> (OsString, OsString) {
+    (SYMMETRIC_SIZE.name.into(), bytes.to_string().into())
+}
+
 /// What the root asks for of one program.
 ///
 /// # Safety
@@ -101,125 +107,43 @@ unsafe fn program(
     }
     // No reference to the whole: programs that were compiled before have the first fields alone.
     let is_set = |field: c_long| mask & field & !SPAWN_ALL_FIELDS != 0;
+    // SAFETY: the caller promises a string or null.
+    let Some(command) = (unsafe { text(command) }) else {
+        fatal(name, "command is a null pointer: give a program");
+    };
+    let mut program = Program { command, n_pes: usize::try_from(n_pes).unwrap_or(0), ..Program::default() };
     // SAFETY: the caller promises that the fields are valid which the mask names.
-    let (command, arguments, environment, wdir, heap_size, placement, independent) = unsafe {
+    let (arguments, environment, directory, heap_size, placement, independent) = unsafe {
         (
-            text(command),
             is_set(SPAWN_ARGV).then(|| strings((*config).argv)),
             is_set(SPAWN_ENV).then(|| strings((*config).env)),
-            is_set(SPAWN_WDIR).then(|| text((*config).wdir)),
+            is_set(SPAWN_WDIR).then(|| text((*config).wdir)).flatten(),
             is_set(SPAWN_SHEAP_SIZE).then(|| (*config).sheap_size),
-            Placement {
-                bind_to: is_set(SPAWN_BIND_TO).then(|| text((*config).bind_to)).flatten(),
-                map_by: is_set(SPAWN_MAP_BY).then(|| text((*config).map_by)).flatten(),
-                cores: is_set(SPAWN_CORES).then(|| (*config).cores),
-                cpus: is_set(SPAWN_CPUS).then(|| text((*config).cpus)).flatten(),
-                host: is_set(SPAWN_HOST).then(|| text((*config).host)).flatten(),
-            },
+            [
+                ("bind_to", is_set(SPAWN_BIND_TO).then(|| text((*config).bind_to)).flatten()),
+                ("map_by", is_set(SPAWN_MAP_BY).then(|| text((*config).map_by)).flatten()),
+                ("cores", is_set(SPAWN_CORES).then(|| (*config).cores.to_string().into())),
+                ("cpus", is_set(SPAWN_CPUS).then(|| text((*config).cpus)).flatten()),
+                ("host", is_set(SPAWN_HOST).then(|| text((*config).host)).flatten()),
+            ],
             is_set(SPAWN_INDEPENDENT) && (*config).independent != 0,
         )
     };
-    let environment = environment.unwrap_or_default();
-    let Some(command) = command else {
-        fatal(name, "command is a null pointer: give a program");
-    };
-    let is_variable = |text: &&OsString| {
-        let at = text.as_bytes().iter().position(|byte| *byte == b'=');
-        at.is_some_and(|at| at > 0)
-    };
-    if let Some(wrong) = environment.iter().find(|v| !is_variable(v)) {
-        fatal(name, format_args!("env has {wrong:?}: give variables as NAME=VALUE"));
+    for text in environment.unwrap_or_default() {
+        let Some(variable) = service::variable(&text) else {
+            fatal(name, format_args!("env has {text:?}: give variables as NAME=VALUE"));
+        };
+        program.environment.push(variable);
     }
-    Program {
-        command,
-        n_pes: usize::try_from(n_pes).unwrap_or(0),
-        arguments: arguments.unwrap_or_default(),
-        environment,
-        directory: wdir.flatten().map(Into::into),
-        heap_size,
-        placement,
-        independent,
+    if let Some(size) = heap_size {
+        program.environment.push(heap_variable(size));
     }
-}
-
-/// PEs of one program that are to be started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
-    /// The program, as a shell would find it.
-    pub command: OsString,
-    /// Number of PEs.
-    pub n_pes: usize,
-    /// Arguments after the command.
-    pub arguments: Vec<OsString>,
-    /// Variables as `NAME=VALUE`, beside those of the PE that asks.
-    pub environment: Vec<OsString>,
-    /// The directory to run in; that of the PE that asks if there is none.
-    pub directory: Option<PathBuf>,
-    /// Bytes of symmetric heap of each PE, if they are not to be as ever.
-    pub heap_size: Option<usize>,
-    /// Whether the end of one job is not the other's.
-    pub independent: bool,
-    /// Where they run.
-    pub placement: Placement,
-}
-
-/// Where PEs that are started run: as the PEs of this job, if nothing is given. Of several programs in one spawn, those
-/// that say something say the same.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Placement {
-    /// What each PE is bound to, as `oshrun --bind-to` names it.
-    pub bind_to: Option<OsString>,
-    /// The order in which PEs are given cores, as `oshrun --map-by` names it.
-    pub map_by: Option<OsString>,
-    /// Cores of each PE, if there are so many.
-    pub cores: Option<usize>,
-    /// The CPUs that the PEs may use, as `0-3,8`.
-    pub cpus: Option<OsString>,
-    /// The host to start on.
-    pub host: Option<OsString>,
-}
-
-impl Placement {
-    /// As `NAME=VALUE`.
-    fn options(self) -> Vec<OsString> {
-        let cores = self.cores.map(|cores| cores.to_string().into());
-        let options = [
-            ("bind_to=", self.bind_to),
-            ("map_by=", self.map_by),
-            ("cores=", cores),
-            ("cpus=", self.cpus),
-            ("host=", self.host),
-        ];
-        let given = options.into_iter().filter_map(|(name, value)| {
-            let mut option = OsString::from(name);
-            option.push(value?);
-            Some(option)
-        });
-        given.collect()
-    }
-}
-
-impl Program {
-    /// With the variables that are `inherited`.
-    fn request(self, inherited: impl Iterator<Item = (OsString, OsString)>) -> ProgramRequest {
-        let mut environment = self.environment;
-        if let Some(size) = self.heap_size {
-            environment.push(format!("{}={size}", SYMMETRIC_SIZE.name).into());
-        }
-        let inherited = inherited.map(|(mut pair, value)| {
-            pair.push("=");
-            pair.push(value);
-            pair
-        });
-        ProgramRequest {
-            command: self.command,
-            n_pes: self.n_pes,
-            arguments: self.arguments,
-            environment: inherited.chain(environment).collect(),
-            directory: self.directory.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| "/".into()),
-            placement: self.placement.options(),
+    for (option, value) in placement {
+        if let Some(value) = value {
+            program.place(option, value);
         }
     }
+    Program { arguments: arguments.unwrap_or_default(), directory: directory.map(Into::into), independent, ..program }
 }
 
 /// Starts `n_pes` PEs of a program for a team, collectively: 0, or -1 on all members, of which the root says
@@ -298,32 +222,35 @@ pub fn spawn_for(
 ) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
     group_of(name, rt, team, root, |parents| {
-        let programs = programs();
+        let mut programs = programs();
         let independent = programs.iter().any(|program| program.independent);
         if programs.iter().any(|program| program.independent != independent) {
             return Err("independent is set for some programs alone: they are one job".to_owned());
         }
         let is_by_oshrun = rt.node.job.may_have_service();
-        let request = |program: Program| match is_by_oshrun {
-            true => program.request(config::inherited_all()),
-            false => program.request(launched::variables()),
-        };
-        let programs: Vec<_> = programs.into_iter().map(request).collect();
+        for program in &mut programs {
+            let inherited = config::inherited_all().filter(|(name, _)| is_by_oshrun || launched::is_handed_on(name));
+            program.environment.splice(0..0, inherited);
+            program.directory.get_or_insert_with(|| std::env::current_dir().unwrap_or_else(|_| "/".into()));
+        }
         check(&programs)?;
         match is_by_oshrun {
-            true => ask(rt, parents, programs, independent),
+            true => ask(rt, parents, programs),
             false => launched::start(name, rt, parents, &programs, independent),
         }
     })
 }
 
 /// That there is something to start.
-fn check(programs: &[ProgramRequest]) -> Result<(), String> {
+fn check(programs: &[Program]) -> Result<(), String> {
     if let Some(none) = programs.iter().find(|program| program.n_pes == 0) {
         return Err(format!("npes of {:?} is not a number of PEs: give 1 or more", none.command));
     }
     if programs.is_empty() {
         return Err("no program is given: give 1 or more".to_owned());
+    }
+    if programs.iter().flat_map(|program| &program.environment).any(|(name, _)| name.is_empty()) {
+        return Err("a variable of the environment has no name".to_owned());
     }
     if let Some(wrong) = programs.iter().flat_map(strings_of).find(|s| has_nul(s)) {
         return Err(format!("{wrong:?} has a NUL byte: no string of a process can"));
@@ -332,22 +259,22 @@ fn check(programs: &[ProgramRequest]) -> Result<(), String> {
 }
 
 /// Has `oshrun` start a job for `parents` PEs.
-fn ask(rt: &Runtime, parents: usize, programs: Vec<ProgramRequest>, independent: bool) -> Result<Found, String> {
+fn ask(rt: &Runtime, parents: usize, programs: Vec<Program>) -> Result<Found, String> {
     let service = rt.node.job.service().map_err(|why| why.to_string())?;
     let n_pes: usize = programs.iter().map(|program| program.n_pes).sum();
     let header = rt.node.job.control.header();
     let Some(first) = take_numbers(header, &rt.node.job.placement, parents + n_pes) else {
         return Err("the numbers for PEs of other jobs are used up".to_owned());
     };
-    let request = JobRequest { parents, programs, independent };
+    let request = JobRequest { parents, programs };
     let job = service::start(service, &request).map_err(|e| e.to_string())?;
     Ok(Found { way: Way::Local(job), first, side: 0 })
 }
 
-fn strings_of(program: &ProgramRequest) -> impl Iterator<Item = &OsStr> {
-    let lists = program.arguments.iter().chain(&program.environment);
-    let directory = program.directory.as_os_str();
-    lists.chain(&program.placement).map(OsString::as_os_str).chain([&*program.command, directory])
+fn strings_of(program: &Program) -> impl Iterator<Item = &OsStr> {
+    let variables = program.environment.iter().flat_map(|(name, value)| [name, value]);
+    let lists = program.arguments.iter().chain(variables).chain(&program.placement).chain([&program.command]);
+    lists.map(OsString::as_os_str).chain(program.directory.as_deref().map(Path::as_os_str))
 }
 
 fn has_nul(text: &OsStr) -> bool {

@@ -4,7 +4,7 @@
 //! The PEs of a job inherit one end of a socket, whose other end the supervisor reads. A request is one
 //! message with the descriptor of a socket for the reply, so that PEs may ask at the same time.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,21 +16,23 @@ use rustix::io::Errno;
 
 use super::message::{Message, pair, receive, send};
 
-/// PEs to be started, which all run one program.
+/// PEs to be started, which all run one program: what `oshrun`'s command line or a spawn asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ProgramRequest {
+pub struct Program {
     /// The program, as a shell would find it.
     pub command: OsString,
     /// Number of PEs.
     pub n_pes: usize,
     /// What follows the command in `argv`.
     pub arguments: Vec<OsString>,
-    /// Variables as `NAME=VALUE`.
-    pub environment: Vec<OsString>,
-    /// The directory to run in.
-    pub directory: PathBuf,
-    /// Where they are to run, as `NAME=VALUE`.
+    /// Variables, name and value, beside those of the launcher. Of several of one name, the last one counts.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The directory to run in, if it is not that of who asks.
+    pub directory: Option<PathBuf>,
+    /// Of a spawn: where they run, as `NAME=VALUE`. Of several programs, those that give an option give the same.
     pub placement: Vec<OsString>,
+    /// Of a spawn: whether the end of one of the two jobs is not the other's. Alike for all programs of a job.
+    pub independent: bool,
 }
 
 /// A job to be started.
@@ -39,9 +41,7 @@ pub struct JobRequest {
     /// Number of the PEs that ask for it.
     pub parents: usize,
     /// Its programs, whose PEs are numbered in this order.
-    pub programs: Vec<ProgramRequest>,
-    /// Whether the end of one of the two jobs is not the other's.
-    pub independent: bool,
+    pub programs: Vec<Program>,
 }
 
 /// What a PE asks for.
@@ -240,6 +240,29 @@ impl Reply {
     }
 }
 
+/// Name and value of `NAME=VALUE`. A name has a character or more, and the first one may be `=`, as [`std::env`] reads it.
+pub fn variable(text: &OsStr) -> Option<(OsString, OsString)> {
+    let bytes = text.as_bytes();
+    let end = 1 + bytes.get(1..)?.iter().position(|byte| *byte == b'=')?;
+    Some((OsStr::from_bytes(&bytes[..end]).to_owned(), OsStr::from_bytes(&bytes[end + 1..]).to_owned()))
+}
+
+impl Program {
+    /// The environment as `NAME=VALUE`.
+    pub fn variables(&self) -> Vec<OsString> {
+        let pair = |(name, value): &(OsString, OsString)| [name.as_os_str(), value].join(OsStr::new("="));
+        self.environment.iter().map(pair).collect()
+    }
+
+    /// Gives an option of the placement: `bind_to`, `map_by`, `cores`, `cpus` or `host`.
+    pub fn place(&mut self, option: &str, value: impl AsRef<OsStr>) {
+        let mut option = OsString::from(format!("{option}="));
+        self.placement.retain(|given| !given.as_bytes().starts_with(option.as_bytes()));
+        option.push(value);
+        self.placement.push(option);
+    }
+}
+
 impl JobRequest {
     /// As strings that end in NUL, which no string of a command line holds.
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -250,13 +273,13 @@ impl JobRequest {
         };
         let number = |n: usize| n.to_string().into_bytes();
         put(&number(self.parents));
-        put(&number(self.independent.into()));
         put(&number(self.programs.len()));
         for program in &self.programs {
             put(&number(program.n_pes));
+            put(&number(program.independent.into()));
             put(program.command.as_bytes());
-            put(program.directory.as_os_str().as_bytes());
-            for list in [&program.arguments, &program.environment, &program.placement] {
+            put(program.directory.as_ref().map_or(&[], |directory| directory.as_os_str().as_bytes()));
+            for list in [&program.arguments, &program.variables(), &program.placement] {
                 put(&number(list.len()));
                 for item in list {
                     put(item.as_bytes());
@@ -283,19 +306,19 @@ impl JobRequest {
             (0..number(fields)?).map(|_| text(fields)).collect()
         }
         let parents = number(fields)?;
-        let independent = number(fields)? != 0;
         let programs = (0..number(fields)?).map(|_| {
-            Some(ProgramRequest {
+            Some(Program {
                 n_pes: number(fields)?,
+                independent: number(fields)? != 0,
                 command: text(fields)?,
-                directory: text(fields)?.into(),
+                directory: Some(text(fields)?).filter(|directory| !directory.is_empty()).map(Into::into),
                 arguments: list(fields)?,
-                environment: list(fields)?,
+                environment: list(fields)?.iter().map(|text| variable(text)).collect::<Option<_>>()?,
                 placement: list(fields)?,
             })
         });
         let programs = programs.collect::<Option<_>>()?;
-        Some(Self { parents, programs, independent })
+        Some(Self { parents, programs })
     }
 }
 
@@ -307,21 +330,21 @@ mod tests {
 
     fn request() -> JobRequest {
         let text = |words: &[&str]| words.iter().map(OsString::from).collect();
-        let program = ProgramRequest {
+        let program = Program {
             command: "./worker".into(),
             n_pes: 3,
             arguments: text(&["", "-x", "a b"]),
-            environment: text(&["A=1", "B="]),
-            directory: "/tmp".into(),
+            environment: vec![("A".into(), "1".into()), ("B".into(), "".into())],
+            directory: Some("/tmp".into()),
             placement: text(&["bind_to=core"]),
+            independent: true,
         };
         JobRequest {
             parents: 2,
             programs: vec![
                 program,
-                ProgramRequest { command: OsString::from_vec(vec![0xff, b'x']), n_pes: 1, ..ProgramRequest::default() },
+                Program { command: OsString::from_vec(vec![0xff, b'x']), n_pes: 1, ..Program::default() },
             ],
-            independent: true,
         }
     }
 
@@ -334,7 +357,7 @@ mod tests {
         }
         let longer = [&bytes[..], b"1\0"].concat();
         assert_eq!(JobRequest::decode(&longer), None);
-        assert_eq!(JobRequest::decode(b"1\x000\099999999999\0"), None);
+        assert_eq!(JobRequest::decode(b"1\x0099999999999\0"), None);
     }
 
     /// Waits for the next request.

@@ -73,7 +73,7 @@ impl Session {
             .map_err(|e| system("cannot make the memory that --check needs", e))?;
         set(options, CHECK_FILE.name, &file.1.as_raw_fd().to_string().into());
         for section in &mut options.sections {
-            let given = section.variables.iter().rev();
+            let given = section.environment.iter().rev();
             let given = given.clone().find(|(name, _)| name == PRELOAD);
             let others = given.map_or_else(|| inherited(PRELOAD.as_ref()), |g| Some(g.1.clone()));
             let mut value = preloaded.clone().into_os_string();
@@ -81,7 +81,7 @@ impl Session {
                 value.push(":");
                 value.push(others);
             }
-            section.variables.push((PRELOAD.into(), value));
+            section.environment.push((PRELOAD.into(), value));
         }
         Ok(Self { shared: Some(file) })
     }
@@ -148,7 +148,7 @@ fn block(place: Place) -> Option<u32> {
 /// Sets a variable for all PEs.
 fn set(options: &mut CommandLine, name: &str, value: &OsString) {
     for section in &mut options.sections {
-        section.variables.push((name.into(), value.clone()));
+        section.environment.push((name.into(), value.clone()));
     }
 }
 

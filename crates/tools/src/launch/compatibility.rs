@@ -362,7 +362,7 @@ mod tests {
     fn variables(line: &str, section: usize) -> Vec<String> {
         let read = read(line).unwrap_or_else(|e| panic!("{line}: {e}"));
         let pair = |(n, v): &(OsString, OsString)| format!("{}={}", n.display(), v.display());
-        read.sections[section].variables.iter().map(pair).collect()
+        read.sections[section].environment.iter().map(pair).collect()
     }
 
     #[test]

@@ -1,19 +1,18 @@
 //! What is to be run, settled before anything is started.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 
 use ferroshmem_config::{self as config, Entry, Environment, JobSettings, Scope};
 use ferroshmem_core::job::plan::Plan;
-use ferroshmem_core::job::service::{JobRequest, ProgramRequest};
+use ferroshmem_core::job::service::{JobRequest, Program};
 use ferroshmem_platform::Machine;
 use ferroshmem_tuning::Tuning;
 
 use super::binding::{Bindings, Load, Request};
 use super::failure::{Failure, say};
-use super::options::{CommandLine, Section};
+use super::options::CommandLine;
 use super::placement::Placement;
-use super::program::Program;
+use super::program::Executable;
 use super::status_options::StatusPlan;
 use crate::tune::Loaded;
 
@@ -23,7 +22,7 @@ pub(super) struct Job {
     /// What the user asks for.
     pub options: CommandLine,
     /// The program of each section.
-    pub programs: Vec<Program>,
+    pub programs: Vec<Executable>,
     /// Which section each PE belongs to.
     pub sections: Vec<usize>,
     /// Sizes of the symmetric memory.
@@ -39,7 +38,7 @@ pub(super) struct Job {
 impl Job {
     /// Finds programs, sizes and cores, beside the `load` of earlier jobs.
     pub(super) fn new(options: CommandLine, machine: Machine, load: &Load) -> Result<Self, Failure> {
-        let programs = options.sections.iter().map(Program::find).collect::<Result<Vec<_>, _>>()?;
+        let programs = options.sections.iter().map(Executable::find).collect::<Result<Vec<_>, _>>()?;
         let n_pes = options.sections.iter().map(|s| s.n_pes).fold(0, usize::saturating_add);
         agree(&options.sections)?;
         // PE 0 runs the first program: what it is given holds for the whole job.
@@ -63,12 +62,14 @@ impl Job {
 
     /// A job that PEs of `by` ask for: as theirs where the request does not say.
     pub(super) fn requested(by: &Self, request: &JobRequest, load: &Load) -> Result<Self, Failure> {
-        let sections = request.programs.iter().map(requested_section);
+        if let Some(none) = request.programs.iter().find(|program| program.n_pes == 0) {
+            return Err(Failure::usage(format!("0 PEs are asked for of {:?}", none.command)));
+        }
         let said = request.programs.iter().flat_map(|p| &p.placement);
         let host = rustix::system::uname();
         let placement = Placement::read(said, &host.nodename().to_string_lossy())?;
         let options = CommandLine {
-            sections: sections.collect::<Result<_, _>>()?,
+            sections: request.programs.clone(),
             bind_to: placement.bind_to.unwrap_or(by.options.bind_to),
             map_by: placement.map_by.unwrap_or(by.options.map_by),
             cores: placement.cores,
@@ -91,35 +92,13 @@ impl Job {
     }
 
     /// The program that PE `pe` runs.
-    pub(super) fn program(&self, pe: usize) -> &Program {
+    pub(super) fn program(&self, pe: usize) -> &Executable {
         &self.programs[self.sections[pe]]
     }
 }
 
-/// The section of a program that PEs ask for.
-fn requested_section(program: &ProgramRequest) -> Result<Section, Failure> {
-    if program.n_pes == 0 {
-        let line = format!("0 PEs are asked for of {:?}", program.command);
-        return Err(Failure::usage(line));
-    }
-    let variables = program.environment.iter().map(|pair| {
-        let bytes = pair.as_bytes();
-        let at = bytes.iter().position(|byte| *byte == b'=');
-        let (name, value) = bytes.split_at(at.unwrap_or(bytes.len()));
-        let value = value.get(1..).unwrap_or_default();
-        (OsStr::from_bytes(name).to_owned(), OsStr::from_bytes(value).to_owned())
-    });
-    Ok(Section {
-        n_pes: program.n_pes,
-        program: program.command.clone(),
-        arguments: program.arguments.clone(),
-        variables: variables.collect(),
-        wdir: Some(program.directory.clone()),
-    })
-}
-
 /// Threads of each PE of a section, as OpenMP's variable says.
-fn threads(section: &Section) -> Option<usize> {
+fn threads(section: &Program) -> Option<usize> {
     const VARIABLE: &str = "OMP_NUM_THREADS";
 
     let value = set_by(section, VARIABLE).or_else(|| config::inherited(OsStr::new(VARIABLE)))?;
@@ -131,20 +110,20 @@ fn threads(section: &Section) -> Option<usize> {
 }
 
 /// The value that a section sets for a variable: the last one.
-fn set_by(section: &Section, name: &str) -> Option<OsString> {
-    let mut set = section.variables.iter().rev();
+fn set_by(section: &Program, name: &str) -> Option<OsString> {
+    let mut set = section.environment.iter().rev();
     let (_, value) = set.find(|(n, _)| n == OsStr::new(name))?;
     Some(value.clone())
 }
 
 /// Refuses a program with another value than the first one of a variable that holds for all PEs.
-fn agree(sections: &[Section]) -> Result<(), Failure> {
+fn agree(sections: &[Program]) -> Result<(), Failure> {
     let Some((first, others)) = sections.split_first() else {
         return Ok(());
     };
     let for_all = |entry: &&&dyn Entry| matches!(entry.scope(), Scope::Job | Scope::Node);
     for entry in config::TABLE.iter().filter(for_all) {
-        let of = |section: &Section| {
+        let of = |section: &Program| {
             let set = |name: &str| set_by(section, name);
             entry.raw(&Environment::process_after(&set))
         };
@@ -155,12 +134,12 @@ fn agree(sections: &[Section]) -> Result<(), Failure> {
             };
             let same = entry.same(Some(&given), holds.as_deref());
             if !same.map_err(|e| Failure::usage(e.to_string()))? {
-                let (name, program) = (entry.name(), &section.program);
+                let (name, program) = (entry.name(), &section.command);
                 let holds = holds.map_or_else(|| "unset".to_owned(), |v| format!("{v:?}"));
                 return Err(Failure::usage(format!(
                     "{name} is {given:?} for {program:?}, but {holds} for {:?}: it holds for the whole job, so set it \
                         for the first program alone",
-                    first.program
+                    first.command
                 )));
             }
         }
@@ -172,14 +151,13 @@ fn agree(sections: &[Section]) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    fn section(program: &str, variables: &[(&str, &str)]) -> Section {
+    fn section(program: &str, variables: &[(&str, &str)]) -> Program {
         let pairs = variables.iter();
-        Section {
+        Program {
             n_pes: 1,
-            program: program.into(),
-            arguments: Vec::new(),
-            variables: pairs.map(|(n, v)| (n.into(), v.into())).collect(),
-            wdir: None,
+            command: program.into(),
+            environment: pairs.map(|(n, v)| (n.into(), v.into())).collect(),
+            ..Program::default()
         }
     }
 

@@ -81,7 +81,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
         options::Request::Job(options) => *options,
         options::Request::Kept(kept) => return kept.write(),
     };
-    let given = options.sections.iter().flat_map(|s| &s.variables);
+    let given = options.sections.iter().flat_map(|s| &s.environment);
     let is_given = |name: &OsStr| given.clone().any(|(n, _)| n == name);
     let is_set = |name: &OsStr| config::inherited(name).is_some() || is_given(name);
     for line in compatibility::variables_of_others(is_set) {

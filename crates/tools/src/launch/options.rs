@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, ValueEnum};
 use ferroshmem_config::{self as config, HANG_HINT, HANG_TIMEOUT};
+use ferroshmem_core::job::service::Program;
 
 use super::check_options::{CheckArgs, Checks};
 use super::compatibility::{self, Foreign, GLOBAL};
@@ -202,26 +203,11 @@ struct LaterArgs {
     section: SectionArgs,
 }
 
-/// One program of the job.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Section {
-    /// Number of PEs that run it, at least 1.
-    pub n_pes: usize,
-    /// The program as the user names it.
-    pub program: OsString,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
-    /// Variables to set: name and value.
-    pub variables: Vec<(OsString, OsString)>,
-    /// Directory to run it in.
-    pub wdir: Option<PathBuf>,
-}
-
 /// The command line.
 #[derive(Debug)]
 pub(super) struct CommandLine {
     /// The programs, at least one.
-    pub sections: Vec<Section>,
+    pub sections: Vec<Program>,
     /// `--label`.
     pub label: bool,
     /// `--output`.
@@ -328,12 +314,12 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
     let global = global.collect::<Result<Vec<_>, _>>()?;
     for section in &mut sections {
         // What a section sets itself comes last, which counts.
-        section.variables.splice(0..0, global.iter().cloned());
+        section.environment.splice(0..0, global.iter().cloned());
     }
     let on_hosts = matches!(destination, Destination::Hosts(_));
     if on_hosts {
         for section in &mut sections {
-            section.add_unset(&hang);
+            add_unset(section, &hang);
         }
     }
     let n_pes: usize = sections.iter().map(|s| s.n_pes).sum();
@@ -343,7 +329,7 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
     for (name, value) in variables {
         for section in &mut sections {
             let pair = (name.into(), value.clone().into());
-            section.variables.push(pair);
+            section.environment.push(pair);
         }
     }
     if debugger.is_some() {
@@ -408,20 +394,17 @@ impl FirstArgs {
     }
 }
 
-impl Section {
-    /// Sets the variables that neither the section nor the environment sets.
-    fn add_unset(&mut self, variables: &[(&str, u64)]) {
-        for (name, value) in variables {
-            let is_set = self.variables.iter().any(|(n, _)| n == name);
-            if !is_set && config::inherited(name.as_ref()).is_none() {
-                let pair = (name.into(), value.to_string().into());
-                self.variables.push(pair);
-            }
+/// Sets the variables that neither the section nor the environment sets.
+fn add_unset(section: &mut Program, variables: &[(&str, u64)]) {
+    for (name, value) in variables {
+        let is_set = section.environment.iter().any(|(n, _)| n == name);
+        if !is_set && config::inherited(name.as_ref()).is_none() {
+            section.environment.push((name.into(), value.to_string().into()));
         }
     }
 }
 
-fn section(args: SectionArgs, command: &[OsString], default: Option<usize>) -> Result<Section, Failure> {
+fn section(args: SectionArgs, command: &[OsString], default: Option<usize>) -> Result<Program, Failure> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(Failure::usage("no program on one side of a ':'"));
     };
@@ -430,12 +413,13 @@ fn section(args: SectionArgs, command: &[OsString], default: Option<usize>) -> R
         return Err(Failure::usage(format!("give each program of several its number of PEs: -n N before \"{name}\"")));
     };
     let variables = args.variables.iter().map(|v| variable(v));
-    Ok(Section {
+    Ok(Program {
         n_pes,
-        program: program.clone(),
+        command: program.clone(),
         arguments: arguments.to_vec(),
-        variables: variables.collect::<Result<_, _>>()?,
-        wdir: args.wdir,
+        environment: variables.collect::<Result<_, _>>()?,
+        directory: args.wdir,
+        ..Program::default()
     })
 }
 
@@ -607,17 +591,17 @@ mod tests {
     fn options_end_at_the_program() {
         let o = read("-n 2 --label ./a -np 3 --label -x FOO -- --timeout").unwrap();
         assert!(o.label && o.timeout.is_none());
-        assert_eq!(o.sections[0].program, "./a");
+        assert_eq!(o.sections[0].command, "./a");
         assert_eq!(o.sections[0].arguments, ["-np", "3", "--label", "-x", "FOO", "--", "--timeout"]);
-        assert_eq!(read("-n 1 -- -odd- x").unwrap().sections[0].program, "-odd-");
+        assert_eq!(read("-n 1 -- -odd- x").unwrap().sections[0].command, "-odd-");
     }
 
     #[test]
     fn several_programs() {
         let o = read("-n 2 --label ./a 1 : -np 3 -wdir /tmp ./b : -n 1 ./a").unwrap();
-        let programs: Vec<_> = o.sections.iter().map(|s| s.program.to_str().unwrap()).collect();
+        let programs: Vec<_> = o.sections.iter().map(|s| s.command.to_str().unwrap()).collect();
         assert_eq!(programs, ["./a", "./b", "./a"]);
-        assert_eq!(o.sections[1].wdir, Some(PathBuf::from("/tmp")));
+        assert_eq!(o.sections[1].directory, Some(PathBuf::from("/tmp")));
         assert_eq!(o.sections[1].n_pes, 3);
         assert_eq!(o.sections[0].arguments, ["1"]);
         assert!(read("-n 2 a : b").unwrap_err().contains("before \"b\""));
@@ -631,7 +615,7 @@ mod tests {
     #[test]
     fn variables() {
         let o = read("-n 1 -x A=1 -xB=x=y -x PATH -x E= a").unwrap();
-        let pairs: Vec<_> = o.sections[0].variables.iter().map(|(n, v)| (n.to_str(), v.to_str())).collect();
+        let pairs: Vec<_> = o.sections[0].environment.iter().map(|(n, v)| (n.to_str(), v.to_str())).collect();
         let path = std::env::var("PATH").unwrap();
         let expected = [("A", "1"), ("B", "x=y"), ("PATH", &path), ("E", "")];
         assert_eq!(pairs, expected.map(|(n, v)| (Some(n), Some(v))));

@@ -127,9 +127,9 @@ impl Session {
         })?;
         let is_traced = !profiling.pages.traces.is_empty();
         for section in &mut options.sections {
-            let is_set = |name: &str| section.variables.iter().any(|(n, _)| n == name);
+            let is_set = |name: &str| section.environment.iter().any(|(n, _)| n == name);
             let size = is_set(TRACE_SIZE.name) || inherited(TRACE_SIZE.name.as_ref()).is_some();
-            let mut set = |name: &str, value: OsString| section.variables.push((name.into(), value));
+            let mut set = |name: &str, value: OsString| section.environment.push((name.into(), value));
             set(PROFILE_DIR.name, directory.clone().into());
             match (is_traced, size) {
                 (true, false) => set(TRACE_SIZE.name, TRACE.into()),

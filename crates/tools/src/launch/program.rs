@@ -8,16 +8,16 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf, absolute};
 
 use ferroshmem_config::{self as config, JOB};
+use ferroshmem_core::job::service::Program;
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 
 use super::failure::Failure;
 use super::linkage;
-use super::options::Section;
 
 /// A program that is ready to be run.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct Executable {
     /// The name that the user gave, for messages.
     pub name: String,
     /// Absolute path of the file.
@@ -30,16 +30,16 @@ pub(super) struct Program {
     pub wdir: Option<CString>,
 }
 
-impl Program {
+impl Executable {
     /// Finds the program of a section, as `execvp` would, and makes sure that it can be
     /// run as far as that can be known.
-    pub(super) fn find(section: &Section) -> Result<Self, Failure> {
-        let name = section.program.to_string_lossy().into_owned();
-        if let Some(dir) = &section.wdir {
+    pub(super) fn find(section: &Program) -> Result<Self, Failure> {
+        let name = section.command.to_string_lossy().into_owned();
+        if let Some(dir) = &section.directory {
             check_directory(dir)?;
         }
-        let path = locate(&section.program, section.wdir.as_deref()).map_err(|e| {
-            match (e, section.program.as_bytes().contains(&b'/')) {
+        let path = locate(&section.command, section.directory.as_deref()).map_err(|e| {
+            match (e, section.command.as_bytes().contains(&b'/')) {
                 (Errno::ENOENT, false) if is_here(section) => Failure::not_found(format!(
                     "cannot run \"{name}\": no such program in PATH; the one here is ./{name}"
                 )),
@@ -48,9 +48,9 @@ impl Program {
         })?;
         linkage::check(&name, &path)?;
         let mut environment: BTreeMap<OsString, OsString> = config::inherited_all().collect();
-        environment.extend(section.variables.iter().cloned());
+        environment.extend(section.environment.iter().cloned());
         environment.remove(OsStr::new(JOB.name));
-        let mut arguments = vec![c_string(section.program.clone())];
+        let mut arguments = vec![c_string(section.command.clone())];
         arguments.extend(section.arguments.iter().cloned().map(c_string));
         Ok(Self {
             name,
@@ -64,7 +64,7 @@ impl Program {
                     c_string(pair)
                 })
                 .collect(),
-            wdir: section.wdir.clone().map(|d| c_string(d.into_os_string())),
+            wdir: section.directory.clone().map(|d| c_string(d.into_os_string())),
         })
     }
 }
@@ -122,8 +122,8 @@ fn locate(program: &OsStr, wdir: Option<&Path>) -> Result<PathBuf, Errno> {
 }
 
 /// Whether the program would be found by its path.
-fn is_here(section: &Section) -> bool {
-    runnable(&section.wdir.as_deref().unwrap_or(Path::new(".")).join(&section.program)).is_ok()
+fn is_here(section: &Program) -> bool {
+    runnable(&section.directory.as_deref().unwrap_or(Path::new(".")).join(&section.command)).is_ok()
 }
 
 fn runnable(path: &Path) -> Result<PathBuf, Errno> {

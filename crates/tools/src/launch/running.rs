@@ -403,7 +403,7 @@ impl RunningJob {
 /// The line for a PE that could not be started.
 fn cannot_start(pe: usize, n_pes: usize, program: &str, error: SpawnError) -> Failure {
     match error {
-        // The file exists: `Program::find` has checked it.
+        // The file exists: `Executable::find` has checked it.
         SpawnError::Exec(Errno::ENOENT) => {
             Failure::not_runnable(format!("cannot run \"{program}\": the interpreter that it names does not exist"))
         }

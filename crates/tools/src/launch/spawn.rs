@@ -19,7 +19,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{WaitOptions, chdir, waitpid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
-use super::program::Program;
+use super::program::Executable;
 
 /// Where a PE's standard streams go; `None` is where the supervisor's go.
 #[derive(Debug, Default)]
@@ -87,7 +87,7 @@ impl Spawner {
     pub(super) fn spawn(
         &mut self,
         pe: usize,
-        program: &Program,
+        program: &Executable,
         streams: &Streams<'_>,
         core: Option<&CpuSet>,
     ) -> Result<Pid, SpawnError> {

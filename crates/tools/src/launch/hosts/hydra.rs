@@ -68,13 +68,13 @@ pub(super) fn command(
             line.push(":".into());
         }
         line.extend(["-n".into(), section.n_pes.to_string().into()]);
-        for (name, value) in &section.variables {
+        for (name, value) in &section.environment {
             line.extend(["-env".into(), name.clone(), value.clone()]);
         }
-        if let Some(dir) = &section.wdir {
+        if let Some(dir) = &section.directory {
             line.extend(["-wdir".into(), dir.clone().into()]);
         }
-        line.push(section.program.clone());
+        line.push(section.command.clone());
         line.extend(section.arguments.iter().cloned());
     }
     Ok(line)

@@ -37,8 +37,8 @@ pub(super) fn become_launcher(options: &CommandLine, launch: &HostLaunch) -> Res
         check_room(list::slots(hosts), n_pes)?;
     }
     for section in &options.sections {
-        if section.program.as_bytes().starts_with(b"-") {
-            let name = section.program.to_string_lossy();
+        if section.command.as_bytes().starts_with(b"-") {
+            let name = section.command.to_string_lossy();
             return Err(Failure::usage(format!(
                 "\"{name}\" would be taken for an option by other launchers: give it as a path"
             )));
@@ -70,7 +70,7 @@ pub(super) fn become_launcher(options: &CommandLine, launch: &HostLaunch) -> Res
     match launcher.kind {
         // It forwards its own environment; its option for single variables cannot hold commas.
         LauncherKind::Slurm => {
-            let variables = options.sections.iter().flat_map(|s| &s.variables);
+            let variables = options.sections.iter().flat_map(|s| &s.environment);
             command.envs(variables.map(|(name, value)| (name, value)));
         }
         _ => {

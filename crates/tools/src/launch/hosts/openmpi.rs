@@ -79,20 +79,20 @@ pub(super) fn command(
             line.push(":".into());
         }
         line.extend(["-n".into(), section.n_pes.to_string().into()]);
-        let is_set_here = |name: &&OsString| section.variables.iter().all(|(n, _)| n != *name);
+        let is_set_here = |name: &&OsString| section.environment.iter().all(|(n, _)| n != *name);
         for name in inherited.iter().filter(is_set_here) {
             line.extend(["-x".into(), name.clone()]);
         }
-        for (name, value) in &section.variables {
+        for (name, value) in &section.environment {
             let mut pair = name.clone();
             pair.push("=");
             pair.push(value);
             line.extend(["-x".into(), pair]);
         }
-        if let Some(dir) = &section.wdir {
+        if let Some(dir) = &section.directory {
             line.extend(["--wdir".into(), dir.clone().into()]);
         }
-        line.push(section.program.clone());
+        line.push(section.command.clone());
         line.extend(section.arguments.iter().cloned());
     }
     Ok(line)

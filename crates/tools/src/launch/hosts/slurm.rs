@@ -68,11 +68,11 @@ pub(super) fn command(
             line.push(word);
         }
     }
-    if let Some(dir) = &section.wdir {
+    if let Some(dir) = &section.directory {
         line.extend(["--chdir".into(), dir.clone().into()]);
     }
     line.extend(launch.extra.iter().cloned());
-    line.push(section.program.clone());
+    line.push(section.command.clone());
     line.extend(section.arguments.iter().cloned());
     Ok(line)
 }

@@ -15,7 +15,7 @@ use crate::launch::core_file::Dumped;
 use crate::launch::debugging;
 use crate::launch::descendants::{Reaped, reap};
 use crate::launch::exit_class::{ExitClass, classify};
-use crate::launch::program::Program;
+use crate::launch::program::Executable;
 use crate::launch::running::RunningJob;
 use crate::launch::shutdown::Shutdown;
 
@@ -120,7 +120,7 @@ impl Supervisor {
 }
 
 /// The line for a process of `program` that has ended, with the place of its core file if there is one.
-fn with_core_file(line: String, program: &Program, pid: Pid, status: ExitStatus) -> String {
+fn with_core_file(line: String, program: &Executable, pid: Pid, status: ExitStatus) -> String {
     let Some(signal) = status.signal().filter(|_| status.core_dumped()) else {
         return line;
     };

@@ -51,8 +51,8 @@ impl Supervisor {
         }
         let job = Job::requested(&by.job, request, &load)?;
         let number = self.next_number;
-        let (parents, independent) = (request.parents, request.independent);
-        let connected = Connected::new(&job, number, by.number, parents, independent)?;
+        let independent = request.programs.iter().any(|program| program.independent);
+        let connected = Connected::new(&job, number, by.number, request.parents, independent)?;
         let is_independent = independent || by.independent;
         let parents = [connected.memory.as_raw_fd(), by.memory.as_raw_fd()];
         // Before: PEs may fail while others are started.
