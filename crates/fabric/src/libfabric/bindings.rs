@@ -2,61 +2,11 @@
 
 use libc::iovec;
 
-pub const FI_SUCCESS: u32 = 0;
-pub const FI_EPERM: u32 = 1;
-pub const FI_ENOENT: u32 = 2;
-pub const FI_EINTR: u32 = 4;
-pub const FI_EIO: u32 = 5;
-pub const FI_E2BIG: u32 = 7;
-pub const FI_EBADF: u32 = 9;
 pub const FI_EAGAIN: u32 = 11;
-pub const FI_ENOMEM: u32 = 12;
-pub const FI_EACCES: u32 = 13;
-pub const FI_EFAULT: u32 = 14;
-pub const FI_EBUSY: u32 = 16;
-pub const FI_ENODEV: u32 = 19;
-pub const FI_EINVAL: u32 = 22;
-pub const FI_EMFILE: u32 = 24;
-pub const FI_ENOSPC: u32 = 28;
 pub const FI_ENOSYS: u32 = 38;
-pub const FI_EWOULDBLOCK: u32 = 11;
-pub const FI_ENOMSG: u32 = 42;
-pub const FI_ENODATA: u32 = 61;
-pub const FI_EOVERFLOW: u32 = 75;
-pub const FI_EMSGSIZE: u32 = 90;
-pub const FI_ENOPROTOOPT: u32 = 92;
-pub const FI_EOPNOTSUPP: u32 = 95;
-pub const FI_EADDRINUSE: u32 = 98;
-pub const FI_EADDRNOTAVAIL: u32 = 99;
-pub const FI_ENETDOWN: u32 = 100;
-pub const FI_ENETUNREACH: u32 = 101;
-pub const FI_ECONNABORTED: u32 = 103;
-pub const FI_ECONNRESET: u32 = 104;
-pub const FI_ENOBUFS: u32 = 105;
-pub const FI_EISCONN: u32 = 106;
-pub const FI_ENOTCONN: u32 = 107;
-pub const FI_ESHUTDOWN: u32 = 108;
-pub const FI_ETIMEDOUT: u32 = 110;
-pub const FI_ECONNREFUSED: u32 = 111;
-pub const FI_EHOSTDOWN: u32 = 112;
-pub const FI_EHOSTUNREACH: u32 = 113;
-pub const FI_EALREADY: u32 = 114;
-pub const FI_EINPROGRESS: u32 = 115;
-pub const FI_EREMOTEIO: u32 = 121;
-pub const FI_ECANCELED: u32 = 125;
-pub const FI_EKEYREJECTED: u32 = 129;
-pub const FI_ERRNO_OFFSET: u32 = 256;
-pub const FI_MAJOR_VERSION: u32 = 1;
-pub const FI_MINOR_VERSION: u32 = 17;
-pub const FI_REVISION_VERSION: u32 = 0;
-pub const FI_PROV_SPECIFIC: u32 = 2147483648;
 pub const FI_MSG: u32 = 2;
 pub const FI_RMA: u32 = 4;
-pub const FI_TAGGED: u32 = 8;
 pub const FI_ATOMIC: u32 = 16;
-pub const FI_ATOMICS: u32 = 16;
-pub const FI_MULTICAST: u32 = 32;
-pub const FI_COLLECTIVE: u32 = 64;
 pub const FI_READ: u32 = 256;
 pub const FI_WRITE: u32 = 512;
 pub const FI_RECV: u32 = 1024;
@@ -64,101 +14,19 @@ pub const FI_SEND: u32 = 2048;
 pub const FI_TRANSMIT: u32 = 2048;
 pub const FI_REMOTE_READ: u32 = 4096;
 pub const FI_REMOTE_WRITE: u32 = 8192;
-pub const FI_MULTI_RECV: u32 = 65536;
-pub const FI_REMOTE_CQ_DATA: u32 = 131072;
-pub const FI_MORE: u32 = 262144;
-pub const FI_PEEK: u32 = 524288;
-pub const FI_TRIGGER: u32 = 1048576;
-pub const FI_FENCE: u32 = 2097152;
-pub const FI_PRIORITY: u32 = 4194304;
 pub const FI_COMPLETION: u32 = 16777216;
-pub const FI_EVENT: u32 = 16777216;
 pub const FI_INJECT: u32 = 33554432;
 pub const FI_INJECT_COMPLETE: u32 = 67108864;
-pub const FI_TRANSMIT_COMPLETE: u32 = 134217728;
 pub const FI_DELIVERY_COMPLETE: u32 = 268435456;
-pub const FI_AFFINITY: u32 = 536870912;
-pub const FI_COMMIT_COMPLETE: u32 = 1073741824;
-pub const FI_MATCH_COMPLETE: u32 = 2147483648;
-pub const FI_PEER_TRANSFER: u64 = 68719476736;
-pub const FI_AV_USER_ID: u64 = 2199023255552;
-pub const FI_PEER: u64 = 8796093022208;
-pub const FI_XPU_TRIGGER: u64 = 17592186044416;
-pub const FI_HMEM_HOST_ALLOC: u64 = 35184372088832;
-pub const FI_HMEM_DEVICE_ONLY: u64 = 70368744177664;
-pub const FI_HMEM: u64 = 140737488355328;
-pub const FI_VARIABLE_MSG: u64 = 281474976710656;
-pub const FI_RMA_PMEM: u64 = 562949953421312;
-pub const FI_SOURCE_ERR: u64 = 1125899906842624;
-pub const FI_LOCAL_COMM: u64 = 2251799813685248;
-pub const FI_REMOTE_COMM: u64 = 4503599627370496;
-pub const FI_SHARED_AV: u64 = 9007199254740992;
-pub const FI_PROV_ATTR_ONLY: u64 = 18014398509481984;
-pub const FI_NUMERICHOST: u64 = 36028797018963968;
-pub const FI_RMA_EVENT: u64 = 72057594037927936;
-pub const FI_SOURCE: u64 = 144115188075855872;
-pub const FI_NAMED_RX_CTX: u64 = 288230376151711744;
-pub const FI_DIRECTED_RECV: u64 = 576460752303423488;
-pub const FI_CLAIM: u64 = 576460752303423488;
-pub const FI_DISCARD: u64 = 288230376151711744;
-pub const FI_SHARED_CONTEXT: i32 = -1;
 pub const FI_MR_LOCAL: u32 = 4;
-pub const FI_MR_RAW: u32 = 8;
 pub const FI_MR_VIRT_ADDR: u32 = 16;
 pub const FI_MR_ALLOCATED: u32 = 32;
 pub const FI_MR_PROV_KEY: u32 = 64;
-pub const FI_MR_MMU_NOTIFY: u32 = 128;
-pub const FI_MR_RMA_EVENT: u32 = 256;
 pub const FI_MR_ENDPOINT: u32 = 512;
-pub const FI_MR_HMEM: u32 = 1024;
-pub const FI_MR_COLLECTIVE: u32 = 2048;
-pub const FI_ORDER_NONE: u32 = 0;
-pub const FI_ORDER_RAR: u32 = 1;
-pub const FI_ORDER_RAW: u32 = 2;
-pub const FI_ORDER_RAS: u32 = 4;
-pub const FI_ORDER_WAR: u32 = 8;
 pub const FI_ORDER_WAW: u32 = 16;
-pub const FI_ORDER_WAS: u32 = 32;
-pub const FI_ORDER_SAR: u32 = 64;
-pub const FI_ORDER_SAW: u32 = 128;
-pub const FI_ORDER_SAS: u32 = 256;
-pub const FI_ORDER_STRICT: u32 = 511;
-pub const FI_ORDER_RMA_RAR: u64 = 4294967296;
-pub const FI_ORDER_RMA_RAW: u64 = 8589934592;
-pub const FI_ORDER_RMA_WAR: u64 = 17179869184;
 pub const FI_ORDER_RMA_WAW: u64 = 34359738368;
-pub const FI_ORDER_ATOMIC_RAR: u64 = 68719476736;
-pub const FI_ORDER_ATOMIC_RAW: u64 = 137438953472;
-pub const FI_ORDER_ATOMIC_WAR: u64 = 274877906944;
-pub const FI_ORDER_ATOMIC_WAW: u64 = 549755813888;
-pub const FI_ORDER_DATA: u32 = 65536;
 pub const FI_CONTEXT: u64 = 576460752303423488;
-pub const FI_MSG_PREFIX: u64 = 288230376151711744;
-pub const FI_ASYNC_IOV: u64 = 144115188075855872;
-pub const FI_RX_CQ_DATA: u64 = 72057594037927936;
-pub const FI_LOCAL_MR: u64 = 36028797018963968;
-pub const FI_NOTIFY_FLAGS_ONLY: u64 = 18014398509481984;
-pub const FI_RESTRICTED_COMP: u64 = 9007199254740992;
 pub const FI_CONTEXT2: u64 = 4503599627370496;
-pub const FI_BUFFERED_RECV: u64 = 2251799813685248;
-pub const FI_SELECTIVE_COMPLETION: u64 = 576460752303423488;
-pub const FI_SYMMETRIC: u64 = 576460752303423488;
-pub const FI_SYNC_ERR: u64 = 288230376151711744;
-pub const FI_UNIVERSE: u64 = 144115188075855872;
-pub const FI_BARRIER_SET: u64 = 1099511627776;
-pub const FI_BROADCAST_SET: u64 = 2199023255552;
-pub const FI_ALLTOALL_SET: u64 = 4398046511104;
-pub const FI_ALLREDUCE_SET: u64 = 8796093022208;
-pub const FI_ALLGATHER_SET: u64 = 17592186044416;
-pub const FI_REDUCE_SCATTER_SET: u64 = 35184372088832;
-pub const FI_REDUCE_SET: u64 = 70368744177664;
-pub const FI_SCATTER_SET: u64 = 140737488355328;
-pub const FI_GATHER_SET: u64 = 281474976710656;
-pub const FI_SET_OPS_HMEM_OVERRIDE: &[u8; 18] = b"hmem_override_ops\0";
-pub const FI_COLLECTIVE_OFFSET: u32 = 256;
-pub const FI_REG_MR: u64 = 576460752303423488;
-pub const FI_FETCH_ATOMIC: u64 = 288230376151711744;
-pub const FI_COMPARE_ATOMIC: u64 = 576460752303423488;
 pub const FI_EOTHER: _bindgen_ty_1 = 256;
 pub const FI_ETOOSMALL: _bindgen_ty_1 = 257;
 pub const FI_EOPBADSTATE: _bindgen_ty_1 = 258;
@@ -175,10 +43,6 @@ pub const FI_EOVERRUN: _bindgen_ty_1 = 268;
 pub const FI_ENORX: _bindgen_ty_1 = 269;
 pub const FI_ERRNO_MAX: _bindgen_ty_1 = 270;
 pub type _bindgen_ty_1 = ::std::os::raw::c_uint;
-pub const FI_PATH_MAX: _bindgen_ty_2 = 256;
-pub const FI_NAME_MAX: _bindgen_ty_2 = 64;
-pub const FI_VERSION_MAX: _bindgen_ty_2 = 64;
-pub type _bindgen_ty_2 = ::std::os::raw::c_uint;
 pub type fid_t = *mut fid;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -230,43 +94,6 @@ pub const FI_EP_RDM: fi_ep_type = 3;
 pub const FI_EP_SOCK_STREAM: fi_ep_type = 4;
 pub const FI_EP_SOCK_DGRAM: fi_ep_type = 5;
 pub type fi_ep_type = ::std::os::raw::c_uint;
-pub const FI_PROTO_UNSPEC: _bindgen_ty_4 = 0;
-pub const FI_PROTO_RDMA_CM_IB_RC: _bindgen_ty_4 = 1;
-pub const FI_PROTO_IWARP: _bindgen_ty_4 = 2;
-pub const FI_PROTO_IB_UD: _bindgen_ty_4 = 3;
-pub const FI_PROTO_PSMX: _bindgen_ty_4 = 4;
-pub const FI_PROTO_UDP: _bindgen_ty_4 = 5;
-pub const FI_PROTO_SOCK_TCP: _bindgen_ty_4 = 6;
-pub const FI_PROTO_MXM: _bindgen_ty_4 = 7;
-pub const FI_PROTO_IWARP_RDM: _bindgen_ty_4 = 8;
-pub const FI_PROTO_IB_RDM: _bindgen_ty_4 = 9;
-pub const FI_PROTO_GNI: _bindgen_ty_4 = 10;
-pub const FI_PROTO_RXM: _bindgen_ty_4 = 11;
-pub const FI_PROTO_RXD: _bindgen_ty_4 = 12;
-pub const FI_PROTO_MLX: _bindgen_ty_4 = 13;
-pub const FI_PROTO_NETWORKDIRECT: _bindgen_ty_4 = 14;
-pub const FI_PROTO_PSMX2: _bindgen_ty_4 = 15;
-pub const FI_PROTO_SHM: _bindgen_ty_4 = 16;
-pub const FI_PROTO_MRAIL: _bindgen_ty_4 = 17;
-pub const FI_PROTO_RSTREAM: _bindgen_ty_4 = 18;
-pub const FI_PROTO_RDMA_CM_IB_XRC: _bindgen_ty_4 = 19;
-pub const FI_PROTO_EFA: _bindgen_ty_4 = 20;
-pub const FI_PROTO_PSMX3: _bindgen_ty_4 = 21;
-pub const FI_PROTO_RXM_TCP: _bindgen_ty_4 = 22;
-pub const FI_PROTO_OPX: _bindgen_ty_4 = 23;
-pub const FI_PROTO_CXI: _bindgen_ty_4 = 24;
-pub const FI_PROTO_XNET: _bindgen_ty_4 = 25;
-pub type _bindgen_ty_4 = ::std::os::raw::c_uint;
-pub const FI_TC_UNSPEC: _bindgen_ty_5 = 0;
-pub const FI_TC_DSCP: _bindgen_ty_5 = 256;
-pub const FI_TC_LABEL: _bindgen_ty_5 = 512;
-pub const FI_TC_BEST_EFFORT: _bindgen_ty_5 = 512;
-pub const FI_TC_LOW_LATENCY: _bindgen_ty_5 = 513;
-pub const FI_TC_DEDICATED_ACCESS: _bindgen_ty_5 = 514;
-pub const FI_TC_BULK_DATA: _bindgen_ty_5 = 515;
-pub const FI_TC_SCAVENGER: _bindgen_ty_5 = 516;
-pub const FI_TC_NETWORK_CTRL: _bindgen_ty_5 = 517;
-pub type _bindgen_ty_5 = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct fi_tx_attr {
@@ -371,82 +198,6 @@ pub struct fi_info {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct fi_device_attr {
-    pub name: *mut ::std::os::raw::c_char,
-    pub device_id: *mut ::std::os::raw::c_char,
-    pub device_version: *mut ::std::os::raw::c_char,
-    pub vendor_id: *mut ::std::os::raw::c_char,
-    pub driver: *mut ::std::os::raw::c_char,
-    pub firmware: *mut ::std::os::raw::c_char,
-}
-pub const FI_BUS_UNSPEC: fi_bus_type = 0;
-pub const FI_BUS_UNKNOWN: fi_bus_type = 0;
-pub const FI_BUS_PCI: fi_bus_type = 1;
-pub type fi_bus_type = ::std::os::raw::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct fi_pci_attr {
-    pub domain_id: u16,
-    pub bus_id: u8,
-    pub device_id: u8,
-    pub function_id: u8,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct fi_bus_attr {
-    pub bus_type: fi_bus_type,
-    pub attr: fi_bus_attr__bindgen_ty_1,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub union fi_bus_attr__bindgen_ty_1 {
-    pub pci: fi_pci_attr,
-}
-pub const FI_LINK_UNKNOWN: fi_link_state = 0;
-pub const FI_LINK_DOWN: fi_link_state = 1;
-pub const FI_LINK_UP: fi_link_state = 2;
-pub type fi_link_state = ::std::os::raw::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct fi_link_attr {
-    pub address: *mut ::std::os::raw::c_char,
-    pub mtu: usize,
-    pub speed: usize,
-    pub state: fi_link_state,
-    pub network_type: *mut ::std::os::raw::c_char,
-}
-pub const FI_CLASS_UNSPEC: _bindgen_ty_6 = 0;
-pub const FI_CLASS_FABRIC: _bindgen_ty_6 = 1;
-pub const FI_CLASS_DOMAIN: _bindgen_ty_6 = 2;
-pub const FI_CLASS_EP: _bindgen_ty_6 = 3;
-pub const FI_CLASS_SEP: _bindgen_ty_6 = 4;
-pub const FI_CLASS_RX_CTX: _bindgen_ty_6 = 5;
-pub const FI_CLASS_SRX_CTX: _bindgen_ty_6 = 6;
-pub const FI_CLASS_TX_CTX: _bindgen_ty_6 = 7;
-pub const FI_CLASS_STX_CTX: _bindgen_ty_6 = 8;
-pub const FI_CLASS_PEP: _bindgen_ty_6 = 9;
-pub const FI_CLASS_INTERFACE: _bindgen_ty_6 = 10;
-pub const FI_CLASS_AV: _bindgen_ty_6 = 11;
-pub const FI_CLASS_MR: _bindgen_ty_6 = 12;
-pub const FI_CLASS_EQ: _bindgen_ty_6 = 13;
-pub const FI_CLASS_CQ: _bindgen_ty_6 = 14;
-pub const FI_CLASS_CNTR: _bindgen_ty_6 = 15;
-pub const FI_CLASS_WAIT: _bindgen_ty_6 = 16;
-pub const FI_CLASS_POLL: _bindgen_ty_6 = 17;
-pub const FI_CLASS_CONNREQ: _bindgen_ty_6 = 18;
-pub const FI_CLASS_MC: _bindgen_ty_6 = 19;
-pub const FI_CLASS_NIC: _bindgen_ty_6 = 20;
-pub const FI_CLASS_AV_SET: _bindgen_ty_6 = 21;
-pub const FI_CLASS_MR_CACHE: _bindgen_ty_6 = 22;
-pub const FI_CLASS_MEM_MONITOR: _bindgen_ty_6 = 23;
-pub const FI_CLASS_PEER_CQ: _bindgen_ty_6 = 24;
-pub const FI_CLASS_PEER_SRX: _bindgen_ty_6 = 25;
-pub const FI_CLASS_LOG: _bindgen_ty_6 = 26;
-pub const FI_CLASS_PEER_AV: _bindgen_ty_6 = 27;
-pub const FI_CLASS_PEER_AV_SET: _bindgen_ty_6 = 28;
-pub type _bindgen_ty_6 = ::std::os::raw::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_ops {
     pub size: usize,
     pub close: ::std::option::Option<unsafe extern "C" fn(fid: *mut fid) -> ::std::os::raw::c_int>,
@@ -548,13 +299,10 @@ pub struct fid_fabric {
     pub api_version: u32,
 }
 #[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fid_nic {
-    pub fid: fid,
-    pub device_attr: *mut fi_device_attr,
-    pub bus_attr: *mut fi_bus_attr,
-    pub link_attr: *mut fi_link_attr,
-    pub prov_attr: *mut ::std::os::raw::c_void,
+    pub _bindgen_opaque_blob: [u64; 7usize],
 }
 pub const FI_GETFIDFLAG: _bindgen_ty_7 = 0;
 pub const FI_SETFIDFLAG: _bindgen_ty_7 = 1;
@@ -579,11 +327,6 @@ pub const FI_EXPORT_FID: _bindgen_ty_7 = 19;
 pub type _bindgen_ty_7 = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct fi_context {
-    pub internal: [*mut ::std::os::raw::c_void; 4usize],
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_context2 {
     pub internal: [*mut ::std::os::raw::c_void; 8usize],
 }
@@ -596,131 +339,40 @@ pub const FI_WAIT_YIELD: fi_wait_obj = 5;
 pub const FI_WAIT_POLLFD: fi_wait_obj = 6;
 pub type fi_wait_obj = ::std::os::raw::c_uint;
 #[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fi_wait_attr {
-    pub wait_obj: fi_wait_obj,
-    pub flags: u64,
+    pub _bindgen_opaque_blob: [u64; 2usize],
 }
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct fi_ops_wait {
-    pub size: usize,
-    pub wait: ::std::option::Option<
-        unsafe extern "C" fn(waitset: *mut fid_wait, timeout: ::std::os::raw::c_int) -> ::std::os::raw::c_int,
-    >,
-}
-#[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fid_wait {
-    pub fid: fid,
-    pub ops: *mut fi_ops_wait,
+    pub _bindgen_opaque_blob: [u64; 4usize],
 }
 #[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fi_poll_attr {
-    pub flags: u64,
+    pub _bindgen_opaque_blob: u64,
 }
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct fi_ops_poll {
-    pub size: usize,
-    pub poll: ::std::option::Option<
-        unsafe extern "C" fn(
-            pollset: *mut fid_poll,
-            context: *mut *mut ::std::os::raw::c_void,
-            count: ::std::os::raw::c_int,
-        ) -> ::std::os::raw::c_int,
-    >,
-    pub poll_add: ::std::option::Option<
-        unsafe extern "C" fn(pollset: *mut fid_poll, event_fid: *mut fid, flags: u64) -> ::std::os::raw::c_int,
-    >,
-    pub poll_del: ::std::option::Option<
-        unsafe extern "C" fn(pollset: *mut fid_poll, event_fid: *mut fid, flags: u64) -> ::std::os::raw::c_int,
-    >,
-}
-#[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fid_poll {
-    pub fid: fid,
-    pub ops: *mut fi_ops_poll,
+    pub _bindgen_opaque_blob: [u64; 4usize],
 }
 #[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fi_eq_attr {
-    pub size: usize,
-    pub flags: u64,
-    pub wait_obj: fi_wait_obj,
-    pub signaling_vector: ::std::os::raw::c_int,
-    pub wait_set: *mut fid_wait,
-}
-pub const FI_NOTIFY: _bindgen_ty_18 = 0;
-pub const FI_CONNREQ: _bindgen_ty_18 = 1;
-pub const FI_CONNECTED: _bindgen_ty_18 = 2;
-pub const FI_SHUTDOWN: _bindgen_ty_18 = 3;
-pub const FI_MR_COMPLETE: _bindgen_ty_18 = 4;
-pub const FI_AV_COMPLETE: _bindgen_ty_18 = 5;
-pub const FI_JOIN_COMPLETE: _bindgen_ty_18 = 6;
-pub type _bindgen_ty_18 = ::std::os::raw::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct fi_eq_err_entry {
-    pub fid: fid_t,
-    pub context: *mut ::std::os::raw::c_void,
-    pub data: u64,
-    pub err: ::std::os::raw::c_int,
-    pub prov_errno: ::std::os::raw::c_int,
-    pub err_data: *mut ::std::os::raw::c_void,
-    pub err_data_size: usize,
+    pub _bindgen_opaque_blob: [u64; 4usize],
 }
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct fi_ops_eq {
-    pub size: usize,
-    pub read: ::std::option::Option<
-        unsafe extern "C" fn(
-            eq: *mut fid_eq,
-            event: *mut u32,
-            buf: *mut ::std::os::raw::c_void,
-            len: usize,
-            flags: u64,
-        ) -> isize,
-    >,
-    pub readerr:
-        ::std::option::Option<unsafe extern "C" fn(eq: *mut fid_eq, buf: *mut fi_eq_err_entry, flags: u64) -> isize>,
-    pub write: ::std::option::Option<
-        unsafe extern "C" fn(
-            eq: *mut fid_eq,
-            event: u32,
-            buf: *const ::std::os::raw::c_void,
-            len: usize,
-            flags: u64,
-        ) -> isize,
-    >,
-    pub sread: ::std::option::Option<
-        unsafe extern "C" fn(
-            eq: *mut fid_eq,
-            event: *mut u32,
-            buf: *mut ::std::os::raw::c_void,
-            len: usize,
-            timeout: ::std::os::raw::c_int,
-            flags: u64,
-        ) -> isize,
-    >,
-    pub strerror: ::std::option::Option<
-        unsafe extern "C" fn(
-            eq: *mut fid_eq,
-            prov_errno: ::std::os::raw::c_int,
-            err_data: *const ::std::os::raw::c_void,
-            buf: *mut ::std::os::raw::c_char,
-            len: usize,
-        ) -> *const ::std::os::raw::c_char,
-    >,
-}
-#[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fid_eq {
-    pub fid: fid,
-    pub ops: *mut fi_ops_eq,
+    pub _bindgen_opaque_blob: [u64; 4usize],
 }
 pub const FI_CQ_FORMAT_UNSPEC: fi_cq_format = 0;
 pub const FI_CQ_FORMAT_CONTEXT: fi_cq_format = 1;
@@ -728,11 +380,6 @@ pub const FI_CQ_FORMAT_MSG: fi_cq_format = 2;
 pub const FI_CQ_FORMAT_DATA: fi_cq_format = 3;
 pub const FI_CQ_FORMAT_TAGGED: fi_cq_format = 4;
 pub type fi_cq_format = ::std::os::raw::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct fi_cq_entry {
-    pub op_context: *mut ::std::os::raw::c_void,
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct fi_cq_err_entry {
@@ -815,39 +462,17 @@ pub struct fid_cq {
     pub fid: fid,
     pub ops: *mut fi_ops_cq,
 }
-pub const FI_CNTR_EVENTS_COMP: fi_cntr_events = 0;
-pub type fi_cntr_events = ::std::os::raw::c_uint;
 #[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fi_cntr_attr {
-    pub events: fi_cntr_events,
-    pub wait_obj: fi_wait_obj,
-    pub wait_set: *mut fid_wait,
-    pub flags: u64,
+    pub _bindgen_opaque_blob: [u64; 3usize],
 }
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct fi_ops_cntr {
-    pub size: usize,
-    pub read: ::std::option::Option<unsafe extern "C" fn(cntr: *mut fid_cntr) -> u64>,
-    pub readerr: ::std::option::Option<unsafe extern "C" fn(cntr: *mut fid_cntr) -> u64>,
-    pub add: ::std::option::Option<unsafe extern "C" fn(cntr: *mut fid_cntr, value: u64) -> ::std::os::raw::c_int>,
-    pub set: ::std::option::Option<unsafe extern "C" fn(cntr: *mut fid_cntr, value: u64) -> ::std::os::raw::c_int>,
-    pub wait: ::std::option::Option<
-        unsafe extern "C" fn(
-            cntr: *mut fid_cntr,
-            threshold: u64,
-            timeout: ::std::os::raw::c_int,
-        ) -> ::std::os::raw::c_int,
-    >,
-    pub adderr: ::std::option::Option<unsafe extern "C" fn(cntr: *mut fid_cntr, value: u64) -> ::std::os::raw::c_int>,
-    pub seterr: ::std::option::Option<unsafe extern "C" fn(cntr: *mut fid_cntr, value: u64) -> ::std::os::raw::c_int>,
-}
-#[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fid_cntr {
-    pub fid: fid,
-    pub ops: *mut fi_ops_cntr,
+    pub _bindgen_opaque_blob: [u64; 4usize],
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -861,15 +486,10 @@ pub struct fi_av_attr {
     pub flags: u64,
 }
 #[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fi_av_set_attr {
-    pub count: usize,
-    pub start_addr: fi_addr_t,
-    pub end_addr: fi_addr_t,
-    pub stride: u64,
-    pub comm_key_size: usize,
-    pub comm_key: *mut u8,
-    pub flags: u64,
+    pub _bindgen_opaque_blob: [u64; 7usize],
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1194,24 +814,6 @@ pub struct fi_msg {
     pub context: *mut ::std::os::raw::c_void,
     pub data: u64,
 }
-pub const FI_OPT_ENDPOINT: _bindgen_ty_19 = 0;
-pub type _bindgen_ty_19 = ::std::os::raw::c_uint;
-pub const FI_OPT_MIN_MULTI_RECV: _bindgen_ty_20 = 0;
-pub const FI_OPT_CM_DATA_SIZE: _bindgen_ty_20 = 1;
-pub const FI_OPT_BUFFERED_MIN: _bindgen_ty_20 = 2;
-pub const FI_OPT_BUFFERED_LIMIT: _bindgen_ty_20 = 3;
-pub const FI_OPT_SEND_BUF_SIZE: _bindgen_ty_20 = 4;
-pub const FI_OPT_RECV_BUF_SIZE: _bindgen_ty_20 = 5;
-pub const FI_OPT_TX_SIZE: _bindgen_ty_20 = 6;
-pub const FI_OPT_RX_SIZE: _bindgen_ty_20 = 7;
-pub const FI_OPT_FI_HMEM_P2P: _bindgen_ty_20 = 8;
-pub const FI_OPT_XPU_TRIGGER: _bindgen_ty_20 = 9;
-pub type _bindgen_ty_20 = ::std::os::raw::c_uint;
-pub const FI_HMEM_P2P_ENABLED: _bindgen_ty_21 = 0;
-pub const FI_HMEM_P2P_REQUIRED: _bindgen_ty_21 = 1;
-pub const FI_HMEM_P2P_PREFERRED: _bindgen_ty_21 = 2;
-pub const FI_HMEM_P2P_DISABLED: _bindgen_ty_21 = 3;
-pub type _bindgen_ty_21 = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct fi_ops_ep {
@@ -1354,23 +956,22 @@ pub struct fid_ep {
     pub collective: *mut fi_ops_collective,
 }
 #[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fid_pep {
-    pub fid: fid,
-    pub ops: *mut fi_ops_ep,
-    pub cm: *mut fi_ops_cm,
+    pub _bindgen_opaque_blob: [u64; 5usize],
 }
 #[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fid_stx {
-    pub fid: fid,
-    pub ops: *mut fi_ops_ep,
+    pub _bindgen_opaque_blob: [u64; 4usize],
 }
 #[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone)]
 pub struct fid_mc {
-    pub fid: fid,
-    pub fi_addr: fi_addr_t,
+    pub _bindgen_opaque_blob: [u64; 4usize],
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
