@@ -130,19 +130,6 @@ pub fn advise(at: usize, len: usize, advice: Advice) {
     let _ = unsafe { rustix::mm::madvise(at, len, advice) };
 }
 
-/// Makes the pages of memory present, to be read or written, without a change of what they hold; whether they are
-/// there.
-pub fn populate(at: *const u8, bytes: usize, to_write: bool) -> bool {
-    let advice = match to_write {
-        true => Advice::LinuxPopulateWrite,
-        false => Advice::LinuxPopulateRead,
-    };
-    let into_page = at.addr() % rustix::param::page_size();
-    let page = at.wrapping_sub(into_page).cast_mut().cast();
-    // SAFETY: what the pages hold stays, and where there are none, the kernel says so.
-    unsafe { rustix::mm::madvise(page, into_page + bytes, advice).is_ok() }
-}
-
 /// Bytes of a huge page.
 pub const HUGE_PAGE: usize = 2 << 20;
 

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use ferroshmem_config as config;
 use nix::sys::signal::{SigHandler, Signal, kill};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
-use crate::leftovers::{self, GONE_WITHIN, MARK_VARIABLE};
+use crate::leftovers::{self, GONE_WITHIN, MARK_VARIABLE, Machine};
 use crate::prefix::Prefix;
 use crate::progress::{Signs, Watchdog};
 
@@ -97,6 +97,24 @@ impl Job {
     /// Runs the job, which must end well.
     pub fn expect_success(&self, prefix: &Prefix, scratch: &Path) -> Result<Outcome> {
         self.run(prefix, scratch)?.successful(self.watchdog)
+    }
+
+    /// Runs the job, which must end with the status and one line with the words, or no line if there are none. Nothing
+    /// may be left.
+    pub fn expect_failure(&self, prefix: &Prefix, scratch: &Path, status: i32, words: &[&str]) -> Result<()> {
+        let before = Machine::now();
+        let outcome = self.run(prefix, scratch)?;
+        ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+        let got = shell_status(outcome.status);
+        ensure!(got == status, "status {got}, not {status}\n{outcome}");
+        let lines = outcome.stderr.lines().count();
+        ensure!(lines == usize::from(!words.is_empty()), "{lines} lines\n{outcome}");
+        for word in words {
+            ensure!(outcome.stderr.contains(word), "the line does not say \"{word}\"\n{outcome}");
+        }
+        let left = before.left_files();
+        ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
+        Ok(())
     }
 }
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use ferroshmem_conformance::compile::on_path;
 use ferroshmem_conformance::job::shell_status;
-use ferroshmem_conformance::leftovers::Machine;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
@@ -132,18 +131,6 @@ fn calls(s: &Setting, job: Job) -> Result<()> {
 
 /// The job ends with the status and one line, and nothing is left.
 fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
-    let before = Machine::now();
     let job = Job::new(2, &program(s, "faults.cpp", &[])?).args(&[way]);
-    let outcome = job.run(&s.prefix, &s.scratch)?;
-    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
-    let got = shell_status(outcome.status);
-    ensure!(got == status, "status {got}, not {status}\n{outcome}");
-    let lines = outcome.stderr.lines().count();
-    ensure!(lines == usize::from(!words.is_empty()), "{lines} lines\n{outcome}");
-    for word in words {
-        ensure!(outcome.stderr.contains(word), "the line does not say \"{word}\"\n{outcome}");
-    }
-    let left = before.left_files();
-    ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
-    Ok(())
+    job.expect_failure(&s.prefix, &s.scratch, status, words)
 }

@@ -98,15 +98,7 @@ fn guide(s: &Setting) -> Result<()> {
 
 /// The job ends with the status and one line, and nothing is left.
 fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
-    let outcome = job(s, 3, "faults", way)?.run(&s.prefix, &s.scratch)?;
-    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
-    let got = shell_status(outcome.status);
-    ensure!(got == status, "status {got}, not {status}\n{outcome}");
-    ensure!(outcome.stderr.lines().count() == 1, "{outcome}");
-    for word in words {
-        ensure!(outcome.stderr.contains(word), "no \"{word}\"\n{outcome}");
-    }
-    Ok(())
+    job(s, 3, "faults", way)?.expect_failure(&s.prefix, &s.scratch, status, words)
 }
 
 /// The wait report says for which messages PEs wait.

@@ -377,22 +377,10 @@ fn memory(s: &Setting, parents: usize, children: &str, flags: &[&str], (variable
 
 /// The job ends with the status and one line, and nothing is left.
 fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
-    let before = Machine::now();
     let job = Job::new(2, &program(s, "faults", &[])?).args(&[way]);
     // Of no matter to PEs that come to shmem_init.
     let job = job.options(&["-n", "2", "--spawn-timeout", "5"]);
-    let outcome = job.run(&s.prefix, &s.scratch)?;
-    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
-    let got = shell_status(outcome.status);
-    ensure!(got == status, "status {got}, not {status}\n{outcome}");
-    let lines = outcome.stderr.lines().count();
-    ensure!(lines == usize::from(!words.is_empty()), "{lines} lines\n{outcome}");
-    for word in words {
-        ensure!(outcome.stderr.contains(word), "the line does not say \"{word}\"\n{outcome}");
-    }
-    let left = before.left_files();
-    ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
-    Ok(())
+    job.expect_failure(&s.prefix, &s.scratch, status, words)
 }
 
 /// The same of a program that no launcher has started. How it ends is known to the test alone: it is killed, or leaves.

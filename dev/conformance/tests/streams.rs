@@ -2,7 +2,6 @@
 
 use anyhow::{Result, ensure};
 use ferroshmem_conformance::guide;
-use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
@@ -90,15 +89,7 @@ fn guide(s: &Setting) -> Result<()> {
 /// The job ends with the status and one line, and nothing is left.
 fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
     let job = job(s, 3, "streams/faults.c")?.args(&[way]);
-    let outcome = job.run(&s.prefix, &s.scratch)?;
-    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
-    let got = shell_status(outcome.status);
-    ensure!(got == status, "status {got}, not {status}\n{outcome}");
-    ensure!(outcome.stderr.lines().count() == 1, "{outcome}");
-    for word in words {
-        ensure!(outcome.stderr.contains(word), "no \"{word}\"\n{outcome}");
-    }
-    Ok(())
+    job.expect_failure(&s.prefix, &s.scratch, status, words)
 }
 
 /// The wait report says which PEs wait for a stream.

@@ -55,16 +55,6 @@ pub unsafe fn fi_endpoint(domain: *mut fid_domain, info: *mut fi_info, ep: *mut 
     through!((*domain).ops, endpoint(domain, info, ep, ptr::null_mut()))
 }
 
-pub unsafe fn fi_query_atomic(
-    domain: *mut fid_domain,
-    datatype: fi_datatype,
-    op: fi_op,
-    attr: *mut fi_atomic_attr,
-    flags: u64,
-) -> c_int {
-    through!((*domain).ops, query_atomic(domain, datatype, op, attr, flags))
-}
-
 pub unsafe fn fi_mr_reg(
     domain: *mut fid_domain,
     base: *const c_void,
