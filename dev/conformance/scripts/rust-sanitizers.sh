@@ -7,6 +7,11 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 source "$here/scripts/without_aslr.sh"
 source "$here/scripts/sanitized.sh"
 bin=${FERROSHMEM_PREFIX:+$FERROSHMEM_PREFIX/bin/}
+# Known findings are told by names of functions and files, which a symbolizer reads.
+type -P llvm-symbolizer addr2line >/dev/null || {
+    echo "skipped: neither llvm-symbolizer nor addr2line is installed (package binutils)"
+    exit 77
+}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Leaks are not looked for: the library keeps what it maps until the process ends.
