@@ -7,11 +7,11 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 source "$here/scripts/without_aslr.sh"
 source "$here/scripts/sanitized.sh"
 bin=${FERROSHMEM_PREFIX:+$FERROSHMEM_PREFIX/bin/}
-# Known findings are told by names of functions and files, which a symbolizer reads.
-type -P llvm-symbolizer addr2line >/dev/null || {
+# ThreadSanitizer tells known findings by names of functions and files, which one of two programs reads.
+if [ "${1:-thread}" = thread ] && ! type -P llvm-symbolizer >/dev/null && ! type -P addr2line >/dev/null; then
     echo "skipped: neither llvm-symbolizer nor addr2line is installed (package binutils)"
     exit 77
-}
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Leaks are not looked for: the library keeps what it maps until the process ends.
