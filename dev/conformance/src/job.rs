@@ -104,14 +104,7 @@ impl Job {
     pub fn expect_failure(&self, prefix: &Prefix, scratch: &Path, status: i32, words: &[&str]) -> Result<()> {
         let before = Machine::now();
         let outcome = self.run(prefix, scratch)?;
-        ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
-        let got = shell_status(outcome.status);
-        ensure!(got == status, "status {got}, not {status}\n{outcome}");
-        let lines = outcome.stderr.lines().count();
-        ensure!(lines == usize::from(!words.is_empty()), "{lines} lines\n{outcome}");
-        for word in words {
-            ensure!(outcome.stderr.contains(word), "the line does not say \"{word}\"\n{outcome}");
-        }
+        outcome.failed(Some(status), words)?;
         let left = before.left_files();
         ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
         Ok(())
@@ -131,6 +124,28 @@ impl Outcome {
             bail!("{} processes outlived the job\n{self}", self.left);
         }
         Ok(self)
+    }
+
+    /// That the job has ended with the status, any but 0 if none is given, and one line with the words, or no line if
+    /// there are none; and that no process is left.
+    ///
+    /// # Errors
+    /// If it has not.
+    pub fn failed(&self, status: Option<i32>, words: &[&str]) -> Result<()> {
+        ensure!(!self.hung, "hangs\n{self}");
+        let got = shell_status(self.status);
+        match status {
+            Some(want) => ensure!(got == want, "status {got}, not {want}\n{self}"),
+            None => ensure!(got != 0, "status 0\n{self}"),
+        }
+        ensure!(self.left == 0, "{} processes outlived the job\n{self}", self.left);
+        let lines: Vec<&str> = self.stderr.lines().collect();
+        let want = usize::from(!words.is_empty());
+        ensure!(lines.len() == want, "{} lines on stderr, not {want}\n{self}", lines.len());
+        for word in words {
+            ensure!(lines[0].contains(word), "the line does not say \"{word}\"\n{self}");
+        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,6 @@
 //! How a job with a fault must end: status, one line, at once, nothing left.
 
 use anyhow::{Context, Result, bail, ensure};
-use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::leftovers::Machine;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Outcome};
@@ -37,24 +36,13 @@ pub(crate) fn expect(s: &Setting, job: &Job, status: Status, words: &[&str]) -> 
 
 /// Status, one line with the words (or none), no process left.
 pub(crate) fn ended_rightly(outcome: &Outcome, status: Status, words: &[&str]) -> Result<()> {
-    ensure!(!outcome.hung, "hangs\n{outcome}");
-    let got = shell_status(outcome.status);
-    match status {
-        Status::Is(want) => ensure!(got == want, "status {got}, not {want}\n{outcome}"),
-        Status::NonZero => ensure!(got != 0, "status 0\n{outcome}"),
-    }
-    ensure!(outcome.left == 0, "{} processes outlived the job\n{outcome}", outcome.left);
-    one_line(outcome, words)
-}
-
-pub(crate) fn one_line(outcome: &Outcome, words: &[&str]) -> Result<()> {
-    let lines: Vec<&str> = outcome.stderr.lines().collect();
-    let want = usize::from(!words.is_empty());
-    ensure!(lines.len() == want, "{} lines on stderr, not {want}\n{outcome}", lines.len());
-    for word in words {
-        ensure!(lines[0].contains(word), "the line does not say \"{word}\"\n{outcome}");
-    }
-    Ok(())
+    outcome.failed(
+        match status {
+            Status::Is(status) => Some(status),
+            Status::NonZero => None,
+        },
+        words,
+    )
 }
 
 /// When the PE at fault came to its fault (the last to say so).
