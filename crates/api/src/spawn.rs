@@ -130,7 +130,8 @@ unsafe fn program(
         )
     };
     for text in environment.unwrap_or_default() {
-        let Some(variable) = service::variable(&text) else {
+        // A name that begins with `=` may be inherited, and is none to give.
+        let Some(variable) = service::variable(&text).filter(|_| !text.as_bytes().starts_with(b"=")) else {
             fatal(name, format_args!("env has {text:?}: give variables as NAME=VALUE"));
         };
         program.environment.push(variable);
