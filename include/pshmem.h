@@ -57,25 +57,12 @@ extern "C" {
     SHMEMI_PSHMEM(before##int64##after) SHMEMI_PSHMEM(before##uint8##after) SHMEMI_PSHMEM(before##uint16##after) \
     SHMEMI_PSHMEM(before##uint32##after) SHMEMI_PSHMEM(before##uint64##after) SHMEMI_PSHMEM(before##size##after) \
     SHMEMI_PSHMEM(before##float##after) SHMEMI_PSHMEM(before##double##after) SHMEMI_PSHMEM(before##longdouble##after)
-#define SHMEMI_PSHMEM_REDUCEARITH(before, after) \
-    SHMEMI_PSHMEM(before##char##after) SHMEMI_PSHMEM(before##schar##after) SHMEMI_PSHMEM(before##short##after) \
-    SHMEMI_PSHMEM(before##int##after) SHMEMI_PSHMEM(before##long##after) SHMEMI_PSHMEM(before##longlong##after) \
-    SHMEMI_PSHMEM(before##ptrdiff##after) SHMEMI_PSHMEM(before##uchar##after) SHMEMI_PSHMEM(before##ushort##after) \
-    SHMEMI_PSHMEM(before##uint##after) SHMEMI_PSHMEM(before##ulong##after) SHMEMI_PSHMEM(before##ulonglong##after) \
-    SHMEMI_PSHMEM(before##int8##after) SHMEMI_PSHMEM(before##int16##after) SHMEMI_PSHMEM(before##int32##after) \
-    SHMEMI_PSHMEM(before##int64##after) SHMEMI_PSHMEM(before##uint8##after) SHMEMI_PSHMEM(before##uint16##after) \
-    SHMEMI_PSHMEM(before##uint32##after) SHMEMI_PSHMEM(before##uint64##after) SHMEMI_PSHMEM(before##size##after) \
-    SHMEMI_PSHMEM(before##float##after) SHMEMI_PSHMEM(before##double##after) SHMEMI_PSHMEM(before##longdouble##after)
 #define SHMEMI_PSHMEM_OLDSIZES(before, after) \
     SHMEMI_PSHMEM(before##32##after) SHMEMI_PSHMEM(before##64##after)
 #define SHMEMI_PSHMEM_OLDBITS(before, after) \
     SHMEMI_PSHMEM(before##short##after) SHMEMI_PSHMEM(before##int##after) SHMEMI_PSHMEM(before##long##after) \
     SHMEMI_PSHMEM(before##longlong##after)
 #define SHMEMI_PSHMEM_OLDORDER(before, after) \
-    SHMEMI_PSHMEM(before##short##after) SHMEMI_PSHMEM(before##int##after) SHMEMI_PSHMEM(before##long##after) \
-    SHMEMI_PSHMEM(before##longlong##after) SHMEMI_PSHMEM(before##float##after) SHMEMI_PSHMEM(before##double##after) \
-    SHMEMI_PSHMEM(before##longdouble##after)
-#define SHMEMI_PSHMEM_OLDARITH(before, after) \
     SHMEMI_PSHMEM(before##short##after) SHMEMI_PSHMEM(before##int##after) SHMEMI_PSHMEM(before##long##after) \
     SHMEMI_PSHMEM(before##longlong##after) SHMEMI_PSHMEM(before##float##after) SHMEMI_PSHMEM(before##double##after) \
     SHMEMI_PSHMEM(before##longdouble##after)
@@ -264,22 +251,22 @@ SHMEMI_PSHMEM_REDUCEBITS(shmem_, _xor_reduce)
 SHMEMI_PSHMEM_REDUCEBITSSIGNED(shmem_, _xor_reduce)
 SHMEMI_PSHMEM_REDUCEORDER(shmem_, _max_reduce)
 SHMEMI_PSHMEM_REDUCEORDER(shmem_, _min_reduce)
-SHMEMI_PSHMEM_REDUCEARITH(shmem_, _sum_reduce)
+SHMEMI_PSHMEM_REDUCEORDER(shmem_, _sum_reduce)
 int pshmem_complexd_sum_reduce(shmem_team_t team, shmemi_complexd *dest,
     const shmemi_complexd *source, size_t nreduce);
 int pshmem_complexf_sum_reduce(shmem_team_t team, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nreduce);
-SHMEMI_PSHMEM_REDUCEARITH(shmem_, _prod_reduce)
+SHMEMI_PSHMEM_REDUCEORDER(shmem_, _prod_reduce)
 int pshmem_complexd_prod_reduce(shmem_team_t team, shmemi_complexd *dest,
     const shmemi_complexd *source, size_t nreduce);
 int pshmem_complexf_prod_reduce(shmem_team_t team, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nreduce);
-SHMEMI_PSHMEM_REDUCEARITH(shmem_, _sum_inscan)
+SHMEMI_PSHMEM_REDUCEORDER(shmem_, _sum_inscan)
 int pshmem_complexd_sum_inscan(shmem_team_t team, shmemi_complexd *dest,
     const shmemi_complexd *source, size_t nelems);
 int pshmem_complexf_sum_inscan(shmem_team_t team, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nelems);
-SHMEMI_PSHMEM_REDUCEARITH(shmem_, _sum_exscan)
+SHMEMI_PSHMEM_REDUCEORDER(shmem_, _sum_exscan)
 int pshmem_complexd_sum_exscan(shmem_team_t team, shmemi_complexd *dest,
     const shmemi_complexd *source, size_t nelems);
 int pshmem_complexf_sum_exscan(shmem_team_t team, shmemi_complexf *dest,
@@ -296,12 +283,12 @@ SHMEMI_PSHMEM_OLDBITS(shmem_, _or_to_all)
 SHMEMI_PSHMEM_OLDBITS(shmem_, _xor_to_all)
 SHMEMI_PSHMEM_OLDORDER(shmem_, _max_to_all)
 SHMEMI_PSHMEM_OLDORDER(shmem_, _min_to_all)
-SHMEMI_PSHMEM_OLDARITH(shmem_, _sum_to_all)
+SHMEMI_PSHMEM_OLDORDER(shmem_, _sum_to_all)
 void pshmem_complexd_sum_to_all(shmemi_complexd *dest, const shmemi_complexd *source, int nreduce,
     int PE_start, int logPE_stride, int PE_size, shmemi_complexd *pWrk, long *pSync);
 void pshmem_complexf_sum_to_all(shmemi_complexf *dest, const shmemi_complexf *source, int nreduce,
     int PE_start, int logPE_stride, int PE_size, shmemi_complexf *pWrk, long *pSync);
-SHMEMI_PSHMEM_OLDARITH(shmem_, _prod_to_all)
+SHMEMI_PSHMEM_OLDORDER(shmem_, _prod_to_all)
 void pshmem_complexd_prod_to_all(shmemi_complexd *dest, const shmemi_complexd *source, int nreduce,
     int PE_start, int logPE_stride, int PE_size, shmemi_complexd *pWrk, long *pSync);
 void pshmem_complexf_prod_to_all(shmemi_complexf *dest, const shmemi_complexf *source, int nreduce,
@@ -356,11 +343,9 @@ SHMEMI_PSHMEM(shmem_test_lock)
 #undef SHMEMI_PSHMEM_REDUCEBITS
 #undef SHMEMI_PSHMEM_REDUCEBITSSIGNED
 #undef SHMEMI_PSHMEM_REDUCEORDER
-#undef SHMEMI_PSHMEM_REDUCEARITH
 #undef SHMEMI_PSHMEM_OLDSIZES
 #undef SHMEMI_PSHMEM_OLDBITS
 #undef SHMEMI_PSHMEM_OLDORDER
-#undef SHMEMI_PSHMEM_OLDARITH
 #undef SHMEMI_PSHMEM_SHORTS
 #undef SHMEMI_PSHMEM
 

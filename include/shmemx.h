@@ -1697,15 +1697,6 @@ void shmemx_counter_reset(void);
     SHMEMI_PSHMEM(before##int64##after) SHMEMI_PSHMEM(before##uint8##after) SHMEMI_PSHMEM(before##uint16##after) \
     SHMEMI_PSHMEM(before##uint32##after) SHMEMI_PSHMEM(before##uint64##after) SHMEMI_PSHMEM(before##size##after) \
     SHMEMI_PSHMEM(before##float##after) SHMEMI_PSHMEM(before##double##after) SHMEMI_PSHMEM(before##longdouble##after)
-#define SHMEMI_PSHMEM_REDUCEARITH(before, after) \
-    SHMEMI_PSHMEM(before##char##after) SHMEMI_PSHMEM(before##schar##after) SHMEMI_PSHMEM(before##short##after) \
-    SHMEMI_PSHMEM(before##int##after) SHMEMI_PSHMEM(before##long##after) SHMEMI_PSHMEM(before##longlong##after) \
-    SHMEMI_PSHMEM(before##ptrdiff##after) SHMEMI_PSHMEM(before##uchar##after) SHMEMI_PSHMEM(before##ushort##after) \
-    SHMEMI_PSHMEM(before##uint##after) SHMEMI_PSHMEM(before##ulong##after) SHMEMI_PSHMEM(before##ulonglong##after) \
-    SHMEMI_PSHMEM(before##int8##after) SHMEMI_PSHMEM(before##int16##after) SHMEMI_PSHMEM(before##int32##after) \
-    SHMEMI_PSHMEM(before##int64##after) SHMEMI_PSHMEM(before##uint8##after) SHMEMI_PSHMEM(before##uint16##after) \
-    SHMEMI_PSHMEM(before##uint32##after) SHMEMI_PSHMEM(before##uint64##after) SHMEMI_PSHMEM(before##size##after) \
-    SHMEMI_PSHMEM(before##float##after) SHMEMI_PSHMEM(before##double##after) SHMEMI_PSHMEM(before##longdouble##after)
 
 SHMEMI_PSHMEM(shmemx_space_create)
 SHMEMI_PSHMEM(shmemx_space_destroy)
@@ -1754,12 +1745,12 @@ SHMEMI_PSHMEM_REDUCEBITS(shmemx_, _group_xor_reduce)
 SHMEMI_PSHMEM_REDUCEBITSSIGNED(shmemx_, _group_xor_reduce)
 SHMEMI_PSHMEM_REDUCEORDER(shmemx_, _group_max_reduce)
 SHMEMI_PSHMEM_REDUCEORDER(shmemx_, _group_min_reduce)
-SHMEMI_PSHMEM_REDUCEARITH(shmemx_, _group_sum_reduce)
+SHMEMI_PSHMEM_REDUCEORDER(shmemx_, _group_sum_reduce)
 int pshmemx_complexd_group_sum_reduce(shmemx_group_t group, shmemi_complexd *dest,
     const shmemi_complexd *source, size_t nreduce);
 int pshmemx_complexf_group_sum_reduce(shmemx_group_t group, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nreduce);
-SHMEMI_PSHMEM_REDUCEARITH(shmemx_, _group_prod_reduce)
+SHMEMI_PSHMEM_REDUCEORDER(shmemx_, _group_prod_reduce)
 int pshmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *dest,
     const shmemi_complexd *source, size_t nreduce);
 int pshmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
@@ -1796,7 +1787,6 @@ SHMEMI_PSHMEM(shmemx_counter_reset)
 #undef SHMEMI_PSHMEM_REDUCEBITS
 #undef SHMEMI_PSHMEM_REDUCEBITSSIGNED
 #undef SHMEMI_PSHMEM_REDUCEORDER
-#undef SHMEMI_PSHMEM_REDUCEARITH
 #undef SHMEMI_PSHMEM
 
 #ifdef __cplusplus

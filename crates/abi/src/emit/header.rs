@@ -45,15 +45,17 @@ fn profiling_names<'a>(out: &mut String, chapters: impl IntoIterator<Item = &'a 
     let is_macro = |family: &Family| family.group.types().len() > 1;
     let mut groups: Vec<Group> = Vec::new();
     for family in families.iter().filter(|f| is_macro(f)) {
-        if !groups.contains(&family.group) {
+        if !groups.iter().any(|group| has_names_of(group, &family.group)) {
             groups.push(family.group);
         }
     }
-    let defined = |group: &Group| format!("SHMEMI_PSHMEM_{}", format!("{group:?}").to_uppercase());
+    let defined = |group: &Group| {
+        let first = groups.iter().find(|of| has_names_of(of, group)).unwrap_or(group);
+        format!("SHMEMI_PSHMEM_{}", format!("{first:?}").to_uppercase())
+    };
     out.push_str("#define SHMEMI_PSHMEM(name) extern __typeof__(name) p##name;\n");
     for group in &groups {
-        let types = group.types().iter().filter(|ty| !is_complex(ty));
-        let names: Vec<_> = types.map(|ty| format!("SHMEMI_PSHMEM(before##{}##after)", ty.name)).collect();
+        let names: Vec<_> = real_names(group).map(|name| format!("SHMEMI_PSHMEM(before##{name}##after)")).collect();
         let lines: Vec<_> = names.chunks(3).map(|line| format!("    {}", line.join(" "))).collect();
         writeln!(out, "#define {}(before, after) \\\n{}", defined(group), lines.join(" \\\n")).unwrap();
     }
@@ -82,6 +84,16 @@ fn profiling_names<'a>(out: &mut String, chapters: impl IntoIterator<Item = &'a 
         writeln!(out, "#undef {}", defined(group)).unwrap();
     }
     out.push_str("#undef SHMEMI_PSHMEM\n\n");
+}
+
+/// The types of a group that have a name in the macros.
+fn real_names(group: &Group) -> impl Iterator<Item = &'static str> {
+    group.types().iter().filter(|ty| !is_complex(ty)).map(|ty| ty.name)
+}
+
+/// Whether one macro serves both groups.
+fn has_names_of(group: &Group, other: &Group) -> bool {
+    real_names(group).eq(real_names(other))
 }
 
 fn is_complex(ty: &Type) -> bool {
@@ -113,8 +125,8 @@ const END: &str = "/* Ends a declaration that shares its comment with those afte
 pub fn profiling(chapters: &[Chapter]) -> String {
     let mut out = format!(
         "{C_NOTE}/* The profiling interface: every function of shmem.h once more, with a name that no tool replaces.\n \
-            * The prototype of pshmem_X is that of shmem_X. */\n#ifndef PSHMEM_H\n#define PSHMEM_H\n\n#include <shmem.h>\n\n#ifdef __cplusplus\nextern \"C\" \
-            {{\n#endif\n\n"
+            * The prototype of pshmem_X is that of shmem_X. */\n#ifndef PSHMEM_H\n#define PSHMEM_H\n\n\
+            #include <shmem.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
     );
     let chapters = chapters.iter().filter(|c| !c.is_extension);
     profiling_names(&mut out, chapters);
