@@ -1,5 +1,5 @@
-//! Writes the exported functions from the table in `crates/abi`, compiles the C part, and passes the folder of the headers to the build scripts of crates with C of
-//! their own.
+//! Writes the exported functions from the table in `crates/abi`, compiles the C part, and passes the folder of the
+//! headers to the build scripts of crates with C of their own.
 
 use std::path::PathBuf;
 use std::{env, fs};

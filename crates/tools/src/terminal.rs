@@ -1,6 +1,6 @@
 //! How text for a user looks where it is shown on a terminal.
 
-use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
 
 use anstream::ColorChoice;
 use rustix::stdio::{stderr, stdout};
@@ -10,8 +10,8 @@ const COLUMNS: usize = 80;
 
 /// The columns that help texts are wrapped at: those of the terminal.
 pub fn columns() -> usize {
-    let of = |stream: std::os::fd::BorrowedFd<'_>| {
-        let size = rustix::termios::tcgetwinsize(stream.as_fd()).ok()?;
+    let of = |stream: BorrowedFd<'_>| {
+        let size = rustix::termios::tcgetwinsize(stream).ok()?;
         Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
     };
     of(stdout()).or_else(|| of(stderr())).unwrap_or(COLUMNS)

@@ -171,8 +171,8 @@ fn pe_2_fails() {
 }
 
 /// Cargo in a copy of the program, with `user`'s own settings instead of the tester's. The copies share
-/// what cargo builds for them, which is built once: a user's debugging information and the parts of the next build would
-/// be half of the time.
+/// what cargo builds for them. It builds that once: debugging information and parts for the next build would be half of
+/// the time.
 fn cargo(s: &Setting, program: &Path, command: &str) -> Job {
     let script = format!(
         "unset RUST_TEST_THREADS RUST_TEST_NOCAPTURE CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER

@@ -59,8 +59,8 @@ impl Answer {
 }
 
 /// Asks where a thread with these registers is, of this process. None if `handler` is a function of this process
-/// other than that by which Rust's standard library says that the stack is full, or 0. Safe in a signal handler once [`prepare`] has found
-/// the command.
+/// other than that by which Rust's standard library says that the stack is full, or 0. Safe in a signal handler once
+/// [`prepare`] has found the command.
 pub fn ask(registers: Registers, handler: usize) -> Option<Answer> {
     let command = OSHRUN.get()?;
     let mut argument = FixedText::<128>::new();

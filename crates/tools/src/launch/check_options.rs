@@ -17,7 +17,7 @@ pub(super) enum What {
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
     /// Checks what the PEs do while they run, and lists what is wrong; WHAT may be several, separated by commas;
-    /// without it, what costs less than twice the time: collective and memory
+    /// without it, collective and memory, which cost least
     #[arg(
         long, value_name = "WHAT", value_enum, value_delimiter = ',', num_args = 0..=1, require_equals = true,
         default_missing_value = "collective,memory"
