@@ -55,9 +55,10 @@
  * SHMEM_WORKERS
  *     How many threads of the library share a PE's large copies and make its large non-blocking
  *     ones while it computes. They are started by the first such copy and sleep while there is
- *     none.
- *     value: number, or auto: as many as there are cores for each PE beyond the program's
- *     threads; default: 0; scope: PE.
+ *     none. Those of auto run only while one of the job's cores idles.
+ *     value: number, or auto: 1 to 4, as many as there are cores for each PE beyond its own;
+ *     none for more PEs than cores, or under a quota of processor time; default: auto; scope:
+ *     PE.
  *
  * SHMEM_SHARE_THRESHOLD
  *     Blocking puts and gets, and a PE's own part of collectives, of so many bytes and more are

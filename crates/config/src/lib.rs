@@ -61,7 +61,7 @@ pub struct Settings {
     pub huge_pages: Option<bool>,
     /// `SHMEM_NON_TEMPORAL_THRESHOLD` in bytes; None: by the caches.
     pub non_temporal_threshold: Option<u64>,
-    /// `SHMEM_WORKERS`; None, which is `auto`: as many as cores idle.
+    /// `SHMEM_WORKERS`; None: `auto`.
     pub workers: Option<u32>,
     /// `SHMEM_SHARE_THRESHOLD` in bytes.
     pub share_threshold: Option<u64>,

@@ -102,8 +102,13 @@ pub static WORKERS: Variable<Count> = Variable {
     readers: &[Library],
     scope: Scope::Pe,
     help: "How many threads of the library share a PE's large copies and make its large non-blocking ones while it \
-        computes. They are started by the first such copy and sleep while there is none.",
-    value: Count { unset: 0, auto: "as many as there are cores for each PE beyond the program's threads" },
+        computes. They are started by the first such copy and sleep while there is none. Those of auto run only while \
+        one of the job's cores idles.",
+    value: Count {
+        unset: None,
+        auto: "1 to 4, as many as there are cores for each PE beyond its own; none for more PEs than cores, or under a \
+            quota of processor time",
+    },
 };
 /// From how many bytes on idle threads share a copy.
 pub static SHARE_THRESHOLD: Variable<Size> = Variable {
@@ -319,7 +324,7 @@ pub static ENDPOINTS: Variable<Count> = Variable {
     help: "Between nodes, private and serialised contexts take turns at so many endpoints beside the first under \
         SHMEM_THREAD_MULTIPLE, over tcp. Each takes some 1 MB from its first use on, 90 with ofi_rxm; at most 16, 0: \
         all contexts use the first.",
-    value: Count { unset: 0, auto: "4" },
+    value: Count { unset: Some(0), auto: "4" },
 };
 /// The library that moves data between nodes.
 pub static LIBFABRIC: Variable<Text> = Variable {

@@ -1,5 +1,7 @@
 //! Sets of cores: launchers bind PEs, so what a node's PEs may use is what any of them may.
 
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
+
 /// What a node's PEs may use together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeCores {
@@ -39,13 +41,24 @@ impl Cores {
 
     /// Those in this process's affinity mask.
     pub fn of_this_process() -> Self {
-        let mut cores = Self::default();
-        if let Ok(mask) = rustix::thread::sched_getaffinity(None) {
-            for core in (0..Self::WORDS * 64).filter(|core| mask.is_set(*core)) {
-                cores.0[core / 64] |= 1 << (core % 64);
-            }
-        }
-        cores
+        Self::of(None)
+    }
+
+    /// Those in a thread's affinity mask; None: that of the calling one. It is empty if the kernel does not say.
+    pub fn of(thread: Option<Pid>) -> Self {
+        let Ok(mask) = sched_getaffinity(thread) else {
+            return Self::default();
+        };
+        let cores = (0..Self::WORDS * 64).filter(|core| mask.is_set(*core));
+        cores.fold(Self::default(), Self::with)
+    }
+
+    /// Lets a thread run on these alone, if the kernel allows it; None: the calling one.
+    pub fn bind(&self, thread: Option<Pid>) {
+        let mut mask = CpuSet::new();
+        self.iter().for_each(|core| mask.set(core));
+        // A thread that stays where it was works as well, if later.
+        let _ = sched_setaffinity(thread, &mask);
     }
 
     /// Whether `core` is one of them.
@@ -60,9 +73,10 @@ impl Cores {
     }
 
     /// These and one more.
-    #[cfg(test)]
-    pub(super) fn with(mut self, core: usize) -> Self {
-        self.0[core / 64] |= 1 << (core % 64);
+    pub fn with(mut self, core: usize) -> Self {
+        if let Some(word) = self.0.get_mut(core / 64) {
+            *word |= 1 << (core % 64);
+        }
         self
     }
 

@@ -48,5 +48,4 @@ pub use offer::{Core, Scheduler};
 pub use prefetch::{prefetch_for_read, prefetch_for_write};
 pub use processor::Processor;
 pub use registers::Registers;
-pub use tasks::threads_of_program;
 pub use watch::watch;

@@ -72,21 +72,6 @@ impl Tasks {
     }
 }
 
-/// How many threads of this process are not the library's own, as far as the system says; at least 1.
-pub fn threads_of_program() -> usize {
-    const OWN: &[u8] = b"shmem-";
-
-    let mut count = 0;
-    let counted = Tasks::open().and_then(|tasks| {
-        tasks.each(|tid| {
-            let thread = ThreadName::of(tid);
-            let is_own = thread.name.starts_with(OWN);
-            count += usize::from(!is_own);
-        })
-    });
-    counted.map_or(1, |()| count.max(1))
-}
-
 /// The number of the calling thread.
 pub(super) fn this_thread() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()

@@ -29,6 +29,14 @@ fn spawn_boxed(name: &str, stack: usize, body: Box<dyn FnOnce() + Send>) -> io::
     spawned
 }
 
+/// Gives the calling thread the policy `SCHED_IDLE`: it runs where a core has nothing else to do, and leaves it as soon
+/// as another thread is ready there. It cannot give the policy back. Whether the system allows it.
+pub fn become_idle() -> bool {
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameters are a live structure.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const none) == 0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -88,6 +88,20 @@ fn with_workers(setting: &Setting, what: &str) -> Result<Job> {
         .env("SHMEM_OFFLOAD_THRESHOLD", "64k"))
 }
 
+/// A thread of the library copies while its PE computes: with nothing set, where there is a second core.
+fn by_default(suite: &mut Suite) {
+    let has_idle_core = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+    for pes in (1..=2).filter(|_| has_idle_core) {
+        suite.add(format!("default/{pes}"), move |s| {
+            let program = Build::new("offload/idle.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+            let job = Job::new(pes, &program).env("SHMEM_DEBUG", "1");
+            let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+            ensure!(outcome.stderr.contains("workers (they run while one of the job's cores idles)"), "{outcome}");
+            Ok(())
+        });
+    }
+}
+
 /// Ends of threads and processes, and changes of cores.
 fn ends(suite: &mut Suite) {
     for what in ["none", "lent", "exec", "cores"] {
@@ -177,6 +191,7 @@ fn in_pieces(suite: &mut Suite) {
 
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    by_default(&mut suite);
     ends(&mut suite);
     strided(&mut suite);
     overlap(&mut suite);

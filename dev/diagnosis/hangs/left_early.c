@@ -1,7 +1,8 @@
 /* One PE returns from main without shmem_finalize.
  * run: -n 3
  * status: 1
- * expect: PE 1 exited with status 0 without shmem_finalize while PE 0 waits in shmem_barrier_all, called at @barrier (main); ended the job
+ * expect: PE 1 exited with status 0 without shmem_finalize while PE
+ * expect: waits in shmem_barrier_all, called at @barrier (main); ended the job
  */
 #include <shmem.h>
 #include <stdlib.h>

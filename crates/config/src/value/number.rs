@@ -131,8 +131,8 @@ fn bytes(text: &str) -> Option<u64> {
 /// A number, or `auto`.
 #[derive(Debug)]
 pub struct Count {
-    /// What it is where the variable is unset.
-    pub unset: u32,
+    /// What it is where the variable is unset; None: `auto`.
+    pub unset: Option<u32>,
     /// What `auto` means.
     pub auto: &'static str,
 }
@@ -146,7 +146,7 @@ impl ValueType for Count {
     }
 
     fn default(&self) -> String {
-        self.unset.to_string()
+        self.unset.map_or("auto".to_owned(), |number| number.to_string())
     }
 
     fn read(
@@ -156,7 +156,7 @@ impl ValueType for Count {
         _: &Environment<'_>,
     ) -> Result<Option<u32>, ConfigError> {
         match text(given) {
-            None => Ok(Some(self.unset)),
+            None => Ok(self.unset),
             Some(text) if text == "auto" => Ok(None),
             Some(text) => whole(name, text).map(Some),
         }

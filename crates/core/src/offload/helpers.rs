@@ -6,10 +6,9 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use ferroshmem_platform::thread;
-use ferroshmem_platform::{Cores, threads_of_program};
 
 use super::pools::Pools;
-use super::{Config, ENGINE, events, set_thresholds, set_thresholds_for, tool};
+use super::{Config, ENGINE, events, idle_workers, set_thresholds, set_thresholds_for, tool};
 use crate::failure::fatal::debug;
 
 /// How long a helper polls after its last chunk before it sleeps: the next transfer is often soon, and finds it awake
@@ -39,9 +38,9 @@ pub(super) enum Why {
     /// No transfer has been large enough.
     NotNeeded,
     Given,
-    /// So many cores are left.
+    /// They run while cores idle.
     CoresIdle,
-    /// None is.
+    /// There are no more cores than PEs, or fewer.
     CoresUsed,
     /// A control group limits the time of all.
     Quota,
@@ -56,11 +55,11 @@ impl fmt::Display for Why {
         f.write_str(match self {
             Why::NotNeeded => "no transfer has been large enough",
             Why::Given => "SHMEM_WORKERS says so",
-            Why::CoresIdle => "so many cores of this PE run no thread of the program",
-            Why::CoresUsed => "the program's threads use all cores of this PE",
+            Why::CoresIdle => "they run while one of the job's cores idles",
+            Why::CoresUsed => "there are more PEs than cores, or one core",
             Why::Quota => "a quota limits the processor time",
             Why::OpenMp => "threads of OpenMP help when they wait",
-            Why::Refused => "the system starts no more threads",
+            Why::Refused => "the system starts no such thread",
         })
     }
 }
@@ -135,6 +134,12 @@ impl Helpers {
         (own + self.pools.idle()) as usize
     }
 
+    /// Whether all need an idle core.
+    pub(super) fn run_on_idle_cores(&self) -> bool {
+        let has_idle_workers = self.why.load(Ordering::Relaxed) == Why::CoresIdle as u32;
+        has_idle_workers && self.lent() == 0 && !self.pools.any()
+    }
+
     /// Whether any may help, now or later without a call that says so.
     fn may_help(&self) -> bool {
         let here = self.workers.load(Ordering::Relaxed) + self.lent() > 0;
@@ -163,18 +168,22 @@ impl Helpers {
         if first.is_err() {
             return;
         }
-        let (wanted, mut why) = match config.openmp && config.workers == Some(0) {
+        let (wanted, why) = match config.openmp && config.workers.is_none_or(|workers| workers == 0) {
             true => Self::instead_of_workers(&config),
             false => workers_of(&config),
         };
-        for _ in 0..wanted {
-            if thread::spawn("shmem-worker", 64 << 10, work).is_err() {
-                why = Why::Refused;
+        self.why.store(why as u32, Ordering::Relaxed);
+        for number in 0..wanted as usize {
+            self.workers.fetch_add(1, Ordering::Relaxed);
+            let started = match why {
+                Why::CoresIdle => idle_workers::start(number),
+                _ => thread::spawn("shmem-worker", 64 << 10, work).map(drop),
+            };
+            if started.is_err() {
+                self.without_worker();
                 break;
             }
-            self.workers.fetch_add(1, Ordering::Relaxed);
         }
-        self.why.store(why as u32, Ordering::Relaxed);
         if !self.may_help() {
             set_thresholds_for(&config, false);
         }
@@ -188,7 +197,13 @@ impl Helpers {
             return (0, Why::OpenMp);
         };
         debug(|| format!("SHMEM_OPENMP has no effect: {refusal}"));
-        idle_cores(config)
+        idle_workers::number(config)
+    }
+
+    /// Notes that the system refuses a worker.
+    pub(super) fn without_worker(&self) {
+        self.why.store(Why::Refused as u32, Ordering::Relaxed);
+        self.workers.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Notes that a thread lends itself, until the result is dropped.
@@ -213,21 +228,7 @@ impl Helpers {
 pub(super) fn workers_of(config: &Config) -> (u32, Why) {
     match config.workers {
         Some(given) => (given, Why::Given),
-        None => idle_cores(config),
-    }
-}
-
-/// How many cores of this PE run no thread of the program.
-fn idle_cores(config: &Config) -> (u32, Why) {
-    if config.cores.quota {
-        return (0, Why::Quota);
-    }
-    // What PEs that are not bound have together is shared out evenly.
-    let mine = Cores::of_this_process().count();
-    let mine = mine.min(config.cores.count / config.pes);
-    match mine.saturating_sub(threads_of_program()) {
-        0 => (0, Why::CoresUsed),
-        idle => (u32::try_from(idle).unwrap_or(u32::MAX), Why::CoresIdle),
+        None => idle_workers::number(config),
     }
 }
 
@@ -240,10 +241,13 @@ impl Drop for Lent<'_> {
 }
 
 /// What a worker does until the process ends.
-fn work() {
+pub(super) fn work() {
     let mut polls = POLL;
     loop {
-        help_while(|| true, polls);
+        // One that has got its core too late polls for no further chunks: another thread wants the core.
+        if ENGINE.has_chunks() {
+            help_while(|| true, polls);
+        }
         let begin = Instant::now();
         events::wait(ENGINE.events(), None, || ENGINE.has_chunks());
         polls = next_polls(polls, polls + begin.elapsed());
@@ -288,6 +292,7 @@ fn help_while(free: impl Fn() -> bool, polls: Duration) -> u32 {
     loop {
         let posts = events::posts(ENGINE.events());
         while ENGINE.help() {
+            ENGINE.starvation.answered();
             taken += 1;
             if !free() {
                 return taken;
@@ -351,6 +356,7 @@ pub(super) fn keep_from_children() {
         ENGINE.pending.forget_in_child();
         ENGINE.helpers.workers.store(0, Ordering::Relaxed);
         ENGINE.helpers.lent.store(0, Ordering::Relaxed);
+        idle_workers::forget_in_child();
         ENGINE.helpers.pools.forget_in_child();
     }
     ONCE.call_once(|| {

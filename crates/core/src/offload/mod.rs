@@ -8,6 +8,7 @@
 //! watch      whether sources of puts are changed or freed too early, under `SHMEM_CHECK`
 //! starvation whether threads of the library get a core
 //! helpers    the threads: workers of the library, and threads of the program that lend themselves
+//! idle_workers  workers that run on idle cores alone
 //! openmp     threads of OpenMP, which help when they wait
 //! tool       whether the run-time of OpenMP calls them
 //! overview   what of all this a PE would use, and from which sizes on
@@ -29,6 +30,7 @@
 pub mod chunks;
 pub mod events;
 mod helpers;
+mod idle_workers;
 pub mod openmp;
 mod overview;
 mod pending;
@@ -71,7 +73,7 @@ static ENGINE: Engine = Engine::new();
 /// What the environment and the node say.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
-    /// `SHMEM_WORKERS`; None, which is `auto`: as many as cores idle.
+    /// `SHMEM_WORKERS`; None, which is `auto`: such that run on idle cores alone.
     pub workers: Option<u32>,
     /// `SHMEM_SHARE_THRESHOLD` in bytes.
     pub share: Option<u64>,
@@ -92,11 +94,7 @@ pub struct Config {
 impl Config {
     /// Whether there may be workers.
     fn may_have_workers(&self) -> bool {
-        match self.workers {
-            Some(workers) => workers > 0 || self.openmp,
-            // What a group's quota gives is used up by the PEs themselves.
-            None => !self.cores.quota && self.cores.count / self.pes > 1,
-        }
+        self.openmp || helpers::workers_of(self).0 > 0
     }
 
     /// Bytes from which work is shared: what one core copies while a helper that sleeps wakes up, several times.
@@ -350,7 +348,9 @@ impl Engine {
         if self.starvation.is_starved() {
             return 0;
         }
-        self.helpers.present()
+        let present = self.helpers.present();
+        let may_ask = present > 0 && (!self.helpers.run_on_idle_cores() || self.starvation.may_ask());
+        if may_ask { present } else { 0 }
     }
 
     /// Asks for as many helpers as there are chunks, which were offered before.
@@ -409,11 +409,10 @@ impl Engine {
             }
             std::hint::spin_loop();
         }
-        let begin = Instant::now();
+        let mut delay = Delay::new(self);
         while !is_done() {
-            pause(begin);
+            delay.pause();
         }
-        self.starvation.waited(begin.elapsed());
     }
 
     /// Completes the copies of an owner, with the helpers.
@@ -421,31 +420,55 @@ impl Engine {
     #[inline(never)]
     fn complete(&self, owner: &Owner) {
         let queued = || self.pending.slots.iter();
-        let mut begin = None;
+        let mut delay = None;
         while self.pending.has(owner) {
             if queued().any(Slot::help) {
-                begin = None;
+                delay = None;
                 continue;
             }
-            pause(*begin.get_or_insert_with(Instant::now));
-        }
-        if let Some(begin) = begin {
-            self.starvation.waited(begin.elapsed());
+            delay.get_or_insert_with(|| Delay::new(self)).pause();
         }
     }
 }
 
-/// Lets some time pass for a thread that waits for a helper's chunk since `begin`.
-fn pause(begin: Instant) {
-    /// Some chunks' time: the helper does not run, because another thread has its core.
-    const LATE: Duration = Duration::from_micros(50);
-    const SLEEP: Duration = Duration::from_micros(20);
+/// A thread's wait for a chunk that a helper has taken.
+struct Delay<'a> {
+    engine: &'a Engine,
+    begin: Instant,
+    /// Whether workers are to run on this thread's core meanwhile.
+    has_workers: bool,
+}
 
-    if begin.elapsed() < LATE {
-        std::hint::spin_loop();
-    } else {
-        // The kernel moves a thread that waits to a core that idles, not to one whose thread yields.
+impl<'a> Delay<'a> {
+    fn new(engine: &'a Engine) -> Self {
+        Self { engine, begin: Instant::now(), has_workers: false }
+    }
+
+    /// Lets some time pass.
+    fn pause(&mut self) {
+        /// Some chunks' time: the helper does not run, because another thread has its core.
+        const LATE: Duration = Duration::from_micros(50);
+        const SLEEP: Duration = Duration::from_micros(20);
+
+        if self.begin.elapsed() < LATE {
+            std::hint::spin_loop();
+            return;
+        }
+        if !self.has_workers {
+            self.has_workers = true;
+            idle_workers::move_here();
+        }
+        // The kernel moves other threads that wait to a core that idles, not to one whose thread yields.
         std::thread::sleep(SLEEP);
+    }
+}
+
+impl Drop for Delay<'_> {
+    fn drop(&mut self) {
+        if self.has_workers {
+            idle_workers::move_back();
+        }
+        self.engine.starvation.waited(self.begin.elapsed());
     }
 }
 

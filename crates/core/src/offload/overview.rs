@@ -7,14 +7,6 @@ use super::helpers::workers_of;
 /// `past_caches` is in bytes.
 pub fn overview(config: &Config, past_caches: usize) -> String {
     let (workers, why) = workers_of(config);
-    let why = match config.workers {
-        Some(0) => {
-            let auto = Config { workers: None, ..*config };
-            let (workers, why) = workers_of(&auto);
-            format!("SHMEM_WORKERS is 0, its default; auto would start {workers}: {why}")
-        }
-        _ => why.to_string(),
-    };
     let openmp = match config.openmp {
         true => {
             "those that wait, under LLVM's run-time; as many workers as auto starts, if that has another tool \

@@ -1,8 +1,9 @@
-//! Whether helpers get a core when they are asked for. A thread that computes on their cores shows when one has taken a
-//! chunk and the kernel lets it wait: the thread that needs the chunk waits with it.
+//! Whether helpers get a core when they are asked for. A thread that computes on their cores shows when none takes a
+//! chunk, or when one has taken a chunk and the kernel lets it wait: the thread that needs the chunk waits with it.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::wait::record::now_ms;
 
@@ -13,6 +14,10 @@ pub(super) struct Starvation {
     lost_until: AtomicU64,
     /// For how many milliseconds they are not, the next time.
     rest: AtomicU32,
+    /// Microseconds of [`now_us`] at which they were asked for, if none has taken a chunk since; else 0.
+    asked: AtomicU64,
+    /// For how many microseconds they are not asked for again then.
+    silence: AtomicU64,
 }
 
 /// The shortest time without helpers, in milliseconds.
@@ -21,7 +26,45 @@ const LONGEST: u32 = 1_000;
 
 impl Starvation {
     pub(super) const fn new() -> Self {
-        Self { lost_until: AtomicU64::new(0), rest: AtomicU32::new(SHORTEST) }
+        Self {
+            lost_until: AtomicU64::new(0),
+            rest: AtomicU32::new(SHORTEST),
+            asked: AtomicU64::new(0),
+            silence: AtomicU64::new(0),
+        }
+    }
+
+    /// A helper has taken a chunk.
+    #[inline]
+    pub(super) fn answered(&self) {
+        if self.asked.load(Ordering::Relaxed) != 0 {
+            self.asked.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether to ask for helpers now, which is noted: one that none has answered is repeated less and less.
+    pub(super) fn may_ask(&self) -> bool {
+        self.may_ask_at(now_us())
+    }
+
+    fn may_ask_at(&self, now: u64) -> bool {
+        /// Until then, one that sleeps may be about to come.
+        const WAKE_UP: u64 = 500;
+        /// What waking helpers in vain costs is a thousandth of this.
+        const LONGEST: u64 = 16_000;
+
+        let asked = self.asked.load(Ordering::Relaxed);
+        let silence = match asked {
+            0 => WAKE_UP,
+            _ if now - asked < WAKE_UP => return true,
+            _ => self.silence.load(Ordering::Relaxed),
+        };
+        if asked != 0 && now - asked < silence {
+            return false;
+        }
+        self.asked.store(now, Ordering::Relaxed);
+        self.silence.store((2 * silence).min(LONGEST), Ordering::Relaxed);
+        true
     }
 
     /// Whether helpers are not to be asked for now.
@@ -59,9 +102,29 @@ impl Starvation {
     }
 }
 
+/// Microseconds since the first call, and one.
+fn now_us() -> u64 {
+    static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    BEGIN.elapsed().as_micros() as u64 + 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn helpers_that_do_not_come_are_asked_for_less_and_less() {
+        let starvation = Starvation::new();
+        let asks: Vec<u64> = (1..=100_000).filter(|now| starvation.may_ask_at(*now)).collect();
+        // Each is repeated until a helper that sleeps would have come.
+        let begins = asks.chunk_by(|a, b| a + 1 == *b).map(|asks| (asks[0], asks.len()));
+        let begins: Vec<_> = begins.take(6).collect();
+        assert_eq!(begins, [(1, 500), (1_001, 500), (3_001, 500), (7_001, 500), (15_001, 500), (31_001, 500)]);
+        let last = starvation.asked.load(Ordering::Relaxed);
+        assert!(!starvation.may_ask_at(last + 15_000));
+        starvation.answered();
+        assert!(starvation.may_ask_at(last + 15_000));
+    }
 
     #[test]
     fn helpers_without_a_core_are_asked_for_less_and_less() {

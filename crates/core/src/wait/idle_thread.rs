@@ -188,7 +188,7 @@ impl IdleThread {
     }
 
     fn run(&self) {
-        if !become_idle() {
+        if !thread::become_idle() {
             self.state.store(REFUSED, Ordering::Relaxed);
             return;
         }
@@ -216,13 +216,6 @@ fn wake_at(word: *mut u32, bits: u32) {
     let nothing: *const libc::timespec = ptr::null();
     // SAFETY: the system call fails if there is no memory; a thread that is woken by mistake looks again.
     unsafe { libc::syscall(libc::SYS_futex, word, operation, i32::MAX, nothing, nothing, bits) };
-}
-
-/// Gives the calling thread the lowest priority; whether it may.
-fn become_idle() -> bool {
-    let none = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the parameters are a live structure.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const none) == 0 }
 }
 
 /// What the thread finds out about its core.

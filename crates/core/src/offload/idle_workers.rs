@@ -1,0 +1,117 @@
+//! Workers that run on idle cores alone. They have the policy `SCHED_IDLE`: the kernel gives them a core that has nothing
+//! else to do, and takes it back as soon as another thread is ready there. So they may use any core of the job's PEs on
+//! the node, also that of a PE that sleeps.
+//!
+//! A worker that loses its core may have taken a chunk, for which a thread of the PE then waits. That thread moves the
+//! workers to its own core, and sleeps until they have run there.
+
+use std::io;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use ferroshmem_platform::{Cores, thread};
+use rustix::thread::{Pid, gettid, sched_getcpu};
+
+use super::helpers::{Why, work};
+use super::{Config, ENGINE};
+use crate::job;
+
+/// A few threads copy as fast as a socket's memory allows; more would take caches and power from others.
+const MOST: usize = 4;
+
+/// Thread numbers of the workers; 0: none.
+static WORKERS: [AtomicI32; MOST] = [const { AtomicI32::new(0) }; MOST];
+
+/// Where they may run.
+static CORES: OnceLock<Cores> = OnceLock::new();
+
+/// How many a PE has, and why.
+pub(super) fn number(config: &Config) -> (u32, Why) {
+    if config.cores.quota {
+        // What a group's quota gives is used up by the PEs themselves.
+        return (0, Why::Quota);
+    }
+    let cores = config.cores.count;
+    if cores < 2 || config.pes > cores {
+        return (0, Why::CoresUsed);
+    }
+    let beyond = cores / config.pes - 1;
+    (beyond.clamp(1, MOST) as u32, Why::CoresIdle)
+}
+
+/// Starts the worker of a number below [`MOST`].
+pub(super) fn start(number: usize) -> io::Result<()> {
+    let cores = CORES.get_or_init(cores_of_pes);
+    let body = move || {
+        if !thread::become_idle() {
+            return ENGINE.helpers.without_worker();
+        }
+        cores.bind(None);
+        WORKERS[number].store(gettid().as_raw_nonzero().get(), Ordering::Relaxed);
+        work();
+    };
+    thread::spawn("shmem-worker", 64 << 10, body).map(drop)
+}
+
+/// What any PE of the job on this node may use: launchers bind each to some.
+fn cores_of_pes() -> Cores {
+    let mut cores = Cores::of_this_process();
+    if let Some(job) = job::joined() {
+        let pids = (0..job.control.n_pes()).map(|pe| &job.control.pe_block(pe).pid);
+        for pid in pids.filter_map(|pid| Pid::from_raw(pid.load(Ordering::Relaxed).cast_signed())) {
+            cores.add(&Cores::of(Some(pid)));
+        }
+    }
+    cores
+}
+
+/// Lets the workers run on the core of the calling thread alone, which is about to sleep.
+#[cold]
+pub(super) fn move_here() {
+    bind(&Cores::default().with(sched_getcpu()));
+}
+
+/// Lets them run where they could before.
+#[cold]
+pub(super) fn move_back() {
+    if let Some(cores) = CORES.get() {
+        bind(cores);
+    }
+}
+
+fn bind(cores: &Cores) {
+    let threads = WORKERS.iter().map(|tid| tid.load(Ordering::Relaxed));
+    threads.filter_map(Pid::from_raw).for_each(|tid| cores.bind(Some(tid)));
+}
+
+/// In a child of `fork`, which has none of them.
+pub(super) fn forget_in_child() {
+    for tid in &WORKERS {
+        tid.store(0, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ferroshmem_platform::NodeCores;
+
+    use super::*;
+
+    #[test]
+    fn no_pe_has_workers_where_pes_outnumber_cores_or_time_is_limited() {
+        let config = |pes, count, quota| Config {
+            workers: None,
+            share: None,
+            offload: None,
+            openmp: false,
+            cores: NodeCores { count, quota },
+            pes,
+            check: false,
+            may_queue: true,
+        };
+        let number = |pes, count| number(&config(pes, count, false)).0;
+        assert_eq!([number(1, 1), number(3, 2), number(2, 2), number(1, 2)], [0, 0, 1, 1]);
+        assert_eq!([number(16, 64), number(1, 64), number(64, 64)], [3, 4, 1]);
+        assert_eq!(super::number(&config(1, 2, true)), (0, Why::Quota));
+    }
+}
