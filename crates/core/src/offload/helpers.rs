@@ -176,7 +176,7 @@ impl Helpers {
         for number in 0..wanted as usize {
             self.workers.fetch_add(1, Ordering::Relaxed);
             let started = match why {
-                Why::CoresIdle => idle_workers::start(number),
+                Why::CoresIdle => idle_workers::start(number, work, || ENGINE.helpers.without_worker()),
                 _ => thread::spawn("shmem-worker", 64 << 10, work).map(drop),
             };
             if started.is_err() {
@@ -197,11 +197,11 @@ impl Helpers {
             return (0, Why::OpenMp);
         };
         debug(|| format!("SHMEM_OPENMP has no effect: {refusal}"));
-        idle_workers::number(config)
+        idle_workers_of(config)
     }
 
     /// Notes that the system refuses a worker.
-    pub(super) fn without_worker(&self) {
+    fn without_worker(&self) {
         self.why.store(Why::Refused as u32, Ordering::Relaxed);
         self.workers.fetch_sub(1, Ordering::Relaxed);
     }
@@ -228,7 +228,19 @@ impl Helpers {
 pub(super) fn workers_of(config: &Config) -> (u32, Why) {
     match config.workers {
         Some(given) => (given, Why::Given),
-        None => idle_workers::number(config),
+        None => idle_workers_of(config),
+    }
+}
+
+/// How many of its workers run on idle cores alone, and why.
+fn idle_workers_of(config: &Config) -> (u32, Why) {
+    if config.cores.quota {
+        // The PEs themselves use up what a group's quota gives.
+        return (0, Why::Quota);
+    }
+    match idle_workers::number(config.cores.count, config.pes) {
+        0 => (0, Why::CoresUsed),
+        number => (number, Why::CoresIdle),
     }
 }
 
@@ -241,7 +253,7 @@ impl Drop for Lent<'_> {
 }
 
 /// What a worker does until the process ends.
-pub(super) fn work() {
+fn work() {
     let mut polls = POLL;
     loop {
         // One that has got its core too late polls for no further chunks: another thread wants the core.

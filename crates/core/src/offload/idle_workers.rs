@@ -12,8 +12,6 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use ferroshmem_platform::{Cores, thread};
 use rustix::thread::{Pid, gettid, sched_getcpu};
 
-use super::helpers::{Why, work};
-use super::{Config, ENGINE};
 use crate::job;
 
 /// A few threads copy as fast as a socket's memory allows; more would take caches and power from others.
@@ -25,26 +23,20 @@ static WORKERS: [AtomicI32; MOST] = [const { AtomicI32::new(0) }; MOST];
 /// Where they may run.
 static CORES: OnceLock<Cores> = OnceLock::new();
 
-/// How many a PE has, and why.
-pub(super) fn number(config: &Config) -> (u32, Why) {
-    if config.cores.quota {
-        // What a group's quota gives is used up by the PEs themselves.
-        return (0, Why::Quota);
+/// How many each of a node's PEs has.
+pub(super) fn number(cores: usize, pes: usize) -> u32 {
+    if cores < 2 || pes > cores {
+        return 0;
     }
-    let cores = config.cores.count;
-    if cores < 2 || config.pes > cores {
-        return (0, Why::CoresUsed);
-    }
-    let beyond = cores / config.pes - 1;
-    (beyond.clamp(1, MOST) as u32, Why::CoresIdle)
+    (cores / pes - 1).clamp(1, MOST) as u32
 }
 
-/// Starts the worker of a number below [`MOST`].
-pub(super) fn start(number: usize) -> io::Result<()> {
+/// Starts the worker of a number below [`MOST`], which does `work`, or if the system refuses the policy, `refuse`.
+pub(super) fn start(number: usize, work: fn(), refuse: fn()) -> io::Result<()> {
     let cores = CORES.get_or_init(cores_of_pes);
     let body = move || {
         if !thread::become_idle() {
-            return ENGINE.helpers.without_worker();
+            return refuse();
         }
         cores.bind(None);
         WORKERS[number].store(gettid().as_raw_nonzero().get(), Ordering::Relaxed);
@@ -93,25 +85,11 @@ pub(super) fn forget_in_child() {
 
 #[cfg(test)]
 mod tests {
-    use ferroshmem_platform::NodeCores;
-
     use super::*;
 
     #[test]
-    fn no_pe_has_workers_where_pes_outnumber_cores_or_time_is_limited() {
-        let config = |pes, count, quota| Config {
-            workers: None,
-            share: None,
-            offload: None,
-            openmp: false,
-            cores: NodeCores { count, quota },
-            pes,
-            check: false,
-            may_queue: true,
-        };
-        let number = |pes, count| number(&config(pes, count, false)).0;
-        assert_eq!([number(1, 1), number(3, 2), number(2, 2), number(1, 2)], [0, 0, 1, 1]);
-        assert_eq!([number(16, 64), number(1, 64), number(64, 64)], [3, 4, 1]);
-        assert_eq!(super::number(&config(1, 2, true)), (0, Why::Quota));
+    fn no_pe_has_workers_where_pes_outnumber_cores() {
+        assert_eq!([number(1, 1), number(2, 3), number(2, 2), number(2, 1)], [0, 0, 1, 1]);
+        assert_eq!([number(64, 16), number(64, 1), number(64, 64)], [3, 4, 1]);
     }
 }

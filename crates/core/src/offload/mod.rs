@@ -8,7 +8,7 @@
 //! watch      whether sources of puts are changed or freed too early, under `SHMEM_CHECK`
 //! starvation whether threads of the library get a core
 //! helpers    the threads: workers of the library, and threads of the program that lend themselves
-//! idle_workers  workers that run on idle cores alone
+//! idle_workers   those that run on idle cores alone
 //! openmp     threads of OpenMP, which help when they wait
 //! tool       whether the run-time of OpenMP calls them
 //! overview   what of all this a PE would use, and from which sizes on
