@@ -50,18 +50,24 @@ impl Handle<'_> {
     }
 
     /// This PE.
+    ///
+    /// As in the example of [`World::my_pe`](crate::World::my_pe).
     #[inline]
     pub fn my_pe(self) -> Pe {
         Pe::new(init::me())
     }
 
     /// Number of PEs.
+    ///
+    /// As in the example of [`World::my_pe`](crate::World::my_pe).
     #[inline]
     pub fn n_pes(self) -> usize {
         init::n_pes()
     }
 
     /// The PE of that number.
+    ///
+    /// As in the example of [`World::pe`](crate::World::pe).
     ///
     /// # Errors
     /// If the job has no such PE.
@@ -74,39 +80,69 @@ impl Handle<'_> {
     }
 
     /// All PEs.
+    ///
+    /// As in the example of [`World::pes`](crate::World::pes).
     pub fn pes(self) -> Pes {
         Pes::all(self.n_pes())
     }
 
     /// All PEs but this one, beginning with the next and wrapping around, so that not all PEs access
     /// PE 0 first.
+    ///
+    /// As in the example of [`World::others`](crate::World::others).
     pub fn others(self) -> impl ExactSizeIterator<Item = Pe> + use<> {
         let (me, n_pes) = (self.my_pe().number(), self.n_pes());
         (1..n_pes).map(move |i| Pe::new((me + i) % n_pes))
     }
 
     /// Whether a PE is local: on this node, so that loads and stores reach its memory.
+    ///
+    /// As in the example of [`World::is_here`](crate::World::is_here).
     pub fn is_here(self, pe: Pe) -> bool {
         init::windows().memory.index(pe.number()).is_some()
     }
 
     /// Completes the puts and updates of this PE, of all its threads: all PEs see them. (Standard: `shmem_quiet`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (job, next, window) = (world.handle(), world.my_pe().next(), world.alloc::<u32>(1)?.open());
+    /// window.p(next, 0, 7)?;
+    /// job.quiet(); // what any thread of this PE has put is there
+    /// assert_eq!(window.g(next, 0)?, 7);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn quiet(self) {
         order::quiet();
     }
 
     /// As [`quiet`](Self::quiet), for those to some PEs. (Standard: `shmem_pe_quiet`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (job, window) = (world.handle(), world.alloc::<usize>(world.n_pes())?.open());
+    /// for pe in world.pes() {
+    ///     window.p(pe, world.my_pe().number(), 7)?;
+    /// }
+    /// job.quiet_pes(&[world.pe(0)?]); // puts to others may be under way
+    /// assert_eq!(window.g(world.pe(0)?, world.my_pe().number())?, 7);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn quiet_pes(self, pes: &[Pe]) {
         order::quiet_pes(pes);
     }
 
     /// Orders this PE's puts, signals and atomics to each PE before its later ones. (Standard:
     /// `shmem_fence`)
+    ///
+    /// As in the example of [`Team::fence`](crate::Team::fence).
     pub fn fence(self) {
         order::fence("Handle::fence");
     }
 
     /// Ends the whole job at once, with an exit status. (Standard: `shmem_global_exit`)
+    ///
+    /// As in the example of [`World::global_exit`](crate::World::global_exit).
     pub fn global_exit(self, status: i32) -> ! {
         setup::global_exit("Handle::global_exit", status)
     }

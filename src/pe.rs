@@ -28,22 +28,51 @@ impl Pe {
     }
 
     /// Its number, from 0.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let me = world.my_pe();
+    /// assert_eq!(me.to_string(), format!("PE {}", me.number()));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[inline]
     pub fn number(self) -> usize {
         self.0 as usize
     }
 
     /// The PE after this one; after the last comes PE 0.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let last = world.pe(world.n_pes() - 1)?;
+    /// assert_eq!(last.next(), world.pe(0)?);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn next(self) -> Self {
         self.shifted(1)
     }
 
     /// The PE before this one; before PE 0 comes the last.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// assert_eq!(world.pe(0)?.previous().number(), world.n_pes() - 1);
+    /// assert_eq!(world.my_pe().previous().next(), world.my_pe());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn previous(self) -> Self {
         self.shifted(-1)
     }
 
     /// The PE whose number is `by` more, wrapping around.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let me = world.my_pe();
+    /// assert_eq!(me.shifted(-1), me.previous());
+    /// assert_eq!(me.shifted(world.n_pes() as isize), me); // once around
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn shifted(self, by: isize) -> Self {
         let n = init::n_pes() as isize;
         Self::new((self.number() as isize + by % n).rem_euclid(n) as usize)

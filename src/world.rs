@@ -72,6 +72,13 @@ impl World {
     ///
     /// An error of the job or its environment ends the job with a line that describes it.
     ///
+    /// ```
+    /// # use ferroshmem::{InitError, World};
+    /// let world = World::init()?; // waits for all PEs
+    /// assert_eq!(World::init().err(), Some(InitError::Twice));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the process has a world already.
     pub fn init() -> Result<Self, InitError> {
@@ -89,23 +96,49 @@ impl World {
     }
 
     /// This PE.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let me = world.my_pe();
+    /// assert!(me.number() < world.n_pes());
+    /// assert_eq!(world.pe(me.number())?, me);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[inline]
     pub fn my_pe(&self) -> Pe {
         Pe::new(init::me())
     }
 
     /// Number of PEs.
+    ///
+    /// As in the example of [`my_pe`](Self::my_pe).
     #[inline]
     pub fn n_pes(&self) -> usize {
         init::n_pes()
     }
 
     /// A handle of the job that threads may have.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let job = world.handle(); // for any number of threads
+    /// let me = std::thread::scope(|scope| scope.spawn(|| job.my_pe()).join().expect("it does not panic"));
+    /// assert_eq!(me, world.my_pe());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn handle(&self) -> Handle<'_> {
         Handle::new()
     }
 
     /// The PE of that number.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// assert_eq!(world.pe(0)?.number(), 0);
+    /// let error = world.pe(world.n_pes()).expect_err("numbers are from 0 on");
+    /// assert_eq!(error.n_pes, world.n_pes());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the job has no such PE.
@@ -114,23 +147,52 @@ impl World {
     }
 
     /// Whether a PE is local: on this node, so that loads and stores reach its memory.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (here, elsewhere): (Vec<_>, Vec<_>) = world.pes().partition(|pe| world.is_here(*pe));
+    /// assert!(here.contains(&world.my_pe()) && elsewhere.len() < world.n_pes());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn is_here(&self, pe: Pe) -> bool {
         self.handle().is_here(pe)
     }
 
     /// All PEs.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// assert!(world.pes().map(|pe| pe.number()).eq(0..world.n_pes()));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn pes(&self) -> Pes {
         self.handle().pes()
     }
 
     /// All PEs but this one, beginning with the next and wrapping around, so that not all PEs access
     /// PE 0 first.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let me = world.my_pe();
+    /// assert_eq!(world.others().len(), world.n_pes() - 1);
+    /// assert!(world.others().all(|pe| pe != me));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn others(&self) -> impl ExactSizeIterator<Item = Pe> + use<> {
         self.handle().others()
     }
 
     /// Allocates an array of `len` elements on every PE, all bytes zero. Collective, with the same
     /// length on all PEs; dropping the array frees it and is collective, too.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut array = world.alloc::<u32>(4)?; // 4 elements on each PE
+    /// assert_eq!(array[..], [0; 4]);
+    /// array[3] = 7; // of my part
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the symmetric heap has no room. The same on all PEs.
@@ -142,6 +204,15 @@ impl World {
     /// Allocates an array like [`alloc`](Self::alloc), whose elements all PEs update atomically; zero
     /// at first.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let counts = world.atomics::<u64>(4)?;
+    /// counts.add(world.my_pe().next(), 3, 1)?;
+    /// world.barrier();
+    /// assert_eq!(counts.fetch(world.my_pe(), 3)?, 1); // from the previous PE
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`alloc`](Self::alloc).
     #[track_caller]
@@ -151,6 +222,15 @@ impl World {
 
     /// Allocates `len` signals on every PE, zero at first.
     ///
+    /// ```
+    /// # use ferroshmem::{Compare, SignalUpdate};
+    /// # let world = ferroshmem::World::init()?;
+    /// let ready = world.signals(2)?;
+    /// ready.update(world.my_pe().next(), 1, SignalUpdate::Set(5))?;
+    /// assert_eq!(ready.wait_until(1, Compare::Ne(0))?, 5); // from the previous PE
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`alloc`](Self::alloc).
     #[track_caller]
@@ -159,6 +239,18 @@ impl World {
     }
 
     /// Allocates one value for all PEs, with a lock; PE 0's `value` at first. Collective.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let least = world.locked(100)?; // one value for all PEs
+    /// let mine = 5;
+    /// {
+    ///     let mut least = least.lock(); // others wait
+    ///     *least = mine.min(*least);
+    /// }
+    /// assert_eq!(*least.lock(), 5);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`alloc`](Self::alloc).
@@ -171,6 +263,16 @@ impl World {
     /// configuration on all PEs but for the number of a NUMA node; dropping the space ends it, and is collective,
     /// too. (Extension: `shmemx_space_create`)
     ///
+    /// ```
+    /// # use ferroshmem::SpaceConfig;
+    /// # let world = ferroshmem::World::init()?;
+    /// let space = world.space(SpaceConfig::new(1 << 16))?; // 64 KiB on each PE
+    /// let array = space.alloc::<u64>(1000)?;
+    /// assert_eq!(array[999], 0);
+    /// assert!(space.alloc::<u64>(1 << 20).is_err()); // though the heap may have room
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If a PE has no such memory, or the symmetric heap no room. On all PEs.
     #[track_caller]
@@ -179,6 +281,14 @@ impl World {
     }
 
     /// Ends the whole job at once, with an exit status. (Standard: `shmem_global_exit`)
+    ///
+    /// ```no_run
+    /// # let world = ferroshmem::World::init()?;
+    /// let Ok(input) = std::fs::read("input") else {
+    ///     world.global_exit(2); // all PEs end, and oshrun returns 2
+    /// };
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn global_exit(&self, status: i32) -> ! {
         setup::global_exit("World::global_exit", status)
     }

@@ -53,11 +53,15 @@ impl<'w, T: Amo> Atomics<'w, T> {
     }
 
     /// Elements of each part.
+    ///
+    /// As in the example of [`Window::len`](crate::Window::len).
     pub fn len(&self) -> usize {
         self.block.len()
     }
 
     /// Whether there are none.
+    ///
+    /// As in the example of [`Window::len`](crate::Window::len).
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -68,6 +72,15 @@ impl<'w, T: Amo> Atomics<'w, T> {
 
     /// Ends the updates: each PE has its own part to itself. Collective over the world, and a
     /// barrier.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let counts = world.atomics::<u32>(1)?;
+    /// counts.add(world.my_pe().next(), 0, 1)?;
+    /// let counts = counts.into_inner(); // all PEs have added
+    /// assert_eq!(counts[0], 1); // a slice
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[track_caller]
     pub fn into_inner(self) -> Symmetric<'w, T> {
         step::of_world(Step::IntoInner, &[(What::Array, self.block.id())]);
@@ -109,6 +122,15 @@ impl<'w, T: Amo> Atomics<'w, T> {
 
     /// Reads an element of a PE's part.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let flags = world.atomics::<u32>(1)?;
+    /// flags.set(world.my_pe().next(), 0, 7)?;
+    /// world.barrier();
+    /// assert_eq!(flags.fetch(world.my_pe(), 0)?, 7); // from the previous PE
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// For this and the methods below: if the part does not have that element.
     #[inline]
@@ -124,6 +146,8 @@ impl<'w, T: Amo> Atomics<'w, T> {
     /// Writes an element of a PE's part: on another node, by the next [`quiet`](crate::Team::quiet) or
     /// barrier.
     ///
+    /// As in the example of [`fetch`](Self::fetch).
+    ///
     /// # Errors
     /// As for [`fetch`](Self::fetch).
     #[inline]
@@ -137,6 +161,14 @@ impl<'w, T: Amo> Atomics<'w, T> {
     }
 
     /// Writes an element of a PE's part; returns the element's old value.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (next, token) = (world.my_pe().next(), world.atomics::<u32>(1)?);
+    /// assert_eq!(token.swap(next, 0, 7)?, 0);
+    /// assert_eq!(token.swap(next, 0, 8)?, 7);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`fetch`](Self::fetch).
@@ -209,9 +241,18 @@ impl<T: AmoInt> Atomics<'_, T> {
 }
 
 macro_rules! operations {
-    ($($fetching:ident, $plain:ident: $does:literal),*) => {
+    ($($fetching:ident, $plain:ident: $does:literal, $after:literal),*) => {
         impl<T: AmoInt> Atomics<'_, T> {$(
             #[doc = concat!($does, " an element of a PE's part; returns the element's old value.")]
+            ///
+            /// ```
+            /// # let world = ferroshmem::World::init()?;
+            /// let (me, array) = (world.my_pe(), world.atomics::<u64>(1)?);
+            /// array.set(me, 0, 0b1100)?;
+            #[doc = concat!("assert_eq!(array.", stringify!($fetching), "(me, 0, 0b1010)?, 0b1100);")]
+            #[doc = concat!("assert_eq!(array.fetch(me, 0)?, ", $after, ");")]
+            /// # Ok::<(), ferroshmem::Error>(())
+            /// ```
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).
@@ -227,6 +268,8 @@ macro_rules! operations {
 
             #[doc = concat!($does, " an element of a PE's part: on another node, by the next \
                 [`quiet`](crate::Team::quiet) or barrier.")]
+            ///
+            #[doc = concat!("As in the example of [`", stringify!($fetching), "`](Self::", stringify!($fetching), ").")]
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).
@@ -246,10 +289,10 @@ macro_rules! operations {
 }
 
 operations!(
-    fetch_add, add: "Adds to (wrapping)",
-    fetch_and, and: "Ands into",
-    fetch_or, or: "Ors into",
-    fetch_xor, xor: "Exclusive-ors into"
+    fetch_add, add: "Adds to (wrapping)", "0b10110",
+    fetch_and, and: "Ands into", "0b1000",
+    fetch_or, or: "Ors into", "0b1110",
+    fetch_xor, xor: "Exclusive-ors into", "0b0110"
 );
 
 /// Additions to floating-point numbers, which no processor has: the number is exchanged for the sum until no other PE
@@ -278,6 +321,8 @@ macro_rules! additions {
             }
 
             /// As [`fetch_add`](Self::fetch_add), without the old value; it is complete on return.
+            ///
+            /// As in the example of [`fetch_add`](Self::fetch_add).
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).

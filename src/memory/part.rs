@@ -52,6 +52,8 @@ impl<T: Plain> Symmetric<'_, T> {
 
     /// As [`part`](Self::part), to be written.
     ///
+    /// As in the example of [`part`](Self::part).
+    ///
     /// # Errors
     /// As for [`part`](Self::part).
     pub fn part_mut(&mut self, range: impl RangeBounds<usize>) -> Result<PartMut<'_, T>, OutOfBounds> {
@@ -83,11 +85,20 @@ impl<'a, T: Plain> Part<'a, T> {
     }
 
     /// Number of elements.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let array = world.alloc::<u8>(10)?;
+    /// assert_eq!((array.part(7..)?.len(), array.part(7..)?.is_empty()), (3, false));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are none.
+    ///
+    /// As in the example of [`len`](Self::len).
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -110,11 +121,15 @@ impl<'a, T: Plain> PartMut<'a, T> {
     }
 
     /// Number of elements.
+    ///
+    /// As in the example of [`Part::len`].
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are none.
+    ///
+    /// As in the example of [`Part::len`].
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

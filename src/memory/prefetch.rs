@@ -36,6 +36,8 @@ impl<T: Plain> Symmetric<'_, T> {
 impl<T: Plain> Shared<'_, T> {
     /// Prefetches the cache line of an element of a PE's part, which is soon read. A hint, harmless where
     /// there is no such element, and without effect where the PE is on another node.
+    ///
+    /// As in the example of [`Symmetric::prefetch`].
     #[inline]
     pub fn prefetch(&self, pe: Pe, index: usize) {
         if let Some(part) = self.block().local(pe) {

@@ -41,23 +41,40 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
     }
 
     /// My own part.
+    ///
+    /// As in the example of [`into_inner`](Self::into_inner).
     #[inline]
     pub fn local(&self) -> NonNull<T> {
         self.block.mine()
     }
 
     /// A PE's part, where this PE can load and store it; none if the PE is on another node.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (array, next) = (world.alloc::<u32>(1)?.into_raw(), world.my_pe().next());
+    /// if let Some(element) = array.remote(next) {
+    ///     // SAFETY: the element exists, and no other PE touches it.
+    ///     unsafe { element.write(7) }
+    /// }
+    /// assert_eq!(array.remote(world.my_pe()), Some(array.local()));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[inline]
     pub fn remote(&self, pe: Pe) -> Option<NonNull<T>> {
         self.block.viewed(pe)
     }
 
     /// Elements of each part.
+    ///
+    /// As in the example of [`Window::len`](crate::Window::len).
     pub fn len(&self) -> usize {
         self.block.len()
     }
 
     /// Whether there are none.
+    ///
+    /// As in the example of [`Window::len`](crate::Window::len).
     #[track_caller]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -69,6 +86,17 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
 
     /// Takes the array back: each PE has its own part to itself. Collective over the world, and a
     /// barrier.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let array = world.alloc::<u32>(4)?.into_raw();
+    /// // SAFETY: element 3 exists, and no other PE touches it.
+    /// unsafe { array.local().add(3).write(7) };
+    /// // SAFETY: no pointer is used any more.
+    /// let array = unsafe { array.into_inner() };
+    /// assert_eq!(array[3], 7);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Safety
     /// On no PE is anything left that was made from the pointers and is used later.

@@ -48,6 +48,15 @@ impl<'w, T: Plain> Shared<'w, T> {
     }
 
     /// The part of a PE, mine included: in place, or a copy if the PE is on another node.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut mine = world.alloc::<usize>(2)?;
+    /// mine.fill(world.my_pe().number());
+    /// let (all, next) = (mine.share(), world.my_pe().next());
+    /// assert_eq!(all.on(next), [next.number(); 2]); // a slice of its part
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn on(&self, pe: Pe) -> &[T] {
@@ -100,11 +109,15 @@ impl<'w, T: Plain> Shared<'w, T> {
     }
 
     /// Elements of each part.
+    ///
+    /// As in the example of [`Window::len`](crate::Window::len).
     pub fn len(&self) -> usize {
         self.block.len()
     }
 
     /// Whether there are none.
+    ///
+    /// As in the example of [`Window::len`](crate::Window::len).
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -115,6 +128,15 @@ impl<'w, T: Plain> Shared<'w, T> {
 
     /// Ends the reading: each PE has its own part to itself again. Collective over the world, and
     /// a barrier.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let table = world.alloc::<u32>(2)?.share();
+    /// let mut table = table.reclaim(); // all PEs have read
+    /// table[0] = 7;
+    /// assert_eq!(table[..], [7, 0]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[track_caller]
     pub fn reclaim(self) -> Symmetric<'w, T> {
         step::of_world(Step::Reclaim, &[(What::Array, self.block.id())]);

@@ -77,11 +77,20 @@ impl<'w> Signals<'w> {
     }
 
     /// Number of signals on each PE.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let signals = world.signals(3)?;
+    /// assert_eq!((signals.len(), signals.is_empty()), (3, false));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.words.len()
     }
 
     /// Whether there are none.
+    ///
+    /// As in the example of [`len`](Self::len).
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -124,6 +133,8 @@ impl<'w> Signals<'w> {
 
     /// A signal of mine as it is now.
     ///
+    /// As in the example of [`update`](Self::update).
+    ///
     /// # Errors
     /// If the index is not that of a signal.
     pub fn fetch(&self, index: usize) -> Result<u64, OutOfBounds> {
@@ -134,6 +145,15 @@ impl<'w> Signals<'w> {
 
     /// Waits until a signal of mine compares so, asleep if that takes long; returns its value then.
     /// After it, this PE sees what was put before the update.
+    ///
+    /// ```
+    /// # use ferroshmem::{Compare, SignalUpdate};
+    /// # let world = ferroshmem::World::init()?;
+    /// let ready = world.signals(1)?;
+    /// ready.update(world.my_pe().next(), 0, SignalUpdate::Set(3))?;
+    /// assert_eq!(ready.wait_until(0, Compare::Gt(1))?, 3); // for the previous PE
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the index is not that of a signal.
@@ -155,6 +175,8 @@ impl<'w> Signals<'w> {
     }
 
     /// Sets a signal of mine, such as to zero before the next use.
+    ///
+    /// As in the example of [`update`](Self::update).
     ///
     /// # Errors
     /// If the index is not that of a signal.

@@ -49,17 +49,35 @@ pub struct SpaceConfig {
 
 impl SpaceConfig {
     /// A space of `bytes` bytes on each PE, at least 1; rounded up to whole pages.
+    ///
+    /// ```
+    /// # use ferroshmem::{Memory, SpaceConfig};
+    /// let config = SpaceConfig::new(1 << 20); // 1 MiB on each PE
+    /// assert_eq!(config, config.memory(Memory::Default));
+    /// ```
     pub fn new(bytes: usize) -> Self {
         Self { bytes, memory: Memory::Default, huge_pages: false, falls_back: false }
     }
 
     /// Of this kind of memory.
+    ///
+    /// As in the example of [`or_default`](Self::or_default).
     #[must_use]
     pub fn memory(self, memory: Memory) -> Self {
         Self { memory, ..self }
     }
 
     /// On huge pages, which take all of their memory at once.
+    ///
+    /// ```
+    /// # use ferroshmem::SpaceConfig;
+    /// # let world = ferroshmem::World::init()?;
+    /// if let Ok(space) = world.space(SpaceConfig::new(2 << 20).huge_pages()) {
+    ///     let table = space.alloc::<u64>(1000)?; // one entry of the TLB reaches all of it
+    ///     assert_eq!(table[999], 0);
+    /// } // else a PE has no huge page left
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[must_use]
     pub fn huge_pages(self) -> Self {
         Self { huge_pages: true, ..self }
@@ -67,6 +85,15 @@ impl SpaceConfig {
 
     /// Of the default kind of memory on PEs that have none of the kind asked for. Without this there is no space
     /// then.
+    ///
+    /// ```
+    /// # use ferroshmem::{Memory, SpaceConfig};
+    /// # let world = ferroshmem::World::init()?;
+    /// let config = SpaceConfig::new(4096).memory(Memory::HighBandwidth);
+    /// let space = world.space(config.or_default())?; // also on machines that have none
+    /// assert_eq!(space.alloc::<f64>(8)?[..], [0.0; 8]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[must_use]
     pub fn or_default(self) -> Self {
         Self { falls_back: true, ..self }
@@ -143,6 +170,8 @@ impl Space<'_> {
 
     /// Allocates an array of `len` elements on every PE, all bytes zero, as [`World::alloc`](crate::World::alloc) does.
     /// Collective over the world.
+    ///
+    /// As in the example of [`World::space`](crate::World::space).
     ///
     /// # Errors
     /// If the space has no room. The same on all PEs.

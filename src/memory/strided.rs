@@ -57,6 +57,16 @@ impl<T: Plain> Window<'_, T> {
     /// Copies every `stride`-th element from `start` on of a PE's part to every `dest_stride`-th
     /// element of `dest`, until that is full. (Standard: `shmem_iget`)
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut table = world.alloc::<u32>(9)?; // 3 rows of 3
+    /// table.copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    /// let (table, mut column) = (table.open(), [0; 3]);
+    /// table.get_strided(world.my_pe().next(), 1, 3, &mut column, 1)?;
+    /// assert_eq!(column, [1, 4, 7]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`put_strided`](Self::put_strided).
     #[track_caller]
@@ -137,6 +147,8 @@ impl<T: Plain> Window<'_, T> {
 
     /// Copies blocks of a PE's part to `dest`, as [`put_blocks`](Self::put_blocks) does from `source`.
     /// (Standard: `shmem_ibget`)
+    ///
+    /// As in the example of [`put_blocks`](Self::put_blocks).
     ///
     /// # Errors
     /// As for [`put_blocks`](Self::put_blocks).

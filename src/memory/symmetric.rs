@@ -78,6 +78,8 @@ impl<'w, T: Plain> Symmetric<'w, T> {
 
     /// Lets every PE read all parts, and no PE write, until [`Shared::reclaim`]. Collective over
     /// the world, and a barrier: all PEs see what each wrote before.
+    ///
+    /// As in the example of [`Shared::on`].
     #[track_caller]
     pub fn share(self) -> Shared<'w, T> {
         step::of_world(Step::Share, &[(What::Array, self.block.id())]);
@@ -86,6 +88,8 @@ impl<'w, T: Plain> Symmetric<'w, T> {
 
     /// Lets every PE put to and get from all parts, until [`Window::close`]. Collective over the
     /// world, and a barrier: all PEs see what each wrote before.
+    ///
+    /// As in the example of [`Window::close`].
     #[track_caller]
     pub fn open(self) -> Window<'w, T> {
         step::of_world(Step::Open, &[(What::Array, self.block.id())]);
@@ -94,6 +98,16 @@ impl<'w, T: Plain> Symmetric<'w, T> {
 
     /// Lets every PE update elements of all parts atomically, until [`Atomics::into_inner`].
     /// Collective over the world, and a barrier.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut numbers = world.alloc::<u64>(1)?;
+    /// numbers[0] = 10;
+    /// let numbers = numbers.into_atomics(); // all PEs have written
+    /// numbers.add(world.my_pe().next(), 0, 5)?;
+    /// assert_eq!(numbers.into_inner()[0], 15);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[track_caller]
     pub fn into_atomics(self) -> Atomics<'w, T>
     where
@@ -104,6 +118,8 @@ impl<'w, T: Plain> Symmetric<'w, T> {
     }
 
     /// Gives up what the types guarantee. Collective over the world, and a barrier.
+    ///
+    /// As in the example of [`RawSymmetric::into_inner`].
     #[track_caller]
     pub fn into_raw(self) -> RawSymmetric<'w, T> {
         step::of_world(Step::Open, &[(What::Array, self.block.id()), (What::Way, 1)]);

@@ -21,6 +21,8 @@ impl<T: Plain> Symmetric<'_, T> {
     /// The first elements of my part as an array of that shape: `(rows, columns)`, or with `.f()`
     /// column by column. (Feature `ndarray`)
     ///
+    /// As in the example of [`view_mut`](Self::view_mut).
+    ///
     /// # Errors
     /// If the part has fewer elements.
     pub fn view<D: Dimension>(&self, shape: impl ShapeBuilder<Dim = D>) -> Result<ArrayView<'_, T, D>, OutOfBounds> {

@@ -52,11 +52,20 @@ impl<'w, T: Plain> Window<'w, T> {
     }
 
     /// Elements of each part.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let window = world.alloc::<u8>(10)?.open();
+    /// assert_eq!((window.len(), window.is_empty()), (10, false)); // on each PE
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.block.len()
     }
 
     /// Whether there are none.
+    ///
+    /// As in the example of [`len`](Self::len).
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -98,6 +107,15 @@ impl<'w, T: Plain> Window<'w, T> {
     /// Copies `source` to the elements from `start` on of a PE's part. Complete at the target after
     /// the next [`quiet`](crate::Team::quiet) or barrier. (Standard: `shmem_put`)
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let window = world.alloc::<u64>(8)?.open();
+    /// window.put(world.my_pe().next(), 5, &[1, 2, 3])?; // elements 5 to 7
+    /// assert!(window.put(world.my_pe().next(), 6, &[1, 2, 3]).is_err()); // there is no element 8
+    /// assert_eq!(window.close()[4..], [0, 1, 2, 3]); // from the previous PE
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the part does not have those elements.
     #[inline]
@@ -113,6 +131,17 @@ impl<'w, T: Plain> Window<'w, T> {
 
     /// Copies the elements from `start` on of a PE's part to `dest`. (Standard: `shmem_get`)
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut mine = world.alloc::<usize>(4)?;
+    /// mine.fill(world.my_pe().number());
+    /// let (window, next) = (mine.open(), world.my_pe().next());
+    /// let mut last = [0; 2];
+    /// window.get(next, 2, &mut last)?; // its elements 2 and 3
+    /// assert_eq!(last, [next.number(); 2]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the part does not have those elements.
     #[inline]
@@ -126,6 +155,15 @@ impl<'w, T: Plain> Window<'w, T> {
     }
 
     /// Stores an element of a PE's part. (Standard: `shmem_p`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (me, window) = (world.my_pe(), world.alloc::<usize>(1)?.open());
+    /// window.p(me.next(), 0, me.number())?;
+    /// world.barrier(); // until then, it may be under way
+    /// assert_eq!(window.g(me, 0)?, me.previous().number());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the part does not have that element.
@@ -141,6 +179,8 @@ impl<'w, T: Plain> Window<'w, T> {
     }
 
     /// Loads an element of a PE's part. (Standard: `shmem_g`)
+    ///
+    /// As in the example of [`p`](Self::p).
     ///
     /// # Errors
     /// If the part does not have that element.
@@ -259,6 +299,16 @@ impl<'w, T: Plain> Window<'w, T> {
     /// Puts, then updates a signal of the same PE: a PE that sees the update sees what was put.
     /// (Standard: `shmem_put_signal`)
     ///
+    /// ```
+    /// # use ferroshmem::{Compare, SignalUpdate};
+    /// # let world = ferroshmem::World::init()?;
+    /// let (window, ready) = (world.alloc::<f64>(100)?.open(), world.signals(1)?);
+    /// window.put_signal(world.my_pe().next(), 0, &[2.5; 100], &ready, 0, SignalUpdate::Set(1))?;
+    /// ready.wait_until(0, Compare::Eq(1))?; // for the previous PE alone, not for all
+    /// assert_eq!(window.g(world.my_pe(), 99)?, 2.5);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the part does not have those elements, or there is no such signal.
     #[inline]
@@ -279,6 +329,15 @@ impl<'w, T: Plain> Window<'w, T> {
 
     /// Ends puts and gets: each PE has its own part to itself again. Collective over the world, and
     /// a barrier: all puts have arrived.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let window = world.alloc::<u32>(2)?.open();
+    /// window.put(world.my_pe().next(), 0, &[3, 4])?;
+    /// let array = window.close(); // waits for all PEs
+    /// assert_eq!(array[..], [3, 4]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[track_caller]
     pub fn close(self) -> Symmetric<'w, T> {
         crate::order::quiet();

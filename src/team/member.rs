@@ -37,6 +37,8 @@ impl Member {
     }
 
     /// Its number in the team, from 0.
+    ///
+    /// As in the example of [`Team::my_member`](crate::Team::my_member).
     pub fn number(self) -> usize {
         self.number as usize
     }

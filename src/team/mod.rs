@@ -157,28 +157,44 @@ impl Team<'_> {
     }
 
     /// This PE, by its number in the team.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let number = world.my_pe().number();
+    /// let pair = world.split(Some(number / 2), 0)?.expect("every PE has a color");
+    /// assert_eq!(pair.my_member().number(), number % 2);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn my_member(&self) -> Member {
         self.numbered(self.me)
     }
 
     /// Number of members.
+    ///
+    /// As in the example of [`members`](Self::members).
     pub fn n_members(&self) -> usize {
         self.size
     }
 
     /// The same as [`my_member`](Self::my_member).
+    ///
+    /// As in the example of [`my_member`](Self::my_member).
     #[deprecated(since = "0.2.0", note = "call `my_member`, or `my_pe` of the world")]
     pub fn me(&self) -> Member {
         self.my_member()
     }
 
     /// The same as [`n_members`](Self::n_members).
+    ///
+    /// As in the example of [`members`](Self::members).
     #[deprecated(since = "0.2.0", note = "call `n_members`, or `n_pes` of the world")]
     pub fn size(&self) -> usize {
         self.n_members()
     }
 
     /// The same as [`pe_of`](Self::pe_of).
+    ///
+    /// As in the example of [`pe_of`](Self::pe_of).
     ///
     /// # Errors
     /// As for that.
@@ -198,6 +214,14 @@ impl Team<'_> {
 
     /// The member of that number.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let last = world.member(world.n_members() - 1)?;
+    /// assert_eq!(Some(last), world.members().last());
+    /// assert!(world.member(world.n_members()).is_err());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the team has no such member.
     pub fn member(&self, number: usize) -> Result<Member, PeOutOfRange> {
@@ -209,6 +233,14 @@ impl Team<'_> {
     }
 
     /// All members.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (row, _column) = world.split_2d(2)?;
+    /// assert_eq!(row.members().len(), row.n_members()); // at most 2
+    /// assert!(row.members().any(|member| member == row.my_member()));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn members(&self) -> Members {
         Members::all(self.size, self.serial)
     }
@@ -220,6 +252,15 @@ impl Team<'_> {
 
     /// The PE that a member is.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let pair = world.split(Some(world.my_pe().number() / 2), 0)?.expect("every PE has a color");
+    /// let first = pair.pe_of(pair.member(0)?)?; // arrays take PEs
+    /// assert_eq!(first.number() % 2, 0);
+    /// assert_eq!(pair.member_of(first), Some(pair.member(0)?));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If it is a member of another team, or a PE of another job.
     pub fn pe_of(&self, member: Member) -> Result<Pe, TeamError> {
@@ -227,12 +268,23 @@ impl Team<'_> {
     }
 
     /// The member that a PE is, if it is in the team.
+    ///
+    /// As in the example of [`pe_of`](Self::pe_of).
     pub fn member_of(&self, pe: Pe) -> Option<Member> {
         self.number_of(pe).ok().map(|n| self.numbered(n))
     }
 
     /// Completes this PE's puts and waits for all members; after it, all see what each wrote before.
     /// (Standard: `shmem_barrier_all`, `shmem_team_sync`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let window = world.alloc::<u32>(1)?.open();
+    /// window.p(world.my_pe().next(), 0, 7)?;
+    /// world.barrier(); // all PEs have put, and all puts have arrived
+    /// assert_eq!(window.g(world.my_pe(), 0)?, 7);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Panics
     /// If the team is that of a group that has failed.
@@ -285,6 +337,17 @@ impl Team<'_> {
     }
 
     /// Completes this PE's puts: all PEs see them. (Standard: `shmem_quiet`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (data, ready) = (world.alloc::<f64>(8)?.open(), world.atomics::<u32>(1)?);
+    /// let next = world.my_pe().next();
+    /// data.put(next, 0, &[1.0; 8])?;
+    /// world.quiet(); // the data are there, so a third PE may be told
+    /// ready.add(world.pe(0)?, 0, 1)?;
+    /// assert_eq!(data.g(next, 7)?, 1.0);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn quiet(&self) {
         quiet();
     }
@@ -380,6 +443,15 @@ impl Team<'_> {
 
     /// Makes teams of rows and of columns, the members seen as rows of `width`: the ones this PE is
     /// in. Collective over this team. (Standard: `shmem_team_split_2d`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let number = world.my_pe().number();
+    /// let (row, column) = world.split_2d(2)?; // rows of 2 PEs
+    /// assert_eq!(row.my_member().number(), number % 2);
+    /// assert_eq!(column.my_member().number(), number / 2);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If `width` is 0, there are too many teams, or the team is that of a group. The same on all members.
