@@ -55,8 +55,8 @@ pub(crate) enum Way {
     /// It is on others.
     Remote {
         invitation: Invitation,
-        /// The thread of the hub, at the PE that has it.
-        hub: Option<JoinHandle<()>>,
+        /// The thread of the coordinator, at the PE that has it.
+        coordinator: Option<JoinHandle<()>>,
         /// By which that knows that this PE lives, which has none.
         sign: Option<TcpStream>,
     },
@@ -160,14 +160,14 @@ fn connected(
         };
         return connect(name, rt, &job, role).map_err(refusal);
     }
-    let (mut words, mut hub, mut alive) = ([0; Invitation::WORDS], None, None);
-    if let Some(Way::Remote { invitation, hub: thread, sign }) = way {
-        (words, hub, alive) = (invitation.to_words(), thread, sign);
+    let (mut words, mut coordinator, mut alive) = ([0; Invitation::WORDS], None, None);
+    if let Some(Way::Remote { invitation, coordinator: thread, sign }) = way {
+        (words, coordinator, alive) = (invitation.to_words(), thread, sign);
     }
     let words = words.map(|word| from_root(&group, root, word));
     let invitation = Invitation::from_words(number, words);
     let all = |has_connected| all_say(&group, has_connected);
-    let made = join(name, rt, &invitation, role, hub, all);
+    let made = join(name, rt, &invitation, role, coordinator, all);
     drop(alive);
     made.map_err(refusal)
 }

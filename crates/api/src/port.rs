@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ferroshmem_core::connection::link::Watch;
 use ferroshmem_fabric::{Config, discovery};
-use ferroshmem_port::hub::Hub;
+use ferroshmem_port::coordinator::Coordinator;
 use ferroshmem_port::names;
 use ferroshmem_port::port::{AnyCaller, Caller, Offer, Port};
 
@@ -382,7 +382,7 @@ pub(crate) fn check_remote(rt: &Runtime) -> Result<(), PortError> {
     Ok(discovery::check(&config)?)
 }
 
-/// Invites the job of a caller to a hub; None if it is gone.
+/// Invites the job of a caller to a coordinator of its connection; None if it is gone.
 fn offer_remote(
     name: &'static str,
     rt: &Runtime,
@@ -397,15 +397,15 @@ fn offer_remote(
     let sizes = [members, caller.members];
     let number = FIRST_REMOTE | PortName::random_number()?;
     let (address, _) = port.name().remote().ok_or(PortError::NotOpen)?;
-    let hub = Hub::open(address.ip(), number, sizes, independent)?;
-    let invitation = hub.invitation().clone();
+    let coordinator = Coordinator::open(address.ip(), number, sizes, independent)?;
+    let invitation = coordinator.invitation().clone();
     if !caller.offer(&invitation) {
         return Ok(None);
     }
     let first = numbers(rt, members + sizes[1])?;
     let watch = Watch { routine: name, timeout: rt.node.settings.fabric_timeout, spawns };
-    let hub = hub.start(caller.done()?, watch)?;
-    let way = Way::Remote { invitation, hub: Some(hub), sign: None };
+    let coordinator = coordinator.start(caller.done()?, watch)?;
+    let way = Way::Remote { invitation, coordinator: Some(coordinator), sign: None };
     Ok(Some(Found { way, first, side: 0 }))
 }
 
@@ -475,7 +475,7 @@ fn connect_remote(
     let offer = RemoteOffer::wait(port, members, independent)?;
     let invitation = offer.invitation.clone();
     let first = numbers(rt, invitation.sizes.iter().sum())?;
-    let way = Way::Remote { invitation, hub: None, sign: Some(offer.take()?) };
+    let way = Way::Remote { invitation, coordinator: None, sign: Some(offer.take()?) };
     Ok(Found { way, first, side: 1 })
 }
 

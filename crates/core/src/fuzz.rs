@@ -57,14 +57,14 @@ pub fn invitation(bytes: &[u8]) {
     }
 }
 
-/// What a member says at the hub of a connection between nodes.
+/// What a member says at the coordinator of a connection between nodes.
 pub fn greeting(bytes: &[u8]) {
     if let Some(greeting) = Greeting::from_bytes(bytes) {
         assert_eq!(greeting.to_bytes(), bytes);
     }
 }
 
-/// What the hub says of all members, of which the first byte says how many there are.
+/// What the coordinator says of all members, of which the first byte says how many there are.
 pub fn members(bytes: &[u8]) {
     let Some((n, all)) = bytes.split_first() else {
         return;

@@ -1,5 +1,5 @@
 //! Ports for jobs on other nodes: the same four messages over TCP, of which the second invites the other side's members
-//! to a hub ([`super::hub`]).
+//! to a coordinator ([`super::coordinator`]).
 //!
 //! The kernel does not say of which user a process on another host is: so the secret in the port's text is all that
 //! counts. Without it, a caller gets no answer.
@@ -136,7 +136,7 @@ impl RemoteCaller {
     /// Says that the jobs are connected. The socket, which lives as long as the other side's root until all members
     /// have met.
     pub fn done(self) -> io::Result<TcpStream> {
-        // If it is gone, the hub notices.
+        // If it is gone, the coordinator notices.
         let _ = send(&self.socket, DONE, &[]);
         self.socket.set_read_timeout(None)?;
         Ok(self.socket)

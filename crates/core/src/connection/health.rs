@@ -1,7 +1,7 @@
 //! The health of a connection between nodes whose sides are independent, as one of its PEs sees it.
 //!
-//! Whoever finds first that a member is gone, by its link or by the fabric, closes its own link. So the hub finds that
-//! one, closes all, and each PE sees that. What is under way in the fabric is given up then.
+//! Whoever finds first that a member is gone, by its link or by the fabric, closes its own link. So the coordinator
+//! finds that one, closes all, and each PE sees that. What is under way in the fabric is given up then.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::AtomicU32;
@@ -68,7 +68,7 @@ impl Health {
 
     fn close_link(&self) {
         if let Some(link) = self.link.get() {
-            // If it is not connected any more, the hub has closed it.
+            // If it is not connected any more, the coordinator has closed it.
             let _ = link.shutdown(Shutdown::Both);
         }
     }

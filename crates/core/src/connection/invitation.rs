@@ -24,8 +24,8 @@ pub struct Invitation {
     pub sizes: [usize; 2],
     /// Whether the end of one side is not the other's.
     pub independent: bool,
-    /// Where the hub listens.
-    pub hub: SocketAddr,
+    /// Where the coordinator listens.
+    pub coordinator: SocketAddr,
     /// What its members know and no other process does.
     pub token: [u8; TOKEN],
 }
@@ -36,7 +36,7 @@ impl Invitation {
 
     /// As words, which a root gives its team.
     pub fn to_words(&self) -> [u64; Self::WORDS] {
-        let (ip, is_v4) = match self.hub.ip() {
+        let (ip, is_v4) = match self.coordinator.ip() {
             IpAddr::V4(v4) => (v4.to_ipv6_mapped(), 1),
             IpAddr::V6(v6) => (v6, 0),
         };
@@ -46,7 +46,7 @@ impl Invitation {
         [
             long(&ip[..8]),
             long(&ip[8..]),
-            u64::from(self.independent) << 17 | is_v4 << 16 | u64::from(self.hub.port()),
+            u64::from(self.independent) << 17 | is_v4 << 16 | u64::from(self.coordinator.port()),
             first << 32 | second,
             long(&token[..8]),
             long(&token[8..]),
@@ -63,7 +63,7 @@ impl Invitation {
             number,
             sizes: [(words[3] >> 32) as usize, words[3] as u32 as usize],
             independent: words[2] >> 17 & 1 != 0,
-            hub: SocketAddr::new(ip, words[2] as u16),
+            coordinator: SocketAddr::new(ip, words[2] as u16),
             token: both(4).to_be_bytes(),
         }
     }
@@ -132,12 +132,12 @@ mod tests {
 
     #[test]
     fn invitations_come_back_from_words() {
-        for hub in ["10.1.2.3:4711", "[2001:db8::7]:65535", "[::ffff:1.2.3.4]:1"] {
+        for coordinator in ["10.1.2.3:4711", "[2001:db8::7]:65535", "[::ffff:1.2.3.4]:1"] {
             let invitation = Invitation {
                 number: 5,
                 sizes: [3, 4096],
-                independent: hub.len() % 2 == 0,
-                hub: hub.parse().unwrap(),
+                independent: coordinator.len() % 2 == 0,
+                coordinator: coordinator.parse().unwrap(),
                 token: std::array::from_fn(|i| 250 - i as u8),
             };
             let words = invitation.to_words();

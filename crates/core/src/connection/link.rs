@@ -1,21 +1,21 @@
 //! Links: the TCP connections by which the members of a connection between nodes meet, part, and learn that the other
 //! job is gone.
 //!
-//! Each member has a link to the hub (in the crate `ferroshmem-port`), a thread of the PE that has accepted. Over it
-//! goes little:
+//! Each member has a link to the coordinator (in the crate `ferroshmem-port`), a thread of the PE that has accepted.
+//! Over it goes little:
 //!
 //! | from | message |
 //! |---|---|
 //! | member | who it is, with the token of the connection, and what the others are to know of it |
-//! | hub | what all have said |
+//! | coordinator | what all have said |
 //! | member | `READY` or `APART`: it reaches all others; whether it shares memory with those of its node |
-//! | hub | `GO` or `APART`: all are ready, and whether all share memory so |
+//! | coordinator | `GO` or `APART`: all are ready, and whether all share memory so |
 //! | member | `END`: it uses the connection no more, and none of its operations is under way |
-//! | hub | `END`: no member does |
+//! | coordinator | `END`: no member does |
 //!
-//! A link that ends before `END` says that its process has. The hub looks at those of the other side, and the first
-//! member of the other side at its own; members of one job have their launcher for that. If the sides are independent,
-//! each member looks at its own link, and the hub at all: if one ends, it closes the others.
+//! A link that ends before `END` says that its process has. The coordinator looks at those of the other side, and the
+//! first member of the other side at its own; members of one job have their launcher for that. If the sides are
+//! independent, each member looks at its own link, and the coordinator at all: if one ends, it closes the others.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -97,12 +97,13 @@ pub fn hear_one(mut link: &TcpStream, words: [u8; 2]) -> io::Result<bool> {
     }
 }
 
-/// A member's link to the hub.
+/// A member's link to the coordinator.
 #[derive(Debug)]
 pub struct Link {
     stream: TcpStream,
     watch: Watch,
-    /// The hub's thread, at the PE that has it; at the first member of the other side, the thread that reads the link.
+    /// The coordinator's thread, at the PE that has it; at the first member of the other side, the thread that reads
+    /// the link.
     thread: Mutex<Option<JoinHandle<()>>>,
     /// If the sides are independent, the thread that reads the link.
     reader: Mutex<Option<JoinHandle<()>>>,
@@ -115,9 +116,9 @@ impl Link {
         me: usize,
         said: &[u8],
         watch: Watch,
-        hub: Option<JoinHandle<()>>,
+        coordinator: Option<JoinHandle<()>>,
     ) -> io::Result<(Self, Vec<Vec<u8>>)> {
-        let mut stream = TcpStream::connect_timeout(&invitation.hub, TIME_LIMIT)?;
+        let mut stream = TcpStream::connect_timeout(&invitation.coordinator, TIME_LIMIT)?;
         end_when_silent(&stream, watch.timeout)?;
         let greeting = Greeting { member: me as u32, len: said.len() as u32, token: invitation.token };
         let mut bytes = greeting.to_bytes();
@@ -131,7 +132,7 @@ impl Link {
         let len = len.filter(|len| *len <= most);
         let mut all = vec![0; len.ok_or(ErrorKind::InvalidData)?];
         stream.read_exact(&mut all)?;
-        let link = Self { stream, watch, thread: Mutex::new(hub), reader: Mutex::default() };
+        let link = Self { stream, watch, thread: Mutex::new(coordinator), reader: Mutex::default() };
         Ok((link, parts(&all, n).ok_or(ErrorKind::InvalidData)?))
     }
 

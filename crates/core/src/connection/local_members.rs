@@ -4,8 +4,8 @@
 //! The first member of a side on a node gives the memory of its job there to the local members of the other side, over
 //! a socket as the one by which PEs of a job get the memory of their node. The first of both sides gives all of them
 //! the memory of the connection, too, by which they [synchronise](super::announcements). The name of the socket, and
-//! which node it is, are among what members say at the hub. A member that cannot map the memory reaches the others by
-//! the fabric; then all members synchronise by that.
+//! which node it is, are among what members say at the coordinator. A member that cannot map the memory reaches the
+//! others by the fabric; then all members synchronise by that.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! What a member of a connection between nodes says of itself, by way of the hub.
+//! What a member of a connection between nodes says of itself, by way of the coordinator.
 
 use super::calls::TABLE;
 

@@ -212,8 +212,8 @@ impl Connection {
         (self.sides.heaps, self.sides.globals) = (heaps, globals);
     }
 
-    /// Connects this PE, in `role`, with a job to which it is invited, where members are on several nodes. `hub` is the
-    /// thread of the hub, at the PE that has it. Returns once all members are here.
+    /// Connects this PE, in `role`, with a job to which it is invited, where members are on several nodes.
+    /// `coordinator` is the thread of the coordinator, at the PE that has it. Returns once all members are here.
     ///
     /// # Errors
     /// If a member cannot be reached. Where the sides are independent, other members may have joined.
@@ -222,7 +222,7 @@ impl Connection {
         this_pe: ThisPe<'_>,
         invitation: &Invitation,
         role: Role,
-        hub: Option<JoinHandle<()>>,
+        coordinator: Option<JoinHandle<()>>,
     ) -> Result<Self, ConnectionError> {
         let ThisPe { job, space, .. } = this_pe;
         let header = job.control.header();
@@ -244,7 +244,7 @@ impl Connection {
             health: health.as_ref(),
         };
         let shown = Recorder::start(&wait_reason(&control, role.first, watch.routine));
-        let joined = RemoteJob::join(&joining, hub);
+        let joined = RemoteJob::join(&joining, coordinator);
         drop(shown);
         let joined = joined.inspect_err(|_| {
             if let Some(health) = health {

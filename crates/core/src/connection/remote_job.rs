@@ -193,7 +193,7 @@ pub(super) struct Joined {
 
 impl RemoteJob {
     /// Joins the other members, which are all reached on return.
-    pub(super) fn join(joining: &Joining<'_>, hub: Option<JoinHandle<()>>) -> Result<Joined, RemoteError> {
+    pub(super) fn join(joining: &Joining<'_>, coordinator: Option<JoinHandle<()>>) -> Result<Joined, RemoteError> {
         let Joining { this_pe, invitation, sides, me, role, watch, memory: (file, control), health } = *joining;
         let ThisPe { job, space, .. } = this_pe;
         let n: usize = sides.sizes.iter().sum();
@@ -259,7 +259,7 @@ impl RemoteJob {
             socket: passing.socket().to_vec(),
             address: fabric.address(),
         };
-        let (link, infos) = Link::join(invitation, me, &mine.to_bytes(), watch, hub)?;
+        let (link, infos) = Link::join(invitation, me, &mine.to_bytes(), watch, coordinator)?;
         let infos = infos.iter().map(|bytes| MemberInfo::from_bytes(bytes)).collect();
         let infos: Option<Vec<MemberInfo>> = infos;
         let infos = infos.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;

@@ -31,8 +31,8 @@ pub fn connect(name: &str, rt: &Runtime, started: &StartedJob, role: Role) -> Re
 }
 
 /// Connects this PE with a job to which it is invited, where members are on several nodes; the handle of the group.
-/// `hub` is the thread of the hub, at the PE that has it; `all` says whether all members of this side have connected,
-/// to each of which it is given whether it has.
+/// `coordinator` is the thread of the coordinator, at the PE that has it; `all` says whether all members of this side
+/// have connected, to each of which it is given whether it has.
 ///
 /// # Errors
 /// If the other side, which is independent, ends before. On all members.
@@ -41,7 +41,7 @@ pub fn join(
     rt: &Runtime,
     invitation: &Invitation,
     role: Role,
-    hub: Option<JoinHandle<()>>,
+    coordinator: Option<JoinHandle<()>>,
     all: impl FnOnce(bool) -> bool,
 ) -> Result<usize, ConnectionError> {
     let node = &rt.node;
@@ -52,7 +52,7 @@ pub fn join(
         settings: &node.settings.fabric,
     };
     let watch = Watch { routine: name, timeout: node.settings.fabric_timeout, spawns: role.is_started };
-    let connection = Connection::join(watch, this_pe, invitation, role, hub);
+    let connection = Connection::join(watch, this_pe, invitation, role, coordinator);
     let connection = match invitation.independent {
         true if all(connection.is_ok()) => connection?,
         true => return Err(connection.err().unwrap_or(ConnectionError::Abandoned)),

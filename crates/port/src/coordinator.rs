@@ -1,5 +1,5 @@
-//! The hub of a connection between nodes: a thread of the PE that has accepted, at which the members meet and part by
-//! their [links](ferroshmem_core::connection::link).
+//! The coordinator of a connection between nodes: a thread of the PE that has accepted, at which the members meet and
+//! part by their [links](ferroshmem_core::connection::link).
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -14,9 +14,9 @@ use super::started;
 use ferroshmem_core::connection::invitation::{Greeting, HEAD, Invitation};
 use ferroshmem_core::connection::link::{APART, END, GO, READY, STACK, TIME_LIMIT, Watch, end_when_silent, hear_one};
 
-/// A member at the hub.
+/// A member at the coordinator.
 #[derive(Debug)]
-struct Seat {
+struct Member {
     link: TcpStream,
     /// What it has said of itself.
     said: Vec<u8>,
@@ -24,18 +24,18 @@ struct Seat {
 
 /// Where members meet.
 #[derive(Debug)]
-pub struct Hub {
+pub struct Coordinator {
     listener: Listener,
     invitation: Invitation,
 }
 
-impl Hub {
-    /// Opens the hub of a connection, which listens at an address of this host.
+impl Coordinator {
+    /// Opens the coordinator of a connection, which listens at an address of this host.
     pub fn open(address: IpAddr, number: u32, sizes: [usize; 2], independent: bool) -> io::Result<Self> {
         let token = Secret::random().map_err(io::Error::other)?;
         let listener = TcpListener::bind((address, 0))?;
-        let invitation =
-            Invitation { number, sizes, independent, hub: listener.local_addr()?, token: token.long_token("hub", 0) };
+        let token = token.long_token("coordinator", 0);
+        let invitation = Invitation { number, sizes, independent, coordinator: listener.local_addr()?, token };
         Ok(Self { listener: Listener::new(listener, HEAD)?, invitation })
     }
 
@@ -56,53 +56,53 @@ impl Hub {
                 _ => {}
             }
         };
-        ferroshmem_platform::thread::spawn("shmem-hub", STACK, run)
+        ferroshmem_platform::thread::spawn("shmem-coord", STACK, run)
     }
 
     fn run(mut self, root: TcpStream, watch: Watch) -> io::Result<()> {
-        let seats = self.seat_all(&root, watch)?;
+        let members = self.accept_all(&root, watch)?;
         let mut all = Vec::new();
-        for seat in &seats {
-            all.extend((seat.said.len() as u32).to_le_bytes());
-            all.extend(&seat.said);
+        for member in &members {
+            all.extend((member.said.len() as u32).to_le_bytes());
+            all.extend(&member.said);
         }
         let mut head = (all.len() as u64).to_le_bytes().to_vec();
         head.append(&mut all);
-        self.tell(&seats, &head)?;
-        let all_share = self.hear(&seats, [READY, APART])?;
-        self.tell(&seats, &[if all_share { GO } else { APART }])?;
+        self.tell(&members, &head)?;
+        let all_share = self.hear(&members, [READY, APART])?;
+        self.tell(&members, &[if all_share { GO } else { APART }])?;
         drop(root);
-        self.hear(&seats, [END; 2])?;
-        self.tell(&seats, &[END])?;
+        self.hear(&members, [END; 2])?;
+        self.tell(&members, &[END])?;
         if watch.spawns {
-            let others = seats.into_iter().skip(self.invitation.sizes[0]);
-            started::add(others.map(|seat| seat.link));
+            let others = members.into_iter().skip(self.invitation.sizes[0]);
+            started::add(others.map(|member| member.link));
         }
         Ok(())
     }
 
     /// Waits until all members are there.
-    fn seat_all(&mut self, root: &TcpStream, watch: Watch) -> io::Result<Vec<Seat>> {
+    fn accept_all(&mut self, root: &TcpStream, watch: Watch) -> io::Result<Vec<Member>> {
         let n = self.invitation.sizes.iter().sum();
-        let mut seats: Vec<Option<Seat>> = (0..n).map(|_| None).collect();
-        while seats.iter().any(Option::is_none) {
+        let mut members: Vec<Option<Member>> = (0..n).map(|_| None).collect();
+        while members.iter().any(Option::is_none) {
             let Some(caller) = self.listener.next(&[root.as_fd()])? else {
                 return Err(ErrorKind::ConnectionReset.into());
             };
             // A stranger gets no answer.
-            let Ok((member, seat)) = self.seat(caller) else {
+            let Ok((number, member)) = self.accept(caller) else {
                 continue;
             };
-            end_when_silent(&seat.link, watch.timeout)?;
-            if let Some(place) = seats.get_mut(member) {
-                *place = Some(seat);
+            end_when_silent(&member.link, watch.timeout)?;
+            if let Some(place) = members.get_mut(number) {
+                *place = Some(member);
             }
         }
-        Ok(seats.into_iter().flatten().collect())
+        Ok(members.into_iter().flatten().collect())
     }
 
     /// A member, by its number, if the caller knows the token.
-    fn seat(&self, (mut link, head): (TcpStream, Vec<u8>)) -> io::Result<(usize, Seat)> {
+    fn accept(&self, (mut link, head): (TcpStream, Vec<u8>)) -> io::Result<(usize, Member)> {
         let greeting = Greeting::from_bytes(&head).ok_or(ErrorKind::InvalidData)?;
         if !same(&greeting.token, &self.invitation.token) {
             return Err(ErrorKind::InvalidData.into());
@@ -112,7 +112,7 @@ impl Hub {
         link.set_write_timeout(Some(TIME_LIMIT))?;
         let mut said = vec![0; greeting.len as usize];
         link.read_exact(&mut said)?;
-        Ok((greeting.member as usize, Seat { link, said }))
+        Ok((greeting.member as usize, Member { link, said }))
     }
 
     /// Whether the connection is over if a member cannot be reached: if it is of this side, its launcher ends the job,
@@ -121,10 +121,10 @@ impl Hub {
         self.invitation.independent || member >= self.invitation.sizes[0]
     }
 
-    fn tell(&self, seats: &[Seat], bytes: &[u8]) -> io::Result<()> {
-        for (member, seat) in seats.iter().enumerate() {
-            match (&seat.link).write_all(bytes) {
-                Err(e) if self.is_lost_with(member) => return Err(e),
+    fn tell(&self, members: &[Member], bytes: &[u8]) -> io::Result<()> {
+        for (number, member) in members.iter().enumerate() {
+            match (&member.link).write_all(bytes) {
+                Err(e) if self.is_lost_with(number) => return Err(e),
                 _ => {}
             }
         }
@@ -132,12 +132,12 @@ impl Hub {
     }
 
     /// Waits until all members have said one of two words; whether all have said the first.
-    fn hear(&self, seats: &[Seat], words: [u8; 2]) -> io::Result<bool> {
+    fn hear(&self, members: &[Member], words: [u8; 2]) -> io::Result<bool> {
         let mut all_first = true;
-        let mut silent: Vec<usize> = (0..seats.len()).collect();
+        let mut silent: Vec<usize> = (0..members.len()).collect();
         let mut missing = silent.len();
         while missing > 0 {
-            let fd = |member: &usize| PollFd::new(&seats[*member].link, PollFlags::IN);
+            let fd = |member: &usize| PollFd::new(&members[*member].link, PollFlags::IN);
             let mut fds: Vec<_> = silent.iter().map(fd).collect();
             match poll(&mut fds, None) {
                 Err(rustix::io::Errno::INTR) => continue,
@@ -150,7 +150,7 @@ impl Hub {
                 if first.is_some() || !ready.next().unwrap_or(false) {
                     return true;
                 }
-                match hear_one(&seats[*member].link, words) {
+                match hear_one(&members[*member].link, words) {
                     Ok(is_first) => {
                         all_first &= is_first;
                         missing -= 1;
@@ -186,12 +186,12 @@ mod tests {
 
     const WATCH: Watch = Watch { routine: "test", timeout: Some(Duration::from_secs(60)), spawns: false };
 
-    /// The hub of a connection, and the other side's end of its first socket.
-    fn hub(sizes: [usize; 2], independent: bool) -> (Hub, TcpStream, TcpStream) {
-        let hub = Hub::open(Ipv4Addr::LOCALHOST.into(), 7, sizes, independent).unwrap();
+    /// The coordinator of a connection, and the other side's end of its first socket.
+    fn coordinator(sizes: [usize; 2], independent: bool) -> (Coordinator, TcpStream, TcpStream) {
+        let coordinator = Coordinator::open(Ipv4Addr::LOCALHOST.into(), 7, sizes, independent).unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let other = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        (hub, listener.accept().unwrap().0, other)
+        (coordinator, listener.accept().unwrap().0, other)
     }
 
     #[test]
@@ -203,11 +203,11 @@ mod tests {
     }
 
     fn meet_and_part(apart: usize) {
-        let (hub, root, _other) = hub([2, 3], false);
-        let invitation = hub.invitation().clone();
-        let thread = hub.start(root, WATCH).unwrap();
-        let silent = TcpStream::connect(invitation.hub).unwrap();
-        let mut loud = TcpStream::connect(invitation.hub).unwrap();
+        let (coordinator, root, _other) = coordinator([2, 3], false);
+        let invitation = coordinator.invitation().clone();
+        let thread = coordinator.start(root, WATCH).unwrap();
+        let silent = TcpStream::connect(invitation.coordinator).unwrap();
+        let mut loud = TcpStream::connect(invitation.coordinator).unwrap();
         loud.write_all(&[7; 1000]).unwrap();
         let mut wrong = invitation.clone();
         wrong.token[15] ^= 1;
@@ -235,12 +235,12 @@ mod tests {
 
     #[test]
     fn a_side_that_is_gone_is_missed() {
-        let (mut hub, root, other) = hub([1, 1], false);
+        let (mut coordinator, root, other) = coordinator([1, 1], false);
         drop(other);
-        let missed = hub.seat_all(&root, WATCH).unwrap_err();
+        let missed = coordinator.accept_all(&root, WATCH).unwrap_err();
         assert_eq!(missed.kind(), ErrorKind::ConnectionReset);
-        let (hub, root, _other) = self::hub([1, 1], false);
-        let invitation = hub.invitation().clone();
+        let (coordinator, root, _other) = self::coordinator([1, 1], false);
+        let invitation = coordinator.invitation().clone();
         let joining = |me| {
             let invitation = invitation.clone();
             thread::spawn(move || {
@@ -251,7 +251,7 @@ mod tests {
             })
         };
         let (first, second) = (joining(0), joining(1));
-        let running = thread::spawn(move || hub.run(root, WATCH));
+        let running = thread::spawn(move || coordinator.run(root, WATCH));
         let first = first.join().unwrap();
         drop(second.join().unwrap());
         let missed = running.join().unwrap().unwrap_err();
@@ -264,9 +264,9 @@ mod tests {
         static STATES: [AtomicU32; 4] = [const { AtomicU32::new(1) }; 4];
 
         for gone in 0..4 {
-            let (hub, root, _other) = hub([2, 2], true);
-            let invitation = hub.invitation().clone();
-            let hub = hub.start(root, WATCH).unwrap();
+            let (coordinator, root, _other) = coordinator([2, 2], true);
+            let invitation = coordinator.invitation().clone();
+            let coordinator = coordinator.start(root, WATCH).unwrap();
             let join = |me| {
                 let invitation = invitation.clone();
                 thread::spawn(move || {
@@ -276,18 +276,18 @@ mod tests {
                 })
             };
             let links = [0, 1, 2, 3].map(join).map(|link| link.join().unwrap());
-            let lives = [0, 1, 2, 3].map(|me| {
+            let health = [0, 1, 2, 3].map(|me| {
                 let state = ConnectionState::Connected as u32;
                 STATES[me].store(state, Ordering::Relaxed);
                 Arc::new(Health::new(&STATES[me]))
             });
-            for (link, life) in links.iter().zip(&lives) {
-                link.outlive(life.clone()).unwrap();
+            for (link, health) in links.iter().zip(&health) {
+                link.outlive(health.clone()).unwrap();
             }
-            lives[gone].fail();
+            health[gone].fail();
             // Whether they are about to leave or not.
             links[0].leave();
-            hub.join().unwrap();
+            coordinator.join().unwrap();
             for (link, state) in links.iter().zip(&STATES) {
                 link.wait_for_end();
                 let state = state.load(Ordering::Relaxed);
