@@ -31,6 +31,11 @@ pub enum Compare<T> {
 
 impl<T: PartialOrd> Compare<T> {
     /// Whether `value` compares so.
+    ///
+    /// ```
+    /// # use ferroshmem::Compare;
+    /// assert!(Compare::Ge(5).holds(&5) && !Compare::Lt(5).holds(&5));
+    /// ```
     pub fn holds(&self, value: &T) -> bool {
         match self {
             Self::Eq(other) => value == other,

@@ -71,11 +71,22 @@ pub struct ContextOptions {
 
 impl ContextOptions {
     /// None.
+    ///
+    /// As in the example of [`no_store`](Self::no_store).
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The context's quiet does not complete this PE's own stores. (Standard: `SHMEM_CTX_NOSTORE`)
+    ///
+    /// ```
+    /// # use ferroshmem::ContextOptions;
+    /// # let world = ferroshmem::World::init()?;
+    /// let context = world.context_with(ContextOptions::new().no_store())?; // for gets
+    /// let window = world.alloc::<u32>(1)?.open();
+    /// assert_eq!(context.g(&window, world.my_pe().next(), 0)?, 0);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[must_use]
     pub fn no_store(mut self) -> Self {
         self.no_store = true;
@@ -84,18 +95,6 @@ impl ContextOptions {
 }
 
 /// While it lives, a [`Context`]'s short puts to other nodes go together: made by [`Context::session`].
-///
-/// ```
-/// # let world = ferroshmem::World::init()?;
-/// let (context, window) = (world.context()?, world.alloc::<u64>(1000)?.open());
-/// let session = context.session();
-/// for i in 0..1000 {
-///     context.p(&window, world.my_pe().next(), i, 7)?;
-/// }
-/// drop(session);
-/// context.quiet();
-/// # Ok::<(), ferroshmem::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Session<'c> {
     handle: usize,
@@ -111,6 +110,15 @@ impl Drop for Session<'_> {
 impl Team<'_> {
     /// A context, whose operations are ordered and completed apart from those of others.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (context, window) = (world.context()?, world.alloc::<u32>(1)?.open());
+    /// context.p(&window, world.my_pe().next(), 0, 7)?;
+    /// context.quiet(); // waits for what this context has put, and for nothing else
+    /// assert_eq!(window.close()[0], 7);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are too many.
     pub fn context(&self) -> Result<Context<'_>, TeamError> {
@@ -118,6 +126,8 @@ impl Team<'_> {
     }
 
     /// A context with options. (Standard: `shmem_team_create_ctx`)
+    ///
+    /// As in the example of [`ContextOptions::no_store`].
     ///
     /// # Errors
     /// If there are too many.
@@ -146,6 +156,17 @@ impl Context<'_> {
 
     /// As [`Window::put`].
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (context, next) = (world.context()?, world.my_pe().next());
+    /// let (window, mut last) = (world.alloc::<u32>(8)?.open(), [0; 2]);
+    /// context.put(&window, next, 4, &[7; 4])?; // elements 4 to 7
+    /// context.quiet(); // they are there
+    /// context.get(&window, next, 6, &mut last)?;
+    /// assert_eq!(last, [7; 2]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// For this and the methods below: if the part does not have those elements, or the target is not in the context's
     /// team.
@@ -162,6 +183,8 @@ impl Context<'_> {
 
     /// As [`Window::get`].
     ///
+    /// As in the example of [`put`](Self::put).
+    ///
     /// # Errors
     /// As for [`put`](Self::put).
     #[track_caller]
@@ -177,6 +200,16 @@ impl Context<'_> {
 
     /// As [`Window::p`].
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (context, next) = (world.context()?, world.my_pe().next());
+    /// let window = world.alloc::<u32>(8)?.open();
+    /// context.p(&window, next, 3, 7)?;
+    /// context.quiet();
+    /// assert_eq!(context.g(&window, next, 3)?, 7);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`put`](Self::put).
     #[track_caller]
@@ -186,6 +219,8 @@ impl Context<'_> {
     }
 
     /// As [`Window::g`].
+    ///
+    /// As in the example of [`p`](Self::p).
     ///
     /// # Errors
     /// As for [`put`](Self::put).
@@ -199,6 +234,17 @@ impl Context<'_> {
 
     /// As [`Window::put_blocks`], and with `block` 1 as [`Window::put_strided`]: `start` and `stride` are those of the
     /// part.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (context, next) = (world.context()?, world.my_pe().next());
+    /// let (matrix, mut column) = (world.alloc::<f64>(4 * 4)?.open(), [0.0; 4]);
+    /// context.put_blocks(&matrix, next, (1, 4), &[1.0; 4], 1, 1)?; // column 1
+    /// context.quiet();
+    /// context.get_blocks(&matrix, next, (1, 4), &mut column, 1, 1)?;
+    /// assert_eq!(column, [1.0; 4]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`put`](Self::put), and if a stride is less than a block.
@@ -217,6 +263,8 @@ impl Context<'_> {
     }
 
     /// As [`Window::get_blocks`], and with `block` 1 as [`Window::get_strided`].
+    ///
+    /// As in the example of [`put_blocks`](Self::put_blocks).
     ///
     /// # Errors
     /// As for [`put_blocks`](Self::put_blocks).
@@ -265,6 +313,17 @@ impl Context<'_> {
 
     /// As [`Signals::update`].
     ///
+    /// ```
+    /// # use ferroshmem::{Compare, SignalUpdate};
+    /// # let world = ferroshmem::World::init()?;
+    /// let (context, done) = (world.context()?, world.signals(1)?);
+    /// for pe in world.pes() {
+    ///     context.update(&done, pe, 0, SignalUpdate::Add(1))?; // after what this context has put to it
+    /// }
+    /// done.wait_until(0, Compare::Eq(world.n_pes() as u64))?; // all have updated mine
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the index is not that of a signal, or the target not in the context's team.
     pub fn update(
@@ -282,6 +341,19 @@ impl Context<'_> {
 
     /// Until what it returns is dropped, short puts to other nodes go together, which takes less time where there are
     /// many and more until each arrives. (Standard: `shmem_ctx_session_start` with `SHMEM_CTX_SESSION_BATCH`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (context, window) = (world.context()?, world.alloc::<u64>(1000)?.open());
+    /// let session = context.session();
+    /// for i in 0..1000 {
+    ///     context.p(&window, world.my_pe().next(), i, 7)?;
+    /// }
+    /// drop(session);
+    /// context.quiet();
+    /// assert_eq!(window.close()[..], [7; 1000]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn session(&self) -> Session<'_> {
         let name = "Context::session";
         context::session_start(name, self.handle, CTX_SESSION_BATCH, std::ptr::null(), 0);
@@ -289,16 +361,41 @@ impl Context<'_> {
     }
 
     /// Orders this context's puts to each PE before its later ones.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (context, next) = (world.context()?, world.my_pe().next());
+    /// let window = world.alloc::<u32>(1)?.open();
+    /// context.p(&window, next, 0, 1)?;
+    /// context.fence(); // the 2 comes after the 1
+    /// context.p(&window, next, 0, 2)?;
+    /// assert_eq!(window.close()[0], 2);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn fence(&self) {
         context::fence("Context::fence", self.handle);
     }
 
     /// Completes this context's puts.
+    ///
+    /// As in the example of [`put`](Self::put).
     pub fn quiet(&self) {
         context::quiet("Context::quiet", self.handle);
     }
 
     /// As [`quiet`](Self::quiet), for those to some members. (Standard: `shmem_ctx_pe_quiet`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (context, window) = (world.context()?, world.alloc::<usize>(world.n_pes())?.open());
+    /// let (me, first) = (world.my_pe().number(), world.pe(0)?);
+    /// for pe in world.pes() {
+    ///     context.p(&window, pe, me, 7)?;
+    /// }
+    /// context.quiet_members(&[first])?; // puts to others may be under way
+    /// assert_eq!(context.g(&window, first, me)?, 7);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If one of them is not in the context's team.
@@ -316,9 +413,20 @@ impl Context<'_> {
 
 /// The atomic operations: how each is done on this node, where updates without a result are those with one.
 macro_rules! atomics {
-    ($($bound:ident: $name:ident($($value:ident),*) -> $result:ty = $local:expr),* $(,)?) => {
+    ($($bound:ident: $name:ident($($value:ident),*) -> $result:ty = $local:expr; $after:literal),* $(,)?) => {
         impl Context<'_> {$(
             #[doc = concat!("As [`Atomics::", stringify!($name), "`].")]
+            ///
+            /// ```
+            /// # let world = ferroshmem::World::init()?;
+            /// # let (current, value) = (0, 7);
+            /// let (context, next) = (world.context()?, world.my_pe().next());
+            /// let array = world.atomics::<u64>(1)?; // 0
+            #[doc = concat!("context.", stringify!($name), "(&array, next, 0", $(", ", stringify!($value),)* ")?;")]
+            /// context.quiet();
+            #[doc = concat!("assert_eq!(array.fetch(next, 0)?, ", $after, "); // where `value` is 7")]
+            /// # Ok::<(), ferroshmem::Error>(())
+            /// ```
             ///
             /// # Errors
             /// As for [`put`](Self::put).
@@ -346,18 +454,18 @@ macro_rules! atomics {
 }
 
 atomics!(
-    Amo: fetch() -> T = T::fetch,
-    Amo: set(value) -> () = T::set,
-    Amo: swap(value) -> T = T::swap,
-    AmoInt: compare_swap(current, value) -> T = T::compare_swap,
-    AmoInt: fetch_add(value) -> T = T::fetch_add,
-    AmoInt: fetch_and(value) -> T = T::fetch_and,
-    AmoInt: fetch_or(value) -> T = T::fetch_or,
-    AmoInt: fetch_xor(value) -> T = T::fetch_xor,
-    AmoInt: add(value) -> () = |at, value| { T::fetch_add(at, value); },
-    AmoInt: and(value) -> () = |at, value| { T::fetch_and(at, value); },
-    AmoInt: or(value) -> () = |at, value| { T::fetch_or(at, value); },
-    AmoInt: xor(value) -> () = |at, value| { T::fetch_xor(at, value); },
+    Amo: fetch() -> T = T::fetch; 0,
+    Amo: set(value) -> () = T::set; 7,
+    Amo: swap(value) -> T = T::swap; 7,
+    AmoInt: compare_swap(current, value) -> T = T::compare_swap; 7,
+    AmoInt: fetch_add(value) -> T = T::fetch_add; 7,
+    AmoInt: fetch_and(value) -> T = T::fetch_and; 0,
+    AmoInt: fetch_or(value) -> T = T::fetch_or; 7,
+    AmoInt: fetch_xor(value) -> T = T::fetch_xor; 7,
+    AmoInt: add(value) -> () = |at, value| { T::fetch_add(at, value); }; 7,
+    AmoInt: and(value) -> () = |at, value| { T::fetch_and(at, value); }; 0,
+    AmoInt: or(value) -> () = |at, value| { T::fetch_or(at, value); }; 7,
+    AmoInt: xor(value) -> () = |at, value| { T::fetch_xor(at, value); }; 7,
 );
 
 impl Drop for Context<'_> {

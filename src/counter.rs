@@ -57,6 +57,13 @@ impl Counter {
     }
 
     /// Begins to count all kinds again at zero, on this PE.
+    ///
+    /// ```
+    /// use ferroshmem::Counter;
+    ///
+    /// Counter::reset_all();
+    /// assert_eq!(Counter::Put.read().operations, 0);
+    /// ```
     pub fn reset_all() {
         counter::reset_all();
     }

@@ -35,16 +35,34 @@ impl Blocks {
     }
 
     /// Elements of all PEs together.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let blocks = world.distributed::<u8>(100)?.blocks();
+    /// assert_eq!((blocks.len(), blocks.is_empty()), (100, false));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are none.
+    ///
+    /// As in the example of [`len`](Self::len).
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The PE that has an element, and its index in the PE's block.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let blocks = world.distributed::<u8>(100)?.blocks();
+    /// let (pe, place) = blocks.place(42)?;
+    /// assert_eq!(blocks.range_of(pe).start + place, 42);
+    /// assert!(blocks.place(100).is_err());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no such element.
@@ -57,6 +75,13 @@ impl Blocks {
     }
 
     /// The elements that a PE has, by their global indices.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let blocks = world.distributed::<u8>(100)?.blocks();
+    /// assert!(world.pes().flat_map(|pe| blocks.range_of(pe)).eq(0..100)); // in order, none twice
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn range_of(&self, pe: Pe) -> Range<usize> {
         let start = pe.number().saturating_mul(self.block).min(self.len);
         start..start.saturating_add(self.block).min(self.len)
@@ -127,6 +152,13 @@ impl World {
     /// Allocates an array of `len` elements, of which each PE has a block, all bytes zero. Collective, with the
     /// same length on all PEs; dropping the array frees it and is collective, too.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let array = world.distributed::<f64>(1000)?; // about 1000 / n_pes elements on each PE
+    /// assert_eq!((array.global_len(), array.len()), (1000, array.my_range().len()));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the symmetric heap has no room. The same on all PEs.
     #[track_caller]
@@ -139,16 +171,29 @@ impl World {
 
 impl<A> Distributed<A> {
     /// Elements of all PEs together.
+    ///
+    /// As in the example of [`World::distributed`].
     pub fn global_len(&self) -> usize {
         self.blocks.len
     }
 
     /// Which PE has which elements.
+    ///
+    /// As in the example of [`Blocks::place`].
     pub fn blocks(&self) -> Blocks {
         self.blocks
     }
 
     /// The elements of this PE, by their global indices.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut array = world.distributed::<usize>(100)?;
+    /// let (first, mine) = (array.my_range().start, &mut array[..]);
+    /// mine.iter_mut().zip(first..).for_each(|(x, i)| *x = i);
+    /// assert_eq!(array.share()[42], 42);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn my_range(&self) -> Range<usize> {
         self.blocks.range_of(Pe::new(init::me()))
     }
@@ -156,24 +201,46 @@ impl<A> Distributed<A> {
 
 impl<'w, T: Plain> Distributed<Symmetric<'w, T>> {
     /// The elements of this PE, with their global indices.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut array = world.distributed::<usize>(100)?;
+    /// array.iter_mut_with_index().for_each(|(i, x)| *x = i);
+    /// assert!(array.iter_with_index().all(|(i, x)| *x == i)); // of my block
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn iter_with_index(&self) -> impl ExactSizeIterator<Item = (usize, &T)> {
         let first = self.my_range().start;
         self.iter().enumerate().map(move |(i, value)| (first + i, value))
     }
 
     /// As [`iter_with_index`](Self::iter_with_index), to be written.
+    ///
+    /// As in the example of [`iter_with_index`](Self::iter_with_index).
     pub fn iter_mut_with_index(&mut self) -> impl ExactSizeIterator<Item = (usize, &mut T)> {
         let first = self.my_range().start;
         self.iter_mut().enumerate().map(move |(i, value)| (first + i, value))
     }
 
     /// As [`Symmetric::share`]. Collective over the world, and a barrier.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut array = world.distributed::<usize>(100)?;
+    /// array.iter_mut_with_index().for_each(|(i, x)| *x = 2 * i);
+    /// let array = array.share(); // all PEs have written
+    /// assert_eq!((array.get(42), array.get(100)), (Some(&84), None)); // whichever PE has it
+    /// assert_eq!(array.iter().sum::<usize>(), 9900);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[track_caller]
     pub fn share(self) -> Distributed<Shared<'w, T>> {
         Distributed { array: self.array.share(), blocks: self.blocks }
     }
 
     /// As [`Symmetric::open`]. Collective over the world, and a barrier.
+    ///
+    /// As in the example of [`p`](Self::p).
     #[track_caller]
     pub fn open(self) -> Distributed<Window<'w, T>> {
         Distributed { array: self.array.open(), blocks: self.blocks }
@@ -220,6 +287,8 @@ impl<T: Plain> DerefMut for Distributed<Symmetric<'_, T>> {
 
 impl<'w, T: Plain> Distributed<Shared<'w, T>> {
     /// An element; none if there is no such.
+    ///
+    /// As in the example of [`share`](Self::share).
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
         let (pe, index) = self.blocks.place(index).ok()?;
@@ -227,12 +296,21 @@ impl<'w, T: Plain> Distributed<Shared<'w, T>> {
     }
 
     /// The block of a PE.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let array = world.distributed::<u8>(100)?.share();
+    /// assert_eq!(world.pes().map(|pe| array.on(pe).len()).sum::<usize>(), 100);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[inline]
     pub fn on(&self, pe: Pe) -> &[T] {
         &self.array.on(pe)[..self.blocks.range_of(pe).len()]
     }
 
     /// All elements, in the order of their indices.
+    ///
+    /// As in the example of [`share`](Self::share).
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.array.parts().flat_map(|(pe, _)| self.on(pe))
     }
@@ -256,6 +334,15 @@ impl<'w, T: Plain> Distributed<Shared<'w, T>> {
     }
 
     /// As [`Shared::reclaim`]. Collective over the world, and a barrier.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let array = world.distributed::<u8>(100)?.share();
+    /// let mut array = array.reclaim(); // all PEs have read
+    /// array.fill(7); // my block
+    /// assert_eq!(array.share().iter().map(|x| u32::from(*x)).sum::<u32>(), 700);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[track_caller]
     pub fn reclaim(self) -> Distributed<Symmetric<'w, T>> {
         Distributed { array: self.array.reclaim(), blocks: self.blocks }
@@ -280,6 +367,15 @@ impl<T: Plain> Index<usize> for Distributed<Shared<'_, T>> {
 impl<'w, T: Plain> Distributed<Window<'w, T>> {
     /// Stores an element.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let window = world.distributed::<u32>(100)?.open();
+    /// window.p(42, 7)?; // whichever PE has it
+    /// world.barrier(); // all PEs have put
+    /// assert_eq!(window.g(42)?, 7);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// For this and the methods below: if the array does not have those elements.
     #[inline]
@@ -289,6 +385,8 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
     }
 
     /// Loads an element.
+    ///
+    /// As in the example of [`p`](Self::p).
     ///
     /// # Errors
     /// As for [`p`](Self::p).
@@ -322,6 +420,14 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
 
     /// Copies the elements from `start` on to `dest`.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (window, mut middle) = (world.distributed::<u8>(100)?.open(), [1; 50]);
+    /// window.get(25, &mut middle)?; // elements 25 to 74, of however many PEs
+    /// assert_eq!(middle, [0; 50]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`p`](Self::p).
     pub fn get(&self, start: usize, dest: &mut [T]) -> Result<(), OutOfBounds> {
@@ -332,6 +438,14 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
     }
 
     /// The elements of a range.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let window = world.distributed::<u8>(100)?.open();
+    /// assert_eq!(window.get_vec(98..)?, [0; 2]);
+    /// assert!(window.get_vec(98..=100).is_err());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`p`](Self::p).
@@ -358,6 +472,8 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
     }
 
     /// As [`Window::close`]. Collective over the world, and a barrier.
+    ///
+    /// As in the example of [`put`](Self::put).
     #[track_caller]
     pub fn close(self) -> Distributed<Symmetric<'w, T>> {
         Distributed { array: self.array.close(), blocks: self.blocks }
@@ -366,6 +482,16 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
 
 impl<'w, T: Amo> Distributed<Atomics<'w, T>> {
     /// Reads an element.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (array, i) = (world.distributed::<u64>(world.n_pes())?.into_atomics(), world.my_pe().next().number());
+    /// array.set(i, 7)?; // no other PE updates it
+    /// assert_eq!(array.swap(i, 8)?, 7);
+    /// assert_eq!(array.compare_swap(i, 8, 9)?, 8);
+    /// assert_eq!(array.fetch(i)?, 9);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// For this and the methods below: if there is no such element.
@@ -377,6 +503,8 @@ impl<'w, T: Amo> Distributed<Atomics<'w, T>> {
 
     /// Writes an element.
     ///
+    /// As in the example of [`fetch`](Self::fetch).
+    ///
     /// # Errors
     /// As for [`fetch`](Self::fetch).
     #[inline]
@@ -386,6 +514,8 @@ impl<'w, T: Amo> Distributed<Atomics<'w, T>> {
     }
 
     /// Writes an element; returns its old value.
+    ///
+    /// As in the example of [`fetch`](Self::fetch).
     ///
     /// # Errors
     /// As for [`fetch`](Self::fetch).
@@ -397,11 +527,22 @@ impl<'w, T: Amo> Distributed<Atomics<'w, T>> {
 
     /// The same array by PE and index in its block, for [`Atomics::nonblocking`] and waits. Places of a shorter block
     /// after its end exist, and belong to no element.
+    ///
+    /// ```
+    /// # use ferroshmem::Compare;
+    /// # let world = ferroshmem::World::init()?;
+    /// let flags = world.distributed::<u32>(world.n_pes())?.into_atomics(); // one on each PE
+    /// flags.set(world.my_pe().next().number(), 1)?;
+    /// assert_eq!(flags.by_pe().wait_until(0, Compare::Ne(0))?, 1); // mine, by its place in my block
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn by_pe(&self) -> &Atomics<'w, T> {
         &self.array
     }
 
     /// As [`Atomics::into_inner`]. Collective over the world, and a barrier.
+    ///
+    /// As in the example of [`into_atomics`](Self::into_atomics).
     #[track_caller]
     pub fn into_inner(self) -> Distributed<Symmetric<'w, T>> {
         Distributed { array: self.array.into_inner(), blocks: self.blocks }
@@ -410,6 +551,8 @@ impl<'w, T: Amo> Distributed<Atomics<'w, T>> {
 
 impl<T: AmoInt> Distributed<Atomics<'_, T>> {
     /// Writes `value` to an element if its value is `current`; returns its old value.
+    ///
+    /// As in the example of [`fetch`](Self::fetch).
     ///
     /// # Errors
     /// As for [`fetch`](Self::fetch).
@@ -423,7 +566,7 @@ impl<T: AmoInt> Distributed<Atomics<'_, T>> {
 macro_rules! operations {
     ($({$($generics:tt)*} $t:ty: $($fetching:ident $plain:ident),*;)*) => {$(
         impl<$($generics)*> Distributed<Atomics<'_, $t>> {$(
-            #[doc = concat!("As [`Atomics::", stringify!($fetching), "`].")]
+            #[doc = concat!("As in the example of [`Atomics::", stringify!($fetching), "`].")]
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).
@@ -433,7 +576,7 @@ macro_rules! operations {
                 self.array.$fetching(pe, index, value)
             }
 
-            #[doc = concat!("As [`Atomics::", stringify!($plain), "`].")]
+            #[doc = concat!("As in the example of [`Atomics::", stringify!($plain), "`].")]
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).
@@ -474,6 +617,8 @@ impl<T: Plain + Send + Sync> Distributed<Symmetric<'_, T>> {
     }
 
     /// As [`par_iter_with_index`](Self::par_iter_with_index), to be written. (Feature `rayon`)
+    ///
+    /// As in the example of [`par_iter_with_index`](Self::par_iter_with_index).
     pub fn par_iter_mut_with_index(&mut self) -> impl rayon::iter::IndexedParallelIterator<Item = (usize, &mut T)> {
         use rayon::prelude::*;
 

@@ -64,6 +64,18 @@ impl<T: Plain> Locked<'_, T> {
     }
 
     /// Waits for the lock and takes it. A thread that holds it already waits for ever.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let total = world.locked(0)?;
+    /// {
+    ///     let mut total = total.lock(); // others wait
+    ///     *total += 1;
+    /// } // the next gets it
+    /// world.barrier();
+    /// assert_eq!(*total.lock(), world.n_pes());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn lock(&self) -> Guard<'_, T> {
         // SAFETY: a symmetric word, zero at first, that only lock routines use.
         unsafe { lock::set("Locked::lock", self.words.mine().as_ptr()) };

@@ -41,6 +41,8 @@ impl Arrival {
     }
 
     /// How many whole elements of type `T` it has.
+    ///
+    /// As in the example of [`Team::probe`].
     pub fn elements<T: Plain>(&self) -> usize {
         self.bytes.checked_div(size_of::<T>()).unwrap_or(0)
     }
@@ -122,6 +124,16 @@ mod sealed {
 impl Team<'_> {
     /// Sends a message, and waits until `data` may be changed: where it is long, until it is received.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let me = world.my_pe();
+    /// let receiving = world.begin_receive(me.previous(), Some(3), vec![0])?; // before all send
+    /// world.send(me.next(), 3, &[me.number()])?;
+    /// let (numbers, _) = receiving.wait()?;
+    /// assert_eq!(numbers, [me.previous().number()]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If `to` is a member of another team, or a PE that is not in this one.
     pub fn send<T: Plain>(&self, to: impl AsMember, tag: u32, data: &[T]) -> Result<(), TeamError> {
@@ -134,6 +146,17 @@ impl Team<'_> {
     }
 
     /// Waits for a message, and writes it to the first elements of `buffer`.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (me, mut buffer) = (world.my_pe(), [0; 8]);
+    /// let sending = world.begin_send(me.next(), 3, vec![me.number(); 2])?;
+    /// let arrival = world.receive(me.previous(), None, &mut buffer)?; // of any tag
+    /// assert_eq!((arrival.tag, arrival.elements::<usize>()), (3, 2));
+    /// assert_eq!(buffer[..3], [me.previous().number(), me.previous().number(), 0]);
+    /// # drop(sending);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the buffer is shorter than the message, of which it then has the first bytes; or if `from` is a member of
@@ -152,6 +175,18 @@ impl Team<'_> {
 
     /// Waits for a message, and leaves it.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let sending = world.begin_send(world.my_pe().next(), 1, vec![5u16; 10])?;
+    /// let arrival = world.probe(None, Some(1))?;
+    /// assert_eq!((arrival.bytes, arrival.elements::<u16>()), (20, 10));
+    /// let mut numbers = vec![0u16; 10]; // there is time to make room
+    /// world.receive(arrival.from, Some(1), &mut numbers)?;
+    /// assert_eq!(numbers, [5; 10]);
+    /// # drop(sending);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If `from` is a member of another team, or a PE that is not in this one.
     pub fn probe(&self, from: impl AsSource, tag: Option<u32>) -> Result<Arrival, TeamError> {
@@ -163,6 +198,12 @@ impl Team<'_> {
     }
 
     /// The first message that such a receive would take, if it is there.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// assert_eq!(world.try_probe(None, Some(9))?, None); // nobody has sent, and it does not wait
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If `from` is a member of another team, or a PE that is not in this one.
@@ -177,6 +218,16 @@ impl Team<'_> {
 
     /// Begins a send of `data`, which [`Sending::wait`] returns.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let sending = world.begin_send(world.my_pe().next(), 2, vec![1; 1000])?;
+    /// let mut numbers = [0; 1000];
+    /// world.receive(world.my_pe().previous(), Some(2), &mut numbers)?;
+    /// let mine = sending.wait(); // may be changed again
+    /// assert_eq!(mine, numbers);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If `to` is a member of another team, or a PE that is not in this one.
     pub fn begin_send<T: Plain>(&self, to: impl AsMember, tag: u32, data: Vec<T>) -> Result<Sending<'_, T>, TeamError> {
@@ -190,6 +241,8 @@ impl Team<'_> {
     }
 
     /// Begins a receive of at most as many elements as `buffer` has, which [`Receiving::wait`] returns.
+    ///
+    /// As in the example of [`send`](Self::send).
     ///
     /// # Errors
     /// If `from` is a member of another team, or a PE that is not in this one.
@@ -336,11 +389,24 @@ pub struct Sending<'t, T: Plain>(Request<'t, T>);
 
 impl<T: Plain> Sending<'_, T> {
     /// Whether the data are sent: [`wait`](Self::wait) will not wait.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut sending = world.begin_send(world.my_pe().next(), 2, vec![1u8; 100])?;
+    /// world.receive(None, Some(2), &mut [0u8; 100])?;
+    /// while !sending.is_complete() {
+    ///     // compute
+    /// }
+    /// assert_eq!(sending.wait(), [1; 100]); // at once
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn is_complete(&mut self) -> bool {
         self.0.test("Sending::is_complete")
     }
 
     /// Waits until the data are sent, and returns them.
+    ///
+    /// As in the example of [`is_complete`](Self::is_complete).
     pub fn wait(mut self) -> Vec<T> {
         self.0.wait("Sending::wait");
         self.0.take()
@@ -370,11 +436,25 @@ pub struct Receiving<'t, T: Plain>(Request<'t, T>);
 
 impl<T: Plain> Receiving<'_, T> {
     /// Whether the message is received: [`wait`](Self::wait) will not wait.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let me = world.my_pe();
+    /// let mut receiving = world.begin_receive(me.previous(), Some(4), vec![0; 3])?;
+    /// world.send(me.next(), 4, &[5, 6])?;
+    /// while !receiving.is_complete() {
+    ///     // compute
+    /// }
+    /// assert_eq!(receiving.wait()?.0, [5, 6, 0]); // at once
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn is_complete(&mut self) -> bool {
         self.0.test("Receiving::is_complete")
     }
 
     /// Waits for the message. Elements of the buffer that it does not reach are as they were.
+    ///
+    /// As in the example of [`is_complete`](Self::is_complete).
     ///
     /// # Errors
     /// If the buffer is shorter than the message.

@@ -46,6 +46,14 @@ impl<'env, T: Plain> Pending<'_, 'env, T> {
     /// Begins to copy `source` to the elements from `start` on of a PE's part. (Standard:
     /// `shmem_put_nbi`)
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (window, data) = (world.alloc::<u32>(8)?.open(), [7; 8]);
+    /// window.nonblocking(|pending| pending.put(world.my_pe().next(), 0, &data))?; // now complete
+    /// assert_eq!(window.close()[..], data);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the part does not have those elements.
     #[inline]
@@ -58,6 +66,14 @@ impl<'env, T: Plain> Pending<'_, 'env, T> {
 
     /// Begins to copy the elements from `start` on of a PE's part to `dest`. (Standard:
     /// `shmem_get_nbi`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (window, mut edge) = (world.alloc::<u32>(8)?.open(), [1; 2]);
+    /// window.nonblocking(|pending| pending.get(world.my_pe().next(), 6, &mut edge))?;
+    /// assert_eq!(edge, [0; 2]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the part does not have those elements.
@@ -198,6 +214,18 @@ impl<'env> Transfers<'_, 'env> {
 
     /// As [`Pending::put`].
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (context, next) = (world.context()?, world.my_pe().next());
+    /// let (window, data, mut edge) = (world.alloc::<u32>(8)?.open(), [7; 4], [1; 2]);
+    /// context.nonblocking(|pending| {
+    ///     pending.put(&window, next, 0, &data)?;
+    ///     pending.get(&window, next, 6, &mut edge)
+    /// })?;
+    /// assert_eq!((edge, &window.close()[..4]), ([0; 2], &data[..]));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// For this and the methods below: if the part does not have those elements, or `to` is not in the context's team.
     pub fn put<T: Plain>(
@@ -215,6 +243,8 @@ impl<'env> Transfers<'_, 'env> {
 
     /// As [`Pending::get`].
     ///
+    /// As in the example of [`put`](Self::put).
+    ///
     /// # Errors
     /// As for [`put`](Self::put).
     pub fn get<T: Plain>(
@@ -231,6 +261,8 @@ impl<'env> Transfers<'_, 'env> {
     }
 
     /// As [`Pending::put_signal`], with the signal given by its array and index.
+    ///
+    /// As in the example of [`Pending::put_signal`].
     ///
     /// # Errors
     /// As for [`put`](Self::put).
@@ -290,6 +322,17 @@ macro_rules! fetches {
             #[doc = concat!("Begins what [`Atomics::", stringify!($name), "`] does; its result is at `result` later. \
                 (Standard: `", $c, "`)")]
             ///
+            /// ```
+            /// # let world = ferroshmem::World::init()?;
+            /// let (next, array) = (world.my_pe().next(), world.atomics::<u64>(1)?); // 0
+            /// let (current, value, mut old) = (0, 7, 1);
+            /// array.nonblocking(|pending| {
+            #[doc = concat!("    pending.", stringify!($name), "(next, 0, ", $(stringify!($value), ", ",)* "&mut old)")]
+            /// })?;
+            /// assert_eq!(old, 0);
+            /// # Ok::<(), ferroshmem::Error>(())
+            /// ```
+            ///
             /// # Errors
             /// If the part does not have that element.
             #[inline]
@@ -307,7 +350,7 @@ macro_rules! fetches {
         )*}
 
         impl<'env> Transfers<'_, 'env> {$(
-            #[doc = concat!("As [`Fetches::", stringify!($name), "`].")]
+            #[doc = concat!("As in the example of [`Fetches::", stringify!($name), "`].")]
             ///
             /// # Errors
             /// As for [`put`](Self::put).

@@ -24,6 +24,15 @@ pub struct Region {
 
 impl Region {
     /// Enters a region, within those that this thread is in.
+    ///
+    /// ```
+    /// use ferroshmem::Region;
+    ///
+    /// let _step = Region::enter("step");
+    /// {
+    ///     let _exchange = Region::enter("exchange"); // within the step
+    /// } // the step goes on
+    /// ```
     #[inline]
     #[track_caller]
     pub fn enter(name: &str) -> Self {

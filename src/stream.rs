@@ -60,6 +60,15 @@ pub struct Stream<'t, T: Plain> {
 impl Team<'_> {
     /// A stream of items of type `T` between the members. Collective.
     ///
+    /// ```
+    /// # use ferroshmem::Pace;
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut stream = world.stream::<u64>(Pace::Bursty)?;
+    /// stream.push(world.my_pe().next(), 5, |_, _| ())?; // there is room for the first
+    /// assert!(stream.drain().map(|(_from, item)| item).eq([5])); // until all PEs have ended it
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If a PE has no memory left for it, or if the team is that of a group. The same on all members.
     #[track_caller]
@@ -90,11 +99,31 @@ impl Team<'_> {
 
 impl<'t, T: Plain> Stream<'t, T> {
     /// The team.
+    ///
+    /// ```
+    /// # use ferroshmem::Pace;
+    /// # let world = ferroshmem::World::init()?;
+    /// let stream = world.stream::<u64>(Pace::Steady)?;
+    /// assert_eq!(stream.team().n_members(), world.n_members());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn team(&self) -> &'t Team<'t> {
         self.team
     }
 
     /// Pushes an item. While there is no room for it, `arrived` gets what has arrived.
+    ///
+    /// ```
+    /// # use ferroshmem::Pace;
+    /// # let world = ferroshmem::World::init()?;
+    /// let (mut stream, mut sum) = (world.stream::<u64>(Pace::Bursty)?, 0);
+    /// for i in 1..=1000 {
+    ///     stream.push(world.my_pe().next(), i, |_from, i| sum += i)?;
+    /// }
+    /// sum += stream.drain().map(|(_from, i)| i).sum::<u64>();
+    /// assert_eq!(sum, 500_500);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If `to` is a member of another team, or a PE that is not in this one.
@@ -111,6 +140,8 @@ impl<'t, T: Plain> Stream<'t, T> {
     }
 
     /// Pushes an item if there is room for it; whether there was. If not, pull what is there before the next try.
+    ///
+    /// As in the example of [`pull`](Self::pull).
     ///
     /// # Errors
     /// As for [`push`](Self::push).
@@ -160,6 +191,18 @@ impl<'t, T: Plain> Stream<'t, T> {
     }
 
     /// Pulls an item and its source, if one is there.
+    ///
+    /// ```
+    /// # use ferroshmem::Pace;
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut stream = world.stream::<u32>(Pace::Steady)?;
+    /// assert!(stream.try_push(world.my_pe().next(), 7)?);
+    /// stream.wait(); // until one can be pulled
+    /// let (from, item) = stream.pull().expect("one can be pulled");
+    /// assert_eq!((world.pe_of(from)?, item), (world.my_pe().previous(), 7));
+    /// assert!(stream.pull().is_none());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[inline]
     pub fn pull(&mut self) -> Option<(Member, T)> {
         let (mut item, mut from) = (T::zeroed(), 0);
@@ -202,12 +245,16 @@ impl<'t, T: Plain> Stream<'t, T> {
     }
 
     /// The items that are there, with their sources.
+    ///
+    /// As in the example of [`try_push_slice`](Self::try_push_slice).
     pub fn arrivals(&mut self) -> impl Iterator<Item = (Member, T)> + '_ {
         iter::from_fn(|| self.pull())
     }
 
     /// Ends the stream for this PE, if it has not, and yields what arrives until no more will: it waits for all other
     /// PEs to end it.
+    ///
+    /// As in the example of [`push`](Self::push).
     pub fn drain(&mut self) -> impl Iterator<Item = (Member, T)> + '_ {
         if !self.is_ended {
             self.end();
@@ -224,11 +271,24 @@ impl<'t, T: Plain> Stream<'t, T> {
     }
 
     /// Sends all that was pushed.
+    ///
+    /// ```
+    /// # use ferroshmem::Pace;
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut stream = world.stream::<u32>(Pace::Bursty)?;
+    /// stream.push(world.my_pe().next(), 7, |_, _| ())?; // may wait for others to go with it
+    /// stream.flush();
+    /// assert!(stream.wait());
+    /// assert!(stream.arrivals().map(|(_from, item)| item).eq([7]));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn flush(&mut self) {
         stream::flush("Stream::flush", self.handle);
     }
 
     /// Says that this PE pushes no more.
+    ///
+    /// As in the example of [`view`](Self::view).
     ///
     /// # Panics
     /// If it has said so.
@@ -239,16 +299,42 @@ impl<'t, T: Plain> Stream<'t, T> {
     }
 
     /// Waits until an item can be pulled; false: all PEs have ended the stream, and none will come.
+    ///
+    /// As in the example of [`pull`](Self::pull).
     pub fn wait(&mut self) -> bool {
         stream::wait("Stream::wait", self.handle) != 0
     }
 
     /// Whether all PEs have ended the stream, and this one has pulled all that was pushed to it.
+    ///
+    /// ```
+    /// # use ferroshmem::Pace;
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut stream = world.stream::<u32>(Pace::Bursty)?;
+    /// stream.end();
+    /// while !stream.is_done() {
+    ///     stream.arrivals().for_each(drop);
+    /// }
+    /// assert!(!stream.wait()); // nothing will come
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn is_done(&mut self) -> bool {
         stream::done("Stream::is_done", self.handle) != 0
     }
 
     /// Lets all PEs use the stream again; what was not pulled is gone. Collective.
+    ///
+    /// ```
+    /// # use ferroshmem::Pace;
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut stream = world.stream::<u32>(Pace::Bursty)?;
+    /// for round in 0..3 {
+    ///     stream.push(world.my_pe().next(), round, |_, _| ())?;
+    ///     assert!(stream.drain().all(|(_from, item)| item == round));
+    ///     stream.reset(); // all PEs have drained it
+    /// }
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     #[track_caller]
     pub fn reset(&mut self) {
         self.team.step(Step::ResetStream, &[]);

@@ -56,6 +56,15 @@ mod pools {
 
         /// Lends the idle threads of rayon's global pool until the world is dropped, as [`lend_pool`](Self::lend_pool)
         /// does those of another one. It starts the pool, if nothing has. (Feature `rayon`)
+        ///
+        /// ```
+        /// # let world = ferroshmem::World::init()?;
+        /// world.lend_global_pool();
+        /// let window = world.alloc::<u8>(1 << 20)?.open();
+        /// window.put(world.my_pe().next(), 0, &vec![7; 1 << 20])?; // idle threads of the pool copy, too
+        /// assert_eq!(window.close()[..], [7; 1 << 20]);
+        /// # Ok::<(), ferroshmem::Error>(())
+        /// ```
         pub fn lend_global_pool(&self) {
             self.global_pool.get_or_init(|| {
                 let ask = Box::new(|job: Job| rayon::spawn(move || job.run()));

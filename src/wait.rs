@@ -58,6 +58,18 @@ impl<T: AmoInt> Atomics<'_, T> {
 
     /// Whether an element of mine compares so now.
     ///
+    /// ```
+    /// # use ferroshmem::Compare;
+    /// # let world = ferroshmem::World::init()?;
+    /// let flag = world.atomics::<u32>(1)?;
+    /// assert!(!flag.test(0, Compare::Ne(0))?);
+    /// flag.set(world.my_pe(), 0, 1)?; // or another PE does
+    /// while !flag.test(0, Compare::Ne(0))? {
+    ///     // compute
+    /// }
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the index is not that of an element.
     pub fn test(&self, index: usize, compare: Compare<T>) -> Result<bool, OutOfBounds> {
@@ -141,11 +153,26 @@ impl<T: AmoInt> Atomics<'_, T> {
     }
 }
 
-/// The forms of waits and tests for several elements, of atomics and signals.
+/// The forms of waits and tests for several elements, of atomics and signals; how the examples make and set some.
 macro_rules! forms {
-    ($array:ident[$($t:ident: $bound:ident)?], $value:ty, $element:literal, |$self:ident| $words:expr) => {
+    (
+        $array:ident[$($t:ident: $bound:ident)?], $value:ty, $element:literal,
+        $new:literal, $set:literal, |$self:ident| $words:expr
+    ) => {
         impl<$($t: $bound)?> $array<'_, $($t)?> {
             #[doc = concat!("Waits until all of some ", $element, "s of mine compare so.")]
+            ///
+            /// ```
+            /// # use ferroshmem::{Compare, SignalUpdate};
+            /// # let world = ferroshmem::World::init()?;
+            #[doc = concat!("let (next, words) = (world.my_pe().next(), world.", $new, ");")]
+            /// for i in 0..3 {
+            #[doc = concat!("    words.", $set, ";")]
+            /// }
+            /// words.wait_until_all(&[0, 1, 2], Compare::Eq(7))?; // of the previous PE
+            /// assert!(words.test_all(&[0, 1, 2], Compare::Gt(0))?);
+            /// # Ok::<(), ferroshmem::Error>(())
+            /// ```
             ///
             /// # Errors
             #[doc = concat!("For this and the methods below: if one of the indices is not that of ", $element, ".")]
@@ -162,6 +189,17 @@ macro_rules! forms {
                 if")]
             /// `indices` is empty.
             ///
+            /// ```
+            /// # use ferroshmem::{Compare, SignalUpdate};
+            /// # let world = ferroshmem::World::init()?;
+            #[doc = concat!("let (next, words) = (world.my_pe().next(), world.", $new, ");")]
+            /// let i = 1;
+            #[doc = concat!("words.", $set, ";")]
+            /// assert_eq!(words.wait_until_any(&[0, 1, 2], Compare::Ne(0))?, Some(1));
+            /// assert_eq!(words.test_any(&[0, 2], Compare::Ne(0))?, None); // not yet
+            /// # Ok::<(), ferroshmem::Error>(())
+            /// ```
+            ///
             /// # Errors
             /// As for [`wait_until_all`](Self::wait_until_all).
             #[track_caller]
@@ -177,6 +215,19 @@ macro_rules! forms {
                 of all")]
             /// that do then, none if `indices` is empty.
             ///
+            /// ```
+            /// # use ferroshmem::{Compare, SignalUpdate};
+            /// # let world = ferroshmem::World::init()?;
+            #[doc = concat!("let (next, words) = (world.my_pe().next(), world.", $new, ");")]
+            /// for i in [0, 2] {
+            #[doc = concat!("    words.", $set, ";")]
+            /// }
+            /// world.barrier();
+            /// assert_eq!(words.wait_until_some(&[0, 1, 2], Compare::Ne(0))?, [0, 2]);
+            /// assert_eq!(words.test_some(&[0, 1, 2], Compare::Lt(7))?, [1]);
+            /// # Ok::<(), ferroshmem::Error>(())
+            /// ```
+            ///
             /// # Errors
             /// As for [`wait_until_all`](Self::wait_until_all).
             #[track_caller]
@@ -190,6 +241,17 @@ macro_rules! forms {
 
             /// As [`wait_until_all`](Self::wait_until_all), with an own comparison for each.
             ///
+            /// ```
+            /// # use ferroshmem::{Compare, SignalUpdate};
+            /// # let world = ferroshmem::World::init()?;
+            #[doc = concat!("let (next, words) = (world.my_pe().next(), world.", $new, ");")]
+            /// let i = 1;
+            #[doc = concat!("words.", $set, ";")]
+            /// words.wait_until_all_vector(&[(0, Compare::Eq(0)), (1, Compare::Ge(5))])?;
+            /// assert!(!words.test_all_vector(&[(0, Compare::Ne(0)), (1, Compare::Ge(5))])?);
+            /// # Ok::<(), ferroshmem::Error>(())
+            /// ```
+            ///
             /// # Errors
             /// As for that.
             #[track_caller]
@@ -201,6 +263,17 @@ macro_rules! forms {
             }
 
             /// As [`wait_until_any`](Self::wait_until_any), with an own comparison for each.
+            ///
+            /// ```
+            /// # use ferroshmem::{Compare, SignalUpdate};
+            /// # let world = ferroshmem::World::init()?;
+            #[doc = concat!("let (next, words) = (world.my_pe().next(), world.", $new, ");")]
+            /// let i = 1;
+            #[doc = concat!("words.", $set, ";")]
+            /// assert_eq!(words.wait_until_any_vector(&[(0, Compare::Gt(0)), (1, Compare::Ge(5))])?, Some(1));
+            /// assert_eq!(words.test_any_vector(&[(0, Compare::Eq(0)), (1, Compare::Lt(5))])?, Some(0));
+            /// # Ok::<(), ferroshmem::Error>(())
+            /// ```
             ///
             /// # Errors
             /// As for that.
@@ -214,6 +287,18 @@ macro_rules! forms {
 
             /// As [`wait_until_some`](Self::wait_until_some), with an own comparison for each.
             ///
+            /// ```
+            /// # use ferroshmem::{Compare, SignalUpdate};
+            /// # let world = ferroshmem::World::init()?;
+            #[doc = concat!("let (next, words) = (world.my_pe().next(), world.", $new, ");")]
+            /// let i = 1;
+            #[doc = concat!("words.", $set, ";")]
+            /// world.barrier();
+            /// assert_eq!(words.wait_until_some_vector(&[(0, Compare::Eq(0)), (1, Compare::Ge(5))])?, [0, 1]);
+            /// assert_eq!(words.test_some_vector(&[(0, Compare::Ne(0)), (2, Compare::Eq(0))])?, [2]);
+            /// # Ok::<(), ferroshmem::Error>(())
+            /// ```
+            ///
             /// # Errors
             /// As for that.
             #[track_caller]
@@ -225,6 +310,8 @@ macro_rules! forms {
             }
 
             #[doc = concat!("Whether all of some ", $element, "s of mine compare so now.")]
+            ///
+            /// As in the example of [`wait_until_all`](Self::wait_until_all).
             ///
             /// # Errors
             /// As for [`wait_until_all`](Self::wait_until_all).
@@ -239,6 +326,8 @@ macro_rules! forms {
 
             #[doc = concat!("The index of one of some ", $element, "s of mine that compares so now.")]
             ///
+            /// As in the example of [`wait_until_any`](Self::wait_until_any).
+            ///
             /// # Errors
             /// As for [`wait_until_all`](Self::wait_until_all).
             pub fn test_any(
@@ -250,6 +339,8 @@ macro_rules! forms {
             }
 
             #[doc = concat!("The indices of all of some ", $element, "s of mine that compare so now.")]
+            ///
+            /// As in the example of [`wait_until_some`](Self::wait_until_some).
             ///
             /// # Errors
             /// As for [`wait_until_all`](Self::wait_until_all).
@@ -263,6 +354,8 @@ macro_rules! forms {
 
             /// As [`test_all`](Self::test_all), with an own comparison for each.
             ///
+            /// As in the example of [`wait_until_all_vector`](Self::wait_until_all_vector).
+            ///
             /// # Errors
             /// As for that.
             pub fn test_all_vector(
@@ -275,6 +368,8 @@ macro_rules! forms {
 
             /// As [`test_any`](Self::test_any), with an own comparison for each.
             ///
+            /// As in the example of [`wait_until_any_vector`](Self::wait_until_any_vector).
+            ///
             /// # Errors
             /// As for that.
             pub fn test_any_vector(
@@ -285,6 +380,8 @@ macro_rules! forms {
             }
 
             /// As [`test_some`](Self::test_some), with an own comparison for each.
+            ///
+            /// As in the example of [`wait_until_some_vector`](Self::wait_until_some_vector).
             ///
             /// # Errors
             /// As for that.
@@ -298,8 +395,8 @@ macro_rules! forms {
     };
 }
 
-forms!(Atomics[T: AmoInt], T, "element", |self| self);
-forms!(Signals[], u64, "signal", |self| self.words());
+forms!(Atomics[T: AmoInt], T, "element", "atomics::<u64>(3)?", "set(next, i, 7)?", |self| self);
+forms!(Signals[], u64, "signal", "signals(3)?", "update(next, i, SignalUpdate::Set(7))?", |self| self.words());
 
 #[cfg(test)]
 mod tests {

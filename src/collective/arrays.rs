@@ -64,6 +64,15 @@ impl Team<'_> {
     /// Copies the root's `source` to every member's `dest`. Collective. (Standard:
     /// `shmem_broadcast`)
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (mut source, mut dest) = (world.alloc::<usize>(4)?, world.alloc::<usize>(4)?);
+    /// source.fill(world.my_pe().number());
+    /// world.broadcast(world.pe(0)?, &mut dest, &source)?;
+    /// assert_eq!(dest[..], [0; 4]); // PE 0's, on all PEs
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If `dest` is shorter than `source`, or the root a member of another team.
     #[track_caller]
@@ -122,6 +131,16 @@ impl Team<'_> {
 
     /// As [`reduce`](Self::reduce), with one array for both.
     ///
+    /// ```
+    /// # use ferroshmem::Max;
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut numbers = world.alloc::<usize>(2)?;
+    /// numbers.copy_from_slice(&[1, world.my_pe().number()]);
+    /// world.reduce_in_place(&mut numbers, Max);
+    /// assert_eq!(numbers[..], [1, world.n_pes() - 1]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// If the team is that of a group that has failed.
     #[track_caller]
@@ -130,6 +149,8 @@ impl Team<'_> {
     }
 
     /// As [`reduce_in_place`](Self::reduce_in_place), for the team of a group that may fail.
+    ///
+    /// As in the example of [`reduce_in_place`](Self::reduce_in_place).
     ///
     /// # Errors
     /// If the team is that of a group that has failed.
@@ -152,6 +173,15 @@ impl Team<'_> {
     /// Sums up the members' `source`, element by element, up to this PE's, itself included.
     /// Collective. (Standard: `shmem_sum_inscan`)
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (mut lengths, mut ends) = (world.alloc::<usize>(1)?, world.alloc::<usize>(1)?);
+    /// lengths[0] = 10;
+    /// world.inclusive_scan(&mut ends, &lengths)?;
+    /// assert_eq!(ends[0], 10 * (world.my_pe().number() + 1));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If `dest` is shorter than `source`.
     #[track_caller]
@@ -165,6 +195,15 @@ impl Team<'_> {
 
     /// As [`inclusive_scan`](Self::inclusive_scan), this PE's elements left out; zeros for the first
     /// member. (Standard: `shmem_sum_exscan`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (mut lengths, mut starts) = (world.alloc::<usize>(1)?, world.alloc::<usize>(1)?);
+    /// lengths[0] = 10;
+    /// world.exclusive_scan(&mut starts, &lengths)?;
+    /// assert_eq!(starts[0], 10 * world.my_pe().number());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If `dest` is shorter than `source`.
@@ -198,6 +237,16 @@ impl Team<'_> {
     /// Gathers every member's `source`, all of one length, in the order of their numbers, in every
     /// member's `dest`. Collective. (Standard: `shmem_fcollect`)
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let n = world.n_pes();
+    /// let (mut mine, mut all) = (world.alloc::<usize>(2)?, world.alloc::<usize>(2 * n)?);
+    /// mine.fill(world.my_pe().number());
+    /// world.fcollect(&mut all, &mine)?;
+    /// assert!(all.iter().copied().eq((0..n).flat_map(|number| [number, number])));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If `dest` is too short for all.
     #[track_caller]
@@ -219,6 +268,16 @@ impl Team<'_> {
     /// Gathers the first `count` elements of every member's `source`, where each member gives as
     /// many as it likes, in the order of their numbers, in every member's `dest`; returns how many
     /// there are in all. Collective. (Standard: `shmem_collect`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (n, number) = (world.n_pes(), world.my_pe().number());
+    /// let (mut mine, mut all) = (world.alloc::<usize>(n)?, world.alloc::<usize>(n * n)?);
+    /// mine.fill(number);
+    /// let total = world.collect(&mut all, &mine, number + 1)?; // one of PE 0, two of PE 1, ...
+    /// assert_eq!((total, all[total - 1]), (n * (n + 1) / 2, n - 1));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If `dest` is too short for all, or a member's `source` for its elements. The same on all
@@ -248,6 +307,16 @@ impl Team<'_> {
     /// Sends block i of `source` to member i, as block j of its `dest` from member j. Arrays are
     /// divided into as many blocks as there are members; what is left over is not sent. Collective.
     /// (Standard: `shmem_alltoall`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (n, number) = (world.n_pes(), world.my_pe().number());
+    /// let (mut to, mut from) = (world.alloc::<usize>(n)?, world.alloc::<usize>(n)?);
+    /// to.iter_mut().enumerate().for_each(|(pe, item)| *item = 100 * number + pe);
+    /// world.alltoall(&mut from, &to)?; // item i goes to PE i
+    /// assert!(from.iter().copied().eq((0..n).map(|pe| 100 * pe + number)));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If `dest` is shorter than the blocks of `source`.

@@ -35,6 +35,14 @@ impl Team<'_> {
     /// [`reduce_value_by`](Self::reduce_value_by). Collective, with the same length. Every PE gets all elements: for
     /// many, [`reduce_by`](Self::reduce_by) is faster.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut numbers = [world.my_pe().number(), 5];
+    /// world.reduce_slice_by(&mut numbers, usize::max);
+    /// assert_eq!(numbers, [world.n_pes() - 1, 5]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// If the team is that of a group that has failed.
     #[track_caller]
@@ -98,6 +106,14 @@ impl Team<'_> {
 
     /// The reduction by a function of the values of the members up to this PE, itself included. Collective.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let number = world.my_pe().number();
+    /// let greatest = world.inclusive_scan_value_by(number % 3, usize::max);
+    /// assert_eq!(greatest, number.min(2));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// If the team is that of a group that has failed.
     #[track_caller]
@@ -147,6 +163,13 @@ impl Team<'_> {
 
     /// The least of the members' values, and the first member that has it, as [`max_loc`](Self::max_loc). Collective.
     /// (As `MPI_MINLOC`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let (least, member) = world.min_loc(-(world.my_pe().number() as f64));
+    /// assert_eq!((least, member.number()), (1.0 - world.n_pes() as f64, world.n_pes() - 1));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Panics
     /// If the team is that of a group that has failed.

@@ -59,6 +59,8 @@ impl Team<'_> {
 
     /// As [`reduce_value`](Self::reduce_value), for the team of a group that may fail.
     ///
+    /// As in the example of [`reduce_value`](Self::reduce_value).
+    ///
     /// # Errors
     /// If the team is that of a group that has failed.
     #[track_caller]
@@ -72,6 +74,15 @@ impl Team<'_> {
     /// same length; arrays of symmetric memory ([`reduce`](Self::reduce)) are faster for many
     /// elements.
     ///
+    /// ```
+    /// # use ferroshmem::Sum;
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut counts = [1, world.my_pe().number()];
+    /// world.reduce_slice(&mut counts, Sum);
+    /// assert_eq!(counts, [world.n_pes(), (0..world.n_pes()).sum()]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// If the team is that of a group that has failed.
     #[track_caller]
@@ -80,6 +91,8 @@ impl Team<'_> {
     }
 
     /// As [`reduce_slice`](Self::reduce_slice), for the team of a group that may fail.
+    ///
+    /// As in the example of [`reduce_slice`](Self::reduce_slice).
     ///
     /// # Errors
     /// If the team is that of a group that has failed.
@@ -110,6 +123,13 @@ impl Team<'_> {
     /// The sum of the members' values up to this PE's, itself included. Collective. (Standard:
     /// `shmem_sum_inscan`)
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let end = world.inclusive_scan_value(10);
+    /// assert_eq!(end, 10 * (world.my_pe().number() + 1));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// If the team is that of a group that has failed.
     #[track_caller]
@@ -118,6 +138,8 @@ impl Team<'_> {
     }
 
     /// As [`inclusive_scan_value`](Self::inclusive_scan_value), for the team of a group that may fail.
+    ///
+    /// As in the example of [`inclusive_scan_value`](Self::inclusive_scan_value).
     ///
     /// # Errors
     /// If the team is that of a group that has failed.
@@ -129,6 +151,13 @@ impl Team<'_> {
     /// The sum of the values of the members before this PE, zero for the first. Collective.
     /// (Standard: `shmem_sum_exscan`)
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let start = world.exclusive_scan_value(10);
+    /// assert_eq!(start, 10 * world.my_pe().number());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// If the team is that of a group that has failed.
     #[track_caller]
@@ -137,6 +166,8 @@ impl Team<'_> {
     }
 
     /// As [`exclusive_scan_value`](Self::exclusive_scan_value), for the team of a group that may fail.
+    ///
+    /// As in the example of [`exclusive_scan_value`](Self::exclusive_scan_value).
     ///
     /// # Errors
     /// If the team is that of a group that has failed.
@@ -166,6 +197,13 @@ impl Team<'_> {
 
     /// The root's value, on every member. Collective.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let seed = if world.my_pe().number() == 0 { 42 } else { 0 };
+    /// assert_eq!(world.broadcast_value(world.pe(0)?, seed)?, 42);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the root is a member of another team, or a PE that is not in this one.
     #[track_caller]
@@ -176,6 +214,14 @@ impl Team<'_> {
     }
 
     /// Copies the root's elements to every member's. Collective, with the same length.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let mut numbers = [world.my_pe().number(); 3];
+    /// world.broadcast_slice(world.pe(0)?, &mut numbers)?;
+    /// assert_eq!(numbers, [0; 3]); // PE 0's
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the root is a member of another team, or a PE that is not in this one.
@@ -207,6 +253,13 @@ impl Team<'_> {
 
     /// Every member's value, in the order of their numbers. Collective.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let numbers = world.gather_value(world.my_pe().number());
+    /// assert_eq!(numbers, Vec::from_iter(0..world.n_pes()));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// If the team is that of a group that has failed.
     #[track_caller]
@@ -215,6 +268,8 @@ impl Team<'_> {
     }
 
     /// As [`gather_value`](Self::gather_value), for the team of a group that may fail.
+    ///
+    /// As in the example of [`gather_value`](Self::gather_value).
     ///
     /// # Errors
     /// If the team is that of a group that has failed.
@@ -241,6 +296,8 @@ impl Team<'_> {
     }
 
     /// As [`gather_slice`](Self::gather_slice), for the team of a group that may fail.
+    ///
+    /// As in the example of [`gather_slice`](Self::gather_slice).
     ///
     /// # Errors
     /// If the team is that of a group that has failed.

@@ -56,6 +56,15 @@ impl<'w, A: Lend> Exported<'w, A> {
 
     /// Ends the export and gives the array back. Collective over the world.
     ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let lent = world.export("sums", world.atomics::<u64>(1)?)?;
+    /// lent.add(world.my_pe(), 0, 7)?;
+    /// let sums = lent.unexport()?; // no other job can import it any more
+    /// assert_eq!(sums.into_inner()[0], 7);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If a PE of this job is in a group, whose PEs may use the array; on all PEs. Its memory is not freed before the
     /// world is dropped then.

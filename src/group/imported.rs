@@ -119,11 +119,15 @@ impl<'g, A: Lend> Imported<'g, A> {
     }
 
     /// Elements of each part.
+    ///
+    /// As in the example of [`Group::import`].
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Never: an array without elements cannot be exported.
+    ///
+    /// As in the example of [`Group::import`].
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -183,6 +187,19 @@ impl<'g, A: Lend> Imported<'g, A> {
 impl<T: Plain> Imported<'_, Window<'_, T>> {
     /// As [`Window::put`].
     ///
+    /// ```no_run
+    /// # use ferroshmem::Window;
+    /// # let world = ferroshmem::World::init()?;
+    /// # let parents = world.parents().expect("others have started this job");
+    /// let table = parents.import::<Window<f64>>("table", 100)?;
+    /// let (first, mut last) = (parents.pe(0)?, [0.0]);
+    /// table.put(first, 90, &[1.0; 10])?; // elements 90 to 99
+    /// world.quiet(); // they are there
+    /// table.get(first, 99, &mut last)?;
+    /// assert_eq!(last, [1.0]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// For this and the methods below: if the part does not have those elements, or the PE is one of another group.
     #[inline]
@@ -203,6 +220,8 @@ impl<T: Plain> Imported<'_, Window<'_, T>> {
 
     /// As [`Window::get`].
     ///
+    /// As in the example of [`put`](Self::put).
+    ///
     /// # Errors
     /// As for [`put`](Self::put).
     #[inline]
@@ -222,6 +241,19 @@ impl<T: Plain> Imported<'_, Window<'_, T>> {
 
     /// As [`Window::p`].
     ///
+    /// ```no_run
+    /// # use ferroshmem::Window;
+    /// # let world = ferroshmem::World::init()?;
+    /// # let parents = world.parents().expect("others have started this job");
+    /// let table = parents.import::<Window<u32>>("table", 100)?;
+    /// for pe in parents.pes() {
+    ///     table.p(pe, 99, 7)?;
+    /// }
+    /// world.quiet(); // they are there
+    /// assert_eq!(table.g(parents.pe(0)?, 99)?, 7);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`put`](Self::put).
     #[inline]
@@ -231,6 +263,8 @@ impl<T: Plain> Imported<'_, Window<'_, T>> {
     }
 
     /// As [`Window::g`].
+    ///
+    /// As in the example of [`p`](Self::p).
     ///
     /// # Errors
     /// As for [`put`](Self::put).
@@ -243,6 +277,17 @@ impl<T: Plain> Imported<'_, Window<'_, T>> {
     }
 
     /// As [`Window::put_signal`], with a signal of the same PE.
+    ///
+    /// ```no_run
+    /// # use ferroshmem::{SignalUpdate, Signals, Window};
+    /// # let world = ferroshmem::World::init()?;
+    /// # let parents = world.parents().expect("others have started this job");
+    /// let table = parents.import::<Window<f64>>("table", 100)?;
+    /// let ready = parents.import::<Signals>("ready", 1)?;
+    /// // PE 0 of the parents waits for the signal, and has the elements then.
+    /// table.put_signal(parents.pe(0)?, 0, &[1.0; 100], &ready, 0, SignalUpdate::Set(1))?;
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`put`](Self::put), and if there is no such signal.
@@ -266,6 +311,15 @@ impl<T: Plain> Imported<'_, Window<'_, T>> {
 impl Imported<'_, Signals<'_>> {
     /// As [`Signals::update`]: wakes the PE, if it waits for the signal.
     ///
+    /// ```no_run
+    /// # use ferroshmem::{SignalUpdate, Signals};
+    /// # let world = ferroshmem::World::init()?;
+    /// # let parents = world.parents().expect("others have started this job");
+    /// let done = parents.import::<Signals>("done", 1)?;
+    /// done.update(parents.pe(0)?, 0, SignalUpdate::Add(1))?; // it waits for as many as there are PEs here
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the index is not that of a signal, or the PE is one of another group.
     pub fn update(&self, pe: GroupPe, index: usize, update: SignalUpdate) -> Result<(), Error> {
@@ -281,6 +335,16 @@ impl Imported<'_, Signals<'_>> {
 impl<T: Plain> Imported<'_, Shared<'_, T>> {
     /// As [`Shared::on`]: the part of a PE, in place.
     ///
+    /// ```no_run
+    /// # use ferroshmem::Shared;
+    /// # let world = ferroshmem::World::init()?;
+    /// # let parents = world.parents().expect("others have started this job");
+    /// let table = parents.import::<Shared<f64>>("table", 100)?;
+    /// let of_first: &[f64] = table.on(parents.pe(0)?)?; // in its memory
+    /// assert_eq!(of_first.len(), 100);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the PE is one of another group.
     #[inline]
@@ -292,6 +356,17 @@ impl<T: Plain> Imported<'_, Shared<'_, T>> {
 
 impl<T: Plain> Imported<'_, RawSymmetric<'_, T>> {
     /// As [`RawSymmetric::remote`]: the part of a PE, until the group is disconnected. What C exports is of this type.
+    ///
+    /// ```no_run
+    /// # use ferroshmem::RawSymmetric;
+    /// # let world = ferroshmem::World::init()?;
+    /// # let parents = world.parents().expect("others have started this job");
+    /// let table = parents.import::<RawSymmetric<u32>>("table", 4)?;
+    /// let of_first = table.remote(parents.pe(0)?)?;
+    /// // SAFETY: there are 4 elements, and the parents write none before the group ends.
+    /// assert_eq!(unsafe { of_first.add(3).read() }, 7);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the PE is one of another group.
@@ -320,6 +395,20 @@ impl<T: Amo> Imported<'_, Atomics<'_, T>> {
 
     /// As [`Atomics::fetch`].
     ///
+    /// ```no_run
+    /// # use ferroshmem::Atomics;
+    /// # let world = ferroshmem::World::init()?;
+    /// # let parents = world.parents().expect("others have started this job");
+    /// let counts = parents.import::<Atomics<u64>>("counts", 2)?;
+    /// let first = parents.pe(0)?;
+    /// counts.set(first, 1, 7)?;
+    /// world.quiet(); // it is there
+    /// assert_eq!(counts.swap(first, 1, 8)?, 7);
+    /// assert_eq!(counts.compare_swap(first, 1, 8, 9)?, 8);
+    /// assert_eq!(counts.fetch(first, 1)?, 9);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// For this and the methods below: if the part does not have that element, or the PE is one of another group.
     #[inline]
@@ -334,6 +423,8 @@ impl<T: Amo> Imported<'_, Atomics<'_, T>> {
 
     /// As [`Atomics::set`].
     ///
+    /// As in the example of [`fetch`](Self::fetch).
+    ///
     /// # Errors
     /// As for [`fetch`](Self::fetch).
     #[inline]
@@ -346,6 +437,8 @@ impl<T: Amo> Imported<'_, Atomics<'_, T>> {
     }
 
     /// As [`Atomics::swap`].
+    ///
+    /// As in the example of [`fetch`](Self::fetch).
     ///
     /// # Errors
     /// As for [`fetch`](Self::fetch).
@@ -361,6 +454,8 @@ impl<T: Amo> Imported<'_, Atomics<'_, T>> {
 
 impl<T: AmoInt> Imported<'_, Atomics<'_, T>> {
     /// As [`Atomics::compare_swap`].
+    ///
+    /// As in the example of [`fetch`](Self::fetch).
     ///
     /// # Errors
     /// As for [`fetch`](Self::fetch).
@@ -378,7 +473,7 @@ impl<T: AmoInt> Imported<'_, Atomics<'_, T>> {
 macro_rules! operations {
     ($($fetching:ident, $plain:ident),*) => {
         impl<T: AmoInt> Imported<'_, Atomics<'_, T>> {$(
-            #[doc = concat!("As [`Atomics::", stringify!($fetching), "`].")]
+            #[doc = concat!("As in the example of [`Atomics::", stringify!($fetching), "`].")]
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).
@@ -392,7 +487,7 @@ macro_rules! operations {
                 self.on(pe, index, local, remote)
             }
 
-            #[doc = concat!("As [`Atomics::", stringify!($plain), "`].")]
+            #[doc = concat!("As in the example of [`Atomics::", stringify!($plain), "`].")]
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).

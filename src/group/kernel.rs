@@ -37,11 +37,26 @@ pub struct KernelContext<'a> {
 
 impl<'a> KernelContext<'a> {
     /// The PEs of this job, all of which run the kernel.
+    ///
+    /// As in the example of [`Group::call`].
     pub fn world(&self) -> &'a World {
         self.world
     }
 
     /// The PEs that have called it.
+    ///
+    /// ```
+    /// use ferroshmem::{Atomics, KernelContext, kernel};
+    ///
+    /// kernel! {
+    ///     fn add_length(context: &KernelContext<'_>, places: &[u64]) {
+    ///         let parents = context.parents();
+    ///         let sum = parents.import::<Atomics<u64>>("sum", 1).expect("they have exported it");
+    ///         let first = parents.pe(0).expect("there is at least one");
+    ///         sum.add(first, 0, places.len() as u64).expect("it has one element");
+    ///     }
+    /// }
+    /// ```
     pub fn parents(&self) -> &'a Group<'a> {
         self.parents
     }
@@ -60,6 +75,8 @@ impl Request<'_> {
     /// Whether all PEs of the group have run the kernels of this and all earlier calls. (Extension:
     /// `shmemx_kernel_test`)
     ///
+    /// As in the example of [`Group::call_multiple`].
+    ///
     /// # Errors
     /// As of [`wait`](Self::wait).
     pub fn is_complete(&self) -> Result<bool, GroupFailed> {
@@ -70,6 +87,8 @@ impl Request<'_> {
     }
 
     /// Waits until they have. What the kernels have put is complete then. (Extension: `shmemx_kernel_wait`)
+    ///
+    /// As in the example of [`Group::call`].
     ///
     /// # Errors
     /// If the group has failed, and not all of them have.
@@ -82,22 +101,6 @@ impl Request<'_> {
 }
 
 /// Calls that [`Group::call_multiple`] makes as one message.
-///
-/// ```no_run
-/// # use ferroshmem::{Calls, Command, KernelContext};
-/// # let world = ferroshmem::World::init()?;
-/// # ferroshmem::kernel! { fn scale(context: &KernelContext<'_>, factor: f64) {} }
-/// # ferroshmem::kernel! { fn store(context: &KernelContext<'_>, name: u32, at: &[u64]) {} }
-/// # let workers = world.spawn(&Command::new("worker").pes(4))?;
-/// let mut calls = Calls::new();
-/// calls.add(scale, (2.0,));
-/// calls.add(store, (1, &[3, 5]));
-/// let request = workers.call_multiple(&calls);
-/// while !request.is_complete()? {
-///     // compute
-/// }
-/// # Ok::<(), ferroshmem::Error>(())
-/// ```
 #[derive(Debug, Default)]
 pub struct Calls<'a> {
     /// The kernels, and how many arguments each has.
@@ -110,11 +113,15 @@ pub struct Calls<'a> {
 
 impl<'a> Calls<'a> {
     /// None.
+    ///
+    /// As in the example of [`Group::call_multiple`].
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds a call.
+    ///
+    /// As in the example of [`Group::call_multiple`].
     pub fn add<P: Parameters>(&mut self, kernel: fn() -> Kernel<P>, args: P::Given<'a>) {
         let first = self.arguments.len();
         P::arguments(&args, &mut |argument, is_value| {
@@ -330,6 +337,22 @@ impl Group<'_> {
     }
 
     /// Makes any number of calls as one message. (Extension: `shmemx_kernel_call_multiple`)
+    ///
+    /// ```no_run
+    /// # use ferroshmem::{Calls, Command, KernelContext};
+    /// # let world = ferroshmem::World::init()?;
+    /// # ferroshmem::kernel! { fn scale(context: &KernelContext<'_>, factor: f64) {} }
+    /// # ferroshmem::kernel! { fn store(context: &KernelContext<'_>, name: u32, at: &[u64]) {} }
+    /// # let workers = world.spawn(&Command::new("worker").pes(4))?;
+    /// let mut calls = Calls::new();
+    /// calls.add(scale, (2.0,));
+    /// calls.add(store, (1, &[3, 5]));
+    /// let request = workers.call_multiple(&calls);
+    /// while !request.is_complete()? {
+    ///     // compute
+    /// }
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn call_multiple(&self, calls: &Calls<'_>) -> Request<'_> {
         let mut rest = &calls.arguments[..];
         let all = calls.names.iter().map(|(name, n)| {
@@ -349,6 +372,8 @@ impl Group<'_> {
 
     /// Runs the kernels that this group, which has started this job, calls, until it ends the group; their number.
     /// Sleeps while none is called. (Extension: `shmemx_kernel_serve`)
+    ///
+    /// As in the example of [`call`](Self::call).
     pub fn serve(&self, world: &World) -> usize {
         let context = KernelContext { world, parents: self };
         let before = CONTEXT.replace(ptr::from_ref(&context).cast());

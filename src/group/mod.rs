@@ -111,6 +111,8 @@ pub struct GroupPes {
 
 impl GroupPe {
     /// Its number in the group, from 0.
+    ///
+    /// As in the example of [`Group::pes`].
     pub fn number(self) -> usize {
         self.number as usize
     }
@@ -217,11 +219,22 @@ impl<'t> Group<'t> {
     }
 
     /// Number of PEs.
+    ///
+    /// As in the example of [`pes`](Self::pes).
     pub fn n_pes(&self) -> usize {
         self.n_pes
     }
 
     /// The PE of that number in its own job, or of the team that has started this job.
+    ///
+    /// ```no_run
+    /// # use ferroshmem::Command;
+    /// # let world = ferroshmem::World::init()?;
+    /// let workers = world.spawn(&Command::new("worker").pes(4))?;
+    /// assert_eq!(workers.pe(3)?.number(), 3);
+    /// assert!(workers.pe(4).is_err());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the group has no such PE.
@@ -240,6 +253,16 @@ impl<'t> Group<'t> {
     ///
     /// A wait for a variable is not over when the PE that was to set it has failed: test it, and look here in between.
     /// (Extension: `shmemx_group_state`)
+    ///
+    /// ```no_run
+    /// # use ferroshmem::{Command, GroupState};
+    /// # let world = ferroshmem::World::init()?;
+    /// let workers = world.spawn(&Command::new("worker").pes(4).independent())?;
+    /// if workers.barrier().is_err() {
+    ///     assert_eq!(workers.state(), GroupState::Failed); // and this job goes on
+    /// }
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn state(&self) -> GroupState {
         match handles::state("Group::state", self.handle) {
             GROUP_FAILED => GroupState::Failed,
@@ -248,6 +271,15 @@ impl<'t> Group<'t> {
     }
 
     /// All PEs.
+    ///
+    /// ```no_run
+    /// # use ferroshmem::Command;
+    /// # let world = ferroshmem::World::init()?;
+    /// let workers = world.spawn(&Command::new("worker").pes(4))?;
+    /// assert_eq!((workers.n_pes(), workers.pes().len()), (4, 4));
+    /// assert!(workers.pes().map(|pe| pe.number()).eq(0..4));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn pes(&self) -> GroupPes {
         GroupPes { rest: 0..self.n_pes, group: self.team.serial() }
     }
@@ -257,6 +289,15 @@ impl<'t> Group<'t> {
     ///
     /// Collectives of values and slices work between any programs; those of arrays need an array at the same place of
     /// all heaps, and end the job if it is not.
+    ///
+    /// ```no_run
+    /// # use ferroshmem::{Command, Sum};
+    /// # let world = ferroshmem::World::init()?;
+    /// let workers = world.spawn(&Command::new("worker").pes(4))?;
+    /// let both = workers.team();
+    /// assert_eq!(both.reduce_value(1, Sum), world.n_pes() + 4); // each worker calls it, too
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Panics
     /// If [`is_remote`](Self::is_remote).
@@ -272,12 +313,32 @@ impl<'t> Group<'t> {
     /// Whether members of both sides are on several nodes, or another launcher than `oshrun` has started one of the
     /// jobs: PEs of this node are put to by stores, and others by the fabric. Then there is no [`team`](Self::team),
     /// and no array of the group is read in place.
+    ///
+    /// ```no_run
+    /// # use ferroshmem::Command;
+    /// # let world = ferroshmem::World::init()?;
+    /// let workers = world.spawn(&Command::new("worker").pes(4))?;
+    /// if !workers.is_remote() {
+    ///     assert_eq!(workers.team().n_members(), world.n_pes() + 4);
+    /// }
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn is_remote(&self) -> bool {
         self.is_remote
     }
 
     /// Completes this PE's puts and waits for all PEs of both sides; after it, all see what each wrote before. Programs
     /// in C call it as well. (Extension: `shmemx_group_barrier`)
+    ///
+    /// ```no_run
+    /// # use ferroshmem::Command;
+    /// # let world = ferroshmem::World::init()?;
+    /// let table = world.export("table", world.alloc::<u32>(4)?.open())?;
+    /// let workers = world.spawn(&Command::new("worker").pes(4))?;
+    /// workers.barrier()?; // each worker has put an element, and calls it, too
+    /// assert_eq!(table.get_vec(world.my_pe(), ..)?, [1, 2, 3, 4]);
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the group has failed.
@@ -291,6 +352,15 @@ impl<'t> Group<'t> {
 
     /// The member of the team of both sides that a PE is.
     ///
+    /// ```no_run
+    /// # use ferroshmem::Command;
+    /// # let world = ferroshmem::World::init()?;
+    /// let workers = world.spawn(&Command::new("worker").pes(4))?;
+    /// let first = workers.member_of(workers.pe(0)?)?;
+    /// assert_eq!(first.number(), world.n_pes()); // in the team of both sides
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If it is a PE of another group.
     pub fn member_of(&self, pe: GroupPe) -> Result<Member, TeamError> {
@@ -303,6 +373,8 @@ impl<'t> Group<'t> {
 
     /// The same as [`member_of`](Self::member_of).
     ///
+    /// As in the example of [`member_of`](Self::member_of).
+    ///
     /// # Errors
     /// As for that.
     #[deprecated(since = "0.2.0", note = "call `member_of`")]
@@ -313,6 +385,15 @@ impl<'t> Group<'t> {
     /// The array of `len` elements that the group has exported by a name, as the type that it was exported as: as
     /// `Window<u64>` if that is a window of such elements. Not collective. (Extension: `shmemx_import`)
     ///
+    /// ```no_run
+    /// # use ferroshmem::Window;
+    /// # let world = ferroshmem::World::init()?;
+    /// let parents = world.parents().expect("others have started this job");
+    /// let table = parents.import::<Window<f64>>("table", 100)?; // exported as a window of 100 elements
+    /// assert_eq!((table.len(), table.is_empty()), (100, false));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is none, or it has another length, other elements, or is shared in another way.
     pub fn import<A: Lend>(&self, name: &str, len: usize) -> Result<Imported<'_, A>, ImportError> {
@@ -321,6 +402,8 @@ impl<'t> Group<'t> {
 
     /// Ends the group, collectively over both sides; waits for all PEs of both, or if it has failed for those of this
     /// side. Dropping it does so, too. (Extension: `shmemx_group_disconnect`)
+    ///
+    /// As in the example of [`Team::spawn`].
     pub fn disconnect(self) {}
 }
 
@@ -345,6 +428,8 @@ impl fmt::Debug for Group<'_> {
 impl World {
     /// The group of the PEs that have started this job, if a job has. Returned once: a group has one owner.
     /// (Extension: `shmemx_group_parents`)
+    ///
+    /// As in the example of [`Team::spawn`].
     pub fn parents(&self) -> Option<Group<'_>> {
         let handle = self.asks_for_parents_first().then(|| handles::parents("World::parents"))?;
         (handle != 0).then(|| Group::of_handle(handle, self))

@@ -20,16 +20,7 @@ fn failed(why: impl Display) -> ConnectError {
 /// A port of this PE, at which other jobs of this user on the node become connected with this one: [`Team::accept`]. It
 /// closes when it is dropped. (Extension: `shmemx_port_open`)
 ///
-/// Other jobs connect by its [text](Self::text), which has a secret, or by the text of a [name](Self::publish):
-///
-/// ```
-/// # let world = ferroshmem::World::init()?;
-/// let port = world.open_port()?;
-/// # let name = &std::process::id().to_string();
-/// port.publish(name)?;
-/// assert_eq!(world.look_up_port(name, None)?.as_deref(), Some(port.text()));
-/// # Ok::<(), ferroshmem::Error>(())
-/// ```
+/// Other jobs connect by its [text](Self::text), which has a secret, or by the text of a [name](Self::publish).
 ///
 /// It cannot outlive its world:
 ///
@@ -46,6 +37,14 @@ pub struct Port<'w> {
 
 impl Port<'_> {
     /// What other jobs connect by. It has a secret: who knows it and is of the same user can connect.
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let port = world.open_port()?;
+    /// println!("Connect to {}", port.text()); // by `World::connect`
+    /// assert!(!port.text().is_empty());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -53,6 +52,15 @@ impl Port<'_> {
     /// Gives the port a name of 1 to 64 bytes, by which other jobs of this user on the node, or on all nodes that share
     /// the folder `SHMEM_NAME_DIRECTORY`, [look it up](World::look_up_port), until the port closes. (Extension:
     /// `shmemx_port_publish`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let port = world.open_port()?;
+    /// # let name = &std::process::id().to_string();
+    /// port.publish(name)?; // until the port is dropped
+    /// assert_eq!(world.look_up_port(name, None)?.as_deref(), Some(port.text()));
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If it is no name, another process has published it, or the folder cannot be used.
@@ -79,6 +87,8 @@ impl fmt::Debug for Port<'_> {
 impl World {
     /// Opens a port of this PE. Not collective.
     ///
+    /// As in the example of [`Port::text`].
+    ///
     /// # Errors
     /// If the system has no socket for it.
     pub fn open_port(&self) -> Result<Port<'_>, ConnectError> {
@@ -89,6 +99,13 @@ impl World {
     /// The text of the port that a process of this user has published by a name. Waits for that up to `limit`, or
     /// as long as it takes. None, if no process has published it then. Not collective.
     /// (Extension: `shmemx_port_lookup`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let port = world.look_up_port("a name that none has published", Some(std::time::Duration::ZERO))?;
+    /// assert_eq!(port, None); // it has not waited
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If it is no name, a process of another user has taken it, the folder `SHMEM_NAME_DIRECTORY` cannot be used, or
@@ -139,6 +156,8 @@ impl Team<'_> {
     /// of one job is not the other's, see [`Group::state`](crate::Group::state). (Extension:
     /// `shmemx_port_accept_independent`)
     ///
+    /// As in the example of [`accept`](Self::accept).
+    ///
     /// # Errors
     /// As of [`accept`](Self::accept).
     #[track_caller]
@@ -177,6 +196,8 @@ impl Team<'_> {
     /// As [`connect`](Self::connect), to a team that calls [`accept_independent`](Self::accept_independent): the end of
     /// one job is not the other's, see [`Group::state`](crate::Group::state). (Extension:
     /// `shmemx_port_connect_independent`)
+    ///
+    /// As in the example of [`connect`](Self::connect).
     ///
     /// # Errors
     /// As of [`connect`](Self::connect).
