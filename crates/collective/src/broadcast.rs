@@ -2,7 +2,7 @@
 
 use ferroshmem_core::group::{Group, MemberAddresses};
 use ferroshmem_core::team::Sockets;
-use ferroshmem_layout::{LANES, RING_BYTES};
+use ferroshmem_layout::{FLAGS, RING_BYTES};
 use ferroshmem_tuning::{Algorithm, Collective, EAGER};
 
 use super::{LINE, copy, copy_part, copy_to_socket, slices_of};
@@ -169,8 +169,8 @@ impl Broadcast<'_> {
     /// part of the same epoch, which the root would otherwise complete before all members have
     /// entered it.
     unsafe fn tree(&self) {
-        /// Posted when the parent has its copy. The synchronisation does not use this lane.
-        const COPIED: usize = LANES - 1;
+        /// Posted when the parent has its copy. The synchronisation does not use this flag.
+        const COPIED: usize = FLAGS - 1;
 
         let (me, size) = (self.group.me, self.group.size);
         let number = (me + size - self.root) % size;

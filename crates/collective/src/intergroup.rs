@@ -341,7 +341,7 @@ impl BothSides for Intergroup<'_> {
         let algorithm = group.choose(Collective::Reduce, bytes).algorithm;
         let is_small = matches!(algorithm, Algorithm::Eager | Algorithm::RecursiveDoubling);
         let is_pair = group.size == 2 && !group.has_central_barrier();
-        if is_pair && bytes <= group.lane_bytes() {
+        if is_pair && bytes <= group.flag_bytes() {
             let epoch = group.epoch();
             // SAFETY: the caller promises `n` elements at `source` and `dest`. Each has entered the epoch when
             // the other one completes it.

@@ -20,7 +20,7 @@
 //! The launcher and the library share this one description; [`VERSION`] keeps a
 //! launcher and a library of different builds apart.
 //!
-//! It knows what has room in a lane or a record (`tuning`, `fabric`) and what lies in a page (`platform`). It says
+//! It knows what has room in a flag or a record (`tuning`, `fabric`) and what lies in a page (`platform`). It says
 //! where things are and who writes them; the crates over it know when.
 
 mod calls;
@@ -40,16 +40,16 @@ pub use calls::{CallLines, Finished};
 pub use counters::{Count, Counter, Counters};
 pub use declaration::{DECLARATION_BYTES, DeclarationWords};
 pub use exports::{EXPORT_NAME, ExportError, Exported, ExportedObject, Exports, MAX_EXPORTS};
-pub use ferroshmem_tuning::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
+pub use ferroshmem_tuning::{FLAG_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
 pub use header::{ConnectionState, Header};
 pub use mailbox::{
-    MESSAGE_BYTES, Mailbox, MailboxLane, MailboxPage, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES, RENDEZVOUS_TEAMS,
-    RendezvousBuffer, RendezvousBuffers, StatusArea, TeamMailbox,
+    MESSAGE_BYTES, Mailbox, MailboxPage, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES, RENDEZVOUS_TEAMS, RendezvousBuffer,
+    RendezvousBuffers, StatusArea, TaggedLine, TeamMailbox,
 };
 pub use offsets::{EXPORTS, LOCALITIES, Offsets, REFUSED, STREAM_AREA};
 pub use pe_block::{PeBlock, PeState, SHOWN_LOCKS, SignalLine, TeamIds};
 pub use team_slot::{
-    EagerBuffer, GatheringLine, LANES, Lane, LaneValue, OwnLine, PublishedLine, ReleaseLine, RingEntry, RingPages,
+    EagerBuffer, FLAGS, FlagLine, FlagValue, GatheringLine, OwnLine, PublishedLine, ReleaseLine, RingEntry, RingPages,
     RingValue, SMALL, ShortRing, SmallValue, TakenLine, TeamSlot,
 };
 pub use wait_record::{SIGNED, WaitKind, WaitRecord, name_from_words, name_to_words};

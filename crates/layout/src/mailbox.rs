@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use ferroshmem_fabric::TaggedMessage;
 
 use crate::pe_block::TeamIds;
-use crate::team_slot::LANES;
+use crate::team_slot::FLAGS;
 use crate::{MAX_PES, MAX_TEAMS};
 
 /// The same where it comes over the fabric: half of each word says that the other half is there.
@@ -44,7 +44,7 @@ pub struct RendezvousBuffers {
 #[repr(C, align(64))]
 pub struct RendezvousBuffer(pub UnsafeCell<[u8; RENDEZVOUS_BYTES]>);
 
-// SAFETY: as for `LaneValue`, in the order that the lane of the message gives.
+// SAFETY: as for `FlagValue`, in the order that the flag of the message gives.
 unsafe impl Sync for RendezvousBuffer {}
 
 /// What the failure detectors of other PEs write, and what team splits read.
@@ -69,9 +69,9 @@ pub struct TeamMailbox {
     pub all: MailboxPage,
 }
 
-/// The words of a lane of a mailbox, which hold a [`TaggedMessage`].
+/// The words of a cache line that holds a [`TaggedMessage`].
 #[repr(C, align(64))]
-pub struct MailboxLane {
+pub struct TaggedLine {
     /// Half value, half the number of the epoch that it belongs to.
     pub words: [AtomicU64; TaggedMessage::WORDS],
 }
@@ -79,8 +79,8 @@ pub struct MailboxLane {
 /// Small values, and the owner's count of epochs.
 #[repr(C, align(4096))]
 pub struct MailboxPage {
-    /// The values.
-    pub lanes: [[MailboxLane; LANES]; 2],
+    /// The flags, with their values.
+    pub flags: [[TaggedLine; FLAGS]; 2],
     /// Epochs that the owner has begun, by all teams that have used the page.
     pub epoch: AtomicU32,
     /// Values for the other members, for even and odd epochs.
@@ -92,5 +92,5 @@ pub struct MailboxPage {
 const _: () = {
     assert!(size_of::<StatusArea>() == 4096);
     assert!(size_of::<TeamMailbox>() == 8192);
-    assert!(size_of::<MailboxLane>() == 64);
+    assert!(size_of::<TaggedLine>() == 64);
 };

@@ -3,18 +3,18 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use ferroshmem_tuning::{EAGER, LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
+use ferroshmem_tuning::{EAGER, FLAG_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
 
-/// Lanes of a [`TeamSlot`] per epoch: two per round of an algorithm with log2(`MAX_PES`)
+/// Flags of a [`TeamSlot`] per epoch: two per round of an algorithm with log2(`MAX_PES`)
 /// rounds, and a few.
-pub const LANES: usize = 30;
+pub const FLAGS: usize = 30;
 
 /// Bytes that the members of a central barrier give to the last to arrive, and it to them.
 pub const SMALL: usize = 48;
 
 /// One team's words and buffers on one PE. No cache line has two kinds of writers.
 ///
-/// Lanes and eager buffers exist twice, for even and odd epochs. An epoch is completed only
+/// Flags and eager buffers exist twice, for even and odd epochs. An epoch is completed only
 /// after all members have entered it, so a member that writes for epoch e + 2 knows that all
 /// have left epoch e.
 #[repr(C, align(4096))]
@@ -28,7 +28,7 @@ pub struct TeamSlot {
     /// Written by the owner: a value for the others, for even and odd epochs.
     pub published: PublishedLine,
     /// Written by the other members: flags, with a small value each.
-    pub lanes: [[Lane; LANES]; 2],
+    pub flags: [[FlagLine; FLAGS]; 2],
     /// What the owner lets the other members read.
     pub eager: [EagerBuffer; 2],
     /// The owner's side of small broadcasts and scans.
@@ -42,13 +42,13 @@ pub struct RingPages {
     pub taken: TakenLine,
     /// What the owner sent, call b in entry b mod [`RING_ENTRIES`].
     pub entries: [RingEntry; RING_ENTRIES],
-    /// The same of at most [`LANE_BYTES`], call b in entry b mod [`SHORT_RING_ENTRIES`].
+    /// The same of at most [`FLAG_BYTES`], call b in entry b mod [`SHORT_RING_ENTRIES`].
     pub short: ShortRing,
 }
 
 /// A page of short entries.
 #[repr(C, align(4096))]
-pub struct ShortRing(pub [Lane; SHORT_RING_ENTRIES]);
+pub struct ShortRing(pub [FlagLine; SHORT_RING_ENTRIES]);
 
 /// A counter alone on its cache line.
 #[repr(C, align(64))]
@@ -70,31 +70,31 @@ pub struct RingEntry {
 #[repr(C, align(8))]
 pub struct RingValue(pub UnsafeCell<[u8; RING_BYTES]>);
 
-// SAFETY: as for `LaneValue`.
+// SAFETY: as for `FlagValue`.
 unsafe impl Sync for RingValue {}
 
 /// A flag alone on its cache line, with a value from its poster.
 #[repr(C, align(64))]
-pub struct Lane {
+pub struct FlagLine {
     /// The flag: a futex word.
     pub flag: AtomicU32,
     /// The value, written before the flag is posted and read after.
-    pub value: LaneValue,
+    pub value: FlagValue,
 }
 
-/// [`LANE_BYTES`] bytes.
+/// [`FLAG_BYTES`] bytes.
 #[repr(C, align(8))]
-pub struct LaneValue(pub UnsafeCell<[u8; LANE_BYTES]>);
+pub struct FlagValue(pub UnsafeCell<[u8; FLAG_BYTES]>);
 
 // SAFETY: a place in shared memory that is only accessed through raw pointers, in the order
 // that the flag beside it gives.
-unsafe impl Sync for LaneValue {}
+unsafe impl Sync for FlagValue {}
 
 /// [`EAGER`] bytes.
 #[repr(C, align(64))]
 pub struct EagerBuffer(pub UnsafeCell<[u8; EAGER]>);
 
-// SAFETY: as for `LaneValue`, in the order of the team's synchronisation.
+// SAFETY: as for `FlagValue`, in the order of the team's synchronisation.
 unsafe impl Sync for EagerBuffer {}
 
 /// Words that the owner of a slot publishes to the team.
@@ -121,7 +121,7 @@ pub struct PublishedLine {
 #[repr(C, align(16))]
 pub struct SmallValue(pub UnsafeCell<[u8; SMALL]>);
 
-// SAFETY: as for `LaneValue`, in the order of the central barrier.
+// SAFETY: as for `FlagValue`, in the order of the central barrier.
 unsafe impl Sync for SmallValue {}
 
 /// Counters of the central barrier.
@@ -151,7 +151,7 @@ pub struct ReleaseLine {
 }
 
 const _: () = {
-    assert!(size_of::<Lane>() == 64);
+    assert!(size_of::<FlagLine>() == 64);
     assert!(size_of::<PublishedLine>() == 64);
     assert!(size_of::<ReleaseLine>() == 64);
     assert!(size_of::<GatheringLine>() == 64);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ferroshmem_core::internode::Internode;
 use ferroshmem_fabric::{Context, Fabric, TaggedMessage};
-use ferroshmem_layout::MailboxLane;
+use ferroshmem_layout::TaggedLine;
 
 use super::ring;
 use super::shape::{DESTINATION, Shape};
@@ -152,7 +152,7 @@ impl Outgoing {
         let frame = shape.outgoing_frame(link, self.sent);
         let after = shape.destinations(n);
         let to = self.part + there.incoming_frame(number, self.sent);
-        let line = self.part + there.lane(number, self.sent);
+        let line = self.part + there.line(number, self.sent);
         self.sent += 1;
         self.has_said_end = self.is_ended;
         self.is_flushed = false;
@@ -262,14 +262,14 @@ impl Incoming {
     fn open_frame(&mut self) -> Result<bool, Malformed> {
         let (part, shape, link) = self.here;
         loop {
-            let at = part.wrapping_add(shape.lane(link, self.taken));
+            let at = part.wrapping_add(shape.line(link, self.taken));
             // SAFETY: a line of the own part, which is mapped, and whose words are atomic.
-            let lane = unsafe { &*at.cast::<MailboxLane>() };
+            let line = unsafe { &*at.cast::<TaggedLine>() };
             let number = (self.taken + 1) as u32;
-            if !TaggedMessage::has_arrived(&lane.words, number, VALUE) {
+            if !TaggedMessage::has_arrived(&line.words, number, VALUE) {
                 return Ok(false);
             }
-            let value = TaggedMessage::value(&lane.words);
+            let value = TaggedMessage::value(&line.words);
             let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| value[at + i]));
             let (n, flags) = (word(0) as usize, word(4));
             if n > shape.frame_items() || flags > END {

@@ -20,7 +20,7 @@ use super::ring::{ReadyWord, RingWords};
 /// Longest item in bytes.
 pub const LONGEST: usize = 32 << 10;
 /// Bytes of the line that says that a frame is there.
-pub const LANE: usize = 64;
+pub const LINE: usize = 64;
 /// Bytes of a destination within a frame.
 pub const DESTINATION: usize = size_of::<u16>();
 
@@ -68,7 +68,7 @@ impl Shape {
     pub fn frame(&self) -> usize {
         let fair = (self.link() / MOST_FRAMES).clamp(1 << 10, 16 << 10);
         let least = self.item + 2 * DESTINATION;
-        fair.max(least).next_multiple_of(LANE)
+        fair.max(least).next_multiple_of(LINE)
     }
 
     /// Bytes of a link's frames, if items are short.
@@ -98,14 +98,14 @@ impl Shape {
     }
 
     /// Offset of the line of frame `number` of incoming link `link`.
-    pub fn lane(&self, link: usize, number: u64) -> usize {
+    pub fn line(&self, link: usize, number: u64) -> usize {
         let frame = number as usize % self.frames();
-        self.words(self.locals) + (link * self.frames() + frame) * LANE
+        self.words(self.locals) + (link * self.frames() + frame) * LINE
     }
 
     /// Offset of the word that says how many frames of outgoing link `link` were taken.
     pub fn credit(&self, link: usize) -> usize {
-        self.lane(self.incoming, 0) + link * LANE
+        self.line(self.incoming, 0) + link * LINE
     }
 
     /// Bytes at the beginning that must be zero when the stream is created.

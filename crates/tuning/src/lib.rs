@@ -43,8 +43,8 @@ pub const SCAN_RING_MEMBERS: usize = 16;
 pub const RING_ENTRIES: usize = 8;
 /// Bytes of a value of them.
 pub const RING_BYTES: usize = 440;
-/// As many of at most [`LANE_BYTES`] may be under way: where PEs share cores, one that runs ahead so far
+/// As many of at most [`FLAG_BYTES`] may be under way: where PEs share cores, one that runs ahead so far
 /// saves as many switches.
 pub const SHORT_RING_ENTRIES: usize = 64;
 /// Bytes of value that travel in the cache line of a flag.
-pub const LANE_BYTES: usize = 56;
+pub const FLAG_BYTES: usize = 56;

@@ -1,17 +1,17 @@
 //! Collectives that move data between nodes: broadcast, collect, fcollect, alltoall, alltoalls.
 
-use ferroshmem_layout::LANES;
+use ferroshmem_layout::FLAGS;
 
 use super::InternodeCall;
 use super::fallback;
 use crate::alltoall::Strides;
 use crate::{broadcast, from_on};
 
-/// Lane by which child k of a leader posts that its `dest` may be written; after the lanes of the
+/// Flag by which child k of a leader posts that its `dest` may be written; after the flags of the
 /// synchronisation's rounds.
 const READY: usize = 13;
-/// Lane by which a leader's parent posts that `dest` is written.
-const COPIED: usize = LANES - 1;
+/// Flag by which a leader's parent posts that `dest` is written.
+const COPIED: usize = FLAGS - 1;
 
 /// As [`crate::broadcast::broadcast`]: in the root's node group, then along a binomial
 /// tree of the leaders, then in the other node groups.

@@ -7,7 +7,7 @@
 
 use ferroshmem_core::group::{Epoch, MemberAddresses};
 
-use super::reduction::{Reduction, lane};
+use super::reduction::{Reduction, flag};
 use crate::hypercube::{Hypercube, Role};
 use crate::scratch::with_scratch;
 
@@ -61,8 +61,8 @@ struct Round<'a> {
 impl Round<'_> {
     /// Posts that `theirs` has been read, and waits until `mine` has been read.
     fn finish(&self) {
-        self.epoch.post(self.ahead, lane::DONE + self.k);
-        self.epoch.wait(lane::DONE + self.k);
+        self.epoch.post(self.ahead, flag::DONE + self.k);
+        self.epoch.wait(flag::DONE + self.k);
     }
 }
 
@@ -76,8 +76,8 @@ unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
     let epoch = r.group.epoch();
     let (number, extra) = match cube.role(me) {
         Role::Extra { proxy } => {
-            epoch.post(proxy, lane::FOLD);
-            epoch.wait(lane::UNFOLD);
+            epoch.post(proxy, flag::FOLD);
+            epoch.wait(flag::UNFOLD);
             return;
         }
         Role::Vertex { number, extra } => (number, extra),
@@ -85,7 +85,7 @@ unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
     // The caller promises arrays of `n` elements on every member. Another member may read a member's
     // arrays from the owner's post of FOLD or READY until the reader's post of DONE or UNFOLD.
     if let Some(extra) = extra {
-        epoch.wait(lane::FOLD);
+        epoch.wait(flag::FOLD);
         let (mine, sum) = (r.source.of(me), r.dest.of(me));
         // SAFETY: `n` elements on every member, ready between the posts (see the comment above); the work
         // buffer has room for them.
@@ -109,8 +109,8 @@ unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
             let other = (number + (1 << k)) % vertices;
             let ahead = cube.member(other);
             let behind = cube.member((number + vertices - (1 << k)) % vertices);
-            epoch.post(behind, lane::READY + k);
-            epoch.wait(lane::READY + k);
+            epoch.post(behind, flag::READY + k);
+            epoch.wait(flag::READY + k);
             let round = Round { epoch: &epoch, k, ahead, mine: partial(number).of(me), theirs: partial(other) };
             step(round, buffer);
         }
@@ -118,6 +118,6 @@ unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
     if let Some(extra) = extra {
         // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
         unsafe { r.put(&r.dest, extra, r.dest.of(me), n) };
-        epoch.post(extra, lane::UNFOLD);
+        epoch.post(extra, flag::UNFOLD);
     }
 }

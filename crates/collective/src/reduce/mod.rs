@@ -69,8 +69,8 @@ pub unsafe fn reduce<'a>(
             _ if order_matters => slices(&r),
             Algorithm::Flat if is_direct => flat(&r),
             Algorithm::Flat => flat_put_get(&r),
-            Algorithm::RecursiveDoubling if bytes <= group.lane_bytes() && (is_direct || !group.is_local()) => {
-                recursive_doubling::in_lanes(&r);
+            Algorithm::RecursiveDoubling if bytes <= group.flag_bytes() && (is_direct || !group.is_local()) => {
+                recursive_doubling::in_flags(&r);
             }
             Algorithm::RecursiveDoubling if is_direct => recursive_doubling::direct(&r),
             Algorithm::RecursiveDoubling if group.has_rendezvous() => {

@@ -10,7 +10,7 @@ use std::ops::Range;
 use ferroshmem_core::group::{Epoch, MemberAddresses};
 use ferroshmem_layout::MAX_PES;
 
-use super::reduction::{Pair, Reduction, lane};
+use super::reduction::{Pair, Reduction, flag};
 use crate::halves;
 use crate::hypercube::{Hypercube, Role};
 use crate::scratch::with_scratch;
@@ -42,22 +42,22 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
     match cube.role(me) {
         Role::Extra { proxy } => {
             let upper = halves(0..r.n, r.op.size).1;
-            epoch.post(proxy, lane::FOLD);
-            epoch.wait(lane::FOLD);
+            epoch.post(proxy, flag::FOLD);
+            epoch.wait(flag::FOLD);
             // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
             unsafe { fold_part(r, proxy, me, upper) };
-            epoch.post(proxy, lane::FOLDED);
-            epoch.wait(lane::UNFOLD);
+            epoch.post(proxy, flag::FOLDED);
+            epoch.wait(flag::UNFOLD);
         }
         Role::Vertex { number, extra } => {
             let mut vertex = Vertex::new(r, epoch, cube, number);
             if let Some(extra) = extra {
                 let lower = halves(0..r.n, r.op.size).0;
-                vertex.epoch.post(extra, lane::FOLD);
-                vertex.epoch.wait(lane::FOLD);
+                vertex.epoch.post(extra, flag::FOLD);
+                vertex.epoch.wait(flag::FOLD);
                 // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
                 unsafe { fold_part(r, me, extra, lower) };
-                vertex.epoch.wait(lane::FOLDED);
+                vertex.epoch.wait(flag::FOLDED);
             }
             // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
             unsafe {
@@ -71,7 +71,7 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
             if let Some(extra) = extra {
                 // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
                 unsafe { r.copy(r.dest.of(extra), r.dest.of(me), r.n) };
-                vertex.epoch.post(extra, lane::UNFOLD);
+                vertex.epoch.post(extra, flag::UNFOLD);
             }
         }
     }
@@ -87,8 +87,8 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
     let epoch = r.group.epoch();
     let (number, extra) = match cube.role(me) {
         Role::Extra { proxy } => {
-            epoch.post(proxy, lane::FOLD);
-            epoch.wait(lane::UNFOLD);
+            epoch.post(proxy, flag::FOLD);
+            epoch.wait(flag::UNFOLD);
             return;
         }
         Role::Vertex { number, extra } => (number, extra),
@@ -99,7 +99,7 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
         // buffer; other members use them between the posts, as in the direct form.
         unsafe {
             if let Some(extra) = extra {
-                vertex.epoch.wait(lane::FOLD);
+                vertex.epoch.wait(flag::FOLD);
                 r.get(message, &r.source, extra, r.n);
                 r.combine(r.dest.of(me), r.source.of(me), message, r.n);
             }
@@ -111,7 +111,7 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
             vertex.gather(cube.rounds);
             if let Some(extra) = extra {
                 r.put(&r.dest, extra, r.dest.of(me), r.n);
-                vertex.epoch.post(extra, lane::UNFOLD);
+                vertex.epoch.post(extra, flag::UNFOLD);
             }
         }
     });
@@ -179,8 +179,8 @@ impl<'a> Vertex<'a> {
         let part = if is_left { left } else { right };
         self.ranges[round + 1] = (part.start, part.end);
         let member = self.cube.member(partner);
-        self.epoch.post(member, lane::READY + round);
-        self.epoch.wait(lane::READY + round);
+        self.epoch.post(member, flag::READY + round);
+        self.epoch.wait(flag::READY + round);
         let (dest, at) = (self.r.dest.of(self.r.group.me), part.start * self.r.op.size);
         Half {
             dest: dest.wrapping_add(at),
@@ -229,8 +229,8 @@ impl<'a> Vertex<'a> {
             // SAFETY: the partner has the same arrays and does not read these elements (see the
             // module).
             unsafe { part.put(&part.dest, member, from, part.n) };
-            self.epoch.post(member, lane::DONE + round);
-            self.epoch.wait(lane::DONE + round);
+            self.epoch.post(member, flag::DONE + round);
+            self.epoch.wait(flag::DONE + round);
         }
     }
 }

@@ -3,17 +3,17 @@
 
 use std::mem::MaybeUninit;
 
-use ferroshmem_layout::{LANE_BYTES, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES};
+use ferroshmem_layout::{FLAG_BYTES, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES};
 
-use super::reduction::{Pair, Reduction, lane};
+use super::reduction::{Pair, Reduction, flag};
 use crate::hypercube::{Hypercube, Role};
 use crate::scratch::with_scratch;
 
-/// Room for the values of a lane, aligned for any element.
+/// Room for the values of a flag, aligned for any element.
 #[repr(align(16))]
-pub(super) struct LaneBuffer(MaybeUninit<[u8; LANE_BYTES]>);
+pub(super) struct FlagBuffer(MaybeUninit<[u8; FLAG_BYTES]>);
 
-impl LaneBuffer {
+impl FlagBuffer {
     pub(super) const fn new() -> Self {
         Self(MaybeUninit::uninit())
     }
@@ -23,35 +23,35 @@ impl LaneBuffer {
     }
 }
 
-/// Values of at most [`LANE_BYTES`] bytes travel in the cache lines of the flags: a round moves one
+/// Values of at most [`FLAG_BYTES`] bytes travel in the cache lines of the flags: a round moves one
 /// cache line each way, and no member accesses another's arrays.
 ///
 /// # Safety
-/// That of [`super::reduce`]; the values fit a lane.
-pub(super) unsafe fn in_lanes(r: &Reduction<'_>) {
+/// That of [`super::reduce`]; the values fit a flag.
+pub(super) unsafe fn in_flags(r: &Reduction<'_>) {
     let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
     let cube = Hypercube::of(r.group.size);
-    let (mut mine, mut theirs) = (LaneBuffer::new(), LaneBuffer::new());
+    let (mut mine, mut theirs) = (FlagBuffer::new(), FlagBuffer::new());
     let (mine, theirs) = (mine.as_mut_ptr(), theirs.as_mut_ptr());
     let epoch = r.group.epoch();
-    // SAFETY: the caller promises `n` elements at `dest` and `source`, which fit a lane and so the
+    // SAFETY: the caller promises `n` elements at `dest` and `source`, which fit a flag and so the
     // two values.
     unsafe {
         r.copy(mine, r.source.of(me), n);
         match cube.role(me) {
             Role::Extra { proxy } => {
-                epoch.send(proxy, lane::FOLD, mine, bytes);
-                epoch.receive(lane::UNFOLD, mine, bytes);
+                epoch.send(proxy, flag::FOLD, mine, bytes);
+                epoch.receive(flag::UNFOLD, mine, bytes);
             }
             Role::Vertex { number, extra } => {
                 if extra.is_some() {
-                    epoch.receive(lane::FOLD, theirs, bytes);
+                    epoch.receive(flag::FOLD, theirs, bytes);
                     r.combine(mine, mine, theirs, n);
                 }
                 for k in 0..cube.rounds {
                     let partner = cube.member(number ^ 1 << k);
-                    epoch.send(partner, lane::READY + k, mine, bytes);
-                    epoch.receive(lane::READY + k, theirs, bytes);
+                    epoch.send(partner, flag::READY + k, mine, bytes);
+                    epoch.receive(flag::READY + k, theirs, bytes);
                     if number & 1 << k == 0 {
                         r.combine(mine, mine, theirs, n);
                     } else {
@@ -59,7 +59,7 @@ pub(super) unsafe fn in_lanes(r: &Reduction<'_>) {
                     }
                 }
                 if let Some(extra) = extra {
-                    epoch.send(extra, lane::UNFOLD, mine, bytes);
+                    epoch.send(extra, flag::UNFOLD, mine, bytes);
                 }
             }
         }
@@ -77,8 +77,8 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
     let epoch = r.group.epoch();
     let (number, extra) = match cube.role(me) {
         Role::Extra { proxy } => {
-            epoch.post(proxy, lane::FOLD);
-            epoch.wait(lane::UNFOLD);
+            epoch.post(proxy, flag::FOLD);
+            epoch.wait(flag::UNFOLD);
             return;
         }
         Role::Vertex { number, extra } => (number, extra),
@@ -86,7 +86,7 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
     // The caller promises arrays of `n` elements on every member. Another member may use a member's
     // arrays from the owner's post of FOLD or READY until the user's post of UNFOLD or DONE.
     if let Some(extra) = extra {
-        epoch.wait(lane::FOLD);
+        epoch.wait(flag::FOLD);
         let (mine, theirs) = (r.source.of(me), r.source.of(extra));
         // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
         unsafe { r.combine(r.dest.of(me), mine, theirs, n) };
@@ -112,7 +112,7 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
     if let Some(extra) = extra {
         // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
         unsafe { r.copy(r.dest.of(extra), r.dest.of(me), n) };
-        epoch.post(extra, lane::UNFOLD);
+        epoch.post(extra, flag::UNFOLD);
     }
 }
 
@@ -127,8 +127,8 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
     let sum = r.dest.of(me);
     let (number, extra) = match cube.role(me) {
         Role::Extra { proxy } => {
-            epoch.post(proxy, lane::FOLD);
-            epoch.wait(lane::UNFOLD);
+            epoch.post(proxy, flag::FOLD);
+            epoch.wait(flag::UNFOLD);
             return;
         }
         Role::Vertex { number, extra } => (number, extra),
@@ -139,17 +139,17 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
         unsafe {
             r.copy(sum, r.source.of(me), n);
             if let Some(extra) = extra {
-                epoch.wait(lane::FOLD);
+                epoch.wait(flag::FOLD);
                 r.get(message, &r.source, extra, n);
                 r.combine(sum, sum, message, n);
             }
             for k in 0..cube.rounds {
                 let partner = cube.member(number ^ 1 << k);
-                epoch.post(partner, lane::READY + k);
-                epoch.wait(lane::READY + k);
+                epoch.post(partner, flag::READY + k);
+                epoch.wait(flag::READY + k);
                 r.get(message, &r.dest, partner, n);
-                epoch.post(partner, lane::DONE + k);
-                epoch.wait(lane::DONE + k);
+                epoch.post(partner, flag::DONE + k);
+                epoch.wait(flag::DONE + k);
                 if number & 1 << k == 0 {
                     r.combine(sum, sum, message, n);
                 } else {
@@ -158,7 +158,7 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
             }
             if let Some(extra) = extra {
                 r.put(&r.dest, extra, sum, n);
-                epoch.post(extra, lane::UNFOLD);
+                epoch.post(extra, flag::UNFOLD);
             }
         }
     });
@@ -192,8 +192,8 @@ unsafe fn exchange(r: &Reduction<'_>) {
         Role::Extra { proxy } => {
             // SAFETY: the caller promises `n` elements at `source`, which fit the buffer and do not
             // change before `complete_puts`.
-            unsafe { epoch.put_rendezvous(proxy, EXTRA, lane::FOLD, source, bytes) };
-            epoch.wait(lane::UNFOLD);
+            unsafe { epoch.put_rendezvous(proxy, EXTRA, flag::FOLD, source, bytes) };
+            epoch.wait(flag::UNFOLD);
             return epoch.complete_puts();
         }
         Role::Vertex { number, extra } => (number, extra),
@@ -205,13 +205,13 @@ unsafe fn exchange(r: &Reduction<'_>) {
         // `complete_puts`.
         unsafe {
             if extra.is_some() {
-                r.combine(dest, mine, epoch.wait_rendezvous(EXTRA, lane::FOLD), n);
+                r.combine(dest, mine, epoch.wait_rendezvous(EXTRA, flag::FOLD), n);
                 mine = dest;
             }
             for k in 0..cube.rounds {
                 let partner = cube.member(number ^ 1 << k);
-                epoch.put_rendezvous(partner, k, lane::READY + k, mine, bytes);
-                let theirs = epoch.wait_rendezvous(k, lane::READY + k);
+                epoch.put_rendezvous(partner, k, flag::READY + k, mine, bytes);
+                let theirs = epoch.wait_rendezvous(k, flag::READY + k);
                 let to = if std::ptr::eq(mine, dest) { scratch } else { dest };
                 if k > 0 {
                     epoch.complete_puts();
@@ -227,7 +227,7 @@ unsafe fn exchange(r: &Reduction<'_>) {
             r.copy(dest, mine, n);
             if let Some(extra) = extra {
                 r.put(&r.dest, extra, dest, n);
-                epoch.post(extra, lane::UNFOLD);
+                epoch.post(extra, flag::UNFOLD);
             }
         }
     });

@@ -10,8 +10,8 @@ use ferroshmem_simd::{Dests, Operator, Sources};
 use crate::scratch::SCRATCH;
 use crate::{copy, halves};
 
-/// Lanes of a reduction: one per round and purpose (see [`ferroshmem_core::group::Epoch`]).
-pub(super) mod lane {
+/// Flags of a reduction: one per round and purpose (see [`ferroshmem_core::group::Epoch`]).
+pub(super) mod flag {
     /// Round k: "my values are ready".
     pub(crate) const READY: usize = 0;
     /// Round k: "I have done my part with yours".
@@ -182,7 +182,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Reduces these elements, in the lanes of `round`. Where PEs outnumber cores, the left member
+    /// Reduces these elements, in the flags of `round`. Where PEs outnumber cores, the left member
     /// reduces while the right one waits ("left computes", Namashivayam et al.), which takes the
     /// fewest context switches. Otherwise each member reduces one half for both.
     ///
@@ -190,7 +190,7 @@ impl Pair {
     /// Sources and destinations are valid for the elements, and no other member uses them until
     /// both members of the pair have returned.
     pub(super) unsafe fn reduce(&self, r: &Reduction<'_>, epoch: &Epoch<'_>, round: usize, elements: Range<usize>) {
-        let (ready, done) = (lane::READY + round, lane::DONE + round);
+        let (ready, done) = (flag::READY + round, flag::DONE + round);
         if r.group.oversubscribed {
             if self.is_left {
                 epoch.wait(ready);

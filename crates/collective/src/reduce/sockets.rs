@@ -3,10 +3,10 @@
 
 use ferroshmem_core::barrier::{self, EXCHANGE, RELEASE};
 use ferroshmem_core::team::Sockets;
-use ferroshmem_layout::LANE_BYTES;
+use ferroshmem_layout::FLAG_BYTES;
 use ferroshmem_tuning::EAGER;
 
-use super::recursive_doubling::LaneBuffer;
+use super::recursive_doubling::FlagBuffer;
 use super::reduction::Reduction;
 use crate::copy_to_socket;
 
@@ -18,8 +18,8 @@ pub(super) unsafe fn reduce(r: &Reduction<'_>, sockets: &Sockets) {
     let bytes = r.n * r.op.size;
     // SAFETY: that of this function; the values fit what they are sent by.
     unsafe {
-        if bytes <= LANE_BYTES {
-            in_lanes(r, sockets);
+        if bytes <= FLAG_BYTES {
+            in_flags(r, sockets);
         } else if bytes <= EAGER {
             in_buffers(r, sockets);
         } else {
@@ -31,13 +31,13 @@ pub(super) unsafe fn reduce(r: &Reduction<'_>, sockets: &Sockets) {
 /// The values go up the tree of the barrier with its flags, and the result comes down.
 ///
 /// # Safety
-/// That of [`super::reduce`]; the values fit a lane.
-unsafe fn in_lanes(r: &Reduction<'_>, sockets: &Sockets) {
+/// That of [`super::reduce`]; the values fit a flag.
+unsafe fn in_flags(r: &Reduction<'_>, sockets: &Sockets) {
     let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
-    let (mut mine, mut theirs) = (LaneBuffer::new(), LaneBuffer::new());
+    let (mut mine, mut theirs) = (FlagBuffer::new(), FlagBuffer::new());
     let (mine, theirs) = (mine.as_mut_ptr(), theirs.as_mut_ptr());
     let epoch = r.group.epoch();
-    // SAFETY: the caller promises `n` elements at `dest` and `source`, which fit a lane and so the two
+    // SAFETY: the caller promises `n` elements at `dest` and `source`, which fit a flag and so the two
     // values.
     unsafe {
         r.copy(mine, r.source.of(me), n);

@@ -241,8 +241,8 @@ fn bytes_moved_are_those_of_the_formulas() {
     assert_eq!(eager[..p - 1], vec![(2 * EAGER, 2 * EAGER); p - 1]);
     assert_eq!(eager[p - 1], (2 * EAGER + p * EAGER, 3 * EAGER));
 
-    // In the lanes of flags: its own in and out, two per round.
+    // In the cache lines of flags: its own in and out, two per round.
     let each = ((1 + 2 * 2 + 1) * 56, (1 + 2 + 1) * 56);
-    let lanes = traffic(4, 7, Choice::direct(RecursiveDoubling), Dissemination);
-    assert_eq!(lanes, vec![each; 4]);
+    let lines = traffic(4, 7, Choice::direct(RecursiveDoubling), Dissemination);
+    assert_eq!(lines, vec![each; 4]);
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use ferroshmem_core::group::threads::{Member, each};
 use ferroshmem_core::wait::POLICY;
-use ferroshmem_layout::{LANE_BYTES, RING_BYTES};
+use ferroshmem_layout::{FLAG_BYTES, RING_BYTES};
 use ferroshmem_tuning::Algorithm::{Dissemination, RecursiveDoubling, Sockets};
 use ferroshmem_tuning::{Algorithm, Choice, Collective, DecisionTable, EAGER};
 
@@ -39,7 +39,7 @@ fn results_are_right_on_all_maps() {
         for collective in Collective::ALL {
             let size = map.len();
             let arrays = Arrays::new(size, longest(collective, size) * MOST);
-            let all = [&BYTES[..], &[LANE_BYTES, LANE_BYTES + 8, 4096]].concat();
+            let all = [&BYTES[..], &[FLAG_BYTES, FLAG_BYTES + 8, 4096]].concat();
             let mut calls = calls(collective, &all, size);
             calls.retain(is_by_sockets);
             assert!(!calls.is_empty());

@@ -27,7 +27,7 @@ use super::member_info::MemberInfo;
 use super::other_job::{OtherJob, Programs};
 use super::sides::{Role, Sides};
 use crate::failure::fatal::fatal_in_background;
-use crate::internode::{EXPORTS, GLOBALS, HEAP, LANES, fabric_config, share_symmetric, spin};
+use crate::internode::{ANNOUNCEMENTS, EXPORTS, GLOBALS, HEAP, fabric_config, share_symmetric, spin};
 use crate::job::Attachment;
 use crate::job::control::Control;
 use crate::memory::{IN_GLOBALS, Space};
@@ -235,7 +235,7 @@ impl RemoteJob {
         // ends.
         unsafe {
             let (at, len) = announcements.memory();
-            fabric.share(LANES, at, len, len)?;
+            fabric.share(ANNOUNCEMENTS, at, len, len)?;
             let len = size_of::<Exports>();
             fabric.share(EXPORTS, exports.cast(), len, len)?;
         }
@@ -380,7 +380,7 @@ impl RemoteJob {
         // What members of this node have released comes before what the fabric reads.
         fence(Ordering::SeqCst);
         for leader in self.meeting.leaders() {
-            let to = Remote { pe: leader, segment: LANES, offset };
+            let to = Remote { pe: leader, segment: ANNOUNCEMENTS, offset };
             // SAFETY: the announcements may be changed on return. By the argument in `announcements`, all have read
             // what was there.
             unsafe { self.fabric.put(&self.context, to, from, len) };

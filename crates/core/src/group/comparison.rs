@@ -166,19 +166,19 @@ impl Epoch<'_> {
         );
     }
 
-    /// Posts a lane of a member with this member's words.
+    /// Posts a flag of a member with this member's words.
     #[inline]
-    fn tell(&self, member: usize, lane: usize, words: &Words) {
+    fn tell(&self, member: usize, flag: usize, words: &Words) {
         // SAFETY: the words are readable.
-        unsafe { self.send(member, lane, words.as_ptr().cast(), BYTES) };
+        unsafe { self.send(member, flag, words.as_ptr().cast(), BYTES) };
     }
 
-    /// Waits for a lane that `member` posts with its words, and compares them.
+    /// Waits for a flag that `member` posts with its words, and compares them.
     #[inline]
-    fn hear(&self, member: usize, lane: usize, words: &Words, differs: &Cell<Option<CallDiffers>>) {
+    fn hear(&self, member: usize, flag: usize, words: &Words, differs: &Cell<Option<CallDiffers>>) {
         let mut theirs = [0; 4];
         // SAFETY: the words are writable.
-        unsafe { self.receive(lane, theirs.as_mut_ptr().cast(), BYTES) };
+        unsafe { self.receive(flag, theirs.as_mut_ptr().cast(), BYTES) };
         // Without a branch for each word.
         let pairs = theirs.iter().zip(words);
         if pairs.fold(0, |all, (a, b)| all | (a ^ b)) != 0 {

@@ -1,9 +1,9 @@
 //! One step in which all members take part, and the flags and buffers that they use in it.
 //!
-//! Two rules make two sets of lanes and buffers enough, one for even and one for odd epochs.
+//! Two rules make two sets of flags and buffers enough, one for even and one for odd epochs.
 //!
 //! 1. No member completes an epoch before all members have entered it.
-//! 2. Within an epoch, each lane of a member is posted by one member, once.
+//! 2. Within an epoch, each flag of a member is posted by one member, once.
 //!
 //! Proof: let a member write for epoch e + 2. It has completed e + 1, so all members have entered
 //! e + 1 (rule 1), so all have left e. Therefore no member still reads a value of e, and no member
@@ -18,7 +18,7 @@ use super::channel::{Channel, Slots};
 use super::mailbox::MailboxChannel;
 use crate::barrier::{self, TaskBarrier};
 use crate::wait::{Waiter, flag};
-use ferroshmem_layout::Lane;
+use ferroshmem_layout::FlagLine;
 
 /// An epoch of a group, begun by this PE.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl<'g> Epoch<'g> {
         self.number as usize % 2
     }
 
-    /// The members' slots. Algorithms that use lanes or eager buffers are chosen only for groups
+    /// The members' slots. Algorithms that use flags or eager buffers are chosen only for groups
     /// that have slots.
     #[inline]
     fn slots(&self) -> &Slots<'_> {
@@ -64,108 +64,108 @@ impl<'g> Epoch<'g> {
     }
 
     #[inline]
-    fn lane<'s>(&self, slots: &'s Slots<'_>, member: usize, lane: usize) -> &'s Lane {
-        &slots.of(member).lanes[self.parity()][lane]
+    fn line<'s>(&self, slots: &'s Slots<'_>, member: usize, flag: usize) -> &'s FlagLine {
+        &slots.of(member).flags[self.parity()][flag]
     }
 
-    /// Posts a lane of a member: releases all earlier writes.
+    /// Posts a flag of a member: releases all earlier writes.
     #[inline]
-    pub fn post(&self, member: usize, lane: usize) {
+    pub fn post(&self, member: usize, flag: usize) {
         match &self.group.channel {
             // SAFETY: a value of 0 bytes is not read.
             Channel::Mailboxes(mailboxes) => unsafe {
                 let nothing = std::ptr::null();
-                mailboxes.send(member, (self.parity(), lane), self.number, nothing, 0);
+                mailboxes.send(member, (self.parity(), flag), self.number, nothing, 0);
             },
-            _ => self.post_slot(self.slots(), member, lane),
+            _ => self.post_slot(self.slots(), member, flag),
         }
     }
 
-    /// Waits until a lane of this PE is posted: acquires what its poster released.
+    /// Waits until a flag of this PE is posted: acquires what its poster released.
     #[inline]
-    pub fn wait(&self, lane: usize) {
+    pub fn wait(&self, flag: usize) {
         match &self.group.channel {
             Channel::Mailboxes(mailboxes) => {
-                mailboxes.wait((self.parity(), lane), self.number, 0, &self.group.wait_reason());
+                mailboxes.wait((self.parity(), flag), self.number, 0, &self.group.wait_reason());
             }
-            _ => self.wait_slot(self.slots(), lane),
+            _ => self.wait_slot(self.slots(), flag),
         }
     }
 
     #[inline]
-    pub(super) fn post_slot(&self, slots: &Slots<'_>, member: usize, lane: usize) {
+    pub(super) fn post_slot(&self, slots: &Slots<'_>, member: usize, flag: usize) {
         self.group.posts(member);
-        flag::post(&self.lane(slots, member, lane).flag, self.number);
+        flag::post(&self.line(slots, member, flag).flag, self.number);
     }
 
     #[inline]
-    pub(super) fn wait_slot(&self, slots: &Slots<'_>, lane: usize) {
-        let flag = &self.lane(slots, self.group.me, lane).flag;
+    pub(super) fn wait_slot(&self, slots: &Slots<'_>, flag: usize) {
+        let flag = &self.line(slots, self.group.me, flag).flag;
         flag::wait(flag, self.number, || self.waiter());
     }
 
-    /// Posts a lane of a member with a value of at most [`Group::lane_bytes`] bytes.
+    /// Posts a flag of a member with a value of at most [`Group::flag_bytes`] bytes.
     ///
     /// # Safety
     /// `value` is readable for `bytes` bytes.
     #[inline]
-    pub unsafe fn send(&self, member: usize, lane: usize, value: *const u8, bytes: usize) {
-        debug_assert!(bytes <= self.group.lane_bytes());
+    pub unsafe fn send(&self, member: usize, flag: usize, value: *const u8, bytes: usize) {
+        debug_assert!(bytes <= self.group.flag_bytes());
         if let Channel::Mailboxes(mailboxes) = &self.group.channel {
             // SAFETY: the caller promises `bytes` readable bytes; by the argument above, the member
-            // has read the lane's last value.
-            unsafe { mailboxes.send(member, (self.parity(), lane), self.number, value, bytes) };
+            // has read the flag's last value.
+            unsafe { mailboxes.send(member, (self.parity(), flag), self.number, value, bytes) };
             return;
         }
-        let to = self.lane(self.slots(), member, lane).value.0.get().cast();
+        let to = self.line(self.slots(), member, flag).value.0.get().cast();
         // SAFETY: the caller promises `bytes` readable bytes. By rule 2, this PE alone writes the
-        // lane in this epoch; by the argument above, the member has read its last value.
+        // flag in this epoch; by the argument above, the member has read its last value.
         unsafe { copy_small(to, value, bytes) };
         self.group.touches(to, bytes);
-        self.post(member, lane);
+        self.post(member, flag);
     }
 
-    /// Waits for a lane of this PE and copies its value.
+    /// Waits for a flag of this PE and copies its value.
     ///
     /// # Safety
     /// `value` is writable for `bytes` bytes.
     #[inline]
-    pub unsafe fn receive(&self, lane: usize, value: *mut u8, bytes: usize) {
-        debug_assert!(bytes <= self.group.lane_bytes());
+    pub unsafe fn receive(&self, flag: usize, value: *mut u8, bytes: usize) {
+        debug_assert!(bytes <= self.group.flag_bytes());
         if let Channel::Mailboxes(mailboxes) = &self.group.channel {
-            let lane = (self.parity(), lane);
+            let flag = (self.parity(), flag);
             // SAFETY: the caller promises that `value` is writable for `bytes` bytes.
             return unsafe {
-                mailboxes.receive(lane, self.number, (value, bytes), &self.group.wait_reason());
+                mailboxes.receive(flag, self.number, (value, bytes), &self.group.wait_reason());
             };
         }
-        self.wait(lane);
-        let from = self.lane(self.slots(), self.group.me, lane).value.0.get().cast();
-        // SAFETY: the caller promises that `value` is writable for `bytes` bytes. The lane is posted,
+        self.wait(flag);
+        let from = self.line(self.slots(), self.group.me, flag).value.0.get().cast();
+        // SAFETY: the caller promises that `value` is writable for `bytes` bytes. The flag is posted,
         // and by rule 2 not written in this epoch again.
         unsafe { copy_small(value, from, bytes) };
     }
 
-    /// Puts `bytes` bytes to a member's rendezvous buffer `k` of this epoch, and posts a lane there.
+    /// Puts `bytes` bytes to a member's rendezvous buffer `k` of this epoch, and posts a flag there.
     /// For groups that [have such buffers](Group::has_rendezvous).
     ///
     /// # Safety
     /// `from` is readable for `bytes` bytes, at most
     /// [`RENDEZVOUS_BYTES`](ferroshmem_layout::RENDEZVOUS_BYTES), and
     /// does not change until [`complete_puts`](Self::complete_puts).
-    pub unsafe fn put_rendezvous(&self, member: usize, k: usize, lane: usize, from: *const u8, bytes: usize) {
+    pub unsafe fn put_rendezvous(&self, member: usize, k: usize, flag: usize, from: *const u8, bytes: usize) {
         self.group.traffic.moved(bytes, bytes);
         // SAFETY: the caller promises that the bytes are readable and do not change; by the argument
         // above, the member has read the buffer's last content.
         unsafe {
             self.mailboxes().put_rendezvous(member, (self.parity(), k), from, bytes);
         };
-        self.post(member, lane);
+        self.post(member, flag);
     }
 
-    /// Waits for a lane, and returns rendezvous buffer `k` of this epoch, which it announces.
-    pub fn wait_rendezvous(&self, k: usize, lane: usize) -> *const u8 {
-        self.wait(lane);
+    /// Waits for a flag, and returns rendezvous buffer `k` of this epoch, which it announces.
+    pub fn wait_rendezvous(&self, k: usize, flag: usize) -> *const u8 {
+        self.wait(flag);
         self.mailboxes().rendezvous((self.parity(), k))
     }
 
@@ -254,10 +254,10 @@ impl<'g> Epoch<'g> {
         let (me, size) = (self.group.me, self.group.size);
         match &self.group.channel {
             Channel::Slots(slots) => {
-                // The channel is matched once here, not for every lane: this is most of the cost of a
+                // The channel is matched once here, not for every flag: this is most of the cost of a
                 // small collective.
-                let post = |member, lane| self.post_slot(slots, member, lane);
-                let wait = |lane| self.wait_slot(slots, lane);
+                let post = |member, flag| self.post_slot(slots, member, flag);
+                let wait = |flag| self.wait_slot(slots, flag);
                 match slots.decisions.choose(Collective::Barrier, 0).algorithm {
                     Algorithm::Central => self.synchronise_with(|| ()),
                     Algorithm::Dissemination => barrier::dissemination(me, size, post, wait),

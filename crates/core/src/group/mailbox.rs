@@ -10,7 +10,7 @@ use ferroshmem_tuning::{Algorithm, Choice, Collective, Form};
 use super::hierarchy::HierarchicalTeam;
 use crate::job::mailboxes;
 use crate::wait::WaitReason;
-use ferroshmem_layout::{MailboxLane, MailboxPage, RENDEZVOUS_BYTES};
+use ferroshmem_layout::{MailboxPage, RENDEZVOUS_BYTES, TaggedLine};
 
 /// Which members write to each other's mailboxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,45 +55,45 @@ impl MailboxChannel<'_> {
         }
     }
 
-    /// This PE's own lane.
-    fn lane(&self, (parity, lane): (usize, usize)) -> &'static MailboxLane {
-        &self.page(self.team.node.job.index).lanes[parity][lane]
+    /// The line of a flag of this PE's.
+    fn line(&self, (parity, flag): (usize, usize)) -> &'static TaggedLine {
+        &self.page(self.team.node.job.index).flags[parity][flag]
     }
 
-    /// Byte offset of a lane in every PE's mailbox.
-    fn offset(&self, parity: usize, lane: usize) -> usize {
+    /// Byte offset of a flag in every PE's mailbox.
+    fn offset(&self, parity: usize, flag: usize) -> usize {
         let page = match self.scope {
             Scope::Leaders => std::mem::offset_of!(ferroshmem_layout::TeamMailbox, leaders),
             Scope::All => std::mem::offset_of!(ferroshmem_layout::TeamMailbox, all),
         };
-        let lanes = std::mem::offset_of!(MailboxPage, lanes);
-        let number = parity * ferroshmem_layout::LANES + lane;
-        let lane = number * size_of::<MailboxLane>();
-        mailboxes::team_mailbox_offset(self.team.team.id) + page + lanes + lane
+        let flags = std::mem::offset_of!(MailboxPage, flags);
+        let number = parity * ferroshmem_layout::FLAGS + flag;
+        let line = number * size_of::<TaggedLine>();
+        mailboxes::team_mailbox_offset(self.team.team.id) + page + flags + line
     }
 
-    /// Writes a message of epoch `number` with a value to a lane of a member, after all puts to that
+    /// Writes a message of epoch `number` with a value to a flag of a member, after all puts to that
     /// member.
     ///
     /// # Safety
     /// `value` is readable for `bytes` bytes, at most
     /// [`MESSAGE_BYTES`](ferroshmem_layout::MESSAGE_BYTES),
-    /// and the member has read the lane's last value.
+    /// and the member has read the flag's last value.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn send(
         &self,
         member: usize,
-        (parity, lane): (usize, usize),
+        (parity, flag): (usize, usize),
         number: u32,
         value: *const u8,
         bytes: usize,
     ) {
         // SAFETY: the caller promises `bytes` readable bytes, at most those of a message.
         let message = unsafe { TaggedMessage::from_raw(number, value, bytes) };
-        let at = self.offset(parity, lane);
+        let at = self.offset(parity, flag);
         let transport = &self.team.node.transport;
-        // SAFETY: `at` is a lane of the mailbox, whose last value the member has read, as the
+        // SAFETY: `at` is a flag of the mailbox, whose last value the member has read, as the
         // caller promises.
         unsafe { transport.send_message(self.pe(member), at, &message) };
     }
@@ -123,7 +123,7 @@ impl MailboxChannel<'_> {
         unsafe { transport.put_to_mailbox(self.pe(member), at, from, bytes) };
     }
 
-    /// This PE's rendezvous buffer of an epoch's parity and a number, once its lane is posted.
+    /// This PE's rendezvous buffer of an epoch's parity and a number, once its flag is posted.
     pub(super) fn rendezvous(&self, message: (usize, usize)) -> *const u8 {
         let HierarchicalTeam { node, internode, .. } = self.team;
         let at = self.rendezvous_offset(message).expect("the team has rendezvous buffers");
@@ -136,12 +136,12 @@ impl MailboxChannel<'_> {
         internode.fabric().quiet(&internode.context);
     }
 
-    /// Waits until a lane of this PE has the message of epoch `number`, with `bytes` bytes.
+    /// Waits until a flag of this PE has the message of epoch `number`, with `bytes` bytes.
     #[cold]
     #[inline(never)]
-    pub(super) fn wait(&self, lane: (usize, usize), number: u32, bytes: usize, reason: &WaitReason<'_>) {
-        let lane = self.lane(lane);
-        self.team.node.transport.wait_for_flag(reason, || TaggedMessage::has_arrived(&lane.words, number, bytes));
+    pub(super) fn wait(&self, flag: (usize, usize), number: u32, bytes: usize, reason: &WaitReason<'_>) {
+        let line = self.line(flag);
+        self.team.node.transport.wait_for_flag(reason, || TaggedMessage::has_arrived(&line.words, number, bytes));
     }
 
     /// As [`wait`](Self::wait), and copies the value.
@@ -152,14 +152,14 @@ impl MailboxChannel<'_> {
     #[inline(never)]
     pub(super) unsafe fn receive(
         &self,
-        lane: (usize, usize),
+        flag: (usize, usize),
         number: u32,
         (value, bytes): (*mut u8, usize),
         reason: &WaitReason<'_>,
     ) {
-        self.wait(lane, number, bytes, reason);
+        self.wait(flag, number, bytes, reason);
         // SAFETY: the caller promises that `value` is writable for `bytes` bytes.
-        unsafe { TaggedMessage::read(&self.lane(lane).words, value, bytes) };
+        unsafe { TaggedMessage::read(&self.line(flag).words, value, bytes) };
     }
 
     /// The algorithm among `size` members: the one that the user forces, or by length.

@@ -38,7 +38,7 @@ use crate::offload;
 use crate::team::{Hierarchy, Members, Team};
 use crate::transport::Transport;
 use crate::wait::{POLICY, WaitReason};
-use ferroshmem_layout::{LANE_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
+use ferroshmem_layout::{FLAG_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
 
 pub use comparison::{CallDiffers, CallSummary};
 pub use epoch::Epoch;
@@ -274,18 +274,18 @@ impl<'a> Group<'a> {
         self.members.pe(member)
     }
 
-    /// Whether the members have lanes and eager buffers.
+    /// Whether the members have flags and eager buffers.
     #[inline]
     pub fn has_slots(&self) -> bool {
         matches!(self.channel, Channel::Slots(_))
     }
 
-    /// Most bytes of a value that a lane holds.
+    /// Most bytes of a value that a flag holds.
     #[inline]
-    pub fn lane_bytes(&self) -> usize {
+    pub fn flag_bytes(&self) -> usize {
         match &self.channel {
             Channel::Mailboxes(_) => MESSAGE_BYTES,
-            _ => LANE_BYTES,
+            _ => FLAG_BYTES,
         }
     }
 

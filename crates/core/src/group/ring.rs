@@ -19,7 +19,7 @@ use super::Group;
 use super::channel::{Channel, Slots};
 use crate::team::Sockets;
 use crate::wait::{Waiter, flag};
-use ferroshmem_layout::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot};
+use ferroshmem_layout::{FLAG_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot};
 
 /// Where the value of each member of a scan is.
 pub type ValueOf<'a> = dyn Fn(usize) -> *const u8 + 'a;
@@ -39,7 +39,7 @@ impl RingCall {
     /// How many calls of this length may be under way.
     fn depth(self) -> u32 {
         let depth = match self.bytes {
-            0..=LANE_BYTES => SHORT_RING_ENTRIES,
+            0..=FLAG_BYTES => SHORT_RING_ENTRIES,
             _ => RING_ENTRIES,
         };
         depth as u32
@@ -58,7 +58,7 @@ impl RingCall {
     /// Flag and value of its entry in a member's slot.
     fn entry(self, slot: &TeamSlot) -> (&AtomicU32, *mut u8) {
         let index = self.number as usize;
-        if self.bytes <= LANE_BYTES {
+        if self.bytes <= FLAG_BYTES {
             let entry = &slot.ring.short.0[index % SHORT_RING_ENTRIES];
             return (&entry.flag, entry.value.0.get().cast());
         }

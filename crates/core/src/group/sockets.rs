@@ -35,8 +35,8 @@ impl Epoch<'_> {
     #[inline(never)]
     pub(super) fn synchronise_by_tree(&self, slots: &Slots<'_>, by_sockets: bool) {
         let (me, size) = (self.group.me, self.group.size);
-        let post = |member, lane| self.post_slot(slots, member, lane);
-        let wait = |lane| self.wait_slot(slots, lane);
+        let post = |member, flag| self.post_slot(slots, member, flag);
+        let wait = |flag| self.wait_slot(slots, flag);
         match slots.local.sockets() {
             _ if !by_sockets => barrier::tree(me, size, post, wait),
             Some(sockets) => {

@@ -101,16 +101,16 @@ impl Epoch<'_> {
         words.get()
     }
 
-    fn send_words(&self, member: usize, lane: usize, words: &Cell<Words>) {
+    fn send_words(&self, member: usize, flag: usize, words: &Cell<Words>) {
         // SAFETY: the words are readable.
-        unsafe { self.send(member, lane, words.as_ptr().cast_const().cast(), BYTES) };
+        unsafe { self.send(member, flag, words.as_ptr().cast_const().cast(), BYTES) };
         self.group.traffic.moved(0, BYTES);
     }
 
-    fn receive_words(&self, lane: usize) -> Words {
+    fn receive_words(&self, flag: usize) -> Words {
         let mut words = [0; 4];
         // SAFETY: the words are writable.
-        unsafe { self.receive(lane, words.as_mut_ptr().cast(), BYTES) };
+        unsafe { self.receive(flag, words.as_mut_ptr().cast(), BYTES) };
         self.group.traffic.moved(BYTES, 0);
         words
     }

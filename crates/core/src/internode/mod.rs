@@ -115,7 +115,7 @@ impl Internode {
         !self.atomics_by_cpu
     }
 
-    /// PEs may write to the mailbox lanes of team `team` once this has returned.
+    /// PEs may write to the mailbox flags of team `team` once this has returned.
     pub fn open_mailboxes(&self, team: usize) -> Result<(), ferroshmem_fabric::Error> {
         let ready = mailboxes::team_mailbox_offset(team) + size_of::<TeamMailbox>();
         self.fabric.extend(MAILBOX, ready)
@@ -175,7 +175,7 @@ const MAILBOX: usize = 2;
 /// What streams have of it, in a job.
 pub(crate) const STREAMS: usize = 3;
 /// What belongs to a connection with another job, whose PEs have no mailbox: where its members synchronise.
-pub(crate) const LANES: usize = 2;
+pub(crate) const ANNOUNCEMENTS: usize = 2;
 /// What the other job's PEs may import: [`ferroshmem_layout::Exports`].
 pub(crate) const EXPORTS: usize = 3;
 

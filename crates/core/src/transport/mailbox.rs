@@ -6,21 +6,21 @@ use ferroshmem_fabric::TaggedMessage;
 
 use super::Transport;
 use crate::internode::Internode;
-use ferroshmem_layout::MailboxLane;
+use ferroshmem_layout::TaggedLine;
 
 impl Transport {
-    /// Writes a message to a lane of the mailbox of PE `pe`, `at` bytes from its start, after all puts
+    /// Writes a message to a line of the mailbox of PE `pe`, `at` bytes from its start, after all puts
     /// to that PE, and wakes the PE if it is local.
     ///
     /// # Safety
-    /// A [`MailboxLane`] is at `at`, and PE `pe` has read its last message.
+    /// A [`TaggedLine`] is at `at`, and PE `pe` has read its last message.
     pub unsafe fn send_message(&self, pe: usize, at: usize, message: &TaggedMessage) {
         let internode = self.remote();
         match self.job.placement.local_index(pe) {
             Some(index) => {
-                // SAFETY: the caller promises a lane there; mailboxes stay mapped, and lanes are atomic.
-                let lane = unsafe { &*internode.mailboxes.of(index).add(at).cast::<MailboxLane>() };
-                message.store(&lane.words);
+                // SAFETY: the caller promises a line there; mailboxes stay mapped, and lines are atomic.
+                let line = unsafe { &*internode.mailboxes.of(index).add(at).cast::<TaggedLine>() };
+                message.store(&line.words);
                 self.notify(pe);
             }
             None => {
@@ -28,7 +28,7 @@ impl Transport {
                 let words = message.words();
                 let len = size_of_val(words);
                 let fabric = internode.fabric();
-                // SAFETY: `words` lives until the call returns; the caller promises a lane, which has room
+                // SAFETY: `words` lives until the call returns; the caller promises a line, which has room
                 // for a message; the program has no references to mailboxes.
                 unsafe { fabric.inject(&internode.context, to, words.as_ptr().cast(), len) };
             }

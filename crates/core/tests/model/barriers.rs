@@ -60,18 +60,18 @@ fn the_central_barrier_holds_all_members() {
 }
 
 /// Three flags of each member, for even and odd epochs, as the slots of a team have them.
-fn lanes(size: usize) -> Vec<[[ModelWord; 3]; 2]> {
+fn flags(size: usize) -> Vec<[[ModelWord; 3]; 2]> {
     let three = || [ModelWord::new(), ModelWord::new(), ModelWord::new()];
     (0..size).map(|_| [three(), three()]).collect()
 }
 
 fn dissemination_barrier(size: usize, preemptions: usize) {
     barrier_model(size, preemptions, move || {
-        let lanes = lanes(size);
+        let flags = flags(size);
         move |me, epoch| {
-            let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k];
-            let post = |m, k| flag::post(lane(m, k), epoch);
-            let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
+            let flag = |m: usize, k: usize| &flags[m][epoch as usize % 2][k];
+            let post = |m, k| flag::post(flag(m, k), epoch);
+            let wait = |k| flag::wait(flag(me, k), epoch, || AlwaysSleep);
             barrier::dissemination(me, size, post, wait);
         }
     });
@@ -86,12 +86,12 @@ fn the_dissemination_barrier_holds_all_members() {
 
 fn tree_barrier(size: usize, preemptions: usize) {
     barrier_model(size, preemptions, move || {
-        let lanes = lanes(size);
+        let flags = flags(size);
         move |me, epoch| {
-            // Of three members none is the third child: lane 2 can be the release.
-            let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k.min(2)];
-            let post = |m, k| flag::post(lane(m, k), epoch);
-            let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
+            // Of three members none is the third child: flag 2 can be the release.
+            let flag = |m: usize, k: usize| &flags[m][epoch as usize % 2][k.min(2)];
+            let post = |m, k| flag::post(flag(m, k), epoch);
+            let wait = |k| flag::wait(flag(me, k), epoch, || AlwaysSleep);
             barrier::tree(me, size, post, wait);
         }
     });
@@ -121,7 +121,7 @@ fn the_barrier_of_sockets_holds_all_members() {
         let size = sockets.iter().map(|members| members.len()).sum();
         let preemptions = if size == 2 { 2 } else { 1 };
         barrier_model(size, preemptions, move || {
-            let lanes = lanes(size);
+            let flags = flags(size);
             move |me, epoch| {
                 let own = sockets.iter().position(|s| s.contains(&(me as u32)));
                 let own = own.expect("each member is on a socket");
@@ -134,13 +134,13 @@ fn the_barrier_of_sockets_holds_all_members() {
                     exchanges: sockets.len() == 2,
                 };
                 // Of the flags of the tree, no member uses more than three.
-                let lane = |m: usize, k: usize| {
+                let flag = |m: usize, k: usize| {
                     let k = [0, 0, 0, 0, 2, 0, 1, 0, 0, 1][k];
-                    &lanes[m][epoch as usize % 2][k]
+                    &flags[m][epoch as usize % 2][k]
                 };
                 let leader = |socket: usize| sockets[socket][0] as usize;
-                let post = |m, k| flag::post(lane(m, k), epoch);
-                let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
+                let post = |m, k| flag::post(flag(m, k), epoch);
+                let wait = |k| flag::wait(flag(me, k), epoch, || AlwaysSleep);
                 barrier::by_sockets(&tree, leader, post, wait);
             }
         });

@@ -10,7 +10,7 @@ pub use parameters::{Parameter, Parameters};
 use super::algorithm::{Algorithm, Choice};
 use super::collective::Collective;
 use super::shape::Shape;
-use crate::{LANE_BYTES, RING_BYTES};
+use crate::{FLAG_BYTES, RING_BYTES};
 
 /// Bytes of a cache line.
 const LINE: f64 = 64.0;
@@ -308,8 +308,8 @@ pub(super) fn sizes(collective: Collective, members: usize) -> Vec<usize> {
     let mut sizes: Vec<usize> = (3..=24).map(|k| 1 << k).collect();
     sizes.extend(Some(collective.eager_limit(members)).filter(|limit| *limit > 0));
     match collective {
-        Collective::Reduce => sizes.push(LANE_BYTES),
-        Collective::Broadcast | Collective::Scan => sizes.extend([LANE_BYTES, RING_BYTES]),
+        Collective::Reduce => sizes.push(FLAG_BYTES),
+        Collective::Broadcast | Collective::Scan => sizes.extend([FLAG_BYTES, RING_BYTES]),
         _ => {}
     }
     sizes.sort_unstable();

@@ -2,7 +2,7 @@
 
 use super::{Costs, Shares, Volume};
 use crate::algorithm::Algorithm;
-use crate::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
+use crate::{FLAG_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
 
 impl Costs {
     /// A broadcast of `n` bytes.
@@ -36,7 +36,7 @@ impl Costs {
 
     /// What a member of a small broadcast or scan waits for another that may be some calls apart.
     pub(super) fn ring_lag(&self, n: f64) -> f64 {
-        let apart = if n <= LANE_BYTES as f64 { SHORT_RING_ENTRIES } else { RING_ENTRIES };
+        let apart = if n <= FLAG_BYTES as f64 { SHORT_RING_ENTRIES } else { RING_ENTRIES };
         let lag = if self.oversubscribed { self.turn } else { self.parameters.alpha };
         (lag + self.first_access(1.0, self.p)) / apart as f64
     }

@@ -3,7 +3,7 @@
 use super::{Costs, Shares, Volume};
 use crate::SCAN_RING_MEMBERS;
 use crate::algorithm::{Algorithm, Choice, Form};
-use crate::{LANE_BYTES, RING_BYTES};
+use crate::{FLAG_BYTES, RING_BYTES};
 
 /// Bytes of a work buffer: the put/get forms divide longer arrays into parts.
 const BUFFER: f64 = 128.0 * 1024.0;
@@ -83,7 +83,7 @@ impl Costs {
         let (p, k, touched) = (self.p, self.rounds(), 2.0 * self.p * n);
         match form {
             // The values travel with the flags.
-            Form::Direct if n <= LANE_BYTES as f64 => {
+            Form::Direct if n <= FLAG_BYTES as f64 => {
                 let rounds = if self.has_extra_ranks() { k + 2.0 } else { k };
                 rounds * (self.flag() + self.alone(Volume::combine(2.0 * n, n), 0.0))
             }

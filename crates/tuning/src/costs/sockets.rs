@@ -7,7 +7,7 @@ use super::{Costs, FIRST_LINE, LINE, Shares, Volume};
 use crate::EAGER;
 use crate::algorithm::Algorithm;
 use crate::collective::Collective;
-use crate::{LANE_BYTES, RING_BYTES};
+use crate::{FLAG_BYTES, RING_BYTES};
 
 /// A flag to another socket, in flags within one. This and the two that follow are assumptions: no machine of
 /// several sockets was at hand to measure them.
@@ -34,7 +34,7 @@ impl Costs {
         let (chain, flags, data) = match (collective, algorithm) {
             (Collective::Barrier, Algorithm::Tree) => (crossing, p, 0.0),
             (Collective::Barrier, _) => (crossing, 2.0 * p, 0.0),
-            (Collective::Reduce, Algorithm::RecursiveDoubling) if n <= LANE_BYTES as f64 => (crossing, p, 0.0),
+            (Collective::Reduce, Algorithm::RecursiveDoubling) if n <= FLAG_BYTES as f64 => (crossing, p, 0.0),
             (Collective::Reduce, Algorithm::Eager) => (0.0, 0.0, p * lines),
             (Collective::Reduce, Algorithm::Slices) => (0.0, 0.0, 2.0 * others * lines),
             (Collective::Reduce, _) => (crossing, p, 2.0 * others * lines),
@@ -55,14 +55,14 @@ impl Costs {
         let alpha = self.parameters.alpha;
         let (p, m, sockets) = (self.p, self.widest, self.sockets);
         let on_link = |bytes: f64| (bytes / LINE).ceil() * LINE_ON_LINK * alpha;
-        let sync = self.socket_tree(n <= LANE_BYTES as f64);
+        let sync = self.socket_tree(n <= FLAG_BYTES as f64);
         match collective {
             Collective::Barrier => sync,
             Collective::Reduce if n <= EAGER as f64 => {
                 let work = Volume::combine(5.0 * n, n);
                 let levels = levels(m) + levels(sockets);
                 // Few bytes come with the flags.
-                let lines = match n <= LANE_BYTES as f64 {
+                let lines = match n <= FLAG_BYTES as f64 {
                     true => 0.0,
                     false => (n / LINE).ceil() * FIRST_LINE * alpha,
                 };

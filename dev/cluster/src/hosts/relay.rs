@@ -62,7 +62,7 @@ impl Drop for Relay {
 }
 
 /// One direction.
-struct Lane<'a> {
+struct Direction<'a> {
     from: &'a File,
     to: &'a File,
     waiting: VecDeque<(Instant, Vec<u8>)>,
@@ -70,7 +70,7 @@ struct Lane<'a> {
     free: Instant,
 }
 
-impl Lane<'_> {
+impl Direction<'_> {
     /// Sends what is due; returns when the next is.
     fn send(&mut self, now: Instant) -> Option<Instant> {
         while let Some((due, frame)) = self.waiting.front() {
@@ -100,20 +100,20 @@ impl Lane<'_> {
 }
 
 fn carry(ends: [&File; 2], state: &State) {
-    let lane = |from, to| Lane { from, to, waiting: VecDeque::new(), free: Instant::now() };
-    let mut lanes = [lane(ends[0], ends[1]), lane(ends[1], ends[0])];
+    let direction = |from, to| Direction { from, to, waiting: VecDeque::new(), free: Instant::now() };
+    let mut directions = [direction(ends[0], ends[1]), direction(ends[1], ends[0])];
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut buffer = vec![0; FRAME];
     while !state.stop.load(Ordering::Relaxed) {
         let link = *state.impairment.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        let next = lanes.iter_mut().filter_map(|lane| lane.send(now)).min();
+        let next = directions.iter_mut().filter_map(|direction| direction.send(now)).min();
         let pause = next.map_or(TICK, |due| due.saturating_duration_since(now).min(TICK));
         let mut events = ends.map(|end| PollFd::new(end.as_fd(), PollFlags::POLLIN));
         // An interrupted wait is a short one.
         let _ = ppoll(&mut events, Some(TimeSpec::from_duration(pause)), None);
-        for lane in &mut lanes {
-            lane.receive(&link, &mut random, &mut buffer);
+        for direction in &mut directions {
+            direction.receive(&link, &mut random, &mut buffer);
         }
     }
 }
