@@ -43,6 +43,10 @@ pub struct Header {
     pub start_arrived: AtomicU32,
     /// Rendezvous completed; a futex word.
     pub start_epoch: AtomicU32,
+    /// How many PEs have finalised the library, each time.
+    pub finalized: AtomicU32,
+    /// 1 once the last of them has given the memory of all heaps back to the system.
+    pub heaps_given_back: AtomicU32,
     /// PE + 1 of the PE that first reported an error; the others keep quiet.
     pub reporter: AtomicU32,
     /// 1 once a PE found its globals laid out differently from the first PE's.

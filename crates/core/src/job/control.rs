@@ -64,6 +64,8 @@ impl Control {
             layout_failed: Default::default(),
             start_arrived: Default::default(),
             start_epoch: Default::default(),
+            finalized: Default::default(),
+            heaps_given_back: Default::default(),
             failing: Default::default(),
             reporter: Default::default(),
             images_differ: Default::default(),

@@ -308,12 +308,26 @@ impl Space {
         self.heap_mark.store(mark, Ordering::Relaxed);
     }
 
-    /// Gives the memory of this PE's heap, of which the first `mark` bytes may be written, back to the
-    /// system; it reads as zero after.
+    /// Gives the memory of this PE's heap, of which the first `mark` bytes may be written, back to the system, once all
+    /// PEs of the node do so. The last one does it for all: for each piece of memory, the kernel looks through the
+    /// mappings of all PEs.
     pub fn give_back_heap(&self, job: &Attachment, mark: u64) {
-        let offset = job.control.offsets().heap(self.me);
-        let given_back = mapping::punch_hole(job.file.as_fd(), offset, self.layout.heap_size);
-        self.keep_heap(if given_back { 0 } else { mark });
+        self.keep_heap(mark);
+        let (header, n) = (job.control.header(), job.control.n_pes());
+        let number = header.finalized.fetch_add(1, Ordering::AcqRel).wrapping_add(1) as usize;
+        if number.is_multiple_of(n) {
+            let offsets = job.control.offsets();
+            let (start, end) = (offsets.heap(0), offsets.heap(n));
+            let given_back = mapping::punch_hole(job.file.as_fd(), start, end - start);
+            header.heaps_given_back.store(given_back.into(), Ordering::Release);
+        }
+    }
+
+    /// Before the library is initialised again, when all PEs have finalised it: notes whether the heap reads as zero.
+    pub fn take_heap_again(&self, job: &Attachment) {
+        if job.control.header().heaps_given_back.load(Ordering::Acquire) != 0 {
+            self.keep_heap(0);
+        }
     }
 
     /// Writes zeros to `len` bytes of this PE's heap from `offset` on, but not where there is no memory

@@ -84,6 +84,7 @@ pub fn initialise(name: &str, level: i32) {
     let space = match SPACE.get() {
         Some(space) => {
             rendezvous(name, job);
+            space.take_heap_again(job);
             space
         }
         None => SPACE.get_or_init(|| map_space(name, job)),
@@ -371,7 +372,7 @@ pub fn finalise(name: &'static str) {
     }
     if node.transport.internode().is_some() {
         memory.space.keep_heap(mark);
-    } else if mark > 0 {
+    } else {
         memory.space.give_back_heap(node.job, mark);
     }
 }
