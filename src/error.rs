@@ -507,15 +507,15 @@ mod tests {
     #[test]
     fn unwrapped_errors_say_what_is_wrong() {
         let error = OutOfBounds { start: 3, len: 2, array: 4 };
-        let said = "2 elements at index 3 are not within an array of length 4";
-        assert_eq!(format!("{error:?}"), said);
-        assert_eq!(format!("{:?}", Error::from(error)), said);
+        let message = "2 elements at index 3 are not within an array of length 4";
+        assert_eq!(format!("{error:?}"), message);
+        assert_eq!(format!("{:?}", Error::from(error)), message);
     }
 
     #[test]
     fn a_program_started_by_itself_learns_how_to_get_more_pes() {
-        let said = |number, n_pes| PeOutOfRange { number, n_pes }.to_string();
-        assert_eq!(said(1, 1), "PE 1 is out of range: this job is PE 0 alone; oshrun -n N starts it with N PEs");
-        assert_eq!(said(4, 4), "PE 4 is out of range: there are PEs 0 to 3");
+        let message = |number, n_pes| PeOutOfRange { number, n_pes }.to_string();
+        assert_eq!(message(1, 1), "PE 1 is out of range: this job is PE 0 alone; oshrun -n N starts it with N PEs");
+        assert_eq!(message(4, 4), "PE 4 is out of range: there are PEs 0 to 3");
     }
 }

@@ -199,10 +199,10 @@ pub(crate) fn of_team(team: usize, taken: &AtomicU32, step: Step, details: &[Det
     }
     let number = taken.load(Relaxed).wrapping_add(1);
     taken.store(number, Relaxed);
-    let said = word(step, number, details);
+    let mine = word(step, number, details);
     let _record = record::begin((step.name(), Location::caller()), step.kind(), Concerns::Team(team, 0), 0, 0);
-    if let Err(other) = agree::agree(step.name(), team, said) {
-        differ(team, (step, number, said), details, &other, Location::caller());
+    if let Err(other) = agree::agree(step.name(), team, mine) {
+        differ(team, (step, number, mine), details, &other, Location::caller());
     }
 }
 
@@ -231,9 +231,9 @@ fn differ(
     other: &agree::Difference,
     caller: &Location<'_>,
 ) {
-    let (pe, said) = (other.pe, other.said);
-    let theirs = (said >> 56).checked_sub(1).and_then(|place| STEPS.get(place as usize));
-    let same_step = (said ^ mine) >> 40 & 0xffff == 0;
+    let (pe, word) = (other.pe, other.word);
+    let theirs = (word >> 56).checked_sub(1).and_then(|place| STEPS.get(place as usize));
+    let same_step = (word ^ mine) >> 40 & 0xffff == 0;
     let all_here = other.all.iter().all(|word| is_same_step(*word, mine));
     let (left, found) = match theirs {
         Some(theirs) if same_step && *theirs != step => (

@@ -118,11 +118,11 @@ fn same_picture(s: &Setting) -> Result<()> {
         let (_, fixed) = render(pes, &["--fixed"], "fixed.png")?;
         ensure!(fixed == alone, "another picture by {pes} PEs");
     }
-    for (workers, said) in
+    for (workers, message) in
         [("1", "1 started, 0 sent away"), ("1,4,2,3", "5 started, 2 sent away"), ("4,1,4,1", "7 started, 6 sent away")]
     {
         let (line, growing) = render(1, &["--workers", workers], "growing.png")?;
-        ensure!(line.contains(said), "{line}");
+        ensure!(line.contains(message), "{line}");
         ensure!(growing == alone, "another picture by {workers} workers");
     }
     Ok(())
@@ -192,11 +192,11 @@ fn main() {
     if on_path(LAUNCHER) {
         suite.add("render-farm::by-hydra".into(), by_launcher);
     }
-    for (name, arg, said) in REFUSALS {
+    for (name, arg, message) in REFUSALS {
         suite.add(format!("{name}::{arg}::refused"), move |s| {
             let outcome = Job::new(2, &program(name)?).args(&[arg]).run(&s.prefix, &s.scratch)?;
             ensure!(!outcome.hung && outcome.status.code() == Some(1), "{:?}\n{outcome}", outcome.status);
-            ensure!(outcome.stderr.contains(said), "{outcome}");
+            ensure!(outcome.stderr.contains(message), "{outcome}");
             Ok(())
         });
     }

@@ -163,9 +163,9 @@ fn mistakes_are_explained() {
     }
     let output = rustc.output().expect("rustc runs");
     // A name has its path where another crate has the same.
-    let said = String::from_utf8_lossy(&output.stderr).replace("ferroshmem::", "");
+    let diagnostics = String::from_utf8_lossy(&output.stderr).replace("ferroshmem::", "");
     let text = std::fs::read_to_string(source).expect("the mistakes");
-    let mut errors = Vec::from_iter(said.lines().filter(|line| line.contains(": error")));
+    let mut errors = Vec::from_iter(diagnostics.lines().filter(|line| line.contains(": error")));
     let before = errors.len();
     let mut expected = 0;
     for (i, line) in text.lines().enumerate() {
@@ -174,7 +174,7 @@ fn mistakes_are_explained() {
         let here = format!("{source}:{}:", i + 1);
         errors.retain(|error| !(error.starts_with(&here) && error.contains(message)));
     }
-    assert!(errors.is_empty() && before == expected, "{before} errors, {expected} expected:\n{said}");
+    assert!(errors.is_empty() && before == expected, "{before} errors, {expected} expected:\n{diagnostics}");
 }
 
 /// Adds the paths of other crates that `value` refers to.

@@ -376,15 +376,15 @@ impl Team<'_> {
     pub fn split(&self, color: Option<usize>, key: i64) -> Result<Option<Team<'_>>, TeamError> {
         self.of_one_job()?;
         let mine = [u64::from(color.is_some()), color.unwrap_or(0) as u64, key as u64];
-        let said = self.gather_value(mine);
+        let keys = self.gather_value(mine);
         let mut mine_lie = None;
-        let mut colors: Vec<u64> = said.iter().filter(|s| s[0] == 1).map(|s| s[1]).collect();
+        let mut colors: Vec<u64> = keys.iter().filter(|s| s[0] == 1).map(|s| s[1]).collect();
         colors.sort_unstable();
         colors.dedup();
         for one in colors {
-            let in_color = |number: &usize| said[*number][0] == 1 && said[*number][1] == one;
+            let in_color = |number: &usize| keys[*number][0] == 1 && keys[*number][1] == one;
             let mut members = Vec::from_iter((0..self.size).filter(in_color));
-            members.sort_by_key(|number| said[*number][2] as i64);
+            members.sort_by_key(|number| keys[*number][2] as i64);
             // All members compute the same, so all return the error.
             let sequence = arithmetic(&members).ok_or(TeamError::Irregular)?;
             if color.is_some_and(|color| color as u64 == one) {

@@ -456,8 +456,8 @@ fn not_started() -> Result<(), Error> {
     let is_root = world.my_pe().number() == 0;
     let refused = |command: Command, why: &str| {
         let error = world.spawn(&command).map(drop).unwrap_err().to_string();
-        let said = if is_root { why } else { "it has failed on PE 0" };
-        assert!(error.contains(said), "{error}");
+        let message = if is_root { why } else { "it has failed on PE 0" };
+        assert!(error.contains(message), "{error}");
     };
     refused(Command::new("./no-such-program"), "no such file");
     refused(Command::new("/tmp"), "directory");

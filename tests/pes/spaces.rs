@@ -43,11 +43,11 @@ fn kinds() -> Result<(), Error> {
     let world = World::init()?;
     let none = world.space(SpaceConfig::new(100).memory(Memory::Numa(900)));
     let message = none.unwrap_err().to_string();
-    let said = match world.my_pe().number() {
+    let expected = match world.my_pe().number() {
         0 => "NUMA node 900 has no memory for this PE, which has NUMA node",
         _ => "PE 0 has no such memory",
     };
-    assert!(message.contains(said), "{message}");
+    assert!(message.contains(expected), "{message}");
     assert!(world.space(SpaceConfig::new(0)).is_err());
     for memory in [
         Memory::Default,

@@ -133,9 +133,9 @@ fn words_are_spelled_right() {
         eprintln!("skipped: codespell is not installed");
         return;
     };
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}{errors}");
+    assert!(output.status.success(), "{printed}{errors}");
 }
 
 #[test]

@@ -67,10 +67,10 @@ fn instructions(compiler: &str, language: &str, file: &Path) -> Option<f64> {
     const COUNT: &str = "valgrind,--tool=cachegrind,--cache-sim=no,--cachegrind-out-file=/dev/null";
     let args = ["-x", language, "-O2", "-wrapper", COUNT, "-S", "-o", "/dev/null"];
     let output = compile(compiler, &args, file)?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let counted = said.lines().find_map(|line| line.split_once("refs:"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let counted = errors.lines().find_map(|line| line.split_once("refs:"));
     let Some((_, count)) = counted else {
-        eprintln!("skipped: valgrind does not count for {compiler}: {said}");
+        eprintln!("skipped: valgrind does not count for {compiler}: {errors}");
         return None;
     };
     assert_compiles(&output, compiler);

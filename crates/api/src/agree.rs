@@ -11,7 +11,7 @@ pub struct Difference {
     /// World number of the member.
     pub pe: usize,
     /// What it said, or what it said two synchronisations ago if it said nothing in this one.
-    pub said: u64,
+    pub word: u64,
     /// What each member said.
     pub all: Vec<u64>,
 }
@@ -47,7 +47,7 @@ pub fn agree(name: &'static str, team: usize, say: u64) -> Result<(), Difference
     different.map_or(Ok(()), |member| {
         Err(Difference {
             pe: group.pe(member),
-            said: epoch.published(member),
+            word: epoch.published(member),
             all: (0..group.size).map(|m| epoch.published(m)).collect(),
         })
     })

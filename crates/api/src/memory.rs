@@ -121,9 +121,9 @@ impl HeapCall {
     }
 
     #[cold]
-    fn differs(&self, CallDiffers { pe, said }: &CallDiffers, block: u64) -> ! {
+    fn differs(&self, CallDiffers { pe, call }: &CallDiffers, block: u64) -> ! {
         const REMEDY: &str = "all PEs must make the same allocation calls in the same order";
-        let other = said.and_then(|said| Some((Kind::numbered(said.routine)?, said.arguments)));
+        let other = call.and_then(|call| Some((Kind::numbered(call.routine)?, call.arguments)));
         let Some((kind, theirs)) = other else {
             fatal(self.name, format_args!("PE {pe} calls another routine at this point: {REMEDY}"));
         };

@@ -256,9 +256,9 @@ fn agree_on_start(rt: &Runtime, group: &Group<'_>, len: u64, align: u64) -> Opti
         let floor = memory.heap().end();
         let mine = memory.spaces().highest_free(floor, bound, len, align);
         // 0 means none; each PE says less in each round, or all the same.
-        let said = gather(group, mine.map_or(0, |start| start + 1));
-        let least = said.iter().copied().min().unwrap_or(0).checked_sub(1)?;
-        if said.iter().all(|start| *start == least + 1) {
+        let starts = gather(group, mine.map_or(0, |start| start + 1));
+        let least = starts.iter().copied().min().unwrap_or(0).checked_sub(1)?;
+        if starts.iter().all(|start| *start == least + 1) {
             return Some(least);
         }
         bound = least + len;
@@ -287,8 +287,8 @@ fn first_failed(group: &Group<'_>, is_well: bool, place: u64, bytes: u64, reques
     let digest =
         details.iter().fold(0_u64, |sum, detail| (sum ^ detail).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
     let mine = digest << 1 | u64::from(is_well);
-    let said = gather(group, mine);
-    if let Some(member) = said.iter().position(|word| (word ^ mine) >> 1 != 0) {
+    let words = gather(group, mine);
+    if let Some(member) = words.iter().position(|word| (word ^ mine) >> 1 != 0) {
         fatal(
             group.name,
             format_args!(
@@ -298,7 +298,7 @@ fn first_failed(group: &Group<'_>, is_well: bool, place: u64, bytes: u64, reques
             ),
         );
     }
-    let failed = said.iter().position(|word| word & 1 == 0)?;
+    let failed = words.iter().position(|word| word & 1 == 0)?;
     Some(group.pe(failed))
 }
 

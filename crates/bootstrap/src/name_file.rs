@@ -92,9 +92,9 @@ impl Entry {
         socket.set_read_timeout(Some(left))?;
         let word = self.line(1).as_bytes();
         let mut room = [0; MOST_WORD];
-        let said = &mut room[..word.len().min(MOST_WORD)];
-        socket.read_exact(said)?;
-        Ok(said == word)
+        let answer = &mut room[..word.len().min(MOST_WORD)];
+        socket.read_exact(answer)?;
+        Ok(answer == word)
     }
 }
 
@@ -237,9 +237,9 @@ impl Publication {
         let broken = |e| unusable(&file.folder, e);
         let listener = TcpListener::bind((address, 0)).map_err(broken)?;
         let entry = Entry::new(text, word, listener.local_addr().map_err(broken)?);
-        let said = word.to_owned();
+        let expected = word.to_owned();
         let answer = move |socket: OwnedFd| {
-            let _ = rustix::net::send(&socket, said.as_bytes(), SendFlags::NOSIGNAL);
+            let _ = rustix::net::send(&socket, expected.as_bytes(), SendFlags::NOSIGNAL);
         };
         // Before there is a file, which others would find stale.
         let responder = Responder::start(listener.into(), Box::new(answer)).map_err(broken)?;

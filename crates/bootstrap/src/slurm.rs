@@ -194,14 +194,14 @@ mod tests {
             ..first
         };
         let script = script(&[first, second]);
-        let said = |number: &str| {
+        let output_of = |number: &str| {
             let mut shell = Command::new("/bin/sh");
             shell.arg("-c").arg(&script).env("SLURM_PROCID", number);
             String::from_utf8(shell.output().unwrap().stdout).unwrap()
         };
-        assert_eq!(said("0"), "it's|two\nlines||$HOME `x` \\|");
-        assert_eq!(said("1"), said("0"));
-        assert_eq!(said("2"), "b = 'c' /tmp");
+        assert_eq!(output_of("0"), "it's|two\nlines||$HOME `x` \\|");
+        assert_eq!(output_of("1"), output_of("0"));
+        assert_eq!(output_of("2"), "b = 'c' /tmp");
     }
 
     #[test]

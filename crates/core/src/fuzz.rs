@@ -70,8 +70,8 @@ pub fn members(bytes: &[u8]) {
         return;
     };
     for part in parts(all, (*n).into()).into_iter().flatten() {
-        if let Some(said) = MemberInfo::from_bytes(&part) {
-            assert_eq!(MemberInfo::from_bytes(&said.to_bytes()), Some(said));
+        if let Some(info) = MemberInfo::from_bytes(&part) {
+            assert_eq!(MemberInfo::from_bytes(&info.to_bytes()), Some(info));
         }
     }
 }

@@ -19,7 +19,7 @@ use ferroshmem_core::connection::link::{APART, END, GO, READY, STACK, TIME_LIMIT
 struct Member {
     link: TcpStream,
     /// What it has said of itself.
-    said: Vec<u8>,
+    info: Vec<u8>,
 }
 
 /// Where members meet.
@@ -63,8 +63,8 @@ impl Coordinator {
         let members = self.accept_all(&root, watch)?;
         let mut all = Vec::new();
         for member in &members {
-            all.extend((member.said.len() as u32).to_le_bytes());
-            all.extend(&member.said);
+            all.extend((member.info.len() as u32).to_le_bytes());
+            all.extend(&member.info);
         }
         let mut head = (all.len() as u64).to_le_bytes().to_vec();
         head.append(&mut all);
@@ -110,9 +110,9 @@ impl Coordinator {
         take_over(&link)?;
         link.set_read_timeout(Some(TIME_LIMIT))?;
         link.set_write_timeout(Some(TIME_LIMIT))?;
-        let mut said = vec![0; greeting.len as usize];
-        link.read_exact(&mut said)?;
-        Ok((greeting.member as usize, Member { link, said }))
+        let mut info = vec![0; greeting.len as usize];
+        link.read_exact(&mut info)?;
+        Ok((greeting.member as usize, Member { link, info }))
     }
 
     /// Whether the connection is over if a member cannot be reached: if it is of this side, its launcher ends the job,
@@ -216,8 +216,8 @@ mod tests {
         let member = |me: usize| {
             let invitation = invitation.clone();
             thread::spawn(move || {
-                let said = vec![me as u8; 100 * me];
-                let (link, all) = Link::join(&invitation, me, &said, WATCH, None).unwrap();
+                let info = vec![me as u8; 100 * me];
+                let (link, all) = Link::join(&invitation, me, &info, WATCH, None).unwrap();
                 let expected = (0..5u8).map(|m| vec![m; 100 * usize::from(m)]);
                 assert!(all.into_iter().eq(expected));
                 assert_eq!(link.wait_for_all(me != apart).unwrap(), apart > 4);

@@ -375,7 +375,7 @@ fn completions_are_generated() {
         Err(_) => eprintln!("note: bash is not installed"),
     }
     // zsh reads its script only while it completes: what it can read is syntax.
-    for (shell, script, said) in [
+    for (shell, script, printed) in [
         ("zsh", format!("'{oshrun}' --generate zsh | zsh -n"), ""),
         (
             "fish",
@@ -390,12 +390,12 @@ fn completions_are_generated() {
         }
         let ended = run(std::process::Command::new("sh").args(["-c", &script]));
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{shell}");
-        assert!(ended.stdout.starts_with(said), "{shell}: {}", ended.stdout);
+        assert!(ended.stdout.starts_with(printed), "{shell}: {}", ended.stdout);
     }
     // Neither without a shell, nor for another one.
     let without = run(std::process::Command::new(oshrun).arg("--generate"));
     assert!(without.stderr.contains("bash, zsh, fish") && without.stderr.lines().count() == 1, "{}", without.stderr);
     let output = std::process::Command::new(oshrun).args(["--generate", "tcsh"]).output().expect("oshrun runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("bash, zsh, fish") && said.lines().count() == 1, "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("bash, zsh, fish") && errors.lines().count() == 1, "{errors}");
 }

@@ -101,8 +101,8 @@ fn hosts_are_apart() -> Result<()> {
         cluster.hosts().map(|h| output(&shell(&cluster, h, script))).collect()
     };
     let distinct = |script: &str| -> Result<()> {
-        let said = all(script)?;
-        ensure!(said[0] != said[1], "{script} says the same in both: {said:?}");
+        let printed = all(script)?;
+        ensure!(printed[0] != printed[1], "{script} says the same in both: {printed:?}");
         Ok(())
     };
     assert_eq!(all("hostname")?, ["a", "b"]);
@@ -123,8 +123,8 @@ fn hosts_reach_each_other() -> Result<()> {
     let cluster = Cluster::new(4)?;
     let names: Vec<&str> = cluster.hosts().collect();
     for (from, to) in names.iter().flat_map(|a| names.iter().map(move |b| (a, b))) {
-        let said = output(&shell(&cluster, from, &format!("{AGENT} -x {to} hostname")))?;
-        assert_eq!(said, *to);
+        let printed = output(&shell(&cluster, from, &format!("{AGENT} -x {to} hostname")))?;
+        assert_eq!(printed, *to);
         greet(&cluster, from, to, WATCHDOG)?.context("no answer")?;
     }
     Ok(())
@@ -140,9 +140,9 @@ fn talk(words: &[String]) -> Result<()> {
             client.write_all(b"hello\n")?;
         }
         [greet, host] if greet == "greet" => {
-            let mut said = String::new();
-            TcpStream::connect((host.as_str(), PORT))?.read_to_string(&mut said)?;
-            ensure!(said == "hello\n");
+            let mut printed = String::new();
+            TcpStream::connect((host.as_str(), PORT))?.read_to_string(&mut printed)?;
+            ensure!(printed == "hello\n");
         }
         _ => bail!("listen, or greet HOST"),
     }
@@ -175,8 +175,8 @@ fn statuses_are_reported() -> Result<()> {
     let mut process = shell(&cluster, "b", "kill -TERM $$").spawn()?;
     let status = process.wait(WATCHDOG)?.context("it hangs")?;
     assert_eq!(status.signal(), Some(Signal::SIGTERM as i32));
-    let said = output(&shell(&cluster, "a", &format!("{AGENT} b 'exit 5'; echo $?")))?;
-    assert_eq!(said, "5");
+    let printed = output(&shell(&cluster, "a", &format!("{AGENT} b 'exit 5'; echo $?")))?;
+    assert_eq!(printed, "5");
 
     let error = cluster.command("a", ["/no/such"]).spawn().unwrap_err().to_string();
     assert!(error.starts_with("cannot run /no/such"), "{error}");
@@ -215,8 +215,8 @@ fn killed_cluster_leaves_nothing() -> Result<()> {
         .env(MARK, &mark)
         .stdout(Stdio::piped())
         .spawn()?;
-    let mut said = [0; 8];
-    cluster.stdout.take().context("a pipe")?.read_exact(&mut said)?;
+    let mut line = [0; 8];
+    cluster.stdout.take().context("a pipe")?.read_exact(&mut line)?;
     let start = Instant::now();
     // The cluster's process, the starter, the supervisor, two of each host, and the commands.
     while marked(&mark).len() < 12 {
@@ -308,13 +308,13 @@ fn jobs(launcher: Launcher) -> Result<()> {
     // A launcher has the rank in one variable, in which PMIx and PMI differ.
     let script = "echo ${PMIX_RANK:-$PMI_RANK} $(hostname) $GREETING";
     for place in PLACEMENTS {
-        let said = output(&job(&place, script))?;
-        let mut said: Vec<&str> = said.lines().collect();
-        said.sort_unstable();
+        let printed = output(&job(&place, script))?;
+        let mut printed: Vec<&str> = printed.lines().collect();
+        printed.sort_unstable();
         let hosts = place.hosts_of_pes();
         let expected = hosts.iter().enumerate();
         let expected: Vec<String> = expected.map(|(pe, host)| format!("{pe} {} hello", names[*host])).collect();
-        ensure!(said == expected, "{place}: {said:?}");
+        ensure!(printed == expected, "{place}: {printed:?}");
         let left = cluster.remaining_after(WATCHDOG)?;
         ensure!(left.is_empty(), "{place}: left: {left:?}");
     }

@@ -180,13 +180,13 @@ impl Seeded {
 
     fn twin(&self, s: &Setting, program: &Path) -> Result<()> {
         let outcome = self.job(program).expect_success(&s.prefix, &s.scratch)?;
-        let mut said = outcome.stderr.as_str();
+        let mut report = outcome.stderr.as_str();
         if self.check == "race" && self.instrumented.is_none() {
             // What was not looked at.
-            said = said.trim_start_matches(CALLS_ALONE).trim_start();
-            ensure!(said.len() < outcome.stderr.len(), "does not say it\n{outcome}");
+            report = report.trim_start_matches(CALLS_ALONE).trim_start();
+            ensure!(report.len() < outcome.stderr.len(), "does not say it\n{outcome}");
         }
-        ensure!(said.is_empty(), "says something\n{outcome}");
+        ensure!(report.is_empty(), "says something\n{outcome}");
         Ok(())
     }
 }

@@ -229,10 +229,10 @@ fn without_compiler(s: &Setting) -> Result<()> {
         run.env(name, "x86_64-unknown-linux-gnu");
     }
     let output = run.output()?;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut errors = said.lines().filter(|line| line.starts_with("cargo::error="));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut errors = printed.lines().filter(|line| line.starts_with("cargo::error="));
     let line = errors.next().with_context(|| format!("no error: {output:?}"))?;
-    ensure!(errors.next().is_none(), "{said}");
+    ensure!(errors.next().is_none(), "{printed}");
     for word in ["/no/such/compiler", "gcc", "CC", "the crate ferroshmem alone needs none"] {
         ensure!(line.contains(word), "no {word}: {line}");
     }

@@ -281,8 +281,8 @@ fn guide(s: &Setting) -> Result<()> {
     let customers = Job::new(3, &compiled).args(&[port.trim()]);
     well(Running::start(&customers, &s.prefix, &s.scratch)?)?;
     let outcome = end(shop)?;
-    let said = outcome.stdout.lines().last().unwrap_or_default();
-    ensure!(section.contains(&format!("`{said}`")), "{outcome}");
+    let printed = outcome.stdout.lines().last().unwrap_or_default();
+    ensure!(section.contains(&format!("`{printed}`")), "{outcome}");
     Ok(())
 }
 
@@ -336,7 +336,7 @@ fn kill_supervisor(job: &Running) -> Result<()> {
 }
 
 /// Waits until a job has printed a word.
-fn said(job: &Running, word: &str) {
+fn wait_for_output(job: &Running, word: &str) {
     while !job.stdout_so_far().contains(word) {
         thread::sleep(Duration::from_millis(5));
     }
@@ -347,7 +347,7 @@ fn name_of_a_killed_job(s: &Setting) -> Result<()> {
     let named = Named::new(s)?;
     for _ in 0..3 {
         let holding = named.start("hold", 1, &[])?;
-        said(&holding, "published");
+        wait_for_output(&holding, "published");
         with_line(named.start("taken", 1, &[])?, 0, "the name is taken: process")?;
         kill_supervisor(&holding)?;
         end(holding)?;
@@ -363,7 +363,7 @@ fn name_of_another_user(s: &Setting) -> Result<()> {
     tool::root()?;
     let named = Named::new(s)?;
     let publishing = named.start("publish", 1, &[])?;
-    said(&publishing, "published");
+    wait_for_output(&publishing, "published");
     let address = named.address()?;
     let theirs = as_another_user(|| {
         let socket = unix_socket()?;

@@ -72,8 +72,8 @@ fn refused(suite: &mut Suite, compiler: Compiler, flags: &'static [&'static str]
         let program = build(s, compiler, flags)?;
         let outcome = job(2, &program, &[]).expect_success(&s.prefix, &s.scratch)?;
         let line = "SHMEM_OPENMP has no effect: OpenMP's run-time has another tool";
-        let said = outcome.stderr.matches(line).count();
-        ensure!(said == 2, "{said} lines of 2 PEs: {}", outcome.stderr);
+        let n = outcome.stderr.matches(line).count();
+        ensure!(n == 2, "{n} lines of 2 PEs: {}", outcome.stderr);
         Ok(())
     });
 }

@@ -239,24 +239,24 @@ fn part(s: &Setting) -> Result<()> {
         oshrun.output().context("oshrun does not run")
     };
     let json = file(s, "part.json");
-    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let errors = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
     let output = show(&["--trace", &json])?;
-    ensure!(output.status.code() == Some(1) && said(&output).contains("no single calls"), "{}", said(&output));
+    ensure!(output.status.code() == Some(1) && errors(&output).contains("no single calls"), "{}", errors(&output));
     let outcome = run(s, "many", &["--profile-dir", &kept, "-x", "SHMEM_TRACE_SIZE=1m", "--trace", &json])?;
     ensure!(outcome.stderr.contains("a trace of 176 calls"), "{outcome}");
     let output = show(&["--trace", &json, "--trace-pes", "1,3"])?;
-    ensure!(output.status.success() && said(&output).contains("a trace of 88 calls"), "{}", said(&output));
+    ensure!(output.status.success() && errors(&output).contains("a trace of 88 calls"), "{}", errors(&output));
     let text = fs::read_to_string(&json)?;
     ensure!(text.contains("\"pid\":3,") && !text.contains("\"pid\":2,"), "other PEs: {text}");
     // After the end there is nothing, and before it all.
     let output = show(&["--trace", &json, "--trace-window", "9000:"])?;
-    ensure!(said(&output).contains("a trace of 0 calls"), "{}", said(&output));
+    ensure!(errors(&output).contains("a trace of 0 calls"), "{}", errors(&output));
     let page = file(s, "later.html");
     let output = show(&["--trace", &json, "--trace-window", ":9000", &format!("--profile={page}")])?;
     ensure!(
-        said(&output).contains("a trace of 176 calls") && fs::read_to_string(page)?.contains("</html>"),
+        errors(&output).contains("a trace of 176 calls") && fs::read_to_string(page)?.contains("</html>"),
         "{}",
-        said(&output)
+        errors(&output)
     );
     for (options, status, words) in [
         (&["--trace", &json, "--trace-pes", "9"][..], 1, "no record of any PE"),
@@ -266,9 +266,9 @@ fn part(s: &Setting) -> Result<()> {
     ] {
         let output = show(options)?;
         ensure!(
-            output.status.code() == Some(status) && said(&output).contains(words),
+            output.status.code() == Some(status) && errors(&output).contains(words),
             "{options:?}: {}",
-            said(&output)
+            errors(&output)
         );
     }
     Ok(())

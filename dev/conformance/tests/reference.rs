@@ -125,8 +125,8 @@ fn form(s: &Setting) -> Result<()> {
     }
     let mut mandoc = Command::new("mandoc");
     let output = mandoc.args(["-T", "lint", "-W", "warning"]).args(&pages).output()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    ensure!(said.trim().is_empty(), "{said}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    ensure!(printed.trim().is_empty(), "{printed}");
     ensure!(pages.len() > 100, "there are {} pages", pages.len());
     Ok(())
 }

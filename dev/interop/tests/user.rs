@@ -81,13 +81,13 @@ fn main(world: &ferroshmem::World) {
     ensure!(outcome.stdout.contains("6 passed; 0 failed"), "{outcome}");
     let outcome = cargo(s, &program, "test --test fails").run(&s.prefix, &s.scratch)?;
     ensure!(!outcome.hung && !outcome.status.success(), "{outcome}");
-    for said in [
+    for message in [
         "0 passed; 2 failed",
         "the job of 2 PEs has failed",
         "Team::barrier",
         "1 element at index 3 is not within an array of length 1",
     ] {
-        ensure!(outcome.stdout.contains(said), "no \"{said}\"\n{outcome}");
+        ensure!(outcome.stdout.contains(message), "no \"{message}\"\n{outcome}");
     }
     ensure!(outcome.left == 0, "{} processes are left", outcome.left);
     let outcome = cargo(s, &program, "run -- there").expect_success(&s.prefix, &s.scratch)?;
@@ -96,8 +96,8 @@ fn main(world: &ferroshmem::World) {
 
     fs::write(program.join(".cargo/config.toml"), RUNNER_OF_2)?;
     let outcome = cargo(s, &program, "test --test attributes four").run(&s.prefix, &s.scratch)?;
-    let said = outcome.to_string().contains("is for 4 PEs and runs in a job of 2");
-    ensure!(said && !outcome.status.success(), "{outcome}");
+    let is_reported = outcome.to_string().contains("is for 4 PEs and runs in a job of 2");
+    ensure!(is_reported && !outcome.status.success(), "{outcome}");
     fs::write(program.join(".cargo/config.toml"), "")?;
     let mut job = cargo(s, &program, "test --test attributes four");
     if let Some(script) = job.command.last_mut() {
@@ -106,10 +106,10 @@ fn main(world: &ferroshmem::World) {
     }
     let outcome = job.run(&s.prefix, &s.scratch)?;
     // Where another library has a command of this name, it is not taken for ours.
-    let said = " in PATH";
+    let place = " in PATH";
     ensure!(
         outcome.stdout.contains("PEs are started by oshrun, and ")
-            && outcome.stdout.contains(said)
+            && outcome.stdout.contains(place)
             && !outcome.status.success(),
         "{outcome}"
     );
@@ -164,8 +164,8 @@ fn pe_2_fails() {
     fs::write(program.join("tests/jobs.rs"), test)?;
     let outcome = cargo(s, &program, "test --test jobs").run(&s.prefix, &s.scratch)?;
     ensure!(!outcome.hung && !outcome.status.success(), "{outcome}");
-    let said = outcome.stderr.matches("PE 2 is the odd one out").count();
-    ensure!(said == 1, "the message was shown {said} times\n{outcome}");
+    let n = outcome.stderr.matches("PE 2 is the odd one out").count();
+    ensure!(n == 1, "the message was shown {n} times\n{outcome}");
     ensure!(outcome.left == 0, "{} processes are left", outcome.left);
     Ok(())
 }

@@ -215,7 +215,7 @@ fn context_ways(family: &Family) -> Vec<Way> {
 fn wrong(name: &'static str, role: Role) -> Vec<Way> {
     let way = |what, word, statement: String| Way { argument: name, what, word, statement };
     let set = |what, value: &str| way(what, name, format!("{name} = {value};"));
-    let said = |what, word, value: &str| way(what, word, format!("{name} = {value};"));
+    let named = |what, word, value: &str| way(what, word, format!("{name} = {value};"));
     let misaligned = |base: &str, extent: Extent| {
         let align = match extent {
             Extent::Bytes(_) | Extent::ElementsOf(..) => "2",
@@ -271,52 +271,52 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
         Role::Comparison => vec![set("none", "77"), set("negative", "-1")],
         Role::SignalOperation => vec![set("none", "77"), set("negative", "-1")],
         Role::Pe | Role::TeamPe => vec![
-            said("negative", "PE -1", "-1"),
-            said("that of no PE", "PE 1 ", "1"),
-            said("the largest", "PE 2147483647", "INT_MAX"),
+            named("negative", "PE -1", "-1"),
+            named("that of no PE", "PE 1 ", "1"),
+            named("the largest", "PE 2147483647", "INT_MAX"),
         ],
         Role::Context => vec![
-            said("invalid", "SHMEM_CTX_INVALID", "SHMEM_CTX_INVALID"),
-            said("destroyed", "context", "freed_ctx"),
-            said("never made", "context", "(shmem_ctx_t)0x123456"),
+            named("invalid", "SHMEM_CTX_INVALID", "SHMEM_CTX_INVALID"),
+            named("destroyed", "context", "freed_ctx"),
+            named("never made", "context", "(shmem_ctx_t)0x123456"),
         ],
         Role::ContextOrInvalid => {
-            vec![said("destroyed", "context", "freed_ctx"), said("never made", "context", "(shmem_ctx_t)0x123456")]
+            vec![named("destroyed", "context", "freed_ctx"), named("never made", "context", "(shmem_ctx_t)0x123456")]
         }
         Role::OwnContext => vec![
-            said("the default context", "SHMEM_CTX_DEFAULT", "SHMEM_CTX_DEFAULT"),
-            said("destroyed", "context", "freed_ctx"),
+            named("the default context", "SHMEM_CTX_DEFAULT", "SHMEM_CTX_DEFAULT"),
+            named("destroyed", "context", "freed_ctx"),
         ],
         Role::Team => vec![
-            said("invalid", "SHMEM_TEAM_INVALID", "SHMEM_TEAM_INVALID"),
-            said("destroyed", "team", "freed_team"),
-            said("never made", "team", "(shmem_team_t)0x123456"),
+            named("invalid", "SHMEM_TEAM_INVALID", "SHMEM_TEAM_INVALID"),
+            named("destroyed", "team", "freed_team"),
+            named("never made", "team", "(shmem_team_t)0x123456"),
         ],
         Role::TeamOrInvalid => {
-            vec![said("destroyed", "team", "freed_team"), said("never made", "team", "(shmem_team_t)0x123456")]
+            vec![named("destroyed", "team", "freed_team"), named("never made", "team", "(shmem_team_t)0x123456")]
         }
         Role::OwnTeam => {
-            vec![said("predefined", "predefined", "SHMEM_TEAM_WORLD"), said("destroyed", "team", "freed_team")]
+            vec![named("predefined", "predefined", "SHMEM_TEAM_WORLD"), named("destroyed", "team", "freed_team")]
         }
         Role::Configuration(mask) => vec![way("null", name, format!("{mask} = SHMEM_TEAM_NUM_CONTEXTS;"))],
         Role::Block => vec![
-            said("private", "0x", "private1"),
-            said("freed", "0x", "freed_block"),
-            said("not the start of a block", "0x", "block + 16"),
+            named("private", "0x", "private1"),
+            named("freed", "0x", "freed_block"),
+            named("not the start of a block", "0x", "block + 16"),
         ],
         Role::Space => vec![
-            said("invalid", "SHMEMX_SPACE_INVALID", "SHMEMX_SPACE_INVALID"),
-            said("destroyed", "space", "freed_space"),
-            said("never made", "space", "(shmemx_space_t)0x123456"),
+            named("invalid", "SHMEMX_SPACE_INVALID", "SHMEMX_SPACE_INVALID"),
+            named("destroyed", "space", "freed_space"),
+            named("never made", "space", "(shmemx_space_t)0x123456"),
         ],
         Role::SpaceOrInvalid => {
-            vec![said("destroyed", "space", "freed_space"), said("never made", "space", "(shmemx_space_t)0x123456")]
+            vec![named("destroyed", "space", "freed_space"), named("never made", "space", "(shmemx_space_t)0x123456")]
         }
-        Role::GroupOrInvalid => vec![said("never made", "group", "(shmemx_group_t)0x123456")],
+        Role::GroupOrInvalid => vec![named("never made", "group", "(shmemx_group_t)0x123456")],
         Role::SpaceBlock => vec![
-            said("of the heap", "0x", "block"),
-            said("private", "0x", "private1"),
-            said("never allocated", "0x", "(void *)live_space"),
+            named("of the heap", "0x", "block"),
+            named("private", "0x", "private1"),
+            named("never allocated", "0x", "(void *)live_space"),
         ],
         Role::Alignment => vec![set("no power of two", "3"), set("zero", "0")],
         Role::Pes(_) => vec![

@@ -245,14 +245,14 @@ mod tests {
             processes: 4,
             hosts: None,
         };
-        let said = order_of(&program).unwrap();
+        let order = order_of(&program).unwrap();
         let expected = "mcmd=spawn\nnprocs=4\nexecname=/bin/true\ntotspawns=3\nspawnssofar=2\narg1=two words\narg2=\n\
             argcnt=2\npreput_num=1\npreput_key_0=ferroshmem-parents\npreput_val_0=port\ninfo_num=1\ninfo_key_0=wdir\n\
             info_val_0=/tmp\nendcmd\n";
-        assert_eq!(said, expected);
+        assert_eq!(order, expected);
         let program =
             Program { file: Path::new("/bin/a=b"), variables: &variables, hosts: Some(OsStr::new("a,b")), ..program };
-        let said = order_of(&program).unwrap();
+        let order = order_of(&program).unwrap();
         for line in [
             "execname=/usr/bin/env\n",
             "arg1=--\narg2=A=b = c\narg3=/bin/sh\n",
@@ -260,7 +260,7 @@ mod tests {
             "info_num=2",
             "info_key_1=hosts\ninfo_val_1=a,b\nendcmd\n",
         ] {
-            assert!(said.contains(line), "{said}");
+            assert!(order.contains(line), "{order}");
         }
         let lines = [OsString::from("two\nlines")];
         let program = Program { arguments: &lines, ..program };

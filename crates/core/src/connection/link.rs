@@ -114,15 +114,15 @@ impl Link {
     pub fn join(
         invitation: &Invitation,
         me: usize,
-        said: &[u8],
+        info: &[u8],
         watch: Watch,
         coordinator: Option<JoinHandle<()>>,
     ) -> io::Result<(Self, Vec<Vec<u8>>)> {
         let mut stream = TcpStream::connect_timeout(&invitation.coordinator, TIME_LIMIT)?;
         end_when_silent(&stream, watch.timeout)?;
-        let greeting = Greeting { member: me as u32, len: said.len() as u32, token: invitation.token };
+        let greeting = Greeting { member: me as u32, len: info.len() as u32, token: invitation.token };
         let mut bytes = greeting.to_bytes();
-        bytes.extend(said);
+        bytes.extend(info);
         stream.write_all(&bytes)?;
         let mut len = [0; size_of::<u64>()];
         stream.read_exact(&mut len)?;

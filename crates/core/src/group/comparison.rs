@@ -34,7 +34,7 @@ pub struct CallDiffers {
     /// World number of the member.
     pub pe: usize,
     /// What it says; None if it synchronises without saying anything.
-    pub said: Option<CallSummary>,
+    pub call: Option<CallSummary>,
 }
 
 /// A summary as it is sent: number of the epoch and routine, then the arguments.
@@ -182,8 +182,8 @@ impl Epoch<'_> {
         // Without a branch for each word.
         let pairs = theirs.iter().zip(words);
         if pairs.fold(0, |all, (a, b)| all | (a ^ b)) != 0 {
-            let said = CallSummary::of(theirs, self.number);
-            differs.set(differs.get().or(Some(CallDiffers { pe: member, said })));
+            let call = CallSummary::of(theirs, self.number);
+            differs.set(differs.get().or(Some(CallDiffers { pe: member, call })));
         }
     }
 
@@ -223,7 +223,7 @@ impl Epoch<'_> {
         let member = (0..self.group.size).find(|member| digest(&words(*member)) == left);
         CallDiffers {
             pe: member.unwrap_or(0),
-            said: member.and_then(|member| CallSummary::of(words(member), self.number)),
+            call: member.and_then(|member| CallSummary::of(words(member), self.number)),
         }
     }
 }
@@ -279,10 +279,10 @@ mod tests {
                     for round in [2, 5] {
                         assert!(found.iter().any(|(_, r, _)| *r == round), "{algorithm:?} {size}");
                     }
-                    for (me, round, CallDiffers { pe, said }) in found {
+                    for (me, round, CallDiffers { pe, call: theirs }) in found {
                         assert_eq!(round % 3, 2);
                         assert!((me == odd) != (pe == odd), "{algorithm:?} {size}: {me} {pe}");
-                        assert_eq!(said, Some(call(if pe == odd { 7 } else { 8 })));
+                        assert_eq!(theirs, Some(call(if pe == odd { 7 } else { 8 })));
                     }
                 }
             }
@@ -294,7 +294,7 @@ mod tests {
         for algorithm in [Algorithm::Dissemination, Algorithm::Tree] {
             let found = differences(algorithm, 2, |me, round| (me == 0 || round < 4).then(|| call(8)));
             assert!(found.iter().all(|(me, round, differs)| {
-                *me == 0 && *round >= 4 && *differs == CallDiffers { pe: 1, said: None }
+                *me == 0 && *round >= 4 && *differs == CallDiffers { pe: 1, call: None }
             }));
             assert_eq!(found.len(), 2, "{algorithm:?}");
         }

@@ -43,14 +43,14 @@ impl Gathering {
         let secret = Secret::agree(&*bootstrap)?;
         let mine = Introduction::of_this_process()?;
         let blobs = bootstrap.exchange(&mine.to_bytes())?;
-        let said: Vec<_> = blobs.iter().map(|b| Introduction::from_bytes(b)).collect();
-        if let Some(pe) = said.iter().position(Option::is_none) {
+        let introductions: Vec<_> = blobs.iter().map(|b| Introduction::from_bytes(b)).collect();
+        if let Some(pe) = introductions.iter().position(Option::is_none) {
             // The PEs that differ from PE 0 report it, by their first.
-            let known = said.iter().position(Option::is_some);
+            let known = introductions.iter().position(Option::is_some);
             let reports = pe == 0 && known == Some(bootstrap.rank());
             return Err(refused(JoinError::OtherVersion(pe), reports));
         }
-        let all = said.into_iter().flatten().collect();
+        let all = introductions.into_iter().flatten().collect();
         Ok(Self { bootstrap, secret, all, parted: AtomicBool::new(false) })
     }
 
@@ -81,9 +81,9 @@ impl Gathering {
             Some(host) if spans_nodes => format!(" (host {})", host.escape_debug()),
             _ => String::new(),
         };
-        for (pe, said) in self.all.iter().enumerate() {
+        for (pe, introduction) in self.all.iter().enumerate() {
             let hosts = (host(pe), host(0));
-            said.declaration.agree(&first.declaration, (&hosts.0, &hosts.1)).map_err(|why| (pe, why))?;
+            introduction.declaration.agree(&first.declaration, (&hosts.0, &hosts.1)).map_err(|why| (pe, why))?;
         }
         Ok(first.declaration.given.clone())
     }

@@ -65,9 +65,9 @@ impl Job {
         if let Some(none) = request.programs.iter().find(|program| program.n_pes == 0) {
             return Err(Failure::usage(format!("0 PEs are asked for of {:?}", none.command)));
         }
-        let said = request.programs.iter().flat_map(|p| &p.placement);
+        let requested = request.programs.iter().flat_map(|p| &p.placement);
         let host = rustix::system::uname();
-        let placement = Placement::read(said, &host.nodename().to_string_lossy())?;
+        let placement = Placement::read(requested, &host.nodename().to_string_lossy())?;
         let options = CommandLine {
             sections: request.programs.clone(),
             bind_to: placement.bind_to.unwrap_or(by.options.bind_to),

@@ -77,20 +77,20 @@ fn needed(path: &Path) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn said(libraries: &[&str]) -> Option<String> {
+    fn refusal_of(libraries: &[&str]) -> Option<String> {
         let libraries: Vec<String> = libraries.iter().map(|l| (*l).to_owned()).collect();
         refusal(&libraries)
     }
 
     #[test]
     fn other_libraries_are_named() {
-        assert_eq!(said(&["libc.so.6"]), None);
-        assert_eq!(said(&["libm.so.6", "libshmem.so.1"]), None);
-        let two = said(&["libshmem.so.1", "liboshmem.so.40"]).unwrap();
+        assert_eq!(refusal_of(&["libc.so.6"]), None);
+        assert_eq!(refusal_of(&["libm.so.6", "libshmem.so.1"]), None);
+        let two = refusal_of(&["libshmem.so.1", "liboshmem.so.40"]).unwrap();
         assert!(two.contains("libshmem.so.1 and liboshmem.so.40"), "{two}");
-        let other = said(&["libsma.so.3"]).unwrap();
+        let other = refusal_of(&["libsma.so.3"]).unwrap();
         assert!(other.contains("Sandia"), "{other}");
-        let version = said(&["libshmem.so.2"]).unwrap();
+        let version = refusal_of(&["libshmem.so.2"]).unwrap();
         assert!(version.contains("it needs libshmem.so.2"), "{version}");
     }
 

@@ -92,10 +92,10 @@ fn probe(folder: &Path, name: &str, page: &str) -> Option<String> {
     let text = dump(&file, &picture)?;
     let took = begin.elapsed();
     let at = text.find("<pre>PROBE").expect("the scripts have run");
-    let said = text[at + 5..].split("END").next().unwrap_or_default();
+    let title = text[at + 5..].split("END").next().unwrap_or_default();
     let bytes = fs::metadata(&picture).map_or(0, |file| file.len());
-    println!("{name}: {} bytes, {took:.1?} with the browser's start, a picture of {bytes} bytes; {said}", page.len());
-    Some(said.to_owned())
+    println!("{name}: {} bytes, {took:.1?} with the browser's start, a picture of {bytes} bytes; {title}", page.len());
+    Some(title.to_owned())
 }
 
 /// Peak of this process's memory in bytes.
@@ -132,19 +132,19 @@ fn opens(calls: usize, room: usize) {
     let singles = number as u64 - hidden;
     assert!((1 << 17..=1 << 18).contains(&singles), "{singles} calls");
     assert!(page.contains(&format!("{} calls of 64 PEs", grouped(number as u64))));
-    if let Some(said) = probe(folder.path(), "trace.html", &page) {
+    if let Some(title) = probe(folder.path(), "trace.html", &page) {
         let puts = (calls - kept..calls).filter(|n| large::is_put(*n)).count();
         let hits = format!(" of {} calls", grouped((PES * puts) as u64));
-        assert!(said.contains(&hits) && !said.contains("hits: 0"), "{said}");
+        assert!(title.contains(&hits) && !title.contains("hits: 0"), "{title}");
         for control in ["in ", "out ", "all ", "find ", "prev ", "next ", "arrows "] {
-            assert!(said.contains(control), "no {control}: {said}");
+            assert!(title.contains(control), "no {control}: {title}");
         }
     }
     let analysis = Analysis::new(&records, &clock, &mut Symbols::default());
     let page = analysis.page(&analysis.findings());
-    if let Some(said) = probe(folder.path(), "profile.html", &page) {
+    if let Some(title) = probe(folder.path(), "profile.html", &page) {
         for control in ["order ", "what ", "by ", "find ", "class "] {
-            assert!(said.contains(control), "no {control}: {said}");
+            assert!(title.contains(control), "no {control}: {title}");
         }
     }
 }
@@ -158,9 +158,9 @@ fn alone(name: &str, test: impl FnOnce()) {
     let mut process = Command::new(env::current_exe().expect("the tests' program"));
     process.args(["--exact", name, "--nocapture"]).env(ALONE, "1");
     let output = process.output().expect("a process");
-    let [said, errors] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
-    println!("{said}");
-    assert!(output.status.success() && said.contains("1 passed"), "{said}\n{errors}");
+    let [printed, errors] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    println!("{printed}");
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}\n{errors}");
 }
 
 #[test]

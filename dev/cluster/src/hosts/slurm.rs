@@ -83,8 +83,8 @@ impl Slurm {
                 }
             }
             if start.elapsed() > START {
-                let said: String = self.daemons.iter().map(ToString::to_string).collect();
-                bail!("Slurm waits for {whom} for {START:?}\n{said}");
+                let printed: String = self.daemons.iter().map(ToString::to_string).collect();
+                bail!("Slurm waits for {whom} for {START:?}\n{printed}");
             }
             thread::sleep(Duration::from_millis(50));
         }

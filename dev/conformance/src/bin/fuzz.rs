@@ -75,7 +75,7 @@ fn fuzz(options: &Options) -> Result<usize> {
         None => drawn_seed()?,
     };
     let limit = Duration::from_secs(options.seconds.unwrap_or(0));
-    let (begin, mut said, mut failed, mut ran) = (Instant::now(), Instant::now(), 0, 0);
+    let (begin, mut reported, mut failed, mut ran) = (Instant::now(), Instant::now(), 0, 0);
     println!("first seed {first}");
     for seed in first.. {
         if ran > 0 && (begin.elapsed() >= limit || failed >= options.failures) {
@@ -91,8 +91,8 @@ fn fuzz(options: &Options) -> Result<usize> {
             println!("  again: cargo xtask fuzz --seed {seed}{}", others(options));
         }
         ran += 1;
-        if said.elapsed() >= PROGRESS {
-            said = Instant::now();
+        if reported.elapsed() >= PROGRESS {
+            reported = Instant::now();
             println!("{ran} sequences in {} s, {failed} failed", begin.elapsed().as_secs());
         }
     }

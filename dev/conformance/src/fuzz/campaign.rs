@@ -151,14 +151,14 @@ fn failure(outcome: &Outcome) -> Option<String> {
         return Some("hangs: ended by the watchdog".to_owned());
     }
     if !outcome.status.success() {
-        let said = line(stderr, "FerroSHMEM").or_else(|| line(stderr, ""));
-        return Some(format!("{}: {}", outcome.status, said.unwrap_or_default()));
+        let message = line(stderr, "FerroSHMEM").or_else(|| line(stderr, ""));
+        return Some(format!("{}: {}", outcome.status, message.unwrap_or_default()));
     }
     if outcome.left != 0 {
         return Some(format!("{} processes outlived the job", outcome.left));
     }
-    let said = outcome.stdout.contains(": no difference");
-    (!said).then(|| "ends well without having compared anything".to_owned())
+    let has_compared = outcome.stdout.contains(": no difference");
+    (!has_compared).then(|| "ends well without having compared anything".to_owned())
 }
 
 /// The step in which a difference was found.

@@ -146,8 +146,8 @@ fn bad_size(s: &Setting, size: &str) -> Result<()> {
         let job = Job::new(pes, &death_program(s)?).args(&["well"]).env("SHMEM_SYMMETRIC_SIZE", size);
         let outcome = job.run(&s.prefix, &s.scratch)?;
         // A size that could be read is given back in bytes.
-        let said = if size == "500t" { "549755813888000" } else { size };
-        ended_rightly(&outcome, Status::NonZero, &["SHMEM_SYMMETRIC_SIZE", said])?;
+        let bytes = if size == "500t" { "549755813888000" } else { size };
+        ended_rightly(&outcome, Status::NonZero, &["SHMEM_SYMMETRIC_SIZE", bytes])?;
     }
     Ok(())
 }
@@ -200,8 +200,8 @@ fn align_refused(s: &Setting) -> Result<()> {
     ensure!(outcome.stderr.is_empty(), "says something\n{outcome}");
     let job = misuse_job(s, 2, "align_3", &[("SHMEM_DEBUG", "1")])?;
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
-    let said = |l: &str| l.contains("shmem_align: alignment = 3");
-    ensure!(outcome.stderr.lines().any(said), "no line\n{outcome}");
+    let names_argument = |l: &str| l.contains("shmem_align: alignment = 3");
+    ensure!(outcome.stderr.lines().any(names_argument), "no line\n{outcome}");
     Ok(())
 }
 

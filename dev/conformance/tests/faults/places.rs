@@ -88,8 +88,8 @@ fn where_calls_may_be_real(s: &Setting, flags: &[&str]) -> Result<()> {
 fn says_place(outcome: &Outcome, place: &str) -> Result<()> {
     let (words, file) = place.split_once(" at ").context("a place")?;
     let line = outcome.stderr.trim_end();
-    let said = line.rsplit_once(&format!("{words} at ")).map(|(_, said)| said);
-    let is_it = said.is_some_and(|said| said == file || said.ends_with(&format!("/{file}")));
+    let named = line.rsplit_once(&format!("{words} at ")).map(|(_, named)| named);
+    let is_it = named.is_some_and(|named| named == file || named.ends_with(&format!("/{file}")));
     ensure!(is_it, "does not end in \"{place}\"\n{outcome}");
     Ok(())
 }

@@ -141,8 +141,8 @@ fn ends_early(s: &Setting, launch: Launch, way: &str) -> Result<()> {
     };
     let left = cluster.cluster.remaining_after(LAUNCHER_SEES)?;
     ensure!(left.is_empty(), "left: {left:?}\n{process}");
-    let said = process.stderr();
-    let lines: Vec<&str> = said.lines().filter(|l| l.contains("ferroshmem:")).collect();
+    let errors = process.stderr();
+    let lines: Vec<&str> = errors.lines().filter(|l| l.contains("ferroshmem:")).collect();
     let words: &[&str] = match way {
         "exits" => &["PE 3: exited with status 3 before shmem_init"],
         "misuses" => &["shmem_barrier_all"],
@@ -240,9 +240,9 @@ fn signal(cluster: &Cluster, process: &Process, pe: usize, signal: Signal) -> Re
 
 /// What the PE has printed.
 fn process_id(process: &Process, pe: usize) -> Result<i32> {
-    let said = process.stdout();
+    let printed = process.stdout();
     let start = format!("PE {pe} is ");
-    let pid = said.lines().find_map(|line| line.split_once(&start));
+    let pid = printed.lines().find_map(|line| line.split_once(&start));
     let (_, pid) = pid.context("the PE has printed its process id")?;
     Ok(pid.trim().parse()?)
 }
@@ -260,8 +260,8 @@ fn pes_left(cluster: &TestCluster, program: &str) -> Result<usize> {
 /// The library's lines, one of a node at most, name a PE that is gone and what another did. Whether there is
 /// one.
 fn says_who_is_missed(process: &Process, fault: Fault) -> Result<bool> {
-    let said = process.stderr();
-    let lines: Vec<&str> = said.lines().filter(|l| l.contains("ferroshmem:")).collect();
+    let errors = process.stderr();
+    let lines: Vec<&str> = errors.lines().filter(|l| l.contains("ferroshmem:")).collect();
     ensure!(lines.len() <= PLACE.hosts, "too many lines\n{process}");
     let hosts = PLACE.hosts_of_pes();
     let missed = (0..PLACE.pes).filter(|pe| match fault {

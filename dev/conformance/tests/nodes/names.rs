@@ -121,8 +121,8 @@ fn ends(mut job: Process, words: &str) -> Result<()> {
 
 /// Sends a signal to the PE of a job that holds a name.
 fn signal(cluster: &TestCluster, job: &Process, signal: Signal) -> Result<()> {
-    let said = job.stdout();
-    let pid = said.strip_prefix("process ");
+    let printed = job.stdout();
+    let pid = printed.strip_prefix("process ");
     let pid = pid.and_then(|words| words.split(' ').next());
     let pid = pid.context("the PE has printed its process id")?.parse()?;
     cluster.cluster.kill("a", pid, signal)

@@ -126,15 +126,15 @@ fn has_namespaces() -> bool {
 fn run(packed: Option<&Path>) -> String {
     let scratch = tempfile::tempdir().unwrap();
     let built = scratch.path().join("0/opt");
-    let mut said = String::new();
+    let mut printed = String::new();
     for (index, stage) in stages().iter().enumerate() {
         let new = scratch.path().join(index.to_string());
         let script = script(stage, &new, &built, packed);
         let mut unshare = Command::new("unshare");
         unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
-        said = succeed(unshare.arg(script));
+        printed = succeed(unshare.arg(script));
     }
-    said
+    printed
 }
 
 #[test]
@@ -142,16 +142,16 @@ fn steps_make_an_image_that_runs_a_program() {
     if !has_namespaces() {
         return;
     }
-    let said = run(Some(installation()));
-    assert!(said.lines().count() >= 4, "{said}");
+    let printed = run(Some(installation()));
+    assert!(printed.lines().count() >= 4, "{printed}");
     note("container: its installation is copied; that it is built by the container's step is an ignored test");
 }
 
 #[test]
 #[ignore = "builds the library as it is released, which takes minutes"]
 fn steps_build_an_image_from_nothing() {
-    let said = run(None);
-    assert!(said.lines().count() >= 4, "{said}");
+    let printed = run(None);
+    assert!(printed.lines().count() >= 4, "{printed}");
 }
 
 /// The image has the Rust that the workspace needs.

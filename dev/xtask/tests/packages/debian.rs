@@ -43,8 +43,8 @@ fn serve_a_user(folder: &Path) {
     compile.arg("-O2").arg(super::root().join("examples/hello.c"));
     succeed(compile.arg("-o").arg(&program));
     let mut run = Command::new(bin.join("oshrun"));
-    let said = succeed(run.args(["-n", "2", "--timeout", "60"]).arg(&program));
-    assert_eq!(said.lines().count(), 2, "{said}");
+    let printed = succeed(run.args(["-n", "2", "--timeout", "60"]).arg(&program));
+    assert_eq!(printed.lines().count(), 2, "{printed}");
 
     for command in ["oshrun", "oshcc", "oshc++", "oshmem_info", "oshtune"] {
         let link = root.join(format!("usr/bin/{command}.ferroshmem"));

@@ -38,14 +38,14 @@ fn lead_to_the_installation(interpreter: &str, script: &str, ending: &str) {
     let scratch = tempfile::tempdir().unwrap();
     let program = scratch.path().join("stand-ins");
     fs::write(&program, script).unwrap();
-    let said = succeed(Command::new(interpreter).arg(program).arg(module(ending)));
-    let path = said.lines().find_map(|line| line.strip_prefix("prepend-path PATH "));
-    let bin = PathBuf::from(path.unwrap_or_else(|| panic!("no path:\n{said}")));
-    assert!(bin.join("oshrun").is_file(), "{said}");
+    let printed = succeed(Command::new(interpreter).arg(program).arg(module(ending)));
+    let path = printed.lines().find_map(|line| line.strip_prefix("prepend-path PATH "));
+    let bin = PathBuf::from(path.unwrap_or_else(|| panic!("no path:\n{printed}")));
+    assert!(bin.join("oshrun").is_file(), "{printed}");
     for word in ["setenv FERROSHMEM_ROOT /", "conflict ferroshmem", "PKG_CONFIG_PATH"] {
-        assert!(said.contains(word), "no {word}:\n{said}");
+        assert!(printed.contains(word), "no {word}:\n{printed}");
     }
-    assert!(!said.contains("@VERSION@"), "{said}");
+    assert!(!printed.contains("@VERSION@"), "{printed}");
 }
 
 #[test]

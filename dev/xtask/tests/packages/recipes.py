@@ -21,10 +21,10 @@ class Prefix(str):
 
 
 def spack():
-    said = {key: [] for key in ("versions", "variants", "depends_on", "conflicts", "license", "commands")}
+    recipe = {key: [] for key in ("versions", "variants", "depends_on", "conflicts", "license", "commands")}
 
     def directive(key):
-        return lambda name, **options: said[key].append([name, {k: str(v) for k, v in options.items()}])
+        return lambda name, **options: recipe[key].append([name, {k: str(v) for k, v in options.items()}])
 
     module = types.ModuleType("spack.package")
     module.Package = object
@@ -37,7 +37,7 @@ def spack():
     def executable(program):
         def run(*arguments):
             if program == "cargo":
-                said["commands"].append(list(arguments))
+                recipe["commands"].append(list(arguments))
             else:
                 subprocess.run([program, *arguments], check=True, stdout=subprocess.DEVNULL)
         return run
@@ -74,9 +74,9 @@ def spack():
         package.prefix = Prefix(sys.argv[3])
         package.stage = types.SimpleNamespace(path=os.environ["STAGE"], source_path=os.environ["SOURCE"])
         package.check_install()
-    said["environment"] = changes
-    said["asked"] = sorted(asked)
-    return said
+    recipe["environment"] = changes
+    recipe["asked"] = sorted(asked)
+    return recipe
 
 
 def easybuild():

@@ -39,16 +39,16 @@ fn is_task(arguments: &[&str]) {
 #[test]
 fn spack_builds_this_version() {
     let recipe = root().join("packaging/spack/package.py");
-    let Some(said) = read("spack", &recipe, &[installation()]) else {
+    let Some(fields) = read("spack", &recipe, &[installation()]) else {
         return;
     };
     let version = env!("CARGO_PKG_VERSION");
-    let versions = said["versions"].as_array().unwrap();
+    let versions = fields["versions"].as_array().unwrap();
     let release = json!([version, { "tag": format!("v{version}") }]);
     assert!(versions.contains(&release), "{versions:?}");
 
     let names = |key: &str| {
-        let list = said[key].as_array().unwrap().iter();
+        let list = fields[key].as_array().unwrap().iter();
         list.map(|item| item[0].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let needs = names("depends_on");
@@ -61,11 +61,11 @@ fn spack_builds_this_version() {
     // Each variant has an effect, and no other is asked for.
     let mut variants = names("variants");
     variants.sort();
-    let asked: Vec<String> = serde_json::from_value(said["asked"].clone()).unwrap();
+    let asked: Vec<String> = serde_json::from_value(fields["asked"].clone()).unwrap();
     assert_eq!(variants, asked);
     assert_eq!(names("license"), ["MIT OR Apache-2.0"]);
 
-    let commands: Vec<Vec<String>> = serde_json::from_value(said["commands"].clone()).unwrap();
+    let commands: Vec<Vec<String>> = serde_json::from_value(fields["commands"].clone()).unwrap();
     let [release, debug] = &commands[..] else {
         panic!("{commands:?}");
     };
@@ -82,31 +82,31 @@ fn spack_builds_this_version() {
 fn easybuild_builds_this_version() {
     let folder = root().join("packaging/easybuild");
     let recipe = fs::read_dir(folder).unwrap().next().unwrap().unwrap();
-    let Some(said) = read("easybuild", &recipe.path(), &[]) else {
+    let Some(fields) = read("easybuild", &recipe.path(), &[]) else {
         return;
     };
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!((&said["name"], &said["version"]), (&json!("FerroSHMEM"), &json!(version)));
-    let of = |key: &str| said["toolchain"][key].as_str().unwrap();
+    assert_eq!((&fields["name"], &fields["version"]), (&json!("FerroSHMEM"), &json!(version)));
+    let of = |key: &str| fields["toolchain"][key].as_str().unwrap();
     let name = format!("FerroSHMEM-{version}-{}-{}.eb", of("name"), of("version"));
     assert_eq!(recipe.file_name().to_str().unwrap(), name);
-    let needs = said["builddependencies"].as_array().unwrap();
+    let needs = fields["builddependencies"].as_array().unwrap();
     let rust = needs.iter().find(|need| need[0] == "Rust").unwrap();
     let has = rust[1].as_str().unwrap();
     assert!(has.starts_with(&rust_version()), "Rust {has}");
 
-    let words: Vec<&str> = said["install_cmd"].as_str().unwrap().split(' ').collect();
+    let words: Vec<&str> = fields["install_cmd"].as_str().unwrap().split(' ').collect();
     assert_eq!(words[..2], ["cargo", "xtask"]);
     is_task(&words[2..]);
     for kind in ["files", "dirs"] {
-        for path in said["sanity_check_paths"][kind].as_array().unwrap() {
+        for path in fields["sanity_check_paths"][kind].as_array().unwrap() {
             let path = installation().join(path.as_str().unwrap());
             assert!(path.exists(), "no {}", path.display());
         }
     }
     let bin = installation().join("bin");
     let before = env::var("PATH").unwrap_or_default();
-    for line in said["sanity_check_commands"].as_array().unwrap() {
+    for line in fields["sanity_check_commands"].as_array().unwrap() {
         let mut shell = Command::new("sh");
         shell.args(["-e", "-c", line.as_str().unwrap()]);
         succeed(shell.env("PATH", format!("{}:{before}", bin.display())));

@@ -61,8 +61,8 @@ fn serves_a_user(prefix: &Path, scratch: &Path) {
     compile.arg("-O2").arg(root().join("examples/hello.c"));
     succeed(compile.arg("-o").arg(&program));
     let mut run = Command::new(prefix.join("bin/oshrun"));
-    let said = succeed(run.args(["-n", "2", "--timeout", "60"]).arg(program));
-    assert_eq!(said.lines().count(), 2, "{said}");
+    let printed = succeed(run.args(["-n", "2", "--timeout", "60"]).arg(program));
+    assert_eq!(printed.lines().count(), 2, "{printed}");
 }
 
 /// Each command of the workflow that is ours has the options that it is given.
