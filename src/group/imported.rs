@@ -69,7 +69,7 @@ fn without_modules(name: &str) -> String {
     short
 }
 
-/// What both sides must know of the elements, and of what may be done with them: 0 for memory.
+/// What both groups must know of the elements, and of what may be done with them: 0 for memory.
 pub(super) fn tag<A: Lend>() -> u64 {
     if A::KIND == 0 {
         return 0;

@@ -150,7 +150,7 @@ pub struct Array<T>(PhantomData<T>);
 mod sealed {
     use super::{c_void, kernels};
 
-    /// What is said of a parameter to the other side.
+    /// What is said of a parameter to the other group.
     #[derive(Debug)]
     pub struct Parameter(pub(super) kernels::Parameter);
 
@@ -162,7 +162,7 @@ mod sealed {
     pub trait One {
         /// What a call gives and the kernel gets.
         type Given<'a>;
-        /// What is said of it to the other side.
+        /// What is said of it to the other group.
         fn parameter() -> Parameter;
         /// Its type, for messages.
         fn name() -> String;
@@ -177,7 +177,7 @@ mod sealed {
 }
 use sealed::{Argument, One, Parameter};
 
-/// What a plain type is for the other side, which may be a program in C.
+/// What a plain type is for the other group, which may be a program in C.
 fn kind_of<T>() -> c_int {
     match type_name::<T>() {
         "f32" | "f64" => kind::REAL,

@@ -28,7 +28,7 @@ use crate::world::World;
 
 /// PEs of another job, which is connected with this one: those that [`Team::spawn`] has started, the
 /// [parents](crate::World::parents) that have started this job, or those of a job that it has met at a [`Port`]. It
-/// ends, collectively over both sides, when it is dropped: that waits for all PEs of both sides. (Extension:
+/// ends, collectively over both groups, when it is dropped: that waits for all PEs of both groups. (Extension:
 /// `shmemx_group_t`)
 ///
 /// ```no_run
@@ -38,7 +38,7 @@ use crate::world::World;
 /// let both = workers.team(); // I am in it, and so are they
 /// let task = both.broadcast_value(both.member(0)?, 7)?;
 /// let first = workers.member_of(workers.pe(0)?)?; // of them, by its number in that team
-/// workers.barrier()?; // of both sides, too
+/// workers.barrier()?; // of both groups, too
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
 ///
@@ -67,7 +67,7 @@ pub struct Group<'t> {
     n_pes: usize,
     /// The number among the members of the team that PE 0 has.
     first: usize,
-    /// Whether members may be on several nodes, so that there is no team of both sides.
+    /// Whether members may be on several nodes, so that there is no team of both groups.
     is_remote: bool,
 }
 
@@ -199,7 +199,7 @@ impl<'t> Group<'t> {
     fn of_handle(handle: usize, team: &Team<'_>) -> Self {
         let n_pes = handles::n_pes("Group", handle);
         let n_pes = usize::try_from(n_pes).expect("the group lives, and has PEs");
-        let (sides, first) = match handles::is_first_side("Group", handle) {
+        let (groups, first) = match handles::is_first_group("Group", handle) {
             true => ([team.n_members(), n_pes], team.n_members()),
             false => ([n_pes, team.n_members()], 0),
         };
@@ -208,11 +208,11 @@ impl<'t> Group<'t> {
             true => {
                 init::add_remote_group();
                 let me = team.my_member().number() + if first == 0 { n_pes } else { 0 };
-                Team::of_remote_group(team.shared_scratch(), sides, me)
+                Team::of_remote_group(team.shared_scratch(), groups, me)
             }
             false => {
                 let handle = handles::team("Group", handle);
-                Team::of_group(handle, team.shared_scratch(), sides)
+                Team::of_group(handle, team.shared_scratch(), groups)
             }
         };
         Self { team: both, handle, n_pes, first, is_remote }
@@ -284,8 +284,8 @@ impl<'t> Group<'t> {
         GroupPes { rest: 0..self.n_pes, group: self.team.serial() }
     }
 
-    /// The team of both sides, for barriers and collectives: first the PEs that have started others, then those. It
-    /// cannot be split. Programs on both sides call it by this crate. (Extension: `shmemx_group_team`)
+    /// The team of both groups, for barriers and collectives: first the PEs that have started others, then those. It
+    /// cannot be split. Programs of both jobs call it by this crate. (Extension: `shmemx_group_team`)
     ///
     /// Collectives of values and slices work between any programs; those of arrays need an array at the same place of
     /// all heaps, and end the job if it is not.
@@ -305,12 +305,12 @@ impl<'t> Group<'t> {
         assert!(
             !self.is_remote,
             "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no team of \
-                both sides; call Group::barrier"
+                both groups; call Group::barrier"
         );
         &self.team
     }
 
-    /// Whether members of both sides are on several nodes, or another launcher than `oshrun` has started one of the
+    /// Whether members of both groups are on several nodes, or another launcher than `oshrun` has started one of the
     /// jobs: PEs of this node are put to by stores, and others by the fabric. Then there is no [`team`](Self::team),
     /// and no array of the group is read in place.
     ///
@@ -327,8 +327,8 @@ impl<'t> Group<'t> {
         self.is_remote
     }
 
-    /// Completes this PE's puts and waits for all PEs of both sides; after it, all see what each wrote before. Programs
-    /// in C call it as well. (Extension: `shmemx_group_barrier`)
+    /// Completes this PE's puts and waits for all PEs of both groups; after it, all see what each wrote before.
+    /// Programs in C call it as well. (Extension: `shmemx_group_barrier`)
     ///
     /// ```no_run
     /// # use ferroshmem::Command;
@@ -350,14 +350,14 @@ impl<'t> Group<'t> {
         }
     }
 
-    /// The member of the team of both sides that a PE is.
+    /// The member of the team of both groups that a PE is.
     ///
     /// ```no_run
     /// # use ferroshmem::Command;
     /// # let world = ferroshmem::World::init()?;
     /// let workers = world.spawn(&Command::new("worker").pes(4))?;
     /// let first = workers.member_of(workers.pe(0)?)?;
-    /// assert_eq!(first.number(), world.n_pes()); // in the team of both sides
+    /// assert_eq!(first.number(), world.n_pes()); // in the team of both groups
     /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     ///
@@ -400,8 +400,8 @@ impl<'t> Group<'t> {
         Imported::new(self, name, len)
     }
 
-    /// Ends the group, collectively over both sides; waits for all PEs of both, or if it has failed for those of this
-    /// side. Dropping it does so, too. (Extension: `shmemx_group_disconnect`)
+    /// Ends the connection, collectively over both groups; waits for all PEs of both, or if it has failed for those of
+    /// this group. Dropping it does so, too. (Extension: `shmemx_group_disconnect`)
     ///
     /// As in the example of [`Team::spawn`].
     pub fn disconnect(self) {}

@@ -117,7 +117,7 @@ impl World {
 
 impl Team<'_> {
     /// Waits for the next team that connects to a port, and connects this one with it. Collective over the team; `port`
-    /// counts on the first member, which has opened it. In the team of both sides, this one's members are the first.
+    /// counts on the first member, which has opened it. In the team of both groups, this one's members are the first.
     /// (Extension: `shmemx_port_accept`)
     ///
     /// ```no_run

@@ -63,7 +63,7 @@ pub struct Team<'p> {
     taken: AtomicU32,
     scratch: Rc<Scratch>,
     /// Members of the first and the second job, if it is the team of a group.
-    sides: Option<[usize; 2]>,
+    groups: Option<[usize; 2]>,
     parent: PhantomData<&'p Team<'p>>,
 }
 
@@ -88,28 +88,28 @@ impl Team<'_> {
             size: number(team::n_pes("Team", handle)),
             taken: AtomicU32::new(0),
             scratch,
-            sides: None,
+            groups: None,
             parent: PhantomData,
         }
     }
 
     /// The team of a group, which is gone with that: of as many members of either job.
-    pub(crate) fn of_group(handle: usize, scratch: Rc<Scratch>, sides: [usize; 2]) -> Self {
+    pub(crate) fn of_group(handle: usize, scratch: Rc<Scratch>, groups: [usize; 2]) -> Self {
         let mut team = Self::of_handle(handle, scratch);
-        team.sides = Some(sides);
+        team.groups = Some(groups);
         team
     }
 
     /// Stands for the PEs of a group that is not on this node, by their numbers alone: nothing is called on it.
-    pub(crate) fn of_remote_group(scratch: Rc<Scratch>, sides: [usize; 2], me: usize) -> Self {
+    pub(crate) fn of_remote_group(scratch: Rc<Scratch>, groups: [usize; 2], me: usize) -> Self {
         Self {
             handle: TEAM_INVALID,
             serial: serial_of(TEAM_INVALID),
             me,
-            size: sides[0] + sides[1],
+            size: groups[0] + groups[1],
             taken: AtomicU32::new(0),
             scratch,
-            sides: Some(sides),
+            groups: Some(groups),
             parent: PhantomData,
         }
     }
@@ -121,7 +121,7 @@ impl Team<'_> {
     /// Bytes of each member for which every member's scratch has room.
     pub(crate) fn chunk(&self) -> usize {
         // The scratch has a chunk for each PE of the member's own job.
-        let least = self.sides.map(|sides| CHUNK * sides[0].min(sides[1]));
+        let least = self.groups.map(|groups| CHUNK * groups[0].min(groups[1]));
         least.map_or(CHUNK, |room| room / self.size)
     }
 
@@ -132,7 +132,7 @@ impl Team<'_> {
 
     /// This team, if it can be split or start PEs.
     pub(crate) fn of_one_job(&self) -> Result<(), TeamError> {
-        match self.sides {
+        match self.groups {
             None => Ok(()),
             Some(_) => Err(TeamError::OtherJob),
         }
@@ -507,7 +507,7 @@ pub(crate) fn lives<T>(result: Result<T, TeamError>) -> T {
 
 impl Drop for Team<'_> {
     fn drop(&mut self) {
-        if self.handle != TEAM_WORLD && self.sides.is_none() && !std::thread::panicking() {
+        if self.handle != TEAM_WORLD && self.groups.is_none() && !std::thread::panicking() {
             self.step(Step::Destroy, &[]);
             if !step::has_diverged() {
                 team::destroy("drop of a Team", self.handle);

@@ -43,7 +43,7 @@ fn pes(program: &str, n: usize) -> Command {
     Command::new(this).args([PE, program]).pes(n)
 }
 
-/// Calls `body` with the group of the other side: of the parents in a job that was started, else of several jobs in
+/// Calls `body` with the other group: of the parents in a job that was started, else of several jobs in
 /// turn.
 fn with_groups(world: &World, program: &str, body: impl Fn(&Group<'_>) -> Result<(), Error>) -> Result<(), Error> {
     if let Some(parents) = world.parents() {
@@ -62,7 +62,7 @@ fn with_groups(world: &World, program: &str, body: impl Fn(&Group<'_>) -> Result
     Ok(())
 }
 
-/// Both sides put to and get from each other's windows, and read each other's tables.
+/// Both groups put to and get from each other's windows, and read each other's tables.
 fn memory() -> Result<(), Error> {
     const LEN: usize = 1000;
     let world = World::init()?;
@@ -76,7 +76,7 @@ fn memory() -> Result<(), Error> {
         group.barrier()?;
         let theirs = group.import::<Window<'_, u32>>("window", LEN)?;
         assert_eq!((theirs.len(), theirs.is_empty()), (LEN, false));
-        // Each PE has places of its own, 20 elements, in every part of the other side.
+        // Each PE has places of its own, 20 elements, in every part of the other group.
         let place = 20 * me;
         let values: Vec<u32> = (0..20).map(|i| (100 * me + i) as u32).collect();
         for pe in group.pes() {
@@ -90,7 +90,7 @@ fn memory() -> Result<(), Error> {
             assert_eq!(got, *values);
             assert_eq!(theirs.g(pe, place + 7)?, values[7]);
         }
-        // What the other side has put here is what it says.
+        // What the other group has put here is what it says.
         for other in 0..group.n_pes() {
             window.get(world.my_pe(), 20 * other, &mut got)?;
             assert!(got.iter().zip(100 * other..).all(|(a, b)| *a == b as u32));
@@ -122,7 +122,7 @@ fn memory() -> Result<(), Error> {
     Ok(())
 }
 
-/// Both sides update each other's elements, from several threads.
+/// Both groups update each other's elements, from several threads.
 fn atomics() -> Result<(), Error> {
     const TIMES: u64 = 50;
     let world = World::init()?;
@@ -147,7 +147,7 @@ fn atomics() -> Result<(), Error> {
         theirs.or(first, 1, bit)?;
         theirs.xor(first, 2, 1)?;
         theirs.fetch_add(first, 3, 2)?;
-        // One PE of this side comes first.
+        // One PE of this group comes first.
         let won = theirs.compare_swap(first, 4, 0, 7)? == 0;
         assert_eq!(group_sum(&world, won)?, 1);
         theirs.set(first, 5, u64::MAX)?;
@@ -172,7 +172,7 @@ fn group_sum(world: &World, one: bool) -> Result<u32, TeamError> {
     world.try_reduce_value(u32::from(one), Sum)
 }
 
-/// Both sides put and signal, and sleep until the other side has.
+/// Both groups put and signal, and sleep until the other group has.
 fn signals() -> Result<(), Error> {
     let world = World::init()?;
     let me = world.my_pe().number();
@@ -207,7 +207,7 @@ fn signals() -> Result<(), Error> {
     })
 }
 
-/// Collectives of values, of all PEs of both sides.
+/// Collectives of values, of all PEs of both groups.
 fn collectives() -> Result<(), Error> {
     let world = World::init()?;
     let is_child = env::args().nth(3).is_some();
@@ -224,7 +224,7 @@ fn collectives() -> Result<(), Error> {
         assert_eq!(team.reduce_value(me as u64, Max), n as u64 - 1);
         assert_eq!(team.inclusive_scan_value(1), me + 1);
         assert_eq!(team.gather_value(me), Vec::from_iter(0..n));
-        // More than the smaller side's scratch has room for at once.
+        // More than the smaller group's scratch has room for at once.
         let large = team.gather_value([me as u32; 1500]);
         assert!(large.iter().enumerate().all(|(i, a)| *a == [i as u32; 1500]));
         for root in team.members() {
@@ -490,7 +490,7 @@ fn left_to_the_world() -> Result<(), Error> {
     Ok(())
 }
 
-/// PEs of both sides return while the others disconnect.
+/// PEs of both groups return while the others disconnect.
 fn returns_early() -> Result<(), Error> {
     let world = World::init()?;
     let me = world.my_pe().number();

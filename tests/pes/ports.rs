@@ -64,7 +64,7 @@ fn half(world: &World) -> Result<Option<(Team<'_>, bool)>, Error> {
     Ok(first.or(second).map(|team| (team, is_first)))
 }
 
-/// Each side adds to the other's elements.
+/// Each group adds to the other's elements.
 fn exchange(group: &Group<'_>, team: &Team<'_>, world: &World, is_first: bool) -> Result<(), Error> {
     let theirs = group.import::<Atomics<'_, u64>>("sums", 2)?;
     assert_eq!(group.n_pes() + team.n_members(), world.n_pes());

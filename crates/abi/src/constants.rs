@@ -136,7 +136,7 @@ pub const EXTENSIONS: &[Section] = &[
         constants: &[c("SHMEMX_FALLBACK_NONE", "0", "c_int"), c("SHMEMX_FALLBACK_DEFAULT", "1", "c_int")],
     },
     Section {
-        title: "Instead of a root, in collectives between groups: this PE is the root; another PE of this side is",
+        title: "Instead of a root, in collectives between groups: this PE is the root; another PE of this group is",
         constants: &[c("SHMEMX_ROOT", "-2", "c_int"), c("SHMEMX_PROC_NULL", "-1", "c_int")],
     },
     Section {

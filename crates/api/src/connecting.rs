@@ -68,8 +68,8 @@ pub(crate) struct Found {
     pub way: Way,
     /// The number of the first member of the connection.
     pub first: usize,
-    /// The side of the team in the connection.
-    pub side: usize,
+    /// The group of the team in the connection.
+    pub group: usize,
 }
 
 /// The group that a team gets collectively. `ask` is called on the root, with the number of members.
@@ -104,8 +104,8 @@ fn connected(
     is_started: bool,
     ask: Ask<'_>,
 ) -> Result<usize, GroupError> {
-    /// Where the side is in the word that the root publishes: numbers of PEs have 31 bits.
-    const SIDE: u32 = 31;
+    /// Where the group is in the word that the root publishes: numbers of PEs have 31 bits.
+    const GROUP: u32 = 31;
 
     let team = rt.teams.find(name, team).ok_or(GroupError::NoTeam)?;
     refuse_team_of_connection(name, team);
@@ -125,7 +125,7 @@ fn connected(
                     Way::Local(job) => job.job_number,
                     Way::Remote { invitation, .. } => invitation.number,
                 };
-                let place = (found.side as u64) << SIDE | found.first as u64;
+                let place = (found.group as u64) << GROUP | found.first as u64;
                 word = u64::from(number) << 32 | place;
                 way = Some(found.way);
             }
@@ -142,9 +142,9 @@ fn connected(
         placement.local_index(group.pe(member)).is_some()
     };
     let role = Role {
-        side: (place >> SIDE) as usize,
+        group: (place >> GROUP) as usize,
         index: group.me,
-        first: (place & !(1 << SIDE)) as usize,
+        first: (place & !(1 << GROUP)) as usize,
         reproducible: rt.node.settings.reproducible,
         is_started,
         is_leader: !(0..group.me).any(is_local),

@@ -4,7 +4,7 @@
 
 use std::ffi::{c_int, c_long, c_void};
 
-use ferroshmem_collective::intergroup::{BothSides, Intergroup, Part};
+use ferroshmem_collective::intergroup::{BothGroups, Intergroup, Part};
 use ferroshmem_collective::remote_intergroup::{RemoteIntergroup, refuse_to_wait};
 use ferroshmem_core::connection::Connection;
 use ferroshmem_core::constants::{CTX_INVALID, PROC_NULL, ROOT};
@@ -22,7 +22,7 @@ use ferroshmem_simd::Operator;
 /// An array of a call: address and bytes, of which there are none where this PE's array does not count.
 type Array = (*mut u8, usize);
 
-/// What a collective of both sides does, beside synchronising them.
+/// What a collective of both groups does, beside synchronising them.
 #[derive(Debug, Clone, Copy)]
 enum Action {
     Nothing,
@@ -45,7 +45,7 @@ impl Action {
     ///
     /// # Safety
     /// The arrays are as the action demands.
-    unsafe fn run(self, call: &dyn BothSides) {
+    unsafe fn run(self, call: &dyn BothGroups) {
         // SAFETY: the caller promises that the arrays of the action are valid for it.
         unsafe {
             match self {
@@ -58,7 +58,7 @@ impl Action {
     }
 }
 
-/// A collective of both sides.
+/// A collective of both groups.
 ///
 /// # Safety
 /// The arrays are as the action demands.
@@ -111,7 +111,7 @@ unsafe fn on_group(
     }
     let call = Intergroup {
         group: &group,
-        sides: &connection.sides,
+        groups: &connection.groups,
         dest,
         source: (source.0.cast_const(), source.1),
         sent,
@@ -127,23 +127,23 @@ unsafe fn on_group(
     if connection.has_failed() { -1 } else { 0 }
 }
 
-/// Synchronises all PEs of both sides.
+/// Synchronises all PEs of both groups.
 pub fn sync(name: &'static str, group: usize) -> c_int {
     let none = [(std::ptr::null_mut(), 0); 2];
     // SAFETY: there are no arrays.
     unsafe { on_group(name, group, &|_| Action::Nothing, &|_, _| none, (0, 0)) }
 }
 
-/// Completes this PE's operations on the default context, and synchronises all PEs of both sides.
+/// Completes this PE's operations on the default context, and synchronises all PEs of both groups.
 pub fn barrier(name: &'static str, group: usize) -> c_int {
     runtime::get(name).node.transport.quiet_default();
     sync(name, group)
 }
 
-/// Copies `bytes` bytes at the root's `source` to `dest` of all PEs of the other side.
+/// Copies `bytes` bytes at the root's `source` to `dest` of all PEs of the other group.
 ///
 /// # Safety
-/// For this and all functions below: `dest` and `source` are symmetric within this PE's side, valid for the lengths
+/// For this and all functions below: `dest` and `source` are symmetric within this PE's group, valid for the lengths
 /// that the documentation demands, and do not overlap.
 pub unsafe fn broadcast(
     name: &'static str,
@@ -179,7 +179,7 @@ pub unsafe fn broadcast(
     unsafe { on_group(name, group, &action, &arrays, (bytes, bytes)) }
 }
 
-/// Gathers `received` bytes from each PE of the other side in `dest`, and gives each of them the `sent` bytes at
+/// Gathers `received` bytes from each PE of the other group in `dest`, and gives each of them the `sent` bytes at
 /// `source`.
 ///
 /// # Safety
@@ -202,7 +202,7 @@ pub unsafe fn fcollect(
     unsafe { on_group(name, group, &|_| action, &arrays, lengths) }
 }
 
-/// Gives PE i of the other side block i of `source`, of `sent` bytes, and gathers a block of `received` bytes from
+/// Gives PE i of the other group block i of `source`, of `sent` bytes, and gathers a block of `received` bytes from
 /// each in `dest`.
 ///
 /// # Safety
@@ -226,7 +226,7 @@ pub unsafe fn alltoall(
     unsafe { on_group(name, group, &|_| action, &arrays, lengths) }
 }
 
-/// Reduces the sources of the other side element by element, with the result on every PE of this one.
+/// Reduces the sources of the other group element by element, with the result on every PE of this one.
 ///
 /// # Safety
 /// As [`broadcast`].

@@ -1,4 +1,4 @@
-//! Handles of groups (extension): who the PEs of the other side are, and the end of a group.
+//! Handles of groups (extension): who the PEs of the other group are, and the end of a group.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -55,19 +55,19 @@ pub fn pe(name: &'static str, group: usize, pe: c_int) -> c_int {
     }
 }
 
-/// Whether members of a group may be on several nodes: there is no team of both sides.
+/// Whether members of a group may be on several nodes: there is no team of both groups.
 pub fn is_remote(name: &'static str, group: usize) -> bool {
     let found = find(name, runtime::get(name), group);
     found.is_some_and(|(_, connection)| connection.remote().is_some())
 }
 
-/// Whether this PE is of the side that has started the other, or has accepted it.
-pub fn is_first_side(name: &'static str, group: usize) -> bool {
+/// Whether this PE is of the group that has started the other, or has accepted it.
+pub fn is_first_group(name: &'static str, group: usize) -> bool {
     let found = find(name, runtime::get(name), group);
-    found.is_some_and(|(_, connection)| connection.sides.own == 0)
+    found.is_some_and(|(_, connection)| connection.groups.own == 0)
 }
 
-/// The team of the members of both sides; `SHMEM_TEAM_INVALID` for `SHMEMX_GROUP_INVALID`.
+/// The team of the members of both groups; `SHMEM_TEAM_INVALID` for `SHMEMX_GROUP_INVALID`.
 pub fn team(name: &'static str, group: usize) -> usize {
     match find(name, runtime::get(name), group) {
         None => TEAM_INVALID,
@@ -75,7 +75,7 @@ pub fn team(name: &'static str, group: usize) -> usize {
             warn(
                 name,
                 "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no team of \
-                    both sides; use the routines for groups",
+                    both groups; use the routines for groups",
             );
             TEAM_INVALID
         }
@@ -83,7 +83,7 @@ pub fn team(name: &'static str, group: usize) -> usize {
     }
 }
 
-/// Ends a group, collectively over both sides: 0, or -1 if the other side has failed before, or for
+/// Ends a group, collectively over both groups: 0, or -1 if the other group has failed before, or for
 /// `SHMEMX_GROUP_INVALID`.
 pub fn disconnect(name: &'static str, group: usize) -> c_int {
     let rt = runtime::get(name);

@@ -33,7 +33,7 @@ pub unsafe fn call_multiple(name: &'static str, group: usize, count: usize, call
     let Some((_, connection)) = handles::find(name, rt, group) else {
         return 0;
     };
-    if connection.sides.own != 0 {
+    if connection.groups.own != 0 {
         fatal(name, "the group has started this job: kernels are called by the PEs that have started others");
     }
     let calls = match (calls.is_null(), count) {

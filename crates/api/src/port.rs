@@ -406,7 +406,7 @@ fn offer_remote(
     let watch = Watch { routine: name, timeout: rt.node.settings.fabric_timeout, spawns };
     let coordinator = coordinator.start(caller.done()?, watch)?;
     let way = Way::Remote { invitation, coordinator: Some(coordinator), sign: None };
-    Ok(Some(Found { way, first, side: 0 }))
+    Ok(Some(Found { way, first, group: 0 }))
 }
 
 /// Offers a connection; None if the caller is gone.
@@ -420,8 +420,8 @@ fn offer(rt: &Runtime, caller: Caller, members: usize) -> Result<Option<Found>, 
     let header = job.control.header();
     let cores = header.node_cores();
     let number = FIRST_MET | PortName::random_number()?;
-    let sides = [members, caller.members];
-    let (connection, control) = Control::create_connection(number, sides, caller.independent, cores, header.tuning)?;
+    let groups = [members, caller.members];
+    let (connection, control) = Control::create_connection(number, groups, caller.independent, cores, header.tuning)?;
     let mapped = Mapped(control);
     let (mine, theirs) = pair()?;
     let met = watched(service, number, 0, [caller.memory.as_fd(), connection.as_fd()], mine)?;
@@ -476,20 +476,20 @@ fn connect_remote(
     let invitation = offer.invitation.clone();
     let first = numbers(rt, invitation.sizes.iter().sum())?;
     let way = Way::Remote { invitation, coordinator: None, sign: Some(offer.take()?) };
-    Ok(Found { way, first, side: 1 })
+    Ok(Found { way, first, group: 1 })
 }
 
 /// Has `oshrun` watch the other job, by its memory and that of the connection.
 fn watched(
     service: BorrowedFd<'_>,
     number: u32,
-    side: usize,
+    group: usize,
     [memory, connection]: [BorrowedFd<'_>; 2],
     peer: OwnedFd,
 ) -> Result<MetJob, PortError> {
     let met = MetJob {
         number,
-        side,
+        group,
         memory: memory.try_clone_to_owned()?.into(),
         connection: connection.try_clone_to_owned()?.into(),
         peer,
@@ -502,7 +502,7 @@ fn found(met: MetJob, first: usize) -> Found {
     Found {
         way: Way::Local(StartedJob { job_number: met.number, memory: met.memory, connection: met.connection }),
         first,
-        side: met.side,
+        group: met.group,
     }
 }
 

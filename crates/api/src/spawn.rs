@@ -269,7 +269,7 @@ fn ask(rt: &Runtime, parents: usize, programs: Vec<Program>) -> Result<Found, St
     };
     let request = JobRequest { parents, programs };
     let job = service::start(service, &request).map_err(|e| e.to_string())?;
-    Ok(Found { way: Way::Local(job), first, side: 0 })
+    Ok(Found { way: Way::Local(job), first, group: 0 })
 }
 
 fn strings_of(program: &Program) -> impl Iterator<Item = &OsStr> {

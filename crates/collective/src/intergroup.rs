@@ -1,14 +1,14 @@
-//! Collectives between the two sides of a connection, as MPI defines those of intercommunicators: each side
+//! Collectives between the two groups of a connection, as MPI defines those of intercommunicators: each group
 //! gets what the other one contributes.
 //!
 //! They follow the patterns of a team's collectives ([`super`]), over all members of the connection, and take as
-//! many synchronisations. Arrays are symmetric within a side alone. So before the first synchronisation,
+//! many synchronisations. Arrays are symmetric within a group alone. So before the first synchronisation,
 //! members leave the places of their arrays in words of their slots. A member writes these again only in a
 //! later call, after a synchronisation that follows the reading of them by all members.
 
 use std::ops::Range;
 
-use ferroshmem_core::connection::Sides;
+use ferroshmem_core::connection::Groups;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, MemberAddresses};
 use ferroshmem_core::team::Members;
@@ -24,7 +24,7 @@ use super::{copy, copy_part, from_on, slices_of};
 const DEST: usize = 0;
 const SOURCE: usize = 1;
 const ROOT: usize = 2;
-/// The bytes that side 0 contributes to each PE of side 1, and those that it gets.
+/// The bytes that group 0 contributes to each PE of group 1, and those that it gets.
 const LENGTHS: [usize; 2] = [3, 4];
 /// Instead of a root.
 const NO_ROOT: u64 = u64::MAX;
@@ -33,15 +33,15 @@ const NO_ROOT: u64 = u64::MAX;
 pub struct Intergroup<'a> {
     /// All members.
     pub group: &'a Group<'a>,
-    /// Their sides.
-    pub sides: &'a Sides,
+    /// Their groups.
+    pub groups: &'a Groups,
     /// `dest` of this PE, and its place ([`ferroshmem_core::memory::Space::place`]).
     pub dest: (*mut u8, u64),
     /// `source` of this PE, and its place.
     pub source: (*const u8, u64),
-    /// Bytes that this side contributes, to each PE of the other side where these differ.
+    /// Bytes that this group contributes, to each PE of the other group where these differ.
     pub sent: usize,
-    /// Bytes that the other side contributes.
+    /// Bytes that the other group contributes.
     pub received: usize,
 }
 
@@ -50,71 +50,71 @@ pub struct Intergroup<'a> {
 pub enum Part {
     /// It is the root.
     Root,
-    /// It is on the root's side.
+    /// It is on the root's group.
     None,
     /// It receives from this member.
     From(usize),
 }
 
-/// What a collective of both sides does, on a node and between nodes. The safety is that of the C routines: `dest` and
-/// `source` are symmetric within the side and valid for the lengths given; they do not overlap.
+/// What a collective of both groups does, on a node and between nodes. The safety is that of the C routines: `dest` and
+/// `source` are symmetric within the group and valid for the lengths given; they do not overlap.
 #[allow(clippy::missing_safety_doc, reason = "said above")]
-pub trait BothSides {
+pub trait BothGroups {
     /// Synchronises all members.
     fn sync(&self);
 
-    /// Copies the root's `source` to `dest` of all PEs of the other side.
+    /// Copies the root's `source` to `dest` of all PEs of the other group.
     unsafe fn broadcast(&self, part: Part);
 
-    /// Gathers in `dest` what each PE of the other side has for this one, or for all.
+    /// Gathers in `dest` what each PE of the other group has for this one, or for all.
     unsafe fn exchange(&self, collective: Collective);
 
-    /// Reduces `n` elements of each `source` of the other side to `dest`.
+    /// Reduces `n` elements of each `source` of the other group to `dest`.
     unsafe fn reduce(&self, n: usize, op: &'static Operator);
 }
 
-/// Where the arrays of one side are.
-struct Side<'a> {
+/// Where the arrays of one group are.
+struct GroupArrays<'a> {
     members: Range<usize>,
     dest: MemberAddresses<'a, u8>,
     source: MemberAddresses<'a, u8>,
 }
 
-/// The safety of the collectives is that of the C routines: `dest` and `source` are symmetric within the side and
+/// The safety of the collectives is that of the C routines: `dest` and `source` are symmetric within the group and
 /// valid for the lengths given; they do not overlap.
 impl<'a> Intergroup<'a> {
-    /// Leaves where this PE's arrays are, for the members of both sides.
+    /// Leaves where this PE's arrays are, for the members of both groups.
     fn publish_addresses(&self, root: u64) {
         for (word, value) in [(DEST, self.dest.1), (SOURCE, self.source.1), (ROOT, root)] {
             self.group.publish_call_word(word, value);
         }
     }
 
-    /// The arrays of a side of which a member has left the place in `word`.
+    /// The arrays of a group of which a member has left the place in `word`.
     fn left(&self, member: usize, word: usize) -> MemberAddresses<'a, u8> {
         let place = self.group.call_word(member, word);
-        let (bases, offset) = self.sides.at_place(place);
+        let (bases, offset) = self.groups.at_place(place);
         MemberAddresses::irregular(&Members::world(self.group.size), bases, offset)
     }
 
-    /// The arrays of a side, which its first member has left. After the first synchronisation.
-    fn side(&self, side: usize) -> Side<'a> {
-        let members = self.sides.of(side);
-        Side { dest: self.left(members.start, DEST), source: self.left(members.start, SOURCE), members }
+    /// The arrays of a group, which its first member has left. After the first synchronisation.
+    fn arrays(&self, index: usize) -> GroupArrays<'a> {
+        let members = self.groups.of(index);
+        GroupArrays { dest: self.left(members.start, DEST), source: self.left(members.start, SOURCE), members }
     }
 
-    /// Bytes that a side contributes.
-    fn sent_by(&self, side: usize) -> usize {
-        if side == self.sides.own { self.sent } else { self.received }
+    /// Bytes that a group contributes.
+    fn sent_by(&self, index: usize) -> usize {
+        if index == self.groups.own { self.sent } else { self.received }
     }
 
     /// With `SHMEM_CHECK=1`: all members call the same routine with lengths that fit, and arrays that are
-    /// symmetric within their side.
+    /// symmetric within their group.
     pub fn check(&self, part: Option<Part>) {
         self.group.agree_on_routine();
         self.publish_addresses(self.root_of(part));
-        for (word, side) in LENGTHS.into_iter().zip(0..) {
-            let bytes = self.sent_by(side) as u64;
+        for (word, index) in LENGTHS.into_iter().zip(0..) {
+            let bytes = self.sent_by(index) as u64;
             self.group.publish_call_word(word, bytes);
         }
         self.group.sync();
@@ -122,17 +122,17 @@ impl<'a> Intergroup<'a> {
             return;
         }
         let name = self.group.name;
-        let own = self.sides.own();
+        let own = self.groups.own();
         let left = |member, word| self.group.call_word(member, word);
         for member in 0..self.group.size {
             let [there, back] = LENGTHS.map(|word| left(member, word));
-            let [sent, got] = [0, 1].map(|side| self.sent_by(side) as u64);
+            let [sent, got] = [0, 1].map(|index| self.sent_by(index) as u64);
             if (there, back) != (sent, got) {
                 let who = self.describe(member);
                 fatal(
                     name,
                     format_args!(
-                        "the sides give {sent} and {got} bytes here, but {there} and {back} on {who}: all PEs must \
+                        "the groups give {sent} and {got} bytes here, but {there} and {back} on {who}: all PEs must \
                             give the same"
                     ),
                 );
@@ -143,14 +143,14 @@ impl<'a> Intergroup<'a> {
                     let who = self.describe(member);
                     fatal(
                         name,
-                        format_args!("{array} is not that of {who}: give an array that is symmetric on this side"),
+                        format_args!("{array} is not that of {who}: give an array that is symmetric in this group"),
                     );
                 }
             }
         }
         if let Some(part) = part {
-            let (root, side) = self.root(part);
-            let receivers = self.sides.of(side);
+            let (root, group) = self.root(part);
+            let receivers = self.groups.of(group);
             let names = |member: usize| member == root || receivers.contains(&member);
             let expected = |member| if names(member) { root as u64 } else { NO_ROOT };
             if (0..self.group.size).any(|member| left(member, ROOT) != expected(member)) {
@@ -162,11 +162,11 @@ impl<'a> Intergroup<'a> {
 
     /// A member, for messages.
     fn describe(&self, member: usize) -> String {
-        let own = self.sides.own();
+        let own = self.groups.own();
         if own.contains(&member) {
-            return format!("PE {} of this side", member - own.start);
+            return format!("PE {} of this group", member - own.start);
         }
-        let index = member - self.sides.others().start;
+        let index = member - self.groups.others().start;
         format!("PE {index} of the group")
     }
 
@@ -178,40 +178,40 @@ impl<'a> Intergroup<'a> {
         }
     }
 
-    /// The root of a broadcast and the side that receives, after the first synchronisation. PEs that do not agree
+    /// The root of a broadcast and the group that receives, after the first synchronisation. PEs that do not agree
     /// end the job.
     fn root(&self, part: Part) -> (usize, usize) {
         let left = |member: usize| self.group.call_word(member, ROOT);
-        let side = self.receiving(part);
-        let named = left(self.sides.of(side).start);
+        let group = self.receiving(part);
+        let named = left(self.groups.of(group).start);
         let root = usize::try_from(named).ok();
-        let root = root.filter(|root| self.sides.of(1 - side).contains(root));
+        let root = root.filter(|root| self.groups.of(1 - group).contains(root));
         let mine = self.root_of(Some(part));
         let agreed = root.filter(|root| left(*root) == named && [named, NO_ROOT].contains(&mine));
         let Some(root) = agreed else {
             self.refuse_roots();
         };
-        (root, side)
+        (root, group)
     }
 
-    /// The side that receives.
+    /// The group that receives.
     fn receiving(&self, part: Part) -> usize {
         match part {
-            Part::From(_) => self.sides.own,
-            Part::Root | Part::None => 1 - self.sides.own,
+            Part::From(_) => self.groups.own,
+            Part::Root | Part::None => 1 - self.groups.own,
         }
     }
 
     fn refuse_roots(&self) -> ! {
         fatal(
             self.group.name,
-            "the PEs do not agree on the root: one PE gives SHMEMX_ROOT, the others of its side SHMEMX_PROC_NULL, and \
-                those of the other side the number of that PE",
+            "the PEs do not agree on the root: one PE gives SHMEMX_ROOT, the others of its group SHMEMX_PROC_NULL, and \
+                those of the other group the number of that PE",
         )
     }
 }
 
-impl BothSides for Intergroup<'_> {
+impl BothGroups for Intergroup<'_> {
     fn sync(&self) {
         self.group.sync();
     }
@@ -221,7 +221,7 @@ impl BothSides for Intergroup<'_> {
         let (dest, source) = (self.dest.0, self.source.0);
         let choice = group.choose(Collective::Broadcast, bytes);
         let is_eager = choice.algorithm == Algorithm::Eager;
-        // SAFETY: the caller promises `bytes` bytes at the root's `source` and `dest` of the other side, which
+        // SAFETY: the caller promises `bytes` bytes at the root's `source` and `dest` of the other group, which
         // have one writer for each byte.
         unsafe {
             if is_eager && bytes <= RING_BYTES && group.size <= RING_MEMBERS {
@@ -246,9 +246,9 @@ impl BothSides for Intergroup<'_> {
             self.publish_addresses(self.root_of(Some(part)));
             // Places, after the first synchronisation.
             let arrays = || {
-                let (root, side) = self.root(part);
+                let (root, index) = self.root(part);
                 let source = self.left(root, SOURCE).of(root).cast_const();
-                (self.side(side), source)
+                (self.arrays(index), source)
             };
             match choice.algorithm {
                 Algorithm::Push => {
@@ -261,14 +261,14 @@ impl BothSides for Intergroup<'_> {
                     });
                 }
                 Algorithm::Pull => group.share_by_member(2 * bytes, |member| {
-                    // The root's side does not look where the arrays are: that moves cache lines.
-                    if self.sides.of(self.receiving(part)).contains(&member) {
+                    // The root's group does not look where the arrays are: that moves cache lines.
+                    if self.groups.of(self.receiving(part)).contains(&member) {
                         let (receivers, source) = arrays();
                         copy(group, receivers.dest.of(member), source, bytes);
                     }
                 }),
                 _ => {
-                    // All members of both sides copy a part to all that receive.
+                    // All members of both groups copy a part to all that receive.
                     let work = slices_of(group, bytes, 1, 1 + group.size);
                     group.share_work(work, |part| {
                         let (receivers, source) = arrays();
@@ -282,11 +282,11 @@ impl BothSides for Intergroup<'_> {
         }
     }
 
-    /// Each PE gets a block of each PE of the other side, in their order. By [`Collective::Alltoall`] the block of
+    /// Each PE gets a block of each PE of the other group, in their order. By [`Collective::Alltoall`] the block of
     /// its own number in their `source`, by [`Collective::Fcollect`] their `source`.
     unsafe fn exchange(&self, collective: Collective) {
-        let (group, sides) = (self.group, self.sides);
-        let (own, others) = (sides.own(), sides.others());
+        let (group, groups) = (self.group, self.groups);
+        let (own, others) = (groups.own(), groups.others());
         let is_alltoall = collective == Collective::Alltoall;
         // Blocks of a source.
         let blocks = |readers: usize| if is_alltoall { readers } else { 1 };
@@ -296,7 +296,7 @@ impl BothSides for Intergroup<'_> {
         if choice.algorithm == Algorithm::Eager && fits {
             let epoch = group.epoch();
             let block = if is_alltoall { group.me - own.start } else { 0 };
-            // SAFETY: the caller promises as many bytes at `source`, and a block of each PE of the other side at
+            // SAFETY: the caller promises as many bytes at `source`, and a block of each PE of the other group at
             // `dest`.
             unsafe {
                 epoch.write_eager(self.source.0, longest(self.sent, others.len()));
@@ -313,14 +313,14 @@ impl BothSides for Intergroup<'_> {
         let all = self.sent.max(self.received) * group.size;
         let reads = choice.algorithm != Algorithm::Push;
         group.share_by_member(2 * all, |one| {
-            let own_side = usize::from(one >= sides.sizes[0]);
-            let (mine, other) = (self.side(own_side), self.side(1 - own_side));
+            let own_index = usize::from(one >= groups.sizes[0]);
+            let (mine, other) = (self.arrays(own_index), self.arrays(1 - own_index));
             let index = one - mine.members.start;
             let count = other.members.len();
             for i in from_on(index % count, count) {
                 let ((reader, r), (writer, w)) =
                     if reads { ((&mine, index), (&other, i)) } else { ((&other, i), (&mine, index)) };
-                let bytes = self.sent_by(if reads { 1 - own_side } else { own_side });
+                let bytes = self.sent_by(if reads { 1 - own_index } else { own_index });
                 let to = reader.dest.from(w * bytes).of(reader.members.start + r);
                 let block = if is_alltoall { r } else { 0 };
                 let from = writer.source.from(block * bytes);
@@ -331,7 +331,7 @@ impl BothSides for Intergroup<'_> {
         });
     }
 
-    /// Reduces `n` elements of the sources of the other side, on each PE.
+    /// Reduces `n` elements of the sources of the other group, on each PE.
     unsafe fn reduce(&self, n: usize, op: &'static Operator) {
         let (group, bytes) = (self.group, n * op.size);
         if n == 0 {
@@ -360,8 +360,8 @@ impl BothSides for Intergroup<'_> {
         let work = slices_of(group, n, op.size, 2 * group.size);
         group.share_work(work, |part| {
             let start = part.start * op.size;
-            for side in 0..2 {
-                let (from, to) = (self.side(side), self.side(1 - side));
+            for index in 0..2 {
+                let (from, to) = (self.arrays(index), self.arrays(1 - index));
                 let (source, dest) = (from.source.from(start), to.dest.from(start));
                 let source = |i: usize| source.of(from.members.start + i).cast_const();
                 let dest = |i: usize| dest.of(to.members.start + i);
@@ -380,16 +380,16 @@ impl Intergroup<'_> {
     /// As [`reduce`](Self::reduce), of values that fit the eager buffers. With the central barrier, the last
     /// member to arrive reduces for all.
     unsafe fn reduce_eager(&self, n: usize, size: usize, fold: simd::FoldFn) {
-        let (group, sides) = (self.group, self.sides);
+        let (group, groups) = (self.group, self.groups);
         let epoch = group.epoch();
-        let (own, others) = (sides.own(), sides.others());
+        let (own, others) = (groups.own(), groups.others());
         let bytes = n * size;
         group.traffic().moved(others.len() * bytes, bytes);
-        let fold_side = |side: Range<usize>, dest: *mut u8, buffer: &dyn Fn(usize) -> *mut u8| {
-            let source = |i: usize| buffer(side.start + i).cast_const();
+        let fold_group = |members: Range<usize>, dest: *mut u8, buffer: &dyn Fn(usize) -> *mut u8| {
+            let source = |i: usize| buffer(members.start + i).cast_const();
             // SAFETY: the buffers have room for `n` elements, and are read only after all members have
             // written theirs.
-            unsafe { fold((&|_| dest, 1), (&source, side.len()), n, false) };
+            unsafe { fold((&|_| dest, 1), (&source, members.len()), n, false) };
         };
         // SAFETY: the caller promises `n` elements at `source` and `dest`; the buffers have room for them. What
         // the last member to arrive leaves, all members read before they arrive again.
@@ -398,9 +398,9 @@ impl Intergroup<'_> {
                 // On cache lines that are read anyway.
                 copy(group, epoch.contribution(group.me), self.source.0, bytes);
                 epoch.synchronise_with(|| {
-                    for side in [own, others.clone()] {
-                        let result = epoch.result(side.start);
-                        fold_side(side, result, &|m| epoch.contribution(m));
+                    for members in [own, others.clone()] {
+                        let result = epoch.result(members.start);
+                        fold_group(members, result, &|m| epoch.contribution(m));
                     }
                 });
                 return copy(group, self.dest.0, epoch.result(others.start), bytes);
@@ -408,15 +408,15 @@ impl Intergroup<'_> {
             epoch.write_eager(self.source.0, bytes);
             if group.has_central_barrier() {
                 epoch.synchronise_with(|| {
-                    for side in [own, others.clone()] {
-                        let first = epoch.eager(side.start);
-                        fold_side(side, first, &|m| epoch.eager(m));
+                    for members in [own, others.clone()] {
+                        let first = epoch.eager(members.start);
+                        fold_group(members, first, &|m| epoch.eager(m));
                     }
                 });
                 copy(group, self.dest.0, epoch.eager(others.start), bytes);
             } else {
                 epoch.synchronise();
-                fold_side(others, self.dest.0, &|m| epoch.eager(m));
+                fold_group(others, self.dest.0, &|m| epoch.eager(m));
             }
         }
     }

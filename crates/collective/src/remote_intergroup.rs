@@ -1,8 +1,8 @@
-//! Collectives between the two sides of a connection that are on different nodes: members say where their arrays are
-//! when they synchronise, get what is theirs from the other side, and synchronise again. From members of their own node
-//! they load it.
+//! Collectives between the two groups of a connection that are on different nodes: members say where their arrays are
+//! when they synchronise, get what is theirs from the other group, and synchronise again. From members of their own
+//! node they load it.
 //!
-//! To synchronise, the members of each node, of both sides, meet in memory, then the first of each exchanges messages
+//! To synchronise, the members of each node, of both groups, meet in memory, then the first of each exchanges messages
 //! with those of the other nodes, and then they meet again.
 
 use ferroshmem_core::connection::Connection;
@@ -17,13 +17,13 @@ use ferroshmem_fabric::Remote;
 use ferroshmem_simd::{self as simd, Operator};
 use ferroshmem_tuning::Collective;
 
-use super::intergroup::{BothSides, Part};
+use super::intergroup::{BothGroups, Part};
 
 /// A call of a collective between groups on different nodes by this PE.
 pub struct RemoteIntergroup<'a> {
     /// The members of this node.
     pub group: &'a Group<'a>,
-    /// The other side.
+    /// The other group.
     pub remote: &'a RemoteJob,
     /// Its members.
     pub connection: &'a Connection,
@@ -31,14 +31,14 @@ pub struct RemoteIntergroup<'a> {
     pub dest: (*mut u8, u64),
     /// `source` of this PE, and its place.
     pub source: (*mut u8, u64),
-    /// Bytes that the other side contributes, of each PE where these differ.
+    /// Bytes that the other group contributes, of each PE where these differ.
     pub received: usize,
     /// This PE's symmetric memory.
     pub space: &'a Space,
 }
 
 impl RemoteIntergroup<'_> {
-    /// Synchronises all members, and gives them a word. Once the connection has failed, whose sides are independent,
+    /// Synchronises all members, and gives them a word. Once the connection has failed, whose groups are independent,
     /// what follows does nothing.
     fn meet(&self, word: u64) {
         let number = self.remote.enter_meeting(word);
@@ -64,7 +64,7 @@ impl RemoteIntergroup<'_> {
         self.remote.quiet();
     }
 
-    /// Where the `bytes` bytes from `at` on in the source of a member of the other side are, if its memory is mapped.
+    /// Where the `bytes` bytes from `at` on in the source of a member of the other group are, if its memory is mapped.
     #[inline(never)]
     fn local(&self, member: usize, at: usize, bytes: usize) -> Option<*const u8> {
         let place = self.remote.place_of(member).checked_add(at as u64)?;
@@ -73,7 +73,7 @@ impl RemoteIntergroup<'_> {
         Some(copy.cast_const())
     }
 
-    /// Gets `bytes` bytes from `at` on in the source of a member of the other side, which are complete after a quiet.
+    /// Gets `bytes` bytes from `at` on in the source of a member of the other group, which are complete after a quiet.
     ///
     /// # Safety
     /// There are as many; as many fit at `to`, until a quiet.
@@ -99,7 +99,7 @@ impl RemoteIntergroup<'_> {
     }
 }
 
-/// Ends the job if a member has left the group without calling this collective, of which the other side is not
+/// Ends the job if a member has left the group without calling this collective, of which the other group is not
 /// independent.
 pub fn refuse_to_wait(name: &str, connection: &Connection) {
     let disconnects = connection.remote().map(RemoteJob::disconnects);
@@ -117,13 +117,13 @@ pub fn refuse_to_wait(name: &str, connection: &Connection) {
     fatal(
         name,
         format_args!(
-            "PE {number}, which is of {of}, has left the group without calling it: have all PEs of both sides call it \
+            "PE {number}, which is of {of}, has left the group without calling it: have all PEs of both groups call it \
                 before they disconnect"
         ),
     );
 }
 
-impl BothSides for RemoteIntergroup<'_> {
+impl BothGroups for RemoteIntergroup<'_> {
     fn sync(&self) {
         self.meet(0);
     }
@@ -157,7 +157,7 @@ impl BothSides for RemoteIntergroup<'_> {
         self.sync();
     }
 
-    /// Always in the order of the other side's members.
+    /// Always in the order of the other group's members.
     unsafe fn reduce(&self, n: usize, op: &'static Operator) {
         /// Bytes of sources that are here at a time.
         const ROOM: usize = 1 << 20;

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use ferroshmem_config::{self as config, Environment};
 use ferroshmem_tuning::Collective;
 
-use crate::connection::Sides;
+use crate::connection::Groups;
 use crate::connection::calls::remote::RemoteCalls;
 use crate::connection::invitation::{Greeting, Invitation, parts};
 use crate::connection::member_info::MemberInfo;
@@ -90,8 +90,8 @@ pub fn call_record(bytes: &[u8]) {
     let Some((first, record)) = bytes.split_first() else {
         return;
     };
-    let sides = Sides::new([2, 2], usize::from(first & 1));
-    let calls = RemoteCalls::new(&sides);
+    let groups = Groups::new([2, 2], usize::from(first & 1));
+    let calls = RemoteCalls::new(&groups);
     // Twice, as a message may be of several.
     for _ in 0..2 {
         calls.take(usize::from(first >> 1 & 3), record, || {});

@@ -1,15 +1,15 @@
-//! The queue of messages by which one side of a connection calls kernels on the other.
+//! The queue of messages by which one group of a connection calls kernels on the other.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// The queue of messages by which one side of a connection calls kernels on the other
+/// The queue of messages by which one group of a connection calls kernels on the other
 /// (`connection/calls/mod.rs`).
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct CallLines {
     /// Where the first message is.
     pub first: AtomicU64,
-    /// PEs of the other side that take no more messages.
+    /// PEs of the other group that take no more messages.
     pub left: AtomicU32,
     /// Messages sent: a futex word.
     pub sent: AtomicU32,

@@ -44,7 +44,7 @@ impl Coordinator {
         &self.invitation
     }
 
-    /// Lets the members meet, in a thread of its own. `root` is a connection with the root of the other side, which
+    /// Lets the members meet, in a thread of its own. `root` is a connection with the root of the other group, which
     /// ends with that as long as it has not joined.
     pub fn start(self, root: TcpStream, watch: Watch) -> io::Result<JoinHandle<()>> {
         end_when_silent(&root, watch.timeout)?;
@@ -115,8 +115,8 @@ impl Coordinator {
         Ok((greeting.member as usize, Member { link, info }))
     }
 
-    /// Whether the connection is over if a member cannot be reached: if it is of this side, its launcher ends the job,
-    /// which links of the other side show unless members outlive that.
+    /// Whether the connection is over if a member cannot be reached: if it is of this group, its launcher ends the job,
+    /// which links of the other group show unless members outlive that.
     fn is_lost_with(&self, member: usize) -> bool {
         self.invitation.independent || member >= self.invitation.sizes[0]
     }
@@ -156,7 +156,7 @@ impl Coordinator {
                         missing -= 1;
                     }
                     Err(e) if self.is_lost_with(*member) => first = Some(e),
-                    // This side's launcher ends the job.
+                    // This group's launcher ends the job.
                     Err(_) => {}
                 }
                 false
@@ -186,7 +186,7 @@ mod tests {
 
     const WATCH: Watch = Watch { routine: "test", timeout: Some(Duration::from_secs(60)), spawns: false };
 
-    /// The coordinator of a connection, and the other side's end of its first socket.
+    /// The coordinator of a connection, and the other group's end of its first socket.
     fn coordinator(sizes: [usize; 2], independent: bool) -> (Coordinator, TcpStream, TcpStream) {
         let coordinator = Coordinator::open(Ipv4Addr::LOCALHOST.into(), 7, sizes, independent).unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

@@ -3,7 +3,7 @@
 //! A name is a listening socket whose address, without a path, has the user's number and the name. The kernel gives an
 //! address to one process alone, and frees it when that process ends, however it does: there are no stale names, and
 //! nothing is left behind. A thread of the PE that has published the name writes the port's text to each process of
-//! the same user that connects. Either side asks the kernel for the other's user, so that a process of another user
+//! the same user that connects. Either group asks the kernel for the other's user, so that a process of another user
 //! that takes the address first gets no secret and gives no port.
 //!
 //! Where users name a folder that hosts share, the name is there as well ([`ferroshmem_bootstrap::name_file`]).

@@ -2,7 +2,7 @@
 //!
 //! A port is a listening socket of the PE that has opened it, with a random name without a path: nothing is left
 //! behind; for jobs on other nodes, it listens on TCP, too ([`super::remote_port`]). Its text ([`super::port_name`])
-//! has name, address and a secret. Either side asks the kernel for the other's user (`SO_PEERCRED`) before it sends
+//! has name, address and a secret. Either group asks the kernel for the other's user (`SO_PEERCRED`) before it sends
 //! anything. `handshake` has the messages.
 
 use std::fs::File;
@@ -335,7 +335,7 @@ impl Caller {
     }
 
     /// Offers a connection of this number, by this job's memory, the connection's and a socket for the other
-    /// `oshrun`; whether the other side is ready to be connected.
+    /// `oshrun`; whether the other group is ready to be connected.
     pub fn offer(&self, number: u32, files: &[BorrowedFd<'_>]) -> bool {
         let socket = self.socket.as_fd();
         let sent = send(socket, [WELCOME, number, 0], "", files);
@@ -351,7 +351,7 @@ impl Caller {
     }
 }
 
-/// What the side that accepts offers.
+/// What the group that accepts offers.
 #[derive(Debug)]
 pub struct Offer {
     /// The number of the connection.
@@ -367,7 +367,7 @@ pub struct Offer {
 
 impl Offer {
     /// Waits at the port of this name for an offer to `members` PEs of the job with this memory, which are to be
-    /// `independent` of the other side, or not.
+    /// `independent` of the other group, or not.
     pub fn wait(name: &PortName, members: usize, independent: bool, memory: BorrowedFd<'_>) -> Result<Self, PortError> {
         let (socket, address) = (new_socket()?, name.socket_address()?);
         match rustix::io::retry_on_intr(|| connect(&socket, &address)) {
@@ -487,9 +487,9 @@ mod tests {
             let wait = || Offer::wait(&name, 3, true, memory.as_fd());
             assert!(matches!(wait(), Err(PortError::Refused(why)) if why == "too many"));
             let offer = wait().unwrap();
-            let sides = [1, 3];
+            let groups = [1, 3];
             let tuning = ferroshmem_tuning::Tuning::default_for(2);
-            let (_file, control) = Control::create_connection(7, sides, true, 2.into(), tuning).unwrap();
+            let (_file, control) = Control::create_connection(7, groups, true, 2.into(), tuning).unwrap();
             assert_eq!(offer.number, 7);
             offer.take(&control).unwrap();
             // Gone before it is accepted.

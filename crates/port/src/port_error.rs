@@ -43,7 +43,7 @@ pub enum PortError {
     /// The process that listens is of another user.
     #[error("the port belongs to another user: start both jobs as one user")]
     OtherUser,
-    /// The other side refuses, for this reason.
+    /// The other group refuses, for this reason.
     #[error("the other job refuses: {0}")]
     Refused(String),
     /// The other job's memory is not what it should be.

@@ -1,5 +1,5 @@
-//! Ports for jobs on other nodes: the same four messages over TCP, of which the second invites the other side's members
-//! to a coordinator ([`super::coordinator`]).
+//! Ports for jobs on other nodes: the same four messages over TCP, of which the second invites the other group's
+//! members to a coordinator ([`super::coordinator`]).
 //!
 //! The kernel does not say of which user a process on another host is: so the secret in the port's text is all that
 //! counts. Without it, a caller gets no answer.
@@ -27,7 +27,7 @@ const DIGEST: usize = 16;
 pub(super) const HELLO_BYTES: usize = 3 * size_of::<u32>() + SECRET + SOURCES;
 /// Most bytes of an answer.
 const MOST_BYTES: usize = 4096;
-/// Time for the other side to read or write a message, once it has begun.
+/// Time for the other group to read or write a message, once it has begun.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 /// The digests of the sources by which PEs of this library reach those of other nodes.
@@ -128,12 +128,12 @@ impl RemoteCaller {
         None
     }
 
-    /// Invites the other side; whether it is ready to be connected.
+    /// Invites the other group; whether it is ready to be connected.
     pub fn offer(&self, invitation: &Invitation) -> bool {
         send(&self.socket, WELCOME, &invitation.to_bytes()).is_ok() && matches!(receive(&self.socket), Ok((READY, _)))
     }
 
-    /// Says that the jobs are connected. The socket, which lives as long as the other side's root until all members
+    /// Says that the jobs are connected. The socket, which lives as long as the other group's root until all members
     /// have met.
     pub fn done(self) -> io::Result<TcpStream> {
         // If it is gone, the coordinator notices.
@@ -143,7 +143,7 @@ impl RemoteCaller {
     }
 }
 
-/// What the side that accepts offers.
+/// What the group that accepts offers.
 #[derive(Debug)]
 pub struct RemoteOffer {
     /// What the accepting PEs need in order to connect.
@@ -153,7 +153,7 @@ pub struct RemoteOffer {
 
 impl RemoteOffer {
     /// Waits at the port at this address, which has this secret, for an offer to `members` PEs, `independent` of the
-    /// other side or not.
+    /// other group or not.
     pub fn wait((address, secret): (SocketAddr, &str), members: usize, independent: bool) -> Result<Self, PortError> {
         let mut socket = match TcpStream::connect_timeout(&address, TIME_LIMIT) {
             Ok(socket) => socket,
@@ -180,7 +180,7 @@ impl RemoteOffer {
         }
     }
 
-    /// Takes the offer up. The socket, which the other side reads as this one's sign of life until all members have
+    /// Takes the offer up. The socket, which the other group reads as this one's sign of life until all members have
     /// met.
     pub fn take(self) -> Result<TcpStream, PortError> {
         let sent = send(&self.socket, READY, &[]);

@@ -16,7 +16,7 @@ use ferroshmem_fabric as fabric;
 pub struct Context {
     /// Handle of the team that it numbers PEs by.
     pub team: usize,
-    /// Whether it numbers the PEs of the other side alone, of a team of two jobs.
+    /// Whether it numbers the PEs of the other group alone, of a team of two jobs.
     pub of_group: bool,
     /// The `SHMEM_CTX_*` options that it was created with.
     options: i64,

@@ -177,7 +177,7 @@ fn ports(s: &Setting, wait: &str) -> Result<()> {
     Ok(())
 }
 
-/// Both sides must call the routine of one kind: who does not gets a line, and the other waits on.
+/// Both groups must call the routine of one kind: who does not gets a line, and the other waits on.
 fn mismatch(s: &Setting) -> Result<()> {
     let file = file(s, "mismatch")?;
     let accepting = start(s, 1, &["accept", &file, "sync"])?;

@@ -7,8 +7,8 @@ use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
-/// PEs on either side.
-const SIDES: [(usize, &str); 9] =
+/// PEs in either group.
+const SIZES: [(usize, &str); 9] =
     [(1, "1"), (2, "1"), (1, "2"), (2, "2"), (3, "5"), (7, "2"), (1, "16"), (16, "1"), (16, "16")];
 
 /// Variables that change how collectives are made.
@@ -32,7 +32,7 @@ const FAULTS: [(&str, bool, &[&str]); 15] = [
     ("stack", false, &["dest", "is not a symmetric address"]),
     ("beyond", false, &["dest", "reach past the end"]),
     ("overlap", true, &["overlap"]),
-    ("asymmetric", true, &["dest is not that of PE", "of this side"]),
+    ("asymmetric", true, &["dest is not that of PE", "of this group"]),
     ("context-pe", false, &["PE 2 is out of range", "group has PEs 0 to 1"]),
     ("context-after-disconnect", false, &["not a live context"]),
     ("after-disconnect", false, &["shmemx_group_barrier", "not a live group"]),
@@ -47,7 +47,7 @@ const CALLED: [&str; 3] = ["put-signal", "signal", "context"];
 
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
-    for (parents, children) in SIDES {
+    for (parents, children) in SIZES {
         suite.add(format!("collectives::{parents}+{children}"), move |s| {
             let same = program(s, "collectives", &[])?;
             collectives(s, parents, children, &same, ("", ""))

@@ -9,7 +9,7 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 /// PEs that call, and PEs that are called.
-const SIDES: [(usize, &str); 5] = [(1, "1"), (1, "3"), (2, "2"), (3, "1"), (4, "8")];
+const SIZES: [(usize, &str); 5] = [(1, "1"), (1, "3"), (2, "2"), (3, "1"), (4, "8")];
 
 /// The list of kernels in a message.
 const HAS: &str = "it has fail(), scale(double, int, const float *)";
@@ -60,7 +60,7 @@ const LAUNCHER: &str = "mpiexec.hydra";
 
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
-    for (callers, called) in SIDES {
+    for (callers, called) in SIZES {
         suite.add(format!("calls::{callers}+{called}"), move |s| {
             calls(s, Job::new(callers, &program(s, "calls.c", &[])?).args(&[called]))
         });

@@ -10,7 +10,7 @@ use ferroshmem_conformance::leftovers::Machine;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
-/// PEs on either side.
+/// PEs in either group.
 const SIZES: [(usize, &str); 6] = [(1, "1"), (2, "2"), (3, "1"), (1, "7"), (4, "8"), (16, "16")];
 
 /// Ways of compiling and running the test of memory beside the plain one: flags of the compiler, and a variable.

@@ -33,45 +33,44 @@ typedef struct {
 
 const GROUPS: &str = "
 /* Jobs that grow: PEs started while a job runs are a job of their own (their world, their heap), connected with
- * the PEs that started them. Each side sees the other as a group. All routines that take a PE take PEs of the
+ * the PEs that started them. Each job sees the other's PEs as a group. All routines that take a PE take PEs of the
  * group by the numbers that shmemx_group_pe gives; on a node put, get and atomics stay loads and stores.
- * Addresses are symmetric with the group as far as both sides run one program (global variables), and by their
- * offset in the heap; shmemx_import gives an address for what the other side has exported by a name.
- * shmemx_group_team is the team of both sides, first the PEs that started, then those that were started: for
+ * Addresses are symmetric with the group as far as both groups run one program (global variables), and by their
+ * offset in the heap; shmemx_import gives an address for what the other group has exported by a name.
+ * shmemx_group_team is the team of both groups, first the PEs that started, then those that were started: for
  * contexts and collectives, whose arrays must be symmetric with the group.
  *
  * shmemx_spawn is collective over the team; arguments count on PE_root alone. It returns once the new PEs are in
  * shmem_init: 0, or -1 and SHMEMX_GROUP_INVALID on all PEs, and a line of the root on standard error. The new
  * PEs find the others by shmemx_group_parents, which is SHMEMX_GROUP_INVALID in other jobs.
- * shmemx_group_disconnect is collective over both sides; shmem_finalize disconnects what is still connected. A PE
+ * shmemx_group_disconnect is collective over both groups; shmem_finalize disconnects what is still connected. A PE
  * that fails ends all connected jobs, unless they are independent.
  *
  * Jobs are independent where config->independent of all programs is not 0 (SHMEMX_SPAWN_INDEPENDENT), or by the \
  routines
- * shmemx_port_*_independent. If a PE of one fails, or leaves without shmem_finalize, that job alone ends. On the other
- * side shmemx_group_state is SHMEMX_GROUP_FAILED instead of SHMEMX_GROUP_CONNECTED, for ever; \
- SHMEMX_GROUP_DISCONNECTED is
+ * shmemx_port_*_independent. If a PE of one fails, or leaves without shmem_finalize, that job alone ends. In the other
+ * group, shmemx_group_state is SHMEMX_GROUP_FAILED, not SHMEMX_GROUP_CONNECTED, for ever; SHMEMX_GROUP_DISCONNECTED is
  * that of other handles. All routines that wait for PEs of the group return -1 then, also those that wait already:
  * collectives between groups and of shmemx_group_team, shmemx_kernel_test, shmemx_kernel_wait and shmemx_kernel_serve;
  * calls of kernels return SHMEMX_REQUEST_INVALID, and dest of a collective has any content. Memory of the group can be
- * used, without effect, until shmemx_group_disconnect, which waits for the PEs of the own side alone, between nodes for
- * none, and returns -1.
- * shmemx_spawn, accept and connect return -1 if the other side fails before all PEs are connected.
+ * used, without effect, until shmemx_group_disconnect, which waits for the PEs of the own group alone, between nodes
+ * for none, and returns -1.
+ * shmemx_spawn, accept and connect return -1 if the other group fails before all PEs are connected.
  *
  * Collectives between groups have the meaning that MPI gives those of intercommunicators: a PE gets what the PEs
- * of the other side contribute, in their order. All PEs of both sides call them, in the same order; they return 0,
- * or -1 for SHMEMX_GROUP_INVALID. dest and source are symmetric within the PE's own side and do not overlap;
+ * of the other group contribute, in their order. All PEs of both groups call them, in the same order; they return 0,
+ * or -1 for SHMEMX_GROUP_INVALID. dest and source are symmetric within the PE's own group and do not overlap;
  * numbers of elements are bytes but in reductions. When a call returns, dest is complete and source may be changed.
  *
- * shmemx_group_sync synchronises all PEs of both sides; shmemx_group_barrier completes this PE's operations on the
+ * shmemx_group_sync synchronises all PEs of both groups; shmemx_group_barrier completes this PE's operations on the
  * default context before, as shmem_barrier_all does.
- * shmemx_group_broadcastmem copies source of the root to dest of each PE of the other side. PE_root is SHMEMX_ROOT on
- * the root, SHMEMX_PROC_NULL on the other PEs of its side, and the root's number in the group on the other side. All
- * give the same nelems; dest counts on the other side alone, source on the root.
- * shmemx_group_fcollectmem gathers the sources of the other side, of dest_nelems bytes each, and gives it this PE's,
+ * shmemx_group_broadcastmem copies source of the root to dest of each PE of the other group. PE_root is SHMEMX_ROOT on
+ * the root, SHMEMX_PROC_NULL on the other PEs of its group, and the root's number on the PEs of the other group. All
+ * give the same nelems; dest counts in the other group alone, source on the root.
+ * shmemx_group_fcollectmem gathers the sources of the other group, of dest_nelems bytes each, and gives it this PE's,
  * of source_nelems. shmemx_group_alltoallmem does the same with block i of source for PE i of the group. The PEs of
- * a side give the same numbers; the two directions may differ, and one may be 0.
- * shmemx_group_*_reduce reduces the sources of the other side; all give the same nreduce.
+ * a group give the same numbers; the two directions may differ, and one may be 0.
+ * shmemx_group_*_reduce reduces the sources of the other group; all give the same nreduce.
  *
  * shmemx_group_create_ctx makes a context on which PE i is PE i of the group, for all routines that take a context:
  * 0, or -1 and SHMEM_CTX_INVALID. It is local. The end of the group destroys it. */

@@ -1,6 +1,6 @@
-//! Collectives between two sides: each algorithm, sides of all sizes, and the synchronisations that they take.
+//! Collectives between two groups: each algorithm, groups of all sizes, and the synchronisations that they take.
 
-use ferroshmem_core::connection::Sides;
+use ferroshmem_core::connection::Groups;
 use ferroshmem_core::group::threads::{Array, Member};
 use ferroshmem_core::memory::IN_GLOBALS;
 use ferroshmem_layout::RING_BYTES;
@@ -8,37 +8,37 @@ use ferroshmem_simd::{Operator, ops::Sum};
 use ferroshmem_tuning::{Algorithm, Collective, EAGER};
 
 use super::{Arrays, GUARD, MOST, TestCall, bytes_of, calls, data, run_oversubscribed};
-use crate::intergroup::{BothSides, Intergroup, Part};
+use crate::intergroup::{BothGroups, Intergroup, Part};
 
-/// Members of either side.
-const SIDES: [[usize; 2]; 6] = [[1, 1], [2, 1], [1, 3], [3, 3], [2, 5], [9, 4]];
+/// Members of either group.
+const GROUPS: [[usize; 2]; 6] = [[1, 1], [2, 1], [1, 3], [3, 3], [2, 5], [9, 4]];
 
-/// The members' arrays: `dest` of side 0 and `source` of side 1 are where the other side has its other array, and
+/// The members' arrays: `dest` of group 0 and `source` of group 1 are where the other group has its other array, and
 /// elsewhere within it.
-fn sides(arrays: &Arrays, sizes: [usize; 2], me: usize) -> Sides {
+fn groups(arrays: &Arrays, sizes: [usize; 2], me: usize) -> Groups {
     let all = sizes[0] + sizes[1];
     let parts = |array: &Array<u64>| -> Box<[usize]> {
         let part = |member| array.addresses(me).of(member).expose_provenance();
         (0..all).map(part).collect()
     };
-    Sides { sizes, own: usize::from(me >= sizes[0]), heaps: parts(&arrays.source), globals: parts(&arrays.dest) }
+    Groups { sizes, own: usize::from(me >= sizes[0]), heaps: parts(&arrays.source), globals: parts(&arrays.dest) }
 }
 
 /// Bytes around the limits of the algorithms.
 const SIZES: [usize; 6] = [0, 8, RING_BYTES, EAGER, EAGER + 8, MOST];
-/// Bytes from the start of side 1's arrays to what it uses.
+/// Bytes from the start of group 1's arrays to what it uses.
 const SHIFT: usize = 64;
 
-/// Makes the call with these lengths of the sides' contributions, and checks what arrives; the epochs that it takes.
+/// Makes the call with these lengths of the groups' contributions, and checks what arrives; the epochs that it takes.
 fn check(arrays: &Arrays, member: &Member, sizes: [usize; 2], call: &TestCall, lengths: [usize; 2]) -> u64 {
     let decisions = call.decisions();
     let group = member.group(&decisions);
-    let sides = sides(arrays, sizes, member.me);
-    let (own, others) = (sides.own(), sides.others());
-    let (side, index) = (sides.own, member.me - own.start);
-    let (sent, received) = (lengths[side], lengths[1 - side]);
-    let root_side = call.salt % 2;
-    let root = sides.of(root_side).start + call.root % sizes[root_side];
+    let groups = groups(arrays, sizes, member.me);
+    let (own, others) = (groups.own(), groups.others());
+    let (own_group, index) = (groups.own, member.me - own.start);
+    let (sent, received) = (lengths[own_group], lengths[1 - own_group]);
+    let root_index = call.salt % 2;
+    let root = groups.of(root_index).start + call.root % sizes[root_index];
     let block = |from: usize, to: usize, bytes: usize| match call.collective {
         Collective::Alltoall => data(call, from * 100 + to, bytes),
         _ => data(call, from, bytes),
@@ -63,15 +63,15 @@ fn check(arrays: &Arrays, member: &Member, sizes: [usize; 2], call: &TestCall, l
         ),
         Collective::Broadcast => (
             data(call, member.me, sent).to_vec(),
-            if side == root_side { Vec::new() } else { data(call, root, received).to_vec() },
+            if own_group == root_index { Vec::new() } else { data(call, root, received).to_vec() },
         ),
         _ => (reduced(&mut (member.me..=member.me), sent), reduced(&mut others.clone(), received)),
     };
-    let (to, from) = match side {
+    let (to, from) = match own_group {
         0 => (&arrays.dest, &arrays.source),
         _ => (&arrays.source, &arrays.dest),
     };
-    let shift = side * SHIFT;
+    let shift = own_group * SHIFT;
     let (dest, source) = (&mut bytes_of(to.of(member.me))[shift..], &mut bytes_of(from.of(member.me))[shift..]);
     dest.fill(0xA5);
     source[..mine.len()].copy_from_slice(&mine);
@@ -80,9 +80,9 @@ fn check(arrays: &Arrays, member: &Member, sizes: [usize; 2], call: &TestCall, l
     let before = member.epochs();
     let intergroup = Intergroup {
         group: &group,
-        sides: &sides,
-        dest: (dest, offsets[side] + shift as u64),
-        source: (source, offsets[1 - side] + shift as u64),
+        groups: &groups,
+        dest: (dest, offsets[own_group] + shift as u64),
+        source: (source, offsets[1 - own_group] + shift as u64),
         sent,
         received,
     };
@@ -90,7 +90,7 @@ fn check(arrays: &Arrays, member: &Member, sizes: [usize; 2], call: &TestCall, l
     unsafe {
         match call.collective {
             Collective::Broadcast if member.me == root => intergroup.broadcast(Part::Root),
-            Collective::Broadcast if side == root_side => intergroup.broadcast(Part::None),
+            Collective::Broadcast if own_group == root_index => intergroup.broadcast(Part::None),
             Collective::Broadcast => intergroup.broadcast(Part::From(root)),
             Collective::Reduce => intergroup.reduce(sent / 8, Operator::of::<u64, Sum>()),
             other => intergroup.exchange(other),
@@ -107,7 +107,7 @@ fn check(arrays: &Arrays, member: &Member, sizes: [usize; 2], call: &TestCall, l
 }
 
 fn everywhere(collective: Collective) {
-    for sizes in SIDES {
+    for sizes in GROUPS {
         let all = sizes[0] + sizes[1];
         let blocks = match collective {
             Collective::Alltoall | Collective::Fcollect => sizes[0].max(sizes[1]),
@@ -134,22 +134,22 @@ fn everywhere(collective: Collective) {
 }
 
 #[test]
-fn broadcast_to_the_other_side() {
+fn broadcast_to_the_other_group() {
     everywhere(Collective::Broadcast);
 }
 
 #[test]
-fn collect_of_the_other_side() {
+fn collect_of_the_other_group() {
     everywhere(Collective::Fcollect);
 }
 
 #[test]
-fn exchange_with_the_other_side() {
+fn exchange_with_the_other_group() {
     everywhere(Collective::Alltoall);
 }
 
 #[test]
-fn reduction_of_the_other_side() {
+fn reduction_of_the_other_group() {
     everywhere(Collective::Reduce);
 }
 

@@ -1,7 +1,7 @@
 //! Where the members of a connection between nodes say that they have come to a synchronisation, and where their arrays
 //! are.
 //!
-//! The members on one node, of both sides, share the connection's memory that the first of them has made, their
+//! The members on one node, of both groups, share the connection's memory that the first of them has made, their
 //! *leader*. There they synchronise as a team of one node does, by slots. What they say to the members of other nodes
 //! goes by *announcements*: each member writes its announcement, a tagged message, by stores; the leader puts the
 //! announcements of its node, which are in a row, to the leaders of the other nodes, whose members read them in the

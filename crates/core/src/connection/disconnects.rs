@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-/// How many collectives of both sides this PE has entered, and which member has left after the fewest.
+/// How many collectives of both groups this PE has entered, and which member has left after the fewest.
 #[derive(Debug, Default)]
 pub struct Disconnects {
     entered: AtomicU32,

@@ -1,4 +1,4 @@
-//! The health of a connection between nodes whose sides are independent, as one of its PEs sees it.
+//! The health of a connection between nodes whose groups are independent, as one of its PEs sees it.
 //!
 //! Whoever finds first that a member is gone, by its link or by the fabric, closes its own link. So the coordinator
 //! finds that one, closes all, and each PE sees that. What is under way in the fabric is given up then.

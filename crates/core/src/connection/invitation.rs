@@ -20,9 +20,9 @@ pub(super) const MOST_BYTES: usize = (64 << 10) + TABLE as usize;
 pub struct Invitation {
     /// The number of the connection.
     pub number: u32,
-    /// Members of each side.
+    /// Members of each group.
     pub sizes: [usize; 2],
-    /// Whether the end of one side is not the other's.
+    /// Whether the end of one group is not the other's.
     pub independent: bool,
     /// Where the coordinator listens.
     pub coordinator: SocketAddr,
@@ -68,7 +68,7 @@ impl Invitation {
         }
     }
 
-    /// As the side that accepts sends it.
+    /// As the group that accepts sends it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.number.to_le_bytes().to_vec();
         bytes.extend(self.to_words().iter().flat_map(|word| word.to_le_bytes()));

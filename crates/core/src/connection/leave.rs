@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Connection, calls, leave_side, meeting};
+use super::{Connection, calls, leave_group, meeting};
 use crate::futex;
 use crate::wait::record::Recorder;
 use ferroshmem_layout::PeState;
@@ -12,7 +12,7 @@ impl Connection {
     /// This PE uses the connection no more; the number of the meeting in which all do so, for
     /// [`wait_for_end`](Self::wait_for_end).
     pub fn leave(&self, routine: &str) -> u32 {
-        match self.sides.own {
+        match self.groups.own {
             _ if self.has_failed() => {}
             0 => self.calls.lock().unwrap_or_else(|e| e.into_inner()).end(self),
             _ => calls::server::leave(self, routine),
@@ -24,12 +24,12 @@ impl Connection {
         let block = self.control.pe_block(self.me);
         block.wait.set_routine(routine);
         block.state.store(PeState::Finalized as u32, Ordering::Release);
-        leave_side(&self.control, self.sides.own);
+        leave_group(&self.control, self.groups.own);
         meeting(&self.control).arrive()
     }
 
-    /// Waits until no member uses the connection any more; false if the other side has failed: then until no member
-    /// of this side does.
+    /// Waits until no member uses the connection any more; false if the other group has failed: then until no member
+    /// of this group does.
     pub fn wait_for_end(&self, routine: &str, round: u32) -> bool {
         if let Some(remote) = self.remote() {
             let _shown = Recorder::start(&self.wait_reason(routine));
@@ -39,12 +39,12 @@ impl Connection {
         if meeting(&self.control).wait(round, &self.wait_reason(routine)) {
             return true;
         }
-        let own = self.sides.own;
+        let own = self.groups.own;
         let left = &self.control.header().left[own];
         let _shown = Recorder::start(&self.wait_reason(routine));
         loop {
             let seen = left.load(Ordering::Acquire);
-            if seen as usize >= self.sides.sizes[own] {
+            if seen as usize >= self.groups.sizes[own] {
                 return false;
             }
             futex::wait(left, seen, futex::ANY, Some(Duration::from_secs(1)));

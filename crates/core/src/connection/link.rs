@@ -13,8 +13,8 @@
 //! | member | `END`: it uses the connection no more, and none of its operations is under way |
 //! | coordinator | `END`: no member does |
 //!
-//! A link that ends before `END` says that its process has. The coordinator looks at those of the other side, and the
-//! first member of the other side at its own; members of one job have their launcher for that. If the sides are
+//! A link that ends before `END` says that its process has. The coordinator looks at those of the other group, and the
+//! first member of the other group at its own; members of one job have their launcher for that. If the groups are
 //! independent, each member looks at its own link, and the coordinator at all: if one ends, it closes the others.
 
 use std::io::{self, ErrorKind, Read, Write};
@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt;
 
-use super::Sides;
+use super::Groups;
 use super::health::Health;
 use super::invitation::{Greeting, Invitation, MOST_BYTES, parts};
 use crate::failure::fatal::fatal_in_background;
@@ -61,14 +61,14 @@ pub fn end_when_silent(stream: &TcpStream, timeout: Option<Duration>) -> io::Res
     Ok(())
 }
 
-/// How a link of the other side ends the job.
+/// How a link of the other group ends the job.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch {
     /// The routine that has connected the jobs.
     pub routine: &'static str,
     /// Time within which the failure of a node ends the job.
     pub timeout: Option<Duration>,
-    /// Whether side 0 has had the launcher start side 1, whose links stay open until their processes end.
+    /// Whether group 0 has had the launcher start group 1, whose links stay open until their processes end.
     pub spawns: bool,
 }
 
@@ -102,10 +102,10 @@ pub fn hear_one(mut link: &TcpStream, words: [u8; 2]) -> io::Result<bool> {
 pub struct Link {
     stream: TcpStream,
     watch: Watch,
-    /// The coordinator's thread, at the PE that has it; at the first member of the other side, the thread that reads
+    /// The coordinator's thread, at the PE that has it; at the first member of the other group, the thread that reads
     /// the link.
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// If the sides are independent, the thread that reads the link.
+    /// If the groups are independent, the thread that reads the link.
     reader: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -143,9 +143,9 @@ impl Link {
         hear_one(&self.stream, [GO, APART])
     }
 
-    /// Ends the job when the link ends, if this PE is the one of its side to do so.
-    pub(crate) fn look_after(&self, sides: &Sides, me: usize) -> io::Result<()> {
-        if sides.own == 0 || me != sides.own().start {
+    /// Ends the job when the link ends, if this PE is the one of its group to do so.
+    pub(crate) fn look_after(&self, groups: &Groups, me: usize) -> io::Result<()> {
+        if groups.own == 0 || me != groups.own().start {
             return Ok(());
         }
         let (stream, watch) = (self.stream.try_clone()?, self.watch);
@@ -156,7 +156,7 @@ impl Link {
         Ok(())
     }
 
-    /// Notes in `health` when the link ends, of independent sides.
+    /// Notes in `health` when the link ends, of independent groups.
     pub fn outlive(&self, health: Arc<Health>) -> io::Result<()> {
         health.set_link(self.stream.try_clone()?);
         let stream = self.stream.try_clone()?;
@@ -191,7 +191,7 @@ impl Link {
             let mut place = thread.lock().unwrap_or_else(PoisonError::into_inner);
             place.take()
         };
-        // A thread that fails ends the process, unless the sides are independent.
+        // A thread that fails ends the process, unless the groups are independent.
         let thread = take(&self.thread).map(JoinHandle::join);
         let reader = take(&self.reader).map(JoinHandle::join);
         match thread.or(reader) {
@@ -204,7 +204,7 @@ impl Link {
         }
     }
 
-    /// The link has ended: another PE of this side, or its launcher, ends the job.
+    /// The link has ended: another PE of this group, or its launcher, ends the job.
     fn broken(&self, link: &io::Error) {
         thread::sleep(TIME_LIMIT);
         self.watch.lost(link);

@@ -1,10 +1,10 @@
-//! Members of the other side that are local, where the sides have PEs on several nodes: their memory is mapped here, as
-//! that of a job on one node is.
+//! Members of the other group that are local, where the groups have PEs on several nodes: their memory is mapped here,
+//! as that of a job on one node is.
 //!
-//! The first member of a side on a node gives the memory of its job there to the local members of the other side, over
-//! a socket as the one by which PEs of a job get the memory of their node. The first of both sides gives all of them
-//! the memory of the connection, too, by which they [synchronise](super::announcements). The name of the socket, and
-//! which node it is, are among what members say at the coordinator. A member that cannot map the memory reaches the
+//! The first member of a group on a node gives the memory of its job there to the local members of the other group,
+//! over a socket as the one by which PEs of a job get the memory of their node. The first of both groups gives all of
+//! them the memory of the connection, too, by which they [synchronise](super::announcements). The name of the socket,
+//! and which node it is, are among what members say at the coordinator. A member that cannot map the memory reaches the
 //! others by the fabric; then all members synchronise by that.
 
 use std::fs::File;
@@ -18,10 +18,10 @@ use ferroshmem_bootstrap::node::Identity;
 use ferroshmem_bootstrap::secret::Secret;
 
 use super::announcements::Taken;
+use super::groups::Groups;
 use super::invitation::Invitation;
 use super::member_info::MemberInfo;
 use super::other_job::{MapError, OtherJob, Programs};
-use super::sides::Sides;
 use crate::failure::fatal::debug;
 use crate::job::Attachment;
 use crate::job::control::Control;
@@ -47,7 +47,7 @@ enum NotLocal {
 /// What local members share with this one.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// The memory of the other side's job, if it has members here.
+    /// The memory of the other group's job, if it has members here.
     pub job: Option<OtherJob>,
     /// The memory of the connection, if another member is the first of this node.
     pub memory: Option<Taken>,
@@ -83,12 +83,12 @@ impl Passing {
         self.server.as_ref().map_or(&[], Server::name)
     }
 
-    /// The members of `side` that are on this node, by what all have said.
-    fn local<'a>(&'a self, infos: &'a [MemberInfo], sides: &Sides, side: usize) -> impl Iterator<Item = usize> + 'a {
-        sides.of(side).filter(|member| infos[*member].node == self.node)
+    /// The members of `group` that are on this node, by what all have said.
+    fn local<'a>(&'a self, infos: &'a [MemberInfo], groups: &Groups, group: usize) -> impl Iterator<Item = usize> + 'a {
+        groups.of(group).filter(|member| infos[*member].node == self.node)
     }
 
-    /// The first local member of both sides.
+    /// The first local member of both groups.
     fn first(&self, infos: &[MemberInfo]) -> Option<usize> {
         infos.iter().position(|info| info.node == self.node)
     }
@@ -102,11 +102,11 @@ impl Passing {
         &mut self,
         (job, connection): (&File, &File),
         infos: &[MemberInfo],
-        (sides, me): (&Sides, usize),
+        (groups, me): (&Groups, usize),
     ) -> io::Result<Option<JoinHandle<()>>> {
-        let mut others: Vec<usize> = self.local(infos, sides, 1 - sides.own).collect();
+        let mut others: Vec<usize> = self.local(infos, groups, 1 - groups.own).collect();
         if self.first(infos) == Some(me) {
-            others.extend(self.local(infos, sides, sides.own).filter(|m| *m != me));
+            others.extend(self.local(infos, groups, groups.own).filter(|m| *m != me));
         }
         let Some(server) = self.server.take().filter(|_| !others.is_empty()) else {
             return Ok(None);
@@ -128,11 +128,11 @@ impl Passing {
         job: &Attachment,
         space: &Space,
         infos: &[MemberInfo],
-        (sides, me): (&Sides, usize),
+        (groups, me): (&Groups, usize),
         programs: &Programs,
     ) -> Option<Shared> {
         let first = self.first(infos).filter(|first| *first != me);
-        let of_others = self.local(infos, sides, 1 - sides.own).next();
+        let of_others = self.local(infos, groups, 1 - groups.own).next();
         let from = [of_others, first.filter(|_| first != of_others)];
         let mut shared = Shared::default();
         for member in from.into_iter().flatten() {
@@ -156,7 +156,7 @@ impl Passing {
         }
         let has_all = |other: &OtherJob| {
             let n_pes = other.control().n_pes();
-            self.local(infos, sides, 1 - sides.own).all(|member| (infos[member].index as usize) < n_pes)
+            self.local(infos, groups, 1 - groups.own).all(|member| (infos[member].index as usize) < n_pes)
         };
         shared.job.as_ref().is_none_or(has_all).then_some(shared)
     }
@@ -176,10 +176,10 @@ impl Passing {
         &self,
         job: &Attachment,
         infos: &[MemberInfo],
-        sides: &Sides,
+        groups: &Groups,
         is_mapped: bool,
     ) -> Box<[Option<u32>]> {
-        let index = |(member, info): (usize, &MemberInfo)| match sides.own().contains(&member) {
+        let index = |(member, info): (usize, &MemberInfo)| match groups.own().contains(&member) {
             true => {
                 let index = job.placement.local_index(info.job_pe as usize);
                 index.map(|index| index as u32)

@@ -15,7 +15,7 @@ pub(crate) struct MemberInfo {
     pub index: u32,
     /// Whether floating-point sums must not depend on the order of their operands.
     pub reproducible: bool,
-    /// Its kernels, if the other side may call them ([`calls::described`](super::calls::described)).
+    /// Its kernels, if the other group may call them ([`calls::described`](super::calls::described)).
     pub kernels: Vec<u8>,
     /// Its node ([`Identity`](ferroshmem_bootstrap::node::Identity)); nothing if that is not known.
     pub node: Vec<u8>,

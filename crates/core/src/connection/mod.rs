@@ -1,7 +1,7 @@
 //! Connections: two groups of PEs, each of a job of its own, that reach each other's memory.
 //!
-//! The members of a connection are the PEs of both groups: first those that accepted or spawned (side 0), then
-//! the others (side 1). A PE gives them numbers above those of its job, the members' numbers in the connection
+//! The members of a connection are the PEs of both groups: first those that accepted or spawned (group 0), then
+//! the others (group 1). A PE gives them numbers above those of its job, the members' numbers in the connection
 //! plus [`Connection::first`], which every routine takes that takes a PE. So its own group has two numbers
 //! each, and the team of all members is a sequence of numbers, as other teams are.
 //!
@@ -10,7 +10,7 @@
 //! and buffers for collectives of all members are in a memory of the connection's own.
 //!
 //! Where members are on several nodes, they are reached by a fabric of the connection's own ([`RemoteJob`]), but for
-//! the other side's local ones, whose memory is mapped in the same way. Then PEs of this side are reached as in their
+//! the other group's local ones, whose memory is mapped in the same way. Then PEs of this group are reached as in their
 //! job. Each PE makes a memory of the connection; of that of the first on a node, all members there use the flags and
 //! buffers.
 
@@ -18,6 +18,7 @@ mod announcements;
 pub mod calls;
 mod connections;
 pub mod disconnects;
+mod groups;
 pub mod health;
 pub mod invitation;
 mod leave;
@@ -26,7 +27,6 @@ mod local_members;
 pub(crate) mod member_info;
 mod other_job;
 pub mod remote_job;
-mod sides;
 
 use std::fs::File;
 use std::ops::Range;
@@ -52,8 +52,8 @@ use crate::wait::{Rendezvous, WaitReason, rendezvous};
 use ferroshmem_layout::{CallLines, ConnectionState, Exported, PeState, SignalLine, WaitKind};
 
 pub(crate) use connections::Connections;
+pub use groups::{Groups, Role};
 pub(crate) use other_job::MapError;
-pub use sides::{Role, Sides};
 
 /// Why two groups cannot be connected.
 #[derive(Debug, thiserror::Error)]
@@ -68,10 +68,10 @@ pub enum ConnectionError {
     /// The other job is on other nodes, and cannot be reached.
     #[error(transparent)]
     Remote(#[from] RemoteError),
-    /// The other side cannot learn which kernels this PE has.
+    /// The other group cannot learn which kernels this PE has.
     #[error(transparent)]
     Kernels(#[from] calls::PublishError),
-    /// The other side has ended, and this one does not end with it.
+    /// The other group has ended, and this one does not end with it.
     #[error("the other job has ended before all PEs of both were connected")]
     Abandoned,
     /// This process is in no job.
@@ -86,15 +86,15 @@ pub struct Connection {
     pub id: u32,
     /// The number that this PE's job gives to the first member.
     pub first: usize,
-    /// Its sides.
-    pub sides: Sides,
+    /// Its groups.
+    pub groups: Groups,
     /// This PE's number among the members.
     pub me: usize,
     /// The memory of the connection; where members are on several nodes, that which this PE has made.
     pub control: Control,
-    /// On the side that has started the other: calls of kernels.
+    /// On the group that has started the other: calls of kernels.
     pub calls: Mutex<Caller>,
-    /// On the other side: what it has run of them.
+    /// On the other group: what it has run of them.
     pub served: Served,
     /// The memory of the connection.
     file: File,
@@ -117,7 +117,7 @@ impl Connection {
     /// Connects this PE, in `role`, with the job of `started`. Returns once all members are here.
     ///
     /// # Errors
-    /// If memory cannot be mapped; or if the other side, which is independent, ends before: then on all members.
+    /// If memory cannot be mapped; or if the other group, which is independent, ends before: then on all members.
     pub fn establish(
         routine: &str,
         job: &Attachment,
@@ -128,9 +128,9 @@ impl Connection {
         let control = Control::open(&started.connection)?;
         let other = Control::open(&started.memory)?;
         let all = control.n_pes();
-        let first_side = control.header().first_side.load(Ordering::Relaxed) as usize;
-        let sizes = [first_side, all - first_side];
-        let me = [0, sizes[0]][role.side] + role.index;
+        let first_group = control.header().first_side.load(Ordering::Relaxed) as usize;
+        let sizes = [first_group, all - first_group];
+        let me = [0, sizes[0]][role.group] + role.index;
         let block = control.pe_block(me);
         let globals = space.globals();
         let image = globals.map_or(0, |g| g.image);
@@ -154,7 +154,7 @@ impl Connection {
         // Over or not, the state alone says whether all had come.
         meeting.wait(round, &reason);
         if is_abandoned(&control) {
-            leave_side(&control, role.side);
+            leave_group(&control, role.group);
             // SAFETY: mapped above, and referred to by nothing else.
             unsafe {
                 control.unmap();
@@ -164,8 +164,8 @@ impl Connection {
         }
         let job_pe = |member| control.pe_block(member).job_pe.load(Ordering::Relaxed);
         let job_pes: Box<[u32]> = (0..all).map(job_pe).collect();
-        let sides = Sides::new(sizes, role.side);
-        let others = sides.others().map(|member| control.pe_block(member));
+        let groups = Groups::new(sizes, role.group);
+        let others = groups.others().map(|member| control.pe_block(member));
         let others = others.map(|block| {
             let image = block.image.load(Ordering::Relaxed);
             (image, block.globals_len.load(Ordering::Relaxed))
@@ -175,7 +175,7 @@ impl Connection {
         let mut this = Self {
             id: next_id(),
             first: role.first,
-            sides,
+            groups,
             me,
             control,
             calls: Mutex::default(),
@@ -209,14 +209,14 @@ impl Connection {
         };
         let heaps = at(space.heap_base(), space.heap_base());
         let globals = at(own_globals, their_globals);
-        (self.sides.heaps, self.sides.globals) = (heaps, globals);
+        (self.groups.heaps, self.groups.globals) = (heaps, globals);
     }
 
     /// Connects this PE, in `role`, with a job to which it is invited, where members are on several nodes.
     /// `coordinator` is the thread of the coordinator, at the PE that has it. Returns once all members are here.
     ///
     /// # Errors
-    /// If a member cannot be reached. Where the sides are independent, other members may have joined.
+    /// If a member cannot be reached. Where the groups are independent, other members may have joined.
     pub fn join(
         watch: Watch,
         this_pe: ThisPe<'_>,
@@ -231,12 +231,12 @@ impl Connection {
         let (number, independent) = (invitation.number, invitation.independent);
         let (file, control) = Control::create_connection(number, sizes, independent, cores, header.tuning)?;
         let health = state_of(&control).map(|state| Arc::new(Health::new(state)));
-        let sides = Sides::new(sizes, role.side);
-        let me = sides.own().start + role.index;
+        let groups = Groups::new(sizes, role.group);
+        let me = groups.own().start + role.index;
         let joining = Joining {
             this_pe,
             invitation,
-            sides: &sides,
+            groups: &groups,
             me,
             role,
             watch,
@@ -256,7 +256,7 @@ impl Connection {
         let Joined { other, local, indices, infos } = joined;
         if me == 0 {
             // Where it looks for those of a job on its node.
-            for member in sides.others() {
+            for member in groups.others() {
                 let table = table_of_kernels(&control, member);
                 calls::write(&file, &infos[member].kernels, table)?;
             }
@@ -264,7 +264,7 @@ impl Connection {
         let mut this = Self {
             id: next_id(),
             first: role.first,
-            sides,
+            groups,
             me,
             control,
             calls: Mutex::default(),
@@ -295,7 +295,7 @@ impl Connection {
         self.indices[member].is_some()
     }
 
-    /// The object that the other side has exported by a name.
+    /// The object that the other group has exported by a name.
     pub fn exported(&self, name: &[u8]) -> Option<Exported> {
         match (&self.remote, &self.local) {
             (Some(remote), _) => remote.exported(self.others().start, name),
@@ -303,7 +303,7 @@ impl Connection {
         }
     }
 
-    /// Its number: that of the job which was started for it, or one that both sides have agreed on.
+    /// Its number: that of the job which was started for it, or one that both groups have agreed on.
     pub fn number(&self) -> u32 {
         self.control.header().job_number.load(Ordering::Relaxed)
     }
@@ -326,12 +326,12 @@ impl Connection {
         wait_reason(&self.control, self.first, routine)
     }
 
-    /// Whether the end of one side is not the other's.
+    /// Whether the end of one group is not the other's.
     pub fn is_independent(&self) -> bool {
         self.control.is_independent()
     }
 
-    /// Whether a side has ended, and the other one goes on.
+    /// Whether a group has ended, and the other one goes on.
     pub fn has_failed(&self) -> bool {
         let state = self.control.header().connection.load(Ordering::Acquire);
         ConnectionState::is_over(state)
@@ -340,17 +340,17 @@ impl Connection {
     /// Number of members.
     #[allow(clippy::len_without_is_empty, reason = "there are always some")]
     pub fn len(&self) -> usize {
-        self.sides.sizes[0] + self.sides.sizes[1]
+        self.groups.sizes[0] + self.groups.sizes[1]
     }
 
-    /// The members of the other side.
+    /// The members of the other group.
     pub fn others(&self) -> Range<usize> {
-        self.sides.others()
+        self.groups.others()
     }
 
-    /// The members of this PE's side.
+    /// The members of this PE's group.
     pub fn own(&self) -> Range<usize> {
-        self.sides.own()
+        self.groups.own()
     }
 
     /// The member that this PE's job gives the number `pe`.
@@ -394,8 +394,8 @@ impl Connection {
     /// The addresses of the members' copies of the object at `addr`: bases, and the offset from each.
     pub(crate) fn copies(&self, space: &Space, addr: usize) -> (&[usize], usize) {
         match space.globals() {
-            Some(globals) if globals.contains(addr) => (&self.sides.globals, addr - globals.start),
-            _ => (&self.sides.heaps, addr.wrapping_sub(space.heap_base())),
+            Some(globals) if globals.contains(addr) => (&self.groups.globals, addr - globals.start),
+            _ => (&self.groups.heaps, addr.wrapping_sub(space.heap_base())),
         }
     }
 
@@ -404,7 +404,7 @@ impl Connection {
         space.translate(addr, len, self.job_index).is_some() && self.other_holds(space, addr, len)
     }
 
-    /// The address by which this PE names what the other side has exported at `place`
+    /// The address by which this PE names what the other group has exported at `place`
     /// ([`Space::place`]); None if its memory is not there.
     pub fn address_of(&self, space: &Space, place: u64, len: u64) -> Option<usize> {
         let base = space.heap_base();
@@ -441,7 +441,7 @@ impl Connection {
         self.local.as_ref().map(|other| other.origins(addr))
     }
 
-    /// The number of the PE of the other side, on this node, in whose symmetric memory `addr` is.
+    /// The number of the PE of the other group, on this node, in whose symmetric memory `addr` is.
     pub fn owner(&self, space: &Space, addr: usize) -> Option<usize> {
         let other = self.local.as_ref()?;
         let is_in = |member: &usize| {
@@ -458,7 +458,7 @@ impl Connection {
         Some(self.first + self.others().find(is_it)?)
     }
 
-    /// Whether the other side has a copy of the `len` bytes at `addr`.
+    /// Whether the other group has a copy of the `len` bytes at `addr`.
     pub fn other_holds(&self, space: &Space, addr: usize, len: usize) -> bool {
         let base = space.heap_base();
         match (&self.remote, &self.local) {
@@ -520,8 +520,8 @@ fn table_of_kernels(control: &Control, member: usize) -> u64 {
 }
 
 /// Counts a member that uses the connection no more.
-fn leave_side(control: &Control, side: usize) {
-    let left = &control.header().left[side];
+fn leave_group(control: &Control, group: usize) {
+    let left = &control.header().left[group];
     left.fetch_add(1, Ordering::AcqRel);
     futex::wake(left, futex::ANY);
 }
@@ -531,7 +531,7 @@ fn is_abandoned(control: &Control) -> bool {
     state == ConnectionState::Abandoned as u32
 }
 
-/// How far the connection is, if its sides end independently.
+/// How far the connection is, if its groups end independently.
 fn state_of(control: &Control) -> Option<&'static AtomicU32> {
     let state = &control.header().connection;
     control.is_independent().then_some(state)

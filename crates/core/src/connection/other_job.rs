@@ -32,7 +32,7 @@ pub enum MapError {
     Io(#[from] io::Error),
 }
 
-/// What the members of the other side run.
+/// What the members of the other group run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Programs {
     /// Most bytes of their globals.

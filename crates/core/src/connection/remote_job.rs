@@ -1,4 +1,4 @@
-//! The other job of a connection whose sides have PEs on different nodes, reached by a fabric of the connection's own.
+//! The other job of a connection whose groups have PEs on different nodes, reached by a fabric of the connection's own.
 //!
 //! The fabric's peers are the connection's members. Each shares its heap, its globals, what its node's PEs export, and
 //! [announcements](super::announcements).
@@ -19,13 +19,13 @@ use super::announcements::{Announcements, Meeting, Nodes};
 use super::calls::remote::{Records, RemoteCalls, UNSERVED};
 use super::calls::{self, PublishError};
 use super::disconnects::Disconnects;
+use super::groups::{Groups, Role};
 use super::health::Health;
 use super::invitation::Invitation;
 use super::link::{Link, Watch};
 use super::local_members::{Passing, Shared};
 use super::member_info::MemberInfo;
 use super::other_job::{OtherJob, Programs};
-use super::sides::{Role, Sides};
 use crate::failure::fatal::fatal_in_background;
 use crate::internode::{ANNOUNCEMENTS, EXPORTS, GLOBALS, HEAP, fabric_config, share_symmetric, spin};
 use crate::job::Attachment;
@@ -45,7 +45,7 @@ pub enum RemoteError {
     /// The fabric.
     #[error(transparent)]
     Fabric(#[from] ferroshmem_fabric::Error),
-    /// The other side cannot learn which kernels this PE has.
+    /// The other group cannot learn which kernels this PE has.
     #[error(transparent)]
     Kernels(#[from] PublishError),
     /// It is not known which node this is.
@@ -54,7 +54,7 @@ pub enum RemoteError {
     /// Atomics of the fabric are not atomic with stores of this node.
     #[error("the atomics of {0} are not atomic with a CPU's: set SHMEM_FABRIC to \"tcp\" in both jobs")]
     Atomics(String),
-    /// A member is gone, and the sides are independent.
+    /// A member is gone, and the groups are independent.
     #[error("the connected job has ended before all PEs of both were connected")]
     Abandoned,
 }
@@ -63,7 +63,7 @@ pub enum RemoteError {
 struct Reporter {
     job: &'static Attachment,
     watch: Watch,
-    sides: [usize; 2],
+    groups: [usize; 2],
     own: usize,
     /// The number of the first member.
     first: usize,
@@ -83,7 +83,7 @@ impl Events for Reporter {
             return health.fail();
         }
         thread::sleep(NOTICE);
-        let is_own = (member >= self.sides[0]) == (self.own == 1);
+        let is_own = (member >= self.groups[0]) == (self.own == 1);
         let pe = self.first + member;
         let of = if is_own { "this job" } else { "the connected job" };
         fatal_in_background(self.watch.routine, format_args!("PE {pe}, which is of {of}, cannot be reached: {reason}"))
@@ -142,7 +142,7 @@ pub struct RemoteJob {
     globals: (usize, usize),
     /// Whether they are such.
     reserved: bool,
-    /// If the sides are independent.
+    /// If the groups are independent.
     health: Option<Arc<Health>>,
 }
 
@@ -169,13 +169,13 @@ pub struct ThisPe<'a> {
 pub(super) struct Joining<'a> {
     pub this_pe: ThisPe<'a>,
     pub invitation: &'a Invitation,
-    pub sides: &'a Sides,
+    pub groups: &'a Groups,
     pub me: usize,
     pub role: Role,
     pub watch: Watch,
     /// The memory of the connection that this PE has made.
     pub memory: (&'a File, Control),
-    /// If the sides are independent.
+    /// If the groups are independent.
     pub health: Option<&'a Arc<Health>>,
 }
 
@@ -194,10 +194,10 @@ pub(super) struct Joined {
 impl RemoteJob {
     /// Joins the other members, which are all reached on return.
     pub(super) fn join(joining: &Joining<'_>, coordinator: Option<JoinHandle<()>>) -> Result<Joined, RemoteError> {
-        let Joining { this_pe, invitation, sides, me, role, watch, memory: (file, control), health } = *joining;
+        let Joining { this_pe, invitation, groups, me, role, watch, memory: (file, control), health } = *joining;
         let ThisPe { job, space, .. } = this_pe;
-        let n: usize = sides.sizes.iter().sum();
-        let calls = Arc::new(RemoteCalls::new(sides));
+        let n: usize = groups.sizes.iter().sum();
+        let calls = Arc::new(RemoteCalls::new(groups));
         let disconnects = Arc::new(Disconnects::default());
         let state = &control.header().connection;
         let config = Config {
@@ -216,8 +216,8 @@ impl RemoteJob {
         let events = Reporter {
             job,
             watch,
-            sides: sides.sizes,
-            own: sides.own,
+            groups: groups.sizes,
+            own: groups.own,
             first: role.first,
             calls: calls.clone(),
             disconnects: disconnects.clone(),
@@ -265,13 +265,13 @@ impl RemoteJob {
         let infos = infos.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
         let others = infos.iter().enumerate().filter(|(member, _)| *member != me);
         let mut addresses = others.map(|(member, info)| (member, &info.address[..]));
-        let giving = passing.give((&job.file, file), &infos, (sides, me))?;
+        let giving = passing.give((&job.file, file), &infos, (groups, me))?;
         fabric.connect(n, &mut addresses)?;
-        let other = &infos[sides.others()];
+        let other = &infos[groups.others()];
         let heap_size = other.iter().map(|info| info.heap_size).min().unwrap_or(0);
         let other = other.iter().map(|info| (info.image, info.globals_len));
         let programs = Programs::of(space, other);
-        let shared = passing.take(job, space, &infos, (sides, me), &programs);
+        let shared = passing.take(job, space, &infos, (groups, me), &programs);
         let all_share = link.wait_for_all(shared.is_some())?;
         let Shared { job: local, memory } = shared.unwrap_or_default();
         let nodes = match all_share {
@@ -284,7 +284,7 @@ impl RemoteJob {
         let _ = giving.map(JoinHandle::join);
         match health {
             Some(health) => link.outlive(health.clone())?,
-            None => link.look_after(sides, me)?,
+            None => link.look_after(groups, me)?,
         }
         let len = programs.globals_len;
         let own = globals.filter(|_| programs.are_own);
@@ -311,7 +311,7 @@ impl RemoteJob {
             health: health.cloned(),
         };
         match health.is_none_or(|health| health.begin(&other.fabric)) {
-            true => Ok(Joined { other, indices: passing.indices(job, &infos, sides, local.is_some()), local, infos }),
+            true => Ok(Joined { other, indices: passing.indices(job, &infos, groups, local.is_some()), local, infos }),
             false => Err(RemoteError::Abandoned),
         }
     }
@@ -331,12 +331,12 @@ impl RemoteJob {
         &self.context
     }
 
-    /// What is done to the other side's PEs before comes before what is done later.
+    /// What is done to the other group's PEs before comes before what is done later.
     pub(crate) fn fence(&self) {
         self.fabric.fence(&self.context);
     }
 
-    /// Completes what is done to the other side's PEs.
+    /// Completes what is done to the other group's PEs.
     pub fn quiet(&self) {
         self.fabric.quiet(&self.context);
     }
@@ -346,7 +346,7 @@ impl RemoteJob {
         self.fabric.extend(HEAP, ready)
     }
 
-    /// This PE enters a collective of both sides.
+    /// This PE enters a collective of both groups.
     pub fn enter_call(&self) {
         if !self.disconnects.enter() {
             give_up(self.state, self.health.as_deref());
@@ -415,7 +415,7 @@ impl RemoteJob {
         self.link.leave();
     }
 
-    /// Waits until no member does, or if the sides are independent, until one is gone.
+    /// Waits until no member does, or if the groups are independent, until one is gone.
     pub(super) fn wait_for_end(&self) {
         self.link.wait_for_end();
     }
@@ -432,7 +432,7 @@ impl RemoteJob {
         self.heap_size
     }
 
-    /// The object of the other side that has been exported by a name: on the node of its first PE.
+    /// The object of the other group that has been exported by a name: on the node of its first PE.
     pub(super) fn exported(&self, pe: usize, name: &[u8]) -> Option<Exported> {
         const PAUSE: Duration = Duration::from_millis(1);
 
@@ -457,7 +457,7 @@ impl RemoteJob {
         }
     }
 
-    /// Where the `len` bytes at `addr` are in the other side's PEs, for this PE, whose heap is at `heap_base`: the
+    /// Where the `len` bytes at `addr` are in the other group's PEs, for this PE, whose heap is at `heap_base`: the
     /// segment, and the offset in it.
     pub(crate) fn position(&self, heap_base: usize, addr: usize, len: usize) -> Option<(usize, usize)> {
         let within = |start: usize, size: usize| {

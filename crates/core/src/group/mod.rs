@@ -131,7 +131,7 @@ impl<'a> Group<'a> {
                 fatal(
                     name,
                     "the group's PEs are on several nodes, or started by another launcher than oshrun: there is no \
-                        team of both sides; use the routines for groups",
+                        team of both groups; use the routines for groups",
                 );
             }
             // What all members know alike.
@@ -245,7 +245,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Whether these are the members of a connection of which a side has ended: waits for them return at once, so what
+    /// Whether these are the members of a connection of which a group has ended: waits for them return at once, so what
     /// other members say of arrays and lengths must not be used.
     #[inline]
     pub fn has_failed(&self) -> bool {

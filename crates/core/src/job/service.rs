@@ -54,7 +54,7 @@ pub enum Request {
         /// The number of that job, or of the connection with it.
         job_number: u32,
     },
-    /// To end the jobs of both sides of a connection when one of them fails.
+    /// To end the jobs of both groups of a connection when one of them fails.
     Watch(MetJob),
 }
 
@@ -63,8 +63,8 @@ pub enum Request {
 pub struct MetJob {
     /// The number of the connection with it.
     pub number: u32,
-    /// The side of the connection that this job is.
-    pub side: usize,
+    /// The group of the connection that this job is.
+    pub group: usize,
     /// The memory of its PEs.
     pub memory: File,
     /// The memory of the connection with it.
@@ -149,7 +149,7 @@ pub fn memory(service: BorrowedFd<'_>, job_number: u32) -> Result<StartedJob, Se
 /// As of [`start`].
 pub fn watch(service: BorrowedFd<'_>, met: &MetJob) -> Result<(), ServiceError> {
     let files = [met.memory.as_fd(), met.connection.as_fd(), met.peer.as_fd()];
-    match ask(service, [WATCH, met.number, met.side as u32], &files)?.0 {
+    match ask(service, [WATCH, met.number, met.group as u32], &files)?.0 {
         [DONE, ..] => Ok(()),
         _ => Err(io::Error::from(io::ErrorKind::InvalidData).into()),
     }
@@ -210,7 +210,7 @@ pub fn next(service: BorrowedFd<'_>) -> io::Result<Option<Received>> {
         (MEMORY, None) => Request::Memory { job_number: head[1] },
         (WATCH, Some(memory)) => Request::Watch(MetJob {
             number: head[1],
-            side: usize::from(head[2] != 0),
+            group: usize::from(head[2] != 0),
             memory: memory.into(),
             connection: files.next().ok_or_else(wrong)?.into(),
             peer: files.next().ok_or_else(wrong)?,

@@ -33,7 +33,7 @@ pub struct WaitReason<'a> {
     pub members: (i32, i32, u32),
     /// Number of the collective on its team.
     pub sequence: u32,
-    /// How far the connection is whose members are waited for, if its sides end independently.
+    /// How far the connection is whose members are waited for, if its groups end independently.
     pub connection: Option<&'a AtomicU32>,
     /// What the variable is waited to become, if it is one.
     pub condition: Option<Condition>,
@@ -45,7 +45,7 @@ impl<'a> WaitReason<'a> {
         Self { kind, routine, address, team: 0, members: (0, 0, 0), sequence: 0, connection: None, condition: None }
     }
 
-    /// Whether the wait is in vain, since the other side of a connection has ended.
+    /// Whether the wait is in vain, since the other group of a connection has ended.
     pub fn is_over(&self) -> bool {
         let state = self.connection.map(|c| c.load(Ordering::Acquire));
         state.is_some_and(ConnectionState::is_over)

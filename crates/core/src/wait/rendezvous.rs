@@ -57,12 +57,12 @@ impl Rendezvous<'_> {
     }
 }
 
-/// All members of a connection have come: the last one says so. Whether they are connected: no side had ended.
+/// All members of a connection have come: the last one says so. Whether they are connected: no group had ended.
 pub fn connect(state: &impl Word) -> bool {
     state.replace(ConnectionState::Connecting as u32, ConnectionState::Connected as u32)
 }
 
-/// A side of a connection has ended. Members that wait for each other to come are all connected, or none of them.
+/// A group of a connection has ended. Members that wait for each other to come are all connected, or none of them.
 pub fn end(state: &impl Word) {
     let abandoned = ConnectionState::Abandoned as u32;
     if !state.replace(ConnectionState::Connecting as u32, abandoned) {

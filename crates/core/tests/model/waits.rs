@@ -64,7 +64,7 @@ fn a_counter_gives_each_post_once_and_returns_to_zero() {
     });
 }
 
-/// A side of a connection ends while its members come: all of them are connected, or none.
+/// A group of a connection ends while its members come: all of them are connected, or none.
 #[test]
 fn members_agree_whether_they_are_connected() {
     model(3, || {

@@ -53,8 +53,8 @@ struct World {
     most: Cell<usize>,
 }
 
-/// One PE's side of it.
-struct Side<'a> {
+/// One PE's endpoint of it.
+struct Endpoint<'a> {
     world: &'a World,
     me: usize,
 }
@@ -92,7 +92,7 @@ impl World {
     }
 }
 
-impl Network for Side<'_> {
+impl Network for Endpoint<'_> {
     fn send(&self, pe: usize, message: &mut Vec<u8>, _: bool) -> Result<bool, Reason> {
         if self.world.refuses && self.world.random.below(5) == 0 {
             return Ok(false);
@@ -162,8 +162,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn side(&self, me: usize) -> Side<'a> {
-        Side { world: self.world, me }
+    fn endpoint(&self, me: usize) -> Endpoint<'a> {
+        Endpoint { world: self.world, me }
     }
 
     fn counter(&self, pe: usize) -> CompletionCounter {
@@ -173,11 +173,11 @@ impl<'a> Job<'a> {
     /// A PE polls: a message of any PE is delivered, and all send what they have.
     fn poll(&self) -> Result<(), Fault> {
         if let Some((to, message)) = self.world.deliver() {
-            self.pes[to].receive(&self.side(to), &message)?;
+            self.pes[to].receive(&self.endpoint(to), &message)?;
         }
         for (me, pe) in self.pes.iter().enumerate() {
             let flush = [Flush::All, Flush::Prompt, Flush::Replies][self.world.random.below(3)];
-            pe.flush(&self.side(me), flush)?;
+            pe.flush(&self.endpoint(me), flush)?;
         }
         Ok(())
     }
@@ -187,9 +187,9 @@ impl<'a> Job<'a> {
         let counter = self.counter(me);
         let awaited = Awaited { counter, result };
         let urgency = [Urgency::Now, Urgency::Usual, Urgency::Usual][self.world.random.below(3)];
-        let side = self.side(me);
+        let endpoint = self.endpoint(me);
         self.bounded(|| {
-            let appended = self.pes[me].append(&side, pe, outgo, awaited, urgency);
+            let appended = self.pes[me].append(&endpoint, pe, outgo, awaited, urgency);
             appended.unwrap()
         });
     }
@@ -335,8 +335,8 @@ impl Talk<'_> {
     fn say_parts(&self, from: usize, parts: [&[u8]; 2], urgency: Urgency) -> usize {
         let awaited = Awaited { counter: self.job.counter(from), result: std::ptr::null_mut() };
         let record = (Outgo::Record(parts), (0, 0));
-        let (pe, side) = (&self.job.pes[from], self.job.side(from));
-        assert!(pe.append(&side, 1 - from, record, awaited, urgency).unwrap());
+        let (pe, endpoint) = (&self.job.pes[from], self.job.endpoint(from));
+        assert!(pe.append(&endpoint, 1 - from, record, awaited, urgency).unwrap());
         self.arrive();
         self.world.n.get()
     }
@@ -344,16 +344,16 @@ impl Talk<'_> {
     /// What is under way arrives.
     fn arrive(&self) {
         while let Some((to, message)) = self.world.deliver() {
-            self.job.pes[to].receive(&self.job.side(to), &message).unwrap();
+            self.job.pes[to].receive(&self.job.endpoint(to), &message).unwrap();
         }
     }
 
     /// A PE sends what is pending.
     fn flush(&self, me: usize, flush: Flush) {
         let pe = &self.job.pes[me];
-        pe.flush(&self.job.side(me), flush).unwrap();
+        pe.flush(&self.job.endpoint(me), flush).unwrap();
         while pe.has_unsent() {
-            pe.flush(&self.job.side(me), flush).unwrap();
+            pe.flush(&self.job.endpoint(me), flush).unwrap();
         }
         self.arrive();
     }
@@ -398,8 +398,8 @@ fn many_records_are_acknowledged_at_once() {
     // So is all that is no record, at once.
     let request = (Outgo::Request(Request::Post(add(1))), (0, 0));
     let awaited = Awaited { counter: talk.job.counter(0), result: std::ptr::null_mut() };
-    let side = talk.job.side(0);
-    assert!(talk.job.pes[0].append(&side, 1, request, awaited, Urgency::Now).unwrap());
+    let endpoint = talk.job.endpoint(0);
+    assert!(talk.job.pes[0].append(&endpoint, 1, request, awaited, Urgency::Now).unwrap());
     talk.arrive();
     talk.flush(1, Flush::Prompt);
     assert!(talk.is_acknowledged(0));
@@ -477,7 +477,7 @@ fn contexts_that_take_turns_are_counted_once_each() {
             result: std::ptr::null_mut(),
         };
         let outgo = (Outgo::Request(Request::Post(add(1))), (0, 0));
-        let appended = job.pes[0].append(&job.side(0), 1, outgo, awaited, Urgency::Gathered);
+        let appended = job.pes[0].append(&job.endpoint(0), 1, outgo, awaited, Urgency::Gathered);
         assert!(appended.unwrap());
     }
     assert_eq!(in_flight(), [1; 3]);
@@ -492,7 +492,7 @@ fn a_stream_fills_messages_until_there_is_a_lull() {
     let append = || {
         let awaited = Awaited { counter: job.counter(0), result: std::ptr::null_mut() };
         let request = (Outgo::Request(Request::Post(add(1))), (0, 0));
-        let appended = job.pes[0].append(&job.side(0), 1, request, awaited, Urgency::Usual);
+        let appended = job.pes[0].append(&job.endpoint(0), 1, request, awaited, Urgency::Usual);
         appended.unwrap()
     };
     // Full messages, which are executed.
@@ -517,15 +517,15 @@ fn a_stream_fills_messages_until_there_is_a_lull() {
 fn what_no_pe_sends_is_refused() {
     let world = World::new(2, 1, usize::MAX);
     let job = Job::new(&world, limits(4, 4));
-    let refuse = |message: &[u8]| job.pes[1].receive(&job.side(1), message).unwrap_err();
+    let refuse = |message: &[u8]| job.pes[1].receive(&job.endpoint(1), message).unwrap_err();
     assert_eq!(refuse(&[]).reason, Reason::Malformed);
     let request = (Outgo::Request(Request::Fetch(add(1))), (0, 8 * WORDS));
     let mut result = 0u64;
     let counter = job.counter(0);
     let awaited = Awaited { counter, result: (&raw mut result).cast() };
     while !world.wires.borrow().iter().any(|_| true) {
-        let _ = job.pes[0].append(&job.side(0), 1, request, awaited, Urgency::Now);
-        job.pes[0].flush(&job.side(0), Flush::All).unwrap();
+        let _ = job.pes[0].append(&job.endpoint(0), 1, request, awaited, Urgency::Now);
+        job.pes[0].flush(&job.endpoint(0), Flush::All).unwrap();
     }
     let (_, message) = world.deliver().unwrap();
     let beyond = refuse(&message);

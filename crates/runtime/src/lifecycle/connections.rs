@@ -19,7 +19,7 @@ use crate::runtime::Runtime;
 /// Maps the other job's memory and waits for all members; the handle of the group.
 ///
 /// # Errors
-/// If the other side, which is independent, ends before. On all members.
+/// If the other group, which is independent, ends before. On all members.
 pub fn connect(name: &str, rt: &Runtime, started: &StartedJob, role: Role) -> Result<usize, ConnectionError> {
     let (node, space) = (&rt.node, rt.node.transport.memory.space);
     let connection = Connection::establish(name, node.job, space, started, role);
@@ -31,11 +31,11 @@ pub fn connect(name: &str, rt: &Runtime, started: &StartedJob, role: Role) -> Re
 }
 
 /// Connects this PE with a job to which it is invited, where members are on several nodes; the handle of the group.
-/// `coordinator` is the thread of the coordinator, at the PE that has it; `all` says whether all members of this side
+/// `coordinator` is the thread of the coordinator, at the PE that has it; `all` says whether all members of this group
 /// have connected, to each of which it is given whether it has.
 ///
 /// # Errors
-/// If the other side, which is independent, ends before. On all members.
+/// If the other group, which is independent, ends before. On all members.
 pub fn join(
     name: &'static str,
     rt: &Runtime,
@@ -94,7 +94,7 @@ pub(super) fn connect_with_parents(name: &str, rt: &Runtime) {
     // The PEs of a new job have given no number yet.
     let first = job.n_pes();
     let role = Role {
-        side: 1,
+        group: 1,
         index: job.index,
         first,
         reproducible: rt.node.settings.reproducible,
@@ -109,7 +109,7 @@ pub(super) fn connect_with_parents(name: &str, rt: &Runtime) {
     rt.parents.store(handle, Ordering::Relaxed);
 }
 
-/// Ends a connection, collectively over both sides; false if the other one has failed before.
+/// Ends a connection, collectively over both groups; false if the other one has failed before.
 pub fn disconnect(name: &str, rt: &Runtime, group: usize, connection: &Connection) -> bool {
     rt.quiet_all();
     let round = connection.leave(name);

@@ -22,7 +22,7 @@ pub(super) struct Connected {
     pub number: u32,
     /// The memory by which the members synchronise.
     pub memory: File,
-    /// The numbers of the jobs whose PEs the members of each side are, if they are of this `oshrun`.
+    /// The numbers of the jobs whose PEs the members of each group are, if they are of this `oshrun`.
     jobs: [Option<u32>; 2],
     /// Of jobs that have met: the other one.
     pub met: Option<Met>,
@@ -75,7 +75,7 @@ pub(super) enum News {
     None,
     /// It ends its jobs with this status, and this line.
     Ends(u8, String),
-    /// It has ended, with the connection or before both sides were connected.
+    /// It has ended, with the connection or before both groups were connected.
     Over,
     /// It has ended before the connection.
     Gone,
@@ -100,7 +100,7 @@ impl Connected {
     pub(super) fn met(met: MetJob, job: u32) -> std::io::Result<Self> {
         rustix::io::ioctl_fionbio(&met.peer, true)?;
         let mut jobs = [None; 2];
-        jobs[met.side] = Some(job);
+        jobs[met.group] = Some(job);
         Ok(Self {
             number: met.number,
             control: Control::open(&met.connection)?,
@@ -120,7 +120,7 @@ impl Connected {
         header.start_epoch.load(Acquire) >= MEETINGS
     }
 
-    /// Whether a side has ended, and all members of those jobs have left that are alive.
+    /// Whether a group has ended, and all members of those jobs have left that are alive.
     pub(super) fn is_left(&self, is_alive: impl Fn(u32) -> bool) -> bool {
         let header = self.control.header();
         if !ConnectionState::is_over(header.connection.load(Acquire)) {
@@ -128,14 +128,14 @@ impl Connected {
         }
         let first = header.first_side.load(Acquire) as usize;
         let sizes = [first, self.control.n_pes() - first];
-        let mut sides = header.left.iter().zip(sizes).zip(self.jobs);
-        sides.all(|((left, size), job)| {
+        let mut groups = header.left.iter().zip(sizes).zip(self.jobs);
+        groups.all(|((left, size), job)| {
             let is_alive = job.is_some_and(&is_alive);
             !is_alive || left.load(Acquire) as usize >= size
         })
     }
 
-    /// Whether the end of one side is not the other's.
+    /// Whether the end of one group is not the other's.
     pub(super) fn is_independent(&self) -> bool {
         self.control.is_independent()
     }
@@ -176,8 +176,8 @@ impl Connected {
             let is_here = PeState::from_word(block.state.load(Acquire)) != PeState::Started;
             !is_here || block.job_pe.load(Acquire) as usize == pe
         };
-        let mut sides = self.jobs.iter().zip([0..first, first..all]);
-        sides.any(|(of, mut members)| *of == Some(job) && members.any(is_member))
+        let mut groups = self.jobs.iter().zip([0..first, first..all]);
+        groups.any(|(of, mut members)| *of == Some(job) && members.any(is_member))
     }
 
     /// A member that PE `pe` of job `job` waits for in vain, in the collective `sequence` of all members, or with 0 in
@@ -197,15 +197,15 @@ impl Connected {
             PeState::from_word(state) == PeState::Finalized
         };
         let job_pe = |member: usize| self.control.pe_block(member).job_pe.load(Acquire) as usize;
-        let sides = [0..first, first..all];
-        let side = self.jobs.iter().position(|of| *of == Some(job))?;
-        let waiting = sides[side].clone().find(|member| job_pe(*member) == pe)?;
+        let groups = [0..first, first..all];
+        let group = self.jobs.iter().position(|of| *of == Some(job))?;
+        let waiting = groups[group].clone().find(|member| job_pe(*member) == pe)?;
         if has_left(waiting) {
             return None;
         }
         let left = if sequence == 0 {
             // Served by any of them.
-            let mut others = sides[1 - side].clone();
+            let mut others = groups[1 - group].clone();
             let first = others.start;
             others.all(has_left).then_some(first)
         } else {
@@ -223,7 +223,7 @@ impl Connected {
         })
     }
 
-    /// Whether both sides are connected, so that the end of one is the other's.
+    /// Whether both groups are connected, so that the end of one is the other's.
     fn binds(&self) -> bool {
         self.control.is_agreed() && !self.is_over() && !self.is_independent()
     }
@@ -267,20 +267,20 @@ mod tests {
 
     use super::*;
 
-    /// Both sides of a connection, and its memory.
-    fn sides() -> (Connected, Connected, Control) {
+    /// Both groups of a connection, and its memory.
+    fn groups() -> (Connected, Connected, Control) {
         let tuning = Tuning::default_for(2);
         let (file, control) = Control::create_connection(1 << 31, [1, 2], false, 2.into(), tuning).unwrap();
         let (one, other) = pair().unwrap();
-        let mut ends = [one, other].into_iter().enumerate().map(|(side, peer)| {
+        let mut ends = [one, other].into_iter().enumerate().map(|(group, peer)| {
             let met = MetJob {
                 number: 1 << 31,
-                side,
+                group,
                 memory: file.try_clone().unwrap(),
                 connection: file.try_clone().unwrap(),
                 peer,
             };
-            Connected::met(met, 5 + side as u32).unwrap()
+            Connected::met(met, 5 + group as u32).unwrap()
         });
         (ends.next().unwrap(), ends.next().unwrap(), control)
     }
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_job_that_fails_ends_the_one_that_it_has_met() {
-        let (mine, theirs, control) = sides();
+        let (mine, theirs, control) = groups();
         assert!(mine.is_of(5) && theirs.is_of(6) && !mine.is_of(6));
         // It has one member, PE 0 or another one that is not here yet.
         assert!(mine.needs(5, 3) && !mine.needs(6, 0));
@@ -307,7 +307,7 @@ mod tests {
     fn the_end_of_a_job_is_of_no_matter_before_and_after_the_connection() {
         use std::sync::atomic::Ordering::Release;
 
-        let (mine, theirs, control) = sides();
+        let (mine, theirs, control) = groups();
         let header = control.header();
         mine.notify_end(9, "before");
         assert_eq!(theirs.news(false), News::None);
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(theirs.news(false), News::None);
         drop(mine);
         assert_eq!(theirs.news(true), News::Over);
-        let (mine, theirs, _control) = sides();
+        let (mine, theirs, _control) = groups();
         drop(mine);
         assert_eq!(theirs.news(true), News::Over);
     }

@@ -1,5 +1,5 @@
 /* Collectives between groups, and contexts of groups. The first argument is the number of children, the second one
- * their program: it may be this one, or one whose arrays lie elsewhere (-DELSEWHERE). Sides use the heap or globals,
+ * their program: it may be this one, or one whose arrays lie elsewhere (-DELSEWHERE). Groups use the heap or globals,
  * in turn, and the children's heap begins with a block that the parents do not have. */
 #include "../check.h"
 
@@ -18,7 +18,7 @@ static long cells[2 * MOST], word;
 static shmemx_group_t group;
 static int me, own, others, side;
 
-/* Byte i of what a PE of a side contributes in a round. */
+/* Byte i of what a PE of a group contributes in a round. */
 static unsigned char value(int of_side, int pe, int round, size_t i)
 {
     return (unsigned char)(i * 7 + (size_t)(97 * of_side + 13 * pe + round));
@@ -69,7 +69,7 @@ static void broadcast(unsigned char *to, unsigned char *from, size_t n, int roun
     }
 }
 
-/* Each side contributes another number of bytes. */
+/* Each group contributes another number of bytes. */
 static void exchange(unsigned char *to, unsigned char *from, const size_t bytes[2], int round)
 {
     size_t sent = bytes[side], got = bytes[1 - side];
@@ -131,7 +131,7 @@ static void many(void)
     }
 }
 
-/* On a context of the group, the other side's PEs are numbered from 0. */
+/* On a context of the group, the other group's PEs are numbered from 0. */
 static void context(int with_globals)
 {
     shmem_ctx_t ctx;
@@ -184,7 +184,7 @@ int main(int argc, char **argv)
     heap_to = checked_malloc(BYTES);
     heap_from = checked_malloc(BYTES);
     CHECK(shmemx_group_barrier(group) == 0);
-    /* Stores of one side before are seen by the other after. */
+    /* Stores of one group before are seen by the other after. */
     if (is_same_program) {
         for (int i = 0; i < others; i++)
             shmem_long_p(&word, 1, shmemx_group_pe(group, i));

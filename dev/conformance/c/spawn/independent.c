@@ -13,7 +13,8 @@
 
 enum { LONG = 20000 };
 
-/* There may be PEs of other nodes, so that there is no team of both sides; this side has connected, and calls no kernels. */
+/* There may be PEs of other nodes, so that there is no team of both groups; this group has connected, and calls no
+ * kernels. */
 static int is_far, is_second;
 static long cell, received[LONG * 16], sent[LONG * 16], sums[LONG];
 static char port[SHMEMX_MAX_PORT_NAME];

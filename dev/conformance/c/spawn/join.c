@@ -36,7 +36,7 @@ static int meet(const char *path)
     return fd;
 }
 
-/* Each side adds to the other's memory. */
+/* Each group adds to the other's memory. */
 static void use(shmemx_group_t group)
 {
     int others = shmemx_group_n_pes(group);
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
         char text[TEXT] = "GET / HTTP/1.1";
         REQUIRE(write(fd, text, TEXT) == TEXT && read(fd, text, TEXT) == TEXT);
     } else if (is("connect-gone")) {
-        /* The text of a port that no process opens, which the other side waits for. */
+        /* The text of a port that no process opens, which the other group waits for. */
         char text[TEXT] = "", host[64], digits[33];
         gethostname(host, sizeof host);
         memset(digits, 'f', 32);

@@ -1,6 +1,6 @@
-/* PEs in shmem_finalize while others, of either side, are in shmemx_group_disconnect: the first argument says which PEs of
- * both sides go to shmem_finalize at once, as the bits of a number, parents first; the second one, which of them come late.
- * Children get a third argument. */
+/* PEs in shmem_finalize while others, of either group, are in shmemx_group_disconnect: the first argument says which
+ * PEs of both groups go to shmem_finalize at once, as the bits of a number, parents first; the second one, which of
+ * them come late. Children get a third argument. */
 #include "../check.h"
 
 #include <shmemx.h>

@@ -13,7 +13,7 @@ static int is(const char *name)
     return strcmp(way, name) == 0;
 }
 
-/* Each side adds to the other's memory, and both sum up. */
+/* Each group adds to the other's memory, and both sum up. */
 static void use(shmemx_group_t group)
 {
     int others = shmemx_group_n_pes(group);
@@ -159,7 +159,7 @@ static void fail(shmemx_group_t group)
         shmem_global_exit(9);
     if (is("accept-misuse"))
         shmem_long_p(&cell, 1, 1234567);
-    /* The other side computes. */
+    /* The other group computes. */
     for (;;)
         pause();
     (void)group;

@@ -1,4 +1,4 @@
-/* Parents and children of one program: every kind of operation on PEs of the other side, and collectives of both.
+/* Parents and children of one program: every kind of operation on PEs of the other group, and collectives of both.
  * The first argument is the number of children. With MEET two jobs that meet: the first argument says whether this one
  * accepts or connects, the second names a file for the text of the port. */
 #include "port.h"
@@ -11,7 +11,7 @@ static double numbers[PES];
 static uint64_t signals[2];
 static long from[LONG], to[LONG];
 
-/* Each PE of the other side gets what this one puts, at the place of this one's number. */
+/* Each PE of the other group gets what this one puts, at the place of this one's number. */
 static void put_and_get(shmemx_group_t group, int me, int n, long *heap)
 {
     shmem_team_t all = shmemx_group_team(group);
@@ -77,7 +77,7 @@ static void update(shmemx_group_t group, int me, int n)
     shmem_signal_wait_until(&signals[0], SHMEM_CMP_EQ, n);
     shmem_team_sync(all);
     CHECK(counter == 1005L * n && swapped == n, "%ld, %ld", counter, swapped);
-    /* A wait for a plain store of the other side, which comes late. */
+    /* A wait for a plain store of the other group, which comes late. */
     if (me == 0)
         usleep(20000);
     if (me == 0)
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
     CHECK(shmemx_group_pe(group, others) == -1 && shmemx_group_pe(group, -1) == -1);
     CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, shmem_my_pe(), all) == me);
     CHECK(shmem_team_translate_pe(all, me, SHMEM_TEAM_WORLD) == shmem_my_pe());
-    /* What one side allocates, the other may not have yet. */
+    /* What one group allocates, the other may not have yet. */
     shmem_team_sync(all);
 
     put_and_get(group, me, others, heap);

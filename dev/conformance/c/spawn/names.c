@@ -13,7 +13,7 @@ static int is(const char *name)
     return strcmp(way, name) == 0;
 }
 
-/* Each side adds to the other's memory. */
+/* Each group adds to the other's memory. */
 static void use(shmemx_group_t group)
 {
     int others = shmemx_group_n_pes(group), is_near = strstr(way, "-near") != NULL;

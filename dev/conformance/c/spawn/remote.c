@@ -24,7 +24,7 @@ static unsigned host;
 static long from[PES * 512], to[PES * 512];
 static const char *way;
 
-/* Where the other side has its copies: its own addresses if both run one program. */
+/* Where the other group has its copies: its own addresses if both run one program. */
 static struct {
     long *cells, *counter, *swapped, *word, *big;
     int *stepped, *blocks;
@@ -74,7 +74,7 @@ static void find(shmemx_group_t group)
     CHECK(shmemx_import(group, "none", 8) == NULL);
 }
 
-/* Each PE of the other side gets what this one puts, at the place of this one's number among all members. */
+/* Each PE of the other group gets what this one puts, at the place of this one's number among all members. */
 static void put_and_get(shmemx_group_t group, int me, int first, int n, long *heap)
 {
     for (int i = 0; i < n; i++) {
@@ -91,7 +91,7 @@ static void put_and_get(shmemx_group_t group, int me, int first, int n, long *he
         CHECK(shmem_pe_accessible(pe) == 1, "PE %d", pe);
         CHECK(shmem_addr_accessible(there.counter, pe) == 1);
         CHECK(shmem_addr_accessible(heap, pe) == 1 && shmem_addr_accessible(two, pe) == 0);
-        /* The other side's PEs on this host are reached by loads and stores, and no others. */
+        /* The other group's PEs on this host are reached by loads and stores, and no others. */
         unsigned other, *at = shmem_ptr(there.host, pe);
         shmem_uint_get(&other, there.host, 1, pe);
         CHECK((at != NULL) == (other == host) && (at == NULL || *at == host), "PE %d", pe);
@@ -169,7 +169,7 @@ static void update(shmemx_group_t group, int me, int n)
             shmem_long_atomic_add(there.counter, 2, shmemx_group_pe(group, i));
     shmemx_group_barrier(group);
     CHECK(counter == 512L * n + 300 + 600L * n, "%ld", counter);
-    /* A wait for a plain store of the other side, which comes late. */
+    /* A wait for a plain store of the other group, which comes late. */
     if (me == 0) {
         usleep(20000);
         for (int i = 0; i < n; i++)
@@ -207,7 +207,7 @@ static void collect(shmemx_group_t group, int me, int first, int n)
     int all = n + shmem_n_pes(), accepts = first != 0;
     for (int count = 1; count <= 512; count *= 8) {
         for (int root = 0; root < 2; root++) {
-            /* PE 0, then the last one of the side that accepts, then of the other. */
+            /* PE 0, then the last one of the group that accepts, then of the other. */
             int here = root == 0 ? 0 : shmem_n_pes() - 1, far = root == 0 ? 0 : n - 1;
             for (int side = 0; side < 2; side++) {
                 int sends = (side == 0) == accepts;
@@ -254,7 +254,7 @@ static void make(int accepts, const char *port, int root, shmemx_group_t *group)
     REQUIRE(status == 0 && *group != SHMEMX_GROUP_INVALID);
 }
 
-/* A connected socket between the roots of both sides, whose address goes through the file. */
+/* A connected socket between the roots of both groups, whose address goes through the file. */
 static int between(int accepts, const char *file, char *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
@@ -312,7 +312,7 @@ static void rounds(int accepts, const char *port, int n)
             shmem_long_atomic_inc(&counter, shmemx_group_pe(one, pe));
             shmem_long_atomic_inc(&counter, shmemx_group_pe(two, pe));
         }
-        /* In another order than the other side's. */
+        /* In another order than the other group's. */
         shmemx_group_barrier(two);
         CHECK(counter == 2L * shmemx_group_n_pes(one), "%ld", counter);
         shmemx_group_disconnect(one);
@@ -324,7 +324,7 @@ static void rounds(int accepts, const char *port, int n)
     CHECK(entries() <= files + 2, "%d, %d", files, entries());
 }
 
-/* Starts the other side. Of several programs, the second has arguments, a variable and a directory of its own. */
+/* Starts the other group. Of several programs, the second has arguments, a variable and a directory of its own. */
 static void start(char **argv, int root, shmemx_group_t *group)
 {
     char *first[] = {argv[3], "0", NULL}, *second[] = {argv[3], "0", "two words", "", NULL};

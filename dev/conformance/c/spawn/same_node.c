@@ -66,7 +66,7 @@ static void make(int accepts, const char *port, shmemx_group_t *group)
     REQUIRE(status == 0 && *group != SHMEMX_GROUP_INVALID);
 }
 
-/* Which PEs of the other side are on this host: those and no others are reached by loads and stores. */
+/* Which PEs of the other group are on this host: those and no others are reached by loads and stores. */
 static int find_local(shmemx_group_t group, int n, long *heap, long **local)
 {
     int found = 0;
@@ -117,7 +117,7 @@ static void exchange(shmemx_group_t group, int me, int first, int n, long *heap,
     shmemx_group_sync(group);
 }
 
-/* All PEs of both sides update words of the first PE of each side: from its host, by the CPU, and from others. */
+/* All PEs of both groups update words of the first PE of each group: from its host, by the CPU, and from others. */
 static void update(shmemx_group_t group, int n, long **local)
 {
     int to[2] = {0, shmemx_group_pe(group, 0)};
@@ -150,7 +150,7 @@ static void update(shmemx_group_t group, int n, long **local)
     shmemx_group_sync(group);
 }
 
-/* The PEs of one side wait for something that PEs of the other one do late, in four ways. */
+/* The PEs of one group wait for something that PEs of the other one do late, in four ways. */
 static void wake(shmemx_group_t group, int wakes, int n, long **local)
 {
     for (int round = 1; round <= 4; round++) {
@@ -197,7 +197,8 @@ static long loopback(void)
     return bytes;
 }
 
-/* PEs of one host, of one side or both, synchronise without a message over its network, of which the least has more than 60 bytes. */
+/* PEs of one host, of one group or both, synchronise without a message over its network, of which the least has
+ * more than 60 bytes. */
 static void synchronise(shmemx_group_t group)
 {
     enum { TIMES = 200, LEAST = 60 };
@@ -213,7 +214,7 @@ static void synchronise(shmemx_group_t group)
     shmemx_group_barrier(group);
 }
 
-/* Both sides exchange and reduce arrays; what comes from PEs of one host does not go over the network. */
+/* Both groups exchange and reduce arrays; what comes from PEs of one host does not go over the network. */
 static void collectives(shmemx_group_t group, int me, int first, int n)
 {
     enum { COUNT = 1 << 15, ROUNDS = 3 };

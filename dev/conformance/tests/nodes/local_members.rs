@@ -7,7 +7,7 @@ use ferroshmem_conformance::Suite;
 use ferroshmem_conformance::job::{Outcome, shell_status};
 use ferroshmem_conformance::suite::Setting;
 
-use crate::meet::{By, HYDRA, LOST, Meeting, OPENMPI, Side, all_well, lost};
+use crate::meet::{By, HYDRA, JobSpec, LOST, Meeting, OPENMPI, all_well, lost};
 
 /// How many of a job's PEs reach how many PEs of the other job by loads and stores.
 type Reach = &'static [(usize, usize)];
@@ -17,7 +17,7 @@ const B: By = By::Oshrun("b");
 /// Jobs of which the first has PEs on several hosts.
 struct Pair {
     name: &'static str,
-    sides: [Side; 2],
+    jobs: [JobSpec; 2],
     /// Which of their PEs are local to each other.
     reaches: [Reach; 2],
     env: &'static [(&'static str, &'static str)],
@@ -26,49 +26,49 @@ struct Pair {
 const PAIRS: [Pair; 8] = [
     Pair {
         name: "host",
-        sides: [(HYDRA, 4, "accept"), (B, 3, "connect")],
+        jobs: [(HYDRA, 4, "accept"), (B, 3, "connect")],
         reaches: [&[(2, 0), (2, 3)], &[(3, 2)]],
         env: &[],
     },
     Pair {
         name: "hosts",
-        sides: [(HYDRA, 4, "accept"), (OPENMPI, 4, "connect-late")],
+        jobs: [(HYDRA, 4, "accept"), (OPENMPI, 4, "connect-late")],
         reaches: [&[(4, 2)], &[(4, 2)]],
         env: &[],
     },
     Pair {
         name: "uneven",
-        sides: [(By::Hosts("a:3,b:1"), 4, "accept-late"), (By::Hosts("b:4,c:1"), 5, "connect")],
+        jobs: [(By::Hosts("a:3,b:1"), 4, "accept-late"), (By::Hosts("b:4,c:1"), 5, "connect")],
         reaches: [&[(3, 0), (1, 4)], &[(4, 1), (1, 0)]],
         env: &[],
     },
     Pair {
         name: "none",
-        sides: [(By::Hosts("a:1,b:1"), 2, "accept"), (By::Oshrun("c"), 2, "connect")],
+        jobs: [(By::Hosts("a:1,b:1"), 2, "accept"), (By::Oshrun("c"), 2, "connect")],
         reaches: [&[(2, 0)], &[(2, 0)]],
         env: &[],
     },
     Pair {
         name: "many",
-        sides: [(By::Hosts("a:10,b:2"), 12, "accept"), (By::Oshrun("a"), 9, "connect")],
+        jobs: [(By::Hosts("a:10,b:2"), 12, "accept"), (By::Oshrun("a"), 9, "connect")],
         reaches: [&[(10, 9), (2, 0)], &[(9, 10)]],
         env: &[],
     },
     Pair {
         name: "checked",
-        sides: [(HYDRA, 4, "accept"), (B, 2, "connect")],
+        jobs: [(HYDRA, 4, "accept"), (B, 2, "connect")],
         reaches: [&[(2, 0), (2, 2)], &[(2, 2)]],
         env: &[("SHMEM_CHECK", "1")],
     },
     Pair {
         name: "slow-path",
-        sides: [(HYDRA, 4, "accept"), (B, 2, "connect")],
+        jobs: [(HYDRA, 4, "accept"), (B, 2, "connect")],
         reaches: [&[(2, 0), (2, 2)], &[(2, 2)]],
         env: &[("SHMEM_FAST_PATH", "0")],
     },
     Pair {
         name: "rounds",
-        sides: [(HYDRA, 4, "accept-rounds"), (B, 2, "connect-rounds")],
+        jobs: [(HYDRA, 4, "accept-rounds"), (B, 2, "connect-rounds")],
         reaches: [&[], &[]],
         env: &[],
     },
@@ -82,14 +82,14 @@ const CRASHES: [(&str, [&str; 2]); 2] =
 pub(crate) fn add(suite: &mut Suite) {
     let launchers = suite.launchers().to_vec();
     for pair in PAIRS {
-        let Pair { name, sides, reaches, env } = pair;
-        let is_there = |(by, ..): &Side| match by {
+        let Pair { name, jobs, reaches, env } = pair;
+        let is_there = |(by, ..): &JobSpec| match by {
             By::Launcher(launcher, _) => launchers.contains(launcher),
             _ => launchers.contains(&Launcher::Hydra),
         };
-        if sides.iter().all(is_there) {
+        if jobs.iter().all(is_there) {
             suite.add(format!("meet::local::{name}"), move |s| {
-                let outcomes = meeting(s)?.run(sides, env)?;
+                let outcomes = meeting(s)?.run(jobs, env)?;
                 all_well(&outcomes)?;
                 outcomes.iter().zip(reaches).try_for_each(|(outcome, reach)| reaches_local(outcome, reach))
             });
@@ -120,8 +120,8 @@ fn reaches_local(outcome: &Outcome, expected: Reach) -> Result<()> {
 
 /// A PE crashes whose memory PEs of the other job have mapped: that job ends with one line.
 fn crash(s: &Setting, ways: [&'static str; 2]) -> Result<()> {
-    let sides = [(HYDRA, 4, ways[0]), (B, 2, ways[1])];
-    let outcomes = meeting(s)?.run(sides, &[])?;
+    let jobs = [(HYDRA, 4, ways[0]), (B, 2, ways[1])];
+    let outcomes = meeting(s)?.run(jobs, &[])?;
     let [spread, local] = &outcomes[..] else {
         return Err(anyhow::anyhow!("{} jobs", outcomes.len()));
     };

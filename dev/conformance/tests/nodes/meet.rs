@@ -52,7 +52,7 @@ impl By {
 }
 
 /// What starts a job, its number of PEs, and how it behaves.
-pub(crate) type Side = (By, usize, &'static str);
+pub(crate) type JobSpec = (By, usize, &'static str);
 
 pub(crate) const A: By = By::Oshrun("a");
 pub(crate) const B: By = By::Oshrun("b");
@@ -67,7 +67,7 @@ pub(crate) const OPENMPI: By = over_two(Launcher::OpenMpi);
 const SLURM: By = over_two(Launcher::SlurmPmi2);
 
 /// Jobs that meet.
-const PAIRS: [(&str, Side, Side); 10] = [
+const PAIRS: [(&str, JobSpec, JobSpec); 10] = [
     ("one", (A, 1, "accept"), (B, 1, "connect")),
     ("several", (A, 3, "accept"), (B, 2, "connect-late")),
     ("many", (A, 9, "accept"), (B, 7, "connect-finalize")),
@@ -116,7 +116,7 @@ pub(crate) fn add(suite: &mut Suite) {
         return;
     }
     for (name, first, second) in PAIRS {
-        let is_there = |(by, ..): Side| match by {
+        let is_there = |(by, ..): JobSpec| match by {
             By::Launcher(launcher, _) => launchers.contains(&launcher),
             By::Hosts(_) => launchers.contains(&Launcher::Hydra),
             By::Oshrun(_) | By::Itself(_) => true,
@@ -130,19 +130,19 @@ pub(crate) fn add(suite: &mut Suite) {
     }
     suite.add("meet::two-programs".into(), |s| {
         let meeting = Meeting::new(s, [&["-DMIXED"], &["-DMIXED", "-DOTHER"]])?;
-        let sides = [(A, 2, "accept"), (B, 3, "connect")];
-        meeting.run(sides, &[]).and_then(|all| all_well(&all))
+        let jobs = [(A, 2, "accept"), (B, 3, "connect")];
+        meeting.run(jobs, &[]).and_then(|all| all_well(&all))
     });
     suite.add("meet::checked".into(), |s| {
         let meeting = Meeting::new(s, [&[], &[]])?;
-        let sides = [(A, 2, "accept"), (B, 2, "connect")];
+        let jobs = [(A, 2, "accept"), (B, 2, "connect")];
         let check = [("SHMEM_CHECK", "1")];
-        meeting.run(sides, &check).and_then(|all| all_well(&all))
+        meeting.run(jobs, &check).and_then(|all| all_well(&all))
     });
     suite.add("meet::rounds".into(), |s| {
         let meeting = Meeting::new(s, [&[], &[]])?;
-        let sides = [(A, 2, "accept-rounds"), (B, 2, "connect-rounds")];
-        meeting.run(sides, &[]).and_then(|all| all_well(&all))
+        let jobs = [(A, 2, "accept-rounds"), (B, 2, "connect-rounds")];
+        meeting.run(jobs, &[]).and_then(|all| all_well(&all))
     });
     suite.add("meet::strangers".into(), strangers);
     suite.add("meet::refused".into(), refused);
@@ -151,8 +151,8 @@ pub(crate) fn add(suite: &mut Suite) {
     }
     suite.add("meet::fails::left".into(), |s| {
         let meeting = Meeting::new(s, [&[], &[]])?;
-        let sides = [(A, 2, "accept-fail-sync"), (B, 2, "connect-fail-parts")];
-        let outcomes = meeting.run(sides, &[])?;
+        let jobs = [(A, 2, "accept-fail-sync"), (B, 2, "connect-fail-parts")];
+        let outcomes = meeting.run(jobs, &[])?;
         for outcome in &outcomes {
             ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
             ensure!(shell_status(outcome.status) != 0, "{outcome}");
@@ -162,24 +162,24 @@ pub(crate) fn add(suite: &mut Suite) {
         Ok(())
     });
     for (death, wait, accepts) in OUTLIVED {
-        let side = if accepts { "-accepting" } else { "" };
-        suite.add(format!("meet::outlived::{death}-{wait}{side}"), move |s| {
-            let sides = [(A, 2, "accept"), (B, 2, "connect")];
-            outlived(s, sides, (death, wait), accepts).map(drop)
+        let suffix = if accepts { "-accepting" } else { "" };
+        suite.add(format!("meet::outlived::{death}-{wait}{suffix}"), move |s| {
+            let jobs = [(A, 2, "accept"), (B, 2, "connect")];
+            outlived(s, jobs, (death, wait), accepts).map(drop)
         });
     }
     if [Launcher::Hydra, Launcher::OpenMpi].iter().all(|l| launchers.contains(l)) {
         for (name, accepts) in [("hydra", false), ("openmpi", true)] {
             suite.add(format!("meet::outlived::by-{name}"), move |s| {
-                let sides = [(HYDRA, 4, "accept"), (OPENMPI, 4, "connect")];
-                outlived(s, sides, ("kill", "sync"), accepts).map(drop)
+                let jobs = [(HYDRA, 4, "accept"), (OPENMPI, 4, "connect")];
+                outlived(s, jobs, ("kill", "sync"), accepts).map(drop)
             });
         }
     }
     // The second one calls the routine of the other kind first.
     suite.add("meet::outlived::mismatch".into(), |s| {
-        let sides = [(A, 1, "accept"), (B, 1, "mismatch")];
-        let outcomes = outlived(s, sides, ("crash", "sync"), false)?;
+        let jobs = [(A, 1, "accept"), (B, 1, "mismatch")];
+        let outcomes = outlived(s, jobs, ("crash", "sync"), false)?;
         let words = "it calls shmemx_port_accept_independent: call shmemx_port_connect_independent";
         ensure!(outcomes[1].stderr.contains(words), "{}", outcomes[1]);
         Ok(())
@@ -189,7 +189,7 @@ pub(crate) fn add(suite: &mut Suite) {
         // Not given back: it has lost a host.
         let mut cluster = s.stations.take()?;
         let timeout = [("SHMEM_FABRIC_TIMEOUT", TIMEOUT)];
-        let start = |cluster: &mut _, i, side| meeting.start_with(cluster, i, side, &timeout, &["sync"]);
+        let start = |cluster: &mut _, i, job| meeting.start_with(cluster, i, job, &timeout, &["sync"]);
         let first = start(&mut cluster, 0, (A, 2, "accept"))?;
         let mut second = start(&mut cluster, 1, (B, 2, "connect"))?;
         second.wait_for("connected", START)?;
@@ -228,31 +228,31 @@ impl<'s> Meeting<'s> {
         Ok(Self { setting, programs, file })
     }
 
-    fn start(&self, cluster: &mut TestCluster, side: usize, job: Side, env: &[(&str, &str)]) -> Result<Process> {
+    fn start(&self, cluster: &mut TestCluster, index: usize, job: JobSpec, env: &[(&str, &str)]) -> Result<Process> {
         const ROUNDS: &str = "10";
 
-        self.start_with(cluster, side, job, env, &[ROUNDS])
+        self.start_with(cluster, index, job, env, &[ROUNDS])
     }
 
     /// Starts a job with these arguments behind the file.
     fn start_with(
         &self,
         cluster: &mut TestCluster,
-        side: usize,
-        (by, pes, way): Side,
+        index: usize,
+        (by, pes, way): JobSpec,
         env: &[(&str, &str)],
         args: &[&str],
     ) -> Result<Process> {
         let file = self.file.to_string_lossy();
-        let job = Job::new(pes, &self.programs[side]).args(&[&[way, &file], args].concat());
+        let job = Job::new(pes, &self.programs[index]).args(&[&[way, &file], args].concat());
         let job = env.iter().fold(job, |job, (name, value)| job.env(name, value));
         by.start(self.setting, cluster, pes, &job)
     }
 
     /// Runs both jobs to their ends.
-    pub(crate) fn run(&self, sides: [Side; 2], env: &[(&str, &str)]) -> Result<Vec<Outcome>> {
+    pub(crate) fn run(&self, jobs: [JobSpec; 2], env: &[(&str, &str)]) -> Result<Vec<Outcome>> {
         let mut cluster = self.setting.stations.take()?;
-        let jobs = (0..2).map(|i| self.start(&mut cluster, i, sides[i], env));
+        let jobs = (0..2).map(|i| self.start(&mut cluster, i, jobs[i], env));
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
         let outcomes = cluster.finish(jobs, WATCHDOG)?;
         ensure!(!outcomes[0].hung, "hangs\n{}\n{}", outcomes[0], outcomes[1]);
@@ -293,8 +293,8 @@ pub(crate) fn lost(outcome: &Outcome, status: i32, words: &str) -> Result<()> {
 /// One job fails, the other one ends with a line.
 fn fails(s: &Setting, first: Ending, second: Ending) -> Result<()> {
     let meeting = Meeting::new(s, [&[], &[]])?;
-    let sides = [(A, 2, first.0), (B, 2, second.0)];
-    let outcomes = meeting.run(sides, &[])?;
+    let jobs = [(A, 2, first.0), (B, 2, second.0)];
+    let outcomes = meeting.run(jobs, &[])?;
     let is_first = ["crash", "exit", "misuse"].iter().any(|w| first.0.contains(w));
     let (failed, other) = if is_first { (0, 1) } else { (1, 0) };
     let statuses = [first.1, second.1];
@@ -305,11 +305,11 @@ fn fails(s: &Setting, first: Ending, second: Ending) -> Result<()> {
 }
 
 /// One of two independent jobs dies, and the other one goes on.
-fn outlived(s: &Setting, sides: [Side; 2], (death, wait): (&str, &str), accepts: bool) -> Result<Vec<Outcome>> {
+fn outlived(s: &Setting, jobs: [JobSpec; 2], (death, wait): (&str, &str), accepts: bool) -> Result<Vec<Outcome>> {
     let meeting = Meeting::of(s, "spawn/independent.c", [&[], &[]])?;
     let mut cluster = s.stations.take()?;
     let ends = if accepts { [death, "outlive"] } else { ["outlive", death] };
-    let start = |i: usize| meeting.start_with(&mut cluster, i, sides[i], &[], &[wait, ends[i]]);
+    let start = |i: usize| meeting.start_with(&mut cluster, i, jobs[i], &[], &[wait, ends[i]]);
     let jobs = (0..2).map(start).collect::<Result<Vec<_>>>()?;
     let outcomes = cluster.finish(jobs, WATCHDOG)?;
     ensure!(!outcomes[0].hung, "hangs\n{}\n{}", outcomes[0], outcomes[1]);

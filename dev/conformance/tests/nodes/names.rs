@@ -12,10 +12,10 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 use nix::sys::signal::Signal;
 
-use super::meet::{A, B, By, HYDRA, OPENMPI, START, Side, WATCHDOG, all_well};
+use super::meet::{A, B, By, HYDRA, JobSpec, OPENMPI, START, WATCHDOG, all_well};
 
 /// Jobs that meet: one publishes, the other looks the name up.
-const PAIRS: [(&str, Side, Side); 4] = [
+const PAIRS: [(&str, JobSpec, JobSpec); 4] = [
     ("late", (A, 1, "publish-late"), (B, 1, "look-up-far")),
     ("several", (A, 3, "publish"), (B, 2, "look-up-far")),
     ("alone", (By::Itself("a"), 1, "publish"), (By::Itself("b"), 1, "look-up-far")),
@@ -70,14 +70,14 @@ impl<'s> Named<'s> {
         Ok(Self { setting, program, folder })
     }
 
-    fn start(&self, cluster: &mut TestCluster, (by, pes, way): Side, name: &str) -> Result<Process> {
+    fn start(&self, cluster: &mut TestCluster, (by, pes, way): JobSpec, name: &str) -> Result<Process> {
         let job = Job::new(pes, &self.program).args(&[way, name]);
         let job = job.env("SHMEM_NAME_DIRECTORY", &self.folder.to_string_lossy());
         by.start(self.setting, cluster, pes, &job)
     }
 
     /// Runs pairs of jobs at once, each with a name of its own.
-    fn meet(&self, pairs: &[(Side, Side)]) -> Result<()> {
+    fn meet(&self, pairs: &[(JobSpec, JobSpec)]) -> Result<()> {
         let mut cluster = self.setting.stations.take()?;
         let mut jobs = Vec::new();
         for (i, (first, second)) in pairs.iter().enumerate() {
@@ -101,8 +101,8 @@ impl<'s> Named<'s> {
     }
 
     /// Runs a job to its end; it prints one line of these words, or none.
-    fn run(&self, cluster: &mut TestCluster, side: Side, words: &str) -> Result<()> {
-        let job = self.start(cluster, side, "name")?;
+    fn run(&self, cluster: &mut TestCluster, spec: JobSpec, words: &str) -> Result<()> {
+        let job = self.start(cluster, spec, "name")?;
         ends(job, words)
     }
 }

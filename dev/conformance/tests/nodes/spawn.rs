@@ -18,7 +18,7 @@ const WAYS: [(&str, &str, &str, Option<&str>); 5] = [
     ("accept-spawn-rounds", "2", "connect-child-brief-more", None),
 ];
 
-/// How jobs end by which side's fault, and the status.
+/// How jobs end by which group's fault, and the status.
 const FAILURES: [(&str, &str); 4] = [
     ("accept-spawn-fail-idle", "connect-child-fail-crash"),
     ("accept-spawn-fail-crash", "connect-child-fail"),

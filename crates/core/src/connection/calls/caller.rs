@@ -1,4 +1,4 @@
-//! The side that calls.
+//! The group that calls.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -198,7 +198,7 @@ impl Caller {
         }
     }
 
-    /// How many messages the other side has finished.
+    /// How many messages the other group has finished.
     pub fn finished(&self, lines: &CallLines) -> u64 {
         let seen = flag::value(&lines.finished.count);
         // Fewer than 2^30 are under way, on this PE or on one that is ahead.
@@ -207,7 +207,7 @@ impl Caller {
     }
 }
 
-/// Waits until the other side has finished a message; false if it has failed before.
+/// Waits until the other group has finished a message; false if it has failed before.
 pub fn wait(connection: &Connection, name: &str, message: u64) -> bool {
     let word = &connection.call_lines().finished.count;
     flag::wait_for_at_least(word, message as u32 & flag::VALUE, || Waiter::new(connection.wait_reason(name)));
@@ -415,7 +415,7 @@ impl Sender {
         cursor
     }
 
-    /// Waits until the other side has room for the message of a number.
+    /// Waits until the other group has room for the message of a number.
     fn room_between_nodes(&mut self, connection: &Connection, name: &str, number: u64, bytes: usize) {
         let lines = connection.call_lines();
         while let Some((first, of_first)) = self.under_way.front().copied() {

@@ -8,7 +8,7 @@
 //!
 //! A definition is the number that calls name a kernel by, what its parameters are, and its name; it comes in the
 //! message that first calls the kernel. A call is that number and the arguments: values one after the other, arrays
-//! as their number of elements and these. Both sides find them by the kernel's signature.
+//! as their number of elements and these. Both groups find them by the kernel's signature.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};

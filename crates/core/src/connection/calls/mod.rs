@@ -1,7 +1,7 @@
 //! Kernels: functions of a program that PEs of another job call by name.
 //!
-//! Only the PEs of side 0, which have started the others, call. Calls are collective over them and counted by each
-//! of them; the first member alone sends them, as messages, to all members of side 1. A PE of those is in
+//! Only the PEs of group 0, which have started the others, call. Calls are collective over them and counted by each
+//! of them; the first member alone sends them, as messages, to all members of group 1. A PE of those is in
 //! [`server::serve`], and runs the kernels of message after message, so calls need no synchronisation of the
 //! callers. The last PE that has run all kernels of a message says so to the callers.
 //!

@@ -207,7 +207,7 @@ pub enum PublishError {
     File(#[from] io::Error),
 }
 
-/// Writes the kernels of this program where the members of the other side look for them, at `offset` of the
+/// Writes the kernels of this program where the members of the other group look for them, at `offset` of the
 /// connection's file.
 ///
 /// # Errors
@@ -227,7 +227,7 @@ pub fn write(file: &File, described: &[u8], offset: u64) -> io::Result<()> {
     mapping::write_at(file, described, offset)
 }
 
-/// The kernels of this program, for members of the other side; no bytes if there are none.
+/// The kernels of this program, for members of the other group; no bytes if there are none.
 ///
 /// # Errors
 /// If two have one name, or they are too many.

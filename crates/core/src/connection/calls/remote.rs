@@ -1,13 +1,13 @@
-//! Calls between nodes: a message goes to each member of side 1 as records of the connection's fabric, and each answers
-//! when it has run its kernels.
+//! Calls between nodes: a message goes to each member of group 1 as records of the connection's fabric, and each
+//! answers when it has run its kernels.
 //!
 //! | from | record | meaning |
 //! |---|---|---|
 //! | member 0 | `CALLS`, bytes of the message | a message begins, with as much of it as there is room for |
 //! | member 0 | `MORE` | what comes next of it |
 //! | member 0 | `END` | no message follows |
-//! | side 1, to each member of side 0 | `FINISHED`, number of the message | this member has run its kernels |
-//! | side 1, to member 0 | `LEFT` | this member takes no messages any more |
+//! | group 1, to each member of group 0 | `FINISHED`, number of the message | this member has run its kernels |
+//! | group 1, to member 0 | `LEFT` | this member takes no messages any more |
 //!
 //! Records of a member arrive in their order. Memory of this process alone has the [`CallLines`], of which the threads
 //! that wait are the same as on one node.
@@ -19,7 +19,7 @@ use std::sync::atomic::{Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::message::Line;
-use crate::connection::sides::Sides;
+use crate::connection::groups::Groups;
 use crate::wait::flag;
 use ferroshmem_layout::CallLines;
 
@@ -93,11 +93,11 @@ impl Message {
 /// What has come.
 #[derive(Debug)]
 struct Arrived {
-    /// On the side that is called: messages, and at last that none follows; a message of which some is missing.
+    /// On the group that is called: messages, and at last that none follows; a message of which some is missing.
     messages: VecDeque<Option<Message>>,
     partial: Option<Message>,
     count: u32,
-    /// On the side that calls: how many messages each member of the other one has finished.
+    /// On the group that calls: how many messages each member of the other one has finished.
     finished: Box<[u32]>,
 }
 
@@ -105,26 +105,26 @@ struct Arrived {
 #[derive(Debug)]
 pub(crate) struct RemoteCalls {
     lines: CallLines,
-    sides: [Range<usize>; 2],
-    /// Whether this is side 1.
+    groups: [Range<usize>; 2],
+    /// Whether this is group 1.
     is_called: bool,
     arrived: Mutex<Arrived>,
 }
 
 impl RemoteCalls {
-    /// Of a connection with these sides.
-    pub(crate) fn new(sides: &Sides) -> Self {
-        let (own, others) = (sides.own(), sides.others());
+    /// Of a connection with these groups.
+    pub(crate) fn new(groups: &Groups) -> Self {
+        let (own, others) = (groups.own(), groups.others());
         Self {
             lines: CallLines::default(),
-            is_called: sides.own == 1,
+            is_called: groups.own == 1,
             arrived: Mutex::new(Arrived {
                 messages: VecDeque::new(),
                 partial: None,
                 count: 0,
                 finished: vec![0; others.len()].into(),
             }),
-            sides: [own, others],
+            groups: [own, others],
         }
     }
 
@@ -144,7 +144,7 @@ impl RemoteCalls {
         };
         let head = u64::from_ne_bytes(*head);
         let (kind, value) = (head as u8, head >> 8);
-        let [_, others] = &self.sides;
+        let [_, others] = &self.groups;
         let mut arrived = self.lock();
         match kind {
             CALLS | MORE | END if self.is_called && from == 0 => {
@@ -182,26 +182,26 @@ impl RemoteCalls {
         self.lock().messages.pop_front().flatten()
     }
 
-    /// Sends a message to all members of the other side, which are to run its kernels.
+    /// Sends a message to all members of the other group, which are to run its kernels.
     pub(super) fn send(&self, records: &impl Records, message: &Message) {
         let longest = records.longest() - size_of::<u64>();
         let bytes = message.as_bytes();
         let mut kind = (CALLS, bytes.len());
         for part in bytes.chunks(longest) {
-            self.tell(records, &self.sides[1], kind, part);
+            self.tell(records, &self.groups[1], kind, part);
             kind = (MORE, 0);
         }
     }
 
     /// Says that no message follows.
     pub(super) fn end(&self, records: &impl Records) {
-        self.tell(records, &self.sides[1], (END, 0), &[]);
+        self.tell(records, &self.groups[1], (END, 0), &[]);
     }
 
     /// Says that this member has run the kernels of the message of a number.
     pub(super) fn finish(&self, records: &impl Records, number: u32) {
         let number = (number & flag::VALUE) as usize;
-        self.tell(records, &self.sides[1], (FINISHED, number), &[]);
+        self.tell(records, &self.groups[1], (FINISHED, number), &[]);
     }
 
     /// This member takes no messages any more. Whether there is one that it has not taken.
@@ -256,7 +256,7 @@ mod tests {
     }
 
     fn calls(own: usize) -> RemoteCalls {
-        RemoteCalls::new(&Sides::new([2, 3], own))
+        RemoteCalls::new(&Groups::new([2, 3], own))
     }
 
     #[test]

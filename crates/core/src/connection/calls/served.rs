@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
-/// What a PE has run of the messages to its side.
+/// What a PE has run of the messages to its group.
 #[derive(Debug, Default)]
 pub struct Served {
     /// Messages taken.

@@ -1,4 +1,4 @@
-//! The side that is called.
+//! The group that is called.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::MaybeUninit;

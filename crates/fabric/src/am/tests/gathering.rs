@@ -21,21 +21,21 @@ fn batches_keep_the_order_of_their_context() {
         let mut expected = vec![vec![]; n];
         for (round, me) in (0..ROUNDS).flat_map(|round| (0..n).map(move |me| (round, me))) {
             let (pe, which) = (world.random.below(n), world.random.below(CONTEXTS));
-            let (context, side) = (&contexts[me][which], job.side(me));
+            let (context, endpoint) = (&contexts[me][which], job.endpoint(me));
             let peer = context.peer(pe, n);
             // A word for each context of each PE.
             let place = (0, 8 * (CONTEXTS * me + which));
             let messages = &job.pes[me];
             match world.random.below(8) {
                 0 => {
-                    job.bounded(|| messages.hand_over(&side, pe, context).unwrap());
+                    job.bounded(|| messages.hand_over(&endpoint, pe, context).unwrap());
                     let result = (&raw mut results[me][round]).cast();
                     let request = Outgo::Request(Request::Fetch(add(0)));
                     job.request(me, pe, (request, place), result);
                     expected[me].push((round, added[n * me + pe][which]));
                 }
-                1 => messages.hand_over_all(&side).unwrap(),
-                2 => messages.hand_over_context(&side, context).unwrap(),
+                1 => messages.hand_over_all(&endpoint).unwrap(),
+                2 => messages.hand_over_context(&endpoint, context).unwrap(),
                 3 => job.poll().unwrap(),
                 _ => {
                     let post = Request::Post(add(1));
@@ -46,7 +46,7 @@ fn batches_keep_the_order_of_their_context() {
                         let urgency = [Urgency::Now, Urgency::Usual, Urgency::Gathered][world.random.below(3)];
                         let item = (Gathered::Post(post), place);
                         let by = (context, peer);
-                        job.bounded(|| messages.gather(&side, pe, item, by, urgency).unwrap());
+                        job.bounded(|| messages.gather(&endpoint, pe, item, by, urgency).unwrap());
                     }
                     added[n * me + pe][which] += 1;
                 }
@@ -54,7 +54,7 @@ fn batches_keep_the_order_of_their_context() {
         }
         job.bounded(|| {
             let pes = job.pes.iter().enumerate();
-            pes.for_each(|(me, pe)| pe.hand_over_all(&job.side(me)).unwrap());
+            pes.for_each(|(me, pe)| pe.hand_over_all(&job.endpoint(me)).unwrap());
             contexts.iter().flatten().all(|context| context.in_flight() == 0)
         });
         job.quiet();
@@ -115,15 +115,15 @@ fn a_batch_is_filled_until_there_is_a_lull() {
     let world = World::new(2, 1, usize::MAX);
     let job = Job::new(&world, limits(4, 8));
     let context = ContextCounters::default();
-    let side = job.side(0);
+    let endpoint = job.endpoint(0);
     let gather = || {
         let by = (&context, context.peer(1, 2));
         let item = (Gathered::Post(Request::Post(add(1))), (0, 0));
-        job.bounded(|| job.pes[0].gather(&side, 1, item, by, Urgency::Usual).unwrap());
+        job.bounded(|| job.pes[0].gather(&endpoint, 1, item, by, Urgency::Usual).unwrap());
     };
     let quiet = || {
         job.bounded(|| {
-            job.pes[0].hand_over_context(&side, &context).unwrap();
+            job.pes[0].hand_over_context(&endpoint, &context).unwrap();
             context.in_flight() == 0
         });
     };

@@ -1,4 +1,4 @@
-//! The two sides of a connection.
+//! The two groups of a connection.
 
 use std::ops::Range;
 
@@ -8,25 +8,25 @@ use crate::memory::IN_GLOBALS;
 #[derive(Debug, Clone, Copy)]
 pub struct Role {
     /// 0: its group was there first; 1: it was started for that one, or connected with it.
-    pub side: usize,
+    pub group: usize,
     /// Its number in its group.
     pub index: usize,
-    /// The number of its side's first member.
+    /// The number of its group's first member.
     pub first: usize,
     /// Whether floating-point sums must not depend on the order of their operands.
     pub reproducible: bool,
-    /// Whether the other side has started its own: that may call its kernels.
+    /// Whether the other group has started its own: that may call its kernels.
     pub is_started: bool,
     /// Whether it is the first of its group on its node.
     pub is_leader: bool,
 }
 
-/// The two sides of a connection, as one PE sees them.
+/// The two groups of a connection, as one PE sees them.
 #[derive(Debug)]
-pub struct Sides {
-    /// Members of each side.
+pub struct Groups {
+    /// Members of each group.
     pub sizes: [usize; 2],
-    /// The side that this PE is of.
+    /// The group that this PE is of.
     pub own: usize,
     /// Where the members' heaps are, and their globals.
     pub heaps: Box<[usize]>,
@@ -34,26 +34,26 @@ pub struct Sides {
     pub globals: Box<[usize]>,
 }
 
-impl Sides {
-    /// Of so many members, as one of side `own` sees them before it has mapped their memory.
+impl Groups {
+    /// Of so many members, as one of group `own` sees them before it has mapped their memory.
     pub(crate) fn new(sizes: [usize; 2], own: usize) -> Self {
         Self { sizes, own, heaps: Box::default(), globals: Box::default() }
     }
 
-    /// The members of a side.
-    pub fn of(&self, side: usize) -> Range<usize> {
-        match side {
+    /// The members of a group.
+    pub fn of(&self, group: usize) -> Range<usize> {
+        match group {
             0 => 0..self.sizes[0],
             _ => self.sizes[0]..self.sizes[0] + self.sizes[1],
         }
     }
 
-    /// The members of this PE's side.
+    /// The members of this PE's group.
     pub fn own(&self) -> Range<usize> {
         self.of(self.own)
     }
 
-    /// The members of the other side.
+    /// The members of the other group.
     pub fn others(&self) -> Range<usize> {
         self.of(1 - self.own)
     }
