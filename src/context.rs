@@ -411,20 +411,22 @@ impl Context<'_> {
     }
 }
 
-/// The atomic operations: how each is done on this node, where updates without a result are those with one.
+/// The atomic operations: how each is done on this node, where updates without a result are those with one. In its
+/// example, a call is between two literals and has those values; the element is 0 before it, and `$after` after it.
 macro_rules! atomics {
-    ($($bound:ident: $name:ident($($value:ident),*) -> $result:ty = $local:expr; $after:literal),* $(,)?) => {
-        impl Context<'_> {$(
+    ($($open:literal $close:literal $result:ty {
+        $($bound:ident: $name:ident($($value:ident),*) = $local:expr; $values:literal, $after:literal),* $(,)?
+    })*) => {
+        impl Context<'_> {$($(
             #[doc = concat!("As [`Atomics::", stringify!($name), "`].")]
             ///
             /// ```
             /// # let world = ferroshmem::World::init()?;
-            /// # let (current, value) = (0, 7);
             /// let (context, next) = (world.context()?, world.my_pe().next());
             /// let array = world.atomics::<u64>(1)?; // 0
-            #[doc = concat!("context.", stringify!($name), "(&array, next, 0", $(", ", stringify!($value),)* ")?;")]
+            #[doc = concat!($open, "context.", stringify!($name), "(&array, next, 0", $values, $close)]
             /// context.quiet();
-            #[doc = concat!("assert_eq!(array.fetch(next, 0)?, ", $after, "); // where `value` is 7")]
+            #[doc = concat!("assert_eq!(array.fetch(next, 0)?, ", $after, ");")]
             /// # Ok::<(), ferroshmem::Error>(())
             /// ```
             ///
@@ -449,23 +451,27 @@ macro_rules! atomics {
                     |at, _| unsafe { amo::$name(name, context, at, $($value,)* pe) },
                 )?)
             }
-        )*}
+        )*)*}
     };
 }
 
 atomics!(
-    Amo: fetch() -> T = T::fetch; 0,
-    Amo: set(value) -> () = T::set; 7,
-    Amo: swap(value) -> T = T::swap; 7,
-    AmoInt: compare_swap(current, value) -> T = T::compare_swap; 7,
-    AmoInt: fetch_add(value) -> T = T::fetch_add; 7,
-    AmoInt: fetch_and(value) -> T = T::fetch_and; 0,
-    AmoInt: fetch_or(value) -> T = T::fetch_or; 7,
-    AmoInt: fetch_xor(value) -> T = T::fetch_xor; 7,
-    AmoInt: add(value) -> () = |at, value| { T::fetch_add(at, value); }; 7,
-    AmoInt: and(value) -> () = |at, value| { T::fetch_and(at, value); }; 0,
-    AmoInt: or(value) -> () = |at, value| { T::fetch_or(at, value); }; 7,
-    AmoInt: xor(value) -> () = |at, value| { T::fetch_xor(at, value); }; 7,
+    "assert_eq!(" ")?, 0);" T {
+        Amo: fetch() = T::fetch; "", 0,
+        Amo: swap(value) = T::swap; ", 7", 7,
+        AmoInt: compare_swap(current, value) = T::compare_swap; ", 0, 7", 7,
+        AmoInt: fetch_add(value) = T::fetch_add; ", 7", 7,
+        AmoInt: fetch_and(value) = T::fetch_and; ", 7", 0,
+        AmoInt: fetch_or(value) = T::fetch_or; ", 7", 7,
+        AmoInt: fetch_xor(value) = T::fetch_xor; ", 7", 7,
+    }
+    "" ")?;" () {
+        Amo: set(value) = T::set; ", 7", 7,
+        AmoInt: add(value) = |at, value| { T::fetch_add(at, value); }; ", 7", 7,
+        AmoInt: and(value) = |at, value| { T::fetch_and(at, value); }; ", 7", 0,
+        AmoInt: or(value) = |at, value| { T::fetch_or(at, value); }; ", 7", 7,
+        AmoInt: xor(value) = |at, value| { T::fetch_xor(at, value); }; ", 7", 7,
+    }
 );
 
 impl Drop for Context<'_> {

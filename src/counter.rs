@@ -5,6 +5,8 @@ use std::time::Duration;
 use ferroshmem_api::counter;
 
 /// Kinds of routines that are counted.
+///
+/// As in the example of [`Counter::read`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Counter {

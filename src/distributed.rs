@@ -576,7 +576,8 @@ macro_rules! operations {
                 self.array.$fetching(pe, index, value)
             }
 
-            #[doc = concat!("As in the example of [`Atomics::", stringify!($plain), "`].")]
+            #[doc = concat!("As [`Atomics::", stringify!($plain), "`]; as in the example of [`Atomics::",
+                stringify!($fetching), "`].")]
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).

@@ -12,6 +12,16 @@ use crate::init;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Any error of this crate, for `?`.
+///
+/// ```
+/// # use ferroshmem::Error;
+/// # let world = ferroshmem::World::init()?;
+/// let window = world.alloc::<u8>(4)?.open(); // `?` would make it of an `AllocError`
+/// let error = Error::from(window.g(world.my_pe(), 4).expect_err("there are elements 0 to 3"));
+/// assert!(matches!(error, Error::Bounds(_)));
+/// assert!(error.to_string().ends_with("1 element at index 4 is not within an array of length 4"));
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -42,6 +52,8 @@ pub enum Error {
 }
 
 /// Why the library could not be initialised.
+///
+/// As in the example of [`World::init`](crate::World::init).
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InitError {
@@ -95,6 +107,14 @@ pub enum AllocError {
 }
 
 /// Why a symmetric space could not be made. All PEs get an error; each has its own reason.
+///
+/// ```
+/// # use ferroshmem::SpaceConfig;
+/// # let world = ferroshmem::World::init()?;
+/// let error = world.space(SpaceConfig::new(0)).expect_err("a space has bytes");
+/// assert!(error.to_string().contains("give at least 1"));
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct SpaceError {
     reason: String,
@@ -108,6 +128,14 @@ impl SpaceError {
 }
 
 /// Why no PEs were started. All members get an error; the first knows the reason.
+///
+/// ```
+/// # use ferroshmem::Command;
+/// # let world = ferroshmem::World::init()?;
+/// let error = world.spawn(&Command::new("no such program")).expect_err("it cannot be started");
+/// println!("{error}; goes on without workers");
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct SpawnError {
     reason: String,
@@ -121,6 +149,13 @@ impl SpawnError {
 
 /// Why no job was met, or a port or its name cannot be had. In a collective call, all members get an error; the first
 /// knows the reason.
+///
+/// ```
+/// # let world = ferroshmem::World::init()?;
+/// let error = world.connect("no port").expect_err("the text is none of a port");
+/// println!("{error}");
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConnectError {
     reason: String,
@@ -133,6 +168,15 @@ impl ConnectError {
 }
 
 /// Why an array cannot be exported, or an export cannot end.
+///
+/// ```
+/// # use ferroshmem::ExportError;
+/// # let world = ferroshmem::World::init()?;
+/// let sums = world.export("sums", world.atomics::<u64>(1)?)?;
+/// let again = world.export("sums", world.atomics::<u64>(1)?);
+/// assert_eq!(again.err(), Some(ExportError::Taken));
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -149,6 +193,18 @@ pub enum ExportError {
 }
 
 /// Why an array cannot be imported.
+///
+/// ```no_run
+/// # use ferroshmem::{ImportError, Window};
+/// # let world = ferroshmem::World::init()?;
+/// # let parents = world.parents().expect("others have started this job");
+/// match parents.import::<Window<f64>>("table", 100) {
+///     Err(ImportError::Length { bytes, .. }) => println!("it has {} elements", bytes / 8),
+///     Err(error) => return Err(error.into()),
+///     Ok(table) => table.p(parents.pe(0)?, 99, 1.0)?,
+/// }
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -202,6 +258,8 @@ pub struct Truncated {
 }
 
 /// A number that is not that of a PE or a member.
+///
+/// As in the example of [`World::pe`](crate::World::pe).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PeOutOfRange {
     /// The number.
@@ -231,6 +289,14 @@ pub struct OutOfBounds {
 }
 
 /// Why a team could not be made or used so.
+///
+/// ```
+/// # use ferroshmem::TeamError;
+/// # let world = ferroshmem::World::init()?;
+/// let team = world.split(Some(0), 0)?.expect("every PE has a color");
+/// assert_eq!(team.pe_of(world.member(0)?), Err(TeamError::OtherTeam));
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TeamError {
@@ -263,6 +329,8 @@ pub enum TeamError {
 
 /// A PE of a group has failed whose job is independent of this one
 /// ([`Command::independent`](crate::Command::independent)).
+///
+/// As in the example of [`Group::call`](crate::Group::call).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct GroupFailed;
 

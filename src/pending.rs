@@ -317,7 +317,7 @@ impl Context<'_> {
 }
 
 macro_rules! fetches {
-    ($bound:ident: $($name:ident($($value:ident),*): $c:literal),* $(,)?) => {
+    ($bound:ident: $($name:ident($($value:ident),*): $c:literal, $values:literal;)*) => {
         impl<'env, T: $bound> Fetches<'_, 'env, T> {$(
             #[doc = concat!("Begins what [`Atomics::", stringify!($name), "`] does; its result is at `result` later. \
                 (Standard: `", $c, "`)")]
@@ -325,10 +325,9 @@ macro_rules! fetches {
             /// ```
             /// # let world = ferroshmem::World::init()?;
             /// let (next, array) = (world.my_pe().next(), world.atomics::<u64>(1)?); // 0
-            /// let (current, value, mut old) = (0, 7, 1);
-            /// array.nonblocking(|pending| {
-            #[doc = concat!("    pending.", stringify!($name), "(next, 0, ", $(stringify!($value), ", ",)* "&mut old)")]
-            /// })?;
+            /// let mut old = 1;
+            #[doc = concat!("array.nonblocking(|pending| pending.", stringify!($name), "(next, 0, ", $values,
+                "&mut old))?;")]
             /// assert_eq!(old, 0);
             /// # Ok::<(), ferroshmem::Error>(())
             /// ```
@@ -372,16 +371,16 @@ macro_rules! fetches {
 
 fetches!(
     Amo:
-    fetch(): "shmem_atomic_fetch_nbi",
-    swap(value): "shmem_atomic_swap_nbi",
+    fetch(): "shmem_atomic_fetch_nbi", "";
+    swap(value): "shmem_atomic_swap_nbi", "7, ";
 );
 fetches!(
     AmoInt:
-    compare_swap(current, value): "shmem_atomic_compare_swap_nbi",
-    fetch_add(value): "shmem_atomic_fetch_add_nbi",
-    fetch_and(value): "shmem_atomic_fetch_and_nbi",
-    fetch_or(value): "shmem_atomic_fetch_or_nbi",
-    fetch_xor(value): "shmem_atomic_fetch_xor_nbi",
+    compare_swap(current, value): "shmem_atomic_compare_swap_nbi", "0, 7, ";
+    fetch_add(value): "shmem_atomic_fetch_add_nbi", "7, ";
+    fetch_and(value): "shmem_atomic_fetch_and_nbi", "7, ";
+    fetch_or(value): "shmem_atomic_fetch_or_nbi", "7, ";
+    fetch_xor(value): "shmem_atomic_fetch_xor_nbi", "7, ";
 );
 
 mod begin {

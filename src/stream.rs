@@ -14,6 +14,8 @@ use crate::team::Team;
 use crate::team::{AsMember, Member};
 
 /// When pushed items are sent.
+///
+/// As in the examples of [`Stream::flush`] and [`Stream::pull`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pace {
     /// When there are many for a PE, or when [flushed](Stream::flush), waited for or [ended](Stream::end).

@@ -1,17 +1,18 @@
 //! Rules of this code base that no compiler checks: modules have no long import cycles, environment variables are read
-//! in one place, safety arguments name a promise.
+//! in one place, safety arguments name a promise, documentation shows examples.
 //!
 //! Sources are read as tokens, without comments, strings and unit tests.
 
 mod house {
     pub(super) mod cycles;
     pub(super) mod environment;
+    pub(super) mod examples;
     pub(super) mod safety;
     pub(super) mod source;
 }
 
 use house::source::{Source, rust_files, sources};
-use house::{cycles, environment, safety};
+use house::{cycles, environment, examples, safety};
 use std::fs;
 use std::path::Path;
 
@@ -178,6 +179,26 @@ fn safety_arguments_name_a_promise() {
         }
     }
     report(&findings, "say which promise: \"the caller promises that `source` is readable for `bytes` bytes\"");
+}
+
+#[test]
+fn functions_of_the_rust_api_have_examples() {
+    let mut findings = Vec::new();
+    for path in rust_files(&root().join("src")) {
+        // What the attributes expand to is no part of the documentation.
+        if !path.ends_with("src/job.rs") {
+            let text = fs::read_to_string(&path).expect("sources are UTF-8");
+            findings.extend(examples::findings(&path.display().to_string(), &text));
+        }
+    }
+    report(&findings, "show its point in 2 to 6 lines, or say: As in the example of [`other`](Self::other).");
+}
+
+#[test]
+fn a_function_without_an_example_is_found() {
+    let text =
+        "/// ```\n/// f();\n/// ```\npub fn f() {}\npub fn g() {}\n/// As in the example of [`f`].\npub fn h() {}";
+    assert_eq!(examples::findings("a.rs", text), ["a.rs:5"]);
 }
 
 #[test]

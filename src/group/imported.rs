@@ -487,7 +487,8 @@ macro_rules! operations {
                 self.on(pe, index, local, remote)
             }
 
-            #[doc = concat!("As in the example of [`Atomics::", stringify!($plain), "`].")]
+            #[doc = concat!("As [`Atomics::", stringify!($plain), "`]; as in the example of [`Atomics::",
+                stringify!($fetching), "`].")]
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).

@@ -15,6 +15,16 @@ use crate::memory::Atomics;
 use crate::pe::Pe;
 
 /// What a put does to a signal.
+///
+/// ```
+/// # use ferroshmem::SignalUpdate;
+/// # let world = ferroshmem::World::init()?;
+/// let (me, signals) = (world.my_pe(), world.signals(1)?);
+/// signals.update(me, 0, SignalUpdate::Set(5))?;
+/// signals.update(me, 0, SignalUpdate::Add(2))?;
+/// assert_eq!(signals.fetch(0)?, 7);
+/// # Ok::<(), ferroshmem::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalUpdate {
     /// Sets it.

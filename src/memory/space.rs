@@ -13,6 +13,8 @@ use crate::plain::Plain;
 use crate::step::{self, Step, What};
 
 /// A kind of memory. A PE's own NUMA node is that to which it is bound (`oshrun --bind-to`).
+///
+/// As in the example of [`SpaceConfig::or_default`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Memory {
