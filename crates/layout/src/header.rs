@@ -55,16 +55,16 @@ pub struct Header {
     pub image: AtomicU64,
     /// In the memory of a connection: 1 once a member asks for reproducible sums.
     pub reproducible: AtomicU32,
-    /// In the memory of a connection: members of its first side.
-    pub first_side: AtomicU32,
-    /// In the memory of a connection: 1 once both sides are to be connected. Before, the end of one is of no matter
+    /// In the memory of a connection: members of its first group.
+    pub first_group: AtomicU32,
+    /// In the memory of a connection: 1 once both groups are to be connected. Before, the end of one is of no matter
     /// to the other.
     pub agreed: AtomicU32,
-    /// In the memory of a connection: 1 if the end of one side is not the other's.
+    /// In the memory of a connection: 1 if the end of one group is not the other's.
     pub independent: AtomicU32,
     /// In the memory of a connection: a [`ConnectionState`].
     pub connection: AtomicU32,
-    /// In the memory of a connection: members of each side that use it no more. Futex words.
+    /// In the memory of a connection: members of each group that use it no more. Futex words.
     pub left: [AtomicU32; 2],
     /// PE + 1 of the PE that is looked at while it fails: where it is, and by gdb.
     pub failing: AtomicU32,
@@ -93,14 +93,14 @@ pub enum ConnectionState {
     Connecting = 0,
     /// All members have come.
     Connected = 1,
-    /// A side has ended before all members had come: no member is connected.
+    /// A group has ended before all members had come: no member is connected.
     Abandoned = 2,
-    /// A side has ended since.
+    /// A group has ended since.
     Failed = 3,
 }
 
 impl ConnectionState {
-    /// Whether a side has ended.
+    /// Whether a group has ended.
     pub fn is_over(word: u32) -> bool {
         word >= Self::Abandoned as u32
     }

@@ -128,7 +128,7 @@ impl Connection {
         let control = Control::open(&started.connection)?;
         let other = Control::open(&started.memory)?;
         let all = control.n_pes();
-        let first_group = control.header().first_side.load(Ordering::Relaxed) as usize;
+        let first_group = control.header().first_group.load(Ordering::Relaxed) as usize;
         let sizes = [first_group, all - first_group];
         let me = [0, sizes[0]][role.group] + role.index;
         let block = control.pe_block(me);

@@ -71,7 +71,7 @@ impl Control {
             images_differ: Default::default(),
             image: Default::default(),
             reproducible: Default::default(),
-            first_side: Default::default(),
+            first_group: Default::default(),
             agreed: Default::default(),
             independent: Default::default(),
             connection: Default::default(),
@@ -104,22 +104,22 @@ impl Control {
         digest
     }
 
-    /// Creates the memory of a connection, of sides with so many members, whose jobs end independently or not; its
+    /// Creates the memory of a connection, of groups with so many members, whose jobs end independently or not; its
     /// number is `number`.
     pub fn create_connection(
         number: u32,
-        sides: [usize; 2],
+        groups: [usize; 2],
         independent: bool,
         cores: NodeCores,
         tuning: Tuning,
     ) -> io::Result<(File, Self)> {
-        let all = sides[0] + sides[1];
+        let all = groups[0] + groups[1];
         let plan = Plan { heap_size: 0, stride: MIN_STRIDE };
         let (file, this) = Self::create(&plan, all, all, cores, tuning, 0)?;
         let header = this.header();
         header.job_number.store(number, Ordering::Relaxed);
-        let first_side = sides[0] as u32;
-        header.first_side.store(first_side, Ordering::Relaxed);
+        let first_group = groups[0] as u32;
+        header.first_group.store(first_group, Ordering::Relaxed);
         let independent = independent.into();
         header.independent.store(independent, Ordering::Relaxed);
         Ok((file, this))
@@ -237,12 +237,12 @@ impl Control {
         unsafe { mapping::unmap(self.base.addr().get(), self.offsets.control_size()) };
     }
 
-    /// In the memory of a connection: whether both sides are to be connected.
+    /// In the memory of a connection: whether both groups are to be connected.
     pub fn is_agreed(&self) -> bool {
         self.header().agreed.load(Ordering::Acquire) != 0
     }
 
-    /// In the memory of a connection: whether the end of one side is not the other's.
+    /// In the memory of a connection: whether the end of one group is not the other's.
     pub fn is_independent(&self) -> bool {
         self.header().independent.load(Ordering::Relaxed) != 0
     }

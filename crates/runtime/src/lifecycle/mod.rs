@@ -196,9 +196,9 @@ pub fn initialise(name: &str, level: i32) {
 }
 
 /// Where the node's PEs run: as the user says, else as each of them has said before they synchronised.
-fn localities(job: &Attachment, said: &SocketMap) -> Localities {
+fn localities(job: &Attachment, sockets: &SocketMap) -> Localities {
     let pes = 0..job.control.n_pes();
-    match said {
+    match sockets {
         SocketMap::Off => Localities::default(),
         SocketMap::Given(sockets) => Localities::new(pes.map(|pe| Locality::new(sockets[pe % sockets.len()], 0))),
         SocketMap::Auto if job.control.header().has_localities == 0 => Localities::default(),

@@ -126,7 +126,7 @@ impl Connected {
         if !ConnectionState::is_over(header.connection.load(Acquire)) {
             return false;
         }
-        let first = header.first_side.load(Acquire) as usize;
+        let first = header.first_group.load(Acquire) as usize;
         let sizes = [first, self.control.n_pes() - first];
         let mut groups = header.left.iter().zip(sizes).zip(self.jobs);
         groups.all(|((left, size), job)| {
@@ -170,7 +170,7 @@ impl Connected {
     /// Whether PE `pe` of job `job` is, or may become, a member.
     pub(super) fn needs(&self, job: u32, pe: usize) -> bool {
         let header = self.control.header();
-        let (first, all) = (header.first_side.load(Acquire) as usize, self.control.n_pes());
+        let (first, all) = (header.first_group.load(Acquire) as usize, self.control.n_pes());
         let is_member = |member: usize| {
             let block = self.control.pe_block(member);
             let is_here = PeState::from_word(block.state.load(Acquire)) != PeState::Started;
@@ -190,7 +190,7 @@ impl Connected {
         if header.start_epoch.load(Acquire) < CONNECTED || ConnectionState::is_over(header.connection.load(Acquire)) {
             return None;
         }
-        let first = header.first_side.load(Acquire) as usize;
+        let first = header.first_group.load(Acquire) as usize;
         let all = self.control.n_pes();
         let has_left = |member: usize| {
             let state = self.control.pe_block(member).state.load(Acquire);
