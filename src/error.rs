@@ -335,7 +335,7 @@ pub enum TeamError {
 pub struct GroupFailed;
 
 impl GroupFailed {
-    fn say(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn describe(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the group has failed, and its PEs wait for no other any more: disconnect it")
     }
 }
@@ -475,7 +475,7 @@ impl Display for OutOfBounds {
 impl Display for GroupFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         say_pe(f)?;
-        self.say(f)
+        self.describe(f)
     }
 }
 
@@ -500,7 +500,7 @@ impl Display for TeamError {
             Self::OtherJob => {
                 f.write_str("this is a team or a member of a group, with PEs of two jobs: give one of this job")
             }
-            Self::GroupFailed => GroupFailed.say(f),
+            Self::GroupFailed => GroupFailed.describe(f),
             Self::TooShort { needed, array } => {
                 write!(f, "an array of {array} elements is too short: the members need {needed}")
             }

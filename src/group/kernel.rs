@@ -420,12 +420,12 @@ pub mod private {
     ) -> c_int {
         // SAFETY: `Group::serve`, in which this runs, keeps it until it returns.
         let Some(context) = (unsafe { CONTEXT.get().as_ref() }) else {
-            return say(why, size, "it runs outside of Group::serve");
+            return write_reason(why, size, "it runs outside of Group::serve");
         };
         // SAFETY: the caller promises that `args` points to arguments of these types.
         let args = unsafe { P::read(args) };
         let result = catch_unwind(AssertUnwindSafe(|| body(context, args)));
-        result.map_or_else(|panic| say(why, size, &message(&*panic)), |()| 0)
+        result.map_or_else(|panic| write_reason(why, size, &message(&*panic)), |()| 0)
     }
 
     fn message(panic: &(dyn Any + Send)) -> String {
@@ -434,7 +434,7 @@ pub mod private {
         format!("panic: {}", text.unwrap_or("no message"))
     }
 
-    fn say(why: *mut c_char, size: usize, text: &str) -> c_int {
+    fn write_reason(why: *mut c_char, size: usize, text: &str) -> c_int {
         let n = text.len().min(size - 1);
         // SAFETY: the library has room for `size` bytes.
         unsafe {

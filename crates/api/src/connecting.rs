@@ -72,28 +72,28 @@ pub(crate) struct Found {
     pub group: usize,
 }
 
-/// The group that a team gets collectively. `ask` is called on the root, with the number of members.
+/// The group that a team gets collectively. `request` is called on the root, with the number of members.
 pub(crate) fn group_of(
     name: &'static str,
     rt: &'static Runtime,
     team: usize,
     root: c_int,
-    ask: impl FnOnce(usize) -> Result<Found, String>,
+    request: impl FnOnce(usize) -> Result<Found, String>,
 ) -> Result<usize, GroupError> {
-    connected(name, rt, (team, root), false, Box::new(ask))
+    connected(name, rt, (team, root), false, Box::new(request))
 }
 
 /// The group of the PEs that have started this job, which it gets collectively.
 pub(crate) fn group_of_parents(
     name: &'static str,
     rt: &'static Runtime,
-    ask: impl FnOnce(usize) -> Result<Found, String>,
+    request: impl FnOnce(usize) -> Result<Found, String>,
 ) -> Result<usize, GroupError> {
-    connected(name, rt, (TEAM_WORLD, 0), true, Box::new(ask))
+    connected(name, rt, (TEAM_WORLD, 0), true, Box::new(request))
 }
 
 /// How a root finds a job, for so many members.
-type Ask<'a> = Box<dyn FnOnce(usize) -> Result<Found, String> + 'a>;
+type Request<'a> = Box<dyn FnOnce(usize) -> Result<Found, String> + 'a>;
 
 /// Once in the library, not for each way to find a job: it has kilobytes.
 #[inline(never)]
@@ -102,7 +102,7 @@ fn connected(
     rt: &'static Runtime,
     (team, root): (usize, c_int),
     is_started: bool,
-    ask: Ask<'_>,
+    request: Request<'_>,
 ) -> Result<usize, GroupError> {
     /// Where the group is in the word that the root publishes: numbers of PEs have 31 bits.
     const GROUP: u32 = 31;
@@ -119,7 +119,7 @@ fn connected(
     let mut word = 0;
     if group.me == root {
         let _shown = Recorder::start(&group.wait_for_another_job());
-        match ask(group.size) {
+        match request(group.size) {
             Ok(found) => {
                 let number = match &found.way {
                     Way::Local(job) => job.job_number,

@@ -142,7 +142,7 @@ pub fn misuse(name: &str, message: impl std::fmt::Display) -> ! {
 pub fn misuse_at_exit(name: &'static str, message: &'static str) {
     static FOUND: OnceLock<(&str, &str)> = OnceLock::new();
 
-    extern "C" fn tell() {
+    extern "C" fn report() {
         if let Some((name, message)) = FOUND.get() {
             fatal(name, message);
         }
@@ -150,9 +150,9 @@ pub fn misuse_at_exit(name: &'static str, message: &'static str) {
 
     if FOUND.set((name, message)).is_ok() {
         // SAFETY: the function may be called at any time.
-        let refused = unsafe { libc::atexit(tell) } != 0;
+        let refused = unsafe { libc::atexit(report) } != 0;
         if refused {
-            tell();
+            report();
         }
     }
 }

@@ -236,7 +236,7 @@ pub fn spawn_for(
         }
         check(&programs)?;
         match is_by_oshrun {
-            true => ask(rt, parents, programs),
+            true => request_job(rt, parents, programs),
             false => launched::start(name, rt, parents, &programs, independent),
         }
     })
@@ -260,7 +260,7 @@ fn check(programs: &[Program]) -> Result<(), String> {
 }
 
 /// Has `oshrun` start a job for `parents` PEs.
-fn ask(rt: &Runtime, parents: usize, programs: Vec<Program>) -> Result<Found, String> {
+fn request_job(rt: &Runtime, parents: usize, programs: Vec<Program>) -> Result<Found, String> {
     let service = rt.node.job.service().map_err(|why| why.to_string())?;
     let n_pes: usize = programs.iter().map(|program| program.n_pes).sum();
     let header = rt.node.job.control.header();

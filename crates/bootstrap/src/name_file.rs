@@ -69,7 +69,7 @@ impl Entry {
 
     /// Whether the publisher is there; an error if its host or process does not answer.
     fn is_published(&self, within: Duration) -> io::Result<bool> {
-        match self.ask(within) {
+        match self.query(within) {
             Err(e)
                 if matches!(
                     e.kind(),
@@ -82,7 +82,7 @@ impl Entry {
         }
     }
 
-    fn ask(&self, within: Duration) -> io::Result<bool> {
+    fn query(&self, within: Duration) -> io::Result<bool> {
         /// None at all would be no limit.
         const LEAST: Duration = Duration::from_millis(1);
 

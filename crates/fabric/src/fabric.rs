@@ -612,7 +612,7 @@ impl Fabric {
     /// whatever it would give has any value, and no thread waits, for those under way neither. The memory of these may
     /// be used for something else then. With [`Config::survives`] alone; from any thread.
     pub fn shut_down(&self) {
-        self.shared().shutdown.ask();
+        self.shared().shutdown.request();
     }
 
     /// Whether it is shut down.

@@ -12,7 +12,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::listener::{Listener, take_over};
 use super::started;
 use ferroshmem_core::connection::invitation::{Greeting, HEAD, Invitation};
-use ferroshmem_core::connection::link::{APART, END, GO, READY, STACK, TIME_LIMIT, Watch, end_when_silent, hear_one};
+use ferroshmem_core::connection::link::{
+    APART, END, GO, READY, STACK, TIME_LIMIT, Watch, end_when_silent, receive_one,
+};
 
 /// A member at the coordinator.
 #[derive(Debug)]
@@ -68,12 +70,12 @@ impl Coordinator {
         }
         let mut head = (all.len() as u64).to_le_bytes().to_vec();
         head.append(&mut all);
-        self.tell(&members, &head)?;
-        let all_share = self.hear(&members, [READY, APART])?;
-        self.tell(&members, &[if all_share { GO } else { APART }])?;
+        self.send_all(&members, &head)?;
+        let all_share = self.receive_all(&members, [READY, APART])?;
+        self.send_all(&members, &[if all_share { GO } else { APART }])?;
         drop(root);
-        self.hear(&members, [END; 2])?;
-        self.tell(&members, &[END])?;
+        self.receive_all(&members, [END; 2])?;
+        self.send_all(&members, &[END])?;
         if watch.spawns {
             let others = members.into_iter().skip(self.invitation.sizes[0]);
             started::add(others.map(|member| member.link));
@@ -121,7 +123,7 @@ impl Coordinator {
         self.invitation.independent || member >= self.invitation.sizes[0]
     }
 
-    fn tell(&self, members: &[Member], bytes: &[u8]) -> io::Result<()> {
+    fn send_all(&self, members: &[Member], bytes: &[u8]) -> io::Result<()> {
         for (number, member) in members.iter().enumerate() {
             match (&member.link).write_all(bytes) {
                 Err(e) if self.is_lost_with(number) => return Err(e),
@@ -132,7 +134,7 @@ impl Coordinator {
     }
 
     /// Waits until all members have said one of two words; whether all have said the first.
-    fn hear(&self, members: &[Member], words: [u8; 2]) -> io::Result<bool> {
+    fn receive_all(&self, members: &[Member], words: [u8; 2]) -> io::Result<bool> {
         let mut all_first = true;
         let mut silent: Vec<usize> = (0..members.len()).collect();
         let mut missing = silent.len();
@@ -150,7 +152,7 @@ impl Coordinator {
                 if first.is_some() || !ready.next().unwrap_or(false) {
                     return true;
                 }
-                match hear_one(&members[*member].link, words) {
+                match receive_one(&members[*member].link, words) {
                     Ok(is_first) => {
                         all_first &= is_first;
                         missing -= 1;

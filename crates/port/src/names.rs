@@ -99,7 +99,7 @@ fn taken(address: &SocketAddrUnix) -> PortError {
 }
 
 /// The port of a name, whose process is to answer within a time; None if no process publishes it.
-fn ask(address: &SocketAddrUnix, within: Duration) -> Result<Option<PortName>, PortError> {
+fn query(address: &SocketAddrUnix, within: Duration) -> Result<Option<PortName>, PortError> {
     let socket = new_socket()?;
     rustix::io::ioctl_fionbio(&socket, true)?;
     match connect(&socket, address) {
@@ -142,7 +142,7 @@ pub fn look_up(name: &[u8], limit: Option<Duration>, folder: Option<&str>) -> Re
     loop {
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         let within = left.map_or(ANSWERS_WITHIN, |left| left.clamp(ANSWERS_SOON, ANSWERS_WITHIN));
-        let mut found = ask(&address, within)?;
+        let mut found = query(&address, within)?;
         if let (None, Some(file)) = (&found, &file) {
             found = file.look_up(within)?.map(|text| PortName::parse(&text)).transpose()?;
         }

@@ -191,7 +191,7 @@ impl Port {
             let (listens, ready) = ready.split_at(local.iter().len());
             let (ends, ready) = ready.split_at(joined.iter().len());
             if let Some(speaks) = speaks.iter().position(|ready| *ready) {
-                if let Some(caller) = self.hear(silent.remove(speaks)) {
+                if let Some(caller) = self.read_caller(silent.remove(speaks)) {
                     return Ok(AnyCaller::Local(caller));
                 }
                 continue;
@@ -212,7 +212,7 @@ impl Port {
                     Some(libc::EINVAL) => PortError::NotOpen,
                     _ => e.into(),
                 })?;
-                let caller = caller.and_then(|(s, hello)| RemoteCaller::hear(s, &hello, &self.name.secret));
+                let caller = caller.and_then(|(s, hello)| RemoteCaller::from_hello(s, &hello, &self.name.secret));
                 if let Some(caller) = caller {
                     return Ok(AnyCaller::Remote(caller));
                 }
@@ -253,7 +253,7 @@ impl Port {
     }
 
     /// What a process says that has connected; None if no caller that knows the secret says it.
-    fn hear(&self, socket: OwnedFd) -> Option<Caller> {
+    fn read_caller(&self, socket: OwnedFd) -> Option<Caller> {
         // Answered without waiting: a stranger may not read.
         rustix::io::ioctl_fionbio(&socket, true).ok()?;
         let (head, secret, files) = receive(socket.as_fd()).ok()??;

@@ -107,7 +107,7 @@ pub struct RemoteCaller {
 
 impl RemoteCaller {
     /// A caller that begins with `hello`; None if it does not know the secret, or is refused.
-    pub(super) fn hear(socket: TcpStream, hello: &[u8], secret: &str) -> Option<Self> {
+    pub(super) fn from_hello(socket: TcpStream, hello: &[u8], secret: &str) -> Option<Self> {
         let hello = Hello::from_bytes(hello)?;
         if !same(&hello.secret, secret.as_bytes()) {
             return None;

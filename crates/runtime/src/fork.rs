@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use ferroshmem_core::failure::fatal::say;
+use ferroshmem_core::failure::fatal::print_line;
 use ferroshmem_core::job;
 use ferroshmem_core::memory::globals::Globals;
 
@@ -24,7 +24,7 @@ unsafe extern "C" fn in_child() {
     // SAFETY: a child of fork has one thread, this one.
     if let Err(e) = unsafe { globals.make_private(&job.file, *offset) } {
         let pe = job.pe;
-        say(&format!("ferroshmem: PE {pe}: fork: cannot give the child its own globals: {e}"));
+        print_line(&format!("ferroshmem: PE {pe}: fork: cannot give the child its own globals: {e}"));
         // SAFETY: ends the child before it can write its parent's variables.
         unsafe { libc::_exit(1) };
     }

@@ -51,7 +51,7 @@ pub(super) struct Outgoing {
     pub is_flushed: bool,
     /// Whether this PE pushes no more; then whether the other one was told so.
     pub is_ended: bool,
-    has_said_end: bool,
+    has_sent_end: bool,
 }
 
 impl Outgoing {
@@ -67,7 +67,7 @@ impl Outgoing {
             destinations: Vec::new(),
             is_flushed: false,
             is_ended: false,
-            has_said_end: false,
+            has_sent_end: false,
         }
     }
 
@@ -98,12 +98,12 @@ impl Outgoing {
 
     /// Whether this PE has brought all that it had to bring.
     pub(super) fn is_done(&self) -> bool {
-        self.has_said_end
+        self.has_sent_end
     }
 
     /// Whether items wait for a call that sends them.
     pub(super) fn is_pending(&self) -> bool {
-        !self.destinations.is_empty() || self.is_ended && !self.has_said_end
+        !self.destinations.is_empty() || self.is_ended && !self.has_sent_end
     }
 
     /// Appends an item to the frame for number `to` of the other node; false if there is no room.
@@ -154,7 +154,7 @@ impl Outgoing {
         let to = self.part + there.incoming_frame(number, self.sent);
         let line = self.part + there.line(number, self.sent);
         self.sent += 1;
-        self.has_said_end = self.is_ended;
+        self.has_sent_end = self.is_ended;
         self.is_flushed = false;
         let flags = if self.is_ended { END } else { 0 };
         let mut value = [0; VALUE];
@@ -180,7 +180,7 @@ impl Outgoing {
 
     /// The stream is used again.
     pub(super) fn reset(&mut self) {
-        (self.is_ended, self.has_said_end, self.is_flushed) = (false, false, false);
+        (self.is_ended, self.has_sent_end, self.is_flushed) = (false, false, false);
     }
 }
 
@@ -200,7 +200,7 @@ pub(super) struct Incoming {
     /// Frames taken.
     taken: u64,
     /// Of these, frames that the other PE was told of.
-    told: u64,
+    credited: u64,
     /// Items of the frame that is being handed on; 0: none is.
     n: usize,
     /// How many of them were handed on.
@@ -221,7 +221,7 @@ impl Incoming {
         there: (Shape, usize),
         here: (*const u8, Shape, usize),
     ) -> Self {
-        Self { pe, source, part, there, here, taken: 0, told: 0, n: 0, at: 0, is_last: false, is_ended: false }
+        Self { pe, source, part, there, here, taken: 0, credited: 0, n: 0, at: 0, is_last: false, is_ended: false }
     }
 
     /// Hands on what has come, by `give`, which gets the number of a member and an item, and is false if there is no
@@ -245,7 +245,7 @@ impl Incoming {
                     return Err(Malformed);
                 }
                 if !give(to, frame.wrapping_add(self.at * shape.item)) {
-                    self.tell(way);
+                    self.return_credit(way);
                     return Ok(());
                 }
                 self.at += 1;
@@ -254,7 +254,7 @@ impl Incoming {
             self.taken += 1;
             self.is_ended |= self.is_last;
         }
-        self.tell(way);
+        self.return_credit(way);
         Ok(())
     }
 
@@ -286,15 +286,15 @@ impl Incoming {
     }
 
     /// Tells the other PE how many frames were taken.
-    fn tell(&mut self, Way { fabric, context }: Way<'_>) {
-        if self.told == self.taken {
+    fn return_credit(&mut self, Way { fabric, context }: Way<'_>) {
+        if self.credited == self.taken {
             return;
         }
-        self.told = self.taken;
+        self.credited = self.taken;
         let (shape, link) = self.there;
         let to = Internode::streams(self.pe, self.part + shape.credit(link));
         // SAFETY: a word of the other PE's part, which is one atomic write; the value is copied.
-        unsafe { fabric.inject(context, to, (&raw const self.told).cast(), size_of::<u64>()) };
+        unsafe { fabric.inject(context, to, (&raw const self.credited).cast(), size_of::<u64>()) };
     }
 
     /// The stream is used again.

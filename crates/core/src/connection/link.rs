@@ -88,7 +88,7 @@ impl Watch {
 }
 
 /// Reads a word, which must be one of two; whether it is the first.
-pub fn hear_one(mut link: &TcpStream, words: [u8; 2]) -> io::Result<bool> {
+pub fn receive_one(mut link: &TcpStream, words: [u8; 2]) -> io::Result<bool> {
     let mut heard = [0];
     link.read_exact(&mut heard)?;
     match words.contains(&heard[0]) {
@@ -140,16 +140,16 @@ impl Link {
     /// do; whether all share memory so.
     pub fn wait_for_all(&self, shares: bool) -> io::Result<bool> {
         (&self.stream).write_all(&[if shares { READY } else { APART }])?;
-        hear_one(&self.stream, [GO, APART])
+        receive_one(&self.stream, [GO, APART])
     }
 
     /// Ends the job when the link ends, if this PE is the one of its group to do so.
-    pub(crate) fn look_after(&self, groups: &Groups, me: usize) -> io::Result<()> {
+    pub(crate) fn watch(&self, groups: &Groups, me: usize) -> io::Result<()> {
         if groups.own == 0 || me != groups.own().start {
             return Ok(());
         }
         let (stream, watch) = (self.stream.try_clone()?, self.watch);
-        let read = move || _ = hear_one(&stream, [END; 2]).unwrap_or_else(|e| watch.lost(&e));
+        let read = move || _ = receive_one(&stream, [END; 2]).unwrap_or_else(|e| watch.lost(&e));
         let thread = ferroshmem_platform::thread::spawn("shmem-link", STACK, read)?;
         let mut place = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(thread);
@@ -160,7 +160,7 @@ impl Link {
     pub fn outlive(&self, health: Arc<Health>) -> io::Result<()> {
         health.set_link(self.stream.try_clone()?);
         let stream = self.stream.try_clone()?;
-        let read = move || match hear_one(&stream, [END; 2]) {
+        let read = move || match receive_one(&stream, [END; 2]) {
             Ok(_) => health.end(),
             Err(_) => health.fail(),
         };
@@ -196,7 +196,7 @@ impl Link {
         let reader = take(&self.reader).map(JoinHandle::join);
         match thread.or(reader) {
             Some(_) => {}
-            None => _ = hear_one(&self.stream, [END; 2]).map_err(|e| self.broken(&e)),
+            None => _ = receive_one(&self.stream, [END; 2]).map_err(|e| self.broken(&e)),
         }
         if self.watch.spawns {
             // Until this process ends.

@@ -284,7 +284,7 @@ impl RemoteJob {
         let _ = giving.map(JoinHandle::join);
         match health {
             Some(health) => link.outlive(health.clone())?,
-            None => link.look_after(groups, me)?,
+            None => link.watch(groups, me)?,
         }
         let len = programs.globals_len;
         let own = globals.filter(|_| programs.are_own);

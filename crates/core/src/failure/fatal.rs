@@ -39,7 +39,7 @@ fn end_job(routine: &str, message: &dyn Display, caller: fn() -> Option<String>)
             line.push_str(&format!("; called at {caller}"));
         }
         let line = one_line(&line);
-        say(&line);
+        print_line(&line);
         debugger::at_failure();
         let launcher = match job {
             Some(job) => job.bootstrap(),
@@ -66,7 +66,7 @@ fn line_of(job: Option<&Attachment>, routine: &str, message: impl Display) -> St
 
 /// Prints a line on a call that is wrong but does no harm.
 pub fn warn(routine: &str, message: &str) {
-    say(&line_of(job::joined(), routine, message));
+    print_line(&line_of(job::joined(), routine, message));
 }
 
 /// The words by which connected jobs agree on who reports, with the numbers of the connections, ascending.
@@ -106,7 +106,7 @@ pub fn is_reported(job: &Attachment) -> bool {
 }
 
 /// Prints a line on standard error in one write, so that lines of several PEs do not mix.
-pub fn say(line: &str) {
+pub fn print_line(line: &str) {
     let line = format!("{}\n", one_line(line));
     // Nothing can be reported if standard error is closed.
     let _ = std::io::stderr().write_all(line.as_bytes());
@@ -125,6 +125,6 @@ pub fn debug(message: impl FnOnce() -> String) {
         && let Some(job) = job::joined()
     {
         let pe = job.name_of_pe();
-        say(&format!("ferroshmem: {pe}: debug: {}", message()));
+        print_line(&format!("ferroshmem: {pe}: debug: {}", message()));
     }
 }

@@ -61,7 +61,7 @@ impl Answer {
 /// Asks where a thread with these registers is, of this process. None if `handler` is a function of this process
 /// other than that by which Rust's standard library says that the stack is full, or 0. Safe in a signal handler once
 /// [`prepare`] has found the command.
-pub fn ask(registers: Registers, handler: usize) -> Option<Answer> {
+pub fn query(registers: Registers, handler: usize) -> Option<Answer> {
     let command = OSHRUN.get()?;
     let mut argument = FixedText::<128>::new();
     let Registers { pc, sp, fp, lr } = registers;
@@ -122,7 +122,7 @@ pub(super) fn of_caller() -> Option<String> {
         let path = adoption::find().ok()?.into_os_string().into_encoded_bytes();
         let _ = OSHRUN.set(CString::new(path).ok()?);
     }
-    let answer = ask(Registers::here(), 0)?;
+    let answer = query(Registers::here(), 0)?;
     answer.routine()?;
     answer.place().map(str::to_owned)
 }

@@ -124,11 +124,11 @@ impl Epoch<'_> {
                 size,
                 |member, k| match k {
                     barrier::RELEASE => self.post(member, k),
-                    _ => self.tell(member, k, &words),
+                    _ => self.send_summary(member, k, &words),
                 },
                 |k| match k {
                     barrier::RELEASE => self.wait(k),
-                    _ => self.hear(barrier::child(me, k), k, &words, &differs),
+                    _ => self.receive_summary(barrier::child(me, k), k, &words, &differs),
                 },
             ),
             _ => self.disseminate(&words, &differs),
@@ -156,11 +156,11 @@ impl Epoch<'_> {
             me,
             size,
             |member, k| match k {
-                0 => self.tell(member, k, words),
+                0 => self.send_summary(member, k, words),
                 _ => self.post(member, k),
             },
             |k| match k {
-                0 => self.hear(behind, k, words, differs),
+                0 => self.receive_summary(behind, k, words, differs),
                 _ => self.wait(k),
             },
         );
@@ -168,14 +168,14 @@ impl Epoch<'_> {
 
     /// Posts a flag of a member with this member's words.
     #[inline]
-    fn tell(&self, member: usize, flag: usize, words: &Words) {
+    fn send_summary(&self, member: usize, flag: usize, words: &Words) {
         // SAFETY: the words are readable.
         unsafe { self.send(member, flag, words.as_ptr().cast(), BYTES) };
     }
 
     /// Waits for a flag that `member` posts with its words, and compares them.
     #[inline]
-    fn hear(&self, member: usize, flag: usize, words: &Words, differs: &Cell<Option<CallDiffers>>) {
+    fn receive_summary(&self, member: usize, flag: usize, words: &Words, differs: &Cell<Option<CallDiffers>>) {
         let mut theirs = [0; 4];
         // SAFETY: the words are writable.
         unsafe { self.receive(flag, theirs.as_mut_ptr().cast(), BYTES) };

@@ -132,7 +132,7 @@ pub fn start(service: BorrowedFd<'_>, request: &JobRequest) -> Result<StartedJob
     let bytes = request.encode();
     let mut text = mapping::memory_file(bytes.len() as u64)?;
     text.write_all(&bytes)?;
-    started(ask(service, [JOB, 0, 0], &[text.as_fd()])?)
+    started(exchange(service, [JOB, 0, 0], &[text.as_fd()])?)
 }
 
 /// Gets the memory of a job that this one has started or met.
@@ -140,7 +140,7 @@ pub fn start(service: BorrowedFd<'_>, request: &JobRequest) -> Result<StartedJob
 /// # Errors
 /// As of [`start`].
 pub fn memory(service: BorrowedFd<'_>, job_number: u32) -> Result<StartedJob, ServiceError> {
-    started(ask(service, [MEMORY, job_number, 0], &[])?)
+    started(exchange(service, [MEMORY, job_number, 0], &[])?)
 }
 
 /// Has `oshrun` watch a job that this one meets.
@@ -149,14 +149,14 @@ pub fn memory(service: BorrowedFd<'_>, job_number: u32) -> Result<StartedJob, Se
 /// As of [`start`].
 pub fn watch(service: BorrowedFd<'_>, met: &MetJob) -> Result<(), ServiceError> {
     let files = [met.memory.as_fd(), met.connection.as_fd(), met.peer.as_fd()];
-    match ask(service, [WATCH, met.number, met.group as u32], &files)?.0 {
+    match exchange(service, [WATCH, met.number, met.group as u32], &files)?.0 {
         [DONE, ..] => Ok(()),
         _ => Err(io::Error::from(io::ErrorKind::InvalidData).into()),
     }
 }
 
 /// The answer to a request that is not refused.
-fn ask(service: BorrowedFd<'_>, head: [u32; 3], files: &[BorrowedFd<'_>]) -> Result<Message, ServiceError> {
+fn exchange(service: BorrowedFd<'_>, head: [u32; 3], files: &[BorrowedFd<'_>]) -> Result<Message, ServiceError> {
     let (mine, theirs) = pair()?;
     send(service, head, "", &[&[theirs.as_fd()], files].concat())?;
     drop(theirs);

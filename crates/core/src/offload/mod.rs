@@ -301,14 +301,14 @@ pub fn complete(owner: &Owner) {
     }
 }
 
-/// Lends a pool of `threads` threads. `ask` is called by any thread that shares work, and has a thread of the pool run
-/// the job once; it may not wait for that.
+/// Lends a pool of `threads` threads. `submit` is called by any thread that shares work, and has a thread of the pool
+/// run the job once; it may not wait for that.
 ///
 /// # Safety
-/// The result is dropped before what `ask` borrows ends.
-pub unsafe fn lend_pool<'p>(threads: usize, ask: Box<dyn Fn(Job) + Send + Sync + 'p>) -> LentPool {
-    // SAFETY: the caller promises to drop the result before what `ask` borrows ends.
-    let lent = unsafe { ENGINE.helpers.pools.add(threads, ask) };
+/// The result is dropped before what `submit` borrows ends.
+pub unsafe fn lend_pool<'p>(threads: usize, submit: Box<dyn Fn(Job) + Send + Sync + 'p>) -> LentPool {
+    // SAFETY: the caller promises to drop the result before what `submit` borrows ends.
+    let lent = unsafe { ENGINE.helpers.pools.add(threads, submit) };
     ENGINE.helpers.ask_from_now_on();
     lent
 }
@@ -365,7 +365,7 @@ impl Engine {
     fn wake(&'static self, chunks: u32, sleepers: u32) {
         events::wake(self.events(), chunks, sleepers);
         if self.helpers.pools.any() {
-            self.helpers.pools.ask(chunks, || ENGINE.help());
+            self.helpers.pools.submit(chunks, || ENGINE.help());
         }
     }
 
@@ -483,9 +483,9 @@ mod tests {
     #[test]
     fn a_pool_that_is_busy_is_asked_for_nothing_and_one_that_idles_takes_chunks() {
         let (send, jobs) = mpsc::channel::<Job>();
-        let ask = Box::new(move |job| send.send(job).expect("the test has the other end"));
-        // SAFETY: `ask` borrows nothing.
-        let lent = unsafe { lend_pool(2, ask) };
+        let submit = Box::new(move |job| send.send(job).expect("the test has the other end"));
+        // SAFETY: `submit` borrows nothing.
+        let lent = unsafe { lend_pool(2, submit) };
         let here = thread::current().id();
         let helped = AtomicBool::new(false);
         let share = || {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Has one thread of a pool run a job, once.
-type Ask<'p> = dyn Fn(Job) + Send + Sync + 'p;
+type Submit<'p> = dyn Fn(Job) + Send + Sync + 'p;
 
 /// What a thread of a pool runs.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ struct Pool {
     threads: u32,
     /// Jobs that the pool has and has not ended.
     jobs: Arc<AtomicU32>,
-    ask: Box<Ask<'static>>,
+    submit: Box<Submit<'static>>,
 }
 
 impl fmt::Debug for Pool {
@@ -96,7 +96,7 @@ impl Pools {
 
     /// Gives pools jobs, at most `wanted`, which call `help`.
     #[cold]
-    pub(super) fn ask(&self, wanted: u32, help: fn() -> bool) {
+    pub(super) fn submit(&self, wanted: u32, help: fn() -> bool) {
         self.with(|pools| {
             let mut wanted = wanted;
             for pool in pools {
@@ -104,7 +104,7 @@ impl Pools {
                 wanted -= jobs;
                 for _ in 0..jobs {
                     pool.jobs.fetch_add(1, Ordering::Relaxed);
-                    (pool.ask)(Job { jobs: Arc::clone(&pool.jobs), help });
+                    (pool.submit)(Job { jobs: Arc::clone(&pool.jobs), help });
                 }
             }
         });
@@ -113,14 +113,18 @@ impl Pools {
     /// Adds a pool of `threads` threads, until the result is dropped.
     ///
     /// # Safety
-    /// The result is dropped before what `ask` borrows ends.
-    pub(super) unsafe fn add<'p>(&'static self, threads: usize, ask: Box<dyn Fn(Job) + Send + Sync + 'p>) -> LentPool {
+    /// The result is dropped before what `submit` borrows ends.
+    pub(super) unsafe fn add<'p>(
+        &'static self,
+        threads: usize,
+        submit: Box<dyn Fn(Job) + Send + Sync + 'p>,
+    ) -> LentPool {
         // SAFETY: only the lifetime differs, and the caller promises to end the use of the box before it.
-        let ask = unsafe { std::mem::transmute::<Box<Ask<'p>>, Box<Ask<'static>>>(ask) };
+        let submit = unsafe { std::mem::transmute::<Box<Submit<'p>>, Box<Submit<'static>>>(submit) };
         let jobs = Arc::new(AtomicU32::new(0));
         let lent = LentPool { pools: self, jobs: Arc::clone(&jobs) };
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);
-        self.with(|pools| pools.push(Pool { threads, jobs, ask }));
+        self.with(|pools| pools.push(Pool { threads, jobs, submit }));
         lent
     }
 

@@ -23,7 +23,7 @@ pub fn show(job: &'static Attachment, period: Duration) {
                 Ok(mut child) => {
                     let _ = child.wait();
                 }
-                Err(e) => crate::failure::fatal::say(&format!(
+                Err(e) => crate::failure::fatal::print_line(&format!(
                     "ferroshmem: {}: SHMEM_STATUS shows nothing of this node: {e}",
                     job.name_of_pe()
                 )),

@@ -317,22 +317,22 @@ fn records_arrive_once_and_in_order() {
 }
 
 /// Records of two PEs, one message each.
-struct Talk<'a> {
+struct Exchange<'a> {
     job: Job<'a>,
     world: &'a World,
 }
 
-impl Talk<'_> {
+impl Exchange<'_> {
     /// A PE sends a record to the other, which executes it; messages sent in the end.
-    fn say(&self, from: usize, urgency: Urgency) -> usize {
-        self.say_parts(from, [&[1], &[2]], urgency)
+    fn send(&self, from: usize, urgency: Urgency) -> usize {
+        self.send_parts(from, [&[1], &[2]], urgency)
     }
 
-    fn say_long(&self, from: usize, data: &[u8]) -> usize {
-        self.say_parts(from, [&[1], data], Urgency::Usual)
+    fn send_long(&self, from: usize, data: &[u8]) -> usize {
+        self.send_parts(from, [&[1], data], Urgency::Usual)
     }
 
-    fn say_parts(&self, from: usize, parts: [&[u8]; 2], urgency: Urgency) -> usize {
+    fn send_parts(&self, from: usize, parts: [&[u8]; 2], urgency: Urgency) -> usize {
         let awaited = Awaited { counter: self.job.counter(from), result: std::ptr::null_mut() };
         let record = (Outgo::Record(parts), (0, 0));
         let (pe, endpoint) = (&self.job.pes[from], self.job.endpoint(from));
@@ -367,51 +367,51 @@ impl Talk<'_> {
 fn many_records_are_acknowledged_at_once() {
     let world = World { refuses: false, ..World::new(2, 1, usize::MAX) };
     let job = Job::new(&world, limits(16, 64));
-    let talk = Talk { job, world: &world };
+    let exchange = Exchange { job, world: &world };
     // A quarter of the window.
     for round in 0..5 {
         for i in 1..=4 {
-            let n = talk.say(0, Urgency::Now);
-            talk.flush(1, Flush::Prompt);
+            let n = exchange.send(0, Urgency::Now);
+            exchange.flush(1, Flush::Prompt);
             let acknowledgements = usize::from(i == 4);
             assert_eq!(world.n.get() - n, acknowledgements, "{i} of round {round}");
-            assert_eq!(talk.is_acknowledged(0), i == 4);
+            assert_eq!(exchange.is_acknowledged(0), i == 4);
         }
     }
     assert_eq!(world.n.get(), 5 * (4 + 1));
     // An answer is an acknowledgement.
     for _ in 0..10 {
         let n = world.n.get();
-        talk.say(0, Urgency::Now);
-        talk.say(1, Urgency::Now);
-        talk.flush(0, Flush::Prompt);
-        talk.flush(1, Flush::Prompt);
+        exchange.send(0, Urgency::Now);
+        exchange.send(1, Urgency::Now);
+        exchange.flush(0, Flush::Prompt);
+        exchange.flush(1, Flush::Prompt);
         assert_eq!(world.n.get() - n, 2);
-        assert!(talk.is_acknowledged(0));
+        assert!(exchange.is_acknowledged(0));
     }
     // A thread that waits for completions, and the progress thread, acknowledge what is due.
-    assert!(!talk.is_acknowledged(1));
-    assert!(!talk.job.pes[0].may_rest());
-    talk.flush(0, Flush::All);
-    assert!(talk.is_acknowledged(1));
-    assert!(talk.job.pes[0].may_rest());
+    assert!(!exchange.is_acknowledged(1));
+    assert!(!exchange.job.pes[0].may_rest());
+    exchange.flush(0, Flush::All);
+    assert!(exchange.is_acknowledged(1));
+    assert!(exchange.job.pes[0].may_rest());
     // So is all that is no record, at once.
     let request = (Outgo::Request(Request::Post(add(1))), (0, 0));
-    let awaited = Awaited { counter: talk.job.counter(0), result: std::ptr::null_mut() };
-    let endpoint = talk.job.endpoint(0);
-    assert!(talk.job.pes[0].append(&endpoint, 1, request, awaited, Urgency::Now).unwrap());
-    talk.arrive();
-    talk.flush(1, Flush::Prompt);
-    assert!(talk.is_acknowledged(0));
+    let awaited = Awaited { counter: exchange.job.counter(0), result: std::ptr::null_mut() };
+    let endpoint = exchange.job.endpoint(0);
+    assert!(exchange.job.pes[0].append(&endpoint, 1, request, awaited, Urgency::Now).unwrap());
+    exchange.arrive();
+    exchange.flush(1, Flush::Prompt);
+    assert!(exchange.is_acknowledged(0));
 }
 
 #[test]
 fn long_records_are_sent_at_once() {
     let world = World { refuses: false, ..World::new(2, 1, usize::MAX) };
     let job = Job::new(&world, limits(16, 4));
-    let talk = Talk { job, world: &world };
+    let exchange = Exchange { job, world: &world };
     for n in 1..=4 {
-        assert_eq!(talk.say_long(0, &[7; 100]), n);
+        assert_eq!(exchange.send_long(0, &[7; 100]), n);
     }
 }
 
@@ -419,15 +419,15 @@ fn long_records_are_sent_at_once() {
 fn records_are_sent_at_once_while_few_are_under_way() {
     let world = World { refuses: false, ..World::new(2, 1, usize::MAX) };
     let job = Job::new(&world, limits(16, 64));
-    let talk = Talk { job, world: &world };
+    let exchange = Exchange { job, world: &world };
     for n in 1..=4 {
-        assert_eq!(talk.say(0, Urgency::Usual), n);
+        assert_eq!(exchange.send(0, Urgency::Usual), n);
     }
     // The fourth is about to be acknowledged, which sends the fifth.
-    assert_eq!(talk.say(0, Urgency::Usual), 4);
-    talk.flush(1, Flush::Prompt);
-    assert!(!talk.is_acknowledged(0));
-    talk.flush(0, Flush::Prompt);
+    assert_eq!(exchange.send(0, Urgency::Usual), 4);
+    exchange.flush(1, Flush::Prompt);
+    assert!(!exchange.is_acknowledged(0));
+    exchange.flush(0, Flush::Prompt);
     assert_eq!(world.n.get(), 6);
 }
 
@@ -436,11 +436,11 @@ fn records_are_sent_at_once_while_few_are_under_way() {
 fn small_windows_are_acknowledged_at_once() {
     let world = World { refuses: false, ..World::new(2, 1, usize::MAX) };
     let job = Job::new(&world, limits(1, 64));
-    let talk = Talk { job, world: &world };
+    let exchange = Exchange { job, world: &world };
     for _ in 0..10 {
-        talk.say(0, Urgency::Now);
-        talk.flush(1, Flush::Prompt);
-        assert!(talk.is_acknowledged(0));
+        exchange.send(0, Urgency::Now);
+        exchange.flush(1, Flush::Prompt);
+        assert!(exchange.is_acknowledged(0));
     }
 }
 

@@ -43,12 +43,12 @@ impl Shared {
 
     /// Reports to the owner that a PE has failed, which ends the process, or has the fabric shut down.
     pub(crate) fn peer_failed(&self, pe: usize, reason: &str) {
-        if self.shutdown.is_asked() {
+        if self.shutdown.is_requested() {
             return;
         }
         self.events.peer_failed(pe, reason);
         assert!(self.config.survives, "the process ends with its peers");
-        self.shutdown.ask();
+        self.shutdown.request();
     }
 
     /// Ends the process over a PE that no operation can reach.

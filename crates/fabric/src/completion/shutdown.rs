@@ -11,7 +11,7 @@ use std::sync::{PoisonError, RwLock};
 pub(crate) struct Shutdown {
     /// Whether this may be; if not, the owner ends the process.
     survives: bool,
-    asked: AtomicBool,
+    requested: AtomicBool,
     done: AtomicBool,
     calls: RwLock<()>,
 }
@@ -22,13 +22,13 @@ impl Shutdown {
     }
 
     /// The next thread that calls the provider shuts the fabric down.
-    pub(crate) fn ask(&self) {
-        self.asked.store(true, Release);
+    pub(crate) fn request(&self) {
+        self.requested.store(true, Release);
     }
 
     /// Whether threads are to give up what they try.
-    pub(crate) fn is_asked(&self) -> bool {
-        self.asked.load(Acquire)
+    pub(crate) fn is_requested(&self) -> bool {
+        self.requested.load(Acquire)
     }
 
     /// Whether nothing completes any more.
@@ -49,7 +49,7 @@ impl Shutdown {
 
     fn call<T: Default>(&self, call: impl FnOnce() -> T) -> T {
         let calls = self.calls.read().unwrap_or_else(PoisonError::into_inner);
-        if !self.is_asked() {
+        if !self.is_requested() {
             return call();
         }
         drop(calls);
@@ -85,7 +85,7 @@ mod tests {
             while completed.load(Relaxed) < 1000 {
                 thread::yield_now();
             }
-            shutdown.ask();
+            shutdown.request();
         });
         assert_eq!(shutdown.while_open(|| 7), 0);
         assert_eq!(completed.into_inner(), seen.into_inner());
@@ -95,7 +95,7 @@ mod tests {
     fn a_call_may_ask_for_the_end() {
         let shutdown = Shutdown::new(true);
         let asked = shutdown.while_open(|| {
-            shutdown.ask();
+            shutdown.request();
             1
         });
         assert!(asked == 1 && !shutdown.is_done());

@@ -139,7 +139,7 @@ impl Issuer {
         let number = peer.queue.enter();
         let mut completed = peer.completed.load(Relaxed);
         let mut retry = Retry::new(shared, pe, REASON);
-        while result != 0 && !shared.shutdown.is_asked() {
+        while result != 0 && !shared.shutdown.is_requested() {
             if result != NO_ROOM {
                 shared.peer_failed(pe, &shared.endpoint.library.strerror(result));
             }

@@ -155,7 +155,7 @@ impl Rma {
                 let reason = "it has not registered the memory that is accessed";
                 shared.peer_failed(at.pe, reason);
             }
-            if shared.shutdown.is_asked() {
+            if shared.shutdown.is_requested() {
                 return NOWHERE;
             }
             std::thread::sleep(Duration::from_millis(1));

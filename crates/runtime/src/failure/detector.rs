@@ -366,7 +366,7 @@ impl FailureDetector {
         });
         let (me, pe, host) = (self.job.pe, failure.pe, self.job.host_of(failure.pe as usize));
         let line = format!("ferroshmem: PE {me}: PE {pe} on {host} {}; {doing}", failure.cause);
-        fatal::say(&line);
+        fatal::print_line(&line);
         Some(line)
     }
 }

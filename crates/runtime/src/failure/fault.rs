@@ -108,7 +108,7 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
         if let Some(stack) = STACK.get() {
             let stack = ptr::slice_from_raw_parts_mut(stack.load(Ordering::Relaxed), STACK_SIZE);
             // SAFETY: as above; no other thread comes here.
-            unsafe { stack::call_on(stack, || say(fault, context)) };
+            unsafe { stack::call_on(stack, || report(fault, context)) };
         }
         debugger::run_gdb();
         debugger::let_others_fail();
@@ -146,7 +146,7 @@ fn leave_to_report(node: &Node) -> bool {
 ///
 /// # Safety
 /// `context` is that of the thread which the signal interrupts, as the kernel passes it.
-unsafe fn say(mut fault: Fault, context: *mut libc::c_void) {
+unsafe fn report(mut fault: Fault, context: *mut libc::c_void) {
     let Some(node) = node::current() else { return };
     if leave_to_report(node) {
         return;
@@ -164,7 +164,7 @@ unsafe fn say(mut fault: Fault, context: *mut libc::c_void) {
             || explain_connected(node, fault, &mut why)
     };
     let before = handler_before(fault.signal);
-    let answer = place::ask(fault.at, before);
+    let answer = place::query(fault.at, before);
     if answer.is_none() && before != 0 {
         // A handler of the program's own.
         return;

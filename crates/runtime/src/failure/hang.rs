@@ -164,10 +164,10 @@ impl HangWatch {
                 ),
             };
             if leads {
-                fatal::say(&line);
+                fatal::print_line(&line);
             }
             if let Err(e) = look(job) {
-                fatal::say(&format!(
+                fatal::print_line(&format!(
                     "ferroshmem: {}: what the PEs of this node do cannot be said: {e}",
                     job.name_of_pe()
                 ));

@@ -60,7 +60,7 @@ extern "C" fn at_early_exit(status: c_int, _: *mut c_void) {
         );
         // The C library writes out the program's streams after this function.
         output::flush();
-        fatal::say(&line);
+        fatal::print_line(&line);
         job::abort(launcher, status, &line);
     }
 }

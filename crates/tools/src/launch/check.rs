@@ -15,7 +15,7 @@ use ferroshmem_platform::mapping::memory_file;
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use super::check_options::{Checks, What};
-use super::failure::{Failure, say};
+use super::failure::{Failure, print_line};
 use super::options::CommandLine;
 use crate::inspect::Image;
 use crate::profile::{Object, Symbols};
@@ -92,11 +92,13 @@ impl Session {
             return status;
         };
         if shared.get(header::CHECKED) == 0 && status.is_ok() {
-            say("--check=memory and --check=race have seen no PE in shmem_init: they are for programs in C and C++ \
-                    that are linked with libshmem.so, without -DSHMEM_NATIVE_ONLY");
+            print_line(
+                "--check=memory and --check=race have seen no PE in shmem_init: they are for programs in C and C++ \
+                    that are linked with libshmem.so, without -DSHMEM_NATIVE_ONLY",
+            );
         }
         if shared.get(header::FULL) != 0 {
-            say(
+            print_line(
                 "--check=race has had no room for all memory that was accessed, and may have missed races: check with \
                     smaller arrays",
             );
@@ -108,7 +110,7 @@ impl Session {
             && shared.get(header::LOADS_AND_STORES) == 0
             && !all.iter().any(is_race)
         {
-            say(CALLS_ALONE);
+            print_line(CALLS_ALONE);
         }
         if all.is_empty() {
             return status;
@@ -124,14 +126,14 @@ impl Session {
         all.sort_by_key(|(found, _)| (found.pe, found.site, found.kind as u64));
         let mut names = Names::new(shared);
         for (found, count) in all.iter().take(SHOWN) {
-            say(&names.line(found));
+            print_line(&names.line(found));
             for line in names.details(found, *count) {
-                say(&format!("  {line}"));
+                print_line(&format!("  {line}"));
             }
         }
         let more = (all.len() + shared.get(header::LOST) as usize).saturating_sub(SHOWN);
         if more > 0 {
-            say(&format!("and {more} findings more"));
+            print_line(&format!("and {more} findings more"));
         }
         status.map(|status| if status == 0 { FOUND } else { status })
     }

@@ -21,7 +21,7 @@ pub(super) enum Failure {
 }
 
 /// Prints a line on standard error, under the name of `oshrun`.
-pub(super) fn say(line: &str) {
+pub(super) fn print_line(line: &str) {
     eprintln!("oshrun: {}", one_line(line));
 }
 

@@ -9,7 +9,7 @@ use ferroshmem_platform::Machine;
 use ferroshmem_tuning::Tuning;
 
 use super::binding::{Bindings, Load, Request};
-use super::failure::{Failure, say};
+use super::failure::{Failure, print_line};
 use super::options::CommandLine;
 use super::placement::Placement;
 use super::program::Executable;
@@ -55,7 +55,7 @@ impl Job {
         let bindings = Bindings::new(request, cpus, &machine, load).map_err(Failure::usage)?;
         let loaded = Loaded::find(settings.tuning_file, machine.cores);
         if let Some(line) = loaded.complaint() {
-            say(&line);
+            print_line(&line);
         }
         Ok(Self { options, programs, sections, plan, machine, bindings, tuning: loaded.tuning })
     }

@@ -14,7 +14,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
 use nix::unistd::{ForkResult, Pid, fork, getpid};
 
 use super::descendants::{Reaped, end_all, reap};
-use super::failure::{Failure, say};
+use super::failure::{Failure, print_line};
 use super::job::Job;
 use super::signals::{self, Signals};
 use super::supervisor;
@@ -84,6 +84,6 @@ fn supervisor_status(supervisor: Pid) -> Option<u8> {
 /// The supervisor was killed by `signal`: its children are the launcher's now.
 fn orphaned(signal: i32) -> u8 {
     end_all(None);
-    say(&format!("the supervisor of the PEs was killed by {}; ended the job", signals::name(signal)));
+    print_line(&format!("the supervisor of the PEs was killed by {}; ended the job", signals::name(signal)));
     128 + signal as u8
 }

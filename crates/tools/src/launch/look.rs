@@ -14,7 +14,7 @@ use ferroshmem_core::job::control::Control;
 use ferroshmem_platform::number_list;
 use nix::unistd::{Pid, getppid};
 
-use super::failure::{Failure, say};
+use super::failure::{Failure, print_line};
 use super::report::{NodePes, Report};
 use super::status::Status;
 use super::status_options::StatusPlan;
@@ -52,7 +52,7 @@ fn show_status(words: &str) -> Result<u8, Failure> {
             break;
         }
         for (_, line) in status.act(Instant::now(), &[(0, &control)]) {
-            say(&line);
+            print_line(&line);
         }
     }
     Ok(0)
@@ -92,7 +92,7 @@ fn print(words: &str) -> Result<u8, Failure> {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();
     for line in report.lines() {
-        say(&format!("{host}: {line}"));
+        print_line(&format!("{host}: {line}"));
     }
     Ok(0)
 }

@@ -85,7 +85,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     let is_given = |name: &OsStr| given.clone().any(|(n, _)| n == name);
     let is_set = |name: &OsStr| config::inherited(name).is_some() || is_given(name);
     for line in compatibility::variables_of_others(is_set) {
-        failure::say(&line);
+        failure::print_line(&line);
     }
     if let Some(checks) = options.checks.take() {
         let session = check::Session::begin(&checks, &mut options)?;

@@ -131,7 +131,7 @@ impl Output {
     }
 
     /// A line of the supervisor itself, to standard error.
-    pub(super) fn say(&mut self, line: &str) {
+    pub(super) fn print_line(&mut self, line: &str) {
         self.write("oshrun: ", line);
     }
 
@@ -171,7 +171,7 @@ impl Output {
                     if let Err(e) = self.sinks[i].write(sink_fd(i))
                         && e != Errno::EPIPE
                     {
-                        self.say(&format!("cannot write the output of the PEs: {}", e.desc()));
+                        self.print_line(&format!("cannot write the output of the PEs: {}", e.desc()));
                     }
                 }
                 Transfer::Read(i) => {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::failure::{Failure, say};
+use super::failure::{Failure, print_line};
 use crate::profile::{self, Analysis, Clock, PeRecord, Symbols};
 use crate::trace::{self, Format, Part};
 
@@ -39,7 +39,7 @@ impl Pages {
         let (records, others) = profile::read_all(directory).map_err(unreadable)?;
         if let Some((file, e)) = others.first() {
             let file = file.display();
-            say(&format!("{} records were left out: \"{file}\": {e}", others.len()));
+            print_line(&format!("{} records were left out: \"{file}\": {e}", others.len()));
         }
         if records.is_empty() {
             return Err(
@@ -54,10 +54,10 @@ impl Pages {
             let analysis = Analysis::new(&records, &clock, &mut symbols);
             let findings = analysis.findings();
             for line in analysis.summary(&findings) {
-                say(&line);
+                print_line(&line);
             }
             save(file, |to| io::Write::write_all(to, analysis.page(&findings).as_bytes()))?;
-            say(&format!("the profile is in {}", file.display()));
+            print_line(&format!("the profile is in {}", file.display()));
         }
         if self.traces.is_empty() {
             return Ok(());
@@ -80,7 +80,7 @@ impl Pages {
                 line +=
                     &format!(", {} of them in sums: the page says how to see all of a part", profile::count(hidden));
             }
-            say(&line);
+            print_line(&line);
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use nix::sys::signal::{SigHandler, Signal, kill, signal};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 
-use super::failure::{Failure, say};
+use super::failure::{Failure, print_line};
 use super::options::CommandLine;
 use super::pages::Pages;
 use super::values::{PeList, Window, pe_list, window};
@@ -145,10 +145,10 @@ impl Session {
     pub(super) fn finish(&self) {
         match self.profiling.pages.write(&self.directory) {
             Ok(()) if self.profiling.directory.is_some() => {
-                say(&format!("the PEs' records are in {}", self.directory.display()));
+                print_line(&format!("the PEs' records are in {}", self.directory.display()));
             }
             Ok(()) => {}
-            Err(line) => say(&line),
+            Err(line) => print_line(&line),
         }
         if self.profiling.directory.is_none() {
             // What remains costs disk space alone.

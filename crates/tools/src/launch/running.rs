@@ -121,11 +121,11 @@ impl RunningJob {
         let n_pes = self.job.n_pes();
         if self.job.options.verbose {
             let (cores, heap) = (self.control.header().cores, self.job.plan.heap_size >> 20);
-            self.say(output, &format!("{n_pes} PEs on {cores} cores, symmetric heap of up to {heap} MiB each"));
+            self.print_line(output, &format!("{n_pes} PEs on {cores} cores, symmetric heap of up to {heap} MiB each"));
         }
         if self.job.options.report_bindings {
             for line in self.job.bindings.report(n_pes) {
-                self.say(output, &line);
+                self.print_line(output, &line);
             }
         }
         let system = |what: &str, e: std::io::Error| Failure::system(format!("{what}: {e}"));
@@ -162,7 +162,7 @@ impl RunningJob {
             let bound = self.job.bindings.of_pe(pe);
             let bound = bound.map(|b| format!(", {b}")).unwrap_or_default();
             let name = &self.job.program(pe).name;
-            self.say(output, &format!("PE {pe}: \"{name}\", process {pid}{bound}"));
+            self.print_line(output, &format!("PE {pe}: \"{name}\", process {pid}{bound}"));
         }
         Ok(pid)
     }
@@ -201,8 +201,8 @@ impl RunningJob {
     }
 
     /// A line of the supervisor on this job.
-    pub(super) fn say(&self, output: &mut Output, line: &str) {
-        output.say(&self.named(line));
+    pub(super) fn print_line(&self, output: &mut Output, line: &str) {
+        output.print_line(&self.named(line));
     }
 
     /// The same of why this job ends.

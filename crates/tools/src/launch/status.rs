@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use ferroshmem_core::job::control::Control;
 use ferroshmem_core::profiling::totals::{GROUPS, Totals, scaled, sum};
 
-use super::failure::{Failure, say};
+use super::failure::{Failure, print_line};
 use super::status_options::StatusPlan;
 
 /// Time between two writings of a file of metrics.
@@ -101,7 +101,7 @@ impl Status {
             if let Err(e) = write_file(file, &text)
                 && !std::mem::replace(&mut self.is_reported, true)
             {
-                say(&cannot_write(file, &e));
+                print_line(&cannot_write(file, &e));
             }
         }
     }

@@ -188,31 +188,31 @@ impl RemoteCalls {
         let bytes = message.as_bytes();
         let mut kind = (CALLS, bytes.len());
         for part in bytes.chunks(longest) {
-            self.tell(records, &self.groups[1], kind, part);
+            self.send_to(records, &self.groups[1], kind, part);
             kind = (MORE, 0);
         }
     }
 
     /// Says that no message follows.
     pub(super) fn end(&self, records: &impl Records) {
-        self.tell(records, &self.groups[1], (END, 0), &[]);
+        self.send_to(records, &self.groups[1], (END, 0), &[]);
     }
 
     /// Says that this member has run the kernels of the message of a number.
     pub(super) fn finish(&self, records: &impl Records, number: u32) {
         let number = (number & flag::VALUE) as usize;
-        self.tell(records, &self.groups[1], (FINISHED, number), &[]);
+        self.send_to(records, &self.groups[1], (FINISHED, number), &[]);
     }
 
     /// This member takes no messages any more. Whether there is one that it has not taken.
     pub(super) fn leave(&self, records: &impl Records) -> bool {
         if self.is_called {
-            self.tell(records, &(0..1), (LEFT, 0), &[]);
+            self.send_to(records, &(0..1), (LEFT, 0), &[]);
         }
         matches!(self.lock().messages.front(), Some(Some(_)))
     }
 
-    fn tell(&self, records: &impl Records, to: &Range<usize>, (kind, value): (u8, usize), data: &[u8]) {
+    fn send_to(&self, records: &impl Records, to: &Range<usize>, (kind, value): (u8, usize), data: &[u8]) {
         let head = (value as u64) << 8 | u64::from(kind);
         for member in to.clone() {
             records.send(member, [&head.to_ne_bytes(), data]);

@@ -23,7 +23,7 @@ use self::agent::Agent;
 use self::launch::{HostLaunch, HostSource, LauncherKind};
 use self::launcher::HostLauncher;
 use self::list::check_room;
-use super::failure::{Failure, say};
+use super::failure::{Failure, print_line};
 use super::options::CommandLine;
 use super::output;
 
@@ -63,7 +63,7 @@ pub(super) fn become_launcher(options: &CommandLine, launch: &HostLaunch) -> Res
         let place = place.as_deref().unwrap_or("the hosts of this allocation");
         let words = line.iter().map(|w| w.to_string_lossy());
         let shown: Vec<String> = words.map(|w| quoted(&w)).collect();
-        say(&format!("{n_pes} PEs on {place} by {}: {}", launcher.name(), shown.join(" ")));
+        print_line(&format!("{n_pes} PEs on {place} by {}: {}", launcher.name(), shown.join(" ")));
     }
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).env_remove(JOB.name);

@@ -86,7 +86,7 @@ impl Supervisor {
             // Output was served before, and signals are taken afterwards.
             Source::Output(_) | Source::Signals => {}
             Source::Metrics => self.status_lines.serve(&counting(&self.jobs)),
-            Source::Peer(index) => self.hear(index, events.contains(PollFlags::POLLHUP)),
+            Source::Peer(index) => self.handle_peer(index, events.contains(PollFlags::POLLHUP)),
             Source::Service(index) => {
                 if events.contains(PollFlags::POLLIN) {
                     self.serve(index);
@@ -100,7 +100,7 @@ impl Supervisor {
     }
 
     /// Takes what the `oshrun` of a job says that was met; `closed`: its end of the socket is closed.
-    pub(super) fn hear(&mut self, index: usize, closed: bool) {
+    pub(super) fn handle_peer(&mut self, index: usize, closed: bool) {
         let (status, line) = match self.connections[index].news(closed) {
             News::None => return,
             News::Over => {
@@ -117,7 +117,7 @@ impl Supervisor {
         self.connections[index].met = None;
         if self.shutdown.is_none() {
             let job = self.connections[index].own_job();
-            self.output.say(&format!("a connected job has failed: {line}"));
+            self.output.print_line(&format!("a connected job has failed: {line}"));
             self.end_job(job, Shutdown::now(status), &line);
         }
     }
@@ -143,7 +143,7 @@ impl Supervisor {
             signals::LAUNCHER_GONE if self.launcher.is_none_or(|pid| getppid() == pid) => {}
             signals::LAUNCHER_GONE => {
                 let line = "oshrun was killed; ended the job";
-                self.output.say(line);
+                self.output.print_line(line);
                 self.end(Shutdown::at_once(128 + Signal::SIGKILL as u8), line);
             }
             Signal::SIGTSTP | Signal::SIGCONT => {
@@ -164,7 +164,7 @@ impl Supervisor {
                         self.report();
                     }
                     if !terminal {
-                        self.output.say(&line);
+                        self.output.print_line(&line);
                         self.signal_all(signal);
                     }
                 }

@@ -55,7 +55,7 @@ impl Supervisor {
     pub(super) fn ended(&mut self, index: usize, (pe, pid): (usize, Pid), status: ExitStatus) {
         let job = &mut self.jobs[index];
         if self.verbose {
-            job.say(&mut self.output, &format!("PE {pe} has ended: {status}"));
+            job.print_line(&mut self.output, &format!("PE {pe} has ended: {status}"));
         }
         let how = status;
         let global_status = job.control.pe_block(pe).status.load(Acquire);

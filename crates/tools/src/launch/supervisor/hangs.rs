@@ -32,7 +32,7 @@ impl Supervisor {
         }
         match hang {
             Hang::Hint => {
-                self.output.say(&format!(
+                self.output.print_line(&format!(
                     "no PE has made progress for {seconds:.0} s; the job goes on (--hang-timeout SECONDS ends such \
                         jobs, --hang-hint none says nothing)"
                 ));
@@ -56,7 +56,7 @@ impl Supervisor {
     pub(super) fn say_reports(&mut self, reports: &[Report]) {
         for (job, report) in self.jobs.iter().zip(reports) {
             for line in report.lines() {
-                job.say(&mut self.output, line);
+                job.print_line(&mut self.output, line);
             }
         }
     }

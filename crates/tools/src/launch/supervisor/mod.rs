@@ -168,11 +168,11 @@ impl Supervisor {
         let status = self.status;
         let stuck = end_all((status == 0).then_some(GRACE));
         if stuck > 0 {
-            self.output.say(&format!("{stuck} processes cannot be ended, not even by SIGKILL"));
+            self.output.print_line(&format!("{stuck} processes cannot be ended, not even by SIGKILL"));
         }
         self.output.drain();
         if self.verbose {
-            self.output.say(&format!("the job ends with status {status}"));
+            self.output.print_line(&format!("the job ends with status {status}"));
         }
         // A signal ends a job whose output no process reads.
         let before = self.shutdown.is_some();
@@ -256,7 +256,7 @@ impl Supervisor {
         }
         for (number, line) in self.status_lines.act(now, &counting(&self.jobs)) {
             if let Some(job) = self.jobs.iter().find(|job| job.number == number) {
-                job.say(&mut self.output, &line);
+                job.print_line(&mut self.output, &line);
             }
         }
         if let Some((hang, silent)) = self.check_progress(now) {
@@ -269,7 +269,7 @@ impl Supervisor {
         let mut is_said = false;
         for job in &self.jobs {
             for line in status::counted(&job.control) {
-                job.say(&mut self.output, &line);
+                job.print_line(&mut self.output, &line);
                 is_said = true;
             }
         }

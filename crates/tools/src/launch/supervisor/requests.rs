@@ -19,7 +19,7 @@ impl Supervisor {
                 Ok(None) => return,
                 Err(e) => {
                     let line = format!("a request of a PE cannot be read: {e}");
-                    self.jobs[index].say(&mut self.output, &line);
+                    self.jobs[index].print_line(&mut self.output, &line);
                 }
             }
         }
