@@ -10,17 +10,17 @@ use crate::connection::Groups;
 use crate::connection::calls::remote::RemoteCalls;
 use crate::connection::invitation::{Greeting, Invitation, parts};
 use crate::connection::member_info::MemberInfo;
-use crate::job::Introduction;
+use crate::job::BusinessCard;
 use crate::job::service::JobRequest;
 
 /// What another PE says of itself: what is read comes back as it was written.
 ///
 /// # Panics
 /// If it does not.
-pub fn introduction(bytes: &[u8]) {
-    if let Some(introduction) = Introduction::from_bytes(bytes) {
-        let again = Introduction::from_bytes(&introduction.to_bytes());
-        assert_eq!(again, Some(introduction));
+pub fn business_card(bytes: &[u8]) {
+    if let Some(business_card) = BusinessCard::from_bytes(bytes) {
+        let again = BusinessCard::from_bytes(&business_card.to_bytes());
+        assert_eq!(again, Some(business_card));
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn parsers_take_any_bytes() {
-        feed("introduction", introduction);
+        feed("business_card", business_card);
         feed("settings", settings);
         feed("invitation", invitation);
         feed("greeting", greeting);
@@ -116,14 +116,14 @@ mod tests {
 
     /// The corpus cannot have one that this build accepts: it has a digest of the sources.
     #[test]
-    fn own_introductions_are_taken() {
-        let bytes = Introduction::of_this_process().unwrap().to_bytes();
-        assert!(Introduction::from_bytes(&bytes).is_some());
+    fn own_business_cards_are_taken() {
+        let bytes = BusinessCard::of_this_process().unwrap().to_bytes();
+        assert!(BusinessCard::from_bytes(&bytes).is_some());
         for cut in 0..bytes.len() {
-            introduction(&bytes[..cut]);
+            business_card(&bytes[..cut]);
             let mut damaged = bytes.clone();
             damaged[cut] = !damaged[cut];
-            introduction(&damaged);
+            business_card(&damaged);
         }
     }
 }

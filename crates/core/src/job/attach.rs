@@ -22,8 +22,8 @@ use super::adoption::{self, AdoptionError};
 use super::control::Control;
 use super::declaration::{Declaration, Disagreement};
 use super::error::JoinError;
-use super::gathering::{self, Gathering};
 use super::plan::Plan;
+use super::process_group::{self, ProcessGroup};
 use super::service::StartedJob;
 
 /// This process's place in its job.
@@ -46,7 +46,7 @@ pub struct Attachment {
     /// The job whose PEs have asked for this one, and the connection with it, until they are mapped.
     pub parents: Mutex<Option<StartedJob>>,
     /// Another launcher's side, and what all PEs have said of themselves.
-    gathering: Option<Gathering>,
+    process_group: Option<ProcessGroup>,
     /// What this PE declares of itself.
     declaration: Declaration,
 }
@@ -229,17 +229,17 @@ impl Attachment {
                 memory: owned(memory).into(),
                 connection: owned(connection).into(),
             })),
-            gathering: None,
+            process_group: None,
             declaration,
         })
     }
 
     /// A job of several PEs by another launcher: they find each other through its server.
     fn gathered(bootstrap: Arc<dyn Bootstrap>) -> Result<Self, JoinError> {
-        let (pe, gathering) = (bootstrap.rank(), Gathering::meet(bootstrap)?);
-        let placement = gathering.placement(pe);
+        let (pe, process_group) = (bootstrap.rank(), ProcessGroup::join(bootstrap)?);
+        let placement = process_group.placement(pe);
         let index = placement.local_index(pe).unwrap_or(0);
-        let (file, control) = gathering.share_memory(&placement, pe)?;
+        let (file, control) = process_group.share_memory(&placement, pe)?;
         Ok(Self {
             file,
             control,
@@ -249,7 +249,7 @@ impl Attachment {
             launched: false,
             service: OnceLock::new(),
             parents: Mutex::default(),
-            gathering: Some(gathering),
+            process_group: Some(process_group),
             declaration: Declaration::of_this_process(),
         })
     }
@@ -261,7 +261,7 @@ impl Attachment {
         let tuning = Tuning::default_for(machine.cores);
         let (file, control) =
             Control::create(&plan, 1, 1, machine.node_cores(), tuning, 0).map_err(JoinError::Create)?;
-        let gathering = started.map(Gathering::meet).transpose()?;
+        let process_group = started.map(ProcessGroup::join).transpose()?;
         Ok(Self {
             file,
             control,
@@ -271,7 +271,7 @@ impl Attachment {
             launched: false,
             service: OnceLock::new(),
             parents: Mutex::default(),
-            gathering,
+            process_group,
             declaration: Declaration::of_this_process(),
         })
     }
@@ -283,8 +283,8 @@ impl Attachment {
     /// A PE that cannot take part in a job with PE 0, and why: this one, or under a launcher other
     /// than `oshrun` the first that cannot, on all PEs.
     pub fn agree(&self) -> Result<GivenSettings, (usize, Disagreement)> {
-        if let Some(gathering) = &self.gathering {
-            return gathering.agree();
+        if let Some(process_group) = &self.process_group {
+            return process_group.agree();
         }
         if !self.launched {
             return Ok(self.declaration.given.clone());
@@ -320,7 +320,7 @@ impl Attachment {
         }
         let _starting = STARTING.lock().unwrap_or_else(|e| e.into_inner());
         if self.service.get().is_none() {
-            if self.launched || self.gathering.is_some() {
+            if self.launched || self.process_group.is_some() {
                 return Err(NoService::AnotherLauncher);
             }
             let started = adoption::start(&self.file)?;
@@ -332,38 +332,38 @@ impl Attachment {
 
     /// Whether [`service`](Self::service) may give one.
     pub fn may_have_service(&self) -> bool {
-        !self.placement.spans_nodes() && (self.launched || self.gathering.is_none())
+        !self.placement.spans_nodes() && (self.launched || self.process_group.is_none())
     }
 
     /// The launcher's side of a job that was not started by `oshrun`.
     pub fn bootstrap(&self) -> Option<&dyn Bootstrap> {
-        self.gathering.as_ref().map(Gathering::bootstrap)
+        self.process_group.as_ref().map(ProcessGroup::bootstrap)
     }
 
     /// The name of PE `pe`'s host.
     pub fn host_of(&self, pe: usize) -> &str {
-        let known = self.gathering.as_ref().and_then(|g| g.host_of(pe));
+        let known = self.process_group.as_ref().and_then(|g| g.host_of(pe));
         known.unwrap_or("this host")
     }
 
     /// Has the launcher end the job, where it does not notice by itself; see [`abort`].
     pub fn abort(&self, status: i32, why: &str) {
-        if let Some(gathering) = &self.gathering {
-            abort(gathering.bootstrap(), status, why);
+        if let Some(process_group) = &self.process_group {
+            abort(process_group.bootstrap(), status, why);
         }
     }
 
     /// Notifies the launcher that this PE's exit is regular from now on.
-    pub fn part(&self) {
-        if let Some(gathering) = &self.gathering {
-            gathering.part();
+    pub fn finalize(&self) {
+        if let Some(process_group) = &self.process_group {
+            process_group.finalize();
         }
     }
 
     /// Votes on the candidates that some PE of any node could not place: bits of all.
     pub fn any_failed(&self, bits: u32) -> Result<u32, JoinError> {
-        match &self.gathering {
-            Some(gathering) if self.placement.spans_nodes() => gathering::any(gathering.bootstrap(), bits),
+        match &self.process_group {
+            Some(process_group) if self.placement.spans_nodes() => process_group::any(process_group.bootstrap(), bits),
             _ => Ok(bits),
         }
     }

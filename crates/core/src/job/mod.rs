@@ -11,17 +11,17 @@ pub mod service;
 pub mod streams;
 
 mod attach;
+mod business_card;
 mod error;
-mod gathering;
-mod introduction;
 mod localities;
+mod process_group;
 
 pub use attach::{
     Attachment, NoService, abort, has_tried_to_join, join, joined, launcher_of_unjoined, reports_unjoined,
 };
+pub use business_card::BusinessCard;
 pub use error::JoinError;
 pub use ferroshmem_bootstrap::{NodeRank, Placement};
-pub use introduction::Introduction;
 pub use localities::Localities;
 pub use mailboxes::Mailboxes;
 pub use streams::StreamAreas;

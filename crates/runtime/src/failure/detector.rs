@@ -291,7 +291,7 @@ impl FailureDetector {
         self.notify_node(internode, exit);
         block.state.store(PeState::GlobalExit as u32, Ordering::Release);
         if exit.status == 0 {
-            self.job.part();
+            self.job.finalize();
         }
         // SAFETY: ends the process at once.
         unsafe { libc::_exit(exit.status.into()) }

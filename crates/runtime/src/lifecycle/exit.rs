@@ -82,9 +82,9 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
         job.abort(status, why);
     };
     match state() {
-        PeState::Finalized | PeState::Started => job.part(),
+        PeState::Finalized | PeState::Started => job.finalize(),
         // The library itself has notified the others.
-        PeState::GlobalExit if status == 0 && job.placement.spans_nodes() => job.part(),
+        PeState::GlobalExit if status == 0 && job.placement.spans_nodes() => job.finalize(),
         PeState::GlobalExit => abort(status, "shmem_global_exit"),
         PeState::Initialized | PeState::Reported => {
             abort(status.max(1), "a PE has exited without shmem_finalize");

@@ -16,10 +16,10 @@ use ferroshmem_platform::{Cores, Machine, NodeCores};
 use ferroshmem_tuning::Tuning;
 
 use super::Placement;
+use super::business_card::BusinessCard;
 use super::control::Control;
 use super::declaration::Disagreement;
 use super::error::JoinError;
-use super::introduction::Introduction;
 use super::plan::{Plan, PlanError};
 
 /// How long the first PE of a node waits for the others, and they for it.
@@ -28,30 +28,30 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// How long the other PEs leave it to one of them to report what all have found.
 const REPORT: Duration = Duration::from_secs(5);
 
-/// The PEs of a job, met through a launcher's server.
+/// The PEs of a job, by a launcher's server.
 #[derive(Debug)]
-pub(super) struct Gathering {
+pub(super) struct ProcessGroup {
     bootstrap: Arc<dyn Bootstrap>,
     secret: Secret,
-    all: Vec<Introduction>,
-    parted: AtomicBool,
+    all: Vec<BusinessCard>,
+    finalized: AtomicBool,
 }
 
-impl Gathering {
-    /// Introduces this PE and hears of the others. Collective.
-    pub(super) fn meet(bootstrap: Arc<dyn Bootstrap>) -> Result<Self, JoinError> {
+impl ProcessGroup {
+    /// Exchanges the business cards of all PEs. Collective.
+    pub(super) fn join(bootstrap: Arc<dyn Bootstrap>) -> Result<Self, JoinError> {
         let secret = Secret::agree(&*bootstrap)?;
-        let mine = Introduction::of_this_process()?;
+        let mine = BusinessCard::of_this_process()?;
         let blobs = bootstrap.exchange(&mine.to_bytes())?;
-        let introductions: Vec<_> = blobs.iter().map(|b| Introduction::from_bytes(b)).collect();
-        if let Some(pe) = introductions.iter().position(Option::is_none) {
+        let cards: Vec<_> = blobs.iter().map(|b| BusinessCard::from_bytes(b)).collect();
+        if let Some(pe) = cards.iter().position(Option::is_none) {
             // The PEs that differ from PE 0 report it, by their first.
-            let known = introductions.iter().position(Option::is_some);
+            let known = cards.iter().position(Option::is_some);
             let reports = pe == 0 && known == Some(bootstrap.rank());
             return Err(refused(JoinError::OtherVersion(pe), reports));
         }
-        let all = introductions.into_iter().flatten().collect();
-        Ok(Self { bootstrap, secret, all, parted: AtomicBool::new(false) })
+        let all = cards.into_iter().flatten().collect();
+        Ok(Self { bootstrap, secret, all, finalized: AtomicBool::new(false) })
     }
 
     /// The launcher's side.
@@ -81,9 +81,9 @@ impl Gathering {
             Some(host) if spans_nodes => format!(" (host {})", host.escape_debug()),
             _ => String::new(),
         };
-        for (pe, introduction) in self.all.iter().enumerate() {
+        for (pe, card) in self.all.iter().enumerate() {
             let hosts = (host(pe), host(0));
-            introduction.declaration.agree(&first.declaration, (&hosts.0, &hosts.1)).map_err(|why| (pe, why))?;
+            card.declaration.agree(&first.declaration, (&hosts.0, &hosts.1)).map_err(|why| (pe, why))?;
         }
         Ok(first.declaration.given.clone())
     }
@@ -92,7 +92,7 @@ impl Gathering {
     /// given, if the smallest node can hold it. All PEs come to the same result; on failure, the one
     /// that has least reports.
     fn plan(&self, widest: usize, me: usize) -> Result<Plan, JoinError> {
-        let of_least = |of: fn(&Introduction) -> u64| {
+        let of_least = |of: fn(&BusinessCard) -> u64| {
             let limited = self.all.iter().enumerate().filter(|(_, i)| of(i) > 0);
             limited.min_by_key(|(_, i)| of(i)).map(|(pe, _)| pe)
         };
@@ -156,8 +156,8 @@ impl Gathering {
     }
 
     /// Notifies the launcher that this PE's exit is regular from now on.
-    pub(super) fn part(&self) {
-        if !self.parted.swap(true, Ordering::AcqRel) {
+    pub(super) fn finalize(&self) {
+        if !self.finalized.swap(true, Ordering::AcqRel) {
             self.bootstrap.finalize();
         }
     }
@@ -195,7 +195,7 @@ mod tests {
         barrier: Barrier,
         given: Mutex<Vec<Vec<u8>>>,
         exchanges: AtomicUsize,
-        /// What PE 1 sends in place of its introduction.
+        /// What PE 1 sends in place of its business card.
         forged: Option<Vec<u8>>,
     }
 
@@ -219,7 +219,7 @@ mod tests {
         }
 
         fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-            assert!(mine.len() <= Introduction::MOST_BYTES);
+            assert!(mine.len() <= BusinessCard::MOST_BYTES);
             let forged = self.server.forged.as_ref();
             let forged = forged.filter(|_| self.rank == 1 && mine.len() > 100);
             self.server.given.lock().unwrap()[self.rank] = forged.map_or(mine, |f| f).to_vec();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     /// Has PEs meet, of which PE 1 says something `forged`.
-    fn meet(pes: usize, forged: Option<Vec<u8>>) -> (Vec<Result<Gathering, JoinError>>, usize) {
+    fn join_all(pes: usize, forged: Option<Vec<u8>>) -> (Vec<Result<ProcessGroup, JoinError>>, usize) {
         let server = Arc::new(Server {
             barrier: Barrier::new(pes),
             given: Mutex::new(vec![Vec::new(); pes]),
@@ -250,59 +250,59 @@ mod tests {
         });
         let pe = |rank| {
             let server = server.clone();
-            std::thread::spawn(move || Gathering::meet(Arc::new(Client { server, rank })))
+            std::thread::spawn(move || ProcessGroup::join(Arc::new(Client { server, rank })))
         };
         let threads: Vec<_> = (0..pes).map(pe).collect();
-        let met = threads.into_iter().map(|thread| thread.join().unwrap());
-        let met = met.collect();
-        (met, server.exchanges.load(Ordering::Relaxed) / pes)
+        let joined = threads.into_iter().map(|thread| thread.join().unwrap());
+        let joined = joined.collect();
+        (joined, server.exchanges.load(Ordering::Relaxed) / pes)
     }
 
-    fn with(value: &str) -> Introduction {
-        let mut introduction = Introduction::of_this_process().unwrap();
-        introduction.declaration.given = GivenSettings::of_pe(&[("SHMEM_CHECK", value)]);
-        introduction
+    fn with(value: &str) -> BusinessCard {
+        let mut card = BusinessCard::of_this_process().unwrap();
+        card.declaration.given = GivenSettings::of_pe(&[("SHMEM_CHECK", value)]);
+        card
     }
 
     #[test]
     fn pes_agree_without_further_exchanges() {
-        let (met, exchanges) = meet(3, None);
-        // The secret and the introductions.
+        let (joined, exchanges) = join_all(3, None);
+        // The secret and the cards.
         assert_eq!(exchanges, 2);
-        for gathering in met {
-            let given = gathering.unwrap().agree().unwrap();
+        for group in joined {
+            let given = group.unwrap().agree().unwrap();
             assert_eq!(given.value("SHMEM_CHECK"), None);
         }
     }
 
     #[test]
     fn all_pes_learn_which_one_differs() {
-        let (met, _) = meet(3, Some(with("1").to_bytes()));
-        for gathering in met {
-            let (pe, why) = gathering.unwrap().agree().unwrap_err();
+        let (joined, _) = join_all(3, Some(with("1").to_bytes()));
+        for group in joined {
+            let (pe, why) = group.unwrap().agree().unwrap_err();
             assert_eq!(pe, 1);
             assert!(why.to_string().starts_with("SHMEM_CHECK is \"1\" on"), "{why}");
         }
-        let (met, _) = meet(2, Some(with("0").to_bytes()));
-        assert!(met.iter().all(|met| met.as_ref().unwrap().agree().is_ok()));
+        let (joined, _) = join_all(2, Some(with("0").to_bytes()));
+        assert!(joined.iter().all(|joined| joined.as_ref().unwrap().agree().is_ok()));
     }
 
     #[test]
     fn other_versions_are_refused() {
-        let (met, _) = meet(2, Some(vec![7; 200]));
-        for gathering in met {
-            let error = gathering.unwrap_err();
+        let (joined, _) = join_all(2, Some(vec![7; 200]));
+        for group in joined {
+            let error = group.unwrap_err();
             assert!(matches!(error, JoinError::OtherVersion(1)), "{error}");
         }
     }
 
     #[test]
     fn the_smallest_node_limits_the_heap_that_pe_0_asks_for() {
-        let mut introduction = with("0");
-        introduction.memory = 1 << 20;
-        let (met, _) = meet(2, Some(introduction.to_bytes()));
-        let mut met = met.into_iter().map(Result::unwrap);
-        let (mut first, second) = (met.next().unwrap(), met.next().unwrap());
+        let mut card = with("0");
+        card.memory = 1 << 20;
+        let (joined, _) = join_all(2, Some(card.to_bytes()));
+        let mut joined = joined.into_iter().map(Result::unwrap);
+        let (mut first, second) = (joined.next().unwrap(), joined.next().unwrap());
         assert!(second.plan(1, 1).is_ok());
         first.all[0].declaration.given = GivenSettings::of_pe(&[("SHMEM_SYMMETRIC_SIZE", "2m")]);
         let error = first.plan(1, 1).unwrap_err();

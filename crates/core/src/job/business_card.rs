@@ -9,7 +9,7 @@ use ferroshmem_layout::{DECLARATION_BYTES, VERSION};
 
 /// What a PE says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Introduction {
+pub struct BusinessCard {
     /// What must be the same on all PEs.
     pub declaration: Declaration,
     /// Cores that it may use.
@@ -22,8 +22,8 @@ pub struct Introduction {
     pub identity: Identity,
 }
 
-impl Introduction {
-    /// Most bytes of an introduction: the rest is a host's name.
+impl BusinessCard {
+    /// Most bytes of a business card: the rest is a host's name.
     pub const MOST_BYTES: usize = DECLARATION_BYTES + 896;
 
     /// That of this process.
@@ -86,33 +86,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn introductions_come_back() {
-        let mine = Introduction::of_this_process().unwrap();
+    fn business_cards_come_back() {
+        let mine = BusinessCard::of_this_process().unwrap();
         let bytes = mine.to_bytes();
-        assert_eq!(Introduction::from_bytes(&bytes), Some(mine));
+        assert_eq!(BusinessCard::from_bytes(&bytes), Some(mine));
         let host = bytes.len() - Identity::here().unwrap().to_bytes().len();
         for cut in 0..host {
-            assert_eq!(Introduction::from_bytes(&bytes[..cut]), None, "{cut}");
+            assert_eq!(BusinessCard::from_bytes(&bytes[..cut]), None, "{cut}");
         }
     }
 
     #[test]
     fn other_bytes_are_refused() {
-        let bytes = Introduction::of_this_process().unwrap().to_bytes();
+        let bytes = BusinessCard::of_this_process().unwrap().to_bytes();
         let mut version = bytes.clone();
         version[0] ^= 1;
-        assert_eq!(Introduction::from_bytes(&version), None);
+        assert_eq!(BusinessCard::from_bytes(&version), None);
         let mut length = bytes.clone();
         length[5] = u8::MAX;
-        assert_eq!(Introduction::from_bytes(&length), None);
-        let long = [&bytes[..], &[b'x'; Introduction::MOST_BYTES]].concat();
-        assert_eq!(Introduction::from_bytes(&long), None);
+        assert_eq!(BusinessCard::from_bytes(&length), None);
+        let long = [&bytes[..], &[b'x'; BusinessCard::MOST_BYTES]].concat();
+        assert_eq!(BusinessCard::from_bytes(&long), None);
         // Every byte is another process's: none of them may end this one.
         for at in 0..bytes.len() {
             for flip in [1, 0x80, 0xff] {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= flip;
-                let _ = Introduction::from_bytes(&bytes);
+                let _ = BusinessCard::from_bytes(&bytes);
             }
         }
     }
