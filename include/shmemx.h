@@ -291,7 +291,7 @@ typedef struct {
     int independent;     /* not 0: the end of one job is not the other's; default: 0 */
 } shmemx_spawn_config_t;
 
-/* Jobs that meet: two jobs that one user has started separately, on one node or on several, become connected, as
+/* Jobs that connect: two jobs that one user has started separately, on one node or on several, become connected, as
  * jobs that grow are: each gets a group of the other's PEs.
  *
  * shmemx_port_open opens a port of this PE and writes its text, of at most SHMEMX_MAX_PORT_NAME bytes. The text has a
@@ -744,7 +744,7 @@ void shmemx_kernel_register(shmemx_kernel_t *kernel);
  * See shmemx_export(3). */
 void *shmemx_import(shmemx_group_t group, const char *name, size_t size);
 
-/* Jobs that meet */
+/* Jobs that connect */
 
 /** Open a port of this PE.
  *

@@ -39,7 +39,7 @@ pub enum Error {
     Space(SpaceError),
     /// No PEs were started.
     Spawn(SpawnError),
-    /// No job was met.
+    /// No job was connected.
     Connect(ConnectError),
     /// An array cannot be exported, or an export cannot end.
     Export(ExportError),
@@ -147,8 +147,8 @@ impl SpawnError {
     }
 }
 
-/// Why no job was met, or a port or its name cannot be had. In a collective call, all members get an error; the first
-/// knows the reason.
+/// Why no job was connected, or a port or its name cannot be had. In a collective call, all members get an error; the
+/// first knows the reason.
 ///
 /// ```
 /// # let world = ferroshmem::World::init()?;

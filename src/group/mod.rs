@@ -27,9 +27,9 @@ use crate::team::{Member, Team};
 use crate::world::World;
 
 /// PEs of another job, which is connected with this one: those that [`Team::spawn`] has started, the
-/// [parents](crate::World::parents) that have started this job, or those of a job that it has met at a [`Port`]. It
-/// ends, collectively over both groups, when it is dropped: that waits for all PEs of both groups. (Extension:
-/// `shmemx_group_t`)
+/// [parents](crate::World::parents) that have started this job, or those of a job that it has connected with at a
+/// [`Port`]. It ends, collectively over both groups, when it is dropped: that waits for all PEs of both groups.
+/// (Extension: `shmemx_group_t`)
 ///
 /// ```no_run
 /// # use ferroshmem::Command;

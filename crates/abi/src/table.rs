@@ -34,7 +34,7 @@ pub fn chapters() -> Vec<Chapter> {
         Chapter { is_extension: true, ..chapter("spaces", "Symmetric spaces", families::space::all()) },
         Chapter { is_extension: true, ..chapter("threads", "Threads that help", families::threads::all()) },
         Chapter { is_extension: true, ..chapter("spawn", "Jobs that grow", families::spawn::all()) },
-        Chapter { is_extension: true, ..chapter("ports", "Jobs that meet", families::port::all()) },
+        Chapter { is_extension: true, ..chapter("ports", "Jobs that connect", families::port::all()) },
         Chapter { is_extension: true, ..chapter("groups", "Collectives between groups", families::group::all()) },
         Chapter { is_extension: true, ..chapter("messages", "Messages", families::message::all()) },
         Chapter { is_extension: true, ..chapter("streams", "Streams of items", families::stream::all()) },

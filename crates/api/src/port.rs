@@ -1,4 +1,4 @@
-//! Jobs that meet (extension): ports, at which jobs that were started separately become connected.
+//! Jobs that connect (extension): ports, at which jobs that were started separately become connected.
 //!
 //! The meaning is that of MPI's `MPI_Open_port`, `MPI_Publish_name`, `MPI_Lookup_name`, `MPI_Comm_accept`,
 //! `MPI_Comm_connect` and `MPI_Comm_join`. The group that follows
@@ -24,7 +24,7 @@ use ferroshmem_core::hooks;
 use ferroshmem_core::internode::fabric_config;
 use ferroshmem_core::job::control::Control;
 use ferroshmem_core::job::message::pair;
-use ferroshmem_core::job::service::{self, FIRST_MET, FIRST_REMOTE, MetJob, StartedJob};
+use ferroshmem_core::job::service::{self, ConnectedJob, FIRST_CONNECTED, FIRST_REMOTE, StartedJob};
 use ferroshmem_core::wait::WaitReason;
 use ferroshmem_core::wait::record::Recorder;
 use ferroshmem_layout::{MAX_PES, WaitKind};
@@ -419,12 +419,12 @@ fn offer(rt: &Runtime, caller: Caller, members: usize) -> Result<Option<Found>, 
     }
     let header = job.control.header();
     let cores = header.node_cores();
-    let number = FIRST_MET | PortName::random_number()?;
+    let number = FIRST_CONNECTED | PortName::random_number()?;
     let groups = [members, caller.members];
     let (connection, control) = Control::create_connection(number, groups, caller.independent, cores, header.tuning)?;
     let mapped = Mapped(control);
     let (mine, theirs) = pair()?;
-    let met = watched(service, number, 0, [caller.memory.as_fd(), connection.as_fd()], mine)?;
+    let other = watched(service, number, 0, [caller.memory.as_fd(), connection.as_fd()], mine)?;
     let files = [job.file.as_fd(), connection.as_fd(), theirs.as_fd()];
     if !caller.offer(number, &files) {
         return Ok(None);
@@ -433,7 +433,7 @@ fn offer(rt: &Runtime, caller: Caller, members: usize) -> Result<Option<Found>, 
     let first = numbers(rt, members + caller.members)?;
     mapped.0.header().agreed.store(1, Ordering::Release);
     caller.done();
-    Ok(Some(found(met, first)))
+    Ok(Some(found(other, first)))
 }
 
 /// Takes an offer up at a port for `members` PEs; as [`accept_one`].
@@ -459,9 +459,9 @@ pub(crate) fn connect_at(rt: &Runtime, port: &PortName, members: usize, independ
     let first = numbers(rt, control.0.n_pes())?;
     let files = [offer.memory.as_fd(), offer.connection.as_fd()];
     let peer = offer.peer.try_clone()?;
-    let met = watched(service, offer.number, 1, files, peer)?;
+    let other = watched(service, offer.number, 1, files, peer)?;
     offer.take(&control.0)?;
-    Ok(found(met, first))
+    Ok(found(other, first))
 }
 
 /// Takes an offer up at a port of another node, which has this address and secret; as [`connect_at`].
@@ -486,23 +486,23 @@ fn watched(
     group: usize,
     [memory, connection]: [BorrowedFd<'_>; 2],
     peer: OwnedFd,
-) -> Result<MetJob, PortError> {
-    let met = MetJob {
+) -> Result<ConnectedJob, PortError> {
+    let job = ConnectedJob {
         number,
         group,
         memory: memory.try_clone_to_owned()?.into(),
         connection: connection.try_clone_to_owned()?.into(),
         peer,
     };
-    service::watch(service, &met).map_err(|e| PortError::NotWatched(e.to_string()))?;
-    Ok(met)
+    service::watch(service, &job).map_err(|e| PortError::NotWatched(e.to_string()))?;
+    Ok(job)
 }
 
-fn found(met: MetJob, first: usize) -> Found {
+fn found(other: ConnectedJob, first: usize) -> Found {
     Found {
-        way: Way::Local(StartedJob { job_number: met.number, memory: met.memory, connection: met.connection }),
+        way: Way::Local(StartedJob { job_number: other.number, memory: other.memory, connection: other.connection }),
         first,
-        group: met.group,
+        group: other.group,
     }
 }
 

@@ -2,8 +2,8 @@
 //! when they synchronise, get what is theirs from the other group, and synchronise again. From members of their own
 //! node they load it.
 //!
-//! To synchronise, the members of each node, of both groups, meet in memory, then the first of each exchanges messages
-//! with those of the other nodes, and then they meet again.
+//! To synchronise, the members of each node, of both groups, synchronise in memory, then the first of each exchanges
+//! messages with those of the other nodes, and then they synchronise again.
 
 use ferroshmem_core::connection::Connection;
 use ferroshmem_core::connection::disconnects::Disconnects;
@@ -40,7 +40,7 @@ pub struct RemoteIntergroup<'a> {
 impl RemoteIntergroup<'_> {
     /// Synchronises all members, and gives them a word. Once the connection has failed, whose groups are independent,
     /// what follows does nothing.
-    fn meet(&self, word: u64) {
+    fn synchronise(&self, word: u64) {
         let number = self.remote.enter_meeting(word);
         self.group.sync();
         if self.group.me == 0 && !self.connection.has_failed() {
@@ -55,7 +55,7 @@ impl RemoteIntergroup<'_> {
 
     /// Synchronises all members; says where the source is.
     fn enter(&self) {
-        self.meet(self.source.1);
+        self.synchronise(self.source.1);
     }
 
     /// Waits for what has been begun.
@@ -125,7 +125,7 @@ pub fn refuse_to_wait(name: &str, connection: &Connection) {
 
 impl BothGroups for RemoteIntergroup<'_> {
     fn sync(&self) {
-        self.meet(0);
+        self.synchronise(0);
     }
 
     unsafe fn broadcast(&self, part: Part) {

@@ -1,4 +1,4 @@
-//! The coordinator of a connection between nodes: a thread of the PE that has accepted, at which the members meet and
+//! The coordinator of a connection between nodes: a thread of the PE that has accepted, at which the members join and
 //! part by their [links](ferroshmem_core::connection::link).
 
 use std::io::{self, ErrorKind, Read, Write};
@@ -24,7 +24,7 @@ struct Member {
     info: Vec<u8>,
 }
 
-/// Where members meet.
+/// Where members join.
 #[derive(Debug)]
 pub struct Coordinator {
     listener: Listener,
@@ -46,7 +46,7 @@ impl Coordinator {
         &self.invitation
     }
 
-    /// Lets the members meet, in a thread of its own. `root` is a connection with the root of the other group, which
+    /// Lets the members join, in a thread of its own. `root` is a connection with the root of the other group, which
     /// ends with that as long as it has not joined.
     pub fn start(self, root: TcpStream, watch: Watch) -> io::Result<JoinHandle<()>> {
         end_when_silent(&root, watch.timeout)?;
@@ -197,14 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn members_meet_and_part_past_strangers() {
+    fn members_join_and_leave_past_strangers() {
         // One that shares no memory with those of its node, if it is there.
         for apart in [1, 5] {
-            meet_and_part(apart);
+            join_and_leave(apart);
         }
     }
 
-    fn meet_and_part(apart: usize) {
+    fn join_and_leave(apart: usize) {
         let (coordinator, root, _other) = coordinator([2, 3], false);
         let invitation = coordinator.invitation().clone();
         let thread = coordinator.start(root, WATCH).unwrap();

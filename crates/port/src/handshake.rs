@@ -1,4 +1,4 @@
-//! The messages by which two jobs meet at a port. The last two keep the end of one group until then from being the
+//! The messages by which two jobs connect at a port. The last two keep the end of one group until then from being the
 //! other's.
 //!
 //! | from | message | with |

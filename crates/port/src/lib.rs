@@ -1,5 +1,5 @@
 //! How jobs find each other (extension): ports that PEs open and others connect to, the names that they are published
-//! by, and the coordinator at which the members of a connection between nodes meet (`docs/spawn.md`).
+//! by, and the coordinator at which the members of a connection between nodes join (`docs/spawn.md`).
 //!
 //! The crate gives sockets and invitations; `ferroshmem_core::connection` makes connections of them. It knows that
 //! crate, and no routine of the API.

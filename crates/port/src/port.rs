@@ -1,4 +1,4 @@
-//! Ports, at which jobs that were started separately meet.
+//! Ports, at which jobs that were started separately connect.
 //!
 //! A port is a listening socket of the PE that has opened it, with a random name without a path: nothing is left
 //! behind; for jobs on other nodes, it listens on TCP, too ([`super::remote_port`]). Its text ([`super::port_name`])

@@ -1,4 +1,4 @@
-//! Why jobs do not meet.
+//! Why jobs do not connect.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use ferroshmem_core::job::NoService;
 /// Most bytes of the name of a port: the address of a socket without a path has 107, with the name's user.
 pub(super) const MOST_NAME: usize = 64;
 
-/// Why jobs do not meet.
+/// Why jobs do not connect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PortError {

@@ -134,7 +134,7 @@ impl RemoteCaller {
     }
 
     /// Says that the jobs are connected. The socket, which lives as long as the other group's root until all members
-    /// have met.
+    /// have joined.
     pub fn done(self) -> io::Result<TcpStream> {
         // If it is gone, the coordinator notices.
         let _ = send(&self.socket, DONE, &[]);
@@ -181,7 +181,7 @@ impl RemoteOffer {
     }
 
     /// Takes the offer up. The socket, which the other group reads as this one's sign of life until all members have
-    /// met.
+    /// joined.
     pub fn take(self) -> Result<TcpStream, PortError> {
         let sent = send(&self.socket, READY, &[]);
         match sent.and_then(|()| receive(&self.socket)) {

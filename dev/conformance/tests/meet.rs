@@ -1,4 +1,4 @@
-//! Jobs that meet: ports, connections of jobs that were started separately, strangers, and what may go wrong.
+//! Jobs that connect: ports, connections of jobs that were started separately, strangers, and what may go wrong.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -271,7 +271,7 @@ fn memory(s: &Setting, n: usize, m: usize) -> Result<()> {
 /// The program in `docs/spawn.md` prints what is said there.
 fn guide(s: &Setting) -> Result<()> {
     let guide = guide::page("spawn.md")?;
-    let (_, section) = guide.split_once("## Jobs that meet").context("no section")?;
+    let (_, section) = guide.split_once("## Jobs that connect").context("no section")?;
     let compiled = guide::compile(s, section, "shop")?;
     let shop = Running::start(&Job::new(2, &compiled), &s.prefix, &s.scratch)?;
     while !shop.stdout_so_far().ends_with('\n') {

@@ -89,7 +89,7 @@ typedef struct {
     int independent;     /* not 0: the end of one job is not the other's; default: 0 */
 } shmemx_spawn_config_t;
 
-/* Jobs that meet: two jobs that one user has started separately, on one node or on several, become connected, as
+/* Jobs that connect: two jobs that one user has started separately, on one node or on several, become connected, as
  * jobs that grow are: each gets a group of the other's PEs.
  *
  * shmemx_port_open opens a port of this PE and writes its text, of at most SHMEMX_MAX_PORT_NAME bytes. The text has a

@@ -1,4 +1,4 @@
-//! Jobs that meet (extension).
+//! Jobs that connect (extension).
 
 use crate::family::{Family, family};
 use crate::types::Group::Single;

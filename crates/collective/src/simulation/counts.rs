@@ -191,9 +191,9 @@ pub(crate) fn count_rendezvous(pes: usize, waits: Waits) -> Vec<Counts> {
         // SAFETY: the halves of the word, which live as long as it, and are used as atomics alone.
         let [arrived, epoch] = [0, 1].map(|i| unsafe { AtomicU32::from_ptr(first.add(i)) });
         let n = pes as u32;
-        let meeting = Rendezvous { arrived, epoch, n };
+        let rendezvous = Rendezvous { arrived, epoch, n };
         let reason = WaitReason::at(WaitKind::Team, "shmem_init", 0);
-        meeting.wait(meeting.arrive(), &reason);
+        rendezvous.wait(rendezvous.arrive(), &reason);
     });
     counts
 }

@@ -157,7 +157,7 @@ impl Drop for Taken {
 
 /// What members have of each other to synchronise.
 #[derive(Debug)]
-pub(super) struct Meeting {
+pub(super) struct RemoteSync {
     /// The memory that this PE has made, which its fabric shares.
     made: Announcements,
     /// The leader's, if that is another member.
@@ -169,7 +169,7 @@ pub(super) struct Meeting {
     number: AtomicU32,
 }
 
-impl Meeting {
+impl RemoteSync {
     /// In the memory that this PE has made, and that of the leader, if it has taken that.
     pub(super) fn new((slots, made): (Control, Announcements), taken: Option<Taken>, nodes: Nodes) -> Self {
         Self { made, slots: taken.as_ref().map_or(slots, |taken| taken.slots), taken, nodes, number: AtomicU32::new(0) }

@@ -3,13 +3,13 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Connection, calls, leave_group, meeting};
+use super::{Connection, calls, leave_group, rendezvous};
 use crate::futex;
 use crate::wait::record::Recorder;
 use ferroshmem_layout::PeState;
 
 impl Connection {
-    /// This PE uses the connection no more; the number of the meeting in which all do so, for
+    /// This PE uses the connection no more; the number of the rendezvous in which all do so, for
     /// [`wait_for_end`](Self::wait_for_end).
     pub fn leave(&self, routine: &str) -> u32 {
         match self.groups.own {
@@ -25,7 +25,7 @@ impl Connection {
         block.wait.set_routine(routine);
         block.state.store(PeState::Finalized as u32, Ordering::Release);
         leave_group(&self.control, self.groups.own);
-        meeting(&self.control).arrive()
+        rendezvous(&self.control).arrive()
     }
 
     /// Waits until no member uses the connection any more; false if the other group has failed: then until no member
@@ -36,7 +36,7 @@ impl Connection {
             remote.wait_for_end();
             return !self.has_failed();
         }
-        if meeting(&self.control).wait(round, &self.wait_reason(routine)) {
+        if rendezvous(&self.control).wait(round, &self.wait_reason(routine)) {
             return true;
         }
         let own = self.groups.own;

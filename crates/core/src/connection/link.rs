@@ -1,4 +1,4 @@
-//! Links: the TCP connections by which the members of a connection between nodes meet, part, and learn that the other
+//! Links: the TCP connections by which the members of a connection between nodes join, leave, and learn that the other
 //! job is gone.
 //!
 //! Each member has a link to the coordinator (in the crate `ferroshmem-port`), a thread of the PE that has accepted.

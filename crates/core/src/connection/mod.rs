@@ -147,12 +147,12 @@ impl Connection {
         let state = PeState::Initialized as u32;
         block.state.store(state, Ordering::Release);
         let header = control.header();
-        let meeting = meeting(&control);
+        let rendezvous = rendezvous(&control);
         // Before the others go on, so that all of them find the same.
-        let round = meeting.arrive_with(|| _ = rendezvous::connect(&header.connection));
+        let round = rendezvous.arrive_with(|| _ = rendezvous::connect(&header.connection));
         let reason = wait_reason(&control, role.first, routine);
         // Over or not, the state alone says whether all had come.
-        meeting.wait(round, &reason);
+        rendezvous.wait(round, &reason);
         if is_abandoned(&control) {
             leave_group(&control, role.group);
             // SAFETY: mapped above, and referred to by nothing else.
@@ -537,7 +537,7 @@ fn state_of(control: &Control) -> Option<&'static AtomicU32> {
     control.is_independent().then_some(state)
 }
 
-fn meeting(control: &Control) -> Rendezvous<'static> {
+fn rendezvous(control: &Control) -> Rendezvous<'static> {
     let header = control.header();
     Rendezvous { arrived: &header.start_arrived, epoch: &header.start_epoch, n: header.n_pes }
 }

@@ -15,7 +15,7 @@ use ferroshmem_config::FabricSettings;
 use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote};
 use ferroshmem_platform::mapping;
 
-use super::announcements::{Announcements, Meeting, Nodes};
+use super::announcements::{Announcements, Nodes, RemoteSync};
 use super::calls::remote::{Records, RemoteCalls, UNSERVED};
 use super::calls::{self, PublishError};
 use super::disconnects::Disconnects;
@@ -39,7 +39,7 @@ use ferroshmem_layout::{ConnectionState, Exports};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// The members do not meet.
+    /// The members do not join.
     #[error("the connected job has failed, or cannot be reached: {0}")]
     Link(#[from] io::Error),
     /// The fabric.
@@ -128,7 +128,7 @@ pub struct RemoteJob {
     context: Context,
     /// Records of calls, which the program's quiet does not wait for.
     records: Context,
-    meeting: Meeting,
+    sync: RemoteSync,
     link: Link,
     calls: Arc<RemoteCalls>,
     disconnects: Arc<Disconnects>,
@@ -279,7 +279,7 @@ impl RemoteJob {
             // Each by itself.
             false => Nodes::new(me, 0..n),
         };
-        let meeting = Meeting::new((control, announcements), memory.filter(|_| all_share), nodes);
+        let sync = RemoteSync::new((control, announcements), memory.filter(|_| all_share), nodes);
         // All that are ready have what they wait for.
         let _ = giving.map(JoinHandle::join);
         match health {
@@ -299,7 +299,7 @@ impl RemoteJob {
             fabric,
             context: Context::default(),
             records: Context::default(),
-            meeting,
+            sync,
             link,
             calls,
             disconnects,
@@ -360,34 +360,34 @@ impl RemoteJob {
 
     /// The slots of the members of this node, this PE's number among them, and how many there are.
     pub(super) fn slots(&self) -> (Control, usize, usize) {
-        self.meeting.slots()
+        self.sync.slots()
     }
 
     /// Whether all members are on this node, and synchronise by memory alone.
     pub fn is_on_one_node(&self) -> bool {
-        self.meeting.is_on_one_node()
+        self.sync.is_on_one_node()
     }
 
     /// This PE enters a synchronisation of all members, with a word for each of them: its number.
     pub fn enter_meeting(&self, place: u64) -> u32 {
-        self.meeting.enter(place)
+        self.sync.enter(place)
     }
 
     /// All members of this node have entered, of which this PE is the leader: tells the other nodes, and waits until
     /// the members there have entered, too, or the connection is over.
     pub fn meet_other_nodes(&self, number: u32) {
-        let (from, len, offset) = self.meeting.own(number);
+        let (from, len, offset) = self.sync.own(number);
         // What members of this node have released comes before what the fabric reads.
         fence(Ordering::SeqCst);
-        for leader in self.meeting.leaders() {
+        for leader in self.sync.leaders() {
             let to = Remote { pe: leader, segment: ANNOUNCEMENTS, offset };
             // SAFETY: the announcements may be changed on return. By the argument in `announcements`, all have read
             // what was there.
             unsafe { self.fabric.put(&self.context, to, from, len) };
         }
-        let mut missing = 0..self.meeting.len();
+        let mut missing = 0..self.sync.len();
         self.fabric.wait(|| {
-            while !missing.is_empty() && self.meeting.has_arrived(missing.start, number) {
+            while !missing.is_empty() && self.sync.has_arrived(missing.start, number) {
                 missing.start += 1;
             }
             missing.is_empty() || self.is_over()
@@ -401,14 +401,14 @@ impl RemoteJob {
 
     /// What a member has said in the last synchronisation, until this PE enters the next but one.
     pub fn place_of(&self, member: usize) -> u64 {
-        self.meeting.place_of(member)
+        self.sync.place_of(member)
     }
 
     /// This PE uses the connection no more.
     pub(super) fn leave(&self) {
         self.quiet();
         let entered = self.disconnects.entered().to_ne_bytes();
-        for member in (0..self.meeting.len()).filter(|member| *member != self.me) {
+        for member in (0..self.sync.len()).filter(|member| *member != self.me) {
             self.send(member, [&[LEFT], &entered]);
         }
         self.fabric.quiet(&self.records);

@@ -1,5 +1,5 @@
 //! What PEs ask `oshrun` for while their job runs: to start PEs, for the memory of the jobs that it has
-//! started for them, and to watch jobs that they meet.
+//! started for them, and to watch jobs that they connect with.
 //!
 //! The PEs of a job inherit one end of a socket, whose other end the supervisor reads. A request is one
 //! message with the descriptor of a socket for the reply, so that PEs may ask at the same time.
@@ -49,18 +49,18 @@ pub struct JobRequest {
 pub enum Request {
     /// A job.
     Job(JobRequest),
-    /// The memory of a job that this one has started or met, for one more PE.
+    /// The memory of a job that this one has started, or has connected with, for one more PE.
     Memory {
         /// The number of that job, or of the connection with it.
         job_number: u32,
     },
     /// To end the jobs of both groups of a connection when one of them fails.
-    Watch(MetJob),
+    Watch(ConnectedJob),
 }
 
-/// A job that this one meets, as `oshrun` is told of it.
+/// A job that this one connects with, as `oshrun` is told of it.
 #[derive(Debug)]
-pub struct MetJob {
+pub struct ConnectedJob {
     /// The number of the connection with it.
     pub number: u32,
     /// The group of the connection that this job is.
@@ -73,10 +73,10 @@ pub struct MetJob {
     pub peer: OwnedFd,
 }
 
-/// A job that was started or met, as PEs that are connected with it see it.
+/// A job that was started or connected, as PEs that are connected with it see it.
 #[derive(Debug)]
 pub struct StartedJob {
-    /// Its number, or of a job that was met that of the connection.
+    /// Its number, or of a job that has connected that of the connection.
     pub job_number: u32,
     /// The memory of its PEs.
     pub memory: File,
@@ -110,9 +110,9 @@ const WATCH: u32 = 5;
 const DONE: u32 = 6;
 
 /// The first number of connections between jobs that were not started one by the other: numbers of jobs are less.
-pub const FIRST_MET: u32 = 1 << 31;
+pub const FIRST_CONNECTED: u32 = 1 << 31;
 /// The first number of connections with jobs on other nodes.
-pub const FIRST_REMOTE: u32 = FIRST_MET | 1 << 30;
+pub const FIRST_REMOTE: u32 = FIRST_CONNECTED | 1 << 30;
 
 /// The two ends of a service: the supervisor's, which does not block, and the PEs'.
 ///
@@ -135,7 +135,7 @@ pub fn start(service: BorrowedFd<'_>, request: &JobRequest) -> Result<StartedJob
     started(exchange(service, [JOB, 0, 0], &[text.as_fd()])?)
 }
 
-/// Gets the memory of a job that this one has started or met.
+/// Gets the memory of a job that this one has started or job.
 ///
 /// # Errors
 /// As of [`start`].
@@ -143,13 +143,13 @@ pub fn memory(service: BorrowedFd<'_>, job_number: u32) -> Result<StartedJob, Se
     started(exchange(service, [MEMORY, job_number, 0], &[])?)
 }
 
-/// Has `oshrun` watch a job that this one meets.
+/// Has `oshrun` watch a job that this one connects with.
 ///
 /// # Errors
 /// As of [`start`].
-pub fn watch(service: BorrowedFd<'_>, met: &MetJob) -> Result<(), ServiceError> {
-    let files = [met.memory.as_fd(), met.connection.as_fd(), met.peer.as_fd()];
-    match exchange(service, [WATCH, met.number, met.group as u32], &files)?.0 {
+pub fn watch(service: BorrowedFd<'_>, job: &ConnectedJob) -> Result<(), ServiceError> {
+    let files = [job.memory.as_fd(), job.connection.as_fd(), job.peer.as_fd()];
+    match exchange(service, [WATCH, job.number, job.group as u32], &files)?.0 {
         [DONE, ..] => Ok(()),
         _ => Err(io::Error::from(io::ErrorKind::InvalidData).into()),
     }
@@ -208,7 +208,7 @@ pub fn next(service: BorrowedFd<'_>) -> io::Result<Option<Received>> {
             Request::Job(JobRequest::decode(&bytes).ok_or_else(wrong)?)
         }
         (MEMORY, None) => Request::Memory { job_number: head[1] },
-        (WATCH, Some(memory)) => Request::Watch(MetJob {
+        (WATCH, Some(memory)) => Request::Watch(ConnectedJob {
             number: head[1],
             group: usize::from(head[2] != 0),
             memory: memory.into(),

@@ -17,6 +17,6 @@ pub(super) fn rendezvous(name: &str, job: &Attachment) {
     // without ever coming here.
     let what =
         WaitReason { team: WORLD as u32, members: (0, 1, n), sequence, ..WaitReason::at(WaitKind::Team, name, 0) };
-    let meeting = Rendezvous { arrived: &header.start_arrived, epoch: &header.start_epoch, n };
-    meeting.wait(meeting.arrive(), &what);
+    let rendezvous = Rendezvous { arrived: &header.start_arrived, epoch: &header.start_epoch, n };
+    rendezvous.wait(rendezvous.arrive(), &what);
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Acquire;
 
 use ferroshmem_core::job::control::Control;
 use ferroshmem_core::job::message::{receive, send};
-use ferroshmem_core::job::service::MetJob;
+use ferroshmem_core::job::service::ConnectedJob;
 use ferroshmem_core::wait::rendezvous;
 use ferroshmem_layout::{ConnectionState, MAX_PES, PeState};
 use ferroshmem_platform::NodeCores;
@@ -18,26 +18,26 @@ use super::job::Job;
 /// A connection of two groups of PEs.
 #[derive(Debug)]
 pub(super) struct Connected {
-    /// Its number: that of the job that was started for it, if it is none of jobs that have met.
+    /// Its number: that of the job that was started for it, if it is none of jobs that have connected.
     pub number: u32,
     /// The memory by which the members synchronise.
     pub memory: File,
     /// The numbers of the jobs whose PEs the members of each group are, if they are of this `oshrun`.
     jobs: [Option<u32>; 2],
-    /// Of jobs that have met: the other one.
-    pub met: Option<Met>,
+    /// Of jobs that have connected: the other one.
+    pub peer: Option<PeerJob>,
     /// The memory of the job that was started: kept for PEs that come to be connected when it has ended already.
     pub started: Option<File>,
     control: Control,
 }
 
-/// The other job of two that have met.
+/// The other job of two that have connected.
 #[derive(Debug)]
-pub(super) struct Met {
+pub(super) struct PeerJob {
     /// Its memory.
     pub memory: File,
     /// A socket to its `oshrun`.
-    pub peer: OwnedFd,
+    pub socket: OwnedFd,
 }
 
 /// A member that has left.
@@ -68,9 +68,9 @@ impl fmt::Display for Left {
     }
 }
 
-/// What the `oshrun` of a job that was met says, or does.
+/// What the `oshrun` of a connected job says, or does.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum PeerEvent {
     /// Nothing that matters.
     None,
     /// It ends its jobs with this status, and this line.
@@ -93,27 +93,27 @@ impl Connected {
         let cores: NodeCores = job.bindings.node_cores(&job.machine);
         let (memory, control) = Control::create_connection(number, [parents, n_pes], independent, cores, job.tuning)
             .map_err(|e| Failure::system(format!("cannot create a connection's memory: {e}")))?;
-        Ok(Self { number, memory, jobs: [Some(parent), Some(number)], met: None, started: None, control })
+        Ok(Self { number, memory, jobs: [Some(parent), Some(number)], peer: None, started: None, control })
     }
 
-    /// A job that PEs of job `job` meet.
-    pub(super) fn met(met: MetJob, job: u32) -> std::io::Result<Self> {
-        rustix::io::ioctl_fionbio(&met.peer, true)?;
+    /// A job that PEs of job `job` connect with.
+    pub(super) fn with_peer(peer: ConnectedJob, job: u32) -> std::io::Result<Self> {
+        rustix::io::ioctl_fionbio(&peer.peer, true)?;
         let mut jobs = [None; 2];
-        jobs[met.group] = Some(job);
+        jobs[peer.group] = Some(job);
         Ok(Self {
-            number: met.number,
-            control: Control::open(&met.connection)?,
-            memory: met.connection,
+            number: peer.number,
+            control: Control::open(&peer.connection)?,
+            memory: peer.connection,
             jobs,
-            met: Some(Met { memory: met.memory, peer: met.peer }),
+            peer: Some(PeerJob { memory: peer.memory, socket: peer.peer }),
             started: None,
         })
     }
 
     /// Whether no PE uses it any more.
     pub(super) fn is_over(&self) -> bool {
-        /// All members meet at the beginning, and at the end.
+        /// All members synchronise at the beginning, and at the end.
         const MEETINGS: u32 = 2;
 
         let header = self.control.header();
@@ -147,7 +147,7 @@ impl Connected {
         }
     }
 
-    /// The job of this `oshrun` whose PEs are members, of jobs that have met.
+    /// The job of this `oshrun` whose PEs are members, of jobs that have connected.
     pub(super) fn own_job(&self) -> u32 {
         self.jobs.iter().copied().flatten().next().unwrap_or(0)
     }
@@ -183,7 +183,7 @@ impl Connected {
     /// A member that PE `pe` of job `job` waits for in vain, in the collective `sequence` of all members, or with 0 in
     /// another routine: it has left before.
     pub(super) fn left(&self, job: u32, pe: usize, sequence: u32) -> Option<Left> {
-        /// All members have met once they are connected.
+        /// All members have synchronised once they are connected.
         const CONNECTED: u32 = 1;
 
         let header = self.control.header();
@@ -228,28 +228,28 @@ impl Connected {
         self.control.is_agreed() && !self.is_over() && !self.is_independent()
     }
 
-    /// Says to the `oshrun` of a job that was met that this one ends, with this status and line.
+    /// Says to the `oshrun` of a connected job that this one ends, with this status and line.
     pub(super) fn notify_end(&self, status: u8, line: &str) {
-        if let Some(met) = self.met.as_ref().filter(|_| self.binds()) {
+        if let Some(peer) = self.peer.as_ref().filter(|_| self.binds()) {
             // If it has ended, too, it need not know.
-            let _ = send(met.peer.as_fd(), [0, status.into(), 0], line, &[]);
+            let _ = send(peer.socket.as_fd(), [0, status.into(), 0], line, &[]);
         }
     }
 
-    /// What the `oshrun` of the job that was met says; `closed`: its end of the socket is closed.
-    pub(super) fn news(&self, closed: bool) -> News {
-        let Some(met) = &self.met else {
-            return News::None;
+    /// What the `oshrun` of the connected job says; `closed`: its end of the socket is closed.
+    pub(super) fn peer_event(&self, closed: bool) -> PeerEvent {
+        let Some(peer) = &self.peer else {
+            return PeerEvent::None;
         };
-        match receive(met.peer.as_fd()) {
+        match receive(peer.socket.as_fd()) {
             _ if closed && self.is_independent() => {
                 rendezvous::end(&self.control.header().connection);
-                News::Over
+                PeerEvent::Over
             }
-            _ if closed && !self.binds() => News::Over,
-            Ok(Some(([_, status, _], line, _))) if self.binds() => News::Ends(status as u8, line),
-            _ if closed => News::Gone,
-            _ => News::None,
+            _ if closed && !self.binds() => PeerEvent::Over,
+            Ok(Some(([_, status, _], line, _))) if self.binds() => PeerEvent::Ends(status as u8, line),
+            _ if closed => PeerEvent::Gone,
+            _ => PeerEvent::None,
         }
     }
 
@@ -273,20 +273,20 @@ mod tests {
         let (file, control) = Control::create_connection(1 << 31, [1, 2], false, 2.into(), tuning).unwrap();
         let (one, other) = pair().unwrap();
         let mut ends = [one, other].into_iter().enumerate().map(|(group, peer)| {
-            let met = MetJob {
+            let job = ConnectedJob {
                 number: 1 << 31,
                 group,
                 memory: file.try_clone().unwrap(),
                 connection: file.try_clone().unwrap(),
                 peer,
             };
-            Connected::met(met, 5 + group as u32).unwrap()
+            Connected::with_peer(job, 5 + group as u32).unwrap()
         });
         (ends.next().unwrap(), ends.next().unwrap(), control)
     }
 
-    fn ends(line: &str) -> News {
-        News::Ends(9, line.to_owned())
+    fn ends(line: &str) -> PeerEvent {
+        PeerEvent::Ends(9, line.to_owned())
     }
 
     #[test]
@@ -296,11 +296,11 @@ mod tests {
         // It has one member, PE 0 or another one that is not here yet.
         assert!(mine.needs(5, 3) && !mine.needs(6, 0));
         control.header().agreed.store(1, std::sync::atomic::Ordering::Release);
-        assert_eq!(theirs.news(false), News::None);
+        assert_eq!(theirs.peer_event(false), PeerEvent::None);
         mine.notify_end(9, "why");
         drop(mine);
-        assert_eq!(theirs.news(true), ends("why"));
-        assert_eq!(theirs.news(true), News::Gone);
+        assert_eq!(theirs.peer_event(true), ends("why"));
+        assert_eq!(theirs.peer_event(true), PeerEvent::Gone);
     }
 
     #[test]
@@ -310,16 +310,16 @@ mod tests {
         let (mine, theirs, control) = groups();
         let header = control.header();
         mine.notify_end(9, "before");
-        assert_eq!(theirs.news(false), News::None);
+        assert_eq!(theirs.peer_event(false), PeerEvent::None);
         header.agreed.store(1, Release);
         mine.notify_end(9, "meanwhile");
         header.start_epoch.store(2, Release);
         mine.notify_end(9, "after");
-        assert_eq!(theirs.news(false), News::None);
+        assert_eq!(theirs.peer_event(false), PeerEvent::None);
         drop(mine);
-        assert_eq!(theirs.news(true), News::Over);
+        assert_eq!(theirs.peer_event(true), PeerEvent::Over);
         let (mine, theirs, _control) = groups();
         drop(mine);
-        assert_eq!(theirs.news(true), News::Over);
+        assert_eq!(theirs.peer_event(true), PeerEvent::Over);
     }
 }

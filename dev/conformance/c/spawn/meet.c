@@ -1,5 +1,5 @@
-/* Two jobs that meet: the first argument says which one this is and what it does, the second names a file for the text
- * of the port. */
+/* Two jobs that connect: the first argument says which one this is and what it does, the second names a file for the
+ * text of the port. */
 #include "port.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* Parents and children of one program: every kind of operation on PEs of the other group, and collectives of both.
- * The first argument is the number of children. With MEET two jobs that meet: the first argument says whether this one
- * accepts or connects, the second names a file for the text of the port. */
+ * The first argument is the number of children. With MEET two jobs that connect: the first argument says whether this
+ * one accepts or connects, the second names a file for the text of the port. */
 #include "port.h"
 
 enum { PES = 64, LONG = 1 << 16 };

@@ -1,5 +1,5 @@
-/* Jobs that meet by the name of a port: the first argument says which one this is and what it does, the second is the
- * name. */
+/* Jobs that connect by the name of a port: the first argument says which one this is and what it does, the second is
+ * the name. */
 #include "../check.h"
 
 #include <shmemx.h>

@@ -1,4 +1,4 @@
-/* Jobs that meet: the text of a port goes through a file. */
+/* Jobs that connect: the text of a port goes through a file. */
 #include "../check.h"
 
 #include <shmemx.h>

@@ -66,7 +66,7 @@ pub(crate) const HYDRA: By = over_two(Launcher::Hydra);
 pub(crate) const OPENMPI: By = over_two(Launcher::OpenMpi);
 const SLURM: By = over_two(Launcher::SlurmPmi2);
 
-/// Jobs that meet.
+/// Jobs that connect.
 const PAIRS: [(&str, JobSpec, JobSpec); 10] = [
     ("one", (A, 1, "accept"), (B, 1, "connect")),
     ("several", (A, 3, "accept"), (B, 2, "connect-late")),

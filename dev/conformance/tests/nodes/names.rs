@@ -14,7 +14,7 @@ use nix::sys::signal::Signal;
 
 use super::meet::{A, B, By, HYDRA, JobSpec, OPENMPI, START, WATCHDOG, all_well};
 
-/// Jobs that meet: one publishes, the other looks the name up.
+/// Jobs that connect: one publishes, the other looks the name up.
 const PAIRS: [(&str, JobSpec, JobSpec); 4] = [
     ("late", (A, 1, "publish-late"), (B, 1, "look-up-far")),
     ("several", (A, 3, "publish"), (B, 2, "look-up-far")),

@@ -9,7 +9,7 @@ use nix::sys::signalfd::siginfo;
 use nix::unistd::getppid;
 
 use super::{Supervisor, counting};
-use crate::launch::connected::News;
+use crate::launch::connected::PeerEvent;
 use crate::launch::output::Transfer;
 use crate::launch::running::RunningJob;
 use crate::launch::shutdown::Shutdown;
@@ -66,7 +66,7 @@ impl Supervisor {
         let metrics = metrics.map(|fd| (Source::Metrics, reads(fd)));
         let peers = self.connections.iter().enumerate();
         let peers = peers.filter_map(move |(index, connected)| {
-            let peer = connected.met.as_ref()?.peer.as_fd();
+            let peer = connected.peer.as_ref()?.socket.as_fd();
             Some((Source::Peer(index), reads(peer)))
         });
         let services = self.jobs.iter().enumerate();
@@ -99,22 +99,22 @@ impl Supervisor {
         }
     }
 
-    /// Takes what the `oshrun` of a job says that was met; `closed`: its end of the socket is closed.
+    /// Takes what the `oshrun` of a connected job says; `closed`: its end of the socket is closed.
     pub(super) fn handle_peer(&mut self, index: usize, closed: bool) {
-        let (status, line) = match self.connections[index].news(closed) {
-            News::None => return,
-            News::Over => {
-                self.connections[index].met = None;
+        let (status, line) = match self.connections[index].peer_event(closed) {
+            PeerEvent::None => return,
+            PeerEvent::Over => {
+                self.connections[index].peer = None;
                 return;
             }
-            News::Ends(status, line) => (status, line),
-            News::Gone => {
+            PeerEvent::Ends(status, line) => (status, line),
+            PeerEvent::Gone => {
                 let why = "it is gone, without shmemx_group_disconnect or shmem_finalize";
                 (1, format!("{why}; ended the job"))
             }
         };
         // A job that has been notified ends, too.
-        self.connections[index].met = None;
+        self.connections[index].peer = None;
         if self.shutdown.is_none() {
             let job = self.connections[index].own_job();
             self.output.print_line(&format!("a connected job has failed: {line}"));

@@ -32,7 +32,7 @@ impl Supervisor {
                 Err(failure) => reply.refused(&failure.to_string()),
             },
             Request::Memory { job_number } => self.hand_over(index, job_number, reply),
-            Request::Watch(met) => match Connected::met(met, self.jobs[index].number) {
+            Request::Watch(job) => match Connected::with_peer(job, self.jobs[index].number) {
                 Ok(connected) => {
                     self.connections.push(connected);
                     reply.done();
@@ -70,13 +70,13 @@ impl Supervisor {
         started.map(|()| number)
     }
 
-    /// Gives the memory of job `number`, or of the one that was met, and of the connection with it, to a PE of the
-    /// job at `index` that is to be connected.
+    /// Gives the memory of job `number`, or of the one that has connected, and of the connection with it, to a PE of
+    /// the job at `index` that is to be connected.
     pub(super) fn hand_over(&self, index: usize, number: u32, reply: Reply) {
         let (by, is_it) = (self.jobs[index].number, |c: &&Connected| c.number == number);
         let connected = self.connections.iter().filter(is_it).find(|c| c.is_of(by));
-        let memory = connected.and_then(|c| match &c.met {
-            Some(met) => Some(&met.memory),
+        let memory = connected.and_then(|c| match &c.peer {
+            Some(peer) => Some(&peer.memory),
             None => {
                 let job = self.jobs.iter().find(|job| job.number == number);
                 job.map(|job| &job.memory).or(c.started.as_ref())

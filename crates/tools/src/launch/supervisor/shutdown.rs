@@ -31,7 +31,7 @@ impl Supervisor {
     }
 
     /// Begins to shut the job down, or hastens a shutdown begun: the first cause stays the cause.
-    /// Jobs that these have met end, too, with the line `why`.
+    /// Jobs that these are connected with end, too, with the line `why`.
     pub(super) fn end(&mut self, shutdown: Shutdown, why: &str) {
         if self.shutdown.is_none() {
             self.status = shutdown.status;
