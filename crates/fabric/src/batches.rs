@@ -65,14 +65,14 @@ pub trait Batch: Default {
 
 /// The batches of a context, by target, each made when it is first needed.
 pub struct Batches<P: Primitives, B> {
-    targets: Box<[Place<P, B>]>,
+    targets: Box<[Slot<P, B>]>,
     /// The targets whose batches have items.
     filled: P::Lock<Vec<usize>>,
     n_filled: P::Word,
 }
 
 /// Where a target's batch is, once it is made.
-type Place<P, B> = OnceLock<Box<Target<P, B>>>;
+type Slot<P, B> = OnceLock<Box<Target<P, B>>>;
 
 /// Alone on its cache lines: two, which processors fetch together.
 #[repr(align(128))]

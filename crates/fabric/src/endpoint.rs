@@ -62,9 +62,9 @@ impl Received {
 
 /// The number of the buffer that a message is sent from, which no work request stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent(pub usize);
+pub struct SendContext(pub usize);
 
-impl Sent {
+impl SendContext {
     /// Work requests are aligned to more bytes; a message received or an injected write has lower bits.
     pub(crate) fn context(self) -> *mut c_void {
         ptr::without_provenance_mut(self.0 << 3 | 4)

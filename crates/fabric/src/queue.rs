@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 use crate::am::{Flush, Messenger};
 use crate::completion::{CompletionCounter, Shared, WorkRequest, WorkRequests};
-use crate::endpoint::{BATCH, Completed, Endpoint, Failure, Injected, Received, Sent};
+use crate::endpoint::{BATCH, Completed, Endpoint, Failure, Injected, Received, SendContext};
 
 /// Completes the operations of an endpoint whenever a thread polls it; that of the first endpoint also serves the
 /// active messages of peers.
@@ -166,7 +166,7 @@ impl CompletionQueue {
             }
             return;
         }
-        if let (Some(sent), Some(messenger)) = (Sent::of(context), &self.messenger) {
+        if let (Some(sent), Some(messenger)) = (SendContext::of(context), &self.messenger) {
             return messenger.sends.give_back(sent);
         }
         let Some(request) = NonNull::new(context.cast::<WorkRequest>()) else {
@@ -193,7 +193,7 @@ impl CompletionQueue {
         if self.shared.event_count.stopped() {
             return;
         }
-        let sent = Sent::of(failure.context).zip(self.messenger.as_ref());
+        let sent = SendContext::of(failure.context).zip(self.messenger.as_ref());
         let sent = sent.map(|(sent, messenger)| messenger.sends.target(sent));
         let pe = if let Some(injected) = Injected::of(failure.context).or(sent) {
             if !injected.awaited {

@@ -9,7 +9,7 @@ use crate::am::messages::Urgency;
 use crate::am::receive::Messenger;
 use crate::completion::{Aggregation, CompletionCounter, ContextCounters, PeerCounters, Pending};
 use crate::encoding::batch::Gathered;
-use crate::encoding::request::{Place, Reply, Request, is_within_reach};
+use crate::encoding::request::{Reply, Request, SegmentAddress, is_within_reach};
 use crate::progress::Progress;
 use crate::rma::Rma;
 
@@ -44,7 +44,7 @@ impl<'a> Requester<'a> {
         (rma.resolve(at).usable >= len).then_some(Requester { progress, messenger, context, at, request })
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> SegmentAddress {
         (self.at.segment, self.at.offset)
     }
 
@@ -212,7 +212,7 @@ fn append(
     progress: &Progress,
     messenger: &Messenger,
     pe: usize,
-    outgo: (Outgo<'_>, Place),
+    outgo: (Outgo<'_>, SegmentAddress),
     awaited: Awaited,
     urgency: Urgency,
 ) {
@@ -227,7 +227,7 @@ fn gather(
     progress: &Progress,
     messenger: &Messenger,
     pe: usize,
-    item: (Gathered<'_>, Place),
+    item: (Gathered<'_>, SegmentAddress),
     by: (&ContextCounters, &PeerCounters),
     urgency: Urgency,
 ) {

@@ -67,12 +67,12 @@ impl Arrivals {
 
 /// Records that were taken from the queue, of which the first have been looked at.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct QueuedRecords {
     records: Vec<u8>,
     at: usize,
 }
 
-impl Taken {
+impl QueuedRecords {
     /// The next record and its sender.
     pub(super) fn next(&mut self) -> Option<(usize, Envelope, Control, &[u8])> {
         if self.at == self.records.len() {

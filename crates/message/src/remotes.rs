@@ -4,13 +4,13 @@ use ferroshmem_core::node::Node;
 use ferroshmem_fabric::{Context, Exposed, Fabric, Remote};
 use ferroshmem_layout::inbox::{Control, Envelope};
 
-use super::arrivals::Taken;
+use super::arrivals::QueuedRecords;
 use super::credit::Credit;
 
 /// What passes between this PE and those of other nodes.
 #[derive(Debug, Default)]
 pub(super) struct Remotes {
-    pub(super) taken: Taken,
+    pub(super) taken: QueuedRecords,
     /// By PE; empty before the first message.
     peers: Vec<Credit>,
     /// Reads and writes of messages' data.

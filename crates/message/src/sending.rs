@@ -12,7 +12,7 @@ use super::lock::Guard;
 use super::place;
 use super::remote;
 use super::request::{Party, Phase, Request, SENT, Status};
-use super::state::{Outgoing, State};
+use super::state::{PendingRecord, State};
 use super::{EAGER, FRAGMENT, KEPT, Messages};
 
 impl Messages {
@@ -120,7 +120,7 @@ impl Messages {
         control: Option<Control>,
         request: u64,
     ) {
-        let outgoing = Outgoing { to, envelope, control, request };
+        let outgoing = PendingRecord { to, envelope, control, request };
         if !state.outgoing.is_empty() || !self.write(node, state, &outgoing) {
             state.outgoing.push_back(outgoing);
             self.count_queued(state);
@@ -128,8 +128,8 @@ impl Messages {
     }
 
     /// Writes a record if there is room for it.
-    fn write(&self, node: &Node, state: &mut State, outgoing: &Outgoing) -> bool {
-        let Outgoing { to, envelope, control, request } = outgoing;
+    fn write(&self, node: &Node, state: &mut State, outgoing: &PendingRecord) -> bool {
+        let PendingRecord { to, envelope, control, request } = outgoing;
         let data = state.requests.get(*request).map(|r| r.buffer.cast_const());
         let data = data.unwrap_or(std::ptr::null());
         // SAFETY: a send's buffer, which stays readable until it is complete; other records have no data here.

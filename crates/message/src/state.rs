@@ -23,7 +23,7 @@ pub(super) enum Data {
 
 /// A record that has found no room.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(super) struct PendingRecord {
     pub(super) to: usize,
     pub(super) envelope: Envelope,
     pub(super) control: Option<Control>,
@@ -54,7 +54,7 @@ pub(super) struct State {
     /// See [`Inbox::kept`].
     pub(super) kept: u64,
     /// Records that have found no room, in their order.
-    pub(super) outgoing: VecDeque<Outgoing>,
+    pub(super) outgoing: VecDeque<PendingRecord>,
     /// Sends whose data go through the receiver's inbox.
     pub(super) sending: Vec<u64>,
     /// Copies to be made.

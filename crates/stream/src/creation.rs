@@ -13,10 +13,10 @@ use ferroshmem_core::wait::progress;
 use ferroshmem_fabric::Context;
 
 use super::Stream;
-use super::link::{Incoming, Outgoing};
+use super::link::{IncomingLink, OutgoingLink};
 use super::local_pe::{HERE, LocalPe, Route};
 use super::options::Options;
-use super::ring::{Consumer, Place, Producer, RingWords};
+use super::ring::{Consumer, Producer, RingMemory, RingWords};
 use super::shape::{self, Head, Nodes, Shape};
 use super::state::State;
 use super::table::Streams;
@@ -74,7 +74,7 @@ impl Streams {
         both.for_each(|(link, offset)| *offset = offset_of(link.member));
         let area = areas.of_pe(node.job.index);
         let own = area.wrapping_add(offset);
-        let place = |part: *mut u8, from: usize| Place {
+        let place = |part: *mut u8, from: usize| RingMemory {
             // SAFETY: the words of a ring in a part, which is mapped for good and atomic.
             words: unsafe { &*part.wrapping_add(shape.words(from)).cast::<RingWords>() },
             data: part.wrapping_add(shape.data(from)),
@@ -92,12 +92,12 @@ impl Streams {
         let outgoing = |(number, (link, offset)): (usize, &(shape::Link, usize))| {
             let there = nodes.shape(link.node, options.item);
             let pe = team.members.pe(link.member as usize);
-            Outgoing::new((pe, *offset), (there, link.number), (own, shape, number))
+            OutgoingLink::new((pe, *offset), (there, link.number), (own, shape, number))
         };
         let incoming = |(number, (link, offset)): (usize, &(shape::Link, usize))| {
             let there = nodes.shape(link.node, options.item);
             let pe = team.members.pe(link.member as usize);
-            Incoming::new((pe, link.member, *offset), (there, link.number), (own, shape, number))
+            IncomingLink::new((pe, link.member, *offset), (there, link.number), (own, shape, number))
         };
         let route = |(to, local): &(u32, u32)| Route {
             link: if *to == home { HERE } else { *to - u32::from(*to > home) },

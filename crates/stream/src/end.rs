@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::progress;
 
-use super::link::{Incoming, Outgoing};
+use super::link::{IncomingLink, OutgoingLink};
 use super::state::State;
 
 impl State {
@@ -36,7 +36,7 @@ impl State {
         let locals = self.local_pes.len() as u64;
         let closed = self.local_pes[0].head.closed.0.load(Ordering::Acquire);
         // What is in rings once all are closed is all that will be.
-        self.is_done = closed >= locals * self.uses && !self.find() && self.outgoing.iter().all(Outgoing::is_done);
+        self.is_done = closed >= locals * self.uses && !self.find() && self.outgoing.iter().all(OutgoingLink::is_done);
         if self.is_done && self.spans_nodes() {
             progress::STREAMS.fetch_sub(1, Ordering::Relaxed);
         }
@@ -48,8 +48,8 @@ impl State {
         self.uses += 1;
         (self.is_ended, self.is_closed, self.is_done) = (false, false, false);
         self.viewed = 0;
-        self.outgoing.iter_mut().for_each(Outgoing::reset);
-        self.incoming.iter_mut().for_each(Incoming::reset);
+        self.outgoing.iter_mut().for_each(OutgoingLink::reset);
+        self.incoming.iter_mut().for_each(IncomingLink::reset);
         if self.spans_nodes() {
             progress::STREAMS.fetch_add(1, Ordering::Relaxed);
         }

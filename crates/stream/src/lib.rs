@@ -35,7 +35,7 @@ use ferroshmem_core::team::Team;
 use ferroshmem_core::wait::{WaitReason, signals};
 use ferroshmem_layout::WaitKind;
 
-use self::link::Outgoing;
+use self::link::OutgoingLink;
 use self::state::State;
 
 pub use self::options::Options;
@@ -158,7 +158,7 @@ impl Stream {
         node.transport.wait(&reason, signals::UNNOTIFIED, || {
             let mut state = self.enter(node, name);
             state.progress(node);
-            state.outgoing.iter_mut().all(Outgoing::is_idle).then_some(())
+            state.outgoing.iter_mut().all(OutgoingLink::is_idle).then_some(())
         });
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Way<'a> {
 
 /// This PE's end of a link to another node.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(super) struct OutgoingLink {
     /// World number of the PE there.
     pe: usize,
     /// Offset of its part in its memory for streams.
@@ -54,7 +54,7 @@ pub(super) struct Outgoing {
     has_sent_end: bool,
 }
 
-impl Outgoing {
+impl OutgoingLink {
     pub(super) fn new((pe, part): (usize, usize), there: (Shape, usize), here: (*mut u8, Shape, usize)) -> Self {
         Self {
             pe,
@@ -186,7 +186,7 @@ impl Outgoing {
 
 /// This PE's end of a link from another node.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(super) struct IncomingLink {
     /// World number of the PE there, which is the source of what comes.
     pub pe: usize,
     /// Its number in the team.
@@ -215,7 +215,7 @@ pub(super) struct Incoming {
 #[derive(Debug)]
 pub(super) struct Malformed;
 
-impl Incoming {
+impl IncomingLink {
     pub(super) fn new(
         (pe, source, part): (usize, u32, usize),
         there: (Shape, usize),

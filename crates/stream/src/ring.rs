@@ -178,7 +178,7 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, size: usize) {
 
 /// Where a ring is.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct RingMemory {
     /// Its words.
     pub words: &'static RingWords,
     /// Its bytes.
@@ -201,7 +201,7 @@ pub enum Pushed {
 /// The writer's side.
 #[derive(Debug)]
 pub struct Producer {
-    ring: Place,
+    ring: RingMemory,
     /// Where the next item goes.
     position: u64,
     /// Where the open block's word is.
@@ -221,7 +221,7 @@ pub struct Producer {
 
 impl Producer {
     /// Of an empty ring.
-    pub fn new(ring: Place) -> Self {
+    pub fn new(ring: RingMemory) -> Self {
         Self {
             ring,
             position: 0,
@@ -359,7 +359,7 @@ impl Producer {
 /// The reader's side.
 #[derive(Debug)]
 pub struct Consumer {
-    ring: Place,
+    ring: RingMemory,
     /// Where the next item is.
     position: u64,
     /// The tail as it was last read.
@@ -374,7 +374,7 @@ pub struct Consumer {
 
 impl Consumer {
     /// Of an empty ring.
-    pub fn new(ring: Place) -> Self {
+    pub fn new(ring: RingMemory) -> Self {
         Self { ring, position: 0, tail: 0, head: 0, left: 0, source: 0 }
     }
 
@@ -443,7 +443,7 @@ mod tests {
     use super::*;
 
     /// A ring in memory of the test.
-    fn ring(bytes: usize) -> (Place, &'static ReadyWord) {
+    fn ring(bytes: usize) -> (RingMemory, &'static ReadyWord) {
         let words = RingWords {
             tail: AtomicU64::new(0),
             next: AtomicU32::new(0),
@@ -451,7 +451,7 @@ mod tests {
             head: Head(AtomicU64::new(0)),
         };
         let data = Box::leak(vec![u64::MAX; bytes / 8].into_boxed_slice());
-        let place = Place { words: Box::leak(Box::new(words)), data: data.as_mut_ptr().cast(), bytes };
+        let place = RingMemory { words: Box::leak(Box::new(words)), data: data.as_mut_ptr().cast(), bytes };
         (place, Box::leak(Box::new(ReadyWord(AtomicU32::new(0)))))
     }
 

@@ -9,7 +9,7 @@ use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::{POLICY, signals};
 use ferroshmem_fabric::Context;
 
-use super::link::{Incoming, Outgoing, Way};
+use super::link::{IncomingLink, OutgoingLink, Way};
 use super::local_pe::{LocalPe, Route};
 use super::options::Options;
 use super::ring::{Consumer, Pushed};
@@ -36,8 +36,8 @@ pub struct State {
     pub(super) is_active: Box<[bool]>,
     /// Items that the program sees, and which the next call that pulls passes.
     pub(super) viewed: u32,
-    pub(super) outgoing: Box<[Outgoing]>,
-    pub(super) incoming: Box<[Incoming]>,
+    pub(super) outgoing: Box<[OutgoingLink]>,
+    pub(super) incoming: Box<[IncomingLink]>,
     pub(super) context: Context,
     /// Offset and bytes of the own part.
     pub(super) part: (usize, usize),

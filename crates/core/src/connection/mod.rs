@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use calls::Served;
+use calls::ServedCalls;
 use calls::caller::Caller;
 use health::Health;
 use invitation::Invitation;
@@ -95,7 +95,7 @@ pub struct Connection {
     /// On the group that has started the other: calls of kernels.
     pub calls: Mutex<Caller>,
     /// On the other group: what it has run of them.
-    pub served: Served,
+    pub served: ServedCalls,
     /// The memory of the connection.
     file: File,
     /// Whether some member asks for sums that do not depend on the order of their operands.
@@ -179,7 +179,7 @@ impl Connection {
             me,
             control,
             calls: Mutex::default(),
-            served: Served::default(),
+            served: ServedCalls::default(),
             file: started.connection.try_clone()?,
             reproducible: header.reproducible.load(Ordering::Relaxed) != 0,
             job_index: job.index,
@@ -268,7 +268,7 @@ impl Connection {
             me,
             control,
             calls: Mutex::default(),
-            served: Served::default(),
+            served: ServedCalls::default(),
             file,
             reproducible: infos.iter().any(|info| info.reproducible),
             job_index: job.index,

@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use self::operation::{Operation, Scope};
-use self::recorder::{Place, Recorder};
+use self::recorder::{CallPlace, Recorder};
 use crate::failure::fatal::warn;
 use crate::node::Node;
 use ferroshmem_config::ProfilingSettings;
@@ -157,7 +157,7 @@ pub fn begin(operation: &Operation) {
     match recorder() {
         Some(recorder) => {
             let caller = recorder.call_sites.caller(operation.routine, frame);
-            begin_at(recorder, operation, Place::Address(caller));
+            begin_at(recorder, operation, CallPlace::Address(caller));
         }
         None => begin_counted(operation),
     }
@@ -168,7 +168,7 @@ pub fn begin(operation: &Operation) {
 #[inline(never)]
 pub fn begin_in_source(operation: &Operation, caller: &'static Location<'static>) {
     match recorder() {
-        Some(recorder) => begin_at(recorder, operation, Place::Source(caller)),
+        Some(recorder) => begin_at(recorder, operation, CallPlace::Source(caller)),
         None => begin_counted(operation),
     }
 }
@@ -178,7 +178,7 @@ fn begin_counted(operation: &Operation) {
     UNDER_WAY.set(Some(UnderWay { operation: *operation, site: 0, begin: clock::now(), without_core: 0 }));
 }
 
-fn begin_at(recorder: &Recorder, operation: &Operation, place: Place) {
+fn begin_at(recorder: &Recorder, operation: &Operation, place: CallPlace) {
     let site = recorder.site(operation, place);
     let now = clock::now();
     // The time of a look is not the call's.

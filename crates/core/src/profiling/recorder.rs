@@ -34,7 +34,7 @@ const LOOKED_AT: u64 = 1024;
 
 /// Where a call came from.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum CallPlace {
     /// This return address; 0: unknown.
     Address(usize),
     /// This line of Rust.
@@ -218,16 +218,16 @@ impl Recorder {
     }
 
     /// The site of a call; the last one, with no name, stands for those that there is no room for.
-    pub(super) fn site(&self, operation: &Operation, place: Place) -> u32 {
+    pub(super) fn site(&self, operation: &Operation, place: CallPlace) -> u32 {
         let key = match place {
-            Place::Address(address) => address as u64,
-            Place::Source(location) => std::ptr::from_ref(location).addr() as u64,
+            CallPlace::Address(address) => address as u64,
+            CallPlace::Source(location) => std::ptr::from_ref(location).addr() as u64,
         };
         let name = operation.routine.as_ptr().addr() as u64;
         self.find_site((name, key), operation.routine, operation.kind, Some(place))
     }
 
-    fn find_site(&self, key: (u64, u64), name: &str, kind: Kind, place: Option<Place>) -> u32 {
+    fn find_site(&self, key: (u64, u64), name: &str, kind: Kind, place: Option<CallPlace>) -> u32 {
         let mixed = (key.0 ^ key.1.rotate_left(24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut index = (mixed >> 32) as usize % SITES;
         for _ in 0..SITES {
@@ -247,7 +247,7 @@ impl Recorder {
 
     /// Makes a free place this site; not if another thread has taken it.
     #[cold]
-    fn register(&self, at: usize, key: (u64, u64), name: &str, kind: Kind, place: Option<Place>) -> bool {
+    fn register(&self, at: usize, key: (u64, u64), name: &str, kind: Kind, place: Option<CallPlace>) -> bool {
         let _busy = self.lock();
         if self.get(at + site::KIND) != 0 {
             return false;
@@ -263,9 +263,9 @@ impl Recorder {
     }
 
     /// The number of a place's file plus 1, and the position in it; 0 if it is not known.
-    fn position(&self, place: Option<Place>) -> (u64, u64) {
+    fn position(&self, place: Option<CallPlace>) -> (u64, u64) {
         match place {
-            Some(Place::Address(address)) if address != 0 => {
+            Some(CallPlace::Address(address)) if address != 0 => {
                 let Some(mut found) = Object::around(address - 1) else {
                     return (0, 0);
                 };
@@ -277,7 +277,7 @@ impl Recorder {
                 let position = address - 1 - found.load_address();
                 (self.object(&found.path, found.base as u64, false), position as u64)
             }
-            Some(Place::Source(location)) => {
+            Some(CallPlace::Source(location)) => {
                 (self.object(location.file(), location.file().as_ptr().addr() as u64, true), location.line().into())
             }
             _ => (0, 0),
@@ -597,7 +597,7 @@ impl Recorder {
     pub(super) fn region(&self, name: &str, place: Option<&'static Location<'static>>) -> u32 {
         let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
         let key = name.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, hash);
-        let place = place.map(Place::Source);
+        let place = place.map(CallPlace::Source);
         self.find_site((key, 1), name, Kind::Region, place)
     }
 

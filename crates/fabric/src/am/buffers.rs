@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use zerocopy::FromZeros;
 
 use crate::encoding::message::{LONG, LONGEST};
-use crate::endpoint::{Endpoint, Injected, Received, Sent};
+use crate::endpoint::{Endpoint, Injected, Received, SendContext};
 use crate::lock::lock;
 use crate::memory::Region;
 use crate::{Error, libfabric};
@@ -160,7 +160,7 @@ impl SendBuffers {
 
     /// Takes a message, for which the vector gets another content, or copies it to a buffer. None: as many as may be
     /// are being sent.
-    pub(super) fn take(&self, to: Injected, message: &mut Vec<u8>) -> Option<(Sent, &[u8])> {
+    pub(super) fn take(&self, to: Injected, message: &mut Vec<u8>) -> Option<(SendContext, &[u8])> {
         let mut slots = lock(&self.slots);
         let index = slots.free.pop()?;
         slots.targets[index] = to;
@@ -179,11 +179,11 @@ impl SendBuffers {
         };
         // SAFETY: no thread changes the message, or the buffer, until it is given back.
         let message = unsafe { std::slice::from_raw_parts(from, len) };
-        Some((Sent(index), message))
+        Some((SendContext(index), message))
     }
 
     /// libfabric has not taken the message, which the vector gets back.
-    pub(super) fn take_back(&self, Sent(index): Sent, message: &mut Vec<u8>) {
+    pub(super) fn take_back(&self, SendContext(index): SendContext, message: &mut Vec<u8>) {
         let mut slots = lock(&self.slots);
         if self.buffers.n() == 0 {
             std::mem::swap(&mut slots.messages[index], message);
@@ -192,12 +192,12 @@ impl SendBuffers {
     }
 
     /// Whom the message goes to.
-    pub(crate) fn target(&self, Sent(index): Sent) -> Injected {
+    pub(crate) fn target(&self, SendContext(index): SendContext) -> Injected {
         lock(&self.slots).targets[index]
     }
 
     /// The message has been sent.
-    pub(crate) fn give_back(&self, Sent(index): Sent) {
+    pub(crate) fn give_back(&self, SendContext(index): SendContext) {
         lock(&self.slots).free.push(index);
     }
 }

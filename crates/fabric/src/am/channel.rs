@@ -11,7 +11,7 @@ use super::fault::Reason;
 use super::network::Network;
 use crate::completion::{CompletionCounter, PeerCounters};
 use crate::encoding::message::{HEADER, Header, Kind};
-use crate::encoding::request::{LastPut, Place, Request, Short, append_put, append_record, put_bytes};
+use crate::encoding::request::{LastPut, Request, SegmentAddress, Short, append_put, append_record, put_bytes};
 use crate::lock::ShortLock;
 
 /// Contexts whose items take turns in a message, each counted once: as many as threads that have one, usually.
@@ -75,7 +75,7 @@ unsafe impl Send for Expected {}
 unsafe impl Send for Outgoing {}
 
 /// A request message that has been sent.
-struct Sent {
+struct SentMessage {
     sequence: u32,
     /// Bytes of all results.
     results: usize,
@@ -111,7 +111,7 @@ pub(super) struct Outgoing {
     next: u32,
     /// Number of the last one that is acknowledged.
     acknowledged: u32,
-    sent: VecDeque<Sent>,
+    sent: VecDeque<SentMessage>,
     /// The message that is being filled has requests and puts, not records alone.
     has_requests: bool,
     /// It has more than what was added first.
@@ -209,7 +209,7 @@ impl Outgoing {
 
     /// Adds a request to the message that is being filled; its counter begins. False: there is no room.
     #[inline]
-    pub(super) fn append(&mut self, limits: Limits, outgo: Outgo<'_>, place: Place, awaited: Awaited) -> bool {
+    pub(super) fn append(&mut self, limits: Limits, outgo: Outgo<'_>, place: SegmentAddress, awaited: Awaited) -> bool {
         const MOST: usize = 3 * size_of::<u64>();
         let (bytes, len) = match outgo {
             Outgo::Request(request) => (MOST, request.result_len()),
@@ -333,7 +333,7 @@ impl Outgoing {
             };
             self.open.clear();
             self.counted = [ptr::null(); CONTEXTS];
-            self.sent.push_back(Sent {
+            self.sent.push_back(SentMessage {
                 sequence: self.next,
                 results: std::mem::take(&mut self.results),
                 expected: std::mem::take(&mut self.expected),

@@ -11,7 +11,7 @@ use crate::batches::Batch as _;
 use crate::completion::{CompletionCounter, ContextCounters, PeerCounters};
 use crate::encoding::batch::{Batch, ContextBatches, Gathered};
 use crate::encoding::message::HEADER;
-use crate::encoding::request::{Place, Short};
+use crate::encoding::request::{SegmentAddress, Short};
 
 /// A context that has batches.
 pub(super) struct Registered {
@@ -65,7 +65,7 @@ impl ActiveMessages {
         &self,
         network: &impl Network,
         pe: usize,
-        (item, place): (Gathered<'_>, Place),
+        (item, place): (Gathered<'_>, SegmentAddress),
         (context, peer): (&ContextCounters, &PeerCounters),
         urgency: Urgency,
     ) -> Result<bool, Fault> {

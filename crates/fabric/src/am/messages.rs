@@ -14,7 +14,7 @@ use crate::batches::Registry;
 use crate::completion::PeerCounters;
 use crate::encoding::batch::System;
 use crate::encoding::message::{HEADER, Header, Kind, LONG, LONGEST};
-use crate::encoding::request::{Item, Place, Reply, Request, Short, store};
+use crate::encoding::request::{Item, Reply, Request, SegmentAddress, Short, store};
 use crate::lock::lock;
 
 /// Memory, in bytes, that messages under way to one PE, or from it, may take altogether.
@@ -112,7 +112,7 @@ impl ActiveMessages {
         &self,
         network: &impl Network,
         pe: usize,
-        (outgo, place): (Outgo<'_>, Place),
+        (outgo, place): (Outgo<'_>, SegmentAddress),
         awaited: Awaited,
         urgency: Urgency,
     ) -> Result<bool, Fault> {
@@ -261,7 +261,7 @@ impl ActiveMessages {
         &self,
         network: &impl Network,
         pe: usize,
-        (request, place): (Request, Place),
+        (request, place): (Request, SegmentAddress),
     ) -> Result<Option<(u32, u32)>, Fault> {
         let mut outgoing = self.channel(pe)?.outgoing.lock();
         let Some((slot, tag, sequence)) = outgoing.free_slot() else {
@@ -437,7 +437,7 @@ impl ActiveMessages {
 
 /// Where memory is that a request is about.
 #[inline]
-fn address(network: &impl Network, (segment, offset): Place, len: usize) -> Result<*mut u8, Reason> {
+fn address(network: &impl Network, (segment, offset): SegmentAddress, len: usize) -> Result<*mut u8, Reason> {
     let at = network.address(segment, offset, len);
     at.ok_or(Reason::NotShared)
 }

@@ -12,7 +12,7 @@ use super::messages::{ActiveMessages, Flush, Urgency};
 use super::network::Network;
 use crate::completion::{CompletionCounter, ContextCounters, Pending};
 use crate::encoding::message::{HEADER, LONGEST};
-use crate::encoding::request::{Place, Request};
+use crate::encoding::request::{Request, SegmentAddress};
 use crate::{AtomicOp, Op, TaggedMessage, Width};
 
 mod gathering;
@@ -183,7 +183,7 @@ impl<'a> Job<'a> {
     }
 
     /// Requests something, polling until there is room.
-    fn request(&self, me: usize, pe: usize, outgo: (Outgo<'_>, Place), result: *mut u8) {
+    fn request(&self, me: usize, pe: usize, outgo: (Outgo<'_>, SegmentAddress), result: *mut u8) {
         let counter = self.counter(me);
         let awaited = Awaited { counter, result };
         let urgency = [Urgency::Now, Urgency::Usual, Urgency::Usual][self.world.random.below(3)];

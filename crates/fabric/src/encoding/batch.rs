@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst, fence};
 
-use super::request::{LastPut, Place, Request, Short, append_put, put_bytes};
+use super::request::{LastPut, Request, SegmentAddress, Short, append_put, put_bytes};
 use crate::batches::{self, Batches, Primitives};
 use crate::lock::ShortLock;
 
@@ -48,7 +48,7 @@ impl batches::Batch for Batch {
 
 impl Batch {
     /// Adds an item, if all take no more than `room` bytes.
-    pub(crate) fn append(&mut self, item: Gathered<'_>, place: Place, room: usize) -> bool {
+    pub(crate) fn append(&mut self, item: Gathered<'_>, place: SegmentAddress, room: usize) -> bool {
         const MOST: usize = 3 * size_of::<u64>();
         let bytes = match item {
             Gathered::Post(_) => MOST,

@@ -37,7 +37,7 @@ pub(crate) enum Item<'m> {
 }
 
 /// Memory of a target: a segment's number, and bytes from its base.
-pub(crate) type Place = (usize, usize);
+pub(crate) type SegmentAddress = (usize, usize);
 
 /// The first word of an item: from bit 0 on the number of the operation, whether there is no result, the
 /// segment, the length of the memory in bytes, and its offset. Operands, or the bytes of a put, follow in
@@ -59,7 +59,7 @@ const RECORD: u64 = PUT + 1;
 const COUNT: u64 = RECORD + 1;
 
 impl Head {
-    fn new(op: u64, (segment, offset): Place, len: usize) -> Head {
+    fn new(op: u64, (segment, offset): SegmentAddress, len: usize) -> Head {
         Head(op | (segment as u64) << SEGMENT | (len as u64) << LENGTH | (offset as u64) << OFFSET)
     }
 
@@ -71,7 +71,7 @@ impl Head {
         (self.0 >> LENGTH) as usize & MOST_BYTES
     }
 
-    fn place(self) -> Place {
+    fn place(self) -> SegmentAddress {
         let segment = (self.0 >> SEGMENT) as usize & MOST_SEGMENTS;
         (segment, (self.0 >> OFFSET) as usize)
     }
@@ -104,7 +104,7 @@ const MOST_SEGMENTS: usize = (1 << (LENGTH - SEGMENT)) - 1;
 const MOST_BYTES: usize = (1 << (OFFSET - LENGTH)) - 1;
 
 /// Whether an item can say where this memory is.
-pub(crate) fn is_within_reach((segment, offset): Place, len: usize) -> bool {
+pub(crate) fn is_within_reach((segment, offset): SegmentAddress, len: usize) -> bool {
     segment <= MOST_SEGMENTS && len <= MOST_BYTES && offset < 1 << (u64::BITS - OFFSET)
 }
 
@@ -120,7 +120,7 @@ fn operands(op: Op) -> usize {
 }
 
 /// Appends a put to a message's items, or to the last of them, if that is a put and ends where this one begins.
-pub(crate) fn append_put(message: &mut Vec<u8>, last: &mut LastPut, at: Place, data: &[u8]) {
+pub(crate) fn append_put(message: &mut Vec<u8>, last: &mut LastPut, at: SegmentAddress, data: &[u8]) {
     if last.end == at
         && let Some(head) = message.get_mut(last.at..).and_then(<[u8]>::first_chunk_mut)
     {
@@ -168,7 +168,7 @@ impl Short {
     /// # Safety
     /// `from` is readable for `len` bytes.
     #[inline]
-    pub(crate) unsafe fn put(place: Place, from: *const u8, len: usize) -> Short {
+    pub(crate) unsafe fn put(place: SegmentAddress, from: *const u8, len: usize) -> Short {
         // SAFETY: the caller promises as many bytes.
         let word = unsafe {
             match len {
@@ -186,7 +186,7 @@ impl Short {
 
     /// An operation, if it has one operand.
     #[inline(always)] // so that it is no more than a word where the operation is known
-    pub(crate) fn request(request: Request, place: Place) -> Option<Short> {
+    pub(crate) fn request(request: Request, place: SegmentAddress) -> Option<Short> {
         let ([head, word, _], n) = request.words(place);
         (n <= 2).then_some(Short { head: Head(head), word, bytes: n * WORD })
     }
@@ -244,7 +244,7 @@ pub(crate) struct LastPut {
     /// Where in the message its head is.
     at: usize,
     /// Where the next put may begin that is a part of it; a segment that does not exist: none.
-    end: Place,
+    end: SegmentAddress,
 }
 
 impl Default for LastPut {
@@ -282,7 +282,7 @@ pub(crate) fn put_bytes(len: usize) -> usize {
 impl<'m> Item<'m> {
     /// Takes an item from the beginning of `message`, and the place that it is about. None: it is malformed.
     #[inline]
-    pub(crate) fn take(message: &mut &'m [u8]) -> Option<(Item<'m>, Place)> {
+    pub(crate) fn take(message: &mut &'m [u8]) -> Option<(Item<'m>, SegmentAddress)> {
         let mut word = || {
             let (word, rest) = message.split_first_chunk()?;
             *message = rest;
@@ -338,7 +338,7 @@ impl<'m> Item<'m> {
     /// A place that one of the next items may be about, so that its memory can be prefetched: what is in the message at
     /// a distance may be no head.
     #[inline]
-    pub(crate) fn ahead(message: &[u8]) -> Option<Place> {
+    pub(crate) fn ahead(message: &[u8]) -> Option<SegmentAddress> {
         const DISTANCE: usize = 8 * WORD;
         let word = message.get(DISTANCE..)?.first_chunk()?;
         Some(Head(u64::from_ne_bytes(*word)).place())
@@ -346,7 +346,7 @@ impl<'m> Item<'m> {
 
     /// Appends it to a message's items.
     #[cfg(any(test, fuzzing))]
-    pub(crate) fn append(self, message: &mut Vec<u8>, place: Place) {
+    pub(crate) fn append(self, message: &mut Vec<u8>, place: SegmentAddress) {
         match self {
             Item::Request(request) => request.append(message, place),
             Item::Put(data) => append_put(message, &mut { LastPut::NONE }, place, data),
@@ -414,7 +414,7 @@ impl Request {
 
     /// The request as an item: its words, and how many there are.
     #[inline]
-    fn words(self, place: Place) -> ([u64; 3], usize) {
+    fn words(self, place: SegmentAddress) -> ([u64; 3], usize) {
         if let Request::Post(AtomicOp { op: Op::Add, width, operand, .. }) = self
             && let Some(len) = Small::encode(width, operand)
         {
@@ -434,19 +434,19 @@ impl Request {
 
     /// Appends the request to a message's items.
     #[inline]
-    pub(crate) fn append(self, message: &mut Vec<u8>, place: Place) {
+    pub(crate) fn append(self, message: &mut Vec<u8>, place: SegmentAddress) {
         let (words, n) = self.words(place);
         message.extend_from_slice(words[..n].as_bytes());
     }
 
     /// The request as it lies in a slot, with its number.
-    pub(crate) fn to_frame(self, place: Place, sequence: u32) -> Reply {
+    pub(crate) fn to_frame(self, place: SegmentAddress, sequence: u32) -> Reply {
         let ([head, operand, compare], _) = self.words(place);
         zerocopy::transmute!([sequence.into(), head, operand, compare])
     }
 
     /// The request in a slot, and the place that it is about. None: the frame is malformed.
-    pub(crate) fn from_frame(frame: Reply) -> Option<(Request, Place)> {
+    pub(crate) fn from_frame(frame: Reply) -> Option<(Request, SegmentAddress)> {
         match Item::take(&mut &frame[WORD..])? {
             (Item::Request(request), place) => Some((request, place)),
             (Item::Put(_) | Item::Record(_), _) => None,

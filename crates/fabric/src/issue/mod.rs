@@ -233,7 +233,7 @@ impl Issuer {
 /// room, or when any thread waits or polls, the progress thread included.
 #[derive(Default)]
 pub(crate) struct WriteCoalescer {
-    slots: [Mutex<Option<Kept>>; SLOTS],
+    slots: [Mutex<Option<PendingWrites>>; SLOTS],
     /// Slots that have something.
     kept: AtomicUsize,
 }
@@ -241,7 +241,7 @@ pub(crate) struct WriteCoalescer {
 const SLOTS: usize = 16;
 
 /// Writes that are kept, in a work request that has not begun.
-struct Kept {
+struct PendingWrites {
     request: NonNull<WorkRequest>,
     pe: usize,
     context: *const ContextCounters,
@@ -249,7 +249,7 @@ struct Kept {
 }
 
 // SAFETY: no other thread has the request until it begins; the context is only compared.
-unsafe impl Send for Kept {}
+unsafe impl Send for PendingWrites {}
 
 /// A write of few bytes, in one piece.
 #[derive(Clone, Copy)]
@@ -299,7 +299,7 @@ impl WriteCoalescer {
             // SAFETY: the request has the bytes, and lives until the operation is complete.
             unsafe { issuer.issue(request, pe, Direction::Write, local, &iovs) };
         } else {
-            *slot = Some(Kept { request, pe, context, iovs });
+            *slot = Some(PendingWrites { request, pe, context, iovs });
             self.kept.fetch_add(1, Relaxed);
         }
     }
@@ -339,7 +339,7 @@ impl WriteCoalescer {
 
     /// Not to be called with a slot locked: if the PE has failed, the fabric's owner is called from
     /// here, and may put to other PEs before it ends the process.
-    fn issue(&self, issuer: &Issuer, kept: Kept) {
+    fn issue(&self, issuer: &Issuer, kept: PendingWrites) {
         let local = WorkRequest::inline(kept.request);
         // SAFETY: the request has as many bytes as its iovs say, and lives until the operation is
         // complete.
@@ -348,7 +348,7 @@ impl WriteCoalescer {
     }
 }
 
-impl Kept {
+impl PendingWrites {
     /// Adds a write. False: this one must be issued first.
     ///
     /// # Safety

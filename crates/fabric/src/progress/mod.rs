@@ -15,7 +15,7 @@ use crate::libfabric;
 use crate::memory::LocalBuffer;
 use crate::queue::CompletionQueue;
 
-use others::Others;
+use others::ContextEndpoints;
 pub(crate) use thread::ProgressThread;
 
 /// Issues what is kept, completes what is complete, and waits for it.
@@ -23,7 +23,7 @@ pub(crate) struct Progress {
     /// Of the first endpoint, which all operations use whose context has none of its own, and which peers send messages
     /// to.
     pub first: Issuer,
-    others: Others,
+    others: ContextEndpoints,
     /// Held by the thread that polls the first endpoint while it waits for another one.
     polling_first: Mutex<()>,
     /// Polls in vain of threads that wait, about.
@@ -65,7 +65,7 @@ impl Progress {
     /// `endpoints` may be opened beside the first.
     pub(crate) fn new(first: Issuer, endpoints: usize) -> Progress {
         Progress {
-            others: Others::new(&first, endpoints),
+            others: ContextEndpoints::new(&first, endpoints),
             first,
             polling_first: Mutex::new(()),
             in_vain: AtomicU32::new(0),

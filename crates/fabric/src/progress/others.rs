@@ -11,27 +11,27 @@ use crate::issue::Issuer;
 use crate::queue::CompletionQueue;
 
 /// The places of these endpoints, each opened by the first context that needs it.
-pub(super) struct Others(Box<[OnceLock<Option<Issuer>>]>);
+pub(super) struct ContextEndpoints(Box<[OnceLock<Option<Issuer>>]>);
 
 /// What the progress thread remembers of them.
 #[derive(Default)]
-pub(super) struct Served {
+pub(super) struct PollCounts {
     /// How often threads of the program had polled each one.
-    polls: [usize; Others::MOST],
+    polls: [usize; ContextEndpoints::MOST],
 }
 
-impl Others {
+impl ContextEndpoints {
     const MOST: usize = EventCount::MOST_READY - 1;
 
     /// As many as are asked for, where the provider is known to gain by them and local memory needs no registration,
     /// which would be for one domain.
-    pub(super) fn new(first: &Issuer, endpoints: usize) -> Others {
+    pub(super) fn new(first: &Issuer, endpoints: usize) -> ContextEndpoints {
         let endpoint = &first.completions.endpoint;
         let n = match endpoint.is_by_tcp() && !endpoint.registers {
-            true => endpoints.min(Others::MOST),
+            true => endpoints.min(ContextEndpoints::MOST),
             false => 0,
         };
-        Others((0..n).map(|_| OnceLock::new()).collect())
+        ContextEndpoints((0..n).map(|_| OnceLock::new()).collect())
     }
 
     /// What issues operations of contexts with this number: the first endpoint's issuer, if there is no other.
@@ -60,7 +60,7 @@ impl Others {
     /// Polls, for the progress thread, endpoints that have operations under way and that no thread of the program has
     /// polled since the last call, or all that have, if threads sleep until something happens; returns how many
     /// operations were completed.
-    pub(super) fn serve(&self, served: &mut Served, has_waiters: bool) -> usize {
+    pub(super) fn serve(&self, served: &mut PollCounts, has_waiters: bool) -> usize {
         let mut total = 0;
         for (place, before) in self.0.iter().zip(&mut served.polls) {
             let Some(Some(issuer)) = place.get() else {
@@ -81,7 +81,7 @@ impl Others {
     /// program poll endpoints that have operations under way: then these are to be looked at again soon.
     pub(super) fn ready<'a>(
         &'a self,
-        served: &Served,
+        served: &PollCounts,
         ready: &mut [BorrowedFd<'a>; EventCount::MOST_READY],
     ) -> Blocking {
         let mut blocking = Blocking { n: 1, is_soon: false, may_sleep: true };

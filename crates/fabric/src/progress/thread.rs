@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use ferroshmem_platform::thread;
 
 use super::Progress;
-use super::others::Served;
+use super::others::PollCounts;
 use crate::Error;
 use crate::am::Flush;
 use crate::event_count::EventCount;
@@ -68,7 +68,7 @@ fn run(progress: &Progress) {
     let mut idle = SLEEPS.0;
     let mut woken = false;
     let mut yielded: Option<Instant> = None;
-    let mut served = Served::default();
+    let mut served = PollCounts::default();
     while !event_count.stopped() && !shared.shutdown.is_done() {
         if ticked.elapsed() >= tick {
             ticked = Instant::now();

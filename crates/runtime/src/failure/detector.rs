@@ -22,7 +22,7 @@ use ferroshmem_fabric::{Context, Events};
 use ferroshmem_layout::{PeState, StatusArea, WaitKind};
 use ferroshmem_message::ARRIVALS;
 
-use super::hang::HangWatch;
+use super::hang::NodeHangWatch;
 use super::heartbeat_age::HeartbeatAge;
 use super::notice::{Cause, PeFailure};
 use super::successor::Successor;
@@ -34,7 +34,7 @@ pub struct FailureDetector {
     /// Time within which all PEs are to learn of a failure; None: failures are not looked for.
     timeout: Option<Duration>,
     /// Whether the job makes progress, if this PE looks for that.
-    hangs: Option<HangWatch>,
+    hangs: Option<NodeHangWatch>,
     /// Null before [`begin`](Self::begin) and after [`end`](Self::end).
     internode: AtomicPtr<Internode>,
     shutting_down: AtomicBool,
@@ -63,7 +63,7 @@ struct PreviousNode {
 impl FailureDetector {
     /// A detector that does nothing until [`begin`](Self::begin). A failure is to be noticed within
     /// `timeout`; None: not at all. `hangs` looks for jobs that make no progress.
-    pub(crate) fn new(job: &'static Attachment, timeout: Option<Duration>, hangs: Option<HangWatch>) -> Self {
+    pub(crate) fn new(job: &'static Attachment, timeout: Option<Duration>, hangs: Option<NodeHangWatch>) -> Self {
         Self {
             job,
             timeout,

@@ -56,7 +56,7 @@ impl Stillness {
 
 /// Watches the progress of a node's PEs, and of the job.
 #[derive(Debug)]
-pub(crate) struct HangWatch {
+pub(crate) struct NodeHangWatch {
     job: &'static Attachment,
     settings: HangSettings,
     state: Mutex<State>,
@@ -72,7 +72,7 @@ struct State {
     is_ended: bool,
 }
 
-impl HangWatch {
+impl NodeHangWatch {
     /// None if nothing is to be done about jobs that hang, or not by this PE.
     pub(crate) fn new(job: &'static Attachment, settings: HangSettings) -> Option<Self> {
         let is_wanted = settings.hint_after.is_some() || settings.end_after.is_some();
@@ -200,7 +200,7 @@ fn look(job: &Attachment) -> Result<(), adoption::AdoptionError> {
 }
 
 /// Watches a job of one node, which no thread of the fabric does.
-pub(crate) fn watch_alone(watch: HangWatch) {
+pub(crate) fn watch_alone(watch: NodeHangWatch) {
     let work = move || {
         loop {
             thread::sleep(PERIOD);

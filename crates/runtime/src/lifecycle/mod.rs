@@ -21,7 +21,7 @@ use self::windows::map_space;
 use crate::context::Contexts;
 use crate::failure::detector::FailureDetector;
 use crate::failure::fault;
-use crate::failure::hang::{self, HangWatch};
+use crate::failure::hang::{self, NodeHangWatch};
 use crate::fork;
 use crate::lock::Locks;
 use crate::runtime::{self, Runtime};
@@ -124,7 +124,7 @@ pub fn initialise(name: &str, level: i32) {
     // A thread of its own is for users who ask for it.
     if connected.is_none()
         && settings.hang.end_after.is_some()
-        && let Some(watch) = HangWatch::new(job, settings.hang)
+        && let Some(watch) = NodeHangWatch::new(job, settings.hang)
     {
         ALONE.call_once(|| hang::watch_alone(watch));
     }
@@ -218,7 +218,7 @@ fn connect(
     if let Some(connected) = CONNECTED.get() {
         return Ok(connected);
     }
-    let hangs = HangWatch::new(job, settings.hang);
+    let hangs = NodeHangWatch::new(job, settings.hang);
     let detector = Arc::new(FailureDetector::new(job, settings.fabric_timeout, hangs));
     let internode = Internode::open(job, space, detector.monitor(), &settings.fabric)?;
     Ok(CONNECTED.get_or_init(|| (internode, detector)))

@@ -28,7 +28,7 @@ const VDSO: usize = 64 << 10;
 
 /// Where in the user's program a process is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Place {
+pub(crate) struct SourcePlace {
     line: Line,
     /// The file of the code, and the address in it.
     object: (String, u64),
@@ -55,13 +55,13 @@ pub(crate) struct Sight {
     /// What it does.
     pub activity: Activity,
     /// At which place of the user's program, if that could be found.
-    pub place: Option<Place>,
+    pub place: Option<SourcePlace>,
 }
 
 /// The innermost place of the user's program on a stack.
 #[derive(Default)]
 struct Found<'a> {
-    place: Option<Place>,
+    place: Option<SourcePlace>,
     /// Whether there are frames of the library below it.
     through_library: bool,
     /// The function of the last of them that has a name in the program's file: an operation that is expanded there, or
@@ -77,7 +77,7 @@ pub(crate) struct Call {
     /// The routine, where its name is known; None if the thread is in none.
     pub routine: Option<String>,
     /// Where it was called; else where the thread is.
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// Looks at processes; keeps what it has read of files.
@@ -316,7 +316,7 @@ impl Process {
                 if is_called || line.is_below_user() {
                     continue;
                 }
-                let place = Place { line, object: (part.image.name.clone(), own) };
+                let place = SourcePlace { line, object: (part.image.name.clone(), own) };
                 if !waits || found.through_library {
                     found.place = Some(place);
                     return found;
@@ -434,7 +434,7 @@ impl Line {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (object, address) = &self.object;
         match (&self.line.source, &self.line.function) {
@@ -563,7 +563,7 @@ mod tests {
 
     #[test]
     fn places_are_shown() {
-        let mut place = Place { line: Line::default(), object: ("solve".to_owned(), 0x1189) };
+        let mut place = SourcePlace { line: Line::default(), object: ("solve".to_owned(), 0x1189) };
         assert_eq!(place.to_string(), "solve+0x1189");
         place.line.function = Some(("relax".to_owned(), Some(9)));
         assert_eq!(place.to_string(), "relax+0x9 (solve)");

@@ -79,7 +79,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     let machine = Machine::here();
     let mut options = match options::read(arguments, machine.cores)? {
         options::Request::Job(options) => *options,
-        options::Request::Kept(kept) => return kept.write(),
+        options::Request::SavedRecords(kept) => return kept.write(),
     };
     let given = options.sections.iter().flat_map(|s| &s.environment);
     let is_given = |name: &OsStr| given.clone().any(|(n, _)| n == name);

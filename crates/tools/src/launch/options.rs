@@ -18,7 +18,7 @@ use super::failure::Failure;
 use super::hosts::launch::HostLaunch;
 use super::hosts::list::check_room;
 use super::hosts::options::{Destination, HostOptions};
-use super::profiling::{Asked, Kept, Profiling, ProfilingArgs};
+use super::profiling::{Asked, Profiling, ProfilingArgs, SavedRecords};
 use super::status_options::{StatusArgs, StatusPlan};
 use super::values::{HintTime, cores, count, microseconds, seconds, seconds_or_none};
 use crate::terminal::columns;
@@ -254,7 +254,7 @@ pub(super) enum Request {
     /// To run a job.
     Job(Box<CommandLine>),
     /// To show what an earlier one recorded.
-    Kept(Kept),
+    SavedRecords(SavedRecords),
 }
 
 fn input(text: &str) -> Result<Input, String> {
@@ -270,7 +270,7 @@ fn input(text: &str) -> Result<Input, String> {
 pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLine, Failure> {
     match read(arguments, cores)? {
         Request::Job(options) => Ok(*options),
-        Request::Kept(_) => Err(Failure::usage("--profile-from runs no job")),
+        Request::SavedRecords(_) => Err(Failure::usage("--profile-from runs no job")),
     }
 }
 
@@ -287,10 +287,10 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
     let rest: Vec<_> = groups.collect();
     let profiling = match first.profiling.read()? {
         Asked::Job(profiling) => profiling,
-        Asked::Kept(kept) if rest.is_empty() && command.is_empty() => {
-            return Ok(Request::Kept(kept));
+        Asked::SavedRecords(kept) if rest.is_empty() && command.is_empty() => {
+            return Ok(Request::SavedRecords(kept));
         }
-        Asked::Kept(_) => {
+        Asked::SavedRecords(_) => {
             let line = "--profile-from shows what an earlier job recorded: give no program";
             return Err(Failure::usage(line));
         }

@@ -56,7 +56,7 @@ pub(super) struct Profiling {
 
 /// What is asked for of a job that has ended.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct SavedRecords {
     pages: Pages,
     directory: PathBuf,
 }
@@ -67,7 +67,7 @@ pub(super) enum Asked {
     /// Of the job, if anything.
     Job(Option<Profiling>),
     /// Of one that has ended.
-    Kept(Kept),
+    SavedRecords(SavedRecords),
 }
 
 impl ProfilingArgs {
@@ -91,7 +91,7 @@ impl ProfilingArgs {
                     "--profile-from DIR: say what is to be made of the records, by --profile or --trace FILE",
                 ));
             }
-            return Ok(Asked::Kept(Kept { pages, directory }));
+            return Ok(Asked::SavedRecords(SavedRecords { pages, directory }));
         }
         let directory = self.profile_dir;
         let profiling = Profiling { pages, directory };
@@ -99,7 +99,7 @@ impl ProfilingArgs {
     }
 }
 
-impl Kept {
+impl SavedRecords {
     /// Writes it. The status to exit with.
     pub(super) fn write(&self) -> Result<u8, Failure> {
         self.pages.create()?;

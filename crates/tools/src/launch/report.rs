@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use super::activity::{self, Activity};
 use super::deadlock::{is_behind, missed};
 use super::waits::{Wait, WaitReason};
-use crate::inspect::{self, Inspector, Place, Process};
+use crate::inspect::{self, Inspector, Process, SourcePlace};
 
 /// Most lines for PEs that wait, and as many for the others.
 const MOST_LINES: usize = 40;
@@ -65,7 +65,7 @@ struct Waiter {
     wait: Wait,
     /// The word waited for, if there is one: `the lock "a"`.
     object: Option<String>,
-    place: Option<Place>,
+    place: Option<SourcePlace>,
     /// Names of the locks that the PE holds, as far as that is known.
     holds: Vec<String>,
 }
@@ -77,7 +77,7 @@ struct Group {
     shortest: f64,
     longest: f64,
     missing: Vec<usize>,
-    place: Option<Place>,
+    place: Option<SourcePlace>,
 }
 
 impl Report {
@@ -232,7 +232,7 @@ impl Waiter {
 /// The groups of PEs that wait alike, by their first PE.
 fn groups(node: &NodePes<'_>, waiters: &[Waiter]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    let mut known: BTreeMap<(String, u32, Option<Place>), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(String, u32, Option<SourcePlace>), usize> = BTreeMap::new();
     for waiter in waiters {
         let (words, seconds) = (waiter.words(), waiter.wait.seconds());
         let sequence = match waiter.wait.reason {

@@ -178,8 +178,8 @@ impl Wait {
     }
 
     /// What the PE waits for, and where.
-    pub(super) fn place(&self) -> Place<'_> {
-        Place(self)
+    pub(super) fn place(&self) -> WaitPlace<'_> {
+        WaitPlace(self)
     }
 
     /// How long it has lasted, in seconds.
@@ -193,9 +193,9 @@ fn now_ms() -> u64 {
 }
 
 /// Routine and object of a wait: `in shmem_team_sync on team 3 (start 0, stride 1, size 2)`.
-pub(super) struct Place<'a>(&'a Wait);
+pub(super) struct WaitPlace<'a>(&'a Wait);
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for WaitPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "in {}", self.0.routine)?;
         match self.0.reason {

@@ -34,7 +34,7 @@ const UPDATES: usize = 64;
 const OPEN: usize = 1 << 16;
 
 /// A PE, and an address in its memory.
-type Place = (usize, u64);
+type SymmetricWord = (usize, u64);
 /// When it began, by whom.
 type Update = (u64, usize, u32);
 /// When it ends, PE, thread, when it began, address.
@@ -44,7 +44,7 @@ type Entry = (usize, u32, u64, u64);
 
 /// The addresses that PEs wait for.
 #[derive(Debug, Default)]
-pub(super) struct Waited(HashSet<Place>);
+pub(super) struct Waited(HashSet<SymmetricWord>);
 
 impl Waited {
     pub(super) fn add(&mut self, pe: usize, event: &Event, kind: Kind) {
@@ -66,7 +66,7 @@ struct Messages {
 pub(super) struct Finder {
     part: Part,
     waited: Waited,
-    updates: HashMap<Place, VecDeque<Update>>,
+    updates: HashMap<SymmetricWord, VecDeque<Update>>,
     /// Waits that have not ended, by their ends.
     waits: BinaryHeap<Reverse<Wait>>,
     /// Members that have entered a collective.
@@ -130,7 +130,7 @@ impl Finder {
         }
     }
 
-    fn update(&mut self, place: Place, update: Update) {
+    fn update(&mut self, place: SymmetricWord, update: Update) {
         if !self.waited.0.contains(&place) {
             return;
         }

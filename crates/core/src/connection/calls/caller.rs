@@ -13,7 +13,7 @@ use super::message::{Cursor, DEFINITION, Head, word_of};
 use super::registry::kinds::{ARRAY, POINTER};
 use super::registry::{self, Kind, NESTED, Signature};
 use super::remote::{Message, UNSERVED};
-use super::{Chunk, MIN_CHUNK, Place};
+use super::{Chunk, MIN_CHUNK, MessagePlace};
 use crate::connection::Connection;
 use crate::wait::{Waiter, flag};
 use ferroshmem_layout::CallLines;
@@ -131,7 +131,7 @@ pub struct Caller {
 
 /// A kernel that has been called.
 #[derive(Debug)]
-struct Known {
+struct RemoteKernel {
     name: Box<[u8]>,
     params: Box<[(Kind, usize)]>,
     is_defined: bool,
@@ -143,7 +143,7 @@ struct Sender {
     /// The kernels that members have: the first of those that have them, and these.
     programs: Vec<(usize, Vec<Signature>)>,
     numbers: HashMap<Box<[u8]>, u32>,
-    known: Vec<Known>,
+    known: Vec<RemoteKernel>,
     /// The kernel that was called last, which is often the next one.
     last: usize,
     /// The kernels that the calls of a message are of.
@@ -192,7 +192,7 @@ impl Caller {
                 // SAFETY: it lives as long as the connection.
                 unsafe { sender.tail.as_ref() }
             });
-            tail.store(Place::END.0, Ordering::Relaxed);
+            tail.store(MessagePlace::END.0, Ordering::Relaxed);
             self.made += 1;
             flag::post(&lines.sent, self.made as u32 & flag::VALUE);
         }
@@ -368,7 +368,7 @@ impl Sender {
             };
             params = Some(found);
         }
-        let known = Known { name: name.into(), params: params.unwrap_or_default().into(), is_defined: false };
+        let known = RemoteKernel { name: name.into(), params: params.unwrap_or_default().into(), is_defined: false };
         let number = self.known.len() as u32;
         self.known.push(known);
         self.numbers.insert(name.into(), number);
@@ -434,12 +434,18 @@ impl Sender {
     }
 
     /// Finds room for the message of a number, in the current chunk or in another.
-    fn room(&mut self, connection: &Connection, name: &str, number: u64, bytes: usize) -> Result<Place, CallError> {
+    fn room(
+        &mut self,
+        connection: &Connection,
+        name: &str,
+        number: u64,
+        bytes: usize,
+    ) -> Result<MessagePlace, CallError> {
         if let Some((chunk, used)) = &mut self.chunk {
             let start = used.next_multiple_of(64);
             if start + bytes <= chunk.size() {
                 *used = start + bytes;
-                return Ok(Place::new(chunk.start, chunk.log2_size, start));
+                return Ok(MessagePlace::new(chunk.start, chunk.log2_size, start));
             }
         }
         let log2_size = bytes.next_power_of_two().ilog2().max(MIN_CHUNK);
@@ -463,7 +469,7 @@ impl Sender {
             }
         };
         self.bytes += chunk.size();
-        let place = Place::new(chunk.start, log2_size, 0);
+        let place = MessagePlace::new(chunk.start, log2_size, 0);
         if let Some((before, _)) = self.chunk.replace((chunk, bytes)) {
             self.retired.push_back((number - 1, before));
         }

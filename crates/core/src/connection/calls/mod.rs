@@ -34,7 +34,7 @@ use ferroshmem_platform::mapping::{self, MapAddress};
 
 pub use registry::{Kernel, Parameter, Run, register};
 pub use registry::{PublishError, TABLE, described, kinds, publish, write};
-pub(super) use served::Served;
+pub(super) use served::ServedCalls;
 
 /// Bytes of the smallest chunk, as a power of two.
 const MIN_CHUNK: u32 = 14;
@@ -42,9 +42,9 @@ const MIN_CHUNK: u32 = 14;
 /// Where a message is in the connection's file: a multiple of 64, plus the binary logarithm of the size of its
 /// chunk. 0: nowhere, after the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place(u64);
+struct MessagePlace(u64);
 
-impl Place {
+impl MessagePlace {
     const END: Self = Self(0);
 
     fn new(chunk: u64, log2_size: u32, offset: usize) -> Self {
@@ -111,7 +111,7 @@ mod tests {
             for start in [0, 1, 5] {
                 let start = start << log2_size;
                 for offset in [0, 64, (1 << log2_size) - 64] {
-                    let place = Place::new(start, log2_size, offset);
+                    let place = MessagePlace::new(start, log2_size, offset);
                     let read = (place.chunk(), place.log2_size(), place.offset());
                     assert_eq!(read, (start, log2_size, offset));
                 }

@@ -92,7 +92,7 @@ impl Message {
 
 /// What has come.
 #[derive(Debug)]
-struct Arrived {
+struct ReceivedCalls {
     /// On the group that is called: messages, and at last that none follows; a message of which some is missing.
     messages: VecDeque<Option<Message>>,
     partial: Option<Message>,
@@ -108,7 +108,7 @@ pub(crate) struct RemoteCalls {
     groups: [Range<usize>; 2],
     /// Whether this is group 1.
     is_called: bool,
-    arrived: Mutex<Arrived>,
+    arrived: Mutex<ReceivedCalls>,
 }
 
 impl RemoteCalls {
@@ -118,7 +118,7 @@ impl RemoteCalls {
         Self {
             lines: CallLines::default(),
             is_called: groups.own == 1,
-            arrived: Mutex::new(Arrived {
+            arrived: Mutex::new(ReceivedCalls {
                 messages: VecDeque::new(),
                 partial: None,
                 count: 0,
@@ -132,7 +132,7 @@ impl RemoteCalls {
         &self.lines
     }
 
-    fn lock(&self) -> MutexGuard<'_, Arrived> {
+    fn lock(&self) -> MutexGuard<'_, ReceivedCalls> {
         self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -220,7 +220,7 @@ impl RemoteCalls {
     }
 }
 
-impl Arrived {
+impl ReceivedCalls {
     /// Takes a record of a message; false if none can be so.
     fn message(&mut self, kind: u8, value: usize, data: &[u8]) -> bool {
         let mut message = match (kind, self.partial.take()) {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 
 /// What a PE has run of the messages to its group.
 #[derive(Debug, Default)]
-pub struct Served {
+pub struct ServedCalls {
     /// Messages taken.
     pub(super) taken: AtomicU32,
     /// The last one was taken.

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use super::message::{Cursor, DEFINITION, Head, Line, word_of};
 use super::registry::{self, Kernel, Kind};
 use super::remote::Message;
-use super::served::Served;
-use super::{Chunk, Place};
+use super::served::ServedCalls;
+use super::{Chunk, MessagePlace};
 use crate::connection::Connection;
 use crate::failure::fatal::fatal;
 use crate::job;
@@ -38,7 +38,7 @@ pub struct ArrayArgument {
 }
 
 /// A kernel that calls have a number of.
-struct Known {
+struct OwnKernel {
     kernel: &'static Kernel,
     params: Box<[(Kind, usize)]>,
 }
@@ -85,7 +85,7 @@ pub fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> Option<u6
             Some(remote) => server.taken(remote.calls().next()),
             // SAFETY: in the block of the first member, or in a message that is not free before this PE has
             // finished the next one.
-            None => server.at(Place(unsafe { &*next }.load(Ordering::Relaxed))),
+            None => server.at(MessagePlace(unsafe { &*next }.load(Ordering::Relaxed))),
         };
         let Some(base) = base else {
             served.ended.store(true, Ordering::Release);
@@ -129,15 +129,15 @@ pub(crate) fn leave(connection: &Connection, name: &str) {
 }
 
 /// This PE takes no messages any more. Whether there is one that it has not taken.
-fn is_called(lines: &CallLines, served: &Served) -> bool {
+fn is_called(lines: &CallLines, served: &ServedCalls) -> bool {
     lines.left.fetch_add(1, Ordering::Relaxed);
     // The caller looks for PEs that have left after it has sent a message.
     fence(Ordering::SeqCst);
     let sent = flag::value(&lines.sent);
     let unserved = sent.wrapping_sub(served.taken.load(Ordering::Relaxed)) & flag::VALUE;
-    let first = Place(lines.first.load(Ordering::Relaxed));
+    let first = MessagePlace(lines.first.load(Ordering::Relaxed));
     // The end alone is no call.
-    unserved > 0 && first != Place::END
+    unserved > 0 && first != MessagePlace::END
 }
 
 /// Notices a kernel that ends the process.
@@ -166,7 +166,7 @@ struct Server<'a> {
     /// Between nodes: the message whose kernels run.
     message: Option<Message>,
     chunks: Vec<Chunk>,
-    known: Vec<Known>,
+    known: Vec<OwnKernel>,
     /// Where the arguments of a call are.
     args: Vec<*const c_void>,
     /// The arrays of a call, and which arguments they are.
@@ -183,8 +183,8 @@ impl Server<'_> {
     }
 
     /// Where the message at a place is; None at the end.
-    fn at(&mut self, place: Place) -> Option<NonNull<u8>> {
-        if place == Place::END {
+    fn at(&mut self, place: MessagePlace) -> Option<NonNull<u8>> {
+        if place == MessagePlace::END {
             return None;
         }
         let is_it = |chunk: &Chunk| chunk.start == place.chunk();
@@ -242,7 +242,7 @@ impl Server<'_> {
             let program = registry::list(&registry::own());
             fatal(self.name, format_args!("kernel \"{name}\" is called, with {} arguments: {program}", params.len()));
         };
-        self.known.push(Known { kernel, params });
+        self.known.push(OwnKernel { kernel, params });
     }
 
     /// Reads a call of the kernel with a number, and runs that.
@@ -250,7 +250,7 @@ impl Server<'_> {
     /// # Safety
     /// It is there.
     unsafe fn call(&mut self, cursor: &mut Cursor, number: usize) {
-        let Known { kernel, params } = &self.known[number];
+        let OwnKernel { kernel, params } = &self.known[number];
         self.args.clear();
         self.arrays.clear();
         for (i, (kind, size)) in params.iter().enumerate() {
