@@ -9,13 +9,13 @@ use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
 
 use super::Reduce;
-use super::on_group::{OnGroup, Same, check_same};
+use super::on_group::{ComparedArgument, OnGroup, check_same};
 
 fn on_set<const N: usize>(
     name: &'static str,
     (start, log_stride, size): (c_int, c_int, c_int),
     psync: *mut c_long,
-    arguments: [Same; N],
+    arguments: [ComparedArgument; N],
     body: impl FnOnce(&OnGroup<'_>),
 ) {
     let rt = runtime::get(name);
@@ -42,10 +42,10 @@ pub unsafe fn broadcast(
     psync: *mut c_long,
 ) {
     let same = [
-        Same::Number("PE_root", root as u64),
-        Same::Number("the length in bytes", bytes as u64),
-        Same::Array("dest", dest, bytes),
-        Same::Array("source", source, bytes),
+        ComparedArgument::Number("PE_root", root as u64),
+        ComparedArgument::Number("the length in bytes", bytes as u64),
+        ComparedArgument::Array("dest", dest, bytes),
+        ComparedArgument::Array("source", source, bytes),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(name, (start, log_stride, size), psync, same, |call| unsafe {
@@ -68,7 +68,7 @@ pub unsafe fn collect(
     size: c_int,
     psync: *mut c_long,
 ) {
-    let same = [Same::Array("dest", dest, 1)];
+    let same = [ComparedArgument::Array("dest", dest, 1)];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(name, (start, log_stride, size), psync, same, |call| unsafe {
         call.collect(dest.cast(), source.cast(), bytes);
@@ -91,9 +91,9 @@ pub unsafe fn fcollect(
     psync: *mut c_long,
 ) {
     let same = [
-        Same::Number("the length in bytes", bytes as u64),
-        Same::Array("dest", dest, bytes),
-        Same::Array("source", source, bytes),
+        ComparedArgument::Number("the length in bytes", bytes as u64),
+        ComparedArgument::Array("dest", dest, bytes),
+        ComparedArgument::Array("source", source, bytes),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(name, (start, log_stride, size), psync, same, |call| unsafe {
@@ -117,9 +117,9 @@ pub unsafe fn alltoall(
     psync: *mut c_long,
 ) {
     let same = [
-        Same::Number("the length in bytes", bytes as u64),
-        Same::Array("dest", dest, bytes),
-        Same::Array("source", source, bytes),
+        ComparedArgument::Number("the length in bytes", bytes as u64),
+        ComparedArgument::Array("dest", dest, bytes),
+        ComparedArgument::Array("source", source, bytes),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(name, (start, log_stride, size), psync, same, |call| unsafe {
@@ -146,11 +146,11 @@ pub unsafe fn alltoalls(
     psync: *mut c_long,
 ) {
     let same = [
-        Same::Number("nelems", nelems as u64),
-        Same::Number("dst", dst as u64),
-        Same::Number("sst", sst as u64),
-        Same::Array("dest", dest, nelems),
-        Same::Array("source", source, nelems),
+        ComparedArgument::Number("nelems", nelems as u64),
+        ComparedArgument::Number("dst", dst as u64),
+        ComparedArgument::Number("sst", sst as u64),
+        ComparedArgument::Array("dest", dest, nelems),
+        ComparedArgument::Array("source", source, nelems),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(name, (start, log_stride, size), psync, same, |call| unsafe {
@@ -193,9 +193,9 @@ unsafe fn reduce_by(
         fatal(name, format_args!("nreduce = {nreduce} is negative: give 0 or more"));
     };
     let same = [
-        Same::Number("nreduce", nreduce as u64),
-        Same::Array("dest", dest.cast(), n),
-        Same::Array("source", source.cast(), n),
+        ComparedArgument::Number("nreduce", nreduce as u64),
+        ComparedArgument::Array("dest", dest.cast(), n),
+        ComparedArgument::Array("source", source.cast(), n),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(name, set, psync, same, |call| unsafe {

@@ -8,7 +8,7 @@ use ferroshmem_core::group::Group;
 use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
 
-use super::on_group::{OnGroup, Same, check_same};
+use super::on_group::{ComparedArgument, OnGroup, check_same};
 use super::{Reduce, ops::Sum};
 
 const DONE: c_int = 0;
@@ -20,7 +20,7 @@ const INVALID: c_int = -1;
 fn on_team<const N: usize>(
     name: &'static str,
     team: usize,
-    arguments: [Same; N],
+    arguments: [ComparedArgument; N],
     body: impl FnOnce(&OnGroup<'_>),
 ) -> c_int {
     let rt = runtime::get(name);
@@ -53,10 +53,10 @@ pub unsafe fn broadcast(
     root: c_int,
 ) -> c_int {
     let same = [
-        Same::Number("PE_root", root as u64),
-        Same::Number("the length in bytes", bytes as u64),
-        Same::Array("dest", dest, bytes),
-        Same::Array("source", source, bytes),
+        ComparedArgument::Number("PE_root", root as u64),
+        ComparedArgument::Number("the length in bytes", bytes as u64),
+        ComparedArgument::Array("dest", dest, bytes),
+        ComparedArgument::Array("source", source, bytes),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, same, |call| unsafe {
@@ -75,7 +75,7 @@ pub unsafe fn collect(
     source: *const c_void,
     bytes: usize,
 ) -> c_int {
-    let same = [Same::Array("dest", dest, 1)];
+    let same = [ComparedArgument::Array("dest", dest, 1)];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, same, |call| unsafe {
         call.collect(dest.cast(), source.cast(), bytes);
@@ -94,9 +94,9 @@ pub unsafe fn fcollect(
     bytes: usize,
 ) -> c_int {
     let same = [
-        Same::Number("the length in bytes", bytes as u64),
-        Same::Array("dest", dest, bytes),
-        Same::Array("source", source, bytes),
+        ComparedArgument::Number("the length in bytes", bytes as u64),
+        ComparedArgument::Array("dest", dest, bytes),
+        ComparedArgument::Array("source", source, bytes),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, same, |call| unsafe {
@@ -116,9 +116,9 @@ pub unsafe fn alltoall(
     bytes: usize,
 ) -> c_int {
     let same = [
-        Same::Number("the length in bytes", bytes as u64),
-        Same::Array("dest", dest, bytes),
-        Same::Array("source", source, bytes),
+        ComparedArgument::Number("the length in bytes", bytes as u64),
+        ComparedArgument::Array("dest", dest, bytes),
+        ComparedArgument::Array("source", source, bytes),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, same, |call| unsafe {
@@ -142,11 +142,11 @@ pub unsafe fn alltoalls(
     elem: usize,
 ) -> c_int {
     let same = [
-        Same::Number("nelems", nelems as u64),
-        Same::Number("dst", dst as u64),
-        Same::Number("sst", sst as u64),
-        Same::Array("dest", dest, nelems),
-        Same::Array("source", source, nelems),
+        ComparedArgument::Number("nelems", nelems as u64),
+        ComparedArgument::Number("dst", dst as u64),
+        ComparedArgument::Number("sst", sst as u64),
+        ComparedArgument::Array("dest", dest, nelems),
+        ComparedArgument::Array("source", source, nelems),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, same, |call| unsafe {
@@ -180,9 +180,9 @@ unsafe fn reduce_by(
     op: &'static Operator,
 ) -> c_int {
     let same = [
-        Same::Number("nreduce", nreduce as u64),
-        Same::Array("dest", dest.cast(), nreduce),
-        Same::Array("source", source.cast(), nreduce),
+        ComparedArgument::Number("nreduce", nreduce as u64),
+        ComparedArgument::Array("dest", dest.cast(), nreduce),
+        ComparedArgument::Array("source", source.cast(), nreduce),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, same, |call| unsafe {
@@ -218,9 +218,9 @@ unsafe fn scan_by(
     inclusive: bool,
 ) -> c_int {
     let same = [
-        Same::Number("nelems", nelems as u64),
-        Same::Array("dest", dest.cast(), nelems),
-        Same::Array("source", source.cast(), nelems),
+        ComparedArgument::Number("nelems", nelems as u64),
+        ComparedArgument::Array("dest", dest.cast(), nelems),
+        ComparedArgument::Array("source", source.cast(), nelems),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, same, |call| unsafe {

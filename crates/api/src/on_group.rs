@@ -13,7 +13,7 @@ use ferroshmem_simd::Operator;
 
 /// An argument that all members must give alike.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Same {
+pub(crate) enum ComparedArgument {
     /// Name and value.
     Number(&'static str, u64),
     /// Name, address and number of elements; nothing is compared if there are none.
@@ -22,7 +22,7 @@ pub(crate) enum Same {
 
 /// With `SHMEM_CHECK=1`: all members call this routine with the same arguments.
 #[inline]
-pub(crate) fn check_same(node: &Node, group: &Group<'_>, arguments: &[Same]) {
+pub(crate) fn check_same(node: &Node, group: &Group<'_>, arguments: &[ComparedArgument]) {
     if node.settings.check {
         compare(node, group, arguments);
     }
@@ -32,12 +32,12 @@ pub(crate) fn check_same(node: &Node, group: &Group<'_>, arguments: &[Same]) {
 /// or the globals.
 #[cold]
 #[inline(never)]
-fn compare(node: &Node, group: &Group<'_>, arguments: &[Same]) {
+fn compare(node: &Node, group: &Group<'_>, arguments: &[ComparedArgument]) {
     let space = node.transport.memory.space;
-    let value = |argument: &Same| match *argument {
-        Same::Number(name, value) => (name, value),
-        Same::Array(name, _, 0) => (name, 0),
-        Same::Array(name, addr, _) => (name, space.place(addr.addr())),
+    let value = |argument: &ComparedArgument| match *argument {
+        ComparedArgument::Number(name, value) => (name, value),
+        ComparedArgument::Array(name, _, 0) => (name, 0),
+        ComparedArgument::Array(name, addr, _) => (name, space.place(addr.addr())),
     };
     let values: Vec<_> = arguments.iter().map(value).collect();
     group.check_agreement(node, &values);

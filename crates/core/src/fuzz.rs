@@ -8,7 +8,7 @@ use ferroshmem_tuning::Collective;
 
 use crate::connection::Groups;
 use crate::connection::calls::remote::RemoteCalls;
-use crate::connection::invitation::{Greeting, Invitation, parts};
+use crate::connection::invitation::{Invitation, JoinRequest, parts};
 use crate::connection::member_info::MemberInfo;
 use crate::job::BusinessCard;
 use crate::job::service::JobRequest;
@@ -58,9 +58,9 @@ pub fn invitation(bytes: &[u8]) {
 }
 
 /// What a member says at the coordinator of a connection between nodes.
-pub fn greeting(bytes: &[u8]) {
-    if let Some(greeting) = Greeting::from_bytes(bytes) {
-        assert_eq!(greeting.to_bytes(), bytes);
+pub fn join_request(bytes: &[u8]) {
+    if let Some(join_request) = JoinRequest::from_bytes(bytes) {
+        assert_eq!(join_request.to_bytes(), bytes);
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
         feed("business_card", business_card);
         feed("settings", settings);
         feed("invitation", invitation);
-        feed("greeting", greeting);
+        feed("join_request", join_request);
         feed("members", members);
         feed("job_request", job_request);
         feed("call_record", call_record);

@@ -4,11 +4,11 @@ use std::ptr;
 
 use crate::Remote;
 use crate::TaggedMessage;
-use crate::am::channel::{Awaited, Outgo};
+use crate::am::channel::{MessageItem, PendingResult};
 use crate::am::messages::Urgency;
 use crate::am::receive::Messenger;
 use crate::completion::{Aggregation, CompletionCounter, ContextCounters, PeerCounters, Pending};
-use crate::encoding::batch::Gathered;
+use crate::encoding::batch::BatchItem;
 use crate::encoding::request::{Reply, Request, SegmentAddress, is_within_reach};
 use crate::progress::Progress;
 use crate::rma::Rma;
@@ -51,7 +51,7 @@ impl<'a> Requester<'a> {
     /// Makes the request, which has no result, for the context.
     pub(crate) fn post(&self, peer: &PeerCounters) {
         if self.context.has_own_batches() && self.messenger.longest_put > 0 {
-            let item = (Gathered::Post(self.request), self.place());
+            let item = (BatchItem::Post(self.request), self.place());
             let by = (self.context, peer);
             return gather(self.progress, self.messenger, self.at.pe, item, by, Urgency::Usual);
         }
@@ -78,14 +78,14 @@ impl<'a> Requester<'a> {
     /// `result` is writable, as long as the request's result, until the request is complete.
     pub(crate) unsafe fn begin(&self, counter: CompletionCounter, result: *mut u8) {
         self.hand_over();
-        let awaited = Awaited { counter, result };
+        let awaited = PendingResult { counter, result };
         let urgency = if self.messenger.longest_put == 0 { Urgency::Now } else { Urgency::Usual };
         self.append(awaited, urgency);
     }
 
-    fn append(&self, awaited: Awaited, urgency: Urgency) {
-        let outgo = (Outgo::Request(self.request), self.place());
-        append(self.progress, self.messenger, self.at.pe, outgo, awaited, urgency);
+    fn append(&self, awaited: PendingResult, urgency: Urgency) {
+        let item = (MessageItem::Request(self.request), self.place());
+        append(self.progress, self.messenger, self.at.pe, item, awaited, urgency);
     }
 
     /// Makes the request and returns its result.
@@ -112,7 +112,7 @@ impl<'a> Requester<'a> {
         let pending = Pending::default();
         let counter = pending.counter();
         let result = (&raw mut reply).cast();
-        self.append(Awaited { counter, result }, Urgency::Now);
+        self.append(PendingResult { counter, result }, Urgency::Now);
         self.progress.wait(|| pending.is_complete());
         // SAFETY: the result was written through a pointer.
         unsafe { ptr::read_volatile(&raw const reply) }
@@ -165,17 +165,18 @@ impl Put<'_> {
             let issuer = self.rma.opened_issuer(context);
             progress.wait_at(issuer, || peer.no_writes());
         }
-        let urgency = if self.is_signalled { Urgency::Gathered } else { Urgency::Usual };
+        let urgency = if self.is_signalled { Urgency::BatchItem } else { Urgency::Usual };
         // SAFETY: the caller promises that the source is readable.
         let data = unsafe { std::slice::from_raw_parts(from, len) };
         if context.has_own_batches() {
-            let item = (Gathered::Put(data), place);
+            let item = (BatchItem::Put(data), place);
             gather(progress, messenger, pe, item, (context, peer), urgency);
             return true;
         }
-        let awaited = Awaited { counter: CompletionCounter::context(context, peer, false), result: ptr::null_mut() };
-        let outgo = (Outgo::Put(data), place);
-        append(progress, messenger, pe, outgo, awaited, urgency);
+        let awaited =
+            PendingResult { counter: CompletionCounter::context(context, peer, false), result: ptr::null_mut() };
+        let item = (MessageItem::Put(data), place);
+        append(progress, messenger, pe, item, awaited, urgency);
         true
     }
 }
@@ -188,16 +189,16 @@ pub(crate) fn append_record(rma: &Rma, context: &ContextCounters, pe: usize, par
     };
     let shared = progress.shared();
     let port = messenger.port(shared);
-    let awaited = Awaited {
+    let awaited = PendingResult {
         counter: CompletionCounter::context(context, rma.peer_counters(context, pe), false),
         result: ptr::null_mut(),
     };
-    let outgo = (Outgo::Record(parts), (0, 0));
+    let item = (MessageItem::Record(parts), (0, 0));
     let messages = &messenger.messages;
     let attempt = || {
         shared.shutdown.while_open(|| {
             shared.heed(messages.hand_over(&port, pe, context))
-                && shared.heed(messages.append(&port, pe, outgo, awaited, Urgency::Usual))
+                && shared.heed(messages.append(&port, pe, item, awaited, Urgency::Usual))
         })
     };
     attempt() || {
@@ -212,13 +213,13 @@ fn append(
     progress: &Progress,
     messenger: &Messenger,
     pe: usize,
-    outgo: (Outgo<'_>, SegmentAddress),
-    awaited: Awaited,
+    item: (MessageItem<'_>, SegmentAddress),
+    awaited: PendingResult,
     urgency: Urgency,
 ) {
     let (shared, messages) = (progress.shared(), &messenger.messages);
     let port = messenger.port(shared);
-    once_there_is_room(progress, || shared.heed(messages.append(&port, pe, outgo, awaited, urgency)));
+    once_there_is_room(progress, || shared.heed(messages.append(&port, pe, item, awaited, urgency)));
 }
 
 /// Adds an item to what the context gathers for the PE, as soon as there is room.
@@ -227,7 +228,7 @@ fn gather(
     progress: &Progress,
     messenger: &Messenger,
     pe: usize,
-    item: (Gathered<'_>, SegmentAddress),
+    item: (BatchItem<'_>, SegmentAddress),
     by: (&ContextCounters, &PeerCounters),
     urgency: Urgency,
 ) {

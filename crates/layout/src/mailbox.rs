@@ -55,7 +55,7 @@ pub struct StatusArea {
     /// Which PE has failed and why, once it is known; 0 before.
     pub failure_notice: AtomicU64,
     /// For how long the nodes before this one in the ring have made no progress.
-    pub stillness: AtomicU64,
+    pub stall: AtomicU64,
     /// Team ids in use on this PE, if the job has several nodes.
     pub team_ids: TeamIds,
 }

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::listener::{Listener, take_over};
 use super::started;
-use ferroshmem_core::connection::invitation::{Greeting, HEAD, Invitation};
+use ferroshmem_core::connection::invitation::{HEAD, Invitation, JoinRequest};
 use ferroshmem_core::connection::link::{
     APART, END, GO, READY, STACK, TIME_LIMIT, Watch, end_when_silent, receive_one,
 };
@@ -105,16 +105,16 @@ impl Coordinator {
 
     /// A member, by its number, if the caller knows the token.
     fn accept(&self, (mut link, head): (TcpStream, Vec<u8>)) -> io::Result<(usize, Member)> {
-        let greeting = Greeting::from_bytes(&head).ok_or(ErrorKind::InvalidData)?;
-        if !same(&greeting.token, &self.invitation.token) {
+        let request = JoinRequest::from_bytes(&head).ok_or(ErrorKind::InvalidData)?;
+        if !same(&request.token, &self.invitation.token) {
             return Err(ErrorKind::InvalidData.into());
         }
         take_over(&link)?;
         link.set_read_timeout(Some(TIME_LIMIT))?;
         link.set_write_timeout(Some(TIME_LIMIT))?;
-        let mut info = vec![0; greeting.len as usize];
+        let mut info = vec![0; request.len as usize];
         link.read_exact(&mut info)?;
-        Ok((greeting.member as usize, Member { link, info }))
+        Ok((request.member as usize, Member { link, info }))
     }
 
     /// Whether the connection is over if a member cannot be reached: if it is of this group, its launcher ends the job,

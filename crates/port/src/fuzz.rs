@@ -1,7 +1,7 @@
 //! Entries of the fuzzers (docs/fuzzing.md): what others say at a port, given any bytes.
 
 use crate::port_name::PortName;
-use crate::remote_port::Hello;
+use crate::remote_port::ConnectRequest;
 
 /// The text of a port.
 ///
@@ -17,14 +17,14 @@ pub fn port_name(bytes: &[u8]) {
 }
 
 /// What a job of another node says at a port.
-pub fn hello(bytes: &[u8]) {
-    if let Some(hello) = Hello::from_bytes(bytes) {
-        assert_eq!(hello.to_bytes(), bytes);
+pub fn connect_request(bytes: &[u8]) {
+    if let Some(connect_request) = ConnectRequest::from_bytes(bytes) {
+        assert_eq!(connect_request.to_bytes(), bytes);
     }
 }
 
 #[test]
 fn parsers_take_any_bytes() {
     ferroshmem_fuzz::feed("port_name", port_name);
-    ferroshmem_fuzz::feed("hello", hello);
+    ferroshmem_fuzz::feed("connect_request", connect_request);
 }

@@ -3,12 +3,12 @@
 //!
 //! | from | message | with |
 //! |---|---|---|
-//! | who connects | `HELLO` | version, number of members, [`INDEPENDENT`], the secret; the job's memory |
+//! | who connects | `CONNECT` | version, number of members, [`INDEPENDENT`], the secret; the job's memory |
 //! | who accepts | `WELCOME`, or `REFUSED` | number of the connection; both memories, a socket for `oshrun` |
 //! | who connects | `READY` | |
 //! | who accepts | `DONE` | |
 
-pub(super) const HELLO: u32 = 0x7368_6d31;
+pub(super) const CONNECT: u32 = 0x7368_6d31;
 /// Added to the number of members if the jobs are to end independently.
 pub(super) const INDEPENDENT: u32 = 1 << 31;
 pub(super) const WELCOME: u32 = 2;

@@ -21,7 +21,7 @@ use rustix::net::{
 };
 use rustix::process::geteuid;
 
-use super::handshake::{DONE, HELLO, INDEPENDENT, READY, REFUSED, WELCOME};
+use super::handshake::{CONNECT, DONE, INDEPENDENT, READY, REFUSED, WELCOME};
 use super::listener::{Listener, MOST_SILENT};
 use super::port_error::PortError;
 use super::port_name::{PortName, host};
@@ -212,7 +212,7 @@ impl Port {
                     Some(libc::EINVAL) => PortError::NotOpen,
                     _ => e.into(),
                 })?;
-                let caller = caller.and_then(|(s, hello)| RemoteCaller::from_hello(s, &hello, &self.name.secret));
+                let caller = caller.and_then(|(s, request)| RemoteCaller::from_request(s, &request, &self.name.secret));
                 if let Some(caller) = caller {
                     return Ok(AnyCaller::Remote(caller));
                 }
@@ -264,9 +264,9 @@ impl Port {
             socket,
         };
         match head {
-            [HELLO, VERSION, _] if same(secret.as_bytes(), self.name.secret.as_bytes()) => Some(caller),
-            [HELLO, VERSION, _] => caller.refuse("the port's text has another secret"),
-            [HELLO, version, _] => caller.refuse(&format!(
+            [CONNECT, VERSION, _] if same(secret.as_bytes(), self.name.secret.as_bytes()) => Some(caller),
+            [CONNECT, VERSION, _] => caller.refuse("the port's text has another secret"),
+            [CONNECT, version, _] => caller.refuse(&format!(
                 "its FerroSHMEM has job memory of version {VERSION}, and this job's of version {version}: link both \
                     with one FerroSHMEM"
             )),
@@ -383,8 +383,8 @@ impl Offer {
             return Err(PortError::OtherUser);
         }
         let kind = if independent { INDEPENDENT } else { 0 };
-        let hello = [HELLO, VERSION, members as u32 | kind];
-        let sent = send(socket.as_fd(), hello, &name.secret, &[memory]);
+        let request = [CONNECT, VERSION, members as u32 | kind];
+        let sent = send(socket.as_fd(), request, &name.secret, &[memory]);
         let answer = match sent.and_then(|()| receive(socket.as_fd())) {
             Err(e) if e.kind() != io::ErrorKind::BrokenPipe => return Err(e.into()),
             Ok(Some(answer)) => answer,
@@ -459,13 +459,13 @@ mod tests {
             socket
         };
         let secret = port.name.secret.clone();
-        let wrong = say([HELLO, VERSION, 1], &"0".repeat(32));
-        let short = say([HELLO, VERSION, 1], "");
+        let wrong = say([CONNECT, VERSION, 1], &"0".repeat(32));
+        let short = say([CONNECT, VERSION, 1], "");
         let garbage = say([77, VERSION, 1], &secret);
-        let old = say([HELLO, VERSION - 1, 1], &secret);
+        let old = say([CONNECT, VERSION - 1, 1], &secret);
         let no_memory = stranger(&port);
-        send(no_memory.as_fd(), [HELLO, VERSION, 1], &secret, &[]).unwrap();
-        let _right = say([HELLO, VERSION, 5], &secret);
+        send(no_memory.as_fd(), [CONNECT, VERSION, 1], &secret, &[]).unwrap();
+        let _right = say([CONNECT, VERSION, 5], &secret);
         let caller = next(&port);
         assert_eq!(caller.members, 5);
         assert_eq!(caller.memory.metadata().unwrap().len(), 10);
@@ -474,7 +474,7 @@ mod tests {
         assert!(answer(&old).contains("one FerroSHMEM"));
         assert!(port.waiting.lock().unwrap().silent.len() <= MOST_SILENT);
         // One of them has been slow.
-        send(silent[100].as_fd(), [HELLO, VERSION, 6], &secret, &[memory.as_fd()]).unwrap();
+        send(silent[100].as_fd(), [CONNECT, VERSION, 6], &secret, &[memory.as_fd()]).unwrap();
         assert_eq!(next(&port).members, 6);
     }
 

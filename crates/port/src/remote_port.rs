@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ferroshmem_bootstrap::secret::same;
 
-use super::handshake::{DONE, HELLO, INDEPENDENT, READY, REFUSED, WELCOME};
+use super::handshake::{CONNECT, DONE, INDEPENDENT, READY, REFUSED, WELCOME};
 use super::listener::take_over;
 use super::port_error::PortError;
 use ferroshmem_core::connection::invitation::Invitation;
@@ -23,7 +23,7 @@ pub(super) const SECRET: usize = 32;
 const SOURCES: usize = 6 * DIGEST;
 /// Digits of a digest.
 const DIGEST: usize = 16;
-/// Bytes of a `HELLO`: three numbers, the secret, the digest.
+/// Bytes of a `CONNECT`: three numbers, the secret, the digest.
 pub(super) const HELLO_BYTES: usize = 3 * size_of::<u32>() + SECRET + SOURCES;
 /// Most bytes of an answer.
 const MOST_BYTES: usize = 4096;
@@ -42,7 +42,7 @@ fn sources() -> [u8; SOURCES] {
 
 /// What a job that connects says first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hello {
+pub(crate) struct ConnectRequest {
     version: u32,
     members: u32,
     independent: bool,
@@ -50,10 +50,10 @@ pub(crate) struct Hello {
     sources: [u8; SOURCES],
 }
 
-impl Hello {
+impl ConnectRequest {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let kind = if self.independent { INDEPENDENT } else { 0 };
-        let words = [HELLO, self.version, self.members | kind];
+        let words = [CONNECT, self.version, self.members | kind];
         let words = words.iter().flat_map(|word| word.to_le_bytes());
         words.chain(self.secret).chain(self.sources).collect()
     }
@@ -70,7 +70,7 @@ impl Hello {
             secret: std::array::from_fn(|i| strings[i]),
             sources: std::array::from_fn(|i| strings[SECRET + i]),
         };
-        (word(0) == HELLO).then_some(this)
+        (word(0) == CONNECT).then_some(this)
     }
 }
 
@@ -106,17 +106,18 @@ pub struct RemoteCaller {
 }
 
 impl RemoteCaller {
-    /// A caller that begins with `hello`; None if it does not know the secret, or is refused.
-    pub(super) fn from_hello(socket: TcpStream, hello: &[u8], secret: &str) -> Option<Self> {
-        let hello = Hello::from_bytes(hello)?;
-        if !same(&hello.secret, secret.as_bytes()) {
+    /// A caller that begins with `connect_request`; None if it does not know the secret, or is refused.
+    pub(super) fn from_request(socket: TcpStream, connect_request: &[u8], secret: &str) -> Option<Self> {
+        let connect_request = ConnectRequest::from_bytes(connect_request)?;
+        if !same(&connect_request.secret, secret.as_bytes()) {
             return None;
         }
         take_over(&socket).ok()?;
         socket.set_write_timeout(Some(TIME_LIMIT)).ok()?;
         socket.set_read_timeout(Some(TIME_LIMIT)).ok()?;
-        let caller = Self { members: hello.members as usize, independent: hello.independent, socket };
-        match hello.version == VERSION && hello.sources == sources() {
+        let caller =
+            Self { members: connect_request.members as usize, independent: connect_request.independent, socket };
+        match connect_request.version == VERSION && connect_request.sources == sources() {
             true => Some(caller),
             false => caller.refuse("its FerroSHMEM is another build: install one for all hosts"),
         }
@@ -163,7 +164,7 @@ impl RemoteOffer {
         // The other host may be gone while this job waits.
         rustix::net::sockopt::set_socket_keepalive(&socket, true)?;
         rustix::net::sockopt::set_tcp_keepidle(&socket, TIME_LIMIT)?;
-        let hello = Hello {
+        let connect_request = ConnectRequest {
             version: VERSION,
             members: members as u32,
             independent,
@@ -171,8 +172,10 @@ impl RemoteOffer {
             secret: secret.as_bytes().try_into().map_err(|_| PortError::Closed)?,
             sources: sources(),
         };
-        let answer =
-            socket.write_all(&hello.to_bytes()).and_then(|()| receive(&socket)).map_err(|_| PortError::Closed)?;
+        let answer = socket
+            .write_all(&connect_request.to_bytes())
+            .and_then(|()| receive(&socket))
+            .map_err(|_| PortError::Closed)?;
         match (answer.0, Invitation::from_bytes(&answer.1)) {
             (WELCOME, Some(invitation)) => Ok(Self { invitation, socket }),
             (REFUSED, _) => Err(PortError::Refused(String::from_utf8_lossy(&answer.1).into_owned())),

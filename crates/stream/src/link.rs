@@ -5,7 +5,7 @@
 //! items are in it. The target hands the items on and says how many frames it has taken. A source that has no frame
 //! left takes no more items for that node, and waits for nothing else. A target that finds no room in a ring keeps the
 //! frame, and hands on what other links bring; so rings are emptied by those who read them, frames by rings, and no
-//! circle arises.
+//! cycle arises.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -131,12 +131,12 @@ impl Nodes {
 
 /// The memory of the connection that another member has made.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct LeaderMemory {
     slots: Control,
     announcements: Announcements,
 }
 
-impl Taken {
+impl LeaderMemory {
     /// Maps this memory of a connection of `n` members.
     pub(super) fn map(file: &File, n: usize) -> io::Result<Self> {
         let slots = Control::open(file)?;
@@ -148,7 +148,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for LeaderMemory {
     fn drop(&mut self) {
         // SAFETY: no team and no call uses them any more.
         unsafe { self.slots.unmap() };
@@ -161,7 +161,7 @@ pub(super) struct RemoteSync {
     /// The memory that this PE has made, which its fabric shares.
     made: Announcements,
     /// The leader's, if that is another member.
-    taken: Option<Taken>,
+    taken: Option<LeaderMemory>,
     /// The slots of the members of this node.
     slots: Control,
     nodes: Nodes,
@@ -171,7 +171,7 @@ pub(super) struct RemoteSync {
 
 impl RemoteSync {
     /// In the memory that this PE has made, and that of the leader, if it has taken that.
-    pub(super) fn new((slots, made): (Control, Announcements), taken: Option<Taken>, nodes: Nodes) -> Self {
+    pub(super) fn new((slots, made): (Control, Announcements), taken: Option<LeaderMemory>, nodes: Nodes) -> Self {
         Self { made, slots: taken.as_ref().map_or(slots, |taken| taken.slots), taken, nodes, number: AtomicU32::new(0) }
     }
 

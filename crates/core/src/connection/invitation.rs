@@ -89,7 +89,7 @@ impl Invitation {
 
 /// What a member says first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Greeting {
+pub struct JoinRequest {
     /// Its number.
     pub member: u32,
     /// Bytes that it says of itself after that.
@@ -98,7 +98,7 @@ pub struct Greeting {
     pub token: [u8; TOKEN],
 }
 
-impl Greeting {
+impl JoinRequest {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let words = [MAGIC, self.member, self.len];
         let words = words.iter().flat_map(|word| word.to_le_bytes());

@@ -28,7 +28,7 @@ use rustix::net::sockopt;
 
 use super::Groups;
 use super::health::Health;
-use super::invitation::{Greeting, Invitation, MOST_BYTES, parts};
+use super::invitation::{Invitation, JoinRequest, MOST_BYTES, parts};
 use crate::failure::fatal::fatal_in_background;
 
 /// A member reaches all others, and shares memory with those of its node.
@@ -120,8 +120,8 @@ impl Link {
     ) -> io::Result<(Self, Vec<Vec<u8>>)> {
         let mut stream = TcpStream::connect_timeout(&invitation.coordinator, TIME_LIMIT)?;
         end_when_silent(&stream, watch.timeout)?;
-        let greeting = Greeting { member: me as u32, len: info.len() as u32, token: invitation.token };
-        let mut bytes = greeting.to_bytes();
+        let request = JoinRequest { member: me as u32, len: info.len() as u32, token: invitation.token };
+        let mut bytes = request.to_bytes();
         bytes.extend(info);
         stream.write_all(&bytes)?;
         let mut len = [0; size_of::<u64>()];

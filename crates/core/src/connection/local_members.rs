@@ -17,7 +17,7 @@ use ferroshmem_bootstrap::fdpass::{self, Server};
 use ferroshmem_bootstrap::node::Identity;
 use ferroshmem_bootstrap::secret::Secret;
 
-use super::announcements::Taken;
+use super::announcements::LeaderMemory;
 use super::groups::Groups;
 use super::invitation::Invitation;
 use super::member_info::MemberInfo;
@@ -50,7 +50,7 @@ pub(super) struct Shared {
     /// The memory of the other group's job, if it has members here.
     pub job: Option<OtherJob>,
     /// The memory of the connection, if another member is the first of this node.
-    pub memory: Option<Taken>,
+    pub memory: Option<LeaderMemory>,
 }
 
 /// How members of one node pass the memory of their jobs to each other.
@@ -143,7 +143,7 @@ impl Passing {
                     shared.job = Some(other);
                 }
                 if Some(member) == first {
-                    shared.memory = Some(Taken::map(&connection, infos.len())?);
+                    shared.memory = Some(LeaderMemory::map(&connection, infos.len())?);
                 }
                 Ok(())
             });

@@ -52,7 +52,7 @@ pub use self::pools::{Job, LentPool};
 use self::starvation::Starvation;
 pub(crate) use self::transfer::CHUNK;
 pub use self::transfer::Signal;
-use self::transfer::{Cut, QueuedCopy, Slot};
+use self::transfer::{Chunking, QueuedCopy, Slot};
 use ferroshmem_platform::NodeCores;
 use ferroshmem_simd as simd;
 
@@ -195,7 +195,7 @@ unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize, whole: usiz
         // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
         return unsafe { simd::copy_part(dest, source, bytes, whole) };
     }
-    let cut = Cut::new(dest.addr(), bytes, 1 + helpers);
+    let cut = Chunking::new(dest.addr(), bytes, 1 + helpers);
     let (to, from) = (dest.expose_provenance(), source.expose_provenance());
     ENGINE.share(cut.count(), &|number| {
         let part = cut.range(number);

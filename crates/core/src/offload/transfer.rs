@@ -22,14 +22,14 @@ pub(crate) const CHUNK: usize = 128 << 10;
 
 /// How an array is cut.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cut {
+pub(super) struct Chunking {
     bytes: usize,
     chunk: usize,
     /// By how much the first chunk is shorter than the others.
     skew: usize,
 }
 
-impl Cut {
+impl Chunking {
     /// `bytes` bytes at `dest`, for `threads` threads.
     pub(super) fn new(dest: usize, bytes: usize, threads: usize) -> Self {
         /// Shorter ones take no longer than what is done for a chunk.
@@ -105,7 +105,7 @@ impl Signal {
 impl QueuedCopy {
     /// Copies `bytes` bytes, for `threads` threads.
     pub(super) fn new(dest: *mut u8, source: *const u8, bytes: usize, threads: usize) -> Self {
-        let cut = Cut::new(dest.addr(), bytes, threads);
+        let cut = Chunking::new(dest.addr(), bytes, threads);
         let shape = Shape { bytes, chunk: cut.chunk as u32, is_watched: false, is_signalled: false };
         Self { dest, source, shape }
     }
@@ -128,8 +128,8 @@ impl QueuedCopy {
         self.cut().count()
     }
 
-    fn cut(&self) -> Cut {
-        Cut::of_chunks(self.dest.addr(), self.shape.bytes, self.shape.chunk as usize)
+    fn cut(&self) -> Chunking {
+        Chunking::of_chunks(self.dest.addr(), self.shape.bytes, self.shape.chunk as usize)
     }
 
     fn do_chunk(&self, number: usize) {
@@ -315,7 +315,7 @@ mod tests {
         for dest in [0, 1, 63, 64, 4097] {
             for bytes in [1, 2, 63, 64, 65, 127, 4096, 100_000, 1 << 20, (5 << 20) + 13] {
                 for threads in [1, 2, 7, 64] {
-                    let cut = Cut::new(dest, bytes, threads);
+                    let cut = Chunking::new(dest, bytes, threads);
                     let mut at = 0;
                     for number in 0..cut.count() {
                         let range = cut.range(number);

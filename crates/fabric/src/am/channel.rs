@@ -46,7 +46,7 @@ impl Limits {
 
 /// What a thread or context waits for.
 #[derive(Clone, Copy)]
-pub(crate) struct Awaited {
+pub(crate) struct PendingResult {
     /// Counts the request down when it has been executed.
     pub counter: CompletionCounter,
     /// Where the result goes, as long as the request says.
@@ -55,14 +55,14 @@ pub(crate) struct Awaited {
 
 /// What one counter counts: a request with a result, or all in a row that have none.
 struct Expected {
-    awaited: Awaited,
+    pending: PendingResult,
     /// Bytes of the result; 0: there is none.
     len: usize,
 }
 
 /// What is to be appended to a message.
 #[derive(Clone, Copy)]
-pub(crate) enum Outgo<'d> {
+pub(crate) enum MessageItem<'d> {
     Request(Request),
     Put(&'d [u8]),
     Record([&'d [u8]; 2]),
@@ -209,36 +209,42 @@ impl Outgoing {
 
     /// Adds a request to the message that is being filled; its counter begins. False: there is no room.
     #[inline]
-    pub(super) fn append(&mut self, limits: Limits, outgo: Outgo<'_>, place: SegmentAddress, awaited: Awaited) -> bool {
+    pub(super) fn append(
+        &mut self,
+        limits: Limits,
+        item: MessageItem<'_>,
+        place: SegmentAddress,
+        pending: PendingResult,
+    ) -> bool {
         const MOST: usize = 3 * size_of::<u64>();
-        let (bytes, len) = match outgo {
-            Outgo::Request(request) => (MOST, request.result_len()),
-            Outgo::Put(data) => (put_bytes(data.len()), 0),
-            Outgo::Record([head, data]) => (put_bytes(head.len() + data.len()), 0),
+        let (bytes, len) = match item {
+            MessageItem::Request(request) => (MOST, request.result_len()),
+            MessageItem::Put(data) => (put_bytes(data.len()), 0),
+            MessageItem::Record([head, data]) => (put_bytes(head.len() + data.len()), 0),
         };
         if !self.make_room(limits, bytes, len) {
             return false;
         }
-        match outgo {
-            Outgo::Request(request) => {
+        match item {
+            MessageItem::Request(request) => {
                 request.append(&mut self.open, place);
                 self.last_put = LastPut::NONE;
             }
-            Outgo::Put(data) => append_put(&mut self.open, &mut self.last_put, place, data),
-            Outgo::Record(parts) => {
+            MessageItem::Put(data) => append_put(&mut self.open, &mut self.last_put, place, data),
+            MessageItem::Record(parts) => {
                 append_record(&mut self.open, parts);
                 self.last_put = LastPut::NONE;
             }
         }
         self.results += len;
-        self.has_requests |= !matches!(outgo, Outgo::Record(_));
-        let peer = match awaited.counter {
+        self.has_requests |= !matches!(item, MessageItem::Record(_));
+        let peer = match pending.counter {
             CompletionCounter::Context { peer, .. } if len == 0 => peer.as_ptr(),
             _ => ptr::null_mut(),
         };
         if peer.is_null() || !self.counts(peer) {
-            awaited.counter.begin();
-            self.expected.push(Expected { awaited, len });
+            pending.counter.begin();
+            self.expected.push(Expected { pending, len });
             if !peer.is_null() {
                 self.counted.rotate_right(1);
                 self.counted[0] = peer;
@@ -249,14 +255,14 @@ impl Outgoing {
 
     /// Adds what a context has gathered, which its counter counts already, to the message that is being filled. False:
     /// there is no room.
-    pub(super) fn append_items(&mut self, limits: Limits, items: &[u8], awaited: Awaited) -> bool {
+    pub(super) fn append_items(&mut self, limits: Limits, items: &[u8], pending: PendingResult) -> bool {
         if !self.make_room(limits, items.len(), 0) {
             return false;
         }
         self.open.extend_from_slice(items);
         self.last_put = LastPut::NONE;
         self.has_requests = true;
-        self.expected.push(Expected { awaited, len: 0 });
+        self.expected.push(Expected { pending, len: 0 });
         true
     }
 
@@ -428,7 +434,7 @@ impl Outgoing {
             // SAFETY: who requested it promised that there is room for the result until the counter
             // says that it is complete.
             unsafe {
-                let to = expected.awaited.result;
+                let to = expected.pending.result;
                 to.copy_from_nonoverlapping(result.as_ptr(), result.len());
             }
         }
@@ -493,8 +499,8 @@ impl Outgoing {
 }
 
 fn complete(expected: &[Expected]) {
-    for Expected { awaited, .. } in expected {
+    for Expected { pending, .. } in expected {
         // SAFETY: it began when this was made, and ends once.
-        unsafe { awaited.counter.end() };
+        unsafe { pending.counter.end() };
     }
 }

@@ -3,13 +3,13 @@
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use super::channel::Awaited;
+use super::channel::PendingResult;
 use super::fault::Fault;
 use super::messages::{ActiveMessages, PARTIAL, Urgency};
 use super::network::Network;
 use crate::batches::Batch as _;
 use crate::completion::{CompletionCounter, ContextCounters, PeerCounters};
-use crate::encoding::batch::{Batch, ContextBatches, Gathered};
+use crate::encoding::batch::{Batch, BatchItem, ContextBatches};
 use crate::encoding::message::HEADER;
 use crate::encoding::request::{SegmentAddress, Short};
 
@@ -65,7 +65,7 @@ impl ActiveMessages {
         &self,
         network: &impl Network,
         pe: usize,
-        (item, place): (Gathered<'_>, SegmentAddress),
+        (item, place): (BatchItem<'_>, SegmentAddress),
         (context, peer): (&ContextCounters, &PeerCounters),
         urgency: Urgency,
     ) -> Result<bool, Fault> {
@@ -85,7 +85,7 @@ impl ActiveMessages {
                 counter.begin();
             }
             let is_sent = match urgency {
-                Urgency::Gathered => false,
+                Urgency::BatchItem => false,
                 Urgency::Usual => batch.is_urgent(self.registry.idle_period()) && is_alone(peer),
                 Urgency::Now => true,
             };
@@ -181,7 +181,7 @@ impl ActiveMessages {
         counter: CompletionCounter,
         most: Option<u32>,
     ) -> Result<bool, Fault> {
-        let awaited = Awaited { counter, result: ptr::null_mut() };
+        let awaited = PendingResult { counter, result: ptr::null_mut() };
         let mut outgoing = self.channel(pe)?.outgoing.lock();
         if most.is_some_and(|most| outgoing.outstanding() >= most) {
             return Ok(false);

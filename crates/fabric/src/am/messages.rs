@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use ferroshmem_platform::prefetch_for_write;
 
-use super::channel::{Awaited, Channel, Incoming, Limits, Outgo, Outgoing};
+use super::channel::{Channel, Incoming, Limits, MessageItem, Outgoing, PendingResult};
 use super::fault::{Fault, Reason};
 use super::gather::Registered;
 use super::network::Network;
@@ -40,7 +40,7 @@ pub(crate) enum Flush {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Urgency {
     /// With what follows it at once.
-    Gathered,
+    BatchItem,
     /// At once, if no other is under way and few came before.
     Usual,
     /// At once.
@@ -112,14 +112,14 @@ impl ActiveMessages {
         &self,
         network: &impl Network,
         pe: usize,
-        (outgo, place): (Outgo<'_>, SegmentAddress),
-        awaited: Awaited,
+        (item, place): (MessageItem<'_>, SegmentAddress),
+        awaited: PendingResult,
         urgency: Urgency,
     ) -> Result<bool, Fault> {
         let mut outgoing = self.channel(pe)?.outgoing.lock();
-        let is_appended = outgoing.append(self.limits, outgo, place, awaited);
+        let is_appended = outgoing.append(self.limits, item, place, awaited);
         let is_sent = match urgency {
-            Urgency::Gathered => false,
+            Urgency::BatchItem => false,
             Urgency::Usual => outgoing.is_idle(self.registry.idle_period()),
             Urgency::Now => true,
         };

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::time::Duration;
 
-use super::channel::{Awaited, Limits, Outgo};
+use super::channel::{Limits, MessageItem, PendingResult};
 use super::fault::{Fault, Reason};
 use super::messages::{ActiveMessages, Flush, Urgency};
 use super::network::Network;
@@ -183,13 +183,13 @@ impl<'a> Job<'a> {
     }
 
     /// Requests something, polling until there is room.
-    fn request(&self, me: usize, pe: usize, outgo: (Outgo<'_>, SegmentAddress), result: *mut u8) {
+    fn request(&self, me: usize, pe: usize, item: (MessageItem<'_>, SegmentAddress), result: *mut u8) {
         let counter = self.counter(me);
-        let awaited = Awaited { counter, result };
+        let awaited = PendingResult { counter, result };
         let urgency = [Urgency::Now, Urgency::Usual, Urgency::Usual][self.world.random.below(3)];
         let endpoint = self.endpoint(me);
         self.bounded(|| {
-            let appended = self.pes[me].append(&endpoint, pe, outgo, awaited, urgency);
+            let appended = self.pes[me].append(&endpoint, pe, item, awaited, urgency);
             appended.unwrap()
         });
     }
@@ -237,12 +237,12 @@ fn run(n: usize, seed: u64, limits: Limits, target: fn(usize, usize, usize) -> u
         let pe = target(me, round, n);
         let word = 8 * (me % WORDS);
         if world.random.below(3) > 0 {
-            job.request(me, pe, (Outgo::Request(Request::Post(add(1))), (0, word)), std::ptr::null_mut());
+            job.request(me, pe, (MessageItem::Request(Request::Post(add(1))), (0, word)), std::ptr::null_mut());
             added[me][pe] += 1;
         } else {
             let result = (&raw mut results[me][round]).cast();
             let request = if round % 2 == 0 { Request::Fetch(add(0)) } else { Request::Read(size_of::<u64>()) };
-            job.request(me, pe, (Outgo::Request(request), (0, word)), result);
+            job.request(me, pe, (MessageItem::Request(request), (0, word)), result);
             expected[me].push((round, added[me][pe]));
         }
     }
@@ -298,10 +298,10 @@ fn records_arrive_once_and_in_order() {
         for (i, me) in (0..ROUNDS).flat_map(|i| (0..7).map(move |me| (i, me))) {
             let bytes = record(me, i);
             let parts = bytes.split_at(bytes.len() / 3);
-            let outgo = Outgo::Record([parts.0, parts.1]);
+            let item = MessageItem::Record([parts.0, parts.1]);
             // All to one, and adds between them.
-            job.request(me, 3, (outgo, (0, 0)), std::ptr::null_mut());
-            let request = Outgo::Request(Request::Post(add(1)));
+            job.request(me, 3, (item, (0, 0)), std::ptr::null_mut());
+            let request = MessageItem::Request(Request::Post(add(1)));
             job.request(me, 3, (request, (0, 0)), std::ptr::null_mut());
         }
         job.quiet();
@@ -333,8 +333,8 @@ impl Exchange<'_> {
     }
 
     fn send_parts(&self, from: usize, parts: [&[u8]; 2], urgency: Urgency) -> usize {
-        let awaited = Awaited { counter: self.job.counter(from), result: std::ptr::null_mut() };
-        let record = (Outgo::Record(parts), (0, 0));
+        let awaited = PendingResult { counter: self.job.counter(from), result: std::ptr::null_mut() };
+        let record = (MessageItem::Record(parts), (0, 0));
         let (pe, endpoint) = (&self.job.pes[from], self.job.endpoint(from));
         assert!(pe.append(&endpoint, 1 - from, record, awaited, urgency).unwrap());
         self.arrive();
@@ -396,8 +396,8 @@ fn many_records_are_acknowledged_at_once() {
     assert!(exchange.is_acknowledged(1));
     assert!(exchange.job.pes[0].may_rest());
     // So is all that is no record, at once.
-    let request = (Outgo::Request(Request::Post(add(1))), (0, 0));
-    let awaited = Awaited { counter: exchange.job.counter(0), result: std::ptr::null_mut() };
+    let request = (MessageItem::Request(Request::Post(add(1))), (0, 0));
+    let awaited = PendingResult { counter: exchange.job.counter(0), result: std::ptr::null_mut() };
     let endpoint = exchange.job.endpoint(0);
     assert!(exchange.job.pes[0].append(&endpoint, 1, request, awaited, Urgency::Now).unwrap());
     exchange.arrive();
@@ -455,7 +455,7 @@ fn requests_go_together() {
     let world = World::new(2, 1, usize::MAX);
     let job = Job::new(&world, limits(16, 200));
     for _ in 0..1000 {
-        let request = Outgo::Request(Request::Post(add(1)));
+        let request = MessageItem::Request(Request::Post(add(1)));
         job.request(0, 1, (request, (0, 0)), std::ptr::null_mut());
     }
     job.quiet();
@@ -472,12 +472,12 @@ fn contexts_that_take_turns_are_counted_once_each() {
     let in_flight = || contexts.each_ref().map(ContextCounters::in_flight);
     for i in 0..30 {
         let context = &contexts[i % 3];
-        let awaited = Awaited {
+        let awaited = PendingResult {
             counter: CompletionCounter::context(context, context.peer(1, 2), false),
             result: std::ptr::null_mut(),
         };
-        let outgo = (Outgo::Request(Request::Post(add(1))), (0, 0));
-        let appended = job.pes[0].append(&job.endpoint(0), 1, outgo, awaited, Urgency::Gathered);
+        let item = (MessageItem::Request(Request::Post(add(1))), (0, 0));
+        let appended = job.pes[0].append(&job.endpoint(0), 1, item, awaited, Urgency::BatchItem);
         assert!(appended.unwrap());
     }
     assert_eq!(in_flight(), [1; 3]);
@@ -490,8 +490,8 @@ fn a_stream_fills_messages_until_there_is_a_lull() {
     let world = World::new(2, 1, usize::MAX);
     let job = Job::new(&world, limits(4, 8));
     let append = || {
-        let awaited = Awaited { counter: job.counter(0), result: std::ptr::null_mut() };
-        let request = (Outgo::Request(Request::Post(add(1))), (0, 0));
+        let awaited = PendingResult { counter: job.counter(0), result: std::ptr::null_mut() };
+        let request = (MessageItem::Request(Request::Post(add(1))), (0, 0));
         let appended = job.pes[0].append(&job.endpoint(0), 1, request, awaited, Urgency::Usual);
         appended.unwrap()
     };
@@ -519,10 +519,10 @@ fn what_no_pe_sends_is_refused() {
     let job = Job::new(&world, limits(4, 4));
     let refuse = |message: &[u8]| job.pes[1].receive(&job.endpoint(1), message).unwrap_err();
     assert_eq!(refuse(&[]).reason, Reason::Malformed);
-    let request = (Outgo::Request(Request::Fetch(add(1))), (0, 8 * WORDS));
+    let request = (MessageItem::Request(Request::Fetch(add(1))), (0, 8 * WORDS));
     let mut result = 0u64;
     let counter = job.counter(0);
-    let awaited = Awaited { counter, result: (&raw mut result).cast() };
+    let awaited = PendingResult { counter, result: (&raw mut result).cast() };
     while !world.wires.borrow().iter().any(|_| true) {
         let _ = job.pes[0].append(&job.endpoint(0), 1, request, awaited, Urgency::Now);
         job.pes[0].flush(&job.endpoint(0), Flush::All).unwrap();
@@ -631,8 +631,8 @@ fn memory_grows_with_use_and_stays_below_64_mib_at_4096_pes() {
         for pe in 0..n {
             let mut i = 0;
             loop {
-                let awaited = Awaited { counter: pending.counter(), result: (&raw mut results[i % 1024]).cast() };
-                let request = (Outgo::Request(Request::Fetch(add(1))), (0, 0));
+                let awaited = PendingResult { counter: pending.counter(), result: (&raw mut results[i % 1024]).cast() };
+                let request = (MessageItem::Request(Request::Fetch(add(1))), (0, 0));
                 let urgency = Urgency::Usual;
                 if !messages.append(&network, pe, request, awaited, urgency).unwrap() {
                     break;

@@ -34,7 +34,7 @@ pub(crate) struct Batch {
 
 /// An item that may be gathered.
 #[derive(Clone, Copy)]
-pub(crate) enum Gathered<'d> {
+pub(crate) enum BatchItem<'d> {
     /// An operation without a result.
     Post(Request),
     Put(&'d [u8]),
@@ -48,22 +48,22 @@ impl batches::Batch for Batch {
 
 impl Batch {
     /// Adds an item, if all take no more than `room` bytes.
-    pub(crate) fn append(&mut self, item: Gathered<'_>, place: SegmentAddress, room: usize) -> bool {
+    pub(crate) fn append(&mut self, item: BatchItem<'_>, place: SegmentAddress, room: usize) -> bool {
         const MOST: usize = 3 * size_of::<u64>();
         let bytes = match item {
-            Gathered::Post(_) => MOST,
-            Gathered::Put(data) => put_bytes(data.len()),
+            BatchItem::Post(_) => MOST,
+            BatchItem::Put(data) => put_bytes(data.len()),
         };
         if self.items.len() + bytes > room {
             return false;
         }
         self.items.reserve_exact(room - self.items.len());
         match item {
-            Gathered::Post(request) => {
+            BatchItem::Post(request) => {
                 request.append(&mut self.items, place);
                 self.last_put = LastPut::NONE;
             }
-            Gathered::Put(data) => append_put(&mut self.items, &mut self.last_put, place, data),
+            BatchItem::Put(data) => append_put(&mut self.items, &mut self.last_put, place, data),
         }
         true
     }

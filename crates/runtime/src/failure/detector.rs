@@ -212,12 +212,12 @@ impl FailureDetector {
             return;
         };
         let own = Self::status_area(internode, self.job.index);
-        let before = own.stillness.load(Ordering::Relaxed);
+        let before = own.stall.load(Ordering::Relaxed);
         let leaders = self.leaders();
         let mine = leaders.iter().position(|pe| *pe as usize == self.job.pe);
         if let (Some(word), Some(mine)) = (hangs.look(Instant::now(), before), mine) {
             let next = leaders[(mine + 1) % leaders.len()] as usize;
-            self.put_status(internode, next, offset_of!(StatusArea, stillness), word);
+            self.put_status(internode, next, offset_of!(StatusArea, stall), word);
         }
     }
 

@@ -26,7 +26,7 @@ const OTHERS: Duration = Duration::from_secs(4);
 
 /// What the nodes of a part of the ring have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stillness {
+pub(super) struct Stall {
     /// Number of nodes.
     nodes: u16,
     /// Whether a PE of them waits, and for how long at most, in seconds.
@@ -35,7 +35,7 @@ pub(super) struct Stillness {
     seconds: u32,
 }
 
-impl Stillness {
+impl Stall {
     pub(super) fn to_word(self) -> u64 {
         u64::from(self.nodes) << 48 | u64::from(self.longest_wait) << 32 | u64::from(self.seconds)
     }
@@ -100,10 +100,9 @@ impl NodeHangWatch {
             state.since = now;
             state.is_hinted = false;
         }
-        let own =
-            Stillness { nodes: 1, longest_wait: self.longest_wait(), seconds: (now - state.since).as_secs() as u32 };
+        let own = Stall { nodes: 1, longest_wait: self.longest_wait(), seconds: (now - state.since).as_secs() as u32 };
         let nodes = self.job.placement.nodes() as u16;
-        let before = Stillness::from_word(before);
+        let before = Stall::from_word(before);
         // All of the ring but this node, or more: then what comes twice is in it, too.
         let all = match nodes {
             1 => Some(own),
@@ -135,7 +134,7 @@ impl NodeHangWatch {
         waits.max().unwrap_or(0).min(u16::MAX.into()) as u16
     }
 
-    fn act(&self, state: &mut State, all: Stillness) {
+    fn act(&self, state: &mut State, all: Stall) {
         // The longest wait began before the last progress, or with it.
         let silent = Duration::from_secs(all.seconds.min(all.longest_wait.into()).into());
         let is_over = |limit: Option<Duration>| limit.is_some_and(|limit| silent >= limit);
@@ -217,9 +216,9 @@ mod tests {
 
     #[test]
     fn words_come_back_and_rings_add_up() {
-        let one = Stillness { nodes: 1, longest_wait: 70, seconds: 65 };
-        assert_eq!(Stillness::from_word(one.to_word()), one);
-        let other = Stillness { nodes: 2, longest_wait: 3, seconds: 80 };
+        let one = Stall { nodes: 1, longest_wait: 70, seconds: 65 };
+        assert_eq!(Stall::from_word(one.to_word()), one);
+        let other = Stall { nodes: 2, longest_wait: 3, seconds: 80 };
         let both = other.with(one);
         assert_eq!((both.nodes, both.longest_wait, both.seconds), (3, 70, 65));
     }

@@ -10,5 +10,5 @@ mod stack;
 mod thread;
 
 pub(crate) use self::image::Image;
-pub(crate) use self::stack::{Activity, Call, Inspector, Process, Sight, SourcePlace};
+pub(crate) use self::stack::{Activity, Call, Inspector, Process, ProcessState, SourcePlace};
 pub(crate) use self::thread::release;

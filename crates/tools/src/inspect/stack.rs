@@ -51,7 +51,7 @@ pub(crate) enum Activity {
 
 /// What was seen of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sight {
+pub(crate) struct ProcessState {
     /// What it does.
     pub activity: Activity,
     /// At which place of the user's program, if that could be found.
@@ -168,7 +168,7 @@ impl Inspector {
 
 impl Process {
     /// What the process does; `waits`: in a routine of the library.
-    pub(crate) fn look(&self, waits: bool) -> Sight {
+    pub(crate) fn look(&self, waits: bool) -> ProcessState {
         let threads = thread::threads(self.pid);
         let mut first = None;
         for tid in threads {
@@ -182,12 +182,12 @@ impl Process {
             }
             first.get_or_insert(sight);
         }
-        first.unwrap_or(Sight { activity: Activity::Gone, place: None })
+        first.unwrap_or(ProcessState { activity: Activity::Gone, place: None })
     }
 
     /// What a thread does, and whether the place was found through frames of the library.
-    fn look_at(&self, tid: Pid, waits: bool) -> (Sight, bool) {
-        let sight = |activity, place| Sight { activity, place };
+    fn look_at(&self, tid: Pid, waits: bool) -> (ProcessState, bool) {
+        let sight = |activity, place| ProcessState { activity, place };
         let state = thread::state(self.pid, tid);
         if matches!(state, None | Some(b'Z' | b'X')) {
             return (sight(Activity::Gone, None), false);

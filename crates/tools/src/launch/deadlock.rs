@@ -9,7 +9,7 @@
 //!
 //! One applies always, to PEs of which one thread at a time calls the library:
 //!
-//! * PEs wait in a circle: each in a collective on a team that the next one has not entered, since that
+//! * PEs wait in a cycle: each in a collective on a team that the next one has not entered, since that
 //!   one waits in another collective.
 //! * A PE waits for one that has called `shmem_finalize`: in a collective, of its own job or of a group, that this one
 //!   has not entered, or for a job to be connected with both.
@@ -25,7 +25,7 @@ use super::waits::{Wait, WaitReason};
 const PERIOD: Duration = Duration::from_millis(50);
 const SETTLED: Duration = Duration::from_millis(100);
 const SILENCE: Duration = Duration::from_secs(1);
-/// Time between checks for circles, which cost a running job as little as can be.
+/// Time between checks for cycles, which cost a running job as little as can be.
 const CIRCLE_PERIOD: Duration = Duration::from_secs(1);
 
 /// A wait that nothing will end.
@@ -41,9 +41,9 @@ pub(super) struct Deadlock {
 
 /// PEs of which each waits for the next, and the last for the first.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Circle(pub Vec<(usize, Wait)>);
+pub(super) struct Cycle(pub Vec<(usize, Wait)>);
 
-impl Circle {
+impl Cycle {
     /// The line for it; `called_at` says of a PE where it waits.
     pub(super) fn line(&self, called_at: impl Fn(usize) -> String) -> String {
         let says = self.0.iter().enumerate().map(|(i, (pe, wait))| {
@@ -73,20 +73,20 @@ impl DeadlockDetector {
         self.checked.map(|at| at + PERIOD)
     }
 
-    /// When to look for circles next.
-    pub(super) fn next_check_of_circles(&self, now: Instant) -> Instant {
+    /// When to look for cycles next.
+    pub(super) fn next_check_of_cycles(&self, now: Instant) -> Instant {
         self.circles_checked.map_or(now, |at| at + CIRCLE_PERIOD)
     }
 
-    /// Looks for a circle among the `living` PEs that have each been in one wait since the last look.
+    /// Looks for a cycle among the `living` PEs that have each been in one wait since the last look.
     /// `one_caller` says of a PE whether one thread at a time calls the library.
-    pub(super) fn check_circles(
+    pub(super) fn check_cycles(
         &mut self,
         now: Instant,
         control: &Control,
         living: &[usize],
         one_caller: impl Fn(usize) -> bool,
-    ) -> Option<Circle> {
+    ) -> Option<Cycle> {
         self.circles_checked = Some(now);
         self.seen.resize(control.n_pes(), None);
         let mut stuck: Vec<(usize, Wait)> = Vec::new();
@@ -114,7 +114,7 @@ impl DeadlockDetector {
         if !stuck.iter().all(|(pe, _)| one_caller(*pe)) {
             return None;
         }
-        Circle::of(control, &stuck)
+        Cycle::of(control, &stuck)
     }
 
     /// The wait of a PE, and since when it was seen in it.
@@ -172,8 +172,8 @@ impl DeadlockDetector {
     }
 }
 
-impl Circle {
-    /// The circle that is reached from the first of the `stuck` PEs, if there are any. Each of them waits
+impl Cycle {
+    /// The cycle that is reached from the first of the `stuck` PEs, if there are any. Each of them waits
     /// for another one.
     fn of(control: &Control, stuck: &[(usize, Wait)]) -> Option<Self> {
         let mut path: Vec<usize> = Vec::new();
@@ -295,14 +295,14 @@ mod tests {
     }
 
     #[test]
-    fn pes_that_wait_in_a_circle() {
+    fn pes_that_wait_in_a_cycle() {
         let control = job(4);
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
         let mut detector = DeadlockDetector::default();
         let mut check = |ms, living: &[usize]| {
-            let circle = detector.check_circles(at(ms), &control, living, |_| true)?;
-            Some(circle.0.iter().map(|(pe, _)| *pe).collect::<Vec<_>>())
+            let cycle = detector.check_cycles(at(ms), &control, living, |_| true)?;
+            Some(cycle.0.iter().map(|(pe, _)| *pe).collect::<Vec<_>>())
         };
         // PE 3 waits for all, each of the others for another one.
         for (pe, team) in [(0, 5), (1, 6), (2, 7), (3, 0)] {
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_named() {
+    fn a_cycle_is_named() {
         let control = job(2);
         let start = Instant::now();
         let mut detector = DeadlockDetector::default();
@@ -342,8 +342,8 @@ mod tests {
         wait_on(&control, 1, 6);
         let later = start + Duration::from_secs(2);
         let mut check = |now, one_caller| {
-            let found = detector.check_circles(now, &control, &[0, 1], |_| one_caller);
-            found.map(|circle| circle.line(|_| String::new()))
+            let found = detector.check_cycles(now, &control, &[0, 1], |_| one_caller);
+            found.map(|cycle| cycle.line(|_| String::new()))
         };
         assert_eq!(check(start, true), None);
         // A second thread of a PE may come to the collective.

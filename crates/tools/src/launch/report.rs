@@ -91,7 +91,7 @@ impl Report {
         let until = Instant::now() + LOOK;
         let mut inspector = Inspector::default();
         let mut waiters = Vec::new();
-        let mut doing: BTreeMap<(Doing, String), Vec<usize>> = BTreeMap::new();
+        let mut doing: BTreeMap<(PeActivity, String), Vec<usize>> = BTreeMap::new();
         let all = waiting.into_iter().map(|who| (who, Activity::Runs)).chain(others);
         for ((pe, pid), activity) in all {
             let process = (Instant::now() < until).then(|| inspector.process(pid));
@@ -101,13 +101,13 @@ impl Report {
                 continue;
             }
             let state = PeState::from_word(control.pe_block(pe).state.load(Acquire));
-            let (mut what, mut place) = (Doing::of(state, activity), String::new());
+            let (mut what, mut place) = (PeActivity::of(state, activity), String::new());
             if matches!(activity, Activity::Runs | Activity::Sleeps | Activity::Stopped)
                 && let Some(sight) = process.map(|process| process.look(false))
             {
                 this.note(&sight.activity);
                 if sight.activity == inspect::Activity::Traced {
-                    what = Doing::Traced;
+                    what = PeActivity::Traced;
                 }
                 place = place_of(&sight, activity);
             }
@@ -159,7 +159,7 @@ fn cut(mut lines: Vec<String>) -> Vec<String> {
 }
 
 /// In which system call, and where in the program: `, in read of /dev/pts/0, at ask.c:12 (main)`.
-fn place_of(sight: &inspect::Sight, activity: Activity) -> String {
+fn place_of(sight: &inspect::ProcessState, activity: Activity) -> String {
     let mut words = String::new();
     if let (inspect::Activity::Sleeps(name, file), Activity::Sleeps) = (&sight.activity, activity) {
         words = format!(", in {name}");
@@ -284,7 +284,7 @@ impl Group {
 fn verdicts(node: &NodePes<'_>, waiters: &[Waiter], living: &[(usize, Pid)]) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(different_collectives(waiters));
-    if let Some(line) = circle(node, waiters) {
+    if let Some(line) = cycle(node, waiters) {
         lines.push(line);
     } else if waiters.len() == living.len() && !living.is_empty() && !node.has_others {
         lines.extend(all_wait(node, waiters));
@@ -313,8 +313,8 @@ fn different_collectives(waiters: &[Waiter]) -> Option<String> {
     None
 }
 
-/// A circle of PEs of which each waits for the next.
-fn circle(node: &NodePes<'_>, waiters: &[Waiter]) -> Option<String> {
+/// A cycle of PEs of which each waits for the next.
+fn cycle(node: &NodePes<'_>, waiters: &[Waiter]) -> Option<String> {
     // The PE that each waits for, and why.
     let next = |waiter: &Waiter| {
         if let Some(lock) = waiter.lock() {
@@ -380,7 +380,7 @@ fn all_wait(node: &NodePes<'_>, waiters: &[Waiter]) -> Option<String> {
 
 /// What a PE does that waits in no routine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Doing {
+enum PeActivity {
     Computes,
     Sleeps,
     Stopped,
@@ -390,7 +390,7 @@ enum Doing {
     Leaves,
 }
 
-impl Doing {
+impl PeActivity {
     fn of(state: PeState, activity: Activity) -> Self {
         match (state, activity) {
             (_, Activity::Stopped) => Self::Stopped,
@@ -448,11 +448,11 @@ mod tests {
     fn subjects() {
         assert_eq!(subject(&[3]), "PE 3");
         assert_eq!(subject(&[0, 1, 2, 5, 7, 8]), "PEs 0-2, 5, 7-8");
-        let line = Doing::of(PeState::Initialized, Activity::Runs).line(&[2], ", at a.c:1 (f)");
+        let line = PeActivity::of(PeState::Initialized, Activity::Runs).line(&[2], ", at a.c:1 (f)");
         assert_eq!(line, "PE 2 computes, or polls memory in the program, at a.c:1 (f)");
-        let line = Doing::of(PeState::Started, Activity::Stopped).line(&[1, 2], "");
+        let line = PeActivity::of(PeState::Started, Activity::Stopped).line(&[1, 2], "");
         assert_eq!(line, "PEs 1-2 are stopped, by a signal or a debugger");
-        let line = Doing::Sleeps.line(&[1], ", in read of /dev/pts/0");
+        let line = PeActivity::Sleeps.line(&[1], ", in read of /dev/pts/0");
         assert_eq!(line, "PE 1 sleeps in the program, in read of /dev/pts/0");
     }
 

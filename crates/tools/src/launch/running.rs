@@ -17,7 +17,7 @@ use nix::unistd::{Pid, getpid};
 
 use super::adopted::Adopted;
 use super::connected::Connected;
-use super::deadlock::{Circle, Deadlock, DeadlockDetector, missed};
+use super::deadlock::{Cycle, Deadlock, DeadlockDetector, missed};
 use super::failure::Failure;
 use super::initialization::Initialization;
 use super::job::Job;
@@ -273,13 +273,13 @@ impl RunningJob {
         if let Some(at) = self.shutdown.as_ref().and_then(Shutdown::next_deadline) {
             return at;
         }
-        let circles = self.deadlocks.next_check_of_circles(now);
+        let cycles = self.deadlocks.next_check_of_cycles(now);
         let initialization = self.initialization.as_ref().map(Initialization::next_check);
-        let circles = circles.min(initialization.unwrap_or(circles));
+        let cycles = cycles.min(initialization.unwrap_or(cycles));
         if self.unfinalized.is_empty() {
-            return circles;
+            return cycles;
         }
-        circles.min(self.deadlocks.next_check().unwrap_or(now))
+        cycles.min(self.deadlocks.next_check().unwrap_or(now))
     }
 
     /// Forgets all waits: the PEs could not run for a while.
@@ -296,14 +296,14 @@ impl RunningJob {
             let found = self.deadlocks.check(now, control, exited, &living)?;
             return Some(self.line_of(&found));
         }
-        if now < self.deadlocks.next_check_of_circles(now) {
+        if now < self.deadlocks.next_check_of_cycles(now) {
             return None;
         }
         let living = self.living_pes();
         let control = &self.control;
         let one_caller = |pe| has_one_caller(control.pe_block(pe));
-        let circle: Option<Circle> = self.deadlocks.check_circles(now, control, &living, one_caller);
-        let line = circle.map(|circle| circle.line(|pe| self.called_at(pe)));
+        let cycle: Option<Cycle> = self.deadlocks.check_cycles(now, control, &living, one_caller);
+        let line = cycle.map(|cycle| cycle.line(|pe| self.called_at(pe)));
         line.or_else(|| self.wait_for_finalized(now, &living, connections))
     }
 

@@ -1,7 +1,7 @@
 //! What contexts gather in batches of their own.
 
 use super::*;
-use crate::encoding::batch::Gathered;
+use crate::encoding::batch::BatchItem;
 use crate::encoding::request::Short;
 use crate::lock::taken;
 
@@ -30,7 +30,7 @@ fn batches_keep_the_order_of_their_context() {
                 0 => {
                     job.bounded(|| messages.hand_over(&endpoint, pe, context).unwrap());
                     let result = (&raw mut results[me][round]).cast();
-                    let request = Outgo::Request(Request::Fetch(add(0)));
+                    let request = MessageItem::Request(Request::Fetch(add(0)));
                     job.request(me, pe, (request, place), result);
                     expected[me].push((round, added[n * me + pe][which]));
                 }
@@ -43,8 +43,8 @@ fn batches_keep_the_order_of_their_context() {
                     let is_behind =
                         context.batches().is_some_and(|batches| messages.gather_to_open(pe, short, (batches, peer)));
                     if !is_behind {
-                        let urgency = [Urgency::Now, Urgency::Usual, Urgency::Gathered][world.random.below(3)];
-                        let item = (Gathered::Post(post), place);
+                        let urgency = [Urgency::Now, Urgency::Usual, Urgency::BatchItem][world.random.below(3)];
+                        let item = (BatchItem::Post(post), place);
                         let by = (context, peer);
                         job.bounded(|| messages.gather(&endpoint, pe, item, by, urgency).unwrap());
                     }
@@ -91,7 +91,7 @@ fn gathering_takes_no_lock_that_threads_share() {
         let short = unsafe { Short::put(place, data.as_ptr(), data.len()) };
         let batches = context.batches();
         let is_behind = batches.is_some_and(|batches| messages.gather_to_open(1, short, (batches, peer)));
-        let put = (Gathered::Put(&data), place);
+        let put = (BatchItem::Put(&data), place);
         let is_gathered = is_behind || messages.gather(&network, 1, put, (&context, peer), Urgency::Usual).unwrap();
         if !is_gathered {
             break;
@@ -118,7 +118,7 @@ fn a_batch_is_filled_until_there_is_a_lull() {
     let endpoint = job.endpoint(0);
     let gather = || {
         let by = (&context, context.peer(1, 2));
-        let item = (Gathered::Post(Request::Post(add(1))), (0, 0));
+        let item = (BatchItem::Post(Request::Post(add(1))), (0, 0));
         job.bounded(|| job.pes[0].gather(&endpoint, 1, item, by, Urgency::Usual).unwrap());
     };
     let quiet = || {
