@@ -8,7 +8,7 @@
 use ferroshmem_core::group::{Epoch, MemberAddresses};
 
 use super::reduction::{Reduction, flag};
-use crate::hypercube::{Hypercube, Role};
+use crate::hypercube::Hypercube;
 use crate::scratch::with_scratch;
 
 /// Each vertex reads the other's partial result in place.
@@ -74,13 +74,8 @@ unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
     let (me, n) = (r.group.me, r.n);
     let cube = Hypercube::of(r.group.size);
     let epoch = r.group.epoch();
-    let (number, extra) = match cube.role(me) {
-        Role::Extra { proxy } => {
-            epoch.post(proxy, flag::FOLD);
-            epoch.wait(flag::UNFOLD);
-            return;
-        }
-        Role::Vertex { number, extra } => (number, extra),
+    let Some((number, extra)) = r.vertex(&cube, &epoch) else {
+        return;
     };
     // The caller promises arrays of `n` elements on every member. Another member may read a member's
     // arrays from the owner's post of FOLD or READY until the reader's post of DONE or UNFOLD.

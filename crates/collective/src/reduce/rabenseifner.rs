@@ -85,13 +85,8 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
     let me = r.group.me;
     let cube = Hypercube::of(r.group.size);
     let epoch = r.group.epoch();
-    let (number, extra) = match cube.role(me) {
-        Role::Extra { proxy } => {
-            epoch.post(proxy, flag::FOLD);
-            epoch.wait(flag::UNFOLD);
-            return;
-        }
-        Role::Vertex { number, extra } => (number, extra),
+    let Some((number, extra)) = r.vertex(&cube, &epoch) else {
+        return;
     };
     let mut vertex = Vertex::new(r, epoch, cube, number);
     with_scratch(|message| {

@@ -75,13 +75,8 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
     let (me, n) = (r.group.me, r.n);
     let cube = Hypercube::of(r.group.size);
     let epoch = r.group.epoch();
-    let (number, extra) = match cube.role(me) {
-        Role::Extra { proxy } => {
-            epoch.post(proxy, flag::FOLD);
-            epoch.wait(flag::UNFOLD);
-            return;
-        }
-        Role::Vertex { number, extra } => (number, extra),
+    let Some((number, extra)) = r.vertex(&cube, &epoch) else {
+        return;
     };
     // The caller promises arrays of `n` elements on every member. Another member may use a member's
     // arrays from the owner's post of FOLD or READY until the user's post of UNFOLD or DONE.
@@ -125,13 +120,8 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
     let cube = Hypercube::of(r.group.size);
     let epoch = r.group.epoch();
     let sum = r.dest.of(me);
-    let (number, extra) = match cube.role(me) {
-        Role::Extra { proxy } => {
-            epoch.post(proxy, flag::FOLD);
-            epoch.wait(flag::UNFOLD);
-            return;
-        }
-        Role::Vertex { number, extra } => (number, extra),
+    let Some((number, extra)) = r.vertex(&cube, &epoch) else {
+        return;
     };
     with_scratch(|message| {
         // SAFETY: the caller promises arrays of `n` elements on every member, which fit the work

@@ -7,6 +7,7 @@ use ferroshmem_core::group::{Epoch, Group, MemberAddresses};
 use ferroshmem_core::offload;
 use ferroshmem_simd::{Dests, Operator, Sources};
 
+use crate::hypercube::{Hypercube, Role};
 use crate::scratch::SCRATCH;
 use crate::{copy, halves};
 
@@ -66,6 +67,20 @@ impl<'a> Reduction<'a> {
         for part in self.segments() {
             // SAFETY: the caller promises what `algorithm` asks for; a part fits the work buffer.
             unsafe { algorithm(&part) };
+        }
+    }
+
+    /// The number of this member's vertex, and its extra rank. None if this member is an extra rank: its proxy has by
+    /// then put the result to its `dest`.
+    #[inline]
+    pub(super) fn vertex(&self, cube: &Hypercube, epoch: &Epoch<'_>) -> Option<(usize, Option<usize>)> {
+        match cube.role(self.group.me) {
+            Role::Extra { proxy } => {
+                epoch.post(proxy, flag::FOLD);
+                epoch.wait(flag::UNFOLD);
+                None
+            }
+            Role::Vertex { number, extra } => Some((number, extra)),
         }
     }
 

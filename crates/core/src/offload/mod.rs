@@ -158,15 +158,8 @@ pub fn queue_nothing() {
 /// `dest` is writable and `source` readable for `bytes` bytes.
 #[inline]
 pub unsafe fn copy(dest: *mut u8, source: *const u8, bytes: usize) {
-    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes; the copy
-    // of the standard library allows overlap.
-    unsafe {
-        if bytes >= LARGE.load(Ordering::Relaxed) {
-            copy_large(dest, source, bytes, bytes);
-        } else {
-            std::ptr::copy(source, dest, bytes);
-        }
-    }
+    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
+    unsafe { copy_part(dest, source, bytes, bytes) }
 }
 
 /// Copies as [`copy`] does, as a part of the `whole` bytes that a PE copies in a call.
