@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ferroshmem_fabric::Aggregate;
 
-use super::{ConfigError, ValueType, text};
+use super::{ConfigError, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// What goes to another node together.
@@ -24,12 +24,7 @@ impl ValueType for Aggregation {
         format!("auto, which is {bytes},{}", delay.as_micros())
     }
 
-    fn read(
-        &self,
-        variable: &'static str,
-        given: Option<OsString>,
-        _: &Environment<'_>,
-    ) -> Result<Aggregate, ConfigError> {
+    fn read(&self, variable: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Aggregate> {
         let auto = Aggregate::default();
         let Some(value) = text(given).filter(|value| !matches!(value.trim(), "" | "auto")) else {
             return Ok(auto);

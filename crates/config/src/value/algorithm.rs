@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use ferroshmem_tuning::{Choice, Collective};
 
-use super::{ConfigError, ValueType, text};
+use super::{ConfigError, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// An algorithm of a collective.
@@ -39,12 +39,7 @@ impl ValueType for AlgorithmChoice {
         "auto".to_owned()
     }
 
-    fn read(
-        &self,
-        variable: &'static str,
-        given: Option<OsString>,
-        _: &Environment<'_>,
-    ) -> Result<Option<Choice>, ConfigError> {
+    fn read(&self, variable: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Option<Choice>> {
         let Some(value) = text(given) else {
             return Ok(None);
         };
@@ -88,7 +83,7 @@ mod tests {
 
     #[test]
     fn unknown_names_list_the_valid_ones() {
-        let line = |result: Result<_, ConfigError>| result.unwrap_err().to_string();
+        let line = |result: Result<_>| result.unwrap_err().to_string();
         assert_eq!(
             line(read(&REDUCE_ALGORITHM, "ring")),
             "SHMEM_REDUCE_ALGORITHM: \"ring\" is no algorithm of reduce: give auto, eager, \

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{ConfigError, ValueType, text};
+use super::{ConfigError, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// Set, to any value, or unset.
@@ -20,7 +20,7 @@ impl ValueType for Switch {
         "unset".to_owned()
     }
 
-    fn read(&self, _: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<bool, ConfigError> {
+    fn read(&self, _: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<bool> {
         Ok(given.is_some())
     }
 }
@@ -43,7 +43,7 @@ impl ValueType for Flag {
         u8::from(self.default).to_string()
     }
 
-    fn read(&self, variable: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<bool, ConfigError> {
+    fn read(&self, variable: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<bool> {
         let Some(value) = text(given) else {
             return Ok(self.default);
         };
@@ -80,7 +80,7 @@ impl ValueType for OptionalFlag {
         variable: &'static str,
         given: Option<OsString>,
         environment: &Environment<'_>,
-    ) -> Result<Option<bool>, ConfigError> {
+    ) -> Result<Option<bool>> {
         let given = given.filter(|value| !value.to_string_lossy().trim().is_empty());
         let flag = Flag { default: false };
         let read = |value| flag.read(variable, Some(value), environment);

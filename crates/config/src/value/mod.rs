@@ -26,6 +26,9 @@ pub(super) use self::sockets::SocketList;
 pub(super) use self::tuning_path::TuningPath;
 pub(super) use self::words::Text;
 
+/// A value, or why it cannot be read.
+pub(crate) type Result<T> = std::result::Result<T, ConfigError>;
+
 /// A value that cannot be read: one line that names variable and value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
@@ -120,12 +123,7 @@ pub trait ValueType: Sync {
     ///
     /// # Errors
     /// What is given is no value of this type.
-    fn read(
-        &self,
-        name: &'static str,
-        given: Option<OsString>,
-        environment: &Environment<'_>,
-    ) -> Result<Self::Value, ConfigError>;
+    fn read(&self, name: &'static str, given: Option<OsString>, environment: &Environment<'_>) -> Result<Self::Value>;
 }
 
 /// Text of a value; what is not UTF-8 is read lossily.
@@ -139,7 +137,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// What a variable is read as where it has this value, and no other is set.
-    pub(crate) fn read<T: ValueType>(variable: &Variable<T>, value: &str) -> Result<T::Value, ConfigError> {
+    pub(crate) fn read<T: ValueType>(variable: &Variable<T>, value: &str) -> Result<T::Value> {
         let lookup = |name: &str| (name == variable.name).then(|| OsString::from(value));
         variable.read(&Environment::only(&lookup))
     }

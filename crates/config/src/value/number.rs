@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use super::{ConfigError, ValueType, text};
+use super::{ConfigError, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// Number of polls of a wait.
@@ -35,12 +35,7 @@ impl ValueType for Polls {
         format!("{default}, or {oversubscribed} where PEs outnumber cores")
     }
 
-    fn read(
-        &self,
-        name: &'static str,
-        given: Option<OsString>,
-        _: &Environment<'_>,
-    ) -> Result<Option<u32>, ConfigError> {
+    fn read(&self, name: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Option<u32>> {
         text(given).map(|text| whole(name, text)).transpose()
     }
 }
@@ -64,12 +59,7 @@ impl ValueType for Seconds {
         self.default.to_string()
     }
 
-    fn read(
-        &self,
-        name: &'static str,
-        given: Option<OsString>,
-        _: &Environment<'_>,
-    ) -> Result<Option<Duration>, ConfigError> {
+    fn read(&self, name: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Option<Duration>> {
         let seconds = text(given).map_or(Ok(self.default), |text| whole(name, text))?;
         Ok((seconds > 0).then(|| Duration::from_secs(seconds.into())))
     }
@@ -94,12 +84,7 @@ impl ValueType for Size {
         self.unset.to_owned()
     }
 
-    fn read(
-        &self,
-        variable: &'static str,
-        given: Option<OsString>,
-        _: &Environment<'_>,
-    ) -> Result<Option<u64>, ConfigError> {
+    fn read(&self, variable: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Option<u64>> {
         let size = |value: String| bytes(&value).ok_or(ConfigError::Size { variable, value });
         text(given).map(size).transpose()
     }
@@ -149,12 +134,7 @@ impl ValueType for Count {
         self.unset.map_or("auto".to_owned(), |number| number.to_string())
     }
 
-    fn read(
-        &self,
-        name: &'static str,
-        given: Option<OsString>,
-        _: &Environment<'_>,
-    ) -> Result<Option<u32>, ConfigError> {
+    fn read(&self, name: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Option<u32>> {
         match text(given) {
             None => Ok(self.unset),
             Some(text) if text == "auto" => Ok(None),
@@ -163,7 +143,7 @@ impl ValueType for Count {
     }
 }
 
-fn whole(variable: &'static str, value: String) -> Result<u32, ConfigError> {
+fn whole(variable: &'static str, value: String) -> Result<u32> {
     let number = value.trim().parse();
     number.map_err(|_| ConfigError::Number { variable, value })
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{ConfigError, ValueType, text};
+use super::{ConfigError, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// On which sockets the PEs of a node run.
@@ -49,12 +49,7 @@ impl ValueType for SocketList {
         "auto".to_owned()
     }
 
-    fn read(
-        &self,
-        variable: &'static str,
-        given: Option<OsString>,
-        _: &Environment<'_>,
-    ) -> Result<SocketMap, ConfigError> {
+    fn read(&self, variable: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<SocketMap> {
         let Some(value) = text(given) else {
             return Ok(SocketMap::Auto);
         };

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::{ConfigError, ValueType};
+use super::{Result, ValueType};
 use crate::environment::Environment;
 
 /// The path of the tuning file.
@@ -40,7 +40,7 @@ impl ValueType for TuningPath {
         _: &'static str,
         given: Option<OsString>,
         environment: &Environment<'_>,
-    ) -> Result<Option<TuningFilePath>, ConfigError> {
+    ) -> Result<Option<TuningFilePath>> {
         if let Some(path) = given.map(PathBuf::from) {
             let named = !path.as_os_str().is_empty();
             return Ok(named.then_some(TuningFilePath { path, named }));

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-use super::{ConfigError, ValueType, text};
+use super::{Result, ValueType, text};
 use crate::environment::Environment;
 
 /// Any text.
@@ -30,12 +30,7 @@ impl ValueType for Text {
         parts.join(", ")
     }
 
-    fn read(
-        &self,
-        _: &'static str,
-        given: Option<OsString>,
-        _: &Environment<'_>,
-    ) -> Result<Option<String>, ConfigError> {
+    fn read(&self, _: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Option<String>> {
         let given = text(given).filter(|value| !value.is_empty());
         Ok(given.or_else(|| self.default.map(str::to_owned)))
     }
@@ -62,12 +57,7 @@ impl ValueType for Command {
         format!("the first of {candidates} that is found")
     }
 
-    fn read(
-        &self,
-        _: &'static str,
-        given: Option<OsString>,
-        _: &Environment<'_>,
-    ) -> Result<Option<OsString>, ConfigError> {
+    fn read(&self, _: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Option<OsString>> {
         Ok(given.filter(|value| !value.as_bytes().trim_ascii().is_empty()))
     }
 }
