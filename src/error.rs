@@ -341,7 +341,7 @@ impl GroupFailed {
 }
 
 /// Begins a message with this PE's number: all PEs may print into one file.
-fn say_pe(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn write_pe(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match init::known_pe() {
         Some(pe) => write!(f, "on PE {pe}: "),
         None => Ok(()),
@@ -350,7 +350,7 @@ fn say_pe(f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 impl Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        say_pe(f)?;
+        write_pe(f)?;
         match self {
             Self::Twice => f.write_str(
                 "the library is initialised: there can be one World at a time, so pass it on by reference; \
@@ -362,7 +362,7 @@ impl Display for InitError {
 
 impl Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        say_pe(f)?;
+        write_pe(f)?;
         match self {
             Self::NoRoom { bytes, free, heap } => write!(
                 f,
@@ -383,28 +383,28 @@ impl Display for AllocError {
 
 impl Display for SpaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        say_pe(f)?;
+        write_pe(f)?;
         f.write_str(&self.reason)
     }
 }
 
 impl Display for SpawnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        say_pe(f)?;
+        write_pe(f)?;
         f.write_str(&self.reason)
     }
 }
 
 impl Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        say_pe(f)?;
+        write_pe(f)?;
         f.write_str(&self.reason)
     }
 }
 
 impl Display for ExportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        say_pe(f)?;
+        write_pe(f)?;
         f.write_str(match self {
             Self::Name => "the name of an exported array has 1 to 40 bytes: give another",
             Self::Taken => "the name stands for another exported array: give another, or end that export first",
@@ -417,7 +417,7 @@ impl Display for ExportError {
 
 impl Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        say_pe(f)?;
+        write_pe(f)?;
         match self {
             Self::Missing { name } => {
                 write!(f, "the group exports no array \"{name}\": export it before the groups meet")
@@ -438,7 +438,7 @@ impl Display for ImportError {
 
 impl Display for PeOutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        say_pe(f)?;
+        write_pe(f)?;
         let Self { number, n_pes } = self;
         let last = n_pes - 1;
         match last {
@@ -454,7 +454,7 @@ impl Display for PeOutOfRange {
 
 impl Display for Truncated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        say_pe(f)?;
+        write_pe(f)?;
         let Self { bytes, room } = self;
         write!(f, "a message of {bytes} bytes came for a buffer of {room}: probe for its length, or give a longer one")
     }
@@ -462,7 +462,7 @@ impl Display for Truncated {
 
 impl Display for OutOfBounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        say_pe(f)?;
+        write_pe(f)?;
         let Self { start, len, array } = self;
         let (elements, are) = match len {
             1 => ("element", "is"),
@@ -474,14 +474,14 @@ impl Display for OutOfBounds {
 
 impl Display for GroupFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        say_pe(f)?;
+        write_pe(f)?;
         self.describe(f)
     }
 }
 
 impl Display for TeamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        say_pe(f)?;
+        write_pe(f)?;
         match self {
             Self::Split => f.write_str(
                 "no team was made: not all members asked for are in the parent, or there are too many teams",

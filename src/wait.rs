@@ -79,7 +79,7 @@ impl<T: AmoInt> Atomics<'_, T> {
         if !holds {
             // Programs call this in loops, which must not keep the core from the PE that they wait
             // for.
-            p2p::give_way();
+            p2p::yield_core();
         }
         Ok(holds)
     }
@@ -147,7 +147,7 @@ impl<T: AmoInt> Atomics<'_, T> {
         self.check(&set)?;
         let holding = Vec::from_iter(set.holding(self));
         if holding.len() < n {
-            p2p::give_way();
+            p2p::yield_core();
         }
         Ok(holding)
     }

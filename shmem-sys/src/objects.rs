@@ -19,7 +19,7 @@ const OWNER: &[u8] = b"FerroSHMEM\0";
 const OTHERS: [&[u8]; 2] = [b"liboshmem.so", b"libsma.so"];
 
 /// Why this process cannot use this library, if it cannot: one line.
-pub(crate) fn misfit() -> Option<String> {
+pub(crate) fn mismatch() -> Option<String> {
     find_loaded(|loaded| {
         let file = Path::new(OsStr::from_bytes(loaded.path.to_bytes()));
         let mut line = match loaded.is_this_library() {

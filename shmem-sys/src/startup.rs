@@ -34,7 +34,7 @@ pub(crate) extern "C" fn prepare() {
         native_required,
         inline_counts: inline_counts::counts,
         line_buffer_stdout,
-        misfit: objects::misfit,
+        mismatch: objects::mismatch,
         interposed: interposition::interposed,
     });
     setup::watch_until_initialised();

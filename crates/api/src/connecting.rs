@@ -38,7 +38,7 @@ pub enum GroupError {
 ///
 /// # Safety
 /// `result` can be written.
-pub(crate) unsafe fn give(name: &str, made: Result<usize, GroupError>, result: *mut usize) -> c_int {
+pub(crate) unsafe fn return_group(name: &str, made: Result<usize, GroupError>, result: *mut usize) -> c_int {
     if let Err(GroupError::Refused(why)) = &made {
         warn(name, why);
     }

@@ -293,12 +293,12 @@ pub unsafe fn iprobe(name: &'static str, team: usize, pe: c_int, tag: c_int, sta
         // SAFETY: the caller promises that `status` is null or writable.
         unsafe { write(status, found) };
     }
-    give_way(found.is_some())
+    yield_core(found.is_some())
 }
 
 /// The result of a look: one that finds nothing makes progress with streams, and gives up the core where PEs outnumber
 /// cores.
-fn give_way(is_found: bool) -> c_int {
+fn yield_core(is_found: bool) -> c_int {
     if !is_found {
         make_progress(WaitKind::Message);
         if POLICY.oversubscribed() {
@@ -403,7 +403,7 @@ impl Set {
             // SAFETY: the caller promises it of requests and statuses.
             unsafe { self.take(name, live, is_all, statuses) }
         });
-        give_way(found.is_some());
+        yield_core(found.is_some());
         found
     }
 

@@ -19,7 +19,7 @@ pub fn wait_for<R>(name: &'static str, address: usize, condition: impl FnMut() -
 }
 
 /// Lets another PE run where PEs outnumber cores: for callers that look again and again.
-pub fn give_way() {
+pub fn yield_core() {
     if POLICY.oversubscribed() {
         std::thread::yield_now();
     }

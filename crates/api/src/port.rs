@@ -17,7 +17,7 @@ use ferroshmem_port::coordinator::Coordinator;
 use ferroshmem_port::names;
 use ferroshmem_port::port::{AnyCaller, Caller, Offer, Port};
 
-use super::connecting::{Found, GroupError, Way, give, group_of, take_numbers};
+use super::connecting::{Found, GroupError, Way, group_of, return_group, take_numbers};
 use ferroshmem_core::constants::MAX_PORT_NAME;
 use ferroshmem_core::failure::fatal::{fatal, warn};
 use ferroshmem_core::hooks;
@@ -215,7 +215,7 @@ pub unsafe fn accept(
     let text = || unsafe { text_of(name, port) };
     let made = accept_at(name, team, root, independent, text);
     // SAFETY: the caller promises that `group` is writable.
-    unsafe { give(name, made, group) }
+    unsafe { return_group(name, made, group) }
 }
 
 /// Connects a team with one that accepts at a port, collectively: as [`accept`].
@@ -234,7 +234,7 @@ pub unsafe fn connect(
     let text = || unsafe { text_of(name, port) };
     let made = connect_to(name, team, root, independent, text);
     // SAFETY: the caller promises that `group` is writable.
-    unsafe { give(name, made, group) }
+    unsafe { return_group(name, made, group) }
 }
 
 /// Connects a team with the next that connects to a port, whose text counts on the root, collectively; the group.
@@ -285,7 +285,7 @@ pub fn connect_to(
 pub unsafe fn join(name: &'static str, team: usize, root: c_int, fd: c_int, group: *mut usize) -> c_int {
     let made = join_over(name, team, root, fd);
     // SAFETY: the caller promises that `group` is writable.
-    unsafe { give(name, made, group) }
+    unsafe { return_group(name, made, group) }
 }
 
 /// Connects a team with that of the PE at the other end of a socket, which counts on the root, collectively; the group.

@@ -17,7 +17,7 @@ pub use ferroshmem_core::job::service::Program;
 use ferroshmem_core::job::service::{self, JobRequest};
 use ferroshmem_runtime::{self as runtime, Runtime};
 
-use super::connecting::{Found, GroupError, Way, give, group_of, take_numbers};
+use super::connecting::{Found, GroupError, Way, group_of, return_group, take_numbers};
 use super::launched;
 
 /// `shmemx_spawn_config_t`.
@@ -168,7 +168,7 @@ pub unsafe fn spawn(
     let programs = || unsafe { vec![program(name, command, n_pes, config, mask)] };
     let made = spawn_for(name, team, root, programs);
     // SAFETY: the caller promises that the result can be written.
-    unsafe { give(name, made, children) }
+    unsafe { return_group(name, made, children) }
 }
 
 /// As [`spawn`], of `count` programs, whose PEs are numbered in their order.
@@ -207,7 +207,7 @@ pub unsafe fn spawn_multiple(
     };
     let made = spawn_for(name, team, root, programs);
     // SAFETY: the caller promises that the result can be written.
-    unsafe { give(name, made, children) }
+    unsafe { return_group(name, made, children) }
 }
 
 /// Starts PEs of `programs`, which are asked for on the root alone, for a team, collectively; the group of them. They

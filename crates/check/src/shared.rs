@@ -29,7 +29,7 @@ pub fn mixed(a: u64, b: u64) -> u64 {
 }
 
 /// Yields until something is so that another PE is about to do, but not for ever: that PE may have died.
-pub(crate) fn patiently(mut is_so: impl FnMut() -> bool) {
+pub(crate) fn yield_until(mut is_so: impl FnMut() -> bool) {
     const TRIES: u32 = 100_000;
     for _ in 0..TRIES {
         if is_so() {
@@ -98,7 +98,7 @@ impl Shared {
         let word = &self.words[state];
         let taken = word.compare_exchange(FREE, BUSY, Ordering::AcqRel, Ordering::Acquire);
         if taken.is_err() {
-            patiently(|| word.load(Ordering::Acquire) == THERE);
+            yield_until(|| word.load(Ordering::Acquire) == THERE);
         }
         taken.is_ok()
     }

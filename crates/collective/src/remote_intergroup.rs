@@ -41,11 +41,11 @@ impl RemoteIntergroup<'_> {
     /// Synchronises all members, and gives them a word. Once the connection has failed, whose groups are independent,
     /// what follows does nothing.
     fn synchronise(&self, word: u64) {
-        let number = self.remote.enter_meeting(word);
+        let number = self.remote.enter_sync(word);
         self.group.sync();
         if self.group.me == 0 && !self.connection.has_failed() {
             let _shown = Recorder::start(&self.connection.wait_reason(self.group.name));
-            self.remote.meet_other_nodes(number);
+            self.remote.sync_other_nodes(number);
         }
         if self.group.size > 1 {
             self.group.sync();

@@ -61,7 +61,7 @@ pub struct Hooks {
     /// Makes C's `stdout` line buffered if the program has not used it yet.
     pub line_buffer_stdout: fn(),
     /// Why the program, as it is linked, cannot run with this library.
-    pub misfit: fn() -> Option<String>,
+    pub mismatch: fn() -> Option<String>,
     /// Whether a tool has put its own functions in place of the library's.
     pub interposed: fn() -> bool,
 }

@@ -69,7 +69,7 @@ impl<'a> Requester<'a> {
         }
         let port = self.messenger.port(shared);
         let messages = &self.messenger.messages;
-        once_there_is_room(self.progress, || shared.heed(messages.hand_over(&port, pe, self.context)));
+        retry_until_room(self.progress, || shared.value_or_fail(messages.hand_over(&port, pe, self.context)));
     }
 
     /// Makes the request; the counter counts it, and the result goes to `result` until it is complete.
@@ -96,7 +96,7 @@ impl<'a> Requester<'a> {
         let pe = self.at.pe;
         let shutdown = &shared.shutdown;
         let request = (self.request, self.place());
-        let written = shutdown.while_open(|| shared.heed(messages.request_by_slot(&port, pe, request)));
+        let written = shutdown.while_open(|| shared.value_or_fail(messages.request_by_slot(&port, pe, request)));
         let mut reply = [0; TaggedMessage::BYTES];
         if let Some((tag, sequence)) = written {
             self.progress.wait(|| {
@@ -106,7 +106,7 @@ impl<'a> Requester<'a> {
                     true
                 })
             });
-            shutdown.while_open(|| shared.heed(messages.replied(&port, pe, sequence)));
+            shutdown.while_open(|| shared.value_or_fail(messages.replied(&port, pe, sequence)));
             return reply;
         }
         let pending = Pending::default();
@@ -197,8 +197,8 @@ pub(crate) fn append_record(rma: &Rma, context: &ContextCounters, pe: usize, par
     let messages = &messenger.messages;
     let attempt = || {
         shared.shutdown.while_open(|| {
-            shared.heed(messages.hand_over(&port, pe, context))
-                && shared.heed(messages.append(&port, pe, item, awaited, Urgency::Usual))
+            shared.value_or_fail(messages.hand_over(&port, pe, context))
+                && shared.value_or_fail(messages.append(&port, pe, item, awaited, Urgency::Usual))
         })
     };
     attempt() || {
@@ -219,7 +219,7 @@ fn append(
 ) {
     let (shared, messages) = (progress.shared(), &messenger.messages);
     let port = messenger.port(shared);
-    once_there_is_room(progress, || shared.heed(messages.append(&port, pe, item, awaited, urgency)));
+    retry_until_room(progress, || shared.value_or_fail(messages.append(&port, pe, item, awaited, urgency)));
 }
 
 /// Adds an item to what the context gathers for the PE, as soon as there is room.
@@ -234,11 +234,11 @@ fn gather(
 ) {
     let (shared, messages) = (progress.shared(), &messenger.messages);
     let port = messenger.port(shared);
-    once_there_is_room(progress, || shared.heed(messages.gather(&port, pe, item, by, urgency)));
+    retry_until_room(progress, || shared.value_or_fail(messages.gather(&port, pe, item, by, urgency)));
 }
 
 /// Calls `attempt`, which calls the provider, until it succeeds.
-fn once_there_is_room(progress: &Progress, attempt: impl Fn() -> bool) {
+fn retry_until_room(progress: &Progress, attempt: impl Fn() -> bool) {
     let shutdown = &progress.shared().shutdown;
     let attempt = || shutdown.while_open(&attempt);
     let mut is_done = attempt();

@@ -26,7 +26,7 @@ impl Messages {
                     state.keep(node, (bytes.len() as u64 + BESIDE).wrapping_neg());
                 }
                 Some((_, Data::Here(bytes, Some(pe)))) => {
-                    self.owe(node, &mut state, pe, bytes.len() as u64);
+                    self.return_credit(node, &mut state, pe, bytes.len() as u64);
                 }
                 _ => {}
             }

@@ -33,7 +33,7 @@ impl Credit {
     /// A receive has matched a message of the other PE: what to say of it and those before, if it is a quarter of the
     /// limit.
     #[inline]
-    pub fn owe(&mut self, bytes: u64, limit: u64) -> Option<u64> {
+    pub fn return_credit(&mut self, bytes: u64, limit: u64) -> Option<u64> {
         self.owed += bytes;
         (self.owed >= limit / 4).then(|| std::mem::take(&mut self.owed))
     }

@@ -146,7 +146,7 @@ impl Messages {
     fn wait_until(&self, node: &Node, reason: &WaitReason<'_>, is_done: &mut dyn FnMut(&mut State) -> bool) {
         let mut seen = self.changes.load(Ordering::Acquire).wrapping_sub(1);
         node.transport.wait(reason, signals::NOTIFIED, || {
-            if !self.has_news(&mut seen) {
+            if !self.has_arrivals(&mut seen) {
                 return None;
             }
             is_done(&mut self.enter(node)).then_some(())

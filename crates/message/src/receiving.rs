@@ -62,7 +62,7 @@ impl Messages {
         let reason = reason(routine, pattern.team, peer, false, pattern.tag);
         let mut seen = self.changes.load(Ordering::Acquire).wrapping_sub(1);
         node.transport.wait(&reason, signals::NOTIFIED, || {
-            if !self.has_news(&mut seen) {
+            if !self.has_arrivals(&mut seen) {
                 return None;
             }
             self.look_for(node, &mut receive)
@@ -135,7 +135,7 @@ impl Messages {
                 Data::Here(bytes, None) => {
                     state.keep(node, (bytes.len() as u64 + BESIDE).wrapping_neg());
                 }
-                Data::Here(bytes, Some(pe)) => self.owe(node, state, *pe, bytes.len() as u64),
+                Data::Here(bytes, Some(pe)) => self.return_credit(node, state, *pe, bytes.len() as u64),
                 Data::There(_) => {}
             }
             self.deliver(node, state, handle, &envelope, &data);
@@ -144,7 +144,7 @@ impl Messages {
 
     /// Whether something may have changed since the last call for the wait that `seen` is of.
     #[inline]
-    pub(super) fn has_news(&self, seen: &mut u32) -> bool {
+    pub(super) fn has_arrivals(&self, seen: &mut u32) -> bool {
         let changes = self.changes.load(Ordering::Acquire);
         let position = self.position.load(Ordering::Relaxed);
         let has_changed = changes != *seen;

@@ -132,17 +132,17 @@ impl Messages {
             // have room.
             unsafe { self.take(node, state, &record, receive.as_deref_mut()) };
             if envelope.kind == Kind::Eager && state.matching.unexpected() == was_kept {
-                self.owe(node, state, pe as u32, data.len() as u64);
+                self.return_credit(node, state, pe as u32, data.len() as u64);
             }
         }
         state.remotes.taken = taken;
     }
 
     /// A receive has matched an eager message of a PE of another node, which may send as much again.
-    pub(super) fn owe(&self, node: &Node, state: &mut State, pe: u32, bytes: u64) {
+    pub(super) fn return_credit(&self, node: &Node, state: &mut State, pe: u32, bytes: u64) {
         // A PE in `shmem_finalize` says no more of it.
         let limit = if state.is_closing { u64::MAX } else { credit(node) };
-        let Some(owed) = state.remotes.peer(node, pe as usize).owe(bytes + BESIDE, limit) else {
+        let Some(owed) = state.remotes.peer(node, pe as usize).return_credit(bytes + BESIDE, limit) else {
             return;
         };
         let envelope = Envelope { kind: Kind::Credit, team: 0, source: 0, tag: 0, len: 0, bytes: owed };

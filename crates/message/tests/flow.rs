@@ -183,7 +183,7 @@ impl Programs {
         let answers = &mut state.senders[sender].from_receiver;
         if is_eager {
             state.complete.push(receive);
-            let owed = state.credits[sender].owe(bytes, self.limit);
+            let owed = state.credits[sender].return_credit(bytes, self.limit);
             if let Some(owed) = owed.filter(|_| self.is_answered) {
                 answers.push_back(Answer::Credit(owed));
             }

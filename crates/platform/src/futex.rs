@@ -19,7 +19,7 @@ pub fn wait(word: &AtomicU32, expected: u32, bits: u32, timeout: Option<Duration
 
 /// Wakes all threads that sleep on `word` for one of `bits`.
 pub fn wake(word: &AtomicU32, bits: u32) {
-    rouse(word, Flags::empty(), bits, u32::MAX);
+    wake_bits(word, Flags::empty(), bits, u32::MAX);
 }
 
 /// As [`wait`], for a word that only threads of this process use, which costs the kernel less.
@@ -29,12 +29,12 @@ pub fn wait_private(word: &AtomicU32, expected: u32, timeout: Option<Duration>) 
 
 /// As [`wake`], for a word that only threads of this process use.
 pub fn wake_private(word: &AtomicU32) {
-    rouse(word, Flags::PRIVATE, ANY, u32::MAX);
+    wake_bits(word, Flags::PRIVATE, ANY, u32::MAX);
 }
 
 /// As [`wake_private`], but wakes at most `threads`.
 pub fn wake_some_private(word: &AtomicU32, threads: u32) {
-    rouse(word, Flags::PRIVATE, ANY, threads);
+    wake_bits(word, Flags::PRIVATE, ANY, threads);
 }
 
 fn sleep(word: &AtomicU32, flags: Flags, expected: u32, bits: u32, timeout: Option<Duration>) {
@@ -53,7 +53,7 @@ fn sleep(word: &AtomicU32, flags: Flags, expected: u32, bits: u32, timeout: Opti
     }
 }
 
-fn rouse(word: &AtomicU32, flags: Flags, bits: u32, threads: u32) {
+fn wake_bits(word: &AtomicU32, flags: Flags, bits: u32, threads: u32) {
     if let Some(bits) = NonZeroU32::new(bits) {
         // Fails for addresses that cannot be futexes only, of which a reference is none.
         let _ = futex::wake_bitset(word, flags, threads.min(i32::MAX as u32), bits);

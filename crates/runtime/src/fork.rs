@@ -10,7 +10,7 @@ static SHARED: OnceLock<(Globals, u64)> = OnceLock::new();
 
 /// Notes that `globals` are backed by the job's memory at `offset` from now on, which is
 /// what a child must undo.
-pub(crate) fn keep_children_apart(globals: &Globals, offset: u64) {
+pub(crate) fn isolate_children(globals: &Globals, offset: u64) {
     if SHARED.set((globals.clone(), offset)).is_ok() {
         // SAFETY: the handler is a plain function of this library, which stays loaded.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::clock::Clock;
 use crate::layout::race::{CELLS, GRANULE, GRANULE_WORDS, GRANULES, PAGE};
-use crate::shared::{mixed, patiently};
+use crate::shared::{mixed, yield_until};
 
 /// How memory is accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +141,7 @@ impl Drop for Page {
 impl Page {
     /// Locks a page.
     fn lock(flags: &'static AtomicU64, words: &'static [AtomicU64]) -> Self {
-        patiently(|| flags.fetch_or(LOCKED, Ordering::Acquire) & LOCKED == 0);
+        yield_until(|| flags.fetch_or(LOCKED, Ordering::Acquire) & LOCKED == 0);
         Self { flags, words }
     }
 

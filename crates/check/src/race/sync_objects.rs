@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::clock;
 use crate::layout::race::{Layout, OBJECT_HEAD as HEAD, OBJECTS};
-use crate::shared::{mixed, patiently};
+use crate::shared::{mixed, yield_until};
 
 /// Places where an object may be: what is not in one of them has no room.
 const PROBES: usize = 64;
@@ -53,7 +53,7 @@ impl SyncObjects {
         let Some(object) = place else {
             return false;
         };
-        patiently(|| object[1].swap(1, Ordering::Acquire) == 0);
+        yield_until(|| object[1].swap(1, Ordering::Acquire) == 0);
         clock::join(&object[HEAD..], known);
         object[1].store(0, Ordering::Release);
         // Before the update that others will see.

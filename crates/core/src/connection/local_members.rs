@@ -98,7 +98,7 @@ impl Passing {
     ///
     /// # Errors
     /// If the system starts no more threads.
-    pub(super) fn give(
+    pub(super) fn send_memory(
         &mut self,
         (job, connection): (&File, &File),
         infos: &[MemberInfo],

@@ -265,7 +265,7 @@ impl RemoteJob {
         let infos = infos.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
         let others = infos.iter().enumerate().filter(|(member, _)| *member != me);
         let mut addresses = others.map(|(member, info)| (member, &info.address[..]));
-        let giving = passing.give((&job.file, file), &infos, (groups, me))?;
+        let sending = passing.send_memory((&job.file, file), &infos, (groups, me))?;
         fabric.connect(n, &mut addresses)?;
         let other = &infos[groups.others()];
         let heap_size = other.iter().map(|info| info.heap_size).min().unwrap_or(0);
@@ -281,7 +281,7 @@ impl RemoteJob {
         };
         let sync = RemoteSync::new((control, announcements), memory.filter(|_| all_share), nodes);
         // All that are ready have what they wait for.
-        let _ = giving.map(JoinHandle::join);
+        let _ = sending.map(JoinHandle::join);
         match health {
             Some(health) => link.outlive(health.clone())?,
             None => link.watch(groups, me)?,
@@ -369,13 +369,13 @@ impl RemoteJob {
     }
 
     /// This PE enters a synchronisation of all members, with a word for each of them: its number.
-    pub fn enter_meeting(&self, place: u64) -> u32 {
+    pub fn enter_sync(&self, place: u64) -> u32 {
         self.sync.enter(place)
     }
 
     /// All members of this node have entered, of which this PE is the leader: tells the other nodes, and waits until
     /// the members there have entered, too, or the connection is over.
-    pub fn meet_other_nodes(&self, number: u32) {
+    pub fn sync_other_nodes(&self, number: u32) {
         let (from, len, offset) = self.sync.own(number);
         // What members of this node have released comes before what the fabric reads.
         fence(Ordering::SeqCst);

@@ -122,7 +122,7 @@ impl Space {
         };
         this.map_heaps(job)?;
         this.map_globals(job)?;
-        this.stay_at_home();
+        this.prefer_numa_node();
         Ok(this)
     }
 
@@ -177,7 +177,7 @@ impl Space {
     }
 
     /// Has this PE's memory taken from its NUMA node, also where another PE touches it first.
-    fn stay_at_home(&mut self) {
+    fn prefer_numa_node(&mut self) {
         if self.home == MemoryPolicy::FirstTouch {
             return;
         }

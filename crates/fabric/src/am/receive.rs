@@ -82,7 +82,7 @@ impl Messenger {
         // SAFETY: this thread has read the buffer, and does not any more; the buffers live until the endpoint
         // is closed.
         let result = unsafe { self.receives.post(&shared.endpoint, received) };
-        shared.heed(taken);
+        shared.value_or_fail(taken);
         if result != 0 {
             let reason = shared.endpoint.library.strerror(result);
             shared.peer_failed(shared.peers.suspect(), &reason);
@@ -93,27 +93,27 @@ impl Messenger {
     #[inline]
     pub(crate) fn progress(&self, shared: &Shared, flush: Flush) -> usize {
         let port = self.port(shared);
-        let served = shared.heed(self.messages.serve_slots(&port));
-        shared.heed(self.messages.flush(&port, flush));
+        let served = shared.value_or_fail(self.messages.serve_slots(&port));
+        shared.value_or_fail(self.messages.flush(&port, flush));
         served
     }
 
     /// Hands over what a context has gathered, as far as there is room.
     pub(crate) fn hand_over(&self, shared: &Shared, context: &ContextCounters) {
         let port = self.port(shared);
-        shared.heed(self.messages.hand_over_context(&port, context));
+        shared.value_or_fail(self.messages.hand_over_context(&port, context));
     }
 
     /// Hands over what all contexts have gathered, as far as there is room.
     pub(crate) fn hand_over_all(&self, shared: &Shared) {
-        shared.heed(self.messages.hand_over_all(&self.port(shared)));
+        shared.value_or_fail(self.messages.hand_over_all(&self.port(shared)));
     }
 }
 
 impl Shared {
     /// The result, unless a peer is at fault, which ends the process, or has the fabric shut down: then nothing has
     /// been done. Not to be called with a lock: the owner may put to other PEs before it ends the process.
-    pub(crate) fn heed<T: Default>(&self, result: Result<T, Fault>) -> T {
+    pub(crate) fn value_or_fail<T: Default>(&self, result: Result<T, Fault>) -> T {
         result.unwrap_or_else(|Fault { pe, reason }| {
             let pe = pe.unwrap_or_else(|| self.peers.suspect());
             self.peer_failed(pe, &reason.to_string());

@@ -200,7 +200,8 @@ fn describe(info: &Info, fits: bool, interfaces: &[Interface], config: &Config) 
     let device = info.domain();
     let interface = interfaces.iter().find(|i| Some(i.address) == address);
     let device_name = interface.map_or(device.as_str(), |i| i.name.as_str());
-    let usable = if fits { filter(&provider, &device, address, interface, config) } else { Err(lacking(info)) };
+    let usable =
+        if fits { filter(&provider, &device, address, interface, config) } else { Err(missing_capability(info)) };
     Provider {
         rank: rank(&provider, address, interface),
         fabric: info.fabric(),
@@ -285,7 +286,7 @@ fn rank(provider: &str, address: Option<IpAddr>, interface: Option<&Interface>) 
     class + 2 * u32::from(unrouted) + u32::from(address.is_some_and(|a| a.is_ipv6()))
 }
 
-fn lacking(info: &Info) -> Unusable {
+fn missing_capability(info: &Info) -> Unusable {
     let missing: Vec<&'static str> =
         [(libfabric::FI_RMA, "one-sided reads and writes"), (libfabric::FI_ATOMIC, "atomics")]
             .into_iter()

@@ -313,13 +313,13 @@ impl WriteCoalescer {
     }
 
     /// Whether something is kept.
-    pub(crate) fn has_kept(&self) -> bool {
+    pub(crate) fn has_pending_writes(&self) -> bool {
         self.kept.load(Acquire) != 0
     }
 
     /// Returns when everything is issued that any thread has written before.
     pub(crate) fn drain(&self, issuer: &Issuer) {
-        while self.has_kept() {
+        while self.has_pending_writes() {
             // What another thread has taken out of a slot, it is about to issue.
             self.flush_all(issuer);
             std::hint::spin_loop();

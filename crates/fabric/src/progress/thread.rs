@@ -125,7 +125,7 @@ fn run(progress: &Progress) {
         let others = progress.others.ready(&served, &mut list);
         if endpoint.may_sleep() && others.may_sleep {
             // Writes kept in the meantime must not wait for long.
-            let limit = if progress.first.coalescer.has_kept() || !completions.may_rest() {
+            let limit = if progress.first.coalescer.has_pending_writes() || !completions.may_rest() {
                 SLEEPS.0.min(shared.config.aggregate.delay)
             } else if owner_sleeps || others.is_soon {
                 UNNOTIFIED

@@ -140,15 +140,15 @@ impl NodeHangWatch {
         let is_over = |limit: Option<Duration>| limit.is_some_and(|limit| silent >= limit);
         if is_over(self.settings.end_after) {
             if !std::mem::replace(&mut state.is_ended, true) {
-                self.say_what_pes_do(silent, true);
+                self.report_pes(silent, true);
             }
         } else if is_over(self.settings.hint_after) && !std::mem::replace(&mut state.is_hinted, true) {
-            self.say_what_pes_do(silent, false);
+            self.report_pes(silent, false);
         }
     }
 
     /// In a thread of its own, as heartbeats go on meanwhile.
-    fn say_what_pes_do(&self, silent: Duration, ends: bool) {
+    fn report_pes(&self, silent: Duration, ends: bool) {
         let job = self.job;
         let seconds = silent.as_secs();
         let work = move || {

@@ -17,7 +17,7 @@ use super::finalise;
 use crate::runtime;
 
 /// Arranges for it, once.
-pub(super) fn tell_launcher_at_exit(job: &'static Attachment) {
+pub(super) fn notify_launcher_at_exit(job: &'static Attachment) {
     static ONCE: Once = Once::new();
     if job.launched {
         return;

@@ -65,7 +65,7 @@ pub fn initialise(name: &str, level: i32) {
         return;
     }
     let job = job::join().unwrap_or_else(|message| fatal(name, message));
-    if let Some(why) = hooks::get().and_then(|hooks| (hooks.misfit)()) {
+    if let Some(why) = hooks::get().and_then(|hooks| (hooks.mismatch)()) {
         fatal(name, why);
     }
     let header = job.control.header();
@@ -113,7 +113,7 @@ pub fn initialise(name: &str, level: i32) {
         huge_pages::follow(space.heap_windows_range());
     }
     block.state.store(PeState::Initialized as u32, Ordering::Release);
-    exit::tell_launcher_at_exit(job);
+    exit::notify_launcher_at_exit(job);
     // A second initialisation is as collective as the first.
     let connected = job.placement.spans_nodes().then(|| {
         let (internode, detector) = connect(job, space, &settings).unwrap_or_else(|e| fatal(name, e));
@@ -180,7 +180,7 @@ pub fn initialise(name: &str, level: i32) {
     checks::set(check, recorded);
     fault::explain_faults();
     if let Some(globals) = space.globals() {
-        fork::keep_children_apart(globals, job.control.offsets().globals(job.index));
+        fork::isolate_children(globals, job.control.offsets().globals(job.index));
     }
     if let Some(hooks) = hooks::get() {
         if job.launched {

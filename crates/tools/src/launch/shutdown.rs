@@ -59,7 +59,7 @@ impl Shutdown {
 
     /// Another reason to end: no step comes later than `other` has it, and a second signal kills at
     /// once. The status stays.
-    pub(super) fn hasten(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         if let Some(at) = self.terminate_at {
             self.terminate_at = Some(other.terminate_at.map_or(at, |o| o.min(at)));
         }
@@ -106,10 +106,10 @@ mod tests {
         let mut shutdown = Shutdown::soon(1);
         let start = shutdown.begun;
         assert_eq!(shutdown.due(start), None);
-        shutdown.hasten(&Shutdown::now(9));
+        shutdown.merge(&Shutdown::now(9));
         assert_eq!(shutdown.due(Instant::now()), Some(Signal::SIGTERM));
         assert_eq!(shutdown.status, 1);
-        shutdown.hasten(&Shutdown::at_once(137));
+        shutdown.merge(&Shutdown::at_once(137));
         assert_eq!(shutdown.due(Instant::now()), Some(Signal::SIGKILL));
     }
 
@@ -117,11 +117,11 @@ mod tests {
     fn a_signal_that_arrives_twice_is_one() {
         let mut shutdown = Shutdown::after_signal(130);
         let start = shutdown.begun;
-        shutdown.hasten(&Shutdown::after_signal(130));
+        shutdown.merge(&Shutdown::after_signal(130));
         assert_eq!(shutdown.due(start + GRACE_AFTER_SIGNAL / 2), None);
         let mut later = Shutdown::after_signal(130);
         later.begun = start + REPEATED * 2;
-        shutdown.hasten(&later);
+        shutdown.merge(&later);
         assert_eq!(shutdown.due(start + REPEATED * 2), Some(Signal::SIGKILL));
     }
 }

@@ -31,7 +31,7 @@ impl Compiler {
             Some(value) => Self::parse(&value, language)?,
             None => Self::default_of(language)?,
         };
-        compiler.refuse_self(language)?;
+        compiler.check_not_self(language)?;
         Ok(compiler)
     }
 
@@ -59,7 +59,7 @@ impl Compiler {
     }
 
     /// A wrapper that starts itself would never end.
-    fn refuse_self(&self, language: Language) -> Result<(), WrapperError> {
+    fn check_not_self(&self, language: Language) -> Result<(), WrapperError> {
         let program = on_path(&self.words[0]).and_then(|p| fs::canonicalize(p).ok());
         let this = env::current_exe().and_then(fs::canonicalize).ok();
         if program.is_some() && program == this {

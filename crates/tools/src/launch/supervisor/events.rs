@@ -170,7 +170,7 @@ impl Supervisor {
                 }
                 self.end(Shutdown::after_signal(128 + signal as u8), &line);
             }
-            Signal::SIGUSR1 if passed_on && self.say_counted() => {}
+            Signal::SIGUSR1 if passed_on && self.print_counted() => {}
             _ if passed_on => self.signal_all(signal),
             _ => {}
         }

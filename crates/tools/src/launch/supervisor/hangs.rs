@@ -36,12 +36,12 @@ impl Supervisor {
                     "no PE has made progress for {seconds:.0} s; the job goes on (--hang-timeout SECONDS ends such \
                         jobs, --hang-hint none says nothing)"
                 ));
-                self.say_reports(&reports);
+                self.print_reports(&reports);
             }
             Hang::End => {
                 let line = format!("no PE has made progress for {seconds:.1} s (--hang-timeout); ended the job");
                 self.output.error(&line);
-                self.say_reports(&reports);
+                self.print_reports(&reports);
                 self.end(Shutdown::now(TIMED_OUT), &line);
             }
         }
@@ -49,11 +49,11 @@ impl Supervisor {
 
     pub(super) fn report(&mut self) {
         let reports: Vec<Report> = self.jobs.iter().map(RunningJob::report).collect();
-        self.say_reports(&reports);
+        self.print_reports(&reports);
     }
 
     /// Prints the reports of all jobs.
-    pub(super) fn say_reports(&mut self, reports: &[Report]) {
+    pub(super) fn print_reports(&mut self, reports: &[Report]) {
         for (job, report) in self.jobs.iter().zip(reports) {
             for line in report.lines() {
                 job.print_line(&mut self.output, line);

@@ -265,7 +265,7 @@ impl Supervisor {
     }
 
     /// Prints what the PEs have counted; false if they do not count.
-    fn say_counted(&mut self) -> bool {
+    fn print_counted(&mut self) -> bool {
         let mut is_said = false;
         for job in &self.jobs {
             for line in status::counted(&job.control) {

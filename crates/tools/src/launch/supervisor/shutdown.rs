@@ -42,7 +42,7 @@ impl Supervisor {
     /// The same; the exit status is known.
     pub(super) fn end_all(&mut self, shutdown: Shutdown, why: &str) {
         match &mut self.shutdown {
-            Some(begun) => begun.hasten(&shutdown),
+            Some(begun) => begun.merge(&shutdown),
             None => {
                 for connected in &self.connections {
                     connected.notify_end(shutdown.status, why);
@@ -82,7 +82,7 @@ impl Supervisor {
         for job in &mut self.jobs {
             if all.contains(&job.number) {
                 match &mut job.shutdown {
-                    Some(begun) => begun.hasten(&shutdown),
+                    Some(begun) => begun.merge(&shutdown),
                     none => *none = Some(shutdown.clone()),
                 }
             }

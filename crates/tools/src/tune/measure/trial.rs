@@ -107,7 +107,7 @@ impl Trial {
                 times[slot].push(self.timed(unit, &choices, *i, calls));
             }
         }
-        self.give(Order { choice: None, calls: 0 });
+        self.send_order(Order { choice: None, calls: 0 });
         let choices = at_work.iter().map(|i| choices[*i]);
         let times = times.iter_mut().map(|t| lower_quartile(t));
         choices.zip(times).collect()
@@ -125,11 +125,11 @@ impl Trial {
 
     /// Nanoseconds of one of `calls` calls in a row on PE 0, where all PEs make them.
     fn timed(&self, unit: &Unit, choices: &[Choice], i: usize, calls: u32) -> f64 {
-        self.give(Order { choice: Some(i), calls });
+        self.send_order(Order { choice: Some(i), calls });
         self.calls(unit, choices[i], calls)
     }
 
-    fn give(&self, order: Order) {
+    fn send_order(&self, order: Order) {
         let [choice, calls] = [order.choice.map_or(0, |i| i + 1), order.calls as usize];
         let words = self.orders.mine().cast::<usize>();
         // SAFETY: the buffer has two words of 8 bytes; the other PEs read them after the
