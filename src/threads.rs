@@ -30,7 +30,7 @@ impl Handle<'_> {
 
 #[cfg(feature = "rayon")]
 mod pools {
-    use ferroshmem_core::offload::{self, Job};
+    use ferroshmem_core::offload::{self, PoolTask};
     use rayon::ThreadPool;
 
     use crate::world::World;
@@ -48,9 +48,9 @@ mod pools {
         /// # Ok::<(), Box<dyn std::error::Error>>(())
         /// ```
         pub fn lend_pool<R>(&self, pool: &ThreadPool, body: impl FnOnce() -> R) -> R {
-            let ask = Box::new(|job: Job| pool.spawn(move || job.run()));
+            let submit = Box::new(|job: PoolTask| pool.spawn(move || job.run()));
             // SAFETY: dropped at the end of this function, also by a panic, and the pool is borrowed until then.
-            let _lent = unsafe { offload::lend_pool(pool.current_num_threads(), ask) };
+            let _lent = unsafe { offload::lend_pool(pool.current_num_threads(), submit) };
             body()
         }
 
@@ -67,9 +67,9 @@ mod pools {
         /// ```
         pub fn lend_global_pool(&self) {
             self.global_pool.get_or_init(|| {
-                let ask = Box::new(|job: Job| rayon::spawn(move || job.run()));
-                // SAFETY: `ask` borrows nothing.
-                unsafe { offload::lend_pool(rayon::current_num_threads(), ask) }
+                let submit = Box::new(|job: PoolTask| rayon::spawn(move || job.run()));
+                // SAFETY: `submit` borrows nothing.
+                unsafe { offload::lend_pool(rayon::current_num_threads(), submit) }
             });
         }
     }

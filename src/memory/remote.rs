@@ -14,7 +14,7 @@ use crate::pe::Pe;
 use crate::plain::Plain;
 
 /// The method that the program calls, and where.
-pub(crate) type Call = (&'static str, &'static Caller<'static>);
+pub(crate) type MethodCall = (&'static str, &'static Caller<'static>);
 
 /// Where some elements of a PE's part are.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Route {
 /// Blocks of elements: their starts are `stride` elements apart in the remote part, and
 /// `local_stride` in the local buffer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Blocks {
+pub(crate) struct StridedBlocks {
     pub(crate) stride: usize,
     pub(crate) local_stride: usize,
     pub(crate) block: usize,
@@ -101,7 +101,7 @@ impl<T> Remote<T> {
 
 impl<T> Remote<T> {
     /// Begins to record a call, if calls are.
-    pub(super) fn record(&self, call: Call, kind: Kind, bytes: usize) -> Option<Record> {
+    pub(super) fn record(&self, call: MethodCall, kind: Kind, bytes: usize) -> Option<Record> {
         let concerns = Concerns::Pe(self.context, self.pe);
         record::begin(call, kind, concerns, bytes, self.symmetric.addr().get())
     }
@@ -114,7 +114,7 @@ impl<T: Plain> Remote<T> {
     /// See [`Remote`].
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn put(self, call: Call, source: &[T]) {
+    pub(crate) unsafe fn put(self, call: MethodCall, source: &[T]) {
         let (to, from) = (self.symmetric().cast(), source.as_ptr().cast());
         let _record = self.record(call, Kind::Put, size_of_val(source));
         // SAFETY: the caller promises that the part has `source.len()` elements from `to` on, which
@@ -128,7 +128,7 @@ impl<T: Plain> Remote<T> {
     /// See [`Remote`]; `source` does not change until the next quiet.
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn begin_put(self, call: Call, source: &[T]) {
+    pub(crate) unsafe fn begin_put(self, call: MethodCall, source: &[T]) {
         let (to, from) = (self.symmetric().cast(), source.as_ptr().cast());
         let _record = self.record(call, Kind::Put, size_of_val(source));
         // SAFETY: the caller promises that the part has `source.len()` elements from `to` on, which
@@ -142,7 +142,7 @@ impl<T: Plain> Remote<T> {
     /// See [`Remote`].
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn get(self, call: Call, dest: &mut [T]) {
+    pub(crate) unsafe fn get(self, call: MethodCall, dest: &mut [T]) {
         let (to, from) = (dest.as_mut_ptr().cast(), self.symmetric().cast());
         let _record = self.record(call, Kind::Get, size_of_val(dest));
         // SAFETY: the caller promises that the part has `dest.len()` elements from `from` on; `dest`
@@ -156,7 +156,7 @@ impl<T: Plain> Remote<T> {
     /// See [`Remote`]; `dest` is neither read nor written before the next quiet.
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn begin_get(self, call: Call, dest: &mut [T]) {
+    pub(crate) unsafe fn begin_get(self, call: MethodCall, dest: &mut [T]) {
         let (to, from) = (dest.as_mut_ptr().cast(), self.symmetric().cast());
         let _record = self.record(call, Kind::Get, size_of_val(dest));
         // SAFETY: the caller promises that the part has `dest.len()` elements from `from` on, and that
@@ -170,7 +170,7 @@ impl<T: Plain> Remote<T> {
     /// See [`Remote`]; all of `blocks` is readable from `source` on.
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn put_blocks(self, call: Call, source: *const T, blocks: Blocks) {
+    pub(crate) unsafe fn put_blocks(self, call: MethodCall, source: *const T, blocks: StridedBlocks) {
         let (to, from) = (self.symmetric().cast(), source.cast());
         let (to_stride, from_stride) = (blocks.stride as isize, blocks.local_stride as isize);
         let (block, n, size) = (blocks.block, blocks.n, size_of::<T>());
@@ -188,7 +188,7 @@ impl<T: Plain> Remote<T> {
     /// See [`Remote`]; all of `blocks` is writable from `dest` on, and used by no other thread.
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn get_blocks(self, call: Call, dest: *mut T, blocks: Blocks) {
+    pub(crate) unsafe fn get_blocks(self, call: MethodCall, dest: *mut T, blocks: StridedBlocks) {
         let (to, from) = (dest.cast(), self.symmetric().cast());
         let (to_stride, from_stride) = (blocks.local_stride as isize, blocks.stride as isize);
         let (block, n, size) = (blocks.block, blocks.n, size_of::<T>());

@@ -3,7 +3,7 @@
 
 use std::panic::Location as Caller;
 
-use super::remote::{Blocks, Location, Route};
+use super::remote::{Location, Route, StridedBlocks};
 use super::{Window, copy};
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
@@ -135,7 +135,7 @@ impl<T: Plain> Window<'_, T> {
                 }
             }
             Location::Remote(elements) => {
-                let blocks = Blocks { stride, local_stride: source_stride, block, n };
+                let blocks = StridedBlocks { stride, local_stride: source_stride, block, n };
                 // SAFETY: as for local parts.
                 unsafe {
                     elements.on(route).put_blocks((name, Caller::caller()), source, blocks);
@@ -189,7 +189,7 @@ impl<T: Plain> Window<'_, T> {
                 }
             }
             Location::Remote(elements) => {
-                let blocks = Blocks { stride, local_stride: dest_stride, block, n };
+                let blocks = StridedBlocks { stride, local_stride: dest_stride, block, n };
                 // SAFETY: as for local parts.
                 unsafe {
                     elements.on(route).get_blocks((name, Caller::caller()), dest, blocks);

@@ -93,7 +93,7 @@ pub(crate) fn group_of_parents(
 }
 
 /// How a root finds a job, for so many members.
-type Request<'a> = Box<dyn FnOnce(usize) -> Result<Found, String> + 'a>;
+type RequestJob<'a> = Box<dyn FnOnce(usize) -> Result<Found, String> + 'a>;
 
 /// Once in the library, not for each way to find a job: it has kilobytes.
 #[inline(never)]
@@ -102,7 +102,7 @@ fn connected(
     rt: &'static Runtime,
     (team, root): (usize, c_int),
     is_started: bool,
-    request: Request<'_>,
+    request: RequestJob<'_>,
 ) -> Result<usize, GroupError> {
     /// Where the group is in the word that the root publishes: numbers of PEs have 31 bits.
     const GROUP: u32 = 31;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ferroshmem_config as config;
 
 use crate::call::Call;
-use crate::job::Job;
+use crate::job::ThisPe;
 use crate::layout::{header, mode};
 use crate::library::Library;
 use crate::memory::Memory;
@@ -21,7 +21,7 @@ use crate::shared::Shared;
 
 /// The checks of this process.
 struct Checks {
-    job: Job,
+    job: ThisPe,
     memory: Option<Memory>,
     race: Option<Race>,
 }
@@ -40,7 +40,7 @@ fn start(library: Library) -> Option<Checks> {
     let shared = Shared::open(&file).ok()?;
     // Open from now on: children of the program may be programs of the job, too.
     std::mem::forget(file);
-    let job = Job::new(shared, library);
+    let job = ThisPe::new(shared, library);
     // The file is that of another job, which has started this one.
     if job.shared.get(header::N_PES) != job.n_pes as u64 {
         return None;

@@ -12,7 +12,7 @@ use crate::shared::Shared;
 
 /// This PE.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct ThisPe {
     pub shared: Shared,
     pub library: Library,
     pub globals: Globals,
@@ -27,7 +27,7 @@ thread_local! {
     static SITES: RefCell<HashMap<(usize, usize), u32>> = RefCell::default();
 }
 
-impl Job {
+impl ThisPe {
     pub(crate) fn new(shared: Shared, library: Library) -> Self {
         let globals = Globals::read();
         let object = shared.object(&globals.path).unwrap_or(0);

@@ -65,14 +65,14 @@ pub trait Batch: Default {
 
 /// The batches of a context, by target, each made when it is first needed.
 pub struct Batches<P: Primitives, B> {
-    targets: Box<[Slot<P, B>]>,
+    targets: Box<[LazyTarget<P, B>]>,
     /// The targets whose batches have items.
     filled: P::Lock<Vec<usize>>,
     n_filled: P::Word,
 }
 
 /// Where a target's batch is, once it is made.
-type Slot<P, B> = OnceLock<Box<Target<P, B>>>;
+type LazyTarget<P, B> = OnceLock<Box<Target<P, B>>>;
 
 /// Alone on its cache lines: two, which processors fetch together.
 #[repr(align(128))]

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ferroshmem_layout::inbox::{Control, Envelope};
+use ferroshmem_layout::inbox::{Envelope, RendezvousControl};
 
 use super::wire;
 
@@ -74,7 +74,7 @@ pub(super) struct QueuedRecords {
 
 impl QueuedRecords {
     /// The next record and its sender.
-    pub(super) fn next(&mut self) -> Option<(usize, Envelope, Control, &[u8])> {
+    pub(super) fn next(&mut self) -> Option<(usize, Envelope, RendezvousControl, &[u8])> {
         if self.at == self.records.len() {
             self.at = 0;
             ARRIVALS.take(&mut self.records);

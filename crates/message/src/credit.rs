@@ -1,7 +1,7 @@
 //! How much one PE may have under way at another one, of another node.
 //!
-//! [`Credit`] bounds eager messages that no receive has matched, a [`Window`] the fragments of a message that one has.
-//! `tests/flow.rs` checks both in all orders in which records may arrive.
+//! [`Credit`] bounds eager messages that no receive has matched, a [`FragmentWindow`] the fragments of a message that
+//! one has. `tests/flow.rs` checks both in all orders in which records may arrive.
 
 /// What a PE counts of another one. Both count alike: bytes of data, and some for each message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -41,7 +41,7 @@ impl Credit {
 
 /// The fragments of a message that a receiver takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Window {
+pub struct FragmentWindow {
     /// Bytes that the receiver has taken.
     pub done: u64,
     /// Bytes that the sender may send until it hears of more.
@@ -50,7 +50,7 @@ pub struct Window {
     pub all: u64,
 }
 
-impl Window {
+impl FragmentWindow {
     /// Up to which byte the sender may send now, if that is to be said: when half of what it may has been taken.
     #[inline]
     pub fn advance(&self, size: u64) -> Option<u64> {

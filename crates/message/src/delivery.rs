@@ -7,7 +7,7 @@ use ferroshmem_core::node::Node;
 use ferroshmem_core::offload;
 use ferroshmem_core::wait::signals;
 use ferroshmem_fabric::Exposed;
-use ferroshmem_layout::inbox::{Control, Envelope, Kind, Record, copy_eager};
+use ferroshmem_layout::inbox::{Envelope, Kind, Record, RendezvousControl, copy_eager};
 
 use super::place;
 use super::remote;
@@ -143,7 +143,8 @@ impl Messages {
         };
         let from = control.from as usize;
         (request.peer, request.reply) = (from as i32, control.reply);
-        let mut answer = Control { request: control.reply, reply: handle, place: NOWHERE, from: node.me as u64 };
+        let mut answer =
+            RendezvousControl { request: control.reply, reply: handle, place: NOWHERE, from: node.me as u64 };
         let reply = |kind| Envelope { kind, len: 0, bytes: n, ..*envelope };
         if envelope.kind == Kind::Exposed && n > 0 {
             let there = Exposed { address: control.place, key: control.request };
@@ -194,14 +195,14 @@ impl Messages {
     }
 
     /// A receive has matched one of this PE's sends, and asks for `bytes` of its data.
-    fn clear(&self, node: &Node, state: &mut State, bytes: u64, control: &Control) {
+    fn clear(&self, node: &Node, state: &mut State, bytes: u64, control: &RendezvousControl) {
         let handle = control.request;
         let Some(request) = state.requests.get(handle) else {
             return;
         };
         let (to, buffer) = (request.peer as usize, request.buffer);
         let envelope = Envelope { kind: Kind::Written, team: request.team, source: 0, tag: 0, len: 0, bytes };
-        let written = Control { request: control.reply, ..Control::default() };
+        let written = RendezvousControl { request: control.reply, ..RendezvousControl::default() };
         if let Some(there) = remote::place(node, control.place, bytes, to) {
             let transfer = state.transfer(handle, to, envelope, written);
             // SAFETY: the send's buffer stays until it is complete, which is after the transfer.

@@ -4,7 +4,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::signals;
-use ferroshmem_layout::inbox::{Control, Envelope, Inbox};
+use ferroshmem_layout::inbox::{Envelope, Inbox, RendezvousControl};
 
 /// The number on this node, and the inbox, of a PE that is of it.
 #[inline]
@@ -33,7 +33,7 @@ pub(super) unsafe fn push_to(
     node: &Node,
     (index, inbox): (usize, &Inbox),
     envelope: &Envelope,
-    control: Option<&Control>,
+    control: Option<&RendezvousControl>,
     data: *const u8,
 ) -> bool {
     // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope says.

@@ -26,9 +26,9 @@ use ferroshmem_core::memory::{MemoryKind, NOWHERE};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::transport::Transport;
 use ferroshmem_fabric::{Exposed, Exposure, Remote};
-use ferroshmem_layout::inbox::{Control, Envelope, Kind, Record};
+use ferroshmem_layout::inbox::{Envelope, Kind, Record, RendezvousControl};
 
-use super::credit::Window;
+use super::credit::FragmentWindow;
 use super::remotes::{Transfer, fabric};
 use super::request::{Party, Phase, Receive, SENT};
 use super::state::State;
@@ -48,7 +48,13 @@ fn credit(node: &Node) -> u64 {
 
 impl State {
     /// A transfer that is about to begin.
-    pub(super) fn transfer(&mut self, request: u64, to: usize, envelope: Envelope, control: Control) -> Transfer {
+    pub(super) fn transfer(
+        &mut self,
+        request: u64,
+        to: usize,
+        envelope: Envelope,
+        control: RendezvousControl,
+    ) -> Transfer {
         if let Some(request) = self.requests.get(request) {
             request.phase = if request.is_send { Phase::Sending } else { Phase::Receiving };
             // None of it comes in fragments.
@@ -89,7 +95,7 @@ impl Messages {
         node: &Node,
         to: usize,
         envelope: &Envelope,
-        control: Option<&Control>,
+        control: Option<&RendezvousControl>,
         data: *const u8,
     ) -> bool {
         let (head, n) = wire::head(envelope, control);
@@ -125,7 +131,7 @@ impl Messages {
                 unexpected(pe);
             }
             // Of the PE that the fabric names.
-            let control = Control { from: pe as u64, ..control };
+            let control = RendezvousControl { from: pe as u64, ..control };
             let record = Record { envelope, control: &raw const control, data: data.as_ptr(), remote: Some(pe as u32) };
             let was_kept = state.matching.unexpected();
             // SAFETY: the control part is here, the data are as long as `parse` has found; `expects` has seen that they
@@ -146,7 +152,7 @@ impl Messages {
             return;
         };
         let envelope = Envelope { kind: Kind::Credit, team: 0, source: 0, tag: 0, len: 0, bytes: owed };
-        let control = Some(Control::default());
+        let control = Some(RendezvousControl::default());
         self.post(node, state, pe as usize, envelope, control, 0);
     }
 
@@ -155,19 +161,19 @@ impl Messages {
         let Some(request) = state.requests.get(handle) else {
             return;
         };
-        let window = Window { done: request.done, allowed: request.allowed, all: request.all };
+        let window = FragmentWindow { done: request.done, allowed: request.allowed, all: request.all };
         let Some(bytes) = window.advance(WINDOW) else {
             return;
         };
         request.allowed = bytes;
         let to = request.peer as usize;
-        let control = Control { request: request.reply, reply: handle, place: NOWHERE, from: 0 };
+        let control = RendezvousControl { request: request.reply, reply: handle, place: NOWHERE, from: 0 };
         let envelope = Envelope { kind: Kind::More, team: request.team, source: 0, tag: 0, len: 0, bytes };
         self.post(node, state, to, envelope, Some(control), 0);
     }
 
     /// A receive allows fragments up to so many bytes.
-    pub(super) fn send_more(&self, node: &Node, state: &mut State, control: &Control, bytes: u64) {
+    pub(super) fn send_more(&self, node: &Node, state: &mut State, control: &RendezvousControl, bytes: u64) {
         let handle = control.request;
         if let Some(request) = state.requests.get(handle) {
             request.allowed = bytes;
@@ -199,7 +205,7 @@ impl Messages {
 
 impl State {
     /// Whether a record of another node says what its sender may say now.
-    fn expects(&mut self, node: &Node, pe: usize, envelope: &Envelope, control: &Control) -> bool {
+    fn expects(&mut self, node: &Node, pe: usize, envelope: &Envelope, control: &RendezvousControl) -> bool {
         let (len, bytes) = (u64::from(envelope.len), envelope.bytes);
         let is_placed = || control.place == NOWHERE || place(node, control.place, bytes, pe).is_some();
         match envelope.kind {

@@ -2,7 +2,7 @@
 
 use ferroshmem_core::node::Node;
 use ferroshmem_fabric::{Context, Exposed, Fabric, Remote};
-use ferroshmem_layout::inbox::{Control, Envelope};
+use ferroshmem_layout::inbox::{Envelope, RendezvousControl};
 
 use super::arrivals::QueuedRecords;
 use super::credit::Credit;
@@ -30,7 +30,7 @@ pub(super) struct Transfer {
     /// The record that answers the other PE then.
     pub(super) to: usize,
     pub(super) envelope: Envelope,
-    pub(super) control: Control,
+    pub(super) control: RendezvousControl,
 }
 
 impl Transfer {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use ferroshmem_core::memory::NOWHERE;
 use ferroshmem_core::node::Node;
 use ferroshmem_fabric::Exposed;
-use ferroshmem_layout::inbox::{Control, Envelope, Kind, SHORT, copy_eager};
+use ferroshmem_layout::inbox::{Envelope, Kind, RendezvousControl, SHORT, copy_eager};
 
 use super::local_inbox::{local_inbox, push_to};
 use super::lock::Guard;
@@ -98,7 +98,7 @@ impl Messages {
             status: Status::of(envelope, u64::MAX),
         });
         let mut envelope = *envelope;
-        let mut control = Control { request: 0, reply: handle, place, from: node.me as u64 };
+        let mut control = RendezvousControl { request: 0, reply: handle, place, from: node.me as u64 };
         if let Some((_, Exposed { address, key })) = exposed {
             envelope.kind = Kind::Exposed;
             (control.place, control.request) = (address, key);
@@ -117,7 +117,7 @@ impl Messages {
         state: &mut State,
         to: usize,
         envelope: Envelope,
-        control: Option<Control>,
+        control: Option<RendezvousControl>,
         request: u64,
     ) {
         let outgoing = PendingRecord { to, envelope, control, request };
@@ -151,7 +151,7 @@ impl Messages {
         node: &Node,
         to: usize,
         envelope: &Envelope,
-        control: Option<&Control>,
+        control: Option<&RendezvousControl>,
         data: *const u8,
     ) -> bool {
         match local_inbox(node, to) {
@@ -199,7 +199,7 @@ impl Messages {
             let len = longest.min(request.allowed - request.done);
             let envelope =
                 Envelope { kind: Kind::Fragment, team: request.team, source: 0, tag: 0, len: len as u32, bytes: 0 };
-            let control = Control { request: request.reply, reply: 0, place: request.done, from: 0 };
+            let control = RendezvousControl { request: request.reply, reply: 0, place: request.done, from: 0 };
             let data = request.buffer.wrapping_add(request.done as usize);
             let to = request.peer as usize;
             // SAFETY: a part of the send's buffer, which is not complete.

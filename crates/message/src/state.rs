@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::progress;
 use ferroshmem_layout::inbox::cells::Reader;
-use ferroshmem_layout::inbox::{Control, Envelope};
+use ferroshmem_layout::inbox::{Envelope, RendezvousControl};
 
 use super::matching::Matching;
 use super::remotes::Remotes;
@@ -18,7 +18,7 @@ pub(super) enum Data {
     /// Here; and the PE of another node that has sent them.
     Here(Box<[u8]>, Option<u32>),
     /// The sender keeps them.
-    There(Control),
+    There(RendezvousControl),
 }
 
 /// A record that has found no room.
@@ -26,7 +26,7 @@ pub(super) enum Data {
 pub(super) struct PendingRecord {
     pub(super) to: usize,
     pub(super) envelope: Envelope,
-    pub(super) control: Option<Control>,
+    pub(super) control: Option<RendezvousControl>,
     /// The send whose data are in the record, or 0.
     pub(super) request: u64,
 }
@@ -42,7 +42,7 @@ pub(super) struct Copy {
     /// The record that answers the other PE then.
     pub(super) to: usize,
     pub(super) envelope: Envelope,
-    pub(super) control: Control,
+    pub(super) control: RendezvousControl,
 }
 
 /// What the lock guards.

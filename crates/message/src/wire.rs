@@ -2,15 +2,15 @@
 //!
 //! They come from other processes: [`parse`] refuses what no PE writes.
 
-use ferroshmem_layout::inbox::{Control, Envelope, Kind};
+use ferroshmem_layout::inbox::{Envelope, Kind, RendezvousControl};
 
 /// Bytes of an envelope.
 const ENVELOPE: usize = 3 * size_of::<u64>();
 /// Bytes before the data of a record that has a control part.
-pub const HEAD: usize = ENVELOPE + size_of::<Control>();
+pub const HEAD: usize = ENVELOPE + size_of::<RendezvousControl>();
 
 /// The bytes before a record's data, and how many they are.
-pub fn head(envelope: &Envelope, control: Option<&Control>) -> ([u8; HEAD], usize) {
+pub fn head(envelope: &Envelope, control: Option<&RendezvousControl>) -> ([u8; HEAD], usize) {
     let [first, second, bytes] = envelope.to_words();
     let control = control.copied();
     let words = match control {
@@ -25,7 +25,7 @@ pub fn head(envelope: &Envelope, control: Option<&Control>) -> ([u8; HEAD], usiz
 }
 
 /// The parts of a record. None: it is none.
-pub fn parse(record: &[u8]) -> Option<(Envelope, Control, &[u8])> {
+pub fn parse(record: &[u8]) -> Option<(Envelope, RendezvousControl, &[u8])> {
     let mut rest = record;
     let mut word = || {
         let (word, more) = rest.split_first_chunk()?;
@@ -35,9 +35,9 @@ pub fn parse(record: &[u8]) -> Option<(Envelope, Control, &[u8])> {
     let (first, second, bytes) = (word()?, word()?, word()?);
     let envelope = Envelope::from_words([first, second, bytes])?;
     let kind = envelope.kind;
-    let mut control = Control::default();
+    let mut control = RendezvousControl::default();
     if kind != Kind::Eager {
-        control = Control { request: word()?, reply: word()?, place: word()?, from: word()? };
+        control = RendezvousControl { request: word()?, reply: word()?, place: word()?, from: word()? };
     }
     let has_data = matches!(kind, Kind::Eager | Kind::Fragment);
     let is_whole = rest.len() == envelope.len as usize
@@ -65,7 +65,7 @@ mod tests {
                 len,
                 bytes: if has_data { u64::from(len) } else { 1 << 40 },
             };
-            let control = Control { request: 1, reply: u64::MAX, place: 3, from: 4 };
+            let control = RendezvousControl { request: 1, reply: u64::MAX, place: 3, from: 4 };
             let control = (kind != Kind::Eager).then_some(control);
             let (head, n) = head(&envelope, control.as_ref());
             let mut record = head[..n].to_vec();

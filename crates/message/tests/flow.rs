@@ -9,7 +9,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use ferroshmem_layout::inbox::{Envelope, Kind};
-use ferroshmem_message::credit::{Credit, Window};
+use ferroshmem_message::credit::{Credit, FragmentWindow};
 use ferroshmem_message::matching::Matching;
 use ferroshmem_message::request::Pattern;
 
@@ -73,7 +73,7 @@ struct State {
     matching: Matching<(usize, usize)>,
     credits: [Credit; 2],
     /// Receives that take fragments: sender, message, receive, window.
-    receiving: Vec<(usize, usize, usize, Window)>,
+    receiving: Vec<(usize, usize, usize, FragmentWindow)>,
     /// Matches in their order: receive, sender, message.
     matched: Vec<(usize, usize, usize)>,
     /// Receives that have their data.
@@ -189,7 +189,7 @@ impl Programs {
             }
             return;
         }
-        let window = Window { done: 0, allowed: bytes.min(WINDOW), all: bytes };
+        let window = FragmentWindow { done: 0, allowed: bytes.min(WINDOW), all: bytes };
         answers.push_back(Answer::Clear(message, window.allowed));
         if bytes == 0 {
             state.complete.push(receive);

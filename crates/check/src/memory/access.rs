@@ -5,13 +5,13 @@ use super::pattern::Pattern;
 use super::{Memory, READS, locked, place};
 use crate::call::{Call, Role};
 use crate::finding::{Finding, Kind, Place};
-use crate::job::Job;
+use crate::job::ThisPe;
 use crate::operation::Operation;
 use crate::span::Span;
 
 impl Memory {
     /// Checks the memory that a call accesses.
-    pub(super) fn accesses(&self, job: &Job, call: &Call) {
+    pub(super) fn accesses(&self, job: &ThisPe, call: &Call) {
         let target = job.target(call);
         // Of PEs of other jobs, and wrong ones, the library knows.
         if call.argument(Role::Pe).is_some() && target.is_none() {
@@ -42,7 +42,7 @@ impl Memory {
     }
 
     /// Remembers the source of a non-blocking put.
-    fn remember(&self, job: &Job, call: &Call, target: usize) {
+    fn remember(&self, job: &ThisPe, call: &Call, target: usize) {
         let source = call.parameters().find(|(_, p)| p.role == Role::Read);
         if let Some((number, parameter)) = source {
             let bytes = call.span(number, parameter, 1).bounds();
@@ -55,7 +55,7 @@ impl Memory {
     }
 
     /// Reports an access that leaves its variable or block. True: it is within a block.
-    fn is_in_block(&self, job: &Job, call: &Call, (pe, span): (usize, Span), reads: bool) -> bool {
+    fn is_in_block(&self, job: &ThisPe, call: &Call, (pe, span): (usize, Span), reads: bool) -> bool {
         let (at, len) = span.bounds();
         if len == 0 {
             return false;
@@ -107,7 +107,7 @@ impl Memory {
     }
 
     /// Reports a read of memory of a block of which nothing was ever written. `span` is within a block.
-    fn check_written(&self, job: &Job, call: &Call, (pe, span): (usize, Span)) {
+    fn check_written(&self, job: &ThisPe, call: &Call, (pe, span): (usize, Span)) {
         let (at, _) = span.bounds();
         let Some((start, block)) = self.blocks().around(at) else {
             return;

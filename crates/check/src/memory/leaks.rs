@@ -5,12 +5,12 @@ use super::{FILLED, Memory, reach};
 use crate::call::Call;
 use crate::finding::{Finding, Kind};
 use crate::hidden::Hidden;
-use crate::job::Job;
+use crate::job::ThisPe;
 
 impl Memory {
     /// Reports blocks of the same calls of which the program has no pointer any more: of one alone, it may be meant to
     /// last.
-    pub(super) fn leaks(&self, job: &Job, call: &Call) {
+    pub(super) fn leaks(&self, job: &ThisPe, call: &Call) {
         let mut live: Vec<(Hidden, Block)> = {
             let blocks = self.blocks();
             let own = blocks.live().filter(|(_, block)| block.space.is_none());

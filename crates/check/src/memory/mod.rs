@@ -22,7 +22,7 @@ use self::pattern::Pattern;
 use self::pending::{Change, Pending};
 use crate::call::{Call, Role};
 use crate::finding::{Finding, Kind, Place};
-use crate::job::Job;
+use crate::job::ThisPe;
 use crate::operation::Operation;
 use crate::shared::mixed;
 
@@ -72,7 +72,7 @@ impl Memory {
     }
 
     /// Before the library's function.
-    pub(crate) fn enter(&self, job: &Job, call: &mut Call) {
+    pub(crate) fn enter(&self, job: &ThisPe, call: &mut Call) {
         if call.allocates() && call.synchronizes() {
             self.complete(job, call, Some(0));
         }
@@ -120,7 +120,7 @@ impl Memory {
     }
 
     /// After it; the result that the program gets.
-    pub(crate) fn leave(&self, job: &Job, call: &Call, result: usize) -> usize {
+    pub(crate) fn leave(&self, job: &ThisPe, call: &Call, result: usize) -> usize {
         match call.operation() {
             _ if call.allocates() => self.allocated(job, call, result),
             Operation::SpaceMalloc => {
@@ -131,7 +131,7 @@ impl Memory {
         }
     }
 
-    fn space_allocated(&self, job: &Job, call: &Call, at: usize) {
+    fn space_allocated(&self, job: &ThisPe, call: &Call, at: usize) {
         if at == 0 {
             return;
         }
@@ -152,7 +152,7 @@ impl Memory {
         self.blocks().insert(at, block);
     }
 
-    fn reallocate(&self, job: &Job, call: &mut Call) {
+    fn reallocate(&self, job: &ThisPe, call: &mut Call) {
         let at = call.value(0);
         let site = job.site(call);
         let block = self.blocks().get(at);
@@ -174,7 +174,7 @@ impl Memory {
     }
 
     /// A block was allocated, or could not be: the result that the program gets.
-    fn allocated(&self, job: &Job, call: &Call, mut at: usize) -> usize {
+    fn allocated(&self, job: &ThisPe, call: &Call, mut at: usize) -> usize {
         let size = call.scratch.requested;
         let is_realloc = call.operation() == Operation::Realloc;
         let old = is_realloc.then(|| call.value(0)).filter(|old| *old != 0);
@@ -215,7 +215,7 @@ impl Memory {
 
     /// Gives the library the blocks in quarantine and calls its function again: all PEs do, since they have the same
     /// blocks.
-    fn allocate_again(&self, job: &Job, call: &Call) -> usize {
+    fn allocate_again(&self, job: &ThisPe, call: &Call) -> usize {
         while let Some(oldest) = self.evict(job, true) {
             job.library.free(oldest);
         }
@@ -236,7 +236,7 @@ impl Memory {
         }
     }
 
-    fn free(&self, job: &Job, call: &mut Call) {
+    fn free(&self, job: &ThisPe, call: &mut Call) {
         let at = call.value(0);
         let found = self.blocks().get(at).filter(|block| block.space.is_none());
         let Some(block) = found else {
@@ -269,28 +269,28 @@ impl Memory {
     }
 
     /// Takes the oldest block from quarantine, as [`Blocks::evict`].
-    fn evict(&self, job: &Job, all: bool) -> Option<usize> {
+    fn evict(&self, job: &ThisPe, all: bool) -> Option<usize> {
         let (at, block) = self.blocks().evict(all)?;
         check_freed(job, at, &block);
         Some(at)
     }
 
     /// Checks the red zones of the first blocks, `most` of them.
-    fn check_red_zones(&self, job: &Job, call: &Call, most: usize) {
+    fn check_red_zones(&self, job: &ThisPe, call: &Call, most: usize) {
         let site = job.site(call);
         for (start, block) in self.blocks().live().take(most) {
             check_red_zone(job, start.address(), &block, site);
         }
     }
 
-    fn check_quarantine(&self, job: &Job) {
+    fn check_quarantine(&self, job: &ThisPe) {
         for (start, block) in self.blocks().freed() {
             check_freed(job, start.address(), &block);
         }
     }
 
     /// The puts of a context, or of all, are complete: reports those whose source has changed.
-    fn complete(&self, job: &Job, call: &Call, context: Option<usize>) {
+    fn complete(&self, job: &ThisPe, call: &Call, context: Option<usize>) {
         let context = context.map(|context| job.context(context));
         let changed = locked(&self.pending).complete(context);
         for (put, change) in changed {
@@ -319,7 +319,7 @@ fn enlarge(call: &mut Call, number: usize) {
     }
 }
 
-fn check_red_zone(job: &Job, at: usize, block: &Block, site: u32) {
+fn check_red_zone(job: &ThisPe, at: usize, block: &Block, site: u32) {
     let zone = at + block.size;
     // SAFETY: the red zone is part of what the library has allocated.
     let changed = unsafe { Pattern::RedZone.first_changed(zone, block.red_zone) };
@@ -333,7 +333,7 @@ fn check_red_zone(job: &Job, at: usize, block: &Block, site: u32) {
     }
 }
 
-fn check_freed(job: &Job, at: usize, block: &Block) {
+fn check_freed(job: &ThisPe, at: usize, block: &Block) {
     // SAFETY: the block is part of the heap, and the library has not got it back.
     let changed = unsafe { Pattern::Freed.first_changed(at, block.size.min(FILLED)) };
     if let (Some(changed), Some(freed)) = (changed, block.freed) {

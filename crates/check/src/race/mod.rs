@@ -22,7 +22,7 @@ use self::sync_objects::{Lookup, SyncObjects};
 use crate::call::{Call, Role};
 use crate::finding::{Finding, Kind, Place};
 use crate::hidden::Hidden;
-use crate::job::Job;
+use crate::job::ThisPe;
 use crate::layout::race::Layout;
 use crate::layout::{RACE, header};
 use crate::members::Members;
@@ -91,7 +91,7 @@ enum From {
 }
 
 impl Race {
-    pub(crate) fn new(job: &Job) -> Self {
+    pub(crate) fn new(job: &ThisPe) -> Self {
         let layout = Layout::new(job.n_pes);
         let words = job.shared.from(RACE);
         Self {
@@ -122,7 +122,7 @@ impl Race {
     }
 
     /// Lets others learn it who see the variable at `at` of PE `pe`.
-    fn release_to(&self, job: &Job, state: &mut State, (pe, at): (usize, u64)) {
+    fn release_to(&self, job: &ThisPe, state: &mut State, (pe, at): (usize, u64)) {
         self.release(state);
         if !self.objects.release(pe, at, state.clock.components()) {
             job.shared.set(header::FULL, 1);
@@ -187,7 +187,7 @@ impl Race {
     }
 
     /// An address that is the same in all PEs; None if it is not symmetric.
-    fn symmetric(&self, job: &Job, at: usize) -> Option<u64> {
+    fn symmetric(&self, job: &ThisPe, at: usize) -> Option<u64> {
         if job.globals.range.contains(&at) {
             return Some(at.wrapping_sub(job.globals.bias) as u64 | GLOBAL);
         }
@@ -197,7 +197,7 @@ impl Race {
     }
 
     /// Adds an access of memory of PE `pe` by a call.
-    fn access(&self, job: &Job, state: &mut State, call: &Call, (pe, span): (usize, Span), access: Access) {
+    fn access(&self, job: &ThisPe, state: &mut State, call: &Call, (pe, span): (usize, Span), access: Access) {
         let Some(first) = self.symmetric(job, span.at) else {
             return;
         };
@@ -209,7 +209,7 @@ impl Race {
     }
 
     /// Adds accesses of memory of PE `pe`; `first` is the address that all PEs have.
-    fn add(&self, job: &Job, state: &mut State, site: u32, (pe, first, span): (usize, u64, Span), access: Access) {
+    fn add(&self, job: &ThisPe, state: &mut State, site: u32, (pe, first, span): (usize, u64, Span), access: Access) {
         let new = Cell { epoch: state.clock.epoch(), pe: self.me, access, bytes: 0, site };
         let mut found: Vec<(Cell, u64)> = Vec::new();
         let mut conflict = |cell: Cell, at: u64| {
@@ -240,7 +240,7 @@ impl Race {
     }
 
     /// A load or store of the program.
-    pub(crate) fn load_or_store(&self, job: &Job, (at, bytes): (usize, usize), writes: bool, address: usize) {
+    pub(crate) fn load_or_store(&self, job: &ThisPe, (at, bytes): (usize, usize), writes: bool, address: usize) {
         // Mostly it is of other memory.
         if !job.globals.range.contains(&at) && !self.heap.contains(at) {
             return;
@@ -255,7 +255,7 @@ impl Race {
     }
 
     /// Before the library's function.
-    pub(crate) fn enter(&self, job: &Job, call: &mut Call) {
+    pub(crate) fn enter(&self, job: &ThisPe, call: &mut Call) {
         let operation = call.operation();
         let mut guard = self.state();
         let state = &mut *guard;
@@ -313,7 +313,7 @@ impl Race {
     }
 
     /// After it.
-    pub(crate) fn leave(&self, job: &Job, call: &Call, result: usize) {
+    pub(crate) fn leave(&self, job: &ThisPe, call: &Call, result: usize) {
         let mut guard = self.state();
         let state = &mut *guard;
         match call.operation() {
@@ -384,7 +384,7 @@ impl Race {
     }
 
     /// A call that allocates has returned `at`.
-    fn allocated(&self, job: &Job, state: &mut State, call: &Call, at: usize) {
+    fn allocated(&self, job: &ThisPe, state: &mut State, call: &Call, at: usize) {
         let size = call.scratch.requested;
         let old = call.value(0);
         if call.operation() == Operation::Realloc && (at != 0 || size == 0) {
@@ -397,7 +397,7 @@ impl Race {
         }
     }
 
-    fn one_sided(&self, job: &Job, state: &mut State, call: &Call) {
+    fn one_sided(&self, job: &ThisPe, state: &mut State, call: &Call) {
         let Some(pe) = job.target(call) else {
             return;
         };
@@ -435,7 +435,7 @@ impl Race {
     }
 
     /// The variable of another PE that an atomic has read.
-    fn fetched(&self, job: &Job, state: &mut State, call: &Call) {
+    fn fetched(&self, job: &ThisPe, state: &mut State, call: &Call) {
         let variable = call.parameters().find(|(_, p)| matches!(p.role, Role::Dest | Role::Source));
         if let (Some((number, parameter)), Some(pe)) = (variable, job.target(call)) {
             let span = call.span(number, parameter, 1);
@@ -446,7 +446,7 @@ impl Race {
     }
 
     /// The arrays of a collective: each PE's own are accessed between its call and its return.
-    fn collective(&self, job: &Job, state: &mut State, call: &Call) {
+    fn collective(&self, job: &ThisPe, state: &mut State, call: &Call) {
         let Some(team) = job.members(call) else {
             return;
         };
@@ -470,7 +470,7 @@ impl Race {
     }
 
     /// Variables of this PE were seen to have changed.
-    fn seen(&self, job: &Job, state: &mut State, call: &Call) {
+    fn seen(&self, job: &ThisPe, state: &mut State, call: &Call) {
         for (number, parameter) in call.parameters() {
             if !matches!(parameter.role, Role::Variable | Role::Signal) {
                 continue;
@@ -489,14 +489,14 @@ impl Race {
         }
     }
 
-    fn lock(&self, job: &Job, call: &Call) -> Option<u64> {
+    fn lock(&self, job: &ThisPe, call: &Call) -> Option<u64> {
         self.symmetric(job, call.argument(Role::Lock)?)
     }
 }
 
 impl State {
     /// Where an address is that all PEs have.
-    fn place(&self, job: &Job, at: u64) -> Place {
+    fn place(&self, job: &ThisPe, at: u64) -> Place {
         if at & GLOBAL != 0 {
             return Place::Global(job.object, at & !GLOBAL);
         }

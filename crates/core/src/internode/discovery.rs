@@ -5,10 +5,10 @@ use std::fmt::Write;
 use ferroshmem_config::FabricSettings;
 use ferroshmem_fabric::discovery::{self, Provider};
 
-use super::{ConnectError, fabric_config};
+use super::{InternodeError, fabric_config};
 
 /// The providers, the best first, and which would be chosen and why.
-pub(crate) fn describe() -> Result<String, ConnectError> {
+pub(crate) fn describe() -> Result<String, InternodeError> {
     let settings = FabricSettings::read()?;
     let config = fabric_config(&settings);
     let providers = discovery::providers(&config)?;

@@ -61,7 +61,7 @@ impl Internode {
         space: &'static Space,
         monitor: Monitor,
         settings: &FabricSettings,
-    ) -> Result<Self, ConnectError> {
+    ) -> Result<Self, InternodeError> {
         let config = Config {
             pe: job.pe,
             n_pes: job.n_pes(),
@@ -73,18 +73,18 @@ impl Internode {
         };
         let fabric = Fabric::open(&config, monitor.events)?;
         let mailboxes =
-            Mailboxes::map(&job.file, job.control.offsets(), job.control.n_pes()).map_err(ConnectError::Mailboxes)?;
-        let streams = StreamAreas::of(job).map_err(ConnectError::Mailboxes)?;
+            Mailboxes::map(&job.file, job.control.offsets(), job.control.n_pes()).map_err(InternodeError::Mailboxes)?;
+        let streams = StreamAreas::of(job).map_err(InternodeError::Mailboxes)?;
         share(&fabric, job, space, &mailboxes, streams)?;
         let image = space.globals().map_or(0, |globals| globals.image);
         let mut mine = image.to_le_bytes().to_vec();
         mine.extend(fabric.address());
-        let bootstrap = job.bootstrap().ok_or(ConnectError::NoLauncher)?;
+        let bootstrap = job.bootstrap().ok_or(InternodeError::NoLauncher)?;
         let all = bootstrap.exchange(&mine)?;
         let mut images = Vec::with_capacity(all.len());
         for (pe, blob) in all.iter().enumerate() {
             let Some((image, _)) = blob.split_first_chunk() else {
-                return Err(ConnectError::OtherVersion(pe));
+                return Err(InternodeError::OtherVersion(pe));
             };
             images.push(u64::from_le_bytes(*image));
         }
@@ -145,7 +145,7 @@ impl Internode {
 /// Why this PE cannot be connected with those of other nodes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConnectError {
+pub enum InternodeError {
     /// Only a launcher that joins nodes starts jobs on several.
     #[error("this job has no launcher that joins nodes")]
     NoLauncher,

@@ -15,7 +15,7 @@ use ferroshmem_platform::machine::page_size;
 use ferroshmem_platform::mapping::{self, MapAddress};
 use ferroshmem_platform::threads::Stopped;
 
-use super::space_error::SpaceError;
+use super::window_error::WindowError;
 use crate::job::Attachment;
 
 /// Name under which executables ask for this library.
@@ -54,16 +54,16 @@ impl Globals {
 
     /// Copies the globals into the job's memory and maps the copy over the original. The other threads
     /// of this process stand still meanwhile: what they wrote between copy and mapping would be lost.
-    pub fn share(&self, job: &Attachment) -> Result<(), SpaceError> {
+    pub fn share(&self, job: &Attachment) -> Result<(), WindowError> {
         let (len, room) = (self.len as u64, job.control.header().slot_size);
         if len > room {
-            return Err(SpaceError::GlobalsTooLarge { len, room });
+            return Err(WindowError::GlobalsTooLarge { len, room });
         }
         let offset = job.control.offsets().globals(job.index);
         let mut pages = Pages::new(self);
         // From here to the mapping nothing may be allocated or freed: a thread that stands still may
         // hold the allocator's lock, and a static executable has the allocator's state among its globals.
-        let stopped = Stopped::all().map_err(SpaceError::Threads)?;
+        let stopped = Stopped::all().map_err(WindowError::Threads)?;
         pages.find_touched();
         let copied = self.copy_to(&job.file, offset, &pages);
         // SAFETY: replaces memory by a copy of itself, which no other thread writes meanwhile.
@@ -72,7 +72,7 @@ impl Globals {
             mapping::map_shared(job.file.as_fd(), offset, self.len, over)
         });
         drop(stopped);
-        mapped.map_err(|e| SpaceError::Io("share the global variables", e))?;
+        mapped.map_err(|e| WindowError::Io("share the global variables", e))?;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use super::globals::Globals;
 use super::layout::{self, Layout};
 use super::memkind;
 use super::origin::Origins;
-use super::space_error::SpaceError;
+use super::window_error::WindowError;
 use super::windows::{Mapped, Windows};
 use crate::job::Attachment;
 
@@ -104,7 +104,7 @@ pub fn show_place(place: u64) -> String {
 
 impl Space {
     /// Maps all heaps, and the others' globals if there are any, at layout candidate `k`.
-    pub fn map(job: &Attachment, k: u32, globals: Option<Globals>) -> Result<Self, SpaceError> {
+    pub fn map(job: &Attachment, k: u32, globals: Option<Globals>) -> Result<Self, WindowError> {
         let header = job.control.header();
         let n_pes = job.control.n_pes();
         let mut this = Self {
@@ -150,13 +150,13 @@ impl Space {
         self.windows(globals.len, job.control.offsets().globals(0), stride)
     }
 
-    fn map_heaps(&mut self, job: &Attachment) -> Result<(), SpaceError> {
+    fn map_heaps(&mut self, job: &Attachment) -> Result<(), WindowError> {
         if self.layout.heap_size == 0 {
             return Ok(());
         }
         let failed = |e: io::Error| match e.raw_os_error() {
-            Some(libc::EEXIST | libc::EINVAL | libc::ENOMEM | libc::EPERM) => SpaceError::Taken,
-            _ => SpaceError::Io("map the symmetric heaps", e),
+            Some(libc::EEXIST | libc::EINVAL | libc::ENOMEM | libc::EPERM) => WindowError::Taken,
+            _ => WindowError::Io("map the symmetric heaps", e),
         };
         let (base, len) = (self.layout.heap_base, self.layout.heap_size as usize);
         let others = self.heap_windows(job).map_around(&job.file, base);
@@ -234,7 +234,7 @@ impl Space {
 
     /// Maps the others' globals where the rule has them, or anywhere if some window has no room (an
     /// executable at a low address, for PEs below this one).
-    fn map_globals(&mut self, job: &Attachment) -> Result<(), SpaceError> {
+    fn map_globals(&mut self, job: &Attachment) -> Result<(), WindowError> {
         let Some(globals) = &self.globals else {
             return Ok(());
         };
@@ -245,7 +245,7 @@ impl Space {
         }
         let scattered = windows.map_anywhere(&job.file, globals.start);
         (self.scattered, self.others_globals) =
-            scattered.map_err(|e| SpaceError::Io("map the global variables of the other PEs", e))?;
+            scattered.map_err(|e| WindowError::Io("map the global variables of the other PEs", e))?;
         Ok(())
     }
 

@@ -48,7 +48,7 @@ pub use self::helpers::{Report, lend, lend_until};
 pub use self::overview::overview;
 pub use self::pending::Owner;
 use self::pending::Pending;
-pub use self::pools::{Job, LentPool};
+pub use self::pools::{LentPool, PoolTask};
 use self::starvation::Starvation;
 pub(crate) use self::transfer::CHUNK;
 pub use self::transfer::Signal;
@@ -299,7 +299,7 @@ pub fn complete(owner: &Owner) {
 ///
 /// # Safety
 /// The result is dropped before what `submit` borrows ends.
-pub unsafe fn lend_pool<'p>(threads: usize, submit: Box<dyn Fn(Job) + Send + Sync + 'p>) -> LentPool {
+pub unsafe fn lend_pool<'p>(threads: usize, submit: Box<dyn Fn(PoolTask) + Send + Sync + 'p>) -> LentPool {
     // SAFETY: the caller promises to drop the result before what `submit` borrows ends.
     let lent = unsafe { ENGINE.helpers.pools.add(threads, submit) };
     ENGINE.helpers.ask_from_now_on();
@@ -475,7 +475,7 @@ mod tests {
 
     #[test]
     fn a_pool_that_is_busy_is_asked_for_nothing_and_one_that_idles_takes_chunks() {
-        let (send, jobs) = mpsc::channel::<Job>();
+        let (send, jobs) = mpsc::channel::<PoolTask>();
         let submit = Box::new(move |job| send.send(job).expect("the test has the other end"));
         // SAFETY: `submit` borrows nothing.
         let lent = unsafe { lend_pool(2, submit) };
@@ -492,13 +492,13 @@ mod tests {
         share();
         assert!(!helped.load(Ordering::Relaxed));
         share();
-        let waiting: Vec<Job> = jobs.try_iter().collect();
+        let waiting: Vec<PoolTask> = jobs.try_iter().collect();
         assert_eq!(waiting.len(), 2);
         assert_eq!(ENGINE.helpers.pools.idle(), 0);
-        waiting.into_iter().for_each(Job::run);
+        waiting.into_iter().for_each(PoolTask::run);
         assert_eq!(ENGINE.helpers.pools.idle(), 2);
 
-        let pool = thread::spawn(move || jobs.iter().for_each(Job::run));
+        let pool = thread::spawn(move || jobs.iter().for_each(PoolTask::run));
         while !helped.load(Ordering::Relaxed) {
             share();
         }

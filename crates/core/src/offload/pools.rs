@@ -9,17 +9,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Has one thread of a pool run a job, once.
-type Submit<'p> = dyn Fn(Job) + Send + Sync + 'p;
+type Submit<'p> = dyn Fn(PoolTask) + Send + Sync + 'p;
 
 /// What a thread of a pool runs.
 #[derive(Debug)]
-pub struct Job {
+pub struct PoolTask {
     jobs: Arc<AtomicU32>,
     /// Takes a chunk and does it; whether there was one.
     help: fn() -> bool,
 }
 
-impl Job {
+impl PoolTask {
     /// Takes chunks until there are none, or, because other jobs of the pool wait, has taken some.
     pub fn run(self) {
         /// They take about a millisecond.
@@ -33,7 +33,7 @@ impl Job {
     }
 }
 
-impl Drop for Job {
+impl Drop for PoolTask {
     fn drop(&mut self) {
         self.jobs.fetch_sub(1, Ordering::Relaxed);
     }
@@ -104,7 +104,7 @@ impl Pools {
                 wanted -= jobs;
                 for _ in 0..jobs {
                     pool.jobs.fetch_add(1, Ordering::Relaxed);
-                    (pool.submit)(Job { jobs: Arc::clone(&pool.jobs), help });
+                    (pool.submit)(PoolTask { jobs: Arc::clone(&pool.jobs), help });
                 }
             }
         });
@@ -117,7 +117,7 @@ impl Pools {
     pub(super) unsafe fn add<'p>(
         &'static self,
         threads: usize,
-        submit: Box<dyn Fn(Job) + Send + Sync + 'p>,
+        submit: Box<dyn Fn(PoolTask) + Send + Sync + 'p>,
     ) -> LentPool {
         // SAFETY: only the lifetime differs, and the caller promises to end the use of the box before it.
         let submit = unsafe { std::mem::transmute::<Box<Submit<'p>>, Box<Submit<'static>>>(submit) };

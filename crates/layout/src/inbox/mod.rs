@@ -73,7 +73,7 @@ impl Inbox {
     ///
     /// # Safety
     /// `data` is readable for `envelope.len` bytes, at most [`LONGEST`].
-    pub unsafe fn push(&self, envelope: &Envelope, control: Option<&Control>, data: *const u8) -> bool {
+    pub unsafe fn push(&self, envelope: &Envelope, control: Option<&RendezvousControl>, data: *const u8) -> bool {
         let len = envelope.len as usize;
         let n = (envelope.kind.data_offset() + len).div_ceil(CELL);
         let Some(position) = cells::reserve(self, n) else {
@@ -84,7 +84,7 @@ impl Inbox {
         unsafe {
             at.add(8).cast::<[u64; 3]>().write(envelope.to_words());
             if let Some(control) = control {
-                at.add(HEAD).cast::<Control>().write(*control);
+                at.add(HEAD).cast::<RendezvousControl>().write(*control);
             }
             let to = at.add(envelope.kind.data_offset());
             to.copy_from_nonoverlapping(data, len);
@@ -214,7 +214,7 @@ impl Cells for Inbox {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum Kind {
-    /// A message with its data. It has no [`Control`].
+    /// A message with its data. It has no [`RendezvousControl`].
     Eager,
     /// A message whose data the sender keeps, at `place` if that is symmetric.
     Ready,
@@ -260,7 +260,7 @@ impl Kind {
     fn data_offset(self) -> usize {
         match self {
             Self::Eager => HEAD,
-            _ => HEAD + size_of::<Control>(),
+            _ => HEAD + size_of::<RendezvousControl>(),
         }
     }
 }
@@ -314,7 +314,7 @@ pub struct Record {
     /// What it begins with.
     pub envelope: Envelope,
     /// Its control part, unless it is eager.
-    pub control: *const Control,
+    pub control: *const RendezvousControl,
     /// Its data, as long as the envelope says.
     pub data: *const u8,
     /// The PE of another node that it is from.
@@ -324,7 +324,7 @@ pub struct Record {
 /// What sender and receiver tell each other of a message whose data the sender keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
-pub struct Control {
+pub struct RendezvousControl {
     /// The request, of the PE that the record is for.
     pub request: u64,
     /// The request, of the PE that it is from.
@@ -340,7 +340,7 @@ const HEAD: usize = 8 + size_of::<Envelope>();
 /// Most bytes of data of an eager record of one cell.
 pub const SHORT: usize = CELL - HEAD;
 /// Most bytes of data of a record.
-pub const LONGEST: usize = CELLS / 8 * CELL - HEAD - size_of::<Control>();
+pub const LONGEST: usize = CELLS / 8 * CELL - HEAD - size_of::<RendezvousControl>();
 
 const _: () = {
     assert!(size_of::<Inbox>().is_multiple_of(4096));

@@ -32,7 +32,7 @@ use ferroshmem_core::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
 use ferroshmem_core::failure::fatal::{debug, fatal, set_debug, warn};
 use ferroshmem_core::failure::{checks, debugger, place};
 use ferroshmem_core::group::Group;
-use ferroshmem_core::internode::{ConnectError, Internode};
+use ferroshmem_core::internode::{Internode, InternodeError};
 use ferroshmem_core::job::{Attachment, Localities};
 use ferroshmem_core::memory::{Space, SymmetricMemory};
 use ferroshmem_core::node::Node;
@@ -213,7 +213,7 @@ fn connect(
     job: &'static Attachment,
     space: &'static Space,
     settings: &Settings,
-) -> Result<&'static (Internode, Arc<FailureDetector>), ConnectError> {
+) -> Result<&'static (Internode, Arc<FailureDetector>), InternodeError> {
     static CONNECTED: OnceLock<(Internode, Arc<FailureDetector>)> = OnceLock::new();
     if let Some(connected) = CONNECTED.get() {
         return Ok(connected);

@@ -6,7 +6,7 @@ use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::hooks;
 use ferroshmem_core::job::Attachment;
 use ferroshmem_core::memory::globals::Globals;
-use ferroshmem_core::memory::{LAYOUTS, Space, SpaceError};
+use ferroshmem_core::memory::{LAYOUTS, Space, WindowError};
 
 use super::rendezvous::rendezvous;
 
@@ -24,7 +24,7 @@ pub(super) fn map_space(name: &str, job: &'static Attachment) -> Space {
     for k in 0..LAYOUTS {
         let mapped = Space::map(job, k, globals.clone());
         match &mapped {
-            Err(SpaceError::Taken) => {
+            Err(WindowError::Taken) => {
                 header.layout_failed.fetch_or(1 << k, Ordering::AcqRel);
             }
             Err(e) => fatal(name, e),
@@ -48,7 +48,7 @@ pub(super) fn map_space(name: &str, job: &'static Attachment) -> Space {
             Err(_) => {}
         }
     }
-    fatal(name, SpaceError::Taken)
+    fatal(name, WindowError::Taken)
 }
 
 /// Publishes which executable this PE runs.

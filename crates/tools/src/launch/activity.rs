@@ -14,7 +14,7 @@ const USED: Duration = Duration::from_millis(1);
 
 /// What a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Activity {
+pub(super) enum CpuActivity {
     /// It uses processor time, or would if a core were free.
     Runs,
     /// It uses none.
@@ -26,7 +26,7 @@ pub(super) enum Activity {
 }
 
 /// What these processes do: looks twice, unless there are none.
-pub(super) fn observe(processes: &[Pid]) -> Vec<Activity> {
+pub(super) fn observe(processes: &[Pid]) -> Vec<CpuActivity> {
     if processes.is_empty() {
         return Vec::new();
     }
@@ -36,15 +36,15 @@ pub(super) fn observe(processes: &[Pid]) -> Vec<Activity> {
     looks.map(|(pid, before)| activity(*pid, before)).collect()
 }
 
-fn activity(pid: Pid, before: Option<Duration>) -> Activity {
+fn activity(pid: Pid, before: Option<Duration>) -> CpuActivity {
     match process::state_of(pid.as_raw()) {
-        Some(b'T' | b't') => Activity::Stopped,
-        Some(b'R') => Activity::Runs,
-        Some(b'Z' | b'X') | None => Activity::Gone,
+        Some(b'T' | b't') => CpuActivity::Stopped,
+        Some(b'R') => CpuActivity::Runs,
+        Some(b'Z' | b'X') | None => CpuActivity::Gone,
         _ => {
             let used = before.zip(processor_time(pid));
             let used = used.map_or(Duration::ZERO, |(b, a)| a.saturating_sub(b));
-            if used >= USED { Activity::Runs } else { Activity::Sleeps }
+            if used >= USED { CpuActivity::Runs } else { CpuActivity::Sleeps }
         }
     }
 }
@@ -70,7 +70,7 @@ mod tests {
     }
 
     /// Looks until it is so: a process takes a moment to start.
-    fn comes_to(pid: Pid, wanted: Activity) {
+    fn comes_to(pid: Pid, wanted: CpuActivity) {
         while observe(&[pid]) != [wanted] {}
     }
 
@@ -78,18 +78,18 @@ mod tests {
     fn processes_that_run_sleep_stop_and_end() {
         let (mut busy, runs) = start("while :; do :; done");
         let (mut idle, sleeps) = start("exec sleep 1000");
-        comes_to(runs, Activity::Runs);
-        comes_to(sleeps, Activity::Sleeps);
+        comes_to(runs, CpuActivity::Runs);
+        comes_to(sleeps, CpuActivity::Sleeps);
         kill(runs, Signal::SIGSTOP).unwrap();
-        comes_to(runs, Activity::Stopped);
+        comes_to(runs, CpuActivity::Stopped);
         for child in [&mut busy, &mut idle] {
             child.kill().unwrap();
         }
-        comes_to(runs, Activity::Gone);
+        comes_to(runs, CpuActivity::Gone);
         for child in [&mut busy, &mut idle] {
             child.wait().unwrap();
         }
-        assert_eq!(observe(&[runs]), [Activity::Gone]);
+        assert_eq!(observe(&[runs]), [CpuActivity::Gone]);
         assert_eq!(observe(&[]), []);
     }
 }

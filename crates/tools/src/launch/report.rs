@@ -9,7 +9,7 @@ use ferroshmem_core::job::control::Control;
 use ferroshmem_layout::PeState;
 use nix::unistd::Pid;
 
-use super::activity::{self, Activity};
+use super::activity::{self, CpuActivity};
 use super::deadlock::{is_behind, missed};
 use super::waits::{Wait, WaitReason};
 use crate::inspect::{self, Inspector, Process, SourcePlace};
@@ -92,7 +92,7 @@ impl Report {
         let mut inspector = Inspector::default();
         let mut waiters = Vec::new();
         let mut doing: BTreeMap<(PeActivity, String), Vec<usize>> = BTreeMap::new();
-        let all = waiting.into_iter().map(|who| (who, Activity::Runs)).chain(others);
+        let all = waiting.into_iter().map(|who| (who, CpuActivity::Runs)).chain(others);
         for ((pe, pid), activity) in all {
             let process = (Instant::now() < until).then(|| inspector.process(pid));
             // Those that did not wait may do so now, and the reverse.
@@ -102,7 +102,7 @@ impl Report {
             }
             let state = PeState::from_word(control.pe_block(pe).state.load(Acquire));
             let (mut what, mut place) = (PeActivity::of(state, activity), String::new());
-            if matches!(activity, Activity::Runs | Activity::Sleeps | Activity::Stopped)
+            if matches!(activity, CpuActivity::Runs | CpuActivity::Sleeps | CpuActivity::Stopped)
                 && let Some(sight) = process.map(|process| process.look(false))
             {
                 this.note(&sight.activity);
@@ -159,9 +159,9 @@ fn cut(mut lines: Vec<String>) -> Vec<String> {
 }
 
 /// In which system call, and where in the program: `, in read of /dev/pts/0, at ask.c:12 (main)`.
-fn place_of(sight: &inspect::ProcessState, activity: Activity) -> String {
+fn place_of(sight: &inspect::ProcessState, activity: CpuActivity) -> String {
     let mut words = String::new();
-    if let (inspect::Activity::Sleeps(name, file), Activity::Sleeps) = (&sight.activity, activity) {
+    if let (inspect::Activity::Sleeps(name, file), CpuActivity::Sleeps) = (&sight.activity, activity) {
         words = format!(", in {name}");
         if let Some(file) = file {
             words.push_str(&format!(" of {}", file.display()));
@@ -391,14 +391,14 @@ enum PeActivity {
 }
 
 impl PeActivity {
-    fn of(state: PeState, activity: Activity) -> Self {
+    fn of(state: PeState, activity: CpuActivity) -> Self {
         match (state, activity) {
-            (_, Activity::Stopped) => Self::Stopped,
+            (_, CpuActivity::Stopped) => Self::Stopped,
             (PeState::Started, _) => Self::Starts,
             (PeState::Finalized, _) => Self::Leaves,
-            (_, Activity::Runs) => Self::Computes,
-            (_, Activity::Sleeps) => Self::Sleeps,
-            (_, Activity::Gone) => Self::Outside,
+            (_, CpuActivity::Runs) => Self::Computes,
+            (_, CpuActivity::Sleeps) => Self::Sleeps,
+            (_, CpuActivity::Gone) => Self::Outside,
         }
     }
 
@@ -448,9 +448,9 @@ mod tests {
     fn subjects() {
         assert_eq!(subject(&[3]), "PE 3");
         assert_eq!(subject(&[0, 1, 2, 5, 7, 8]), "PEs 0-2, 5, 7-8");
-        let line = PeActivity::of(PeState::Initialized, Activity::Runs).line(&[2], ", at a.c:1 (f)");
+        let line = PeActivity::of(PeState::Initialized, CpuActivity::Runs).line(&[2], ", at a.c:1 (f)");
         assert_eq!(line, "PE 2 computes, or polls memory in the program, at a.c:1 (f)");
-        let line = PeActivity::of(PeState::Started, Activity::Stopped).line(&[1, 2], "");
+        let line = PeActivity::of(PeState::Started, CpuActivity::Stopped).line(&[1, 2], "");
         assert_eq!(line, "PEs 1-2 are stopped, by a signal or a debugger");
         let line = PeActivity::Sleeps.line(&[1], ", in read of /dev/pts/0");
         assert_eq!(line, "PE 1 sleeps in the program, in read of /dev/pts/0");

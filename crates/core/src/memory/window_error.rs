@@ -6,7 +6,7 @@ use ferroshmem_platform::threads::StopError;
 
 /// Why the windows could not be mapped.
 #[derive(Debug, thiserror::Error)]
-pub enum SpaceError {
+pub enum WindowError {
     /// The range for a window is taken: another layout may do.
     #[error("no room in the address space for the symmetric memory")]
     Taken,
