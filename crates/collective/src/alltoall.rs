@@ -4,6 +4,7 @@ use ferroshmem_core::group::{Group, MemberAddresses};
 use ferroshmem_core::offload;
 use ferroshmem_tuning::{Algorithm, Collective};
 
+use super::scratch::{SCRATCH, with_scratch};
 use super::{copy, copy_part, from_on};
 
 /// Exchanges contiguous blocks of `bytes` bytes.
@@ -26,6 +27,9 @@ pub unsafe fn alltoall(
     // every member, which do not overlap; each block of a `dest` has one writer.
     unsafe {
         match choice.algorithm {
+            Algorithm::Eager | Algorithm::Pull if let Some(width) = width_of_rows(group, bytes) => {
+                alltoall_by_relays(group, dest, source, (bytes, width));
+            }
             Algorithm::Eager if fits && group.size > 1 => {
                 let epoch = group.epoch();
                 epoch.write_eager(source.of(me), bytes * group.size);
@@ -51,6 +55,59 @@ pub unsafe fn alltoall(
             }),
         }
     }
+}
+
+/// From so many members on, short blocks go by way of relays. Below, one step to all members takes less time than two
+/// steps to some, and one more synchronisation.
+pub(crate) const RELAYED: usize = 256;
+
+/// How many members are in a row, if blocks of `bytes` bytes go by way of relays: where many PEs share cores, all rows
+/// can have one length, and the blocks of a member fit the scratch buffer.
+fn width_of_rows(group: &Group<'_>, bytes: usize) -> Option<usize> {
+    let size = group.size;
+    if size < RELAYED || !group.oversubscribed || bytes * size > SCRATCH {
+        return None;
+    }
+    let root = size.isqrt();
+    (root..=2 * root).find(|width| size.is_multiple_of(*width))
+}
+
+/// Exchanges short blocks in two steps. Members are in rows of `width`. In the first step each fetches, from the members
+/// of its row, what these have for the readers in its column; in the second one, each reader fetches from its column's
+/// member in each row. So a member touches the memory of twice the root of all members, and not of all: page tables and
+/// caches hold so much.
+///
+/// # Safety
+/// As [`alltoall`]; rows and columns are whole.
+#[inline(never)]
+unsafe fn alltoall_by_relays(
+    group: &Group<'_>,
+    dest: MemberAddresses<'_, u8>,
+    source: MemberAddresses<'_, u8>,
+    (bytes, width): (usize, usize),
+) {
+    let (me, size) = (group.me, group.size);
+    let (column, row) = (me % width, me / width);
+    let (rows, step) = (size / width, width * bytes);
+    // SAFETY: the caller promises the arrays. What a member fetches in the first step is in its `dest` until all members
+    // have done the second one, whose result is in the scratch buffer.
+    unsafe {
+        group.sync();
+        for i in from_on(column, width) {
+            let from = source.from(column * bytes).of(row * width + i);
+            copy_strided((dest.from(i * bytes).of(me), step), (from, step), rows, bytes);
+        }
+        group.sync();
+        with_scratch(|scratch| {
+            for i in from_on(row, rows) {
+                let from = dest.from(row * step).of(i * width + column);
+                copy(group, scratch.wrapping_add(i * step), from, step);
+            }
+            group.leave();
+            copy(group, dest.of(me), scratch, size * bytes);
+        });
+    }
+    group.traffic().moved(size * bytes, size * bytes);
 }
 
 /// The strides of an exchange of single elements, in elements.
@@ -101,6 +158,7 @@ pub unsafe fn alltoalls(
 ///
 /// # Safety
 /// All elements are readable in `from` and writable in `to`, and do not overlap.
+#[inline(never)] // two callers, for each kind of group
 unsafe fn copy_strided((to, to_step): (*mut u8, usize), (from, from_step): (*const u8, usize), n: usize, elem: usize) {
     /// Copies an element of a size known at compile time: one load and one store.
     ///

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use ferroshmem_core::simulation::Waits;
+use ferroshmem_core::simulation::{FutexCalls, Waits};
 use ferroshmem_tuning::{Algorithm, Choice, Collective};
 
 use super::counts::{CALLS, Call, Counts, Says, count, count_lock, count_rendezvous};
 use super::formula::{Variables, value};
+use crate::alltoall::RELAYED;
 
 const DOCUMENT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scaling.md"));
 
@@ -115,7 +116,12 @@ impl Row {
 
     fn check(&self, most: i64) -> Vec<String> {
         let mut wrong = Vec::new();
-        for pes in SIZES {
+        let by_relays = |pes| {
+            let is_short =
+                self.call.collective == Collective::Alltoall && self.call.choice.algorithm != Algorithm::Push;
+            is_short && self.call.barrier.algorithm == Algorithm::Central && pes >= RELAYED
+        };
+        for pes in SIZES.into_iter().take_while(|pes| !by_relays(*pes)) {
             let expected = self.expected(pes);
             if self.call.choice.algorithm == Algorithm::Eager && self.call.bytes > self.call.collective.eager_limit(pes)
             {
@@ -200,6 +206,23 @@ fn locks_cost_what_is_written() {
 #[test]
 fn the_first_synchronisation_costs_what_is_written() {
     check_at_words("init", &SIZES[..6], count_rendezvous);
+}
+
+/// An exchange of short blocks by way of relays.
+#[test]
+fn relays_cost_what_is_written() {
+    check_at_words("relays", &[RELAYED], |pes, waits| {
+        let choice = Choice::direct(Algorithm::Pull);
+        let (collective, barrier) = (Collective::Alltoall, Choice::direct(Algorithm::Central));
+        let mut counted = count(&Call { collective, choice, barrier, bytes: 8, says: Says::Nothing }, pes, waits);
+        // Of one call.
+        let (waits, wakes) = counted.iter().fold((0, 0), |sum, c| (sum.0 + c.futex.waits, sum.1 + c.futex.wakes));
+        for one in &mut counted {
+            one.futex = FutexCalls::default();
+        }
+        counted[0].futex = FutexCalls { waits: waits / CALLS, wakes: wakes / CALLS };
+        counted
+    });
 }
 
 /// A test for each collective, and a long one with many PEs.

@@ -79,6 +79,20 @@ fn blocks_around_the_limit_of_eager() {
     }
 }
 
+/// Of many members, short blocks go by way of relays, unless their number is a prime.
+#[test]
+fn short_blocks_of_many() {
+    for size in [256, 257, 260] {
+        let arrays = Arrays::new(size, size * (16 + GUARD));
+        let calls = calls(Collective::Alltoall, &[1, 8, 13], size);
+        run_oversubscribed(size, |member| {
+            for call in &calls {
+                call.check(&arrays, &member);
+            }
+        });
+    }
+}
+
 #[test]
 fn strided_elements_go_where_they_belong() {
     everywhere(Collective::Alltoalls);
