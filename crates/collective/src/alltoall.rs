@@ -72,10 +72,10 @@ fn width_of_rows(group: &Group<'_>, bytes: usize) -> Option<usize> {
     (root..=2 * root).find(|width| size.is_multiple_of(*width))
 }
 
-/// Exchanges short blocks in two steps. Members are in rows of `width`. In the first step each fetches, from the members
-/// of its row, what these have for the readers in its column; in the second one, each reader fetches from its column's
-/// member in each row. So a member touches the memory of twice the root of all members, and not of all: page tables and
-/// caches hold so much.
+/// Exchanges short blocks in two steps. Members are in rows of `width`. In the first step each member fetches, from the
+/// members of its row, what these have for the readers in its column; in the second one, each reader fetches from its
+/// column's member in each row. So a member touches the memory of twice the root of all members, and not of all: page
+/// tables and caches hold so much.
 ///
 /// # Safety
 /// As [`alltoall`]; rows and columns are whole.
@@ -89,8 +89,8 @@ unsafe fn alltoall_by_relays(
     let (me, size) = (group.me, group.size);
     let (column, row) = (me % width, me / width);
     let (rows, step) = (size / width, width * bytes);
-    // SAFETY: the caller promises the arrays. What a member fetches in the first step is in its `dest` until all members
-    // have done the second one, whose result is in the scratch buffer.
+    // SAFETY: the caller promises the arrays. What a member fetches in the first step is in its `dest` until all
+    // members have done the second one, whose result is in the scratch buffer.
     unsafe {
         group.sync();
         for i in from_on(column, width) {
