@@ -420,7 +420,7 @@ impl Display for ImportError {
         write_pe(f)?;
         match self {
             Self::Missing { name } => {
-                write!(f, "the group exports no array \"{name}\": export it before the groups meet")
+                write!(f, "the group exports no array \"{name}\": export it before the groups connect")
             }
             Self::Length { name, bytes, asked } => write!(
                 f,

@@ -30,12 +30,12 @@ pub(crate) struct Call {
     /// Bytes of an array or block, a multiple of 8.
     pub(crate) bytes: usize,
     /// What its members say beside the flags of a barrier.
-    pub(crate) says: Says,
+    pub(crate) says: FlagPayload,
 }
 
 /// What the members of a barrier say beside its flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Says {
+pub(crate) enum FlagPayload {
     Nothing,
     /// Words that are combined, as in a split of a team.
     Words,
@@ -85,11 +85,11 @@ impl Call {
         unsafe {
             match self.collective {
                 Collective::Barrier => match self.says {
-                    Says::Nothing => group.sync(),
-                    Says::Words => {
+                    FlagPayload::Nothing => group.sync(),
+                    FlagPayload::Words => {
                         group.combine_words([1, 2, 3, 4]);
                     }
-                    Says::Summary => {
+                    FlagPayload::Summary => {
                         let (routine, arguments) = (1, [2, 3, 4]);
                         let call = CallSummary { routine, arguments };
                         group.sync_comparing(&call).expect("all say the same");

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use ferroshmem_core::simulation::{FutexCalls, Waits};
 use ferroshmem_tuning::{Algorithm, Choice, Collective};
 
-use super::counts::{CALLS, Call, Counts, Says, count, count_lock, count_rendezvous};
+use super::counts::{CALLS, Call, Counts, FlagPayload, count, count_lock, count_rendezvous};
 use super::formula::{Variables, value};
 use crate::alltoall::RELAYED;
 
@@ -58,9 +58,9 @@ fn rows() -> Vec<Row> {
     let row = |line: &'static str| {
         let cells = cells(line);
         let (collective, says) = match cells[0] {
-            "split" => (Collective::Barrier, Says::Words),
-            "malloc" => (Collective::Barrier, Says::Summary),
-            name => (Collective::named(name)?, Says::Nothing),
+            "split" => (Collective::Barrier, FlagPayload::Words),
+            "malloc" => (Collective::Barrier, FlagPayload::Summary),
+            name => (Collective::named(name)?, FlagPayload::Nothing),
         };
         let [_, choice, barrier, bytes, ref formulas @ ..] = cells[..] else {
             panic!("too few columns: {line}");
@@ -214,7 +214,8 @@ fn relays_cost_what_is_written() {
     check_at_words("relays", &[RELAYED], |pes, waits| {
         let choice = Choice::direct(Algorithm::Pull);
         let (collective, barrier) = (Collective::Alltoall, Choice::direct(Algorithm::Central));
-        let mut counted = count(&Call { collective, choice, barrier, bytes: 8, says: Says::Nothing }, pes, waits);
+        let mut counted =
+            count(&Call { collective, choice, barrier, bytes: 8, says: FlagPayload::Nothing }, pes, waits);
         // Of one call.
         let (waits, wakes) = counted.iter().fold((0, 0), |sum, c| (sum.0 + c.futex.waits, sum.1 + c.futex.wakes));
         for one in &mut counted {

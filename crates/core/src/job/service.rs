@@ -135,7 +135,7 @@ pub fn start(service: BorrowedFd<'_>, request: &JobRequest) -> Result<StartedJob
     started(exchange(service, [JOB, 0, 0], &[text.as_fd()])?)
 }
 
-/// Gets the memory of a job that this one has started or job.
+/// Gets the memory of a job that this one has started, or has connected with.
 ///
 /// # Errors
 /// As of [`start`].

@@ -188,10 +188,10 @@ unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize, whole: usiz
         // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
         return unsafe { simd::copy_part(dest, source, bytes, whole) };
     }
-    let cut = Chunking::new(dest.addr(), bytes, 1 + helpers);
+    let chunking = Chunking::new(dest.addr(), bytes, 1 + helpers);
     let (to, from) = (dest.expose_provenance(), source.expose_provenance());
-    ENGINE.share(cut.count(), &|number| {
-        let part = cut.range(number);
+    ENGINE.share(chunking.count(), &|number| {
+        let part = chunking.range(number);
         let to = std::ptr::with_exposed_provenance_mut::<u8>(to + part.start);
         let from = std::ptr::with_exposed_provenance::<u8>(from + part.start);
         // SAFETY: a part of the caller's arrays, which do not overlap.

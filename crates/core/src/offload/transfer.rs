@@ -105,8 +105,8 @@ impl Signal {
 impl QueuedCopy {
     /// Copies `bytes` bytes, for `threads` threads.
     pub(super) fn new(dest: *mut u8, source: *const u8, bytes: usize, threads: usize) -> Self {
-        let cut = Chunking::new(dest.addr(), bytes, threads);
-        let shape = Shape { bytes, chunk: cut.chunk as u32, is_watched: false, is_signalled: false };
+        let chunking = Chunking::new(dest.addr(), bytes, threads);
+        let shape = Shape { bytes, chunk: chunking.chunk as u32, is_watched: false, is_signalled: false };
         Self { dest, source, shape }
     }
 
@@ -125,15 +125,15 @@ impl QueuedCopy {
 
     /// Number of chunks.
     pub(super) fn count(&self) -> usize {
-        self.cut().count()
+        self.chunking().count()
     }
 
-    fn cut(&self) -> Chunking {
+    fn chunking(&self) -> Chunking {
         Chunking::of_chunks(self.dest.addr(), self.shape.bytes, self.shape.chunk as usize)
     }
 
     fn do_chunk(&self, number: usize) {
-        let range = self.cut().range(number);
+        let range = self.chunking().range(number);
         if self.shape.is_watched {
             let from = self.source.addr() + range.start;
             // SAFETY: `dest` is promised as below.
@@ -315,10 +315,10 @@ mod tests {
         for dest in [0, 1, 63, 64, 4097] {
             for bytes in [1, 2, 63, 64, 65, 127, 4096, 100_000, 1 << 20, (5 << 20) + 13] {
                 for threads in [1, 2, 7, 64] {
-                    let cut = Chunking::new(dest, bytes, threads);
+                    let chunking = Chunking::new(dest, bytes, threads);
                     let mut at = 0;
-                    for number in 0..cut.count() {
-                        let range = cut.range(number);
+                    for number in 0..chunking.count() {
+                        let range = chunking.range(number);
                         assert_eq!(range.start, at, "{dest} {bytes} {threads}");
                         assert!(range.len() <= CHUNK && !range.is_empty());
                         assert!(number == 0 || (dest + at) % LINE == 0);

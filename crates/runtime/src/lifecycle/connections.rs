@@ -118,7 +118,7 @@ pub fn disconnect(name: &str, rt: &Runtime, group: usize, connection: &Connectio
     has_ended
 }
 
-/// Connections that this PE uses no more, and the meetings in which all members do so.
+/// Connections that this PE uses no more, and the rendezvous in which all members do so.
 pub(super) type Left = Vec<(Arc<Connection>, u32)>;
 
 /// Leaves all groups, and waits for none: other PEs may end theirs in another order.
