@@ -35,7 +35,7 @@ pub struct Intergroup<'a> {
     pub group: &'a Group<'a>,
     /// Their groups.
     pub groups: &'a Groups,
-    /// `dest` of this PE, and its place ([`ferroshmem_core::memory::Space::place`]).
+    /// `dest` of this PE, and its place ([`ferroshmem_core::memory::AddressSpace::place`]).
     pub dest: (*mut u8, u64),
     /// `source` of this PE, and its place.
     pub source: (*const u8, u64),

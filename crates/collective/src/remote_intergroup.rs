@@ -11,7 +11,7 @@ use ferroshmem_core::connection::remote_job::RemoteJob;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::internode::{GLOBALS, HEAP};
-use ferroshmem_core::memory::{IN_GLOBALS, Space};
+use ferroshmem_core::memory::{AddressSpace, IN_GLOBALS};
 use ferroshmem_core::wait::record::Recorder;
 use ferroshmem_fabric::Remote;
 use ferroshmem_simd::{self as simd, Operator};
@@ -27,14 +27,14 @@ pub struct RemoteIntergroup<'a> {
     pub remote: &'a RemoteJob,
     /// Its members.
     pub connection: &'a Connection,
-    /// `dest` of this PE, and its place ([`ferroshmem_core::memory::Space::place`]).
+    /// `dest` of this PE, and its place ([`ferroshmem_core::memory::AddressSpace::place`]).
     pub dest: (*mut u8, u64),
     /// `source` of this PE, and its place.
     pub source: (*mut u8, u64),
     /// Bytes that the other group contributes, of each PE where these differ.
     pub received: usize,
     /// This PE's symmetric memory.
-    pub space: &'a Space,
+    pub space: &'a AddressSpace,
 }
 
 impl RemoteIntergroup<'_> {

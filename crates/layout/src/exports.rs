@@ -23,7 +23,7 @@ pub struct ExportedObject {
     /// Its name, NUL padded; zeros: none.
     pub name: [AtomicU64; EXPORT_NAME / 8],
     /// Where it is, the same on all PEs: its offset in the heap, or in the globals
-    /// (`Space::place` in core).
+    /// (`AddressSpace::place` in core).
     pub place: AtomicU64,
     /// Its bytes.
     pub size: AtomicU64,
@@ -38,7 +38,7 @@ const _: () = {
 /// An object's place and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exported {
-    /// Where it is, the same on all PEs (`Space::place` in core).
+    /// Where it is, the same on all PEs (`AddressSpace::place` in core).
     pub place: u64,
     /// Its bytes.
     pub size: u64,

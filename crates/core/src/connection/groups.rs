@@ -58,7 +58,7 @@ impl Groups {
         self.of(1 - self.own)
     }
 
-    /// The addresses of the members' objects at `place` ([`crate::memory::Space::place`]), of those that have
+    /// The addresses of the members' objects at `place` ([`crate::memory::AddressSpace::place`]), of those that have
     /// objects there: bases, and the offset from each.
     pub fn at_place(&self, place: u64) -> (&[usize], usize) {
         match place.checked_sub(IN_GLOBALS) {

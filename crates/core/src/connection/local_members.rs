@@ -25,7 +25,7 @@ use super::other_job::{MapError, OtherJob, Programs};
 use crate::failure::fatal::debug;
 use crate::job::Attachment;
 use crate::job::control::Control;
-use crate::memory::Space;
+use crate::memory::AddressSpace;
 
 /// Time for the members of one node to pass memory.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -126,7 +126,7 @@ impl Passing {
     pub(super) fn take(
         &self,
         job: &Attachment,
-        space: &Space,
+        space: &AddressSpace,
         infos: &[MemberInfo],
         (groups, me): (&Groups, usize),
         programs: &Programs,

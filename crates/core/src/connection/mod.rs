@@ -46,7 +46,7 @@ use crate::futex;
 use crate::job::control::Control;
 use crate::job::service::StartedJob;
 use crate::job::{Attachment, JoinError};
-use crate::memory::{Origins, Space};
+use crate::memory::{AddressSpace, Origins};
 use crate::wait::record::Recorder;
 use crate::wait::{Rendezvous, WaitReason, rendezvous};
 use ferroshmem_layout::{CallLines, ConnectionState, Exported, PeState, SignalLine, WaitKind};
@@ -121,7 +121,7 @@ impl Connection {
     pub fn establish(
         routine: &str,
         job: &Attachment,
-        space: &Space,
+        space: &AddressSpace,
         started: &StartedJob,
         role: Role,
     ) -> Result<Self, ConnectionError> {
@@ -195,7 +195,7 @@ impl Connection {
     }
 
     /// Notes where the members' heaps and globals are, of which all are mapped.
-    fn find_all(&mut self, space: &Space) {
+    fn find_all(&mut self, space: &AddressSpace) {
         let own_globals = space.globals().map_or(0, |g| g.start);
         let their_globals = self.local.as_ref().and_then(OtherJob::globals);
         let their_globals = their_globals.map_or(own_globals, |(start, _)| start);
@@ -382,7 +382,7 @@ impl Connection {
 
     /// Where a member's copy of the `len` bytes at `addr` is: of a symmetric object of this PE, or of one that
     /// is imported. None if it has none, or its memory is not mapped.
-    pub fn translate(&self, space: &Space, addr: usize, len: usize, member: usize) -> Option<*mut u8> {
+    pub fn translate(&self, space: &AddressSpace, addr: usize, len: usize, member: usize) -> Option<*mut u8> {
         if self.own().contains(&member) {
             return space.translate(addr, len, self.indices[member]? as usize);
         }
@@ -392,7 +392,7 @@ impl Connection {
     }
 
     /// The addresses of the members' copies of the object at `addr`: bases, and the offset from each.
-    pub(crate) fn copies(&self, space: &Space, addr: usize) -> (&[usize], usize) {
+    pub(crate) fn copies(&self, space: &AddressSpace, addr: usize) -> (&[usize], usize) {
         match space.globals() {
             Some(globals) if globals.contains(addr) => (&self.groups.globals, addr - globals.start),
             _ => (&self.groups.heaps, addr.wrapping_sub(space.heap_base())),
@@ -400,13 +400,13 @@ impl Connection {
     }
 
     /// Whether the `len` bytes at `addr` are symmetric on all members.
-    pub(crate) fn is_symmetric(&self, space: &Space, addr: usize, len: usize) -> bool {
+    pub(crate) fn is_symmetric(&self, space: &AddressSpace, addr: usize, len: usize) -> bool {
         space.translate(addr, len, self.job_index).is_some() && self.other_holds(space, addr, len)
     }
 
     /// The address by which this PE names what the other group has exported at `place`
-    /// ([`Space::place`]); None if its memory is not there.
-    pub fn address_of(&self, space: &Space, place: u64, len: u64) -> Option<usize> {
+    /// ([`AddressSpace::place`]); None if its memory is not there.
+    pub fn address_of(&self, space: &AddressSpace, place: u64, len: u64) -> Option<usize> {
         let base = space.heap_base();
         let addr = match (&self.remote, &self.local) {
             (Some(remote), _) => remote.address_of(base, place),
@@ -417,7 +417,7 @@ impl Connection {
 
     /// The number of the PE of the other job, and the own address in the heap, that `addr` stands for if it is behind
     /// that PE's heap, which is smaller.
-    pub fn behind_heap(&self, space: &Space, addr: usize) -> Option<(usize, usize)> {
+    pub fn behind_heap(&self, space: &AddressSpace, addr: usize) -> Option<(usize, usize)> {
         let other = self.local.as_ref()?;
         let origins = other.origins(addr);
         (0..other.control().n_pes()).find_map(|pe| {
@@ -442,7 +442,7 @@ impl Connection {
     }
 
     /// The number of the PE of the other group, on this node, in whose symmetric memory `addr` is.
-    pub fn owner(&self, space: &Space, addr: usize) -> Option<usize> {
+    pub fn owner(&self, space: &AddressSpace, addr: usize) -> Option<usize> {
         let other = self.local.as_ref()?;
         let is_in = |member: &usize| {
             let offset = self.offset(*member);
@@ -459,7 +459,7 @@ impl Connection {
     }
 
     /// Whether the other group has a copy of the `len` bytes at `addr`.
-    pub fn other_holds(&self, space: &Space, addr: usize, len: usize) -> bool {
+    pub fn other_holds(&self, space: &AddressSpace, addr: usize, len: usize) -> bool {
         let base = space.heap_base();
         match (&self.remote, &self.local) {
             (Some(remote), _) => remote.position(base, addr, len).is_some(),

@@ -10,7 +10,7 @@ use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 use crate::job::Attachment;
 use crate::job::control::Control;
 use crate::job::plan::MIN_STRIDE;
-use crate::memory::{IN_GLOBALS, MOST_APART, Origins, Space};
+use crate::memory::{AddressSpace, IN_GLOBALS, MOST_APART, Origins};
 
 /// Why the other job's memory cannot be mapped.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ pub(super) struct Programs {
 
 impl Programs {
     /// Of members with these digests of the layouts of their globals, and bytes of these.
-    pub(super) fn of(space: &Space, members: impl Iterator<Item = (u64, u64)>) -> Self {
+    pub(super) fn of(space: &AddressSpace, members: impl Iterator<Item = (u64, u64)>) -> Self {
         let own = space.globals().map_or(0, |g| g.image);
         let none = Self { globals_len: 0, are_own: own != 0 };
         members.fold(none, |all, (image, len)| Self {
@@ -73,7 +73,7 @@ impl OtherJob {
     /// Maps this memory of a job, whose PEs run these programs.
     pub(super) fn map(
         job: &Attachment,
-        space: &Space,
+        space: &AddressSpace,
         file: &File,
         control: Control,
         programs: &Programs,
@@ -102,7 +102,7 @@ impl OtherJob {
     fn map_at_distance(
         &mut self,
         job: &Attachment,
-        space: &Space,
+        space: &AddressSpace,
         file: &File,
         globals: Option<(usize, usize)>,
     ) -> Result<(), MapError> {

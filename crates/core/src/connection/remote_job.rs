@@ -30,7 +30,7 @@ use crate::failure::fatal::fatal_in_background;
 use crate::internode::{ANNOUNCEMENTS, EXPORTS, GLOBALS, HEAP, fabric_config, share_symmetric, spin};
 use crate::job::Attachment;
 use crate::job::control::Control;
-use crate::memory::{IN_GLOBALS, Space};
+use crate::memory::{AddressSpace, IN_GLOBALS};
 use crate::wait::{rendezvous, signals};
 use ferroshmem_layout::Exported;
 use ferroshmem_layout::{ConnectionState, Exports};
@@ -158,7 +158,7 @@ pub struct ThisPe<'a> {
     /// Its place in the job.
     pub job: &'static Attachment,
     /// Its memory.
-    pub space: &'static Space,
+    pub space: &'static AddressSpace,
     /// Bytes of the heap that are in use.
     pub heap_mark: u64,
     /// How the fabric is opened.

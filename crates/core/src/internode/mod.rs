@@ -11,7 +11,7 @@ use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
 
 use crate::constants::PREDEFINED_TEAMS;
 use crate::job::{Attachment, Mailboxes, StreamAreas, mailboxes};
-use crate::memory::Space;
+use crate::memory::AddressSpace;
 use crate::wait::POLICY;
 use ferroshmem_layout::{STREAM_AREA, TeamMailbox};
 
@@ -58,7 +58,7 @@ impl Internode {
     /// Connects this PE with those of other nodes. Collective.
     pub fn open(
         job: &'static Attachment,
-        space: &'static Space,
+        space: &'static AddressSpace,
         monitor: Monitor,
         settings: &FabricSettings,
     ) -> Result<Self, InternodeError> {
@@ -183,7 +183,7 @@ pub(crate) const EXPORTS: usize = 3;
 fn share(
     fabric: &Fabric,
     job: &Attachment,
-    space: &Space,
+    space: &AddressSpace,
     mailboxes: &Mailboxes,
     streams: &StreamAreas,
 ) -> Result<(), ferroshmem_fabric::Error> {
@@ -198,7 +198,7 @@ fn share(
 }
 
 /// Makes this PE's symmetric memory reachable.
-pub(crate) fn share_symmetric(fabric: &Fabric, space: &Space) -> Result<(), ferroshmem_fabric::Error> {
+pub(crate) fn share_symmetric(fabric: &Fabric, space: &AddressSpace) -> Result<(), ferroshmem_fabric::Error> {
     let heap = std::ptr::with_exposed_provenance_mut(space.heap_base());
     let heap_size = space.heap_size() as usize;
     // SAFETY: heap and globals stay mapped until the process ends.

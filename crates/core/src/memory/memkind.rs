@@ -11,7 +11,7 @@ use ferroshmem_platform::numa::{NumaNode, NumaNodes, Speed};
 use ferroshmem_platform::number_list::list;
 use thiserror::Error;
 
-use super::space::Space;
+use super::address_space::AddressSpace;
 
 /// A kind of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl MemoryRequest {
     ///
     /// # Errors
     /// There is none of it; a part of the bytes may have it.
-    pub fn apply(&self, space: &Space, range: &Range<u64>) -> Result<(), MemkindError> {
+    pub fn apply(&self, space: &AddressSpace, range: &Range<u64>) -> Result<(), MemkindError> {
         let policy = match self.kind {
             Memkind::Default => None,
             kind => {

@@ -4,8 +4,8 @@
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard};
 
+use super::address_space::{AddressSpace, MemoryKind};
 use super::heap::Heap;
-use super::space::{MemoryKind, Space};
 use super::symmetric_space::Spaces;
 use crate::failure::fatal::fatal;
 
@@ -13,7 +13,7 @@ use crate::failure::fatal::fatal;
 #[derive(Debug)]
 pub struct SymmetricMemory {
     /// Where the heaps and globals of the node's PEs are mapped.
-    pub space: &'static Space,
+    pub space: &'static AddressSpace,
     heap: Mutex<Heap>,
     spaces: Mutex<Spaces>,
 }
@@ -29,7 +29,7 @@ pub struct Argument<'a> {
 
 impl SymmetricMemory {
     /// With nothing allocated.
-    pub fn new(space: &'static Space) -> Self {
+    pub fn new(space: &'static AddressSpace) -> Self {
         Self { space, heap: Mutex::new(Heap::new(space.heap_size(), space.heap_mark())), spaces: Mutex::default() }
     }
 

@@ -34,7 +34,7 @@ use ferroshmem_core::failure::{checks, debugger, place};
 use ferroshmem_core::group::Group;
 use ferroshmem_core::internode::{Internode, InternodeError};
 use ferroshmem_core::job::{Attachment, Localities};
-use ferroshmem_core::memory::{Space, SymmetricMemory};
+use ferroshmem_core::memory::{AddressSpace, SymmetricMemory};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::{Team, Teams};
 use ferroshmem_core::transport::Transport;
@@ -53,7 +53,7 @@ use ferroshmem_stream::Streams;
 use ferroshmem_tuning::{Collective, CopySizes};
 
 /// The windows. They stay when the library is finalised, for the next initialisation.
-static SPACE: OnceLock<Space> = OnceLock::new();
+static SPACE: OnceLock<AddressSpace> = OnceLock::new();
 
 /// Initialises the library, or notes one more nested initialisation. Collective.
 pub fn initialise(name: &str, level: i32) {
@@ -211,7 +211,7 @@ fn localities(job: &Attachment, sockets: &SocketMap) -> Localities {
 /// Connects this PE with those of other nodes, once in the life of the process.
 fn connect(
     job: &'static Attachment,
-    space: &'static Space,
+    space: &'static AddressSpace,
     settings: &Settings,
 ) -> Result<&'static (Internode, Arc<FailureDetector>), InternodeError> {
     static CONNECTED: OnceLock<(Internode, Arc<FailureDetector>)> = OnceLock::new();

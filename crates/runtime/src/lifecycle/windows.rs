@@ -6,13 +6,13 @@ use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::hooks;
 use ferroshmem_core::job::Attachment;
 use ferroshmem_core::memory::globals::Globals;
-use ferroshmem_core::memory::{LAYOUTS, Space, WindowError};
+use ferroshmem_core::memory::{AddressSpace, LAYOUTS, WindowError};
 
 use super::rendezvous::rendezvous;
 
 /// Shares the globals, and maps all heaps and globals at the first layout that all PEs can
 /// place.
-pub(super) fn map_space(name: &str, job: &'static Attachment) -> Space {
+pub(super) fn map_space(name: &str, job: &'static Attachment) -> AddressSpace {
     let header = job.control.header();
     // Only C knows symmetric globals. Where there is no C, the program's other threads may go on
     // with their statics.
@@ -22,7 +22,7 @@ pub(super) fn map_space(name: &str, job: &'static Attachment) -> Space {
         globals.share(job).unwrap_or_else(|e| fatal(name, e));
     }
     for k in 0..LAYOUTS {
-        let mapped = Space::map(job, k, globals.clone());
+        let mapped = AddressSpace::map(job, k, globals.clone());
         match &mapped {
             Err(WindowError::Taken) => {
                 header.layout_failed.fetch_or(1 << k, Ordering::AcqRel);

@@ -20,7 +20,7 @@ use crate::job::Attachment;
 
 /// The mapped symmetric memory of a job.
 #[derive(Debug)]
-pub struct Space {
+pub struct AddressSpace {
     me: usize,
     n_pes: usize,
     layout: Layout,
@@ -93,7 +93,7 @@ pub const IN_GLOBALS: u64 = 1 << 62;
 /// The place of what is not symmetric.
 pub const NOWHERE: u64 = u64::MAX;
 
-/// A place ([`Space::place`]), for messages.
+/// A place ([`AddressSpace::place`]), for messages.
 pub fn show_place(place: u64) -> String {
     match place {
         NOWHERE => "not symmetric".to_owned(),
@@ -102,7 +102,7 @@ pub fn show_place(place: u64) -> String {
     }
 }
 
-impl Space {
+impl AddressSpace {
     /// Maps all heaps, and the others' globals if there are any, at layout candidate `k`.
     pub fn map(job: &Attachment, k: u32, globals: Option<Globals>) -> Result<Self, WindowError> {
         let header = job.control.header();
