@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, linkat, open, rename, unlink};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, fstat, linkat, open, rename, unlink};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 use rustix::process::geteuid;
@@ -146,9 +146,13 @@ impl NameFile {
     /// What the file says, if there is one.
     fn read(&self) -> Result<Option<Entry>, NameFileError> {
         // Has NFS look at the folder anew: it remembers for up to a minute that a file was not there.
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        open(&*self.folder, flags, Mode::empty()).map_err(|e| unusable(&self.folder, e.into()))?;
+        self.open_folder()?;
         self.read_as(&self.path)
+    }
+
+    fn open_folder(&self) -> Result<OwnedFd, NameFileError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        open(&*self.folder, flags, Mode::empty()).map_err(|e| unusable(&self.folder, e.into()))
     }
 
     fn read_as(&self, path: &CStr) -> Result<Option<Entry>, NameFileError> {
@@ -204,6 +208,13 @@ impl NameFile {
             Ok(false) => {}
             Ok(true) => return Err(NameFileError::Taken(found.publisher, shown(&self.path))),
             Err(e) => return Err(self.no_answer(found, e)),
+        }
+        // Another PE may have replaced the file already. Where the system locks folders, which NFS does not, none does so
+        // from here on: what is moved would be missing for a moment, and a third PE could publish the name, too.
+        let folder = self.open_folder()?;
+        let _ = flock(&folder, FlockOperation::LockExclusive);
+        if self.read_as(&self.path)?.is_none_or(|now| now.content != found.content) {
+            return Ok(());
         }
         match rename(&*self.path, other) {
             Err(Errno::NOENT | Errno::STALE) => return Ok(()),
