@@ -94,7 +94,9 @@ fn by_default(suite: &mut Suite) {
     for pes in (1..=2).filter(|_| has_idle_core) {
         suite.add(format!("default/{pes}"), move |s| {
             let program = Build::new("offload/idle.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
-            let job = Job::new(pes, &program).env("SHMEM_DEBUG", "1");
+            // Where PEs are bound, the cores of other jobs are not theirs.
+            let n = pes.to_string();
+            let job = Job::new(pes, &program).options(&["-n", &n, "--bind-to", "none"]).env("SHMEM_DEBUG", "1");
             let outcome = job.expect_success(&s.prefix, &s.scratch)?;
             ensure!(outcome.stderr.contains("workers (they run while one of the job's cores idles)"), "{outcome}");
             Ok(())
