@@ -235,9 +235,12 @@ fn jobs_do_not_take_each_others_cores() {
     }
     let line = format!("-n {n_pes} --bind-to core");
     let inner = format!("{} -v -n {n_pes} --report-bindings true", env!("CARGO_BIN_EXE_oshrun"));
-    let ended = run(&mut script(&line, &format!("if [ $PE = 0 ]; then taskset -p -c 0-1023 $$ >&2; {inner}; fi")));
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(ended.stderr.contains("PEs are not bound"), "{}", ended.stderr);
+    // The outer job has no cores of its own if jobs of other tests have them as it starts: then it is tried again.
+    let body = format!("if [ $PE = 0 ]; then taskset -p -c 0-1023 $$ >&2; {inner}; fi");
+    let attempts = (0..20).map(|_| run(&mut script(&line, &body)));
+    let mut attempts = attempts.inspect(|ended| assert_eq!(ended.code, Some(0), "{}", ended.stderr));
+    let ended = attempts.find(|ended| ended.stderr.contains("PEs are not bound"));
+    let ended = ended.expect("in one of many jobs, the inner one finds all cores taken");
     let shared = format!("{n_pes} PEs on 1 cores, ");
     assert!(ended.stderr.contains(&shared), "{}", ended.stderr);
 }
