@@ -54,12 +54,14 @@ impl Starvation {
         const LONGEST: u64 = 16_000;
 
         let asked = self.asked.load(Ordering::Relaxed);
+        // Another thread may have asked since this one has read the clock.
+        let since = now.saturating_sub(asked);
         let silence = match asked {
             0 => WAKE_UP,
-            _ if now - asked < WAKE_UP => return true,
+            _ if since < WAKE_UP => return true,
             _ => self.silence.load(Ordering::Relaxed),
         };
-        if asked != 0 && now - asked < silence {
+        if asked != 0 && since < silence {
             return false;
         }
         self.asked.store(now, Ordering::Relaxed);
