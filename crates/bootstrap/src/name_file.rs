@@ -209,8 +209,8 @@ impl NameFile {
             Ok(true) => return Err(NameFileError::Taken(found.publisher, shown(&self.path))),
             Err(e) => return Err(self.no_answer(found, e)),
         }
-        // Another PE may have replaced the file already. Where the system locks folders, which NFS does not, none does so
-        // from here on: what is moved would be missing for a moment, and a third PE could publish the name, too.
+        // Another PE may have replaced the file already. Where the system locks folders, which NFS does not, none does
+        // so from here on: what is moved would be missing for a moment, and a third PE could publish the name, too.
         let folder = self.open_folder()?;
         let _ = flock(&folder, FlockOperation::LockExclusive);
         if self.read_as(&self.path)?.is_none_or(|now| now.content != found.content) {

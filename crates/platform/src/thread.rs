@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 use std::{io, mem, ptr, thread};
 
-/// Starts a thread that gets no signals but those of its own faults: others are for the program's threads, and a handler
-/// of the program may wait for what this thread does. `stack` is in bytes.
+/// Starts a thread that gets no signals but those of its own faults: others are for the program's threads, and a
+/// handler of the program may wait for what this thread does. `stack` is in bytes.
 ///
 /// # Errors
 /// If the system starts no more threads.

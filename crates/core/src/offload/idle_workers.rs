@@ -1,6 +1,6 @@
-//! Workers that run on idle cores alone. They have the policy `SCHED_IDLE`: the kernel gives them a core that has nothing
-//! else to do, and takes it back as soon as another thread is ready there. So they may use any core of the job's PEs on
-//! the node, also that of a PE that sleeps.
+//! Workers that run on idle cores alone. They have the policy `SCHED_IDLE`: the kernel gives them a core that has
+//! nothing else to do, and takes it back as soon as another thread is ready there. So they may use any core of the
+//! job's PEs on the node, also that of a PE that sleeps.
 //!
 //! A worker that loses its core may have taken a chunk, for which a thread of the PE then waits. That thread moves the
 //! workers to its own core, and sleeps until they have run there.
