@@ -77,7 +77,7 @@ fn useless_tuning_files() {
     let shown = |path: &Path| text(&["-c"], &[("SHMEM_TUNING_FILE", path.to_str().unwrap())]);
     let missing = shown(&path);
     assert!(missing.contains("t.toml, ignored: cannot read it: No such file"));
-    fs::write(&path, "version = 1\n[machine").unwrap();
+    fs::write(&path, "version = 2\n[machine").unwrap();
     let damaged = shown(&path);
     assert!(damaged.contains("t.toml, ignored: it is damaged: line 2: "), "{damaged}");
     assert!(damaged.contains("cost model (defaults)"));

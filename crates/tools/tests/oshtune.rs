@@ -119,6 +119,27 @@ fn dry_runs_write_nothing() {
 }
 
 #[test]
+fn reports_are_a_page_and_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let (page, file) = (directory.path().join("new/report.html"), directory.path().join("new/tuning.toml"));
+    let mut command = oshtune(&["--quick", "--force", "--time", "0", "--pes", "2", "--report"]);
+    let printed = text(run(command.arg(page.parent().unwrap())));
+    assert!(printed.contains(&format!("\nWrote the page {}\n", page.display())), "{printed}");
+    assert!(printed.ends_with(&format!("SHMEM_TUNING_FILE={} makes oshrun use it\n", file.display())), "{printed}");
+    let page = fs::read_to_string(page).unwrap();
+    for part in ["Collectives of 2 PEs", "<caption>reduce</caption>", "dissemination", "socket_alpha"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    // The page has the file, too, so that it can be sent alone.
+    let text = fs::read_to_string(&file).unwrap();
+    let (_, rules) = text.split_once("[[rules]]").unwrap();
+    let (rules, _) = rules.split_once("\n# ").unwrap();
+    assert!(page.contains(&rules.replace('"', "&quot;")), "{rules}");
+    let mut job = script("-n 2", "true");
+    assert_eq!(self::text(run(job.env("SHMEM_TUNING_FILE", &file))), "");
+}
+
+#[test]
 fn predicts_without_measuring() {
     let arguments = ["--predict", "--pes", "64,65536", "--sizes", "8,1m", "--collective", "reduce", "--alpha", "1500"];
     let printed = text(run(&mut oshtune(&arguments)));
@@ -136,6 +157,7 @@ fn refusals() {
         (&["--pes", "2,3,4,5,6,7,8,9,10"], 1, "oshtune: --pes: give 8 numbers at most"),
         (&["--pes", "5000", "--dry-run"], 1, "oshtune: --pes 5000: a job has 4096 PEs at most"),
         (&["--predict", "--quick"], 2, "cannot be used with"),
+        (&["--report", "x", "--output", "y"], 2, "cannot be used with"),
         (&["--alpha", "5"], 2, "--predict"),
         (&["--predict", "--alpha", "0"], 2, "give a number greater than 0"),
         (&["--predict", "--collective", "gather"], 2, "give one of barrier, reduce"),

@@ -31,10 +31,10 @@ fn useless_files_are_reported_and_ignored() {
     reports("it has version 7 of the format");
     fs::write(&path, [0, 1, 2, 255]).unwrap();
     reports("it is damaged: ");
-    let other = "version = 1\nmade_by = \"me\"\npes = []\n\
+    let other = "version = 2\nmade_by = \"me\"\npes = []\n\
                  [machine]\nprocessor = \"Z80\"\ncores = 1\n\
                  [parameters]\nalpha = 1.0\nbeta = 1.0\ngamma = 1.0\nsigma = 1.0\nstreams = 1.0\nmemory = 1.0\ncache = \
-                 1.0\n";
+                 1.0\nsocket_alpha = 1.0\nsocket_flag = 1.0\nsocket_line = 1.0\n";
     fs::write(&path, other).unwrap();
     reports("it is for 1 core of Z80, this is ");
     fs::write(&path, &other[..other.len() - 15]).unwrap();

@@ -85,10 +85,21 @@ fn main() -> ExitCode {
             machine.follows_sockets("4", &[], 2)?;
             machine.follows_sockets("3", &["--bind-to", "hwthread"], 2)?;
             machine.follows_sockets("2", &["--bind-to", "core"], 1)?;
-            machine.follows_sockets("4", &["--bind-to", "none"], 1)
+            machine.follows_sockets("4", &["--bind-to", "none"], 1)?;
+            machine.measures_distances()
         }),
-        // Ignored unless asked for (`--include-ignored`): emulated, 16 processors take minutes. Maps of four sockets
-        // and of sockets of different sizes are in the tests of the collectives, too.
+        // Ignored unless asked for (`--include-ignored`), as the one that follows: emulated, it takes 40 s.
+        trial("report", TWO, |machine| {
+            let report = ["--quick", "--time", "0", "--pes", "4", "--force", "--report", "/tmp/report"];
+            let shown = machine.run("oshtune", &report)?;
+            for part in ["cores of two sockets (4 pairs): ", " 4 PEs\n", " sockets", "wrote /tmp/report/tuning.toml"] {
+                ensure!(shown.contains(part), "{part} is not in:\n{shown}");
+            }
+            Ok(())
+        })
+        .with_ignored_flag(true),
+        // Emulated, 16 processors take minutes. Maps of four sockets and of sockets of different sizes are in the tests
+        // of the collectives, too.
         trial("4-sockets", FOUR, |machine| {
             machine.follows_sockets("16", &[], 4)?;
             machine.follows_sockets("13", &["-x", "SHMEM_BROADCAST_ALGORITHM=sockets"], 4)
@@ -135,6 +146,21 @@ impl Machine {
             _ => format!("PEs on {sockets} sockets, barriers by sockets"),
         };
         ensure!(shown.contains(&expected), "{expected} is not in:\n{shown}");
+        Ok(())
+    }
+
+    /// Has `oshtune` measure between the cores of two sockets with two cores each. Emulated times mean nothing.
+    fn measures_distances(&mut self) -> Result<()> {
+        let oshtune = self.prefix.bin("oshtune");
+        let oshtune = oshtune.to_string_lossy();
+        let job = ["-n", "4", "--bind-to", "hwthread", &oshtune, "--measure=distances", "--time=0", "--quick"];
+        let shown = self.run("oshrun", &job)?;
+        let far = ["pair 0 2 0 2 machine ", "pair 0 3 0 3 machine ", "pair 1 2 1 2 machine ", "pair 1 3 1 3 machine "];
+        let parameters =
+            ["alpha ", "socket_alpha ", "socket_flag ", "socket_line "].map(|name| format!("parameter {name}"));
+        for part in far.into_iter().chain(parameters.iter().map(String::as_str)).chain(["pair 2 3 2 3 cache "]) {
+            ensure!(shown.contains(part), "{part} is not in:\n{shown}");
+        }
         Ok(())
     }
 

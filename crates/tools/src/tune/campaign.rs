@@ -9,9 +9,9 @@ use ferroshmem_config::{
     self as config, self, NON_TEMPORAL_THRESHOLD, OFFLOAD_THRESHOLD, SHARE_THRESHOLD, TUNING_FILE, WORKERS,
 };
 use ferroshmem_platform::child::end_with_parent;
-use ferroshmem_tuning::{Collective, Parameters};
+use ferroshmem_tuning::{Collective, Parameters, Shape};
 
-use super::measure::{CopyPoint, Finding, Point, Task};
+use super::measure::{CopyPoint, Finding, Pair, Point, Task};
 use super::quietness::Quietness;
 use super::schedule::Depth;
 
@@ -58,10 +58,29 @@ pub(super) struct Measured {
     pub parameters: Parameters,
     /// Times of copies.
     pub copies: Vec<CopyPoint>,
-    /// Times, for each number of PEs.
-    pub points: Vec<(usize, Vec<Point>)>,
+    /// Times between every two cores.
+    pub pairs: Vec<Pair>,
+    /// Times of collectives, for each number of PEs.
+    pub times: Vec<JobTimes>,
     /// How quiet the machine was.
     pub quietness: Quietness,
+}
+
+/// Times of collectives in one job.
+#[derive(Debug)]
+pub(super) struct JobTimes {
+    /// Its PEs, and the sockets that they were on.
+    pub shape: Shape,
+    /// Times of all collectives.
+    pub points: Vec<Point>,
+}
+
+impl JobTimes {
+    /// Those of one collective.
+    pub(super) fn of(&self, collective: Collective) -> Vec<Point> {
+        let points = self.points.iter().copied();
+        points.filter(|p| p.collective == collective).collect()
+    }
 }
 
 impl Campaign {
@@ -70,46 +89,60 @@ impl Campaign {
     /// # Errors
     /// If a job fails.
     pub(super) fn run(&self) -> Result<Measured, CampaignError> {
-        let mut progress = Progress::new(self.counts.len() + 2);
+        let mut progress = Progress::new(self.counts.len() + 3);
         let mut quietness = Quietness::new();
         let mut parameters = Parameters::default_for(self.cores);
         // PEs that must share a core measure the scheduler, not the flag.
-        let pairs = self.cores.max(1);
+        let all = self.cores.max(1);
         let arguments = self.arguments(Task::Parameters, Duration::ZERO);
-        let findings = quietness.watch(pairs, || self.job(pairs, &arguments, self.time, &mut progress))?;
-        for finding in findings {
-            if let Finding::Parameter(name, value) = finding {
-                if !(value.is_finite() && value > 0.0) {
-                    return Err(CampaignError::BadParameter { name, value });
+        let of_cores = quietness.watch(all, || self.job(all, &arguments, self.time, &mut progress))?;
+        progress.next();
+        let time = self.time / 10;
+        let arguments = self.arguments(Task::Distances, time);
+        // Each PE on one hardware thread, of which a core may have several.
+        let job = Job { pes: all, binding: "hwthread", variables: &[] };
+        let between_cores = quietness.watch(all, || job.run(&arguments, time, &mut progress))?;
+        let mut pairs = Vec::new();
+        for finding in of_cores.into_iter().chain(between_cores) {
+            match finding {
+                Finding::Parameter(name, value) => {
+                    if !(value.is_finite() && value > 0.0) {
+                        return Err(CampaignError::BadParameter { name, value });
+                    }
+                    let Some(parameter) = parameters.named(&name) else {
+                        return Err(CampaignError::UnknownParameter(name));
+                    };
+                    *parameter = value;
                 }
-                let Some(parameter) = parameters.named(&name) else {
-                    return Err(CampaignError::UnknownParameter(name));
-                };
-                *parameter = value;
+                Finding::Pair(pair) => pairs.push(pair),
+                _ => {}
             }
         }
         let start = Instant::now();
         progress.next();
         let copies = self.copies(&mut progress, &mut quietness)?;
-        let mut points = Vec::new();
+        let mut times = Vec::new();
         for (i, count) in self.counts.iter().enumerate() {
             progress.next();
             let left = self.time.saturating_sub(start.elapsed());
             let time = left / (self.counts.len() - i) as u32;
             let arguments = self.arguments(Task::Collectives, time);
             let job = || self.job(*count, &arguments, time, &mut progress);
-            let findings = quietness.watch(*count, job)?;
-            let times = findings.into_iter().filter_map(|f| match f {
-                Finding::Time(point) => Some(point),
-                _ => None,
-            });
-            points.push((*count, times.collect()));
+            let mut of_job = JobTimes { shape: (*count).into(), points: Vec::new() };
+            for finding in quietness.watch(*count, job)? {
+                match finding {
+                    Finding::Time(point) => of_job.points.push(point),
+                    Finding::Shape(shape) => of_job.shape = shape,
+                    _ => {}
+                }
+            }
+            times.push(of_job);
         }
         progress.end();
-        if let Some(sigma) = sigma(&points, self.cores) {
+        if let Some(sigma) = sigma(&times, self.cores) {
             parameters.sigma = sigma;
         }
-        Ok(Measured { parameters, copies, points, quietness })
+        Ok(Measured { parameters, copies, pairs, times, quietness })
     }
 
     /// Times of the ways to copy, by a PE that has all cores, and workers on those that idle. All ways are taken at
@@ -160,12 +193,12 @@ impl Campaign {
 /// Nanoseconds to schedule a PE, from the fastest barriers of PEs that outnumber cores: each
 /// takes one turn of every PE. The least of several numbers of PEs: other work on the machine
 /// takes turns, too.
-fn sigma(points: &[(usize, Vec<Point>)], cores: usize) -> Option<f64> {
-    let oversubscribed = points.iter().filter(|(pes, _)| *pes > cores);
-    let turns = oversubscribed.filter_map(|(pes, points)| {
-        let barriers = points.iter().filter(|p| p.collective == Collective::Barrier);
+fn sigma(times: &[JobTimes], cores: usize) -> Option<f64> {
+    let oversubscribed = times.iter().filter(|times| times.shape.size > cores);
+    let turns = oversubscribed.filter_map(|times| {
+        let barriers = times.of(Collective::Barrier).into_iter();
         let best = barriers.map(|p| p.time).min_by(f64::total_cmp)?;
-        Some(best * cores as f64 / *pes as f64)
+        Some(best * cores as f64 / times.shape.size as f64)
     });
     turns.min_by(f64::total_cmp)
 }
@@ -281,12 +314,13 @@ mod tests {
             bytes: 0,
             time,
         };
-        let points = vec![
-            (2, vec![barrier("central", 100.0)]),
-            (16, vec![barrier("central", 8000.0), barrier("tree", 16000.0)]),
-            (64, vec![barrier("central", 40000.0)]),
+        let job = |pes: usize, points| JobTimes { shape: pes.into(), points };
+        let times = [
+            job(2, vec![barrier("central", 100.0)]),
+            job(16, vec![barrier("central", 8000.0), barrier("tree", 16000.0)]),
+            job(64, vec![barrier("central", 40000.0)]),
         ];
-        assert!((sigma(&points, 2).unwrap() - 1000.0).abs() < 1e-6);
-        assert_eq!(sigma(&points, 64), None);
+        assert!((sigma(&times, 2).unwrap() - 1000.0).abs() < 1e-6);
+        assert_eq!(sigma(&times, 64), None);
     }
 }

@@ -1,5 +1,6 @@
 //! `oshtune`.
 
+use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -15,12 +16,15 @@ use super::analysis;
 use super::campaign::{Campaign, Measured};
 use super::comparison::Comparison;
 use super::copy_sizes;
+use super::distance::DistanceTimes;
 use super::file::TuningFile;
 use super::identity::Identity;
 use super::loaded::Loaded;
 use super::measure;
 use super::options::TuneOptions;
 use super::prediction::Prediction;
+use super::quantity::time_shown;
+use super::report::Page;
 use super::schedule::Depth;
 
 /// Runs `oshtune` with the arguments of this process.
@@ -73,10 +77,11 @@ fn tune(options: &TuneOptions, depth: Depth) -> Result<()> {
     let machine = Identity::here();
     let cores = machine.cores as usize;
     let counts = counts(&options.pes, depth, cores)?;
-    let output = match (&options.output, options.dry_run) {
-        (_, true) => None,
-        (Some(path), _) => Some(path.clone()),
-        (None, _) => match config::tuning_file() {
+    let output = match (&options.output, &options.report, options.dry_run) {
+        (_, _, true) => None,
+        (Some(path), _, _) => Some(path.clone()),
+        (None, Some(directory), _) => Some(directory.join("tuning.toml")),
+        (None, None, _) => match config::tuning_file() {
             Some(location) => Some(location.path),
             None => bail!("no place for the tuning file: give --output FILE"),
         },
@@ -96,9 +101,14 @@ fn tune(options: &TuneOptions, depth: Depth) -> Result<()> {
         machine,
         parameters: measured.parameters,
         copies: copy_sizes::sizes(&measured.copies),
-        rules: (measured.points.iter()).map(|(pes, points)| analysis::rules(*pes, points)).collect(),
+        rules: (measured.times.iter()).map(|times| analysis::rules(times.shape.size, &times.points)).collect(),
     };
     print(&report(&measured, &file, options.all))?;
+    if let Some(directory) = &options.report {
+        let page = directory.join("report.html");
+        fs::write(&page, Page::text(&measured, &file)).with_context(|| format!("cannot write {}", page.display()))?;
+        print(&format!("\nWrote the page {}\n", page.display()))?;
+    }
     let took = start.elapsed().as_secs_f64();
     let complaint = measured.quietness.complaint();
     match (&output, &complaint) {
@@ -113,7 +123,12 @@ fn tune(options: &TuneOptions, depth: Depth) -> Result<()> {
         Some(path) => {
             file.write(&path, &measured.quietness.lines())
                 .with_context(|| format!("cannot write {}", path.display()))?;
-            print(&format!("\nMeasured in {took:.0} s; wrote {}: oshrun uses it from now on\n", path.display()))
+            let path = path.display();
+            let use_of_it = match options.report {
+                Some(_) => format!("SHMEM_TUNING_FILE={path} makes oshrun use it"),
+                None => "oshrun uses it from now on".to_owned(),
+            };
+            print(&format!("\nMeasured in {took:.0} s; wrote {path}: {use_of_it}\n"))
         }
     }
 }
@@ -143,8 +158,8 @@ fn report(measured: &Measured, file: &TuningFile, all: bool) -> String {
     let mut out = String::new();
     let cores = file.machine.cores as usize;
     let mut summaries = String::from("\nModel against measurement\n");
-    for (pes, points) in &measured.points {
-        let comparison = Comparison::new(&measured.parameters, cores, *pes, points);
+    for times in &measured.times {
+        let comparison = Comparison::new(&measured.parameters, cores, times);
         out += &comparison.table(all);
         summaries += &format!("  {}\n", comparison.summary());
     }
@@ -157,11 +172,18 @@ fn report(measured: &Measured, file: &TuningFile, all: bool) -> String {
     }
     out += "\nLarge copies, by a PE alone on the node\n";
     out += &copy_sizes::table(&measured.copies, file.copies);
+    out += "\nBetween cores: a flag, and a line that the other one has just written\n";
+    for times in DistanceTimes::of(&measured.pairs) {
+        let DistanceTimes { distance, pairs, flag: [least, median, greatest], line } = times;
+        let [least, median, greatest, line] = [least, median, greatest, line].map(time_shown);
+        let plural = if pairs == 1 { "" } else { "s" };
+        out += &format!("  {distance} ({pairs} pair{plural}): {median} ({least} to {greatest}), {line}\n");
+    }
     out += "\nParameters\n";
     let mut parameters = measured.parameters;
     for Parameter { name, unit, meaning, of } in Parameters::TABLE {
         let value = of(&mut parameters);
-        out += &format!("  {name:<8} {value:>12.4} {unit:<5} {meaning}\n");
+        out += &format!("  {name:<12} {value:>12.4} {unit:<5} {meaning}\n");
     }
     out += &summaries;
     out += "\nHow quiet the machine was\n";

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use ferroshmem_tuning::{Choice, Collective, Costs, Parameters};
 
 use super::analysis::{best, sizes, time};
+use super::campaign::JobTimes;
 use super::hockney;
 use super::measure::Point;
 use super::quantity::{bytes_shown, time_shown};
@@ -16,18 +17,19 @@ pub(super) struct Comparison<'a> {
     parameters: &'a Parameters,
     pes: usize,
     costs: Costs,
-    points: &'a [Point],
+    times: &'a JobTimes,
 }
 
 impl<'a> Comparison<'a> {
-    /// Holds the `points` of a job of `pes` PEs against the model with `parameters`.
-    pub(super) fn new(parameters: &'a Parameters, cores: usize, pes: usize, points: &'a [Point]) -> Self {
-        Self { parameters, pes, costs: Costs::new(*parameters, pes, cores, pes > cores, None), points }
+    /// Holds the `times` of a job against the model with `parameters`.
+    pub(super) fn new(parameters: &'a Parameters, cores: usize, times: &'a JobTimes) -> Self {
+        let pes = times.shape.size;
+        Self { parameters, pes, costs: Costs::new(*parameters, times.shape, cores, pes > cores, None), times }
     }
 
-    fn of(&self, collective: Collective) -> Vec<Point> {
-        let points = self.points.iter().copied();
-        points.filter(|p| p.collective == collective).collect()
+    /// The choice of the model.
+    pub(super) fn expected(&self, collective: Collective, bytes: usize) -> Choice {
+        self.costs.best(collective, bytes)
     }
 
     /// For each collective and size the fastest choice, or every one if `all`: its time
@@ -38,7 +40,7 @@ impl<'a> Comparison<'a> {
             self.pes, "collective", "bytes", "choice", "measured", "hockney", "model", "ratio"
         );
         for collective in Collective::ALL {
-            let points = self.of(collective);
+            let points = self.times.of(collective);
             for bytes in sizes(&points) {
                 let Some(best) = best(&points, bytes) else {
                     continue;
@@ -74,7 +76,7 @@ impl<'a> Comparison<'a> {
 
     /// One line: how far the model is off, and what relying on it would cost.
     pub(super) fn summary(&self) -> String {
-        let ratios: Vec<f64> = (self.points.iter())
+        let ratios: Vec<f64> = (self.times.points.iter())
             .map(|p| p.time / self.costs.time(p.collective, p.choice, p.bytes))
             .filter(|r| r.is_finite() && *r > 0.0)
             .collect();
@@ -92,10 +94,10 @@ impl<'a> Comparison<'a> {
 
     /// For each size: the time of the model's choice, as a multiple of the fastest one's.
     fn losses(&self, collective: Collective) -> Vec<f64> {
-        let points = self.of(collective);
+        let points = self.times.of(collective);
         let loss = |bytes| {
             let fastest = best(&points, bytes)?.time;
-            let choice: Choice = self.costs.best(collective, bytes);
+            let choice = self.expected(collective, bytes);
             // A choice that was not measured was much slower at smaller sizes.
             Some(time(&points, choice, bytes)? / fastest)
         };
@@ -116,8 +118,9 @@ mod tests {
             bytes: 65536,
             time,
         };
-        let points = [point("flat", 50_000.0), point("slices", 25_000.0)];
-        let comparison = Comparison::new(&parameters, 2, 4, &points);
+        let points = vec![point("flat", 50_000.0), point("slices", 25_000.0)];
+        let times = JobTimes { shape: 4.into(), points };
+        let comparison = Comparison::new(&parameters, 2, &times);
         let short = comparison.table(false);
         assert_eq!(short.lines().count(), 4, "{short}");
         assert!(short.contains("reduce       64 KiB  slices            25.0 us          - "));

@@ -10,16 +10,17 @@ use super::file::TuningFile;
 use super::identity::Identity;
 
 /// Changes whenever older versions could misread the file.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// Text before the file's content.
 const HEADING: &str = "\
 # Which algorithms pay on this machine, measured by oshtune. oshrun reads this file.
 # Parameters of the cost model: alpha ns to pass a flag, beta and gamma ns to copy and to combine
 # a byte in cache, sigma ns to schedule a PE, memory ns to copy a byte from memory to memory,
-# streams times the bandwidth of one core for all, cache bytes for each core. Sizes are bytes as
-# oshmem_info --collectives has them. Copies: from how many bytes on other ways than a plain copy
-# pay.
+# streams times the bandwidth of one core for all, cache bytes for each core, socket_alpha ns to
+# pass a flag to another socket, socket_flag and socket_line ns that a flag and a line occupy the
+# link between sockets. Sizes are bytes as oshmem_info --collectives has them. Copies: from how
+# many bytes on other ways than a plain copy pay.
 
 ";
 
@@ -266,8 +267,8 @@ mod tests {
             ("alpha = 98.5", "alpha = \"x\"", "expected f64"),
             ("alpha = 98.5", "alpha = 1.0\nomega = 1.0", "no parameter \"omega\""),
             ("sigma = 1234.0\n", "", "sigma is missing"),
-            ("version = 1", "version = 2", "it has version 2 of the format, this is version 1"),
-            ("version = 1", "versio = 1", "it has no version"),
+            ("version = 2", "version = 1", "it has version 1 of the format, this is version 2"),
+            ("version = 2", "versio = 2", "it has no version"),
             ("scan = ", "scam = ", "rules for 2 PEs: there is no collective \"scam\""),
             ("\"flat:ptr\"", "\"ring\"", "rules for 2 PEs: reduce: cannot use \"ring\""),
             ("\"flat:ptr\"", "\"flat up to 5\"", "cannot use \"flat up to 5\""),

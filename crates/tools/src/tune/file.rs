@@ -128,6 +128,7 @@ pub(super) mod tests {
                 streams: 1.75,
                 memory: 0.25,
                 cache: 1048576.0,
+                ..Parameters::default_for(2)
             },
             copies: CopySizes { share: 3 << 20, offload: 0, non_temporal: u64::MAX },
             rules: vec![rules(2), rules(16)],

@@ -8,6 +8,7 @@
 //!             ├─ analysis                from times to rules
 //!             ├─ copy_sizes              from times to the sizes of copies
 //!             ├─ comparison, prediction  the cost model in tables
+//!             ├─ report                  the page of --report
 //!             └─ file ─ document, identity   what is written
 //! oshrun    loaded                       what is read
 //! ```
@@ -17,6 +18,7 @@ mod campaign;
 mod command;
 mod comparison;
 mod copy_sizes;
+mod distance;
 mod document;
 mod file;
 mod hockney;
@@ -28,6 +30,7 @@ mod overview;
 mod prediction;
 mod quantity;
 mod quietness;
+mod report;
 mod schedule;
 mod statistics;
 

@@ -29,6 +29,10 @@ pub(super) struct TuneOptions {
     #[arg(long, conflicts_with_all = ["dry_run", "predict"])]
     pub force: bool,
 
+    /// Writes a page about this machine and its tuning file into DIR, to keep or to send
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run", "predict"])]
+    pub report: Option<PathBuf>,
+
     /// Measures little in a few seconds
     #[arg(long, conflicts_with = "predict")]
     pub quick: bool,
@@ -114,6 +118,8 @@ impl PredictionArgs {
             streams: self.streams.unwrap_or(parameters.streams),
             memory: self.memory.unwrap_or(parameters.memory),
             cache: self.cache.map_or(parameters.cache, |n| n.max(1) as f64),
+            // Jobs that are predicted have one socket.
+            ..parameters
         }
     }
 }
@@ -123,13 +129,14 @@ impl Task {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Parameters => "parameters",
+            Self::Distances => "distances",
             Self::Collectives => "collectives",
             Self::Copies => "copies",
         }
     }
 
     fn named(text: &str) -> Result<Self, String> {
-        [Self::Parameters, Self::Collectives, Self::Copies]
+        [Self::Parameters, Self::Distances, Self::Collectives, Self::Copies]
             .into_iter()
             .find(|t| t.name() == text)
             .ok_or_else(|| "no such task".to_owned())

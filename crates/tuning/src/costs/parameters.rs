@@ -20,6 +20,12 @@ pub struct Parameters {
     pub streams: f64,
     /// Bytes of a core's own caches.
     pub cache: f64,
+    /// A flag to a core of another socket.
+    pub socket_alpha: f64,
+    /// What a flag that crosses occupies the link between sockets for.
+    pub socket_flag: f64,
+    /// The same of a cache line of data.
+    pub socket_line: f64,
 }
 
 /// A parameter: name, unit, meaning and accessor.
@@ -54,7 +60,8 @@ impl fmt::Display for Parameters {
 
 impl Parameters {
     /// Values for a machine without measurements: those that `oshtune` found on a two-core virtual
-    /// machine (Intel Sapphire Rapids), rounded. Four cores are assumed to saturate the memory.
+    /// machine (Intel Sapphire Rapids), rounded. Four cores are assumed to saturate the memory. The values between
+    /// sockets are assumptions that no machine has confirmed.
     pub fn default_for(cores: usize) -> Self {
         Self {
             alpha: 150.0,
@@ -64,6 +71,9 @@ impl Parameters {
             memory: 0.07,
             streams: cores.clamp(1, 4) as f64,
             cache: 2.0 * 1024.0 * 1024.0,
+            socket_alpha: 450.0,
+            socket_flag: 9.0,
+            socket_line: 3.0,
         }
     }
 
@@ -74,7 +84,7 @@ impl Parameters {
     }
 
     /// All of them.
-    pub const TABLE: [Parameter; 7] = [
+    pub const TABLE: [Parameter; 10] = [
         Parameter {
             name: "alpha",
             unit: "ns",
@@ -107,6 +117,24 @@ impl Parameters {
             of: |p| &mut p.streams,
         },
         Parameter { name: "cache", unit: "B", meaning: "of cache that a core has for itself", of: |p| &mut p.cache },
+        Parameter {
+            name: "socket_alpha",
+            unit: "ns",
+            meaning: "to pass a flag to another socket",
+            of: |p| &mut p.socket_alpha,
+        },
+        Parameter {
+            name: "socket_flag",
+            unit: "ns",
+            meaning: "that such a flag occupies the link between sockets",
+            of: |p| &mut p.socket_flag,
+        },
+        Parameter {
+            name: "socket_line",
+            unit: "ns",
+            meaning: "that a cache line of data occupies the link",
+            of: |p| &mut p.socket_line,
+        },
     ];
 }
 
@@ -125,7 +153,7 @@ mod tests {
         assert_eq!(
             parameters.to_string(),
             "alpha 1.50 ns, beta 2.50 ns/B, gamma 3.50 ns/B, sigma 4.50 ns, memory 5.50 ns/B, \
-             streams 6.50 times, cache 7.50 B"
+             streams 6.50 times, cache 7.50 B, socket_alpha 8.50 ns, socket_flag 9.50 ns, socket_line 10.5 ns"
         );
         let all = [
             parameters.alpha,
@@ -135,6 +163,9 @@ mod tests {
             parameters.memory,
             parameters.streams,
             parameters.cache,
+            parameters.socket_alpha,
+            parameters.socket_flag,
+            parameters.socket_line,
         ];
         assert!(all.is_sorted(), "{parameters:?}");
     }

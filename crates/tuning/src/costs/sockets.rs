@@ -3,20 +3,11 @@
 //! A flag to another socket takes longer than one within a socket, and all lines that pass between sockets
 //! share the link between them. Algorithms that do not know sockets pass lines to whichever member is next.
 
-use super::{Costs, FIRST_LINE, LINE, Shares, Volume};
+use super::{Costs, FIRST_LINE, LINE, Parameters, Shares, Volume};
 use crate::EAGER;
 use crate::algorithm::Algorithm;
 use crate::collective::Collective;
 use crate::{FLAG_BYTES, RING_BYTES};
-
-/// A flag to another socket, in flags within one. This and the two that follow are assumptions: no machine of
-/// several sockets was at hand to measure them.
-const OTHER_SOCKET: f64 = 3.0;
-/// What a flag that crosses occupies the link for, as a fraction of α: a request for the line, an answer, and
-/// another read.
-const FLAG_ON_LINK: f64 = 0.06;
-/// The same of a line of data.
-const LINE_ON_LINK: f64 = 0.02;
 
 impl Costs {
     /// What sockets add to an algorithm that does not know them.
@@ -24,7 +15,7 @@ impl Costs {
         if self.sockets < 2.0 || self.oversubscribed {
             return 0.0;
         }
-        let alpha = self.parameters.alpha;
+        let Parameters { alpha, socket_alpha, socket_flag, socket_line, .. } = self.parameters;
         let (p, others) = (self.p, self.p * (1.0 - 1.0 / self.sockets));
         let lines = (n / LINE).ceil();
         // How often a chain of flags crosses where members of a socket follow each other: in the rounds between
@@ -43,8 +34,8 @@ impl Costs {
             // The same by all algorithms.
             _ => return 0.0,
         };
-        let on_link = flags * FLAG_ON_LINK + data * LINE_ON_LINK;
-        (chain * (OTHER_SOCKET - 1.0) + on_link) * alpha
+        // A machine whose sockets are as near as cores has no crossings.
+        chain * (socket_alpha - alpha).max(0.0) + flags * socket_flag + data * socket_line
     }
 
     /// The collective by sockets; infinite for one socket.
@@ -52,9 +43,9 @@ impl Costs {
         if self.sockets < 2.0 {
             return f64::INFINITY;
         }
-        let alpha = self.parameters.alpha;
+        let Parameters { alpha, socket_line, .. } = self.parameters;
         let (p, m, sockets) = (self.p, self.widest, self.sockets);
-        let on_link = |bytes: f64| (bytes / LINE).ceil() * LINE_ON_LINK * alpha;
+        let on_link = |bytes: f64| (bytes / LINE).ceil() * socket_line;
         let sync = self.socket_tree(n <= FLAG_BYTES as f64);
         match collective {
             Collective::Barrier => sync,
@@ -96,13 +87,18 @@ impl Costs {
 
     /// The tree barrier of each socket around one of their leaders, who exchange flags if they are two.
     fn socket_tree(&self, exchanges: bool) -> f64 {
-        let gathered = levels(self.widest) * (1.0 + FIRST_LINE);
-        let flags = match exchanges && self.sockets <= 2.0 {
-            true => OTHER_SOCKET,
-            false => 2.0 * levels(self.sockets) * OTHER_SOCKET,
+        let within = levels(self.widest) * (2.0 + FIRST_LINE);
+        let between = match exchanges && self.sockets <= 2.0 {
+            true => 1.0,
+            false => 2.0 * levels(self.sockets),
         };
-        let flag = if self.oversubscribed { self.flag() } else { self.parameters.alpha };
-        (gathered + flags + levels(self.widest)) * flag
+        let Parameters { alpha, socket_alpha, .. } = self.parameters;
+        // Where PEs share cores, a flag waits for its receiver's turn, wherever it comes from.
+        let (flag, crossing) = match self.oversubscribed {
+            true => (self.flag(), self.flag() * (socket_alpha / alpha).max(1.0)),
+            false => (alpha, socket_alpha),
+        };
+        within * flag + between * crossing
     }
 }
 

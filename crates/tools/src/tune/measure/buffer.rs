@@ -27,9 +27,22 @@ impl Buffer {
     /// Writes `value` to all elements.
     pub(super) fn fill(&mut self, value: f64) {
         for i in 0..self.len {
-            // SAFETY: within the allocation. Volatile: other processes are to find it.
-            unsafe { self.start.add(i).write_volatile(value) };
+            self.set(i, value);
         }
+    }
+
+    /// Writes number `i` of this PE's copy.
+    pub(super) fn set(&mut self, i: usize, value: f64) {
+        assert!(i < self.len);
+        // SAFETY: within the allocation. Volatile: other processes are to find it.
+        unsafe { self.start.add(i).write_volatile(value) };
+    }
+
+    /// Number `i` of the copy of PE `pe`.
+    pub(super) fn get(&self, pe: usize, i: usize) -> f64 {
+        assert!(i < self.len);
+        // SAFETY: within the allocation. Volatile: other processes write it.
+        unsafe { self.of(pe).add(i).read_volatile() }
     }
 
     /// This PE's copy.

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ferroshmem_tuning::{Choice, Collective, CopySizes};
+use ferroshmem_tuning::{Choice, Collective, CopySizes, Shape};
+
+use crate::tune::distance::Distance;
 
 /// The time of one collective by one choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +33,21 @@ pub(crate) struct CopyPoint {
     pub other: f64,
 }
 
+/// What two PEs on different CPUs exchange.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pair {
+    /// The PEs.
+    pub pes: (usize, usize),
+    /// Their CPUs.
+    pub cpus: (usize, usize),
+    /// How far these are from each other.
+    pub distance: Distance,
+    /// Nanoseconds of a flag from one to the other.
+    pub flag: f64,
+    /// Nanoseconds to read a cache line that the other one has just written, of many in a row.
+    pub line: f64,
+}
+
 /// One thing that was found out.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Finding {
@@ -40,6 +57,10 @@ pub(crate) enum Finding {
     Time(Point),
     /// Times of a copy.
     Copy(CopyPoint),
+    /// Times between two CPUs.
+    Pair(Pair),
+    /// How the PEs of the job are spread over sockets.
+    Shape(Shape),
     /// So many parts of so many are done.
     Progress(usize, usize),
 }
@@ -53,6 +74,11 @@ impl fmt::Display for Finding {
                 write!(f, "time {collective} {} {} {}", p.choice, p.bytes, p.time)
             }
             Self::Copy(p) => write!(f, "copy {} {} {} {}", p.way, p.bytes, p.plain, p.other),
+            Self::Pair(p) => {
+                let ((a, b), (x, y)) = (p.pes, p.cpus);
+                write!(f, "pair {a} {b} {x} {y} {} {} {}", p.distance.name(), p.flag, p.line)
+            }
+            Self::Shape(shape) => write!(f, "shape {} {} {}", shape.size, shape.sockets, shape.widest),
             Self::Progress(done, all) => write!(f, "progress {done} {all}"),
         }
     }
@@ -85,6 +111,16 @@ impl FromStr for Finding {
                     other: number(other)?,
                 }))
             }
+            ["pair", a, b, x, y, distance, flag, line] => Ok(Self::Pair(Pair {
+                pes: (count(a)?, count(b)?),
+                cpus: (count(x)?, count(y)?),
+                distance: Distance::named(distance).ok_or(())?,
+                flag: number(flag)?,
+                line: number(line)?,
+            })),
+            ["shape", size, sockets, widest] => {
+                Ok(Self::Shape(Shape { size: count(size)?, sockets: count(sockets)?, widest: count(widest)? }))
+            }
             ["progress", done, all] => Ok(Self::Progress(count(done)?, count(all)?)),
             _ => Err(()),
         }
@@ -106,6 +142,8 @@ mod tests {
                 time: 1.5e6,
             }),
             Finding::Copy(CopyPoint { way: "offload", bytes: 1 << 20, plain: 1.5e4, other: 300.25 }),
+            Finding::Pair(Pair { pes: (0, 3), cpus: (1, 64), distance: Distance::Numa, flag: 98.5, line: 12.25 }),
+            Finding::Shape(Shape { size: 16, sockets: 2, widest: 9 }),
             Finding::Progress(3, 17),
         ] {
             assert_eq!(finding.to_string().parse(), Ok(finding));

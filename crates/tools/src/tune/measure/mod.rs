@@ -3,6 +3,7 @@
 
 mod buffer;
 mod copies;
+mod distances;
 mod finding;
 mod probe;
 mod trial;
@@ -14,7 +15,7 @@ use ferroshmem_api::setup;
 
 use super::schedule::Depth;
 
-pub(super) use finding::{CopyPoint, Finding, Point};
+pub(super) use finding::{CopyPoint, Finding, Pair, Point};
 
 /// Name of the routines that a misuse would be reported for.
 const NAME: &str = "oshtune";
@@ -24,6 +25,8 @@ const NAME: &str = "oshtune";
 pub(super) enum Task {
     /// Parameters of the cost model that need a core for each PE.
     Parameters,
+    /// Flags and lines between cores, and the parameters that follow from them.
+    Distances,
     /// Times of collectives.
     Collectives,
     /// Times of the ways to copy, by one PE with idle cores.
@@ -43,6 +46,7 @@ pub(super) fn run(task: Task, depth: Depth, time: Duration) {
     };
     match task {
         Task::Parameters => probe::run(depth, report),
+        Task::Distances => distances::run(depth, time, report),
         Task::Collectives => trial::run(depth, time, report),
         Task::Copies => copies::run(depth, time, report),
     }

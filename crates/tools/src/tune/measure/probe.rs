@@ -1,6 +1,5 @@
 //! Parameters of the cost model, by as many PEs as there are cores.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use ferroshmem_api::ops::Sum;
@@ -19,14 +18,11 @@ const SOURCES: usize = 4;
 
 /// Measures, and has PE 0 report.
 pub(super) fn run(depth: Depth, mut report: impl FnMut(Finding)) {
-    let (samples, exchanges, large) = match depth {
-        Depth::Quick => (5, 1000, 8 << 20),
-        Depth::Full => (51, 2000, 16 << 20),
+    let (samples, large) = match depth {
+        Depth::Quick => (5, 8 << 20),
+        Depth::Full => (51, 16 << 20),
     };
     let mut parameter = |name: &str, value| report(Finding::Parameter(name.to_owned(), value));
-    if setup::n_pes(NAME) >= 2 {
-        parameter("alpha", alpha(samples, exchanges));
-    }
     let (beta, gamma) = beta_and_gamma(samples);
     parameter("beta", beta);
     parameter("gamma", gamma);
@@ -36,37 +32,6 @@ pub(super) fn run(depth: Depth, mut report: impl FnMut(Finding)) {
     if let Some(cache) = cache() {
         parameter("cache", cache);
     }
-}
-
-/// Nanoseconds that a flag takes from PE 0 to PE 1, or back.
-fn alpha(samples: usize, exchanges: u64) -> f64 {
-    let me = setup::my_pe(NAME) as usize;
-    let buffer = Buffer::new(16, 0.0);
-    collective::sync_all(NAME);
-    let mut times = Vec::new();
-    if me < 2 {
-        // SAFETY: 8-byte aligned symmetric words that live until the job ends, and are
-        // accessed as atomics only. All-zero bytes are 0.
-        let (own, other) =
-            unsafe { (AtomicU64::from_ptr(buffer.mine().cast()), AtomicU64::from_ptr(buffer.of(1 - me).cast())) };
-        let mut count = 0;
-        for _ in 0..samples {
-            let start = Instant::now();
-            for _ in 0..exchanges {
-                count += 1;
-                if me == 0 {
-                    other.store(count, Ordering::Release);
-                }
-                while own.load(Ordering::Acquire) != count {}
-                if me == 1 {
-                    other.store(count, Ordering::Release);
-                }
-            }
-            times.push(start.elapsed().as_nanos() as f64 / exchanges as f64 / 2.0);
-        }
-    }
-    collective::sync_all(NAME);
-    lower_quartile(&mut times)
 }
 
 /// Nanoseconds per byte for PE 0 to copy and to combine sources that its caches hold: another
