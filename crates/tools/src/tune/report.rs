@@ -116,7 +116,7 @@ impl<'a> Page<'a> {
                 let (value, usual) = (*of(&mut measured), *of(&mut usual));
                 vec![
                     (*name).to_owned(),
-                    format!("{value:.4}"),
+                    if value == usual { "the same".to_owned() } else { format!("{value:.4}") },
                     format!("{usual:.4}"),
                     (*unit).to_owned(),
                     format!("<td class=\"text\">{}</td>", escaped(meaning)),
