@@ -59,7 +59,7 @@ impl<T: Plain> Locked<'_, T> {
         let this = Self { words: Block::new(1, SPACE_INVALID)?, value: Block::new(1, SPACE_INVALID)? };
         // SAFETY: each PE writes its own element; no other PE reads it before the step.
         unsafe { this.value.mine().write(value) };
-        step::of_world(Step::Alloc, &[(What::Array, this.value.id()), (What::Way, 1)]);
+        step::of_world(Step::Alloc, &[(What::Array, this.value.id()), (What::Sharing, 1)]);
         Ok(this)
     }
 

@@ -128,7 +128,7 @@ pub(crate) enum What {
     /// The members of the new team.
     Members,
     /// The way of opening or closing an array.
-    Way,
+    Sharing,
     /// The name of an exported array.
     Name,
     /// When items of a stream are sent.
@@ -144,7 +144,7 @@ impl What {
         Self::Root,
         Self::Strides,
         Self::Members,
-        Self::Way,
+        Self::Sharing,
         Self::Name,
         Self::Pace,
         Self::Array,
@@ -159,7 +159,7 @@ impl What {
             Self::Root => "root",
             Self::Strides => "stride",
             Self::Members => "set of members",
-            Self::Way => "way of sharing the array",
+            Self::Sharing => "way of sharing the array",
             Self::Name => "name",
             Self::Pace => "pace",
         }

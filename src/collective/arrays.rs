@@ -25,7 +25,7 @@ fn details<T: Plain>(dest: &mut PartMut<'_, T>, source: Part<'_, T>, more: [Deta
 }
 
 /// No more details.
-const NONE: [Detail; 2] = [(What::Way, 0); 2];
+const NONE: [Detail; 2] = [(What::Sharing, 0); 2];
 
 /// One array as details of a step.
 fn in_place(start: usize, n: usize, [ty, operator]: [Detail; 2]) -> [Detail; 4] {

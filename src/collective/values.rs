@@ -313,7 +313,7 @@ impl Team<'_> {
                 ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
                 self.step(
                     Step::Fcollect,
-                    &of_values(self.scratch(), [(What::Type, bytes::<T>(1)), (What::Way, 0)], mine.len() as u64),
+                    &of_values(self.scratch(), [(What::Type, bytes::<T>(1)), (What::Sharing, 0)], mine.len() as u64),
                 );
                 let (to, from) = (dest.cast(), source.cast());
                 super::done(collective::fcollect("Team::fcollect", self.handle(), to, from, n))?;

@@ -101,7 +101,7 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
     /// # Safety
     /// On no PE is anything left that was made from the pointers and is used later.
     pub unsafe fn into_inner(self) -> Symmetric<'w, T> {
-        step::of_world(Step::Close, &[(What::Array, self.block.id()), (What::Way, 1)]);
+        step::of_world(Step::Close, &[(What::Array, self.block.id()), (What::Sharing, 1)]);
         Symmetric::over(self.block)
     }
 }

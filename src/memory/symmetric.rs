@@ -122,7 +122,7 @@ impl<'w, T: Plain> Symmetric<'w, T> {
     /// As in the example of [`RawSymmetric::into_inner`].
     #[track_caller]
     pub fn into_raw(self) -> RawSymmetric<'w, T> {
-        step::of_world(Step::Open, &[(What::Array, self.block.id()), (What::Way, 1)]);
+        step::of_world(Step::Open, &[(What::Array, self.block.id()), (What::Sharing, 1)]);
         RawSymmetric::over(self.block)
     }
 

@@ -49,7 +49,7 @@ pub(crate) unsafe fn return_group(name: &str, made: Result<usize, GroupError>, r
 }
 
 /// How a team is connected with a job.
-pub(crate) enum Way {
+pub(crate) enum JobLocation {
     /// It is on this node.
     Local(StartedJob),
     /// It is on others.
@@ -65,7 +65,7 @@ pub(crate) enum Way {
 /// A job that a root has found for its team.
 pub(crate) struct Found {
     /// The job.
-    pub way: Way,
+    pub location: JobLocation,
     /// The number of the first member of the connection.
     pub first: usize,
     /// The group of the team in the connection.
@@ -114,20 +114,20 @@ fn connected(
         Ok(root) if root < group.size => root,
         _ => fatal(name, format_args!("PE_root = {root} is out of range: give 0 to {}", group.size - 1)),
     };
-    let mut way = None;
+    let mut location = None;
     let mut refused = None;
     let mut word = 0;
     if group.me == root {
         let _shown = Recorder::start(&group.wait_for_another_job());
         match request(group.size) {
             Ok(found) => {
-                let number = match &found.way {
-                    Way::Local(job) => job.job_number,
-                    Way::Remote { invitation, .. } => invitation.number,
+                let number = match &found.location {
+                    JobLocation::Local(job) => job.job_number,
+                    JobLocation::Remote { invitation, .. } => invitation.number,
                 };
                 let place = (found.group as u64) << GROUP | found.first as u64;
                 word = u64::from(number) << 32 | place;
-                way = Some(found.way);
+                location = Some(found.location);
             }
             Err(why) => refused = Some(why),
         }
@@ -154,14 +154,14 @@ fn connected(
         false => GroupError::OnRoot(group.pe(root)),
     };
     if number < FIRST_REMOTE {
-        let job = match way {
-            Some(Way::Local(job)) => job,
+        let job = match location {
+            Some(JobLocation::Local(job)) => job,
             _ => memory_of(name, rt, number),
         };
         return connect(name, rt, &job, role).map_err(refusal);
     }
     let (mut words, mut coordinator, mut alive) = ([0; Invitation::WORDS], None, None);
-    if let Some(Way::Remote { invitation, coordinator: thread, sign }) = way {
+    if let Some(JobLocation::Remote { invitation, coordinator: thread, sign }) = location {
         (words, coordinator, alive) = (invitation.to_words(), thread, sign);
     }
     let words = words.map(|word| from_root(&group, root, word));

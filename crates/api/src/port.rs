@@ -17,7 +17,7 @@ use ferroshmem_port::coordinator::Coordinator;
 use ferroshmem_port::names;
 use ferroshmem_port::port::{AnyCaller, Caller, Offer, Port};
 
-use super::connecting::{Found, GroupError, Way, group_of, return_group, take_numbers};
+use super::connecting::{Found, GroupError, JobLocation, group_of, return_group, take_numbers};
 use ferroshmem_core::constants::MAX_PORT_NAME;
 use ferroshmem_core::failure::fatal::{fatal, warn};
 use ferroshmem_core::hooks;
@@ -405,8 +405,8 @@ fn offer_remote(
     let first = numbers(rt, members + sizes[1])?;
     let watch = Watch { routine: name, timeout: rt.node.settings.fabric_timeout, spawns };
     let coordinator = coordinator.start(caller.done()?, watch)?;
-    let way = Way::Remote { invitation, coordinator: Some(coordinator), sign: None };
-    Ok(Some(Found { way, first, group: 0 }))
+    let location = JobLocation::Remote { invitation, coordinator: Some(coordinator), sign: None };
+    Ok(Some(Found { location, first, group: 0 }))
 }
 
 /// Offers a connection; None if the caller is gone.
@@ -475,8 +475,8 @@ fn connect_remote(
     let offer = RemoteOffer::wait(port, members, independent)?;
     let invitation = offer.invitation.clone();
     let first = numbers(rt, invitation.sizes.iter().sum())?;
-    let way = Way::Remote { invitation, coordinator: None, sign: Some(offer.take()?) };
-    Ok(Found { way, first, group: 1 })
+    let location = JobLocation::Remote { invitation, coordinator: None, sign: Some(offer.take()?) };
+    Ok(Found { location, first, group: 1 })
 }
 
 /// Has `oshrun` watch the other job, by its memory and that of the connection.
@@ -500,7 +500,11 @@ fn watched(
 
 fn found(other: ConnectedJob, first: usize) -> Found {
     Found {
-        way: Way::Local(StartedJob { job_number: other.number, memory: other.memory, connection: other.connection }),
+        location: JobLocation::Local(StartedJob {
+            job_number: other.number,
+            memory: other.memory,
+            connection: other.connection,
+        }),
         first,
         group: other.group,
     }

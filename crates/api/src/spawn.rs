@@ -17,7 +17,7 @@ pub use ferroshmem_core::job::service::Program;
 use ferroshmem_core::job::service::{self, JobRequest};
 use ferroshmem_runtime::{self as runtime, Runtime};
 
-use super::connecting::{Found, GroupError, Way, group_of, return_group, take_numbers};
+use super::connecting::{Found, GroupError, JobLocation, group_of, return_group, take_numbers};
 use super::launched;
 
 /// `shmemx_spawn_config_t`.
@@ -269,7 +269,7 @@ fn request_job(rt: &Runtime, parents: usize, programs: Vec<Program>) -> Result<F
     };
     let request = JobRequest { parents, programs };
     let job = service::start(service, &request).map_err(|e| e.to_string())?;
-    Ok(Found { way: Way::Local(job), first, group: 0 })
+    Ok(Found { location: JobLocation::Local(job), first, group: 0 })
 }
 
 fn strings_of(program: &Program) -> impl Iterator<Item = &OsStr> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::address::AddressBlob;
-use crate::am::Messenger;
+use crate::am::AmEndpoint;
 use crate::completion::{Aggregation, CompletionCounter, ContextCounters, Pending, Shared};
 use crate::discovery;
 use crate::encoding::request::{Request, Short, is_within_reach};
@@ -54,9 +54,9 @@ impl Fabric {
         let endpoint = Arc::new(Endpoint::open(library, info, pinned)?);
         // SAFETY: infos have all their parts.
         let inject_bytes = unsafe { (*endpoint.info.tx_attr()).inject_size };
-        let messenger = Messenger::open(&endpoint, config, inject_bytes)?;
+        let am = AmEndpoint::open(&endpoint, config, inject_bytes)?;
         let shared = Arc::new(Shared::new(endpoint.clone(), events, config)?);
-        let completions = CompletionQueue::new(endpoint, shared, messenger);
+        let completions = CompletionQueue::new(endpoint, shared, am);
         let issuer = Issuer::new(completions, inject_bytes, pinned);
         let progress = Arc::new(Progress::new(issuer, config.endpoints));
         Ok(Fabric { _thread: ProgressThread::start(progress.clone())?, rma: Rma { progress, ordered } })
@@ -121,14 +121,14 @@ impl Fabric {
     /// All that a peer needs to reach this PE: its address blob. Less than 1 KiB.
     pub fn address(&self) -> Vec<u8> {
         let Shared { segments, endpoint, .. } = self.shared();
-        let messenger = &self.rma.progress.completions().messenger;
+        let am = &self.rma.progress.completions().am;
         let blob = AddressBlob {
             provider: endpoint.info.provider(),
             name: endpoint.name().unwrap_or_default(),
             format: endpoint.info.format(),
             virtual_addresses: endpoint.virtual_addresses(),
             key_table: Segments::table(segments, endpoint),
-            message_slots: messenger.as_ref().and_then(Messenger::location),
+            message_slots: am.as_ref().and_then(AmEndpoint::location),
             segments: segments.describe(),
         };
         blob.to_bytes()
@@ -189,17 +189,17 @@ impl Fabric {
         Remote { pe, segment, offset }: Remote,
         item: impl FnOnce((usize, usize)) -> Option<Short>,
     ) -> bool {
-        let messenger = self.rma.progress.completions().messenger.as_ref();
-        let Some((messenger, peer)) = messenger.zip(context.existing(pe)) else {
+        let am = self.rma.progress.completions().am.as_ref();
+        let Some((am, peer)) = am.zip(context.existing(pe)) else {
             return false;
         };
         let is_ordered = peer.no_writes() || !context.has_fence_for(peer);
-        messenger.longest_put >= Short::LONGEST
+        am.longest_put >= Short::LONGEST
             && is_ordered
             && is_within_reach((segment, offset), Short::LONGEST)
             && item((segment, offset)).is_some_and(|item| match context.batches() {
-                None => messenger.messages.append_to_open(pe, item, peer),
-                Some(batches) => messenger.messages.gather_to_open(pe, item, (batches, peer)),
+                None => am.messages.append_to_open(pe, item, peer),
+                Some(batches) => am.messages.gather_to_open(pe, item, (batches, peer)),
             })
     }
 
@@ -255,8 +255,8 @@ impl Fabric {
 
     /// Whether puts of so many bytes are aggregated.
     fn aggregates(&self, context: &ContextCounters, len: usize) -> bool {
-        let messenger = self.rma.progress.completions().messenger.as_ref();
-        let longest = messenger.map_or(0, |messenger| messenger.longest_put);
+        let am = self.rma.progress.completions().am.as_ref();
+        let longest = am.map_or(0, |am| am.longest_put);
         len <= longest && context.aggregation() != Aggregation::Off
     }
 
@@ -598,8 +598,8 @@ impl Fabric {
 
     /// The longest record in bytes.
     pub fn longest_record(&self) -> usize {
-        let messenger = self.rma.progress.completions().messenger.as_ref();
-        messenger.map_or(0, |messenger| messenger.messages.longest_record())
+        let am = self.rma.progress.completions().am.as_ref();
+        am.map_or(0, |am| am.messages.longest_record())
     }
 
     /// Sends a record of two parts to the owner of a PE's fabric ([`Events::record_arrived`]), behind those that were

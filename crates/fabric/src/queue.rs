@@ -5,7 +5,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
-use crate::am::{Flush, Messenger};
+use crate::am::{AmEndpoint, Flush};
 use crate::completion::{CompletionCounter, Shared, WorkRequest, WorkRequests};
 use crate::endpoint::{BATCH, Completed, Endpoint, Failure, Injected, Received, SendContext};
 
@@ -14,7 +14,7 @@ use crate::endpoint::{BATCH, Completed, Endpoint, Failure, Injected, Received, S
 pub(crate) struct CompletionQueue {
     requests: WorkRequests,
     /// None: the first endpoint has it, or none of the fabric's.
-    pub messenger: Option<Messenger>,
+    pub am: Option<AmEndpoint>,
     pub endpoint: Arc<Endpoint>,
     pub shared: Arc<Shared>,
     /// Counts polls of the program's threads, about; the first endpoint's are counted by
@@ -25,10 +25,10 @@ pub(crate) struct CompletionQueue {
 }
 
 impl CompletionQueue {
-    pub(crate) fn new(endpoint: Arc<Endpoint>, shared: Arc<Shared>, messenger: Option<Messenger>) -> CompletionQueue {
+    pub(crate) fn new(endpoint: Arc<Endpoint>, shared: Arc<Shared>, am: Option<AmEndpoint>) -> CompletionQueue {
         CompletionQueue {
             requests: WorkRequests::default(),
-            messenger,
+            am,
             endpoint,
             shared,
             polls: AtomicUsize::new(0),
@@ -131,8 +131,8 @@ impl CompletionQueue {
 
     /// Sends what has been pending for a while, whatever threads of the program do.
     pub(crate) fn flush(&self) {
-        let messenger = self.messenger.as_ref();
-        if messenger.is_some_and(|m| m.messages.has_unsent() || m.messages.has_deferred()) {
+        let am = self.am.as_ref();
+        if am.is_some_and(|m| m.messages.has_unsent() || m.messages.has_deferred()) {
             self.serve(Flush::All);
         }
     }
@@ -144,16 +144,16 @@ impl CompletionQueue {
 
     #[inline]
     fn serve_messages(&self, flush: Flush) -> usize {
-        match &self.messenger {
-            Some(messenger) => messenger.progress(&self.shared, flush),
+        match &self.am {
+            Some(am) => am.progress(&self.shared, flush),
             None => 0,
         }
     }
 
     /// Whether the progress thread may sleep for long.
     pub(crate) fn may_rest(&self) -> bool {
-        let messenger = self.messenger.as_ref();
-        messenger.is_none_or(|messenger| messenger.messages.may_rest())
+        let am = self.am.as_ref();
+        am.is_none_or(|am| am.messages.may_rest())
     }
 
     fn complete(&self, context: *mut c_void) {
@@ -161,13 +161,13 @@ impl CompletionQueue {
             return;
         }
         if let Some(received) = Received::of(context) {
-            if let Some(messenger) = &self.messenger {
-                messenger.received(&self.shared, received);
+            if let Some(am) = &self.am {
+                am.received(&self.shared, received);
             }
             return;
         }
-        if let (Some(sent), Some(messenger)) = (SendContext::of(context), &self.messenger) {
-            return messenger.sends.give_back(sent);
+        if let (Some(sent), Some(am)) = (SendContext::of(context), &self.am) {
+            return am.sends.give_back(sent);
         }
         let Some(request) = NonNull::new(context.cast::<WorkRequest>()) else {
             return;
@@ -193,8 +193,8 @@ impl CompletionQueue {
         if self.shared.event_count.stopped() {
             return;
         }
-        let sent = SendContext::of(failure.context).zip(self.messenger.as_ref());
-        let sent = sent.map(|(sent, messenger)| messenger.sends.target(sent));
+        let sent = SendContext::of(failure.context).zip(self.am.as_ref());
+        let sent = sent.map(|(sent, am)| am.sends.target(sent));
         let pe = if let Some(injected) = Injected::of(failure.context).or(sent) {
             if !injected.awaited {
                 // No thread waits for it: the PE may have left in order.

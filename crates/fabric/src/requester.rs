@@ -6,7 +6,7 @@ use crate::Remote;
 use crate::TaggedMessage;
 use crate::am::channel::{MessageItem, PendingResult};
 use crate::am::messages::Urgency;
-use crate::am::receive::Messenger;
+use crate::am::receive::AmEndpoint;
 use crate::completion::{Aggregation, CompletionCounter, ContextCounters, PeerCounters, Pending};
 use crate::encoding::batch::BatchItem;
 use crate::encoding::request::{Reply, Request, SegmentAddress, is_within_reach};
@@ -16,7 +16,7 @@ use crate::rma::Rma;
 /// A request that is about to be made.
 pub(crate) struct Requester<'a> {
     progress: &'a Progress,
-    messenger: &'a Messenger,
+    am: &'a AmEndpoint,
     context: &'a ContextCounters,
     at: Remote,
     request: Request,
@@ -31,8 +31,8 @@ impl<'a> Requester<'a> {
         request: Request,
     ) -> Option<Requester<'a>> {
         let progress: &Progress = &rma.progress;
-        let messenger = progress.completions().messenger.as_ref()?;
-        if !messenger.serves_memory() {
+        let am = progress.completions().am.as_ref()?;
+        if !am.serves_memory() {
             return None;
         }
         let len = request.len();
@@ -41,7 +41,7 @@ impl<'a> Requester<'a> {
         if !(1..=Request::LONGEST).contains(&len) || !is_aligned || !is_in_reach {
             return None;
         }
-        (rma.resolve(at).usable >= len).then_some(Requester { progress, messenger, context, at, request })
+        (rma.resolve(at).usable >= len).then_some(Requester { progress, am, context, at, request })
     }
 
     fn place(&self) -> SegmentAddress {
@@ -50,10 +50,10 @@ impl<'a> Requester<'a> {
 
     /// Makes the request, which has no result, for the context.
     pub(crate) fn post(&self, peer: &PeerCounters) {
-        if self.context.has_own_batches() && self.messenger.longest_put > 0 {
+        if self.context.has_own_batches() && self.am.longest_put > 0 {
             let item = (BatchItem::Post(self.request), self.place());
             let by = (self.context, peer);
-            return gather(self.progress, self.messenger, self.at.pe, item, by, Urgency::Usual);
+            return gather(self.progress, self.am, self.at.pe, item, by, Urgency::Usual);
         }
         let counter = CompletionCounter::context(self.context, peer, false);
         // SAFETY: there is no result.
@@ -67,8 +67,8 @@ impl<'a> Requester<'a> {
         if self.context.batches().is_none() {
             return;
         }
-        let port = self.messenger.port(shared);
-        let messages = &self.messenger.messages;
+        let port = self.am.port(shared);
+        let messages = &self.am.messages;
         retry_until_room(self.progress, || shared.value_or_fail(messages.hand_over(&port, pe, self.context)));
     }
 
@@ -79,20 +79,20 @@ impl<'a> Requester<'a> {
     pub(crate) unsafe fn begin(&self, counter: CompletionCounter, result: *mut u8) {
         self.hand_over();
         let awaited = PendingResult { counter, result };
-        let urgency = if self.messenger.longest_put == 0 { Urgency::Now } else { Urgency::Usual };
+        let urgency = if self.am.longest_put == 0 { Urgency::Now } else { Urgency::Usual };
         self.append(awaited, urgency);
     }
 
     fn append(&self, awaited: PendingResult, urgency: Urgency) {
         let item = (MessageItem::Request(self.request), self.place());
-        append(self.progress, self.messenger, self.at.pe, item, awaited, urgency);
+        append(self.progress, self.am, self.at.pe, item, awaited, urgency);
     }
 
     /// Makes the request and returns its result.
     pub(crate) fn call(&self) -> Reply {
         self.hand_over();
-        let (shared, messages) = (self.progress.shared(), &self.messenger.messages);
-        let port = self.messenger.port(shared);
+        let (shared, messages) = (self.progress.shared(), &self.am.messages);
+        let port = self.am.port(shared);
         let pe = self.at.pe;
         let shutdown = &shared.shutdown;
         let request = (self.request, self.place());
@@ -140,11 +140,11 @@ impl Put<'_> {
     pub(crate) unsafe fn begin(&self, from: *const u8, len: usize) -> bool {
         let (context, Remote { pe, .. }) = (self.context, self.to);
         let progress: &Progress = &self.rma.progress;
-        let Some(messenger) = &progress.completions().messenger else {
+        let Some(am) = &progress.completions().am else {
             return false;
         };
         let aggregation = context.aggregation();
-        if len > messenger.longest_put || aggregation == Aggregation::Off {
+        if len > am.longest_put || aggregation == Aggregation::Off {
             return false;
         }
         let peer = self.rma.peer_counters(context, pe);
@@ -170,13 +170,13 @@ impl Put<'_> {
         let data = unsafe { std::slice::from_raw_parts(from, len) };
         if context.has_own_batches() {
             let item = (BatchItem::Put(data), place);
-            gather(progress, messenger, pe, item, (context, peer), urgency);
+            gather(progress, am, pe, item, (context, peer), urgency);
             return true;
         }
         let awaited =
             PendingResult { counter: CompletionCounter::context(context, peer, false), result: ptr::null_mut() };
         let item = (MessageItem::Put(data), place);
-        append(progress, messenger, pe, item, awaited, urgency);
+        append(progress, am, pe, item, awaited, urgency);
         true
     }
 }
@@ -184,17 +184,17 @@ impl Put<'_> {
 /// Appends a record, of two parts, to a message for the PE, which the context counts. False: there is no room now.
 pub(crate) fn append_record(rma: &Rma, context: &ContextCounters, pe: usize, parts: [&[u8]; 2]) -> bool {
     let progress: &Progress = &rma.progress;
-    let Some(messenger) = &progress.completions().messenger else {
+    let Some(am) = &progress.completions().am else {
         return false;
     };
     let shared = progress.shared();
-    let port = messenger.port(shared);
+    let port = am.port(shared);
     let awaited = PendingResult {
         counter: CompletionCounter::context(context, rma.peer_counters(context, pe), false),
         result: ptr::null_mut(),
     };
     let item = (MessageItem::Record(parts), (0, 0));
-    let messages = &messenger.messages;
+    let messages = &am.messages;
     let attempt = || {
         shared.shutdown.while_open(|| {
             shared.value_or_fail(messages.hand_over(&port, pe, context))
@@ -211,14 +211,14 @@ pub(crate) fn append_record(rma: &Rma, context: &ContextCounters, pe: usize, par
 #[inline(never)] // once for all routines
 fn append(
     progress: &Progress,
-    messenger: &Messenger,
+    am: &AmEndpoint,
     pe: usize,
     item: (MessageItem<'_>, SegmentAddress),
     awaited: PendingResult,
     urgency: Urgency,
 ) {
-    let (shared, messages) = (progress.shared(), &messenger.messages);
-    let port = messenger.port(shared);
+    let (shared, messages) = (progress.shared(), &am.messages);
+    let port = am.port(shared);
     retry_until_room(progress, || shared.value_or_fail(messages.append(&port, pe, item, awaited, urgency)));
 }
 
@@ -226,14 +226,14 @@ fn append(
 #[inline(never)] // once for all routines
 fn gather(
     progress: &Progress,
-    messenger: &Messenger,
+    am: &AmEndpoint,
     pe: usize,
     item: (BatchItem<'_>, SegmentAddress),
     by: (&ContextCounters, &PeerCounters),
     urgency: Urgency,
 ) {
-    let (shared, messages) = (progress.shared(), &messenger.messages);
-    let port = messenger.port(shared);
+    let (shared, messages) = (progress.shared(), &am.messages);
+    let port = am.port(shared);
     retry_until_room(progress, || shared.value_or_fail(messages.gather(&port, pe, item, by, urgency)));
 }
 

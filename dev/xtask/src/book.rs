@@ -26,7 +26,7 @@ pub(crate) struct Options {
 pub(crate) fn main(options: &Options) -> Result<()> {
     anyhow::ensure!(
         works(Command::new("mdbook").arg("--version")),
-        "mdbook is not installed: cargo install mdbook --version '^0.4' --no-default-features --features search"
+        "mdbook is not installed: cargo install mdbook --version '^0.5' --no-default-features --features search"
     );
     let folder = workspace::target()?.join("book");
     let source = folder.join("source");

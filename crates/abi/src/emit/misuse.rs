@@ -10,7 +10,7 @@ use crate::table::Chapter;
 const HEAD: &str = include_str!("../templates/misuse.c");
 
 /// One wrong value of an argument.
-struct Way {
+struct Trial {
     /// The argument; empty for a right call.
     argument: &'static str,
     /// What it is, for the test's own messages.
@@ -27,12 +27,12 @@ pub fn program(chapters: &[Chapter]) -> String {
     let mut out = format!("{C_NOTE}{head}");
     let families = chapters.iter().flat_map(|c| &c.families);
     for (i, family) in families.enumerate() {
-        let ways = ways(family);
-        if ways.is_empty() {
+        let trials = trials(family);
+        if trials.is_empty() {
             continue;
         }
-        table(&mut out, i, family, &ways);
-        let on_ctx_alone = ways.iter().all(|w| w.argument == "ctx");
+        table(&mut out, i, family, &trials);
+        let on_ctx_alone = trials.iter().all(|w| w.argument == "ctx");
         for symbol in family.symbols().iter().filter(|s| s.ctx || !on_ctx_alone) {
             let ctx = if symbol.ctx { "CTX" } else { "NO_CTX" };
             let ty = match symbol.ty.c {
@@ -40,7 +40,7 @@ pub fn program(chapters: &[Chapter]) -> String {
                 c => c,
             };
             let (size, align) = checks::element(symbol);
-            let without = if symbol.ctx { 0 } else { context_ways(family).len() };
+            let without = if symbol.ctx { 0 } else { context_trials(family).len() };
             writeln!(out, "MISUSE_{i}({}, {ty}, {size}, {align}, {ctx}, {without})", symbol.name()).unwrap();
         }
     }
@@ -48,20 +48,20 @@ pub fn program(chapters: &[Chapter]) -> String {
     out
 }
 
-/// The ways of a family and the macro that defines the calls of one routine.
-fn table(out: &mut String, i: usize, family: &Family, ways: &[Way]) {
-    writeln!(out, "\nstatic const struct way ways_{i}[] = {{").unwrap();
-    for way in ways {
-        let argument = match way.argument {
+/// The trials of a family and the macro that defines the calls of one routine.
+fn table(out: &mut String, i: usize, family: &Family, trials: &[Trial]) {
+    writeln!(out, "\nstatic const struct trial trials_{i}[] = {{").unwrap();
+    for trial in trials {
+        let argument = match trial.argument {
             "" => "NULL".to_owned(),
             name => format!("\"{name}\""),
         };
-        writeln!(out, "    {{{argument}, \"{}\", \"{}\"}},", way.what, way.word).unwrap();
+        writeln!(out, "    {{{argument}, \"{}\", \"{}\"}},", trial.what, trial.word).unwrap();
     }
     writeln!(out, "}};").unwrap();
     let mut lines = vec![
         format!("#define MISUSE_{i}(NAME, T, SIZE, ALIGN, C, LESS)"),
-        "    static void call_##NAME(int way) {".to_owned(),
+        "    static void call_##NAME(int trial) {".to_owned(),
     ];
     if family.has_ctx() {
         lines.push("        shmem_ctx_t ctx = live_ctx;".to_owned());
@@ -75,9 +75,9 @@ fn table(out: &mut String, i: usize, family: &Family, ways: &[Way]) {
         lines.push(format!("        {}{space}{name} = {value};", ty.replace("TYPE", "T")));
         names.push(name);
     }
-    lines.push("        switch (way) {".to_owned());
-    for (k, way) in ways.iter().enumerate() {
-        lines.push(format!("        case {k}: {} break;", way.statement));
+    lines.push("        switch (trial) {".to_owned());
+    for (k, trial) in trials.iter().enumerate() {
+        lines.push(format!("        case {k}: {} break;", trial.statement));
     }
     lines.push("        }".to_owned());
     // In parentheses, the name is not that of a type-generic routine.
@@ -90,7 +90,7 @@ fn table(out: &mut String, i: usize, family: &Family, ways: &[Way]) {
     lines.push(format!("        {call};"));
     lines.push("    }".to_owned());
     lines.push("    __attribute__((constructor)) static void add_##NAME(void) {".to_owned());
-    lines.push(format!("        add(#NAME, call_##NAME, ways_{i}, COUNT(ways_{i}) - LESS);"));
+    lines.push(format!("        add(#NAME, call_##NAME, trials_{i}, COUNT(trials_{i}) - LESS);"));
     lines.push("    }".to_owned());
     writeln!(out, "{}", lines.join(" \\\n")).unwrap();
 }
@@ -155,28 +155,28 @@ fn right(family: &Family, name: &str) -> String {
     }
 }
 
-/// All ways of a family: right ones, wrong ones by argument, and those of the context last. None
+/// All trials of a family: right ones, wrong ones by argument, and those of the context last. None
 /// if nothing can be wrong.
-fn ways(family: &Family) -> Vec<Way> {
-    let mut wrong: Vec<Way> = roles::of(family).iter().flat_map(|(name, role)| wrong(name, *role)).collect();
-    let context = context_ways(family);
+fn trials(family: &Family) -> Vec<Trial> {
+    let mut wrong: Vec<Trial> = roles::of(family).iter().flat_map(|(name, role)| wrong(name, *role)).collect();
+    let context = context_trials(family);
     if wrong.is_empty() {
         return context;
     }
-    let mut all = right_ways(family);
+    let mut all = right_trials(family);
     all.append(&mut wrong);
     all.extend(context);
     all
 }
 
 /// A call as it should be, and one of no elements with null pointers.
-fn right_ways(family: &Family) -> Vec<Way> {
-    let right = |what, statement: String| Way { argument: "", what, word: "", statement };
+fn right_trials(family: &Family) -> Vec<Trial> {
+    let right = |what, statement: String| Trial { argument: "", what, word: "", statement };
     let prelude = match roles::function(family) {
         "lock::clear" => "shmem_set_lock(lock);",
         _ => "",
     };
-    let mut ways = vec![right("as it should be", prelude.to_owned())];
+    let mut trials = vec![right("as it should be", prelude.to_owned())];
     let roles = roles::of(family);
     for (count, role) in &roles {
         if !matches!(role, Role::Count | Role::IntCount) {
@@ -198,13 +198,13 @@ fn right_ways(family: &Family) -> Vec<Way> {
                 write!(statement, " {name} = NULL;").unwrap();
             }
         }
-        ways.push(right("no elements at null pointers", statement));
+        trials.push(right("no elements at null pointers", statement));
     }
-    ways
+    trials
 }
 
 /// The wrong contexts of the forms that take one.
-fn context_ways(family: &Family) -> Vec<Way> {
+fn context_trials(family: &Family) -> Vec<Trial> {
     if !family.has_ctx() {
         return Vec::new();
     }
@@ -212,36 +212,36 @@ fn context_ways(family: &Family) -> Vec<Way> {
 }
 
 /// The wrong values of an argument.
-fn wrong(name: &'static str, role: Role) -> Vec<Way> {
-    let way = |what, word, statement: String| Way { argument: name, what, word, statement };
-    let set = |what, value: &str| way(what, name, format!("{name} = {value};"));
-    let named = |what, word, value: &str| way(what, word, format!("{name} = {value};"));
+fn wrong(name: &'static str, role: Role) -> Vec<Trial> {
+    let trial = |what, word, statement: String| Trial { argument: name, what, word, statement };
+    let set = |what, value: &str| trial(what, name, format!("{name} = {value};"));
+    let named = |what, word, value: &str| trial(what, word, format!("{name} = {value};"));
     let misaligned = |base: &str, extent: Extent| {
         let align = match extent {
             Extent::Bytes(_) | Extent::ElementsOf(..) => "2",
             _ => "ALIGN",
         };
-        way("misaligned", name, format!("ONLY_IF({align} > 1); {name} = (void *)({base} + 1);"))
+        trial("misaligned", name, format!("ONLY_IF({align} > 1); {name} = (void *)({base} + 1);"))
     };
     match role {
         Role::Symmetric(extent) | Role::Array(extent) => {
-            let mut ways = vec![
+            let mut trials = vec![
                 set("null", "NULL"),
                 set("private", "(void *)private1"),
                 misaligned("block", extent),
                 set("in a freed block", "(void *)(block + BLOCK)"),
             ];
             let size = match extent {
-                Extent::One | Extent::Bytes(8) => return ways,
+                Extent::One | Extent::Bytes(8) => return trials,
                 Extent::Bytes(_) => "8",
                 _ => "SIZE",
             };
             let past = format!("(void *)(block + BLOCK - {size})");
-            ways.push(match extent {
-                Extent::Work(_) => way("past the end of its block", name, format!("nreduce = 100; {name} = {past};")),
+            trials.push(match extent {
+                Extent::Work(_) => trial("past the end of its block", name, format!("nreduce = 100; {name} = {past};")),
                 _ => set("past the end of its block", &past),
             });
-            ways
+            trials
         }
         Role::Read(_) | Role::Write(_) => {
             vec![set("null", "NULL"), set("past the last address", "(void *)(uintptr_t)-1")]
@@ -252,7 +252,7 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
         Role::Count => vec![
             set("as large as can be", "SIZE_MAX"),
             set("negative", "(size_t)-5"),
-            way(
+            trial(
                 "of a product that overflows",
                 name,
                 format!("ONLY_IF(SIZE > 1); {name} = SIZE_MAX / (SIZE > 0 ? SIZE : 1) + 2;"),
@@ -298,7 +298,7 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
         Role::OwnTeam => {
             vec![named("predefined", "predefined", "SHMEM_TEAM_WORLD"), named("destroyed", "team", "freed_team")]
         }
-        Role::Configuration(mask) => vec![way("null", name, format!("{mask} = SHMEM_TEAM_NUM_CONTEXTS;"))],
+        Role::Configuration(mask) => vec![trial("null", name, format!("{mask} = SHMEM_TEAM_NUM_CONTEXTS;"))],
         Role::Block => vec![
             named("private", "0x", "private1"),
             named("freed", "0x", "freed_block"),
@@ -321,7 +321,7 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
         Role::Alignment => vec![set("no power of two", "3"), set("zero", "0")],
         Role::Pes(_) => vec![
             set("null", "NULL"),
-            way("of a PE that there is not", "PE 2147483647", format!("{name} = &no_such_pe;")),
+            trial("of a PE that there is not", "PE 2147483647", format!("{name} = &no_such_pe;")),
         ],
         Role::Value => Vec::new(),
     }
@@ -336,9 +336,9 @@ mod tests {
     fn every_argument_with_a_role_is_passed_wrongly() {
         let chapters = table::chapters();
         for family in chapters.iter().flat_map(|c| &c.families) {
-            let ways = ways(family);
+            let trials = trials(family);
             for (name, role) in roles::of(family) {
-                assert!(role == Role::Value || ways.iter().any(|w| w.argument == name), "{}: {name}", family.pattern);
+                assert!(role == Role::Value || trials.iter().any(|w| w.argument == name), "{}: {name}", family.pattern);
             }
         }
     }

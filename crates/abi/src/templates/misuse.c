@@ -15,26 +15,26 @@
 
 /* Elements of each array; bytes of each block. */
 enum { N = 4, BLOCK = 4096 };
-/* Exit statuses of children: a wrong call came back; the way is none for this type. */
+/* Exit statuses of children: a wrong call came back; the trial is none for this type. */
 enum { UNNOTICED = 42, NO_SUCH_WAY = 43, NOT_SET_UP = 44 };
 
 /* What is passed in one way: the argument, NULL for a right call; the words of the line. */
-struct way {
+struct trial {
     const char *argument, *what, *word;
 };
 
 struct routine {
     const char *name;
-    void (*call)(int way);
-    const struct way *ways;
-    int n_ways;
+    void (*call)(int trial);
+    const struct trial *trials;
+    int n_trials;
 };
 
 static struct routine routines[4096];
 static int n_routines;
 
-static void add(const char *name, void (*call)(int), const struct way *ways, int n_ways) {
-    routines[n_routines++] = (struct routine){name, call, ways, n_ways};
+static void add(const char *name, void (*call)(int), const struct trial *trials, int n_trials) {
+    routines[n_routines++] = (struct routine){name, call, trials, n_trials};
 }
 
 /* Symmetric, side by side: two blocks with one between that is freed again. */
@@ -80,7 +80,7 @@ static void set_up(void) {
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 #define NO_CTX
 #define CTX ctx,
-/* A way that needs a type of more than one byte, or with an alignment. */
+/* A trial that needs a type of more than one byte, or with an alignment. */
 #define ONLY_IF(condition) \
     if (!(condition)) _exit(NO_SUCH_WAY)
 
@@ -94,10 +94,10 @@ static void read_all(int from, char *text, size_t room) {
 }
 
 /* What is wrong with the end of a child that has made a call in one way; NULL if nothing is. */
-static const char *judge(const struct routine *routine, const struct way *way, int status, const char *text) {
+static const char *judge(const struct routine *routine, const struct trial *trial, int status, const char *text) {
     static char start[128];
     if (!WIFEXITED(status)) return "ends by a signal";
-    if (way->argument == NULL) {
+    if (trial->argument == NULL) {
         if (WEXITSTATUS(status) != 0) return "a right call ends the job";
         return text[0] == '\0' ? NULL : "a right call prints something";
     }
@@ -108,7 +108,7 @@ static const char *judge(const struct routine *routine, const struct way *way, i
     snprintf(start, sizeof start, "ferroshmem: PE 0: %s: ", routine->name);
     if (strncmp(text, start, strlen(start)) != 0) return "does not begin with PE and routine";
     const char *message = text + strlen(start);
-    if (strstr(message, way->word) == NULL) return "does not name the argument";
+    if (strstr(message, trial->word) == NULL) return "does not name the argument";
     /* "dest is a null pointer: give ..." */
     if (strstr(message, ": ") == NULL) return "names no remedy";
     return NULL;
@@ -117,7 +117,7 @@ static const char *judge(const struct routine *routine, const struct way *way, i
 /* Makes a call in one way in a child; whether it ends as it must. */
 static int ends_rightly(const struct routine *routine, int number) {
     static char text[4096];
-    const struct way *way = &routine->ways[number];
+    const struct trial *trial = &routine->trials[number];
     int ends[2], status;
     if (pipe(ends) != 0) return 0;
     fflush(stdout);
@@ -130,7 +130,7 @@ static int ends_rightly(const struct routine *routine, int number) {
         alarm(60);
         set_up();
         routine->call(number);
-        if (way->argument != NULL) _exit(UNNOTICED);
+        if (trial->argument != NULL) _exit(UNNOTICED);
         shmem_finalize();
         _exit(0);
     }
@@ -140,10 +140,10 @@ static int ends_rightly(const struct routine *routine, int number) {
     close(ends[0]);
     if (waitpid(child, &status, 0) != child) return 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == NO_SUCH_WAY) return 1;
-    const char *wrong = judge(routine, way, status, text);
+    const char *wrong = judge(routine, trial, status, text);
     if (wrong != NULL)
-        printf("%s, %s %s: %s (status %#x)\n%s", routine->name, way->argument ? way->argument : "all",
-               way->what, wrong, (unsigned)status, text);
+        printf("%s, %s %s: %s (status %#x)\n%s", routine->name, trial->argument ? trial->argument : "all",
+               trial->what, wrong, (unsigned)status, text);
     return wrong == NULL;
 }
 
@@ -155,10 +155,10 @@ int main(int argc, char **argv) {
     long calls = 0, failures = 0;
     for (int r = part; r < n_routines; r += parts) {
         const struct routine *routine = &routines[r];
-        for (int first = 0; first < routine->n_ways;) {
-            const char *argument = routine->ways[first].argument;
+        for (int first = 0; first < routine->n_trials;) {
+            const char *argument = routine->trials[first].argument;
             int n = 1;
-            while (first + n < routine->n_ways && routine->ways[first + n].argument == argument) n++;
+            while (first + n < routine->n_trials && routine->trials[first + n].argument == argument) n++;
             for (int i = 0; i < n; i++) {
                 if (!all && i != r / parts % n) continue;
                 calls++;

@@ -51,4 +51,4 @@ mod tests;
 
 use fault::Fault;
 pub(crate) use messages::Flush;
-pub(crate) use receive::Messenger;
+pub(crate) use receive::AmEndpoint;

@@ -11,7 +11,7 @@ use crate::memory::{Location, Region};
 use crate::{Config, Error, discovery};
 
 /// Active messages over libfabric.
-pub(crate) struct Messenger {
+pub(crate) struct AmEndpoint {
     /// Of the slots, before which it is dropped. None: there are no requests about memory, but records alone.
     region: Option<Region>,
     base: u64,
@@ -22,9 +22,9 @@ pub(crate) struct Messenger {
     pub longest_put: usize,
 }
 
-impl Messenger {
+impl AmEndpoint {
     /// None: this endpoint is none of a job's.
-    pub(crate) fn open(endpoint: &Endpoint, config: &Config, inject: usize) -> Result<Option<Messenger>, Error> {
+    pub(crate) fn open(endpoint: &Endpoint, config: &Config, inject: usize) -> Result<Option<AmEndpoint>, Error> {
         let by_software = endpoint.is_by_tcp() && !endpoint.pins;
         let mut limits = Limits::new(config.n_pes);
         if endpoint.is_tcp_alone() {
@@ -43,7 +43,7 @@ impl Messenger {
         let (base, len) = messages.slots.memory();
         // SAFETY: the slots live until the region is gone.
         let register = || unsafe { Region::for_peers(endpoint, base, len, true, &|_| false) };
-        let this = Messenger {
+        let this = AmEndpoint {
             region: serves_memory.then(register).transpose()?,
             base: endpoint.address_of(base),
             messages,

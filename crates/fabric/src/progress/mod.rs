@@ -113,8 +113,8 @@ impl Progress {
     pub(crate) fn hand_over(&self, context: &ContextCounters) {
         let has_filled = context.batches().is_some_and(Batches::has_filled);
         let shared = self.shared();
-        if let Some(messenger) = self.completions().messenger.as_ref().filter(|_| has_filled) {
-            let hand_over = || messenger.hand_over(shared, context);
+        if let Some(am) = self.completions().am.as_ref().filter(|_| has_filled) {
+            let hand_over = || am.hand_over(shared, context);
             shared.shutdown.while_open(hand_over);
         }
     }
@@ -123,8 +123,8 @@ impl Progress {
     #[inline(never)] // once for all ways
     fn hand_over_all(&self) {
         let shared = self.shared();
-        if let Some(messenger) = &self.completions().messenger {
-            shared.shutdown.while_open(|| messenger.hand_over_all(shared));
+        if let Some(am) = &self.completions().am {
+            shared.shutdown.while_open(|| am.hand_over_all(shared));
         }
     }
 

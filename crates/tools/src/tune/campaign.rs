@@ -145,8 +145,8 @@ impl Campaign {
         Ok(Measured { parameters, copies, pairs, times, quietness })
     }
 
-    /// Times of the ways to copy, by a PE that has all cores, and workers on those that idle. All ways are taken at
-    /// every size, but no plain copy goes past the caches.
+    /// Times of the methods to copy, by a PE that has all cores, and workers on those that idle. All methods are taken
+    /// at every size, but no plain copy goes past the caches.
     fn copies(&self, progress: &mut Progress, quietness: &mut Quietness) -> Result<Vec<CopyPoint>, CampaignError> {
         let time = self.time / 10;
         let workers = self.cores.saturating_sub(1).to_string();

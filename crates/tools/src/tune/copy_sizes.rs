@@ -1,17 +1,17 @@
-//! From times of copies to the sizes from which other ways than a plain copy pay.
+//! From times of copies to the sizes from which other methods than a plain copy pay.
 
 use ferroshmem_tuning::CopySizes;
 
 use super::measure::CopyPoint;
 
-/// What another way has to take at most, as a part of a plain copy's time: smaller differences are noise.
+/// What another method has to take at most, as a part of a plain copy's time: smaller differences are noise.
 const PAYS: f64 = 0.9;
 
 /// The sizes that follow from times.
 pub(super) fn sizes(points: &[CopyPoint]) -> CopySizes {
     let mut sizes = CopySizes::NONE;
-    for (way, of) in CopySizes::TABLE {
-        *of(&mut sizes) = from(points.iter().filter(|point| point.way == way));
+    for (method, of) in CopySizes::TABLE {
+        *of(&mut sizes) = from(points.iter().filter(|point| point.method == method));
     }
     sizes
 }
@@ -32,17 +32,17 @@ fn from<'a>(points: impl Iterator<Item = &'a CopyPoint>) -> u64 {
     }
 }
 
-/// A line for each way: what was measured.
+/// A line for each method: what was measured.
 pub(super) fn table(points: &[CopyPoint], mut sizes: CopySizes) -> String {
     let mut out = String::new();
-    for (way, of) in CopySizes::TABLE {
+    for (method, of) in CopySizes::TABLE {
         let result = match CopySizes::known(*of(&mut sizes)) {
             None => continue,
             Some(u64::MAX) => "never pays".to_owned(),
             Some(bytes) => format!("pays from {bytes} bytes on"),
         };
-        out += &format!("  {way:<12} {result}; time by that of a plain copy:");
-        for point in points.iter().filter(|point| point.way == way) {
+        out += &format!("  {method:<12} {result}; time by that of a plain copy:");
+        for point in points.iter().filter(|point| point.method == method) {
             let kib = point.bytes >> 10;
             out += &format!(" {kib}k {:.2}", point.other / point.plain);
         }
@@ -55,8 +55,8 @@ pub(super) fn table(points: &[CopyPoint], mut sizes: CopySizes) -> String {
 mod tests {
     use super::*;
 
-    fn points(way: &'static str, times: &[(u64, f64)]) -> Vec<CopyPoint> {
-        let point = |(bytes, other): &(u64, f64)| CopyPoint { way, bytes: *bytes, plain: 100.0, other: *other };
+    fn points(method: &'static str, times: &[(u64, f64)]) -> Vec<CopyPoint> {
+        let point = |(bytes, other): &(u64, f64)| CopyPoint { method, bytes: *bytes, plain: 100.0, other: *other };
         times.iter().map(point).collect()
     }
 

@@ -337,7 +337,7 @@ fn component(name: &str, command: Command) -> Work {
 /// If the path of this program is unknown.
 fn book() -> Result<Work> {
     if !works(Command::new("mdbook").arg("--version")) {
-        return Ok(Work::Skip("mdbook is not installed (cargo install mdbook --version '^0.4')".to_owned()));
+        return Ok(Work::Skip("mdbook is not installed (cargo install mdbook --version '^0.5')".to_owned()));
     }
     let mut build = Command::new(env::current_exe().context("the path of xtask is unknown")?);
     build.arg("book");

@@ -1,5 +1,5 @@
 //! Times of large copies: by one thread, shared with the library's workers, made by them while this PE computes, and
-//! past the caches. The thresholds of the job are so low that every way is taken at every size.
+//! past the caches. The thresholds of the job are so low that every method is taken at every size.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -19,22 +19,22 @@ pub(super) fn run(depth: Depth, time: Duration, mut report: impl FnMut(Finding))
     let len = most / size_of::<f64>();
     let (source, dest) = (Buffer::new(len, 1.0), Buffer::new(len, 0.0));
     let copies = Copies { dest: dest.mine().cast(), source: source.mine().cast() };
-    // Without workers, only the way past the caches is left.
+    // Without workers, only the method past the caches is left.
     let has_workers = offload::helpers_for(most) > 0;
     let end = Instant::now() + time;
     for (done, bytes) in sizes.iter().enumerate() {
         report(Finding::Progress(done, sizes.len()));
         let left = end.saturating_duration_since(Instant::now());
         let budget = left / (sizes.len() - done) as u32;
-        for (way, plain, other) in copies.times(*bytes, has_workers, budget) {
-            report(Finding::Copy(CopyPoint { way, bytes: *bytes as u64, plain, other }));
+        for (method, plain, other) in copies.times(*bytes, has_workers, budget) {
+            report(Finding::Copy(CopyPoint { method, bytes: *bytes as u64, plain, other }));
         }
     }
     report(Finding::Progress(sizes.len(), sizes.len()));
 }
 
-/// A way to copy, and the plain one beside it.
-struct Way<'a> {
+/// A method to copy, and the plain one beside it.
+struct Method<'a> {
     name: &'static str,
     plain: &'a dyn Fn(),
     other: &'a dyn Fn(),
@@ -47,7 +47,7 @@ struct Copies {
 }
 
 impl Copies {
-    /// The ways to copy `bytes` bytes: their names, nanoseconds of a plain copy, and theirs.
+    /// The methods to copy `bytes` bytes: their names, nanoseconds of a plain copy, and theirs.
     fn times(&self, bytes: usize, has_workers: bool, budget: Duration) -> Vec<(&'static str, f64, f64)> {
         let (dest, source) = (self.dest, self.source);
         // SAFETY: both buffers hold as many bytes, and do not overlap.
@@ -67,23 +67,23 @@ impl Copies {
             plain();
             work.run();
         };
-        let way = |name, plain, other| Way { name, plain, other };
-        let mut ways = vec![way("non_temporal", &plain, &past_caches)];
+        let method = |name, plain, other| Method { name, plain, other };
+        let mut methods = vec![method("non_temporal", &plain, &past_caches)];
         if has_workers {
-            ways.push(way("share", &plain, &shared));
-            ways.push(way("offload", &before, &beside));
+            methods.push(method("share", &plain, &shared));
+            methods.push(method("offload", &before, &beside));
         }
-        let share = budget / ways.len() as u32;
-        let by_turns = |way: Way<'_>| {
-            let (plain, other) = by_turns(way.plain, way.other, share);
-            // What both ways have beside the copy says nothing.
-            let common = match way.name {
+        let share = budget / methods.len() as u32;
+        let by_turns = |method: Method<'_>| {
+            let (plain, other) = by_turns(method.plain, method.other, share);
+            // What both methods have beside the copy says nothing.
+            let common = match method.name {
                 "offload" => work.nanoseconds,
                 _ => 0.0,
             };
-            (way.name, plain - common, (other - common).max(1.0))
+            (method.name, plain - common, (other - common).max(1.0))
         };
-        ways.into_iter().map(by_turns).collect()
+        methods.into_iter().map(by_turns).collect()
     }
 }
 

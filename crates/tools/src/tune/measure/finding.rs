@@ -20,16 +20,16 @@ pub(crate) struct Point {
     pub time: f64,
 }
 
-/// The times of a copy, made plainly and in another way.
+/// The times of a copy, made plainly and by another method.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CopyPoint {
-    /// The other way, as [`CopySizes::TABLE`] names it.
-    pub way: &'static str,
+    /// The other method, as [`CopySizes::TABLE`] names it.
+    pub method: &'static str,
     /// Its length.
     pub bytes: u64,
     /// Nanoseconds of a plain copy.
     pub plain: f64,
-    /// Nanoseconds in the other way.
+    /// Nanoseconds by the other method.
     pub other: f64,
 }
 
@@ -73,7 +73,7 @@ impl fmt::Display for Finding {
                 let collective = p.collective.name();
                 write!(f, "time {collective} {} {} {}", p.choice, p.bytes, p.time)
             }
-            Self::Copy(p) => write!(f, "copy {} {} {} {}", p.way, p.bytes, p.plain, p.other),
+            Self::Copy(p) => write!(f, "copy {} {} {} {}", p.method, p.bytes, p.plain, p.other),
             Self::Pair(p) => {
                 let ((a, b), (x, y)) = (p.pes, p.cpus);
                 write!(f, "pair {a} {b} {x} {y} {} {} {}", p.distance.name(), p.flag, p.line)
@@ -102,10 +102,10 @@ impl FromStr for Finding {
                     time: number(time)?,
                 }))
             }
-            ["copy", way, bytes, plain, other] => {
-                let known = CopySizes::TABLE.iter().find(|(name, _)| *name == way);
+            ["copy", method, bytes, plain, other] => {
+                let known = CopySizes::TABLE.iter().find(|(name, _)| *name == method);
                 Ok(Self::Copy(CopyPoint {
-                    way: known.ok_or(())?.0,
+                    method: known.ok_or(())?.0,
                     bytes: bytes.parse().map_err(drop)?,
                     plain: number(plain)?,
                     other: number(other)?,
@@ -141,7 +141,7 @@ mod tests {
                 bytes: 4096,
                 time: 1.5e6,
             }),
-            Finding::Copy(CopyPoint { way: "offload", bytes: 1 << 20, plain: 1.5e4, other: 300.25 }),
+            Finding::Copy(CopyPoint { method: "offload", bytes: 1 << 20, plain: 1.5e4, other: 300.25 }),
             Finding::Pair(Pair { pes: (0, 3), cpus: (1, 64), distance: Distance::Numa, flag: 98.5, line: 12.25 }),
             Finding::Shape(Shape { size: 16, sockets: 2, widest: 9 }),
             Finding::Progress(3, 17),

@@ -29,7 +29,7 @@ pub(super) enum Task {
     Distances,
     /// Times of collectives.
     Collectives,
-    /// Times of the ways to copy, by one PE with idle cores.
+    /// Times of the methods to copy, by one PE with idle cores.
     Copies,
 }
 
