@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::{fmt, io};
 
-use rustix::fs::{Mode, OFlags, RawDir, SeekFrom};
+use rustix::fs::{CWD, Mode, OFlags, RawDir, SeekFrom};
 
 use super::process;
 
@@ -41,11 +41,15 @@ impl fmt::Display for ThreadName {
 }
 
 /// The list of this process's threads.
-pub(super) struct Tasks(OwnedFd);
+pub(super) struct Tasks {
+    list: OwnedFd,
+    /// Whether an emulator runs this process (qemu-user), which has threads of its own.
+    pub(super) is_emulated: bool,
+}
 
 impl Tasks {
     pub(super) fn open() -> io::Result<Tasks> {
-        Ok(Tasks(open(c"/proc/self/task")?))
+        Ok(Tasks { list: open(c"/proc/self/task")?, is_emulated: is_emulated() })
     }
 
     /// Whether there is one thread.
@@ -55,21 +59,38 @@ impl Tasks {
         Ok(count == 1)
     }
 
-    /// Calls `f` with the number of each thread.
+    /// Calls `f` with the number of each thread of the program.
     pub(super) fn each(&self, mut f: impl FnMut(i32)) -> io::Result<()> {
-        rustix::fs::seek(&self.0, SeekFrom::Start(0))?;
+        rustix::fs::seek(&self.list, SeekFrom::Start(0))?;
         let mut entries = [MaybeUninit::uninit(); 4096];
-        let mut entries = RawDir::new(&self.0, &mut entries);
+        let mut entries = RawDir::new(&self.list, &mut entries);
         while let Some(entry) = entries.next() {
             // "." and ".." are no numbers.
             let entry = entry?;
             let name = entry.file_name().to_str();
-            if let Some(tid) = name.ok().and_then(|name| name.parse().ok()) {
+            if let Some(tid) = name.ok().and_then(|name| name.parse().ok())
+                && !(self.is_emulated && is_emulators(tid))
+            {
                 f(tid);
             }
         }
         Ok(())
     }
+}
+
+/// Whether an emulator runs this process: it answers for the first of these paths, and the kernel for the second.
+fn is_emulated() -> bool {
+    let [mut program, mut real] = [[MaybeUninit::uninit(); 4096]; 2];
+    let program = rustix::fs::readlinkat_raw(CWD, c"/proc/self/exe", &mut program);
+    let real = rustix::fs::readlinkat_raw(CWD, c"/proc/thread-self/exe", &mut real);
+    matches!((program, real), (Ok((program, _)), Ok((real, _))) if program != real)
+}
+
+/// Whether a thread of an emulated process is the emulator's: it blocks all signals, which those of the program never
+/// do, as the emulator keeps what they block to itself.
+fn is_emulators(tid: i32) -> bool {
+    let realtime = u64::MAX << (libc::SIGRTMIN() - 1);
+    blocked(tid).is_some_and(|set| set & realtime == realtime)
 }
 
 /// The number of the calling thread.
