@@ -31,14 +31,15 @@ impl Compiler {
         [Self::Gcc, Self::Clang].into_iter().filter(|c| on_path(c.c())).collect()
     }
 
-    /// Asks for the compiler of a language.
+    /// Asks for the compiler of a language, for the processor that programs of `prefix` are for.
     ///
     /// # Errors
     /// If it is not installed.
-    pub fn need(self, language: Language) -> Result<(), Missing> {
+    pub fn need(self, language: Language, prefix: &Prefix) -> Result<(), Missing> {
+        let gcc = |name: &str| tool::command(&prefix.compiler(name), &prefix.compiler_package(name));
         match (self, language) {
-            (Self::Gcc, Language::Cxx) => tool::command("g++", "g++"),
-            (Self::Gcc, _) => tool::command("gcc", "gcc"),
+            (Self::Gcc, Language::Cxx) => gcc("g++"),
+            (Self::Gcc, _) => gcc("gcc"),
             (Self::Clang, Language::Cxx) => tool::command("clang++", "clang"),
             (Self::Clang, _) => tool::command("clang", "clang"),
         }
@@ -123,7 +124,7 @@ impl Build {
     /// Builds the program in `cache`, if it is not there; returns its path. Its objects are kept, too:
     /// programs that are linked in several ways are compiled once.
     pub fn run(&self, prefix: &Prefix, cache: &Path) -> Result<PathBuf> {
-        self.compiler.need(self.language)?;
+        self.compiler.need(self.language, prefix)?;
         let folder = crate_folder().join("c");
         let mut hash = DefaultHasher::new();
         for source in &self.sources {
@@ -171,15 +172,16 @@ impl Build {
     }
 
     fn command(&self, prefix: &Prefix) -> Command {
+        let [c, cxx] = [self.compiler.c(), self.compiler.cxx()].map(|name| prefix.compiler(name));
         let (wrapper, standard): (OsString, _) = match self.language {
-            Language::C => (prefix.bin("oshcc").into(), "-std=gnu11"),
-            Language::Cxx => (prefix.bin("oshc++").into(), "-std=gnu++17"),
-            Language::PlainC => (self.compiler.c().into(), "-std=gnu11"),
+            Language::C => (prefix.wrapper(self.language).into(), "-std=gnu11"),
+            Language::Cxx => (prefix.wrapper(self.language).into(), "-std=gnu++17"),
+            Language::PlainC => (c.clone().into(), "-std=gnu11"),
         };
         let mut command = Command::new(wrapper);
         command
-            .env("OSHMEM_CC", self.compiler.c())
-            .env("OSHMEM_CXX", self.compiler.cxx())
+            .env("OSHMEM_CC", c)
+            .env("OSHMEM_CXX", cxx)
             // Line numbers only: all debugging information is a fifth of the time.
             .args([standard, "-O2", "-g1", "-Wall", "-Wextra", "-Werror", "-pthread"]);
         command

@@ -192,8 +192,10 @@ impl Running {
         let mark = format!("{}-{count}", std::process::id());
         fs::create_dir_all(scratch)?;
         let (stdout, stderr) = (scratch.join(format!("{mark}.out")), scratch.join(format!("{mark}.err")));
+        let mut words = prefix.emulator().iter().chain(&job.command);
+        let program = words.next().context("a job has a program")?;
         let mut command = if job.pes == 0 && job.options.is_empty() {
-            Command::new(&job.command[0])
+            Command::new(program)
         } else {
             let mut oshrun = Command::new(prefix.bin("oshrun"));
             if job.options.is_empty() {
@@ -201,13 +203,13 @@ impl Running {
             } else {
                 oshrun.args(&job.options);
             }
-            oshrun.arg(&job.command[0]);
+            oshrun.arg(program);
             oshrun
         };
         config::isolate(&mut command, &["FERROSHMEM_"]);
         default_signals(&mut command);
         let child = command
-            .args(&job.command[1..])
+            .args(words)
             .envs(job.env.iter().map(|(k, v)| (k, v)))
             .env(MARK_VARIABLE, &mark)
             .stdin(Stdio::null())

@@ -21,6 +21,7 @@ pub mod programs;
 pub mod progress;
 pub mod refusal;
 pub mod suite;
+pub mod target;
 pub mod tool;
 
 pub use compile::{Build, Compiler, Language};

@@ -6,13 +6,21 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::compile::Language;
+use crate::target::Target;
+
 /// Names a prefix that is installed already.
 pub const PREFIX_VARIABLE: &str = "FERROSHMEM_PREFIX";
+
+/// If it is set, the programs of all tests are for another processor, and an emulator runs them.
+const EMULATED_VARIABLE: &str = "FERROSHMEM_EMULATED";
 
 /// An installation: `bin/oshcc`, `bin/oshrun`, `lib/`, `include/`.
 #[derive(Debug, Clone)]
 pub struct Prefix {
     root: PathBuf,
+    /// Where programs are for another processor.
+    target: Option<Target>,
 }
 
 impl Prefix {
@@ -23,13 +31,16 @@ impl Prefix {
             Some(path) => PathBuf::from(path),
             None => install()?,
         };
-        let this = Self { root };
+        let this = Self { root, target: None };
         for file in [this.bin("oshrun"), this.bin("oshcc"), this.include().join("shmem.h")] {
             if !file.exists() {
                 bail!("{} is missing: not an installation of FerroSHMEM", file.display());
             }
         }
-        Ok(this)
+        match env::var_os(EMULATED_VARIABLE) {
+            Some(_) => this.emulated(),
+            None => Ok(this),
+        }
     }
 
     /// The prefix itself.
@@ -42,14 +53,43 @@ impl Prefix {
         self.root.join("bin").join(command)
     }
 
+    /// The same, with programs for another processor.
+    pub fn with_target(self, target: Target) -> Self {
+        Self { target: Some(target), ..self }
+    }
+
+    /// Path of the wrapper that compiles a language for the programs' processor.
+    pub fn wrapper(&self, language: Language) -> PathBuf {
+        let wrapper = if language == Language::Cxx { "oshc++" } else { "oshcc" };
+        match &self.target {
+            Some(target) => target.root.join("bin").join(format!("{}-{wrapper}", target.gnu)),
+            None => self.bin(wrapper),
+        }
+    }
+
+    /// The command that runs a program, before its path: empty on its own processor.
+    pub fn emulator(&self) -> &[String] {
+        self.target.as_ref().map_or(&[], |target| &target.emulator)
+    }
+
+    /// The name of a compiler for the programs' processor.
+    pub fn compiler(&self, name: &str) -> String {
+        self.target.as_ref().map_or(name.to_owned(), |target| format!("{}-{name}", target.gnu))
+    }
+
+    /// The package that has that compiler.
+    pub(crate) fn compiler_package(&self, name: &str) -> String {
+        self.target.as_ref().map_or(name.to_owned(), |target| format!("{name}-{}", target.gnu))
+    }
+
     /// Directory of the headers.
     pub fn include(&self) -> PathBuf {
-        self.root.join("include")
+        self.target.as_ref().map_or(&self.root, |target| &target.root).join("include")
     }
 
     /// Path of a library.
     pub fn library(&self, file: &str) -> PathBuf {
-        self.root.join("lib").join(file)
+        self.target.as_ref().map_or(&self.root, |target| &target.root).join("lib").join(file)
     }
 }
 

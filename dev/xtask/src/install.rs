@@ -2,6 +2,7 @@
 
 use crate::files::{DATA, PROGRAM, Tree, below};
 use crate::run::{run, shown, works};
+use crate::target::{self, Target};
 use crate::{link, package, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
@@ -10,7 +11,7 @@ use std::process::{self, Command};
 use std::{env, fs};
 
 /// Names under which C++ users look for the wrapper; it looks at the name it is started by.
-const CXX_NAMES: &[&str] = &["bin/oshc++", "bin/oshCC", "bin/oshcxx"];
+const CXX_NAMES: &[&str] = &["oshc++", "oshCC", "oshcxx"];
 
 /// Shells, and where they look for what completes command lines of a program.
 const COMPLETIONS: &[(&str, &str)] = &[
@@ -43,6 +44,15 @@ pub(crate) struct Options {
     #[arg(long)]
     debug: bool,
 
+    /// Builds for another machine, as aarch64-unknown-linux-gnu, by a cross compiler: bin/ gets that machine's
+    /// commands, and for this machine wrappers like aarch64-linux-gnu-oshcc
+    #[arg(long, value_name = "TARGET")]
+    target: Option<Target>,
+
+    /// Leaves the other machine's commands out
+    #[arg(long, requires = "target")]
+    without_commands: bool,
+
     /// Takes the commands from this directory, where they were built before
     #[arg(long, value_name = "DIR", hide = true)]
     commands: Option<PathBuf>,
@@ -62,10 +72,16 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         Some(destdir) => path::absolute(destdir)?.join(prefix.strip_prefix("/")?),
         None => prefix,
     };
-    let built =
-        Built { commands: options.commands.as_deref().or(options.built.as_deref()), library: options.built.as_deref() };
-    build_into(&root, options.debug, &built)?;
-    println!("Installed in {}: compile with {0}/bin/oshcc, run with {0}/bin/oshrun", root.display());
+    let build = Build {
+        debug: options.debug,
+        target: options.target.as_ref(),
+        programs: if options.without_commands { &[] } else { PROGRAMS },
+        commands: options.commands.as_deref().or(options.built.as_deref()),
+        library: options.built.as_deref(),
+    };
+    build.install_into(&root)?;
+    let wrapper = options.target.as_ref().map_or("oshcc".to_owned(), wrapper);
+    println!("Installed in {}: compile with {0}/bin/{wrapper}, run with {0}/bin/oshrun", root.display());
     Ok(())
 }
 
@@ -74,7 +90,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
 /// # Errors
 /// If something cannot be built or written.
 pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
-    build_into(root, debug, &Built::default())
+    Build { debug, target: None, programs: PROGRAMS, commands: None, library: None }.install_into(root)
 }
 
 /// Builds and installs what a first look needs: the library, without optimisation, `oshrun` and `oshcc`.
@@ -92,38 +108,71 @@ pub(crate) fn first_look_into(root: &Path) -> Result<()> {
     }
     run(&mut build)?;
     let built = workspace::target()?.join("demo");
-    let parts = Parts { programs: FIRST_LOOK, has_checks: false, pages: None, strip: false };
-    install_from(root, &built, &built, &parts)
+    let parts = Parts {
+        target: None,
+        commands: &built,
+        own: &built,
+        programs: FIRST_LOOK,
+        library: &built,
+        has_checks: false,
+        pages: None,
+        strip: None,
+    };
+    parts.install(root)
 }
 
-/// Folders of what was built before.
-#[derive(Default)]
-struct Built<'a> {
+/// What is built and installed.
+struct Build<'a> {
+    debug: bool,
+    target: Option<&'a Target>,
+    programs: &'static [&'static str],
+    /// Folders of what was built before: this machine's commands, the library.
     commands: Option<&'a Path>,
     library: Option<&'a Path>,
 }
 
-fn build_into(root: &Path, debug: bool, built: &Built<'_>) -> Result<()> {
-    let [commands, library] = match debug {
-        true => ["dev", "dev"],
-        false => ["commands", "release"],
-    };
-    let pages = manual_pages(built.commands, commands)?;
-    let commands = match built.commands {
-        Some(folder) => folder.to_owned(),
-        None => build(&["ferroshmem-tools"], commands)?,
-    };
-    let library = match built.library {
-        Some(folder) => folder.to_owned(),
-        None => build(&["ferroshmem-libshmem", CHECKS], library)?,
-    };
-    let strip = !debug && works(Command::new("strip").arg("--version"));
-    if !debug && !strip {
-        eprintln!("note: no strip command (binutils): the files keep their debugging information");
+impl Build<'_> {
+    fn install_into(&self, root: &Path) -> Result<()> {
+        let [commands_by, library_by] = match self.debug {
+            true => ["dev", "dev"],
+            false => ["commands", "release"],
+        };
+        let whole = !self.programs.is_empty();
+        let pages = whole.then(|| manual_pages(self.commands, commands_by)).transpose()?;
+        let own = match self.commands {
+            Some(folder) => folder.to_owned(),
+            None => build(&["ferroshmem-tools"], None, commands_by)?,
+        };
+        let commands = match self.target {
+            Some(_) if whole => build(&["ferroshmem-tools"], self.target, commands_by)?,
+            _ => own.clone(),
+        };
+        let packages: &[_] = if whole { &["ferroshmem-libshmem", CHECKS] } else { &["ferroshmem-libshmem"] };
+        let library = match self.library {
+            Some(folder) => folder.to_owned(),
+            None => build(packages, self.target, library_by)?,
+        };
+        let strip = (!self.debug).then(|| target::strip(self.target));
+        let strip = strip.filter(|strip| {
+            let works = works(Command::new(strip).arg("--version"));
+            if !works {
+                eprintln!("note: no {strip} command (binutils): the files keep their debugging information");
+            }
+            works
+        });
+        let parts = Parts {
+            target: self.target,
+            commands: &commands,
+            own: &own,
+            programs: self.programs,
+            library: &library,
+            has_checks: whole,
+            pages: pages.as_deref(),
+            strip,
+        };
+        parts.install(root)?;
+        Ok(pages.map_or(Ok(()), fs::remove_dir_all)?)
     }
-    let parts = Parts { programs: PROGRAMS, has_checks: true, pages: Some(&pages), strip };
-    install_from(root, &commands, &library, &parts)?;
-    Ok(fs::remove_dir_all(pages)?)
 }
 
 /// Writes the manual pages of the reference to a folder of this process, and returns it. Where the commands were built
@@ -150,88 +199,114 @@ fn manual_pages(commands_in: Option<&Path>, profile: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// What of an installation is made.
+/// What of an installation is made, and the folders of what was built.
 struct Parts<'a> {
+    target: Option<&'a Target>,
+    commands: &'a Path,
+    /// The commands that this machine runs.
+    own: &'a Path,
     programs: &'a [&'a str],
+    library: &'a Path,
     /// Whether what `oshrun --check` preloads is.
     has_checks: bool,
     /// The folder of the manual pages of the reference.
     pages: Option<&'a Path>,
-    /// Whether debugging information is taken out.
-    strip: bool,
+    /// What takes debugging information out, if it is to be.
+    strip: Option<String>,
 }
 
-/// Installs parts of what was built in two folders.
-fn install_from(root: &Path, commands: &Path, library: &Path, parts: &Parts<'_>) -> Result<()> {
-    let stripped = |option: &'static str| {
-        move |file: &Path| match parts.strip {
-            true => run_quietly(Command::new("strip").arg(option).arg(file)),
-            false => Ok(()),
+impl Parts<'_> {
+    fn install(&self, root: &Path) -> Result<()> {
+        let mut tree = Tree::new(root.to_owned());
+        for program in self.programs {
+            let to = format!("bin/{program}");
+            tree.copy(&self.commands.join(program), &to, PROGRAM, |file| self.strip("--strip-all", file))?;
         }
-    };
+        if !self.programs.is_empty() {
+            self.install_completions(&mut tree)?;
+            for name in CXX_NAMES {
+                tree.link("oshcc", &format!("bin/{name}"))?;
+            }
+        }
+        if let Some(target) = self.target {
+            let wrapper = wrapper(target);
+            tree.copy(&self.own.join("oshcc"), &format!("bin/{wrapper}"), PROGRAM, |_| Ok(()))?;
+            for name in CXX_NAMES {
+                tree.link(&wrapper, &format!("bin/{}-{name}", target.gnu))?;
+            }
+        }
+        self.install_libraries(&mut tree)?;
 
-    let mut tree = Tree::new(root.to_owned());
-    for program in parts.programs {
-        let to = format!("bin/{program}");
-        tree.copy(&commands.join(program), &to, PROGRAM, stripped("--strip-all"))?;
+        let headers = workspace::root().join("include");
+        // Beside the headers, the main that `oshcc --kernels` links.
+        let main = below(&headers, ".c")?;
+        for header in below(&headers, ".h")?.into_iter().chain(main) {
+            tree.copy(&headers.join(&header), &format!("include/{header}"), DATA, |_| Ok(()))?;
+        }
+        package::install(&mut tree, self.pages)?;
+        eprintln!("+ installed {} files in {}", tree.installed().len(), shown(root).display());
+        Ok(())
     }
-    for (shell, to) in COMPLETIONS {
-        let mut generate = Command::new(commands.join("oshrun"));
-        let output = generate.args(["--generate", shell]).output();
-        let output = output.context("cannot run the oshrun that was built")?;
-        anyhow::ensure!(output.status.success(), "oshrun --generate {shell} failed");
-        tree.write(to, &String::from_utf8_lossy(&output.stdout))?;
-    }
-    for name in CXX_NAMES {
-        tree.link("oshcc", name)?;
-    }
-    let archive = library.join("libshmem.a");
-    tree.make(&format!("lib/{}", link::SONAME), PROGRAM, |file| {
-        link::shared_library(&link::LIBRARY, &archive, file)?;
-        stripped("--strip-unneeded")(file)
-    })?;
-    if parts.has_checks {
-        let checks = library.join("libshmem_check.a");
-        tree.make(&format!("lib/{}", link::CHECKS.soname), PROGRAM, |file| {
-            link::shared_library(&link::CHECKS, &checks, file)?;
-            stripped("--strip-unneeded")(file)
-        })?;
-        tree.make(&format!("lib/{}", link::ACCESSES), PROGRAM, |file| {
-            link::accesses(file)?;
-            stripped("--strip-unneeded")(file)
-        })?;
-    }
-    tree.link(link::SONAME, "lib/libshmem.so")?;
-    tree.copy(&archive, "lib/libshmem.a", DATA, stripped("--strip-debug"))?;
-    // The name of the library in SGI's and Cray's implementations, which makefiles have as -lsma.
-    tree.link(link::SONAME, "lib/libsma.so")?;
-    tree.link("libshmem.a", "lib/libsma.a")?;
 
-    let headers = workspace::root().join("include");
-    // Beside the headers, the main that `oshcc --kernels` links.
-    let main = below(&headers, ".c")?;
-    for header in below(&headers, ".h")?.into_iter().chain(main) {
-        tree.copy(&headers.join(&header), &format!("include/{header}"), DATA, |_| Ok(()))?;
+    fn install_completions(&self, tree: &mut Tree) -> Result<()> {
+        for (shell, to) in COMPLETIONS {
+            let mut generate = Command::new(self.own.join("oshrun"));
+            let output = generate.args(["--generate", shell]).output();
+            let output = output.context("cannot run the oshrun that was built")?;
+            anyhow::ensure!(output.status.success(), "oshrun --generate {shell} failed");
+            tree.write(to, &String::from_utf8_lossy(&output.stdout))?;
+        }
+        Ok(())
     }
-    package::install(&mut tree, parts.pages)?;
-    eprintln!("+ installed {} files in {}", tree.installed().len(), shown(root).display());
-    Ok(())
+
+    fn install_libraries(&self, tree: &mut Tree) -> Result<()> {
+        let archive = self.library.join("libshmem.a");
+        tree.make(&format!("lib/{}", link::SONAME), PROGRAM, |file| {
+            link::shared_library(&link::LIBRARY, self.target, &archive, file)?;
+            self.strip("--strip-unneeded", file)
+        })?;
+        if self.has_checks {
+            let checks = self.library.join("libshmem_check.a");
+            tree.make(&format!("lib/{}", link::CHECKS.soname), PROGRAM, |file| {
+                link::shared_library(&link::CHECKS, self.target, &checks, file)?;
+                self.strip("--strip-unneeded", file)
+            })?;
+            tree.make(&format!("lib/{}", link::ACCESSES), PROGRAM, |file| {
+                link::accesses(self.target, file)?;
+                self.strip("--strip-unneeded", file)
+            })?;
+        }
+        tree.link(link::SONAME, "lib/libshmem.so")?;
+        tree.copy(&archive, "lib/libshmem.a", DATA, |file| self.strip("--strip-debug", file))?;
+        // The name of the library in SGI's and Cray's implementations, which makefiles have as -lsma.
+        tree.link(link::SONAME, "lib/libsma.so")?;
+        tree.link("libshmem.a", "lib/libsma.a")
+    }
+
+    fn strip(&self, option: &str, file: &Path) -> Result<()> {
+        let Some(strip) = &self.strip else {
+            return Ok(());
+        };
+        let output = Command::new(strip).arg(option).arg(file).output();
+        let output = output.with_context(|| format!("cannot run {strip}"))?;
+        anyhow::ensure!(output.status.success(), "{strip} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+        Ok(())
+    }
+}
+
+/// The name of the wrapper that compiles for a target: as that of its compiler.
+fn wrapper(target: &Target) -> String {
+    format!("{}-oshcc", target.gnu)
 }
 
 /// Builds packages; returns the folder that cargo puts the results in.
-fn build(packages: &[&str], profile: &str) -> Result<PathBuf> {
-    let mut build = workspace::cargo("build");
+fn build(packages: &[&str], target: Option<&Target>, profile: &str) -> Result<PathBuf> {
+    let mut build = target::cargo(target, "build")?;
     build.args(["--profile", profile]);
     for package in packages {
         build.args(["--package", package]);
     }
     run(&mut build)?;
     let folder = if profile == "dev" { "debug" } else { profile };
-    Ok(workspace::target()?.join(folder))
-}
-
-fn run_quietly(command: &mut Command) -> Result<()> {
-    let output = command.output().context("cannot run strip")?;
-    anyhow::ensure!(output.status.success(), "strip failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-    Ok(())
+    Ok(workspace::target()?.join(target::folder(target)).join(folder))
 }

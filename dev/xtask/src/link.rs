@@ -5,10 +5,10 @@
 //! compiler, it takes one list, with any linker.
 
 use crate::run::{run, shown};
+use crate::target::{self, Target, words};
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +36,7 @@ pub(crate) struct Options {
 /// # Errors
 /// If the compiler or its linker fails.
 pub(crate) fn main(options: &Options) -> Result<()> {
-    shared_library(&LIBRARY, &options.archive, &options.output)
+    shared_library(&LIBRARY, None, &options.archive, &options.output)
 }
 
 /// A shared library that is linked.
@@ -53,14 +53,14 @@ pub(crate) const LIBRARY: Linked = Linked { soname: SONAME, exports: "libshmem/e
 /// That which `oshrun --check` preloads.
 pub(crate) const CHECKS: Linked = Linked { soname: "libshmem-check.so", exports: "libshmem-check/exports.map" };
 
-/// Links `output` from the whole of `archive`, by the C compiler that `CC` names (else `cc`), with the flags of
-/// `LDFLAGS`, such as `-fuse-ld=mold`.
+/// Links `output` from the whole of `archive`, by the target's C compiler, with the flags of `LDFLAGS`, such as
+/// `-fuse-ld=mold`.
 ///
 /// # Errors
 /// If the compiler or its linker fails.
-pub(crate) fn shared_library(linked: &Linked, archive: &Path, output: &Path) -> Result<()> {
+pub(crate) fn shared_library(linked: &Linked, target: Option<&Target>, archive: &Path, output: &Path) -> Result<()> {
     ensure!(archive.is_file(), "no static library {}: build it by `cargo xtask install`", shown(archive).display());
-    let compiler = words("CC", "cc")?;
+    let compiler = target::compiler(target)?;
     let unwinder = unwinder_is_static(&compiler);
     let mut link = command(&compiler);
     link.arg("-shared").arg("-o").arg(output);
@@ -101,8 +101,8 @@ pub(crate) const ACCESSES: &str = "libshmem-accesses.so";
 ///
 /// # Errors
 /// If the compiler fails.
-pub(crate) fn accesses(output: &Path) -> Result<()> {
-    let mut compile = command(&words("CC", "cc")?);
+pub(crate) fn accesses(target: Option<&Target>, output: &Path) -> Result<()> {
+    let mut compile = command(&target::compiler(target)?);
     compile.args(["-O2", "-fPIC", "-shared", "-fvisibility=default", "-o"]);
     compile.arg(output).arg(format!("-Wl,-soname,{ACCESSES}"));
     compile.arg(workspace::root().join("libshmem-check/c/accesses.c"));
@@ -122,17 +122,6 @@ fn command(words: &[OsString]) -> Command {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     command
-}
-
-/// The words of an environment variable, or of `default` where it has none; as make, it knows no quotes.
-fn words(variable: &str, default: &str) -> Result<Vec<OsString>> {
-    let value = env::var_os(variable).unwrap_or_default();
-    let value = value.to_str().with_context(|| format!("{variable} is not UTF-8: {}", value.display()))?;
-    let words: Vec<OsString> = value.split_whitespace().map(OsString::from).collect();
-    Ok(match words.is_empty() {
-        true => default.split_whitespace().map(OsString::from).collect(),
-        false => words,
-    })
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod package;
 mod report;
 mod run;
 mod sbom;
+mod target;
 mod test;
 mod workspace;
 

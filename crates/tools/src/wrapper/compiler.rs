@@ -22,14 +22,14 @@ pub(super) struct Compiler {
 }
 
 impl Compiler {
-    /// The compiler that the environment names, or the first default found on `PATH`.
+    /// The compiler that the environment names, or the first default found on `PATH`, whose name begins with `target`.
     ///
     /// # Errors
     /// One line, if the variable cannot be read or if no compiler is found.
-    pub(super) fn find(language: Language) -> Result<Self, WrapperError> {
+    pub(super) fn find(language: Language, target: &str) -> Result<Self, WrapperError> {
         let compiler = match config::compiler(language.variable()) {
             Some(value) => Self::parse(&value, language)?,
-            None => Self::default_of(language)?,
+            None => Self::default_of(language, target)?,
         };
         compiler.check_not_self(language)?;
         Ok(compiler)
@@ -45,8 +45,9 @@ impl Compiler {
         Ok(Self { words: words.into_iter().map(OsString::from_vec).collect() })
     }
 
-    fn default_of(language: Language) -> Result<Self, WrapperError> {
-        let candidates = language.variable().value.candidates;
+    fn default_of(language: Language, target: &str) -> Result<Self, WrapperError> {
+        let candidates = language.variable().value.candidates.iter();
+        let candidates: Vec<_> = candidates.map(|name| format!("{target}{name}")).collect();
         let name = candidates.iter().find(|name| on_path(OsStr::new(name)).is_some());
         match name {
             Some(name) => Ok(Self { words: vec![name.into()] }),

@@ -24,6 +24,15 @@ impl Language {
         if ["c++", "CC", "cxx"].iter().any(|end| name.ends_with(end)) { Self::Cxx } else { Self::C }
     }
 
+    /// What the wrapper's name begins with if it compiles for another machine, as `aarch64-linux-gnu-` of
+    /// `aarch64-linux-gnu-oshcc`: the names of cross compilers begin likewise. Else it is empty.
+    pub fn target_of_program(argv0: &OsStr) -> String {
+        let name = Path::new(argv0).file_name().unwrap_or_default().to_string_lossy();
+        let target = name.rfind("osh").map(|end| &name[..end]).unwrap_or_default();
+        let is_target = target.ends_with('-') && target.matches('-').count() > 2;
+        if is_target { target.to_owned() } else { String::new() }
+    }
+
     /// Name of the wrapper, for messages.
     pub fn wrapper(self) -> &'static str {
         match self {
@@ -61,6 +70,17 @@ mod tests {
         assert_eq!(of("/usr/bin/oshcc.ferroshmem"), Language::C);
         for name in ["oshc++", "oshCC", "oshcxx", "/usr/bin/oshc++", "/usr/bin/oshc++.ferroshmem"] {
             assert_eq!(of(name), Language::Cxx, "{name}");
+        }
+    }
+
+    #[test]
+    fn program_name_chooses_machine() {
+        let of = |name: &str| Language::target_of_program(OsStr::new(name));
+        assert_eq!(of("/opt/bin/aarch64-linux-gnu-oshcc"), "aarch64-linux-gnu-");
+        assert_eq!(of("riscv64-linux-gnu-oshc++"), "riscv64-linux-gnu-");
+        assert_eq!(Language::of_program(OsStr::new("riscv64-linux-gnu-oshc++")), Language::Cxx);
+        for name in ["oshcc", "/opt/a-b-c-d/oshcc", "oshcc.ferroshmem", "my-oshcc"] {
+            assert_eq!(of(name), "", "{name}");
         }
     }
 }

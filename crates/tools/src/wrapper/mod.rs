@@ -25,8 +25,9 @@ use std::process::ExitCode;
 /// was compiled: after printing, or with an error.
 pub fn main(argv: Vec<OsString>) -> ExitCode {
     let mut argv = argv.into_iter();
-    let language = Language::of_program(&argv.next().unwrap_or_default());
-    match run(language, argv.collect()) {
+    let name = argv.next().unwrap_or_default();
+    let language = Language::of_program(&name);
+    match run(language, &Language::target_of_program(&name), argv.collect()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let line = one_line(&error.to_string());
@@ -36,12 +37,12 @@ pub fn main(argv: Vec<OsString>) -> ExitCode {
     }
 }
 
-fn run(language: Language, mut user: Vec<OsString>) -> Result<(), WrapperError> {
+fn run(language: Language, target: &str, mut user: Vec<OsString>) -> Result<(), WrapperError> {
     if let Some(show) = Show::take(&mut user)? {
-        io::stdout().write_all(&show.text(language, user)?)?;
+        io::stdout().write_all(&show.text(language, target, user)?)?;
         return Ok(());
     }
-    let compiler = Compiler::find(language)?;
+    let compiler = Compiler::find(language, target)?;
     let arguments = Arguments::take(&mut user, language);
     let all = if arguments.inputs { Flags::new(&Prefix::of_this_program()?, &arguments).around(user) } else { user };
     Err(compiler.execute(language, &all))

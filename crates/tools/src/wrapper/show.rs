@@ -85,7 +85,12 @@ impl Show {
     ///
     /// # Errors
     /// One line, if the compiler or the installation is not found.
-    pub(super) fn text(self, language: Language, mut user: Vec<OsString>) -> Result<Vec<u8>, WrapperError> {
+    pub(super) fn text(
+        self,
+        language: Language,
+        target: &str,
+        mut user: Vec<OsString>,
+    ) -> Result<Vec<u8>, WrapperError> {
         let mut arguments = Arguments::take(&mut user, language);
         let line = match self {
             Self::Version => {
@@ -103,7 +108,7 @@ impl Show {
                 }
                 return Ok(help.into_bytes());
             }
-            Self::Command => quoted(Compiler::find(language)?.command(&[])),
+            Self::Command => quoted(Compiler::find(language, target)?.command(&[])),
             Self::IncludeDirectories => words(&[Prefix::of_this_program()?.include().into()]),
             Self::LibraryDirectories => words(&[Prefix::of_this_program()?.lib().into()]),
             Self::Libraries => words(&["shmem".into()]),
@@ -116,7 +121,7 @@ impl Show {
             Self::All => {
                 let flags = Flags::new(&Prefix::of_this_program()?, &arguments);
                 let all = flags.around(user);
-                quoted(Compiler::find(language)?.command(&all))
+                quoted(Compiler::find(language, target)?.command(&all))
             }
         };
         Ok([line, b"\n".to_vec()].concat())

@@ -76,6 +76,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("mpirun.openmpi", "jobs across hosts by Open MPI"),
     ("srun", "jobs across hosts by Slurm"),
     ("qemu-system-x86_64", "jobs over RDMA devices, in virtual machines"),
+    ("qemu-aarch64", "programs for aarch64"),
 ];
 
 /// Steps that are named in the list of the slowest.

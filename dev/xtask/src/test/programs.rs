@@ -70,6 +70,8 @@ const HINTS: &[Hint] = &[
     hint("tools/unit", 0, 1),
     // It has cargo document the public interface.
     Hint { resource: Some(UNSTABLE_FOLDER), ..hint("ferroshmem/surface", 0, 1) },
+    // It has cargo build the library for another processor.
+    Hint { resource: Some(DEBUG_FOLDER), ..hint("conformance/emulated", 2, 2) },
     // It has cargo build the examples.
     Hint { resource: Some(DEBUG_FOLDER), ..hint("ferroshmem/examples", 2, 1) },
 ];

@@ -76,6 +76,22 @@ fn shown_command_works_in_a_shell() {
     assert!(show("--showme:version").contains(env!("CARGO_PKG_VERSION")));
 }
 
+/// By the name of a cross compiler, a wrapper runs that one.
+#[test]
+fn name_chooses_the_cross_compiler() {
+    let folder = tempfile::tempdir().unwrap();
+    for tool in ["aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++"] {
+        fs::write(folder.path().join(tool), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(folder.path().join(tool), Permissions::from_mode(0o755)).unwrap();
+    }
+    for (wrapper, compiler) in [("oshcc", "gcc"), ("oshcxx", "g++")] {
+        let name = folder.path().join(format!("aarch64-linux-gnu-{wrapper}"));
+        symlink(bin("oshcc"), &name).unwrap();
+        let shown = succeed(command(name).arg("--showme:command").env("PATH", folder.path()));
+        assert_eq!(shown, format!("aarch64-linux-gnu-{compiler}\n"));
+    }
+}
+
 #[test]
 fn questions_go_to_the_compiler() {
     let asked = succeed(command(bin("oshcc")).arg("-dumpmachine").env("OSHMEM_CC", "gcc"));

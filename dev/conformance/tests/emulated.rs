@@ -1,0 +1,47 @@
+//! The programs of `c/` for aarch64, run by an emulator. Its PEs do not reorder what processors of that kind may. The
+//! other test programs run likewise where FERROSHMEM_EMULATED is set.
+
+use ferroshmem_conformance::programs::{programs, stem};
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+
+const PE_COUNTS: [usize; 3] = [1, 2, 4];
+
+/// What the quick form runs, with 2 PEs: a program takes 2 to 9 seconds of processor time.
+const QUICK: &[&str] = &[
+    "amo",
+    "collectives",
+    "contexts",
+    "globals",
+    "lock",
+    "ordering",
+    "poll",
+    "reduce",
+    "signal",
+    "teams",
+    "threads",
+    "wait",
+];
+
+/// Programs about the machine's memory: the emulator says that memory has moved to huge pages, and moves none; and its
+/// tables for a large mapping are resident.
+const OTHERWISE: &[&str] = &["huge_bss", "huge_pages", "large_copies", "spaces"];
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    let programs = programs().into_iter().filter(|source| !OTHERWISE.contains(&stem(source)));
+    for source in programs {
+        for pes in PE_COUNTS {
+            let source = source.clone();
+            let name = format!("{}::aarch64::{pes}pe", stem(&source));
+            let long = pes != 2 || !QUICK.contains(&stem(&source));
+            let run = move |s: &Setting| {
+                let prefix = s.prefix.clone().emulated()?;
+                let program = Build::new(&source, Compiler::Gcc).run(&prefix, &s.cache)?;
+                Job::new(pes, &program).expect_success(&prefix, &s.scratch).map(drop)
+            };
+            suite.add_maybe_long(name, long, run);
+        }
+    }
+    suite.run();
+}
