@@ -9,6 +9,7 @@
 pub mod fuzz;
 mod inspect;
 pub mod launch;
+mod page;
 pub mod profile;
 pub mod terminal;
 pub mod trace;

@@ -101,18 +101,22 @@ fn picture(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<()>) -> Resu
 fn draw_panel(area: &Area<'_>, panel: &Panel) -> Result<()> {
     const TOP: i32 = 104;
     const RIGHT: i32 = 34;
+    const GAP: i32 = 4;
     const BOTTOM: i32 = 28;
     let (x, y) = (&panel.x, &panel.y);
     let widest = y.ticks.iter().map(|tick| text_width(&tick.1, TEXT)).max();
     let left = widest.unwrap_or(0) + 34;
-    let names = name_lines(x, PANEL.0 as i32 - left - RIGHT);
+    // Half of the last number is beyond the axis.
+    let last = if x.scale == Scale::Names { None } else { x.ticks.last() };
+    let right = last.map_or(RIGHT, |tick| RIGHT.max(text_width(&tick.1, TEXT) / 2 + GAP));
+    let names = name_lines(x, PANEL.0 as i32 - left - right);
     let rows = names.iter().map(Vec::len).max().unwrap_or(1) as i32;
 
     write(area, &panel.title, (left, 16), &bold(TEXT + 3.0, INK))?;
     write(area, &y.label, (left, 56), &text(MUTED))?;
     let mut chart = ChartBuilder::on(area)
         .margin_top(TOP)
-        .margin_right(RIGHT)
+        .margin_right(right)
         .margin_bottom(BOTTOM)
         .set_label_area_size(LabelAreaPosition::Left, left)
         .set_label_area_size(LabelAreaPosition::Bottom, 52 + rows * TEXT_LINE)
@@ -334,7 +338,7 @@ fn text_style(weight: FontStyle, size: f64, colour: RGBColor) -> TextStyle<'stat
 }
 
 /// The estimated width of a text in a common sans serif font.
-fn text_width(text: &str, size: f64) -> i32 {
+pub(super) fn text_width(text: &str, size: f64) -> i32 {
     const WIDTH: f64 = 0.6;
     (text.chars().count() as f64 * size * WIDTH).ceil() as i32
 }

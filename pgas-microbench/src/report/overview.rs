@@ -4,14 +4,14 @@ use maud::{Markup, html};
 
 use super::axis::{Axis, Scale, Unit};
 use super::comparison::{Beside, Comparison, Standing};
+use super::draw;
 use super::figure::Figure;
 
-const WIDTH: f64 = 1000.0;
-/// Where names and figures' numbers end, and where bars begin and end.
-const NAMES: f64 = 270.0;
-const NUMBERS: f64 = 300.0;
-const BARS: (f64, f64) = (316.0, 720.0);
-const VALUES: f64 = 734.0;
+const TEXT: f64 = 14.0;
+/// Of the column of figures' numbers, of bars, and between columns.
+const NUMBERS: f64 = 30.0;
+const BARS: f64 = 404.0;
+const GAP: f64 = 15.0;
 /// Of the axis and its words.
 const HEAD: f64 = 62.0;
 const ROW: f64 = 21.0;
@@ -34,13 +34,18 @@ pub(super) fn picture(figures: &[Figure], link: impl Fn(&Figure) -> String) -> O
     }
     let axis = axis(rows.iter().map(|(_, comparison)| *comparison));
     let height = HEAD + rows.len() as f64 * ROW + FOOT;
-    let x = |value: f64| BARS.0 + axis.position(value) * (BARS.1 - BARS.0);
+    // Names and values have the room that they need.
+    let names = rows.iter().map(|(figure, _)| width(&figure.subject)).fold(0.0, f64::max);
+    let values = rows.iter().map(|(_, comparison)| width(&value(comparison))).fold(0.0, f64::max);
+    let bars = names + NUMBERS + GAP;
+    let width = bars + BARS + GAP + values;
+    let x = |value: f64| bars + axis.position(value) * BARS;
     Some(html! {
-        svg.overview xmlns="http://www.w3.org/2000/svg" width=(WIDTH) height=(height)
-            viewBox={ "0 0 " (WIDTH) " " (height) } font-family="sans-serif" font-size="14" {
-            rect x="0" y="0" width=(WIDTH) height=(height) fill="#FFFFFF" {}
-            (words(x(1.0) - 8.0, 18.0, "end", colour(Standing::Behind), "◀ behind"))
-            (words(x(1.0) + 8.0, 18.0, "start", colour(Standing::Ahead), "ahead ▶"))
+        svg.overview xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
+            viewBox={ "0 0 " (width) " " (height) } font-family="sans-serif" font-size=(TEXT) {
+            rect x="0" y="0" width=(width) height=(height) fill="#FFFFFF" {}
+            (words(x(1.0) - 8.0, 18.0, "end", INK, "◀ behind"))
+            (words(x(1.0) + 8.0, 18.0, "start", INK, "ahead ▶"))
             @for (value, label) in &axis.ticks {
                 line x1=(tenth(x(*value))) x2=(tenth(x(*value))) y1=(HEAD - 12.0) y2=(height - FOOT)
                     stroke=(if *value == 1.0 { MUTED } else { GRID }) stroke-width="1.5" {}
@@ -49,15 +54,15 @@ pub(super) fn picture(figures: &[Figure], link: impl Fn(&Figure) -> String) -> O
             @for ((figure, comparison), place) in rows.iter().zip(0..) {
                 a href=(link(figure)) {
                     title { (figure.title) }
-                    (bar(figure, comparison, HEAD + f64::from(place) * ROW, &x))
+                    (bar(figure, comparison, HEAD + f64::from(place) * ROW, [names, bars + BARS + GAP], &x))
                 }
             }
         }
     })
 }
 
-/// One row, whose upper edge is at `y`.
-fn bar(figure: &Figure, comparison: &Comparison, y: f64, x: &impl Fn(f64) -> f64) -> Markup {
+/// One row, whose upper edge is at `y`, whose name ends at the first place and whose value begins at the second.
+fn bar(figure: &Figure, comparison: &Comparison, y: f64, [names, values]: [f64; 2], x: &impl Fn(f64) -> f64) -> Markup {
     let middle = y + ROW / 2.0;
     let (from, to) = (x(1.0), x(comparison.speed.median));
     let (left, length) = (from.min(to), (from - to).abs().max(1.0));
@@ -67,10 +72,10 @@ fn bar(figure: &Figure, comparison: &Comparison, y: f64, x: &impl Fn(f64) -> f64
     let paint = if filled { colour(comparison.standing()) } else { MUTED };
     html! {
         // The whole row leads to the figure.
-        rect x="0" y=(y) width=(WIDTH) height=(ROW) fill="none" pointer-events="all" {}
+        rect x="0" y=(y) width="100%" height=(ROW) fill="none" pointer-events="all" {}
         line x1=(tenth(x(1.0))) x2=(tenth(x(1.0))) y1=(y) y2=(y + ROW) stroke=(MUTED) stroke-width="1.5" {}
-        (words(NAMES, middle + 5.0, "end", INK, &figure.subject))
-        (words(NUMBERS, middle + 5.0, "end", MUTED, &figure.number.to_string()))
+        (words(names, middle + 5.0, "end", INK, &figure.subject))
+        (words(names + NUMBERS, middle + 5.0, "end", MUTED, &figure.number.to_string()))
         rect x=(tenth(left)) y=(y + 4.0) width=(tenth(length)) height=(ROW - 8.0) stroke=(paint)
             fill=(if filled { paint } else { "none" }) stroke-width="1.5" {}
         line x1=(tenth(low)) x2=(tenth(high)) y1=(middle) y2=(middle) stroke=(INK) stroke-width="1.5" {}
@@ -78,8 +83,13 @@ fn bar(figure: &Figure, comparison: &Comparison, y: f64, x: &impl Fn(f64) -> f64
             line x1=(tenth(end)) x2=(tenth(end)) y1=(middle - 4.0) y2=(middle + 4.0) stroke=(INK)
                 stroke-width="1.5" {}
         }
-        (words(VALUES, middle + 5.0, "start", INK, &value(comparison)))
+        (words(values, middle + 5.0, "start", INK, &value(comparison)))
     }
+}
+
+/// The estimated width of a text.
+fn width(text: &str) -> f64 {
+    draw::text_width(text, TEXT).into()
 }
 
 fn words(x: f64, y: f64, anchor: &str, fill: &str, text: &str) -> Markup {

@@ -60,8 +60,9 @@ fn style() -> String {
 
 /// A table in a box that scrolls; `class` is `findings` for tables that narrow screens show as lists.
 fn table(class: &str, head: &[&str], rows: impl IntoIterator<Item = Markup>) -> Markup {
+    let label = if head.is_empty() { "properties".to_owned() } else { head.join(", ") };
     html! {
-        div.scroll { table.(class) {
+        div.scroll tabindex="0" role="group" aria-label=(label) { table.(class) {
             @if !head.is_empty() { thead { tr { @for name in head { th { (name) } } } } }
             tbody { @for row in rows { tr { (row) } } }
         } }
@@ -82,7 +83,7 @@ fn first(figures: &[Figure]) -> Markup {
         @if let Some(picture) = overview::picture(figures, link) {
             figure.first {
                 @if let Some(verdict) = overview::verdict(figures) { p.verdict { (verdict) } }
-                (picture)
+                div.scroll tabindex="0" role="group" aria-label="overview" { (picture) }
                 figcaption { (overview::caption(figures)) }
             }
         }

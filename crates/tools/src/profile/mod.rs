@@ -28,7 +28,6 @@ pub use self::analysis::{Analysis, PeTimes, SiteSum};
 pub use self::clock::Clock;
 pub use self::events::{Event, Events};
 pub use self::findings::{Finding, count, time};
-pub use self::page::assemble;
 pub use self::record::{Kind, Object, PeRecord, RecordError, Site, Team};
 pub(crate) use self::symbols::is_own_header;
 pub use self::symbols::{Position, Symbols};

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::analysis::{Analysis, SiteSum};
 use super::findings::{Finding, count, time};
 use super::record::Kind;
+use crate::page::assemble;
 
 const TEMPLATE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
@@ -78,12 +79,6 @@ struct PageData<'a> {
     sizes: Vec<SizesData<'a>>,
     memory: Vec<String>,
     notes: Vec<String>,
-}
-
-/// Text of a page: the parts of a template, and data that no tag in it can end.
-pub fn assemble(template: &str, title: &str, data: &str, script: &str) -> String {
-    let title = title.replace('&', "&amp;").replace('<', "&lt;");
-    template.replace("@TITLE@", &title).replace("@SCRIPT@", script).replace("@DATA@", &data.replace('<', "\\u003c"))
 }
 
 fn size(bytes: u64) -> String {

@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use super::shares::{self, Shares};
 use super::{Call, Kept, Trace, flow, place};
-use crate::profile::{Kind, PeRecord, assemble, time};
+use crate::page::assemble;
+use crate::profile::{Kind, PeRecord, time};
 
 const TEMPLATE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");

@@ -1,0 +1,108 @@
+//! The pages that commands make, opened in a browser at two widths, on light and on dark paper: axe-core finds nothing,
+//! no words are cut off, and tables and pictures work by keyboard.
+
+mod browser;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use browser::Browser;
+use ferroshmem_conformance::prefix::workspace;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use pgas_microbench::measurement;
+use pgas_microbench::report::{self, Context, RunRecord};
+
+const BEFORE: &str = include_str!("before.js");
+const LOOK: &str = include_str!("look.js");
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    suite.add("pages::all".to_owned(), all);
+    suite.run()
+}
+
+/// One browser for all pages: to start it takes longer than to look at them.
+fn all(s: &Setting) -> Result<()> {
+    let axe = fs::read_to_string(browser::axe()?)?;
+    fs::create_dir_all(&s.scratch)?;
+    let mut browser = Browser::start(&s.scratch.join("browser"))?;
+    browser.add_script(BEFORE)?;
+    let [profile, trace] = of_job(s, "late")?;
+    let [many_pes, many_arrows] = of_job(s, "barrier")?;
+    for page in [&profile, &trace, &many_pes, &many_arrows, &of_report(s)?] {
+        for (width, scheme) in [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")] {
+            browser.open(page, width, scheme)?;
+            browser.evaluate(&axe)?;
+            let found = browser.evaluate(LOOK)?;
+            let is_clean = found.as_array().is_some_and(Vec::is_empty);
+            ensure!(is_clean, "{} at {width} pixels, {scheme}: {found:#}", page.display());
+        }
+    }
+    by_keyboard(&mut browser, &profile)?;
+    few_arrows(&mut browser, [&trace, &many_arrows])
+}
+
+/// Profile and trace of a small job.
+fn of_job(s: &Setting, mode: &str) -> Result<[PathBuf; 2]> {
+    let build = Build::new("diagnosis/profile.c", Compiler::Gcc).flags(&["-g", "-O1"]);
+    let pages = ["profile", "trace"].map(|kind| s.scratch.join(format!("{kind}-{mode}.html")));
+    let [profile, trace] =
+        [("profile", &pages[0]), ("trace", &pages[1])].map(|(o, p)| format!("--{o}={}", p.display()));
+    let job =
+        Job::new(4, &build.run(&s.prefix, &s.cache)?).options(&["-n", "4", "--bind-to", "none", &profile, &trace]);
+    job.args(&[mode]).expect_success(&s.prefix, &s.scratch)?;
+    Ok(pages)
+}
+
+/// The report of the measurements in the documentation.
+fn of_report(s: &Setting) -> Result<PathBuf> {
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let run = RunRecord {
+        command: "oshrun --bind-to core -n 2 latency -t 20".to_owned(),
+        seconds: 60.0,
+        failure: Some("ended after 60 s".to_owned()),
+        conditions: None,
+    };
+    let context = Context {
+        title: "FerroSHMEM beside others".to_owned(),
+        machine: vec![pair("Cores", "2")],
+        implementations: vec![pair("Open MPI", "4.1.4")],
+        runs: vec![run],
+        mode: "quick".to_owned(),
+        when: "today".to_owned(),
+        notes: vec!["more than 2 PEs take turns".to_owned()],
+    };
+    let rows = measurement::read(&workspace().join("docs/results/results.csv"))?;
+    let page = s.scratch.join("report.html");
+    fs::write(&page, report::page(&context, &rows)?)?;
+    Ok(page)
+}
+
+/// A column is sorted by Enter on its head, and arrow keys go over the matrix.
+fn by_keyboard(browser: &mut Browser, page: &Path) -> Result<()> {
+    browser.open(page, 1280, "light")?;
+    let sorted = "document.querySelector('#sites th[aria-sort$=ending]').textContent";
+    ensure!(browser.evaluate(sorted)? == "time", "not sorted by time");
+    browser.evaluate("document.querySelector('#sites th button').focus()")?;
+    browser.press("Enter", 13)?;
+    ensure!(browser.evaluate(sorted)? == "routine", "not sorted by Enter");
+    browser.evaluate("document.getElementById('matrix').focus()")?;
+    browser.press("ArrowRight", 39)?;
+    browser.press("ArrowRight", 39)?;
+    let cell = browser.evaluate("document.getElementById('cell').textContent")?;
+    let cell = cell.as_str().context("no text")?;
+    ensure!(cell.starts_with("PE 0 → 1: "), "{cell}");
+    Ok(())
+}
+
+/// Thousands of arrows are not drawn, and the page says so.
+fn few_arrows(browser: &mut Browser, [few, many]: [&Path; 2]) -> Result<()> {
+    for (page, are_hidden) in [(few, false), (many, true)] {
+        browser.open(page, 1280, "light")?;
+        let said = browser.evaluate("document.getElementById('flows').textContent.includes('zoom in')")?;
+        ensure!(said == are_hidden, "{}", page.display());
+    }
+    Ok(())
+}
