@@ -64,6 +64,20 @@ void *shmemi_copy_nbi(void *dest, const void *source, size_t bytes);
 /* Any function of the library. */
 typedef void shmemi_function(void);
 #define SHMEMI_BARRIER() __asm__ __volatile__("" : : : "memory")
+
+/* A get, and an atomic operation that returns a value, are complete when they return: what the PE does next comes after
+ * what they have read and written. On x86 loads are in order. There, and on Arm with atomic instructions, an atomic
+ * operation is a full fence; one that is a loop of exclusive loads and stores is none. */
+#ifdef __x86_64__
+#define SHMEMI_COMPLETE_LOAD() (void)0
+#else
+#define SHMEMI_COMPLETE_LOAD() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#endif
+#if defined(__x86_64__) || defined(__ARM_FEATURE_ATOMICS)
+#define SHMEMI_COMPLETE_ATOMIC() (void)0
+#else
+#define SHMEMI_COMPLETE_ATOMIC() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#endif
 #define SHMEMI_LIKELY(x) (__builtin_expect(!!(x), 1) != 0)
 
 #ifdef SHMEM_COUNT
@@ -410,14 +424,37 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
 #define SHMEMI_P(routine, name, type) { shmemi_p_##name(0, dest, value, pe, routine, 0); }
 #define SHMEMI_CTX_P(routine, name, type) { shmemi_p_##name(ctx, dest, value, pe, 0, routine); }
 
+#ifdef __x86_64__
+#define SHMEMI_RETURN_LOAD(type, at) return SHMEMI_LOAD(type, at)
+#else
+/* A load that acquires is one instruction, but of 16 bytes it would be a call. */
+#define SHMEMI_RETURN_LOAD(type, at)                                                            \
+    {                                                                                           \
+        type value;                                                                             \
+        if (sizeof(type) <= 8) {                                                                \
+            __atomic_load((type *)(at), &value, __ATOMIC_ACQUIRE);                              \
+        } else {                                                                                \
+            value = SHMEMI_LOAD(type, at);                                                      \
+            SHMEMI_COMPLETE_LOAD();                                                             \
+        }                                                                                       \
+        return value;                                                                           \
+    }
+#endif
 #define SHMEMI_DEFINE_G(name, type)                                                             \
     SHMEMI_TYPED_VALUE(shmemi_g_##name, type, (const type *source, int pe), (const type *, int), \
                        (source, pe), SHMEMI_COUNTED(GET, sizeof(type), pe);                     \
-                       return SHMEMI_LOAD(type, shmemi_at(source, pe)))
+                       SHMEMI_RETURN_LOAD(type, shmemi_at(source, pe)))
 #define SHMEMI_G(routine, name, type) { return shmemi_g_##name(0, source, pe, routine, 0); }
 #define SHMEMI_CTX_G(routine, name, type) { return shmemi_g_##name(ctx, source, pe, 0, routine); }
 
 /* put and get of elements of a type; one element is an access of that type */
+
+/* Puts, and what is not blocking, are completed by a quiet. */
+#define SHMEMI_BEGIN_PUT() (void)0
+#define SHMEMI_BEGIN_GET() SHMEMI_BARRIER()
+#define SHMEMI_COMPLETE_PUT(nbi) (void)0
+#define SHMEMI_COMPLETE_GET(nbi) \
+    if (!(nbi)) SHMEMI_COMPLETE_LOAD()
 
 #define SHMEMI_DEFINE_COPY(operation, kind, type, single, several)                              \
     SHMEMI_INLINE void operation(shmem_ctx_t ctx, type *dest, const type *source, size_t nelems, \
@@ -432,6 +469,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
                 single;                                                                         \
             else                                                                                \
                 several;                                                                        \
+            SHMEMI_COMPLETE_##kind(nbi);                                                        \
         } else {                                                                                \
             SHMEMI_LIBRARY((dest, source, nelems, pe))                                          \
             SHMEMI_CALLED(pe);                                                                  \
@@ -474,6 +512,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
         if (SHMEMI_IS_FAST()) {                                                                 \
             SHMEMI_COUNTED(kind, nelems * size, pe);                                            \
             fast;                                                                               \
+            SHMEMI_COMPLETE_##kind(nbi);                                                        \
         } else {                                                                                \
             SHMEMI_LIBRARY((dest, source, nelems, pe))                                          \
             SHMEMI_CALLED(pe);                                                                  \
@@ -552,7 +591,8 @@ SHMEMI_INLINE void shmemi_blocks(void *dest, const void *source, ptrdiff_t dst, 
     SHMEMI_COUNTED(GET, nelems * sizeof(type), pe);                      \
     SHMEMI_BARRIER();                                                    \
     SHMEMI_STRIDED(type, dest, shmemi_at(source, pe), dst, sst, nelems); \
-    SHMEMI_BARRIER()
+    SHMEMI_BARRIER();                                                    \
+    SHMEMI_COMPLETE_LOAD()
 
 /* Those with a context have typed operations of their own: in one for both, g++ assigns registers so that
  * the former need more instructions. */
@@ -610,16 +650,18 @@ SHMEMI_DEFINE_IGET_SIZE(16)
 
 /* The operations on blocks for any type of `size` bytes, with the function of the library to call
  * for a PE that is not on this node. */
-#define SHMEMI_DEFINE_BLOCKS(name, before, to, from, P, A, T)                                       \
+#define SHMEMI_DEFINE_BLOCKS(name, kind, to, from, P, A, T)                                         \
     SHMEMI_INLINE void name(P void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,         \
                             size_t bsize, size_t nblocks, int pe, size_t size,                      \
                             shmemi_function *function) {                                            \
         SHMEMI_BEFORE_COPY(pe);                                                                     \
         if (shmemi_few_blocks(bsize * size, nblocks) && T shmemi_is_native(pe)) {                   \
-            before;                                                                                 \
+            SHMEMI_COUNTED(kind, bsize * nblocks * size, pe);                                       \
+            SHMEMI_BEGIN_##kind();                                                                  \
             shmemi_blocks(to, from, dst * (ptrdiff_t)size, sst * (ptrdiff_t)size, bsize * size,     \
                           nblocks);                                                                 \
             SHMEMI_BARRIER();                                                                       \
+            SHMEMI_COMPLETE_##kind(0);                                                              \
         } else {                                                                                    \
             typedef void routine(P void *, const void *, ptrdiff_t, ptrdiff_t, size_t, size_t, int); \
             routine *call = (routine *)function;                                                    \
@@ -628,15 +670,14 @@ SHMEMI_DEFINE_IGET_SIZE(16)
             SHMEMI_CALLED(pe);                                                                      \
         }                                                                                           \
     }
-#define SHMEMI_DEFINE_BOTH(name, before, to, from)                                                  \
-    SHMEMI_DEFINE_BLOCKS(shmemi_##name, before, to, from,                                           \
+#define SHMEMI_DEFINE_BOTH(name, kind, to, from)                                                    \
+    SHMEMI_DEFINE_BLOCKS(shmemi_##name, kind, to, from,                                             \
                          SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)                            \
-    SHMEMI_DEFINE_BLOCKS(shmemi_ctx_##name, before, to, from,                                       \
+    SHMEMI_DEFINE_BLOCKS(shmemi_ctx_##name, kind, to, from,                                         \
                          SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
-SHMEMI_DEFINE_BOTH(ibput, SHMEMI_COUNTED(PUT, bsize * nblocks * size, pe), shmemi_at(dest, pe), source)
-SHMEMI_DEFINE_BOTH(ibget, SHMEMI_COUNTED(GET, bsize * nblocks * size, pe); SHMEMI_BARRIER(), dest,
-                   shmemi_at(source, pe))
+SHMEMI_DEFINE_BOTH(ibput, PUT, shmemi_at(dest, pe), source)
+SHMEMI_DEFINE_BOTH(ibget, GET, dest, shmemi_at(source, pe))
 
 #define SHMEMI_BLOCKS(operation, routine, size) \
     { operation(dest, source, dst, sst, bsize, nblocks, pe, size, (shmemi_function *)routine); }
@@ -727,6 +768,8 @@ SHMEMI_INLINE int shmemi_lock_turns(long *lock, long from, long to) {
     }
 #define SHMEMI_CLEAR_LOCK(routine)                           \
     {                                                        \
+        /* The stores of the critical section are complete, also for PEs that do not take the lock. */ \
+        SHMEMI_COMPLETE_ATOMIC();                            \
         if (shmemi_lock_turns(lock, SHMEMI_LOCK_HELD, 0)) {  \
             SHMEMI_COUNTED_SYNC(UNLOCK);                     \
         } else {                                             \

@@ -50,6 +50,7 @@
         (type *, type, int), (dest, value, pe),                                                 \
         type old;                                                                               \
         __atomic_exchange((type *)shmemi_at(dest, pe), &value, &old, __ATOMIC_SEQ_CST);         \
+        SHMEMI_COMPLETE_ATOMIC();                                                               \
         return old)
 #define SHMEMI_ATOMIC_SWAP(routine, name, type) \
     { return shmemi_swap_##name(0, dest, value, pe, routine, 0); }
@@ -70,6 +71,7 @@
         (type *, type, type, int), (dest, cond, value, pe),                                     \
         __atomic_compare_exchange_n((type *)shmemi_at(dest, pe), &cond, value, 0,               \
                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                        \
+        SHMEMI_COMPLETE_ATOMIC();                                                               \
         return cond)
 #define SHMEMI_ATOMIC_COMPARE_SWAP(routine, name, type) \
     { return shmemi_compare_swap_##name(0, dest, cond, value, pe, routine, 0); }
@@ -89,6 +91,11 @@
 
 /* Arithmetic and bits: the builtins return the old value. */
 
+#define SHMEMI_RETURN_COMPLETE(type, operation)                                                 \
+    const type old = operation;                                                                 \
+    SHMEMI_COMPLETE_ATOMIC();                                                                   \
+    return old
+
 #define SHMEMI_DEFINE_ATOMIC_INC(name, type)                                                    \
     SHMEMI_ATOMIC_VOID(type, shmemi_inc_##name, (type *dest, int pe),                                  \
         (type *, int), (dest, pe),                                                              \
@@ -99,7 +106,7 @@
 #define SHMEMI_DEFINE_ATOMIC_FETCH_INC(name, type)                                              \
     SHMEMI_ATOMIC_VALUE(shmemi_fetch_inc_##name, type, (type *dest, int pe),                     \
         (type *, int), (dest, pe),                                                              \
-        return __atomic_fetch_add((type *)shmemi_at(dest, pe), 1, __ATOMIC_SEQ_CST))
+        SHMEMI_RETURN_COMPLETE(type, __atomic_fetch_add((type *)shmemi_at(dest, pe), 1, __ATOMIC_SEQ_CST)))
 #define SHMEMI_ATOMIC_FETCH_INC(routine, name, type) \
     { return shmemi_fetch_inc_##name(0, dest, pe, routine, 0); }
 #define SHMEMI_CTX_ATOMIC_FETCH_INC(routine, name, type) \
@@ -126,7 +133,7 @@
 #define SHMEMI_DEFINE_ATOMIC_FETCH_ADD(name, type)                                              \
     SHMEMI_ATOMIC_VALUE(shmemi_fetch_add_##name, type, (type *dest, type value, int pe),         \
         (type *, type, int), (dest, value, pe),                                                 \
-        return __atomic_fetch_add((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
+        SHMEMI_RETURN_COMPLETE(type, __atomic_fetch_add((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST)))
 #define SHMEMI_ATOMIC_FETCH_ADD(routine, name, type) \
     { return shmemi_fetch_add_##name(0, dest, value, pe, routine, 0); }
 #define SHMEMI_CTX_ATOMIC_FETCH_ADD(routine, name, type) \
@@ -153,7 +160,7 @@
 #define SHMEMI_DEFINE_ATOMIC_FETCH_AND(name, type)                                              \
     SHMEMI_ATOMIC_VALUE(shmemi_fetch_and_##name, type, (type *dest, type value, int pe),         \
         (type *, type, int), (dest, value, pe),                                                 \
-        return __atomic_fetch_and((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
+        SHMEMI_RETURN_COMPLETE(type, __atomic_fetch_and((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST)))
 #define SHMEMI_ATOMIC_FETCH_AND(routine, name, type) \
     { return shmemi_fetch_and_##name(0, dest, value, pe, routine, 0); }
 #define SHMEMI_CTX_ATOMIC_FETCH_AND(routine, name, type) \
@@ -179,7 +186,7 @@
 #define SHMEMI_DEFINE_ATOMIC_FETCH_OR(name, type)                                               \
     SHMEMI_ATOMIC_VALUE(shmemi_fetch_or_##name, type, (type *dest, type value, int pe),          \
         (type *, type, int), (dest, value, pe),                                                 \
-        return __atomic_fetch_or((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
+        SHMEMI_RETURN_COMPLETE(type, __atomic_fetch_or((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST)))
 #define SHMEMI_ATOMIC_FETCH_OR(routine, name, type) \
     { return shmemi_fetch_or_##name(0, dest, value, pe, routine, 0); }
 #define SHMEMI_CTX_ATOMIC_FETCH_OR(routine, name, type) \
@@ -206,7 +213,7 @@
 #define SHMEMI_DEFINE_ATOMIC_FETCH_XOR(name, type)                                              \
     SHMEMI_ATOMIC_VALUE(shmemi_fetch_xor_##name, type, (type *dest, type value, int pe),         \
         (type *, type, int), (dest, value, pe),                                                 \
-        return __atomic_fetch_xor((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
+        SHMEMI_RETURN_COMPLETE(type, __atomic_fetch_xor((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST)))
 #define SHMEMI_ATOMIC_FETCH_XOR(routine, name, type) \
     { return shmemi_fetch_xor_##name(0, dest, value, pe, routine, 0); }
 #define SHMEMI_CTX_ATOMIC_FETCH_XOR(routine, name, type) \

@@ -10,7 +10,7 @@
 
 use std::arch::asm;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::*, fence};
 
 use ferroshmem_api::rma;
 
@@ -61,6 +61,11 @@ pub(crate) unsafe fn load<T>(dest: *mut T, shared: *const T, n: usize) {
         if !words(shared.cast_mut().cast(), dest.cast_const().cast(), bytes, align_of::<T>(), Direction::In) {
             opaque_copy()(dest.cast(), shared.cast(), bytes);
         }
+    }
+    // It is complete: what this PE does next comes after what it has read. x86 loads in order, and there this would
+    // keep loops of loads from becoming vectors.
+    if cfg!(not(target_arch = "x86_64")) {
+        fence(Acquire);
     }
 }
 

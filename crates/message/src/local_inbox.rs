@@ -37,11 +37,15 @@ pub(super) unsafe fn push_to(
     data: *const u8,
 ) -> bool {
     // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope says.
-    let is_pushed = unsafe { inbox.push(envelope, control, data) };
+    let push = || unsafe { inbox.push(envelope, control, data) };
+    let is_pushed = push() || {
+        inbox.want_room(true);
+        // With the fence in `room`: either the owner sees that room is wanted, or this look sees what it has given.
+        fence(Ordering::SeqCst);
+        push()
+    };
     if is_pushed {
         signals::notify(&node.job.control.pe_block(index).signals);
-    } else {
-        inbox.want_room(true);
     }
     is_pushed
 }
@@ -49,7 +53,7 @@ pub(super) unsafe fn push_to(
 /// This PE's inbox has room again.
 #[cold]
 pub(super) fn room(node: &Node, inbox: &Inbox) {
-    // Either this sees that a PE wants room, or that one's next look sees the room.
+    // Either this sees that a PE wants room, or that one's look after it has said so sees the room (`push_to`).
     fence(Ordering::SeqCst);
     if inbox.want_room(false) {
         for pe in node.job.placement.local_pes() {

@@ -170,9 +170,9 @@ mod processor {
     pub(super) unsafe fn arm(method: Method, at: *const u8) {
         if method == Method::Wfe {
             // SAFETY: reads one byte, as the caller allows. A store to the line clears the reservation,
-            // which is the event that ends `wfe`.
+            // which is the event that ends `wfe`. The load acquires, so that the look comes after it.
             unsafe {
-                asm!("ldxrb {byte:w}, [{at}]", byte = out(reg) _, at = in(reg) at,
+                asm!("ldaxrb {byte:w}, [{at}]", byte = out(reg) _, at = in(reg) at,
                      options(nostack, preserves_flags));
             }
         }

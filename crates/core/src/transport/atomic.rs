@@ -5,7 +5,8 @@
 use std::ffi::c_void;
 use std::sync::atomic::{
     AtomicI32, AtomicI64, AtomicIsize, AtomicU32, AtomicU64, AtomicUsize,
-    Ordering::{Acquire, Relaxed, Release, SeqCst},
+    Ordering::{Acquire, Release, SeqCst},
+    fence,
 };
 
 use ferroshmem_fabric::{AtomicOp, Op, Width};
@@ -105,7 +106,7 @@ macro_rules! integers {
             unsafe fn compare_swap(at: *mut Self, cond: Self, value: Self) -> Self {
                 // SAFETY: see above.
                 let word = unsafe { <$atomic>::from_ptr(at) };
-                word.compare_exchange(cond, value, SeqCst, Relaxed).unwrap_or_else(|seen| seen)
+                word.compare_exchange(cond, value, SeqCst, Acquire).unwrap_or_else(|seen| seen)
             }
             #[inline]
             unsafe fn fetch_add(at: *mut Self, value: Self) -> Self {
@@ -238,7 +239,15 @@ impl Transport {
         local: impl FnOnce(*mut T) -> T,
     ) -> T {
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
-            Location::Local(at) => local(at.cast()),
+            Location::Local(at) => {
+                let value = local(at.cast());
+                // It is complete: what this PE stores later comes after what it has stored (`SHMEMI_COMPLETE_ATOMIC` in
+                // `include/shmem/native.h`).
+                if cfg!(not(any(target_arch = "x86_64", target_feature = "lse"))) {
+                    fence(SeqCst);
+                }
+                value
+            }
             Location::Remote(from) => T::from_bits(call.fetch(&from, operation.for_fabric())),
         }
     }

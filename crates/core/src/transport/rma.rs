@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
+use std::sync::atomic::{Ordering, fence};
 
 use ferroshmem_fabric::Blocks;
 use ferroshmem_simd as simd;
@@ -15,6 +16,12 @@ use crate::offload::{self, Signal};
 fn extent(blocks: &Blocks, stride: isize) -> (isize, usize) {
     let reach = stride * (blocks.count as isize - 1);
     (reach.min(0), reach.unsigned_abs() + blocks.bytes)
+}
+
+/// A get is complete when it returns: what this PE does next comes after what it has read.
+#[inline(always)]
+fn complete_loads() {
+    fence(Ordering::Acquire);
 }
 
 /// Copies `count` blocks of `N` bytes; the blocks of each side are as many bytes apart as its second
@@ -281,7 +288,10 @@ impl Transport {
         match self.locate(call, "source", source, bytes) {
             // SAFETY: `locate` has found `bytes` bytes mapped; the caller promises that `dest` is
             // writable.
-            Location::Local(source) => unsafe { offload::copy(dest.cast(), source, bytes) },
+            Location::Local(source) => unsafe {
+                offload::copy(dest.cast(), source, bytes);
+                complete_loads();
+            },
             // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
             Location::Remote(from) => unsafe { call.get(&from, dest.cast(), bytes) },
         }
@@ -346,7 +356,11 @@ impl Transport {
         match self.locate(call, "source", source.cast(), size_of::<T>()) {
             // SAFETY: `locate` has found a `T` mapped, which the caller promises to be aligned.
             // Volatile: another PE may change it.
-            Location::Local(source) => unsafe { source.cast::<T>().read_volatile() },
+            Location::Local(source) => unsafe {
+                let value = source.cast::<T>().read_volatile();
+                complete_loads();
+                value
+            },
             Location::Remote(from) => {
                 let mut value = MaybeUninit::<T>::uninit();
                 // SAFETY: all bytes of `value` are written, from a `T`.
@@ -393,6 +407,7 @@ impl Transport {
             Location::Local(source) => unsafe {
                 let source = (source.cast_const(), blocks.remote_stride);
                 copy_blocks(&blocks, (dest.cast(), blocks.local_stride), source);
+                complete_loads();
             },
             // SAFETY: the caller promises that all blocks of `dest` are writable.
             Location::Remote(from) => unsafe { from.fabric.get_blocks(from.context, dest.cast(), from.at, blocks) },

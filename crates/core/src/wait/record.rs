@@ -2,7 +2,7 @@
 
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering, fence};
 use std::time::Duration;
 
 use ferroshmem_layout::{ConnectionState, WaitKind, WaitRecord};
@@ -96,6 +96,8 @@ impl Recorder {
             return Self { serial: 0 };
         };
         let serial = r.serial.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        // Who reads any of what follows finds the record's number changed.
+        fence(Ordering::Release);
         r.kind.store(WaitKind::None as u32, Ordering::Relaxed);
         r.set_routine(reason.routine);
         r.since_ms.store(now_ms(), Ordering::Relaxed);

@@ -47,7 +47,8 @@ pub fn wait<R>(
         };
         signals.sleepers.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        let updates = signals.updates.load(Ordering::Relaxed);
+        // A count that is read after an update brings what the update's thread had written before.
+        let updates = signals.updates.load(Ordering::Acquire);
         let result = condition();
         if result.is_none() {
             let begin = Instant::now();

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::fence;
 
 use ferroshmem_core::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
 use ferroshmem_core::job::control::Control;
@@ -152,7 +153,9 @@ impl Wait {
                 .map(|[start, len]| (start, len)),
             condition: Condition::read(record),
         };
-        (record.serial.load(Acquire) == serial).then_some(wait)
+        // The number comes after what was read above.
+        fence(Acquire);
+        (record.serial.load(Relaxed) == serial).then_some(wait)
     }
 
     /// Whether PE `pe` is one of those that this wait needs.
