@@ -94,4 +94,9 @@ __asm__(".pushsection .note.ferroshmem, \"a\", %note\n\t"
 #include "shmem/generic.h"
 #endif
 
+/* For a C part of a Python module. */
+#ifdef Py_PYTHON_H
+#include "shmem/shmem4py.h"
+#endif
+
 #endif

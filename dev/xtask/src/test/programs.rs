@@ -60,6 +60,7 @@ const HINTS: &[Hint] = &[
     hint("conformance/linkage", 2, 2),
     hint("ferroshmem/pes", 2, 2),
     hint("interop/user", 2, 1),
+    hint("interop/python", 2, 1),
     hint("fabric/processes", 0, 1),
     hint("conformance/spawn", 2, 1),
     hint("conformance/algorithms", 2, 2),
