@@ -84,6 +84,57 @@ fn walks_are_as_described() {
     report(&findings, "make docs/architecture.md follow the code");
 }
 
+/// Each function, test and model that docs/memory-order.md names exists, and the page says of each protocol what
+/// decides it.
+#[test]
+fn orders_are_decided_as_described() {
+    let read = |path: &Path| fs::read_to_string(path).expect("a text");
+    let text = read(&root().join("docs/memory-order.md"));
+    let (_, tables) = text.split_once("\n## Who releases").expect("a part on functions");
+    let (functions, deciders) = tables.split_once("\n## What decides it\n").expect("a part on tests");
+    let rows = |part: &str| -> Vec<[String; 3]> {
+        let rows = part.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix('|'));
+        let rows = rows.map(|row| row.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>());
+        rows.skip(1).map(|cells| cells.try_into().expect("three cells")).collect()
+    };
+    let (functions, deciders) = (rows(functions), rows(deciders));
+    let protocols = |rows: &[[String; 3]]| rows.iter().map(|[protocol, ..]| protocol.clone()).collect::<Vec<_>>();
+    assert_eq!(protocols(&functions), protocols(&deciders));
+    assert!(functions.len() > 30, "{} protocols", functions.len());
+
+    let headers = ["native.h", "native_atomic.h"].map(|file| root().join("include/shmem").join(file));
+    let sources: Vec<_> = rust_files(&root().join("crates")).into_iter().chain(headers).collect();
+    let defines = |path: &Path, name: &str| {
+        let text = read(path);
+        let forms = ["fn {}(", "fn {}<", "#define {}(", "void {}("];
+        forms.iter().any(|form| text.contains(&form.replace("{}", name)))
+    };
+    let is_model = |path: &Path| path.components().any(|part| part.as_os_str() == "tests");
+    let mut findings = Vec::new();
+    for cell in functions.iter().flat_map(|[_, release, acquire]| [release, acquire]) {
+        let [file, name] = <[&str; 2]>::try_from(all_quoted(cell)).expect("a file and a function");
+        if !sources.iter().any(|path| path.ends_with(file) && defines(path, name)) {
+            findings.push(format!("{name} is not in {file}"));
+        }
+    }
+    for [protocol, litmus, model] in &deciders {
+        let tests = all_quoted(litmus);
+        let is_there = |test: &&str| root().join(format!("dev/litmus/{test}.litmus")).exists();
+        let missing: Vec<&str> = tests.iter().copied().filter(|test| !is_there(test)).collect();
+        let models = all_quoted(model);
+        let is_modelled = |name: &&str| sources.iter().any(|path| is_model(path) && defines(path, name));
+        if tests.is_empty() || !missing.is_empty() || !models.iter().all(is_modelled) {
+            findings.push(format!("{protocol}: {litmus} {model}"));
+        }
+    }
+    report(&findings, "make docs/memory-order.md follow the code");
+}
+
+/// The texts between backquotes.
+fn all_quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
 /// The text between the first two backquotes.
 fn quoted(text: &str) -> Option<&str> {
     text.split('`').nth(1)

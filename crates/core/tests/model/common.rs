@@ -20,6 +20,11 @@ impl ModelWord {
     pub(crate) fn new() -> Self {
         Self { value: AtomicU32::new(0), queue: Mutex::new(0), woken: Condvar::new() }
     }
+
+    /// Adds in no order.
+    pub(crate) fn add_relaxed(&self, value: u32) {
+        self.value.fetch_add(value, Ordering::Relaxed);
+    }
 }
 
 impl Word for ModelWord {

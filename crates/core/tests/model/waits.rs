@@ -1,8 +1,12 @@
 //! Flags, counters and meetings.
 
-use ferroshmem_core::wait::{Word, counter, flag, rendezvous};
+use std::sync::atomic::Ordering;
+
+use ferroshmem_core::wait::signals::{self, SignalWords};
+use ferroshmem_core::wait::{Rest, Word, counter, flag, rendezvous};
 use ferroshmem_layout::ConnectionState;
 use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU32, fence};
 use loom::thread;
 
 use super::common::{AlwaysSleep, Cells, ModelWord, model};
@@ -61,6 +65,70 @@ fn a_counter_gives_each_post_once_and_returns_to_zero() {
         counter::take(&*word, &mut AlwaysSleep);
         poster.join().unwrap();
         assert_eq!(word.load(), 0);
+    });
+}
+
+/// Where threads sleep until a signal changes, and the signal.
+struct ModelSignals {
+    signal: AtomicU32,
+    sleepers: AtomicU32,
+    updates: ModelWord,
+}
+
+impl SignalWords for ModelSignals {
+    fn add_sleeper(&self) {
+        self.sleepers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn remove_sleeper(&self) {
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn has_sleepers(&self) -> bool {
+        self.sleepers.load(Ordering::Relaxed) != 0
+    }
+
+    fn count_update(&self) {
+        self.updates.add_relaxed(1);
+    }
+
+    fn updates(&self) -> u32 {
+        self.updates.load()
+    }
+
+    fn fence(&self) {
+        fence(Ordering::SeqCst);
+    }
+
+    fn wake(&self) {
+        self.updates.wake(1);
+    }
+}
+
+/// A waiter never sleeps beside the update that it waits for, in plain order or not.
+#[test]
+fn a_signal_that_is_updated_wakes_its_waiters() {
+    model(3, || {
+        let signals = Arc::new(ModelSignals {
+            signal: AtomicU32::new(0),
+            sleepers: AtomicU32::new(0),
+            updates: ModelWord::new(),
+        });
+        let waiters: Vec<_> = (0..2)
+            .map(|_| {
+                let signals = signals.clone();
+                thread::spawn(move || {
+                    let is_there = || (signals.signal.load(Ordering::Relaxed) == 1).then_some(());
+                    let sleep = |updates| signals.updates.sleep(updates, 1, None, Rest::UNTIL_WOKEN);
+                    while signals::last_look(&*signals, is_there, sleep).is_none() {}
+                })
+            })
+            .collect();
+        signals.signal.store(1, Ordering::Relaxed);
+        signals::notify(&*signals);
+        for waiter in waiters {
+            waiter.join().unwrap();
+        }
     });
 }
 
