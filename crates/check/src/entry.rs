@@ -2,9 +2,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_int;
-use std::fs::File;
 use std::mem::MaybeUninit;
-use std::os::fd::FromRawFd;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +15,7 @@ use crate::library::Library;
 use crate::memory::Memory;
 use crate::operation::Operation;
 use crate::race::Race;
-use crate::shared::Shared;
+use crate::records::Records;
 
 /// The checks of this process.
 struct Checks {
@@ -29,24 +27,23 @@ struct Checks {
 static CHECKS: OnceLock<Option<Checks>> = OnceLock::new();
 /// Set between `shmem_init` and `shmem_finalize`.
 static ON: AtomicBool = AtomicBool::new(false);
+/// Set once code has run whose loads and stores are looked at.
+static LOADS_AND_STORES: AtomicBool = AtomicBool::new(false);
 
 type Describe = unsafe extern "C" fn(*mut Library);
 
 fn start(library: Library) -> Option<Checks> {
-    let descriptor = config::inherited(config::CHECK_FILE.name.as_ref())?;
-    let descriptor = descriptor.to_str()?.parse().ok()?;
-    // SAFETY: oshrun leaves the descriptor to this process, and nothing else in it takes it.
-    let file = unsafe { File::from_raw_fd(descriptor) };
-    let shared = Shared::open(&file).ok()?;
-    // Open from now on: children of the program may be programs of the job, too.
-    std::mem::forget(file);
-    let job = ThisPe::new(shared, library);
-    // The file is that of another job, which has started this one.
-    if job.shared.get(header::N_PES) != job.n_pes as u64 {
-        return None;
-    }
-    let what = job.shared.get(header::MODE);
-    job.shared.add(header::CHECKED, 1);
+    let word = config::inherited(config::CHECK_FILE.name.as_ref())?;
+    let (me, n_pes) = library.numbers();
+    let records = match Records::open(word.to_str()?, me, n_pes) {
+        Ok(records) => records?,
+        Err(e) => {
+            eprintln!("ferroshmem: PE {me}: it is not checked, since it cannot reach oshrun: {e}");
+            return None;
+        }
+    };
+    let what = records.mode();
+    let job = ThisPe::new(records, library);
     Some(Checks {
         memory: (what & mode::MEMORY != 0).then(Memory::default),
         race: (what & mode::RACE != 0).then(|| Race::new(&job)),
@@ -157,10 +154,8 @@ extern "C" fn shmemi_check_load_or_store(at: usize, bytes: usize, writes: c_int,
     if let Some((checks, _inside)) = checks()
         && let Some(race) = &checks.race
     {
-        let shared = &checks.job.shared;
-        // A store at each access would take the line from the other PEs.
-        if shared.get(header::LOADS_AND_STORES) == 0 {
-            shared.set(header::LOADS_AND_STORES, 1);
+        if !LOADS_AND_STORES.swap(true, Ordering::Relaxed) {
+            checks.job.records.raise(header::LOADS_AND_STORES);
         }
         race.load_or_store(&checks.job, (at, bytes), writes != 0, site);
     }

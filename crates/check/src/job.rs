@@ -8,12 +8,12 @@ use crate::finding::{Finding, Kind, Place};
 use crate::globals::Globals;
 use crate::library::Library;
 use crate::members::Members;
-use crate::shared::Shared;
+use crate::records::Records;
 
 /// This PE.
 #[derive(Debug)]
 pub(crate) struct ThisPe {
-    pub shared: Shared,
+    pub records: Records,
     pub library: Library,
     pub globals: Globals,
     /// The program, as a file of code.
@@ -28,11 +28,11 @@ thread_local! {
 }
 
 impl ThisPe {
-    pub(crate) fn new(shared: Shared, library: Library) -> Self {
+    pub(crate) fn new(records: Records, library: Library) -> Self {
         let globals = Globals::read();
-        let object = shared.object(&globals.path).unwrap_or(0);
+        let object = records.object(&globals.path).unwrap_or(0);
         let (me, n_pes) = library.numbers();
-        Self { shared, library, globals, object, me, n_pes }
+        Self { records, library, globals, object, me, n_pes }
     }
 
     /// The number of a call's routine and place.
@@ -46,7 +46,7 @@ impl ThisPe {
         if let Ok(Some(site)) = known {
             return site;
         }
-        let site = self.shared.site(name, address);
+        let site = self.records.site(name, address);
         // At the end of a thread there is no table.
         let _ = SITES.try_with(|sites| sites.borrow_mut().insert(key, site));
         site

@@ -2,7 +2,8 @@
 //!
 //! The functions of `libshmem-check.so`, which `oshrun` has the PEs load before the library, hand each call to
 //! `entry`. What is found goes into a file that all PEs and `oshrun` map ([`layout`]), so it is there however a PE
-//! ends; `oshrun` names lines and variables when the job has ended.
+//! ends; `oshrun` names lines and variables when the job has ended. PEs that share no file with `oshrun` tell it by TCP
+//! what they do ([`Server`]).
 //!
 //! It knows the job's settings (`config`) and what a PE may learn of its job (`core`). It changes nothing of what a
 //! call does, and no crate of the library knows it.
@@ -19,6 +20,11 @@ pub mod members;
 pub mod memory;
 pub mod operation;
 pub mod race;
+mod records;
+mod remote;
+mod server;
 pub mod shared;
 pub mod sites;
 pub mod span;
+
+pub use server::Server;

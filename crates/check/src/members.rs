@@ -22,6 +22,16 @@ impl Members {
         is_inside.then_some(Self { start, stride, size })
     }
 
+    /// As words.
+    pub(crate) fn words(&self) -> [u64; 3] {
+        [self.start as u64, self.stride as u64, self.size as u64]
+    }
+
+    /// From such words.
+    pub(crate) fn of_words([start, stride, size]: [u64; 3], n_pes: usize) -> Option<Self> {
+        Self::of(start as i32, stride as i32, size as usize, n_pes)
+    }
+
     /// All PEs.
     pub fn world(n_pes: usize) -> Self {
         Self { start: 0, stride: 1, size: n_pes }

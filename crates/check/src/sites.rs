@@ -8,6 +8,21 @@ use crate::shared::{Shared, mixed};
 /// The number of a site that there was no room for.
 pub const UNKNOWN: u32 = 0;
 
+/// The file of code that an address of this process is in, and the address in the file; else the address itself.
+pub(crate) fn located(address: usize) -> (Option<String>, u64) {
+    let Some(object) = Object::around(address.wrapping_sub(1)) else {
+        return (None, address as u64);
+    };
+    let path = match object.path.as_str() {
+        // As the dynamic linker names the program where it was started by a relative path.
+        path if !path.starts_with('/') => {
+            std::env::current_exe().map_or_else(|_| path.to_owned(), |p| p.display().to_string())
+        }
+        path => path.to_owned(),
+    };
+    (Some(path), address.wrapping_sub(object.load_address()) as u64)
+}
+
 impl Shared {
     /// The number of a file of code; None if there is no room.
     pub fn object(&self, path: &str) -> Option<u32> {
@@ -36,23 +51,9 @@ impl Shared {
         self.text(at + object::PATH, len.min(room))
     }
 
-    /// The number of a call of `routine` that returns to `address`; [`UNKNOWN`] if there is no room.
-    pub fn site(&self, routine: &str, address: usize) -> u32 {
-        let object = Object::around(address.wrapping_sub(1));
-        let (number, place) = match object {
-            Some(object) => {
-                let place = address.wrapping_sub(object.load_address()) as u64;
-                let path = match object.path.as_str() {
-                    // As the dynamic linker names the program where it was started by a relative path.
-                    path if !path.starts_with('/') => {
-                        std::env::current_exe().map_or_else(|_| path.to_owned(), |p| p.display().to_string())
-                    }
-                    path => path.to_owned(),
-                };
-                (self.object(&path).map_or(0, |n| u64::from(n) + 1), place)
-            }
-            None => (0, address as u64),
-        };
+    /// The number of a call of `routine` that returns to `place` of a file of code; [`UNKNOWN`] if there is no room.
+    pub(crate) fn site_in(&self, routine: &str, object: Option<&str>, place: u64) -> u32 {
+        let number = object.and_then(|path| self.object(path)).map_or(0, |n| u64::from(n) + 1);
         let room = site::NAME_WORDS * WORD;
         // Names of routines are ASCII.
         let routine = routine.get(..room).unwrap_or(routine);
@@ -99,6 +100,11 @@ mod tests {
     use crate::layout::mode;
     use ferroshmem_platform::mapping::memory_file;
 
+    fn site(shared: &Shared, routine: &str, address: usize) -> u32 {
+        let (object, place) = located(address);
+        shared.site_in(routine, object.as_deref(), place)
+    }
+
     fn shared() -> Shared {
         Shared::create(&memory_file(0).unwrap(), mode::MEMORY, 4).unwrap()
     }
@@ -107,9 +113,9 @@ mod tests {
     fn a_site_is_a_routine_and_a_place() {
         let shared = shared();
         let here = a_site_is_a_routine_and_a_place as fn() as usize + 1;
-        let first = shared.site("shmem_putmem", here);
-        assert_eq!(shared.site("shmem_putmem", here), first);
-        assert_ne!(shared.site("shmem_getmem", here), first);
+        let first = site(&shared, "shmem_putmem", here);
+        assert_eq!(site(&shared, "shmem_putmem", here), first);
+        assert_ne!(site(&shared, "shmem_getmem", here), first);
         let (name, object, address) = shared.site_of(first).unwrap();
         let program = std::env::current_exe().unwrap();
         assert_eq!(name, "shmem_putmem");
@@ -121,19 +127,19 @@ mod tests {
     fn the_longest_names_are_kept_whole() {
         let shared = shared();
         let name = "shmem_ctx_ulonglong_atomic_compare_swap_nbi";
-        let (kept, ..) = shared.site_of(shared.site(name, 4096)).unwrap();
+        let (kept, ..) = shared.site_of(site(&shared, name, 4096)).unwrap();
         assert_eq!(kept, name);
     }
 
     #[test]
     fn sites_that_do_not_fit_are_unknown() {
         let shared = shared();
-        let mut numbers: Vec<_> = (1..site::MOST).map(|i| shared.site("f", i)).collect();
+        let mut numbers: Vec<_> = (1..site::MOST).map(|i| site(&shared, "f", i)).collect();
         numbers.sort_unstable();
         numbers.dedup();
         assert_eq!(numbers.len(), site::MOST - 1);
         assert!(!numbers.contains(&UNKNOWN));
-        assert_eq!(shared.site("f", site::MOST), UNKNOWN);
+        assert_eq!(site(&shared, "f", site::MOST), UNKNOWN);
         assert_eq!(shared.site_of(UNKNOWN), None);
     }
 }

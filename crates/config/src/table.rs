@@ -380,7 +380,11 @@ pub static CHECK_FILE: Variable<Text> = Variable {
     readers: &[Library],
     scope: Scope::Pe,
     help: "Set by oshrun --check for each PE.",
-    value: Text { accepts: "<descriptor of the file of findings>", default: None, unset: "the PE is not checked" },
+    value: Text {
+        accepts: "<descriptor of the file of findings, or where oshrun has it>",
+        default: None,
+        unset: "the PE is not checked",
+    },
 };
 
 /// Where each PE records what it does.

@@ -82,11 +82,17 @@ impl TestCluster {
     /// A command, for the first host, that starts a job of one program; environment and
     /// arguments are the job's, its launcher's options and number of PEs are not.
     pub fn command(&mut self, launch: Launch, job: &Job) -> Result<Command<'_>> {
+        self.command_within(&[], launch, job)
+    }
+
+    /// The same with words before the launcher's.
+    fn command_within(&mut self, before: &[String], launch: Launch, job: &Job) -> Result<Command<'_>> {
         if launch.launcher.is_slurm() && self.slurm.is_none() {
             self.slurm = Some(Slurm::start(&self.cluster)?);
         }
         let names: Vec<&str> = job.env.iter().map(|(name, _)| name.as_str()).collect();
         let words = launch.launcher.words(&launch.place, &names, &job.command);
+        let words: Vec<_> = before.iter().cloned().chain(words).collect();
         let own = launch.launcher.variables();
         Ok(self.cluster.command("a", words).change(|command| {
             command.envs(job.env.iter().map(|(name, value)| (name, value)));
@@ -106,7 +112,12 @@ impl TestCluster {
 
     /// Runs a job to its end.
     pub fn run(&mut self, launch: Launch, job: &Job) -> Result<Outcome> {
-        let process = self.command(launch, job)?.spawn()?;
+        self.run_within(&[], launch, job)
+    }
+
+    /// The same where the launcher is started by the command `before`.
+    pub fn run_within(&mut self, before: &[String], launch: Launch, job: &Job) -> Result<Outcome> {
+        let process = self.command_within(before, launch, job)?.spawn()?;
         let outcomes = self.finish(vec![process], job.watchdog.max(WATCHDOG))?;
         outcomes.into_iter().next().context("one job has run")
     }

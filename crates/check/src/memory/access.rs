@@ -31,7 +31,7 @@ impl Memory {
             let reads = matches!(parameter.role, Role::Source | Role::Read | Role::Variable);
             let pe = target.filter(|_| is_remote).unwrap_or(job.me);
             if self.is_in_block(job, call, (pe, span), reads) && uses_value(call, parameter.role) {
-                self.check_written(job, call, (pe, span));
+                self.check_written(job, call, (pe, span), None);
             }
         }
         let is_nbi = call.operation() == Operation::PutNbi
@@ -62,7 +62,7 @@ impl Memory {
         }
         let detail = if reads { READS } else { 0 };
         let report = |kind, place, bytes, other| {
-            job.shared.report(&Finding {
+            job.records.report(&Finding {
                 target: pe,
                 other,
                 place,
@@ -106,23 +106,41 @@ impl Memory {
         false
     }
 
-    /// Reports a read of memory of a block of which nothing was ever written. `span` is within a block.
-    fn check_written(&self, job: &ThisPe, call: &Call, (pe, span): (usize, Span)) {
+    /// The same of a get from another host, by what it has fetched.
+    pub(super) fn check_fetched(&self, job: &ThisPe, call: &Call) {
+        let row = |role| {
+            let (number, parameter) = call.parameters().find(|(_, p)| p.role == role)?;
+            let span = call.span(number, parameter, 1);
+            let mut blocks = span.blocks();
+            let first = blocks.next();
+            first.filter(|_| blocks.next().is_none())
+        };
+        if let (Some(pe), Some((at, len)), Some((fetched, _))) = (job.target(call), row(Role::Source), row(Role::Write))
+            && job.library.ptr(at, pe).is_none()
+        {
+            self.check_written(job, call, (pe, Span::row(at, len)), Some(fetched));
+        }
+    }
+
+    /// Reports a read of memory of a block of which nothing was ever written. `span` is within a block; where PE
+    /// `pe` is on another host, what was read from there is at `fetched`.
+    fn check_written(&self, job: &ThisPe, call: &Call, (pe, span): (usize, Span), fetched: Option<usize>) {
         let (at, _) = span.bounds();
         let Some((start, block)) = self.blocks().around(at) else {
             return;
         };
         let end = start + block.filled;
-        let seen = if pe == job.me { Some(at) } else { job.library.ptr(at, pe) };
+        let seen = if pe == job.me { Some(at) } else { fetched.or_else(|| job.library.ptr(at, pe)) };
         let Some(distance) = seen.map(|seen| seen.wrapping_sub(at)) else {
             return;
         };
         let is_new = |(at, len): (usize, usize)| {
-            // SAFETY: the bytes are of a block, which this PE can read, of its own or by the address of shmem_ptr.
+            // SAFETY: the bytes are of a block, which this PE can read: its own, by the address of shmem_ptr, or
+            // what it has fetched.
             at + len <= end && unsafe { Pattern::New.is_in(at.wrapping_add(distance), at, len) }
         };
         if span.count > 0 && span.blocks().all(is_new) {
-            job.shared.report(&Finding {
+            job.records.report(&Finding {
                 target: pe,
                 place: place(at, start, &block),
                 bytes: span.blocks().map(|(_, len)| len as u64).sum(),

@@ -32,7 +32,7 @@ impl Memory {
         let lost = reach::unreachable(&suspects, others, stack);
         live.retain(|(start, _)| lost.contains(start));
         for same in live.chunk_by(is_same) {
-            job.shared.report(&Finding {
+            job.records.report(&Finding {
                 bytes: same.iter().map(|(_, block)| block.size as u64).sum(),
                 detail: same.len() as u64,
                 ..job.finding(Kind::Leak, same[0].1.site)

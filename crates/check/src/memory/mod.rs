@@ -127,6 +127,10 @@ impl Memory {
                 self.space_allocated(job, call, result);
                 result
             }
+            Operation::Get => {
+                self.check_fetched(job, call);
+                result
+            }
             _ => result,
         }
     }
@@ -157,7 +161,7 @@ impl Memory {
         let site = job.site(call);
         let block = self.blocks().get(at);
         if let Some((block, freed)) = block.and_then(|block| Some((block, block.freed?))) {
-            job.shared.report(&Finding {
+            job.records.report(&Finding {
                 other: Some((job.me, freed)),
                 place: place(at, at, &block),
                 bytes: block.size as u64,
@@ -244,7 +248,7 @@ impl Memory {
         };
         let site = job.site(call);
         if let Some(freed) = block.freed {
-            job.shared.report(&Finding {
+            job.records.report(&Finding {
                 other: Some((job.me, freed)),
                 place: place(at, at, &block),
                 ..job.finding(Kind::DoubleFree, site)
@@ -298,7 +302,7 @@ impl Memory {
                 Change::Changed => Kind::SourceChanged,
                 Change::Unmapped => Kind::SourceUnmapped,
             };
-            job.shared.report(&Finding {
+            job.records.report(&Finding {
                 target: put.target,
                 other: Some((job.me, job.site(call))),
                 bytes: put.len as u64,
@@ -324,7 +328,7 @@ fn check_red_zone(job: &ThisPe, at: usize, block: &Block, site: u32) {
     // SAFETY: the red zone is part of what the library has allocated.
     let changed = unsafe { Pattern::RedZone.first_changed(zone, block.red_zone) };
     if let Some(changed) = changed {
-        job.shared.report(&Finding {
+        job.records.report(&Finding {
             place: place(zone + changed, at, block),
             ..job.finding(Kind::RedZoneOverwritten, site)
         });
@@ -337,7 +341,7 @@ fn check_freed(job: &ThisPe, at: usize, block: &Block) {
     // SAFETY: the block is part of the heap, and the library has not got it back.
     let changed = unsafe { Pattern::Freed.first_changed(at, block.size.min(FILLED)) };
     if let (Some(changed), Some(freed)) = (changed, block.freed) {
-        job.shared.report(&Finding {
+        job.records.report(&Finding {
             other: Some((job.me, freed)),
             place: place(at + changed, at, block),
             ..job.finding(Kind::FreedOverwritten, freed)

@@ -8,25 +8,28 @@ mod arrivals;
 mod clock;
 mod published;
 mod shadow;
+mod steps;
+mod store;
 mod sync_objects;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use self::arrivals::Arrivals;
 use self::clock::Clock;
-use self::published::Published;
-use self::shadow::{Access, Cell, Shadow};
-use self::sync_objects::{Lookup, SyncObjects};
+use self::shadow::Access;
+pub(crate) use self::steps::Steps;
+use self::steps::Waiting;
+pub(crate) use self::store::Store;
+use self::store::{Conflict, Found, From, Step};
 use crate::call::{Call, Role};
 use crate::finding::{Finding, Kind, Place};
 use crate::hidden::Hidden;
 use crate::job::ThisPe;
-use crate::layout::race::Layout;
 use crate::layout::{RACE, header};
 use crate::members::Members;
 use crate::operation::Operation;
+use crate::records::Records;
 use crate::span::Span;
 
 /// In [`Finding::detail`]: the access in which the race was found writes.
@@ -47,6 +50,8 @@ struct State {
     blocks: BTreeMap<Hidden, (usize, u32)>,
     /// Pairs of calls that were reported.
     reported: HashSet<(u32, u32)>,
+    /// Steps that `oshrun` is to take with the next one, where it has the store.
+    waiting: Waiting,
 }
 
 /// The addresses between the lowest and the highest that a block has had, hidden.
@@ -73,40 +78,27 @@ impl HeapRange {
 #[derive(Debug)]
 pub(crate) struct Race {
     me: usize,
-    n_pes: usize,
-    published: Published,
-    arrivals: Arrivals,
-    objects: SyncObjects,
-    shadow: Shadow,
+    /// None if `oshrun` has it.
+    store: Option<Store>,
     heap: HeapRange,
     state: Mutex<State>,
 }
 
-/// From whom the members of a collective learn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum From {
-    All,
-    Root(usize),
-    Before,
-}
-
 impl Race {
     pub(crate) fn new(job: &ThisPe) -> Self {
-        let layout = Layout::new(job.n_pes);
-        let words = job.shared.from(RACE);
         Self {
             me: job.me,
-            n_pes: job.n_pes,
-            published: Published::new(&layout, words),
-            arrivals: Arrivals::new(&layout, words),
-            objects: SyncObjects::new(&layout, words),
-            shadow: Shadow::new(&words[layout.index.clone()], &words[layout.shadow.clone()]),
+            store: match &job.records {
+                Records::Here(shared) => Some(Store::new(job.n_pes, shared.from(RACE))),
+                Records::There(_) => None,
+            },
             heap: HeapRange { low: AtomicUsize::new(usize::MAX), high: AtomicUsize::new(0) },
             state: Mutex::new(State {
                 clock: Clock::new(job.me, job.n_pes),
                 collectives: HashMap::new(),
                 blocks: BTreeMap::new(),
                 reported: HashSet::new(),
+                waiting: Waiting::default(),
             }),
         }
     }
@@ -115,75 +107,71 @@ impl Race {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets others learn what this PE knows who see what it does now.
-    fn release(&self, state: &mut State) {
+    /// Takes steps in the store.
+    fn take(&self, job: &ThisPe, state: &mut State, steps: &[Step]) {
+        let found = match (&self.store, &job.records) {
+            (Some(store), _) => {
+                let mut found = Found::default();
+                for step in steps {
+                    store.take(self.me, &mut state.clock, step, &mut found);
+                }
+                found
+            }
+            (None, Records::There(connection)) => state.waiting.take(connection, &mut state.clock, steps),
+            (None, Records::Here(_)) => return,
+        };
+        if found.lacked_room {
+            job.records.raise(header::FULL);
+        }
+        for Conflict { site, access, old, pe, at } in found.conflicts {
+            if state.reported.insert((site, old.site)) {
+                let other_writes = if old.access.writes() { OTHER_WRITES } else { 0 };
+                let writes = if access.writes() { WRITES } else { 0 };
+                job.records.report(&Finding {
+                    target: pe,
+                    other: Some((old.pe, old.site)),
+                    place: state.place(job, at),
+                    detail: writes | other_writes,
+                    ..job.finding(Kind::Race, site)
+                });
+            }
+        }
+    }
+
+    /// Lets others learn what this PE knows who see what it does now: more of it are the `steps`.
+    fn release(&self, job: &ThisPe, state: &mut State, step: Option<Step>) {
         let epoch = state.clock.epoch();
-        self.published.publish(self.me, epoch, state.clock.release());
+        state.clock.release();
+        let steps = std::iter::once(Step::Publish { epoch }).chain(step);
+        self.take(job, state, &steps.collect::<Vec<_>>());
     }
 
     /// Lets others learn it who see the variable at `at` of PE `pe`.
     fn release_to(&self, job: &ThisPe, state: &mut State, (pe, at): (usize, u64)) {
-        self.release(state);
-        if !self.objects.release(pe, at, state.clock.components()) {
-            job.shared.set(header::FULL, 1);
-        }
-    }
-
-    /// Learns what those knew who released the variable at `at` of PE `pe`; what all know, if that is lost.
-    fn acquire_object(&self, state: &mut State, (pe, at): (usize, u64)) {
-        match self.objects.lookup(pe, at) {
-            Lookup::Released(known) => state.clock.acquire(known),
-            Lookup::Never => {}
-            Lookup::NoRoom => self.acquire_all(state),
-        }
-    }
-
-    /// Learns what those knew who wrote or released the bytes at an address.
-    fn acquire_from(&self, state: &mut State, (pe, at, len): (usize, u64, usize)) {
-        self.acquire_object(state, (pe, at));
-        for cell in self.shadow.seen((pe, at, len), self.me) {
-            state.clock.acquire(self.published.at(cell.pe, cell.epoch));
-        }
-    }
-
-    fn acquire_all(&self, state: &mut State) {
-        for pe in (0..self.n_pes).filter(|pe| *pe != self.me) {
-            state.clock.acquire(self.published.now(pe));
-        }
+        self.release(job, state, Some(Step::Release { pe, at }));
     }
 
     /// This PE enters a collective.
-    fn enter_team(&self, state: &mut State, call: &mut Call, team: Option<Members>) {
-        let Some(team) = team else {
+    fn enter_team(&self, job: &ThisPe, state: &mut State, call: &mut Call) {
+        let Some(team) = job.members(call) else {
             return;
         };
         let next = state.collectives.entry(team).or_default();
         let number = *next;
         *next += 1;
-        self.release(state);
-        let known = state.clock.components();
-        self.arrivals.enter(self.me, &team, number, known);
+        self.release(job, state, Some(Step::Enter { team, number }));
         call.scratch.collective = number as usize + 1;
     }
 
     /// This PE leaves it.
-    fn leave_team(&self, state: &mut State, call: &Call, team: Option<Members>, from: From) {
+    fn leave_team(&self, job: &ThisPe, state: &mut State, call: &Call, from: From) {
         let number = (call.scratch.collective as u64).checked_sub(1);
-        let (Some(team), Some(number)) = (team, number) else {
+        let (Some(team), Some(number)) = (job.members(call), number) else {
             return;
         };
-        let before = team.pes().take_while(|pe| *pe != self.me).count();
-        let learned_from = team.pes().enumerate().filter(|(index, pe)| match from {
-            From::All => *pe != self.me,
-            From::Root(root) => *pe == root && *pe != self.me,
-            From::Before => *index < before,
-        });
-        for (_, pe) in learned_from {
-            let arrival = self.arrivals.of(pe, &team, number);
-            state.clock.acquire(arrival.unwrap_or_else(|| self.published.now(pe)));
-        }
+        self.take(job, state, &[Step::Leave { team, number, from }]);
         // What follows is later than what was done meanwhile.
-        self.release(state);
+        self.release(job, state, None);
     }
 
     /// An address that is the same in all PEs; None if it is not symmetric.
@@ -210,33 +198,8 @@ impl Race {
 
     /// Adds accesses of memory of PE `pe`; `first` is the address that all PEs have.
     fn add(&self, job: &ThisPe, state: &mut State, site: u32, (pe, first, span): (usize, u64, Span), access: Access) {
-        let new = Cell { epoch: state.clock.epoch(), pe: self.me, access, bytes: 0, site };
-        let mut found: Vec<(Cell, u64)> = Vec::new();
-        let mut conflict = |cell: Cell, at: u64| {
-            if !found.iter().any(|(other, _)| other.site == cell.site) {
-                found.push((cell, at));
-            }
-        };
-        let had_room = span.blocks().all(|(at, len)| {
-            let at = first.wrapping_add_signed(at.wrapping_sub(span.at) as i64);
-            self.shadow.access((pe, at, len), new, &state.clock, &mut conflict)
-        });
-        if !had_room {
-            job.shared.set(header::FULL, 1);
-        }
-        for (cell, at) in found {
-            if state.reported.insert((site, cell.site)) {
-                let other_writes = if cell.access.writes() { OTHER_WRITES } else { 0 };
-                let writes = if access.writes() { WRITES } else { 0 };
-                job.shared.report(&Finding {
-                    target: pe,
-                    other: Some((cell.pe, cell.site)),
-                    place: state.place(job, at),
-                    detail: writes | other_writes,
-                    ..job.finding(Kind::Race, site)
-                });
-            }
-        }
+        let span = Span { at: first as usize, ..span };
+        self.take(job, state, &[Step::Access { pe, span, access, site }]);
     }
 
     /// A load or store of the program.
@@ -281,10 +244,10 @@ impl Race {
                     self.release_to(job, state, (0, lock));
                 }
             }
-            Operation::Send | Operation::Receive => self.release(state),
+            Operation::Send | Operation::Receive => self.release(job, state, None),
             Operation::SpaceMalloc | Operation::SpaceFree | Operation::SpaceDestroy => {
                 state.clock.quiet();
-                self.release(state);
+                self.release(job, state, None);
             }
             Operation::Malloc
             | Operation::Calloc
@@ -293,21 +256,21 @@ impl Race {
             | Operation::Realloc
             | Operation::Free => {
                 if call.synchronizes() {
-                    self.free(state, call);
+                    self.free(job, state, call);
                     state.clock.quiet();
-                    self.enter_team(state, call, job.members(call));
+                    self.enter_team(job, state, call);
                 }
             }
             Operation::Barrier | Operation::Finalize => {
                 state.clock.quiet();
-                self.enter_team(state, call, job.members(call));
+                self.enter_team(job, state, call);
             }
             Operation::Sync | Operation::Split => {
-                self.enter_team(state, call, job.members(call));
+                self.enter_team(job, state, call);
             }
             Operation::Broadcast | Operation::Exchange | Operation::Reduce | Operation::Scan => {
                 self.collective(job, state, call);
-                self.enter_team(state, call, job.members(call));
+                self.enter_team(job, state, call);
             }
         }
     }
@@ -333,34 +296,33 @@ impl Race {
             Operation::SetLock | Operation::TestLock => {
                 let is_taken = call.operation() == Operation::SetLock || result == 0;
                 if let Some(lock) = self.lock(job, call).filter(|_| is_taken) {
-                    self.acquire_object(state, (0, lock));
+                    self.take(job, state, &[Step::AcquireObject { pe: 0, at: lock }]);
                 }
             }
             Operation::Receive | Operation::SpaceMalloc | Operation::SpaceFree | Operation::SpaceDestroy => {
-                self.acquire_all(state);
-                self.release(state);
+                self.take(job, state, &[Step::AcquireAll]);
+                self.release(job, state, None);
             }
             Operation::Malloc
             | Operation::Calloc
             | Operation::Align
             | Operation::MallocWithHints
             | Operation::Realloc => {
-                self.leave_team(state, call, job.members(call), From::All);
+                self.leave_team(job, state, call, From::All);
                 self.allocated(job, state, call, result);
             }
             Operation::Broadcast => {
-                let team = job.members(call);
                 // Roots of active sets are numbers in the set, too.
                 let root = call.argument(Role::Root).unwrap_or(0);
-                if let Some(root) = team.and_then(|team| team.pe(root)) {
-                    self.leave_team(state, call, team, From::Root(root));
+                if let Some(root) = job.members(call).and_then(|team| team.pe(root)) {
+                    self.leave_team(job, state, call, From::Root(root));
                 }
             }
-            Operation::Scan => self.leave_team(state, call, job.members(call), From::Before),
+            Operation::Scan => self.leave_team(job, state, call, From::Before),
             Operation::Finalize => {
-                self.leave_team(state, call, job.members(call), From::All);
+                self.leave_team(job, state, call, From::All);
                 for (start, (size, _)) in std::mem::take(&mut state.blocks) {
-                    self.shadow.clear((self.me, start.address() as u64, size));
+                    self.take(job, state, &[Step::Clear { pe: self.me, at: start.address() as u64, len: size }]);
                 }
             }
             Operation::Free
@@ -368,18 +330,18 @@ impl Race {
             | Operation::Sync
             | Operation::Split
             | Operation::Exchange
-            | Operation::Reduce => self.leave_team(state, call, job.members(call), From::All),
+            | Operation::Reduce => self.leave_team(job, state, call, From::All),
             _ => {}
         }
     }
 
     /// A call that may free a block forgets who accessed it.
-    fn free(&self, state: &mut State, call: &Call) {
+    fn free(&self, job: &ThisPe, state: &mut State, call: &Call) {
         let at = call.value(0);
         if call.operation() == Operation::Free
             && let Some((size, _)) = state.blocks.remove(&Hidden::of(at))
         {
-            self.shadow.clear((self.me, at as u64, size));
+            self.take(job, state, &[Step::Clear { pe: self.me, at: at as u64, len: size }]);
         }
     }
 
@@ -430,7 +392,7 @@ impl Race {
             }
         } else if matches!(operation, Operation::Put | Operation::PutNbi) {
             // Another PE may wait for what is put.
-            self.release(state);
+            self.release(job, state, None);
         }
     }
 
@@ -440,7 +402,7 @@ impl Race {
         if let (Some((number, parameter)), Some(pe)) = (variable, job.target(call)) {
             let span = call.span(number, parameter, 1);
             if let Some(at) = self.symmetric(job, span.at) {
-                self.acquire_from(state, (pe, at, span.len));
+                self.take(job, state, &[Step::Acquire { pe, at, len: span.len }]);
             }
         }
     }
@@ -482,8 +444,8 @@ impl Race {
             let element = call.element().max(1);
             for (at, len) in span.blocks() {
                 let at = first + (at - span.at) as u64;
-                for i in (0..len).step_by(element) {
-                    self.acquire_from(state, (self.me, at + i as u64, element));
+                for at in (at..at + len as u64).step_by(element) {
+                    self.take(job, state, &[Step::Acquire { pe: self.me, at, len: element }]);
                 }
             }
         }

@@ -22,7 +22,7 @@ pub(super) enum Access {
 }
 
 impl Access {
-    fn numbered(number: u64) -> Self {
+    pub(super) fn numbered(number: u64) -> Self {
         match number {
             1 => Self::Read,
             2 => Self::Write,
@@ -60,7 +60,7 @@ pub(super) struct Cell {
 const USED: u64 = 1 << 63;
 
 impl Cell {
-    fn words(self) -> [u64; 2] {
+    pub(super) fn words(self) -> [u64; 2] {
         let first = u64::from(self.epoch)
             | (self.pe as u64) << 32
             | (self.access as u64) << 48
@@ -69,7 +69,7 @@ impl Cell {
         [first, self.site.into()]
     }
 
-    fn from_words([first, second]: [u64; 2]) -> Option<Self> {
+    pub(super) fn from_words([first, second]: [u64; 2]) -> Option<Self> {
         (first & USED != 0).then_some(Self {
             epoch: first as u32,
             pe: (first >> 32) as usize & 0xffff,

@@ -2,18 +2,23 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
+use ferroshmem_check::Server;
 use ferroshmem_check::finding::{Finding, Kind, Place};
 use ferroshmem_check::layout::{header, mode};
 use ferroshmem_check::memory::READS;
 use ferroshmem_check::race::{OTHER_WRITES, WRITES};
 use ferroshmem_check::shared::Shared;
-use ferroshmem_config::{CHECK, CHECK_FILE, inherited};
+use ferroshmem_config::{CHECK, CHECK_FILE, FABRIC_INTERFACE, inherited};
 use ferroshmem_platform::mapping::memory_file;
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
+use nix::net::if_::InterfaceFlags;
 use rustix::io::{FdFlags, fcntl_setfd};
 
+use super::apart::apart;
 use super::check_options::{Checks, What};
 use super::failure::{Failure, print_line};
 use super::options::CommandLine;
@@ -27,9 +32,17 @@ const FOUND: u8 = 66;
 const PRELOADED: &str = "libshmem-check.so";
 const PRELOAD: &str = "LD_PRELOAD";
 
+/// What is said where no PE was checked.
+const NO_PE: &str = "--check=memory and --check=race have seen no PE in shmem_init: they are for programs in C and C++ \
+    that are linked with libshmem.so, without -DSHMEM_NATIVE_ONLY";
+
 /// What is said where no race was found, and loads and stores were not looked at.
-const CALLS_ALONE: &str = "--check=race has found no race between calls; to have the program's loads and stores looked \
-    at, too, compile it with -fsanitize=thread, and link it without that but with -lshmem-accesses";
+const NO_RACE: &str = "--check=race has found no race between calls; to have the program's loads and stores looked at, \
+    too, compile it with -fsanitize=thread, and link it without that but with -lshmem-accesses";
+
+/// The same where one was found.
+const CALLS_ALONE: &str = "--check=race has looked at calls alone, and may find more where the program is compiled \
+    with -fsanitize=thread, and linked without that but with -lshmem-accesses";
 
 /// Findings that are shown.
 const SHOWN: usize = 100;
@@ -37,8 +50,18 @@ const SHOWN: usize = 100;
 /// A job that is checked.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// What PEs have found; the file that they map stays open for them.
-    shared: Option<(Shared, File)>,
+    kept: Kept,
+}
+
+/// Where it is kept what PEs find.
+#[derive(Debug)]
+enum Kept {
+    /// Nowhere: such findings end the job.
+    Nowhere,
+    /// In a file that PEs of this host map, which stays open for them.
+    File(Shared, #[expect(dead_code, reason = "it is open as long")] File),
+    /// Here, where PEs of any host connect.
+    Here(Server),
 }
 
 impl Session {
@@ -52,26 +75,26 @@ impl Session {
         let modes = modes.iter().filter(|(what, _)| has(*what));
         let modes = modes.fold(0, |all, (_, mode)| all | mode);
         if modes == 0 {
-            return Ok(Self { shared: None });
-        }
-        if options.hosts.is_some() {
-            return Err(Failure::usage(
-                "--check=memory and --check=race are for the PEs of one host: give -n N without --hosts, or \
-                    --check=collective",
-            ));
+            return Ok(Self { kept: Kept::Nowhere });
         }
         let preloaded = preloaded()?;
-        let system = |what: &str, e: std::io::Error| Failure::system(format!("{what}: {e}"));
-        let n_pes = options.sections.iter().map(|s| s.n_pes).sum();
-        let file = memory_file(0)
-            .and_then(|file| {
-                let shared = Shared::create(&file, modes, n_pes)?;
+        let failed = |e| Failure::system(format!("cannot make the memory or port that --check needs: {e}"));
+        let kept = match options.hosts {
+            Some(_) => {
+                let server = Server::listen(modes, &addresses()?).map_err(failed)?;
+                options.secrets.push((CHECK_FILE.name.into(), server.word().into()));
+                Kept::Here(server)
+            }
+            None => {
+                let n_pes = options.sections.iter().map(|s| s.n_pes).sum();
+                let file = memory_file(0).map_err(failed)?;
+                let shared = Shared::create(&file, modes, n_pes).map_err(failed)?;
                 // PEs inherit it.
-                fcntl_setfd(&file, FdFlags::empty())?;
-                Ok((shared, file))
-            })
-            .map_err(|e| system("cannot make the memory that --check needs", e))?;
-        set(options, CHECK_FILE.name, &file.1.as_raw_fd().to_string().into());
+                fcntl_setfd(&file, FdFlags::empty()).map_err(|e| failed(e.into()))?;
+                set(options, CHECK_FILE.name, &file.as_raw_fd().to_string().into());
+                Kept::File(shared, file)
+            }
+        };
         for section in &mut options.sections {
             let given = section.environment.iter().rev();
             let given = given.clone().find(|(name, _)| name == PRELOAD);
@@ -83,60 +106,73 @@ impl Session {
             }
             section.environment.push((PRELOAD.into(), value));
         }
-        Ok(Self { shared: Some(file) })
+        Ok(Self { kept })
     }
 
-    /// The job has ended with `status`: says what was found. The status to exit with.
-    pub(super) fn finish(&self, status: Result<u8, Failure>) -> Result<u8, Failure> {
-        let Some((shared, _)) = &self.shared else {
-            return status;
+    /// Runs the job, and says what was found. The status to exit with.
+    pub(super) fn run(&self, job: impl FnOnce() -> Result<u8, Failure>) -> Result<u8, Failure> {
+        let status = match &self.kept {
+            // The job's process becomes a launcher, and this one has threads.
+            Kept::Here(server) => apart(job, || server.start()),
+            _ => job(),
         };
-        if shared.get(header::CHECKED) == 0 && status.is_ok() {
-            print_line(
-                "--check=memory and --check=race have seen no PE in shmem_init: they are for programs in C and C++ \
-                    that are linked with libshmem.so, without -DSHMEM_NATIVE_ONLY",
-            );
-        }
-        if shared.get(header::FULL) != 0 {
-            print_line(
-                "--check=race has had no room for all memory that was accessed, and may have missed races: check with \
-                    smaller arrays",
-            );
-        }
-        let all = shared.findings();
-        let is_race = |(found, _): &(Finding, u64)| found.kind == Kind::Race;
-        if shared.get(header::MODE) & mode::RACE != 0
-            && shared.get(header::CHECKED) != 0
-            && shared.get(header::LOADS_AND_STORES) == 0
-            && !all.iter().any(is_race)
-        {
-            print_line(CALLS_ALONE);
-        }
-        if all.is_empty() {
-            return status;
-        }
-        let past_end = |zone: &Finding| {
-            let is_cause = |found: &Finding| {
-                found.kind == Kind::PastEnd && found.detail & READS == 0 && block(found.place) == block(zone.place)
-            };
-            zone.kind == Kind::RedZoneOverwritten && all.iter().any(|(found, _)| is_cause(found))
+        let shared = match &self.kept {
+            Kept::Nowhere => return status,
+            Kept::File(shared, _) => Some(shared),
+            Kept::Here(server) => server.shared(),
         };
-        // Of a call that is known.
-        let mut all: Vec<_> = all.iter().filter(|(found, _)| !past_end(found)).collect();
-        all.sort_by_key(|(found, _)| (found.pe, found.site, found.kind as u64));
-        let mut names = Names::new(shared);
-        for (found, count) in all.iter().take(SHOWN) {
-            print_line(&names.line(found));
-            for line in names.details(found, *count) {
-                print_line(&format!("  {line}"));
+        let shared = shared.filter(|shared| shared.get(header::CHECKED) != 0);
+        match shared {
+            Some(shared) => say(shared, status),
+            None => {
+                let is_launcher = matches!(self.kept, Kept::Here(_));
+                // Launchers that could not start a job have said so.
+                if matches!(status, Ok(status) if status == 0 || !is_launcher) {
+                    print_line(NO_PE);
+                }
+                status
             }
         }
-        let more = (all.len() + shared.get(header::LOST) as usize).saturating_sub(SHOWN);
-        if more > 0 {
-            print_line(&format!("and {more} findings more"));
-        }
-        status.map(|status| if status == 0 { FOUND } else { status })
     }
+}
+
+/// Says what PEs have found in a job that has ended with `status`. The status to exit with.
+fn say(shared: &Shared, status: Result<u8, Failure>) -> Result<u8, Failure> {
+    if shared.get(header::FULL) != 0 {
+        print_line(
+            "--check=race has had no room for all memory that was accessed, and may have missed races: check with \
+                smaller arrays",
+        );
+    }
+    let all = shared.findings();
+    let is_race = |(found, _): &(Finding, u64)| found.kind == Kind::Race;
+    if shared.get(header::MODE) & mode::RACE != 0 && shared.get(header::LOADS_AND_STORES) == 0 {
+        print_line(if all.iter().any(is_race) { CALLS_ALONE } else { NO_RACE });
+    }
+    if all.is_empty() {
+        return status;
+    }
+    let past_end = |zone: &Finding| {
+        let is_cause = |found: &Finding| {
+            found.kind == Kind::PastEnd && found.detail & READS == 0 && block(found.place) == block(zone.place)
+        };
+        zone.kind == Kind::RedZoneOverwritten && all.iter().any(|(found, _)| is_cause(found))
+    };
+    // Of a call that is known.
+    let mut all: Vec<_> = all.iter().filter(|(found, _)| !past_end(found)).collect();
+    all.sort_by_key(|(found, _)| (found.pe, found.site, found.kind as u64));
+    let mut names = Names::new(shared);
+    for (found, count) in all.iter().take(SHOWN) {
+        print_line(&names.line(found));
+        for line in names.details(found, *count) {
+            print_line(&format!("  {line}"));
+        }
+    }
+    let more = (all.len() + shared.get(header::LOST) as usize).saturating_sub(SHOWN);
+    if more > 0 {
+        print_line(&format!("and {more} findings more"));
+    }
+    status.map(|status| if status == 0 { FOUND } else { status })
 }
 
 /// The call that allocated the block that a place is in.
@@ -152,6 +188,30 @@ fn set(options: &mut CommandLine, name: &str, value: &OsString) {
     for section in &mut options.sections {
         section.environment.push((name.into(), value.clone()));
     }
+}
+
+/// Addresses of this host by which others may reach it: those of the interface that is chosen for the PEs, if one is.
+fn addresses() -> Result<Vec<IpAddr>, Failure> {
+    let chosen = inherited(FABRIC_INTERFACE.name.as_ref()).filter(|name| !name.is_empty());
+    let all = getifaddrs().map_err(|e| Failure::system(format!("cannot list the interfaces of this host: {e}")))?;
+    let of_interface = |interface: InterfaceAddress| {
+        let address = interface.address?;
+        let address = address.as_sockaddr_in().map_or_else(
+            || address.as_sockaddr_in6().map(|v6| IpAddr::from(v6.ip())),
+            |v4| Some(IpAddr::from(v4.ip())),
+        )?;
+        let is_up = interface.flags.contains(InterfaceFlags::IFF_UP);
+        let is_usable = match &chosen {
+            Some(name) => **name == *interface.interface_name || **name == *address.to_string(),
+            // Those of one link have a scope, which an address alone does not name.
+            None => !matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local()),
+        };
+        (is_up && is_usable).then_some((interface.flags.contains(InterfaceFlags::IFF_LOOPBACK), address))
+    };
+    let mut found: Vec<_> = all.filter_map(of_interface).collect();
+    // On another host, the loopback interface leads to that host.
+    found.sort_by_key(|(is_loopback, address)| (*is_loopback, address.is_ipv6()));
+    Ok(found.into_iter().map(|(_, address)| address).collect())
 }
 
 /// The library that PEs load.

@@ -75,6 +75,7 @@ impl Job {
             cores: placement.cores,
             cpus: placement.cpus,
             hosts: None,
+            secrets: Vec::new(),
             profiling: None,
             checks: None,
             debugger: None,

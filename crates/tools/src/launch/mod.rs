@@ -12,6 +12,7 @@
 mod activity;
 mod adopted;
 mod adoption;
+mod apart;
 mod binding;
 mod check;
 mod check_options;
@@ -89,7 +90,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     }
     if let Some(checks) = options.checks.take() {
         let session = check::Session::begin(&checks, &mut options)?;
-        return session.finish(profiled(options, machine));
+        return session.run(|| profiled(options, machine));
     }
     profiled(options, machine)
 }
@@ -101,10 +102,9 @@ fn profiled(mut options: options::CommandLine, machine: Machine) -> Result<u8, F
     };
     let session = profiling::Session::begin(profiling, &mut options)?;
     let result = match &options.hosts {
-        Some(launch) => profiling::Session::apart(|| match hosts::become_launcher(&options, launch) {
-            Ok(never) => match never {},
-            Err(failure) => failure,
-        }),
+        Some(launch) => {
+            apart::apart(|| hosts::become_launcher(&options, launch).map(|never| match never {}), || Ok(()))
+        }
         None => start(options, machine),
     };
     session.finish();

@@ -244,6 +244,8 @@ pub(super) struct CommandLine {
     pub status: StatusPlan,
     /// Debuggers that are started beside PEs.
     pub debugger: Option<Debugger>,
+    /// Variables of PEs on other hosts that no command line may show.
+    pub secrets: Vec<(OsString, OsString)>,
     /// How the job is started on other hosts, if it is.
     pub hosts: Option<HostLaunch>,
 }
@@ -365,6 +367,7 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
         checks: first.check.read(),
         debugger,
         status,
+        secrets: Vec::new(),
         hosts: match destination {
             Destination::Hosts(launch) => Some(launch),
             Destination::ThisHost(_) => None,

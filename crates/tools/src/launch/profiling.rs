@@ -4,13 +4,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::exit;
 
 use clap::Args;
 use ferroshmem_config::{PROFILE_DIR, TRACE_SIZE, inherited};
-use nix::sys::signal::{SigHandler, Signal, kill, signal};
-use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::{ForkResult, Pid, fork};
 
 use super::failure::{Failure, print_line};
 use super::options::CommandLine;
@@ -153,46 +149,6 @@ impl Session {
         if self.profiling.directory.is_none() {
             // What remains costs disk space alone.
             let _ = fs::remove_dir_all(&self.directory);
-        }
-    }
-
-    /// Runs `body` in a process of its own, which may become another program, and waits for it; signals to this process
-    /// are passed on. The status to exit with.
-    pub(super) fn apart(body: impl FnOnce() -> Failure) -> Result<u8, Failure> {
-        // SAFETY: this process has one thread.
-        match unsafe { fork() } {
-            Ok(ForkResult::Child) => exit(body().report().into()),
-            Ok(ForkResult::Parent { child }) => Ok(wait_for(child)),
-            Err(e) => Err(Failure::system(format!("cannot start a process: {e}"))),
-        }
-    }
-}
-
-static CHILD: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
-
-extern "C" fn pass_on(number: i32) {
-    let child = CHILD.load(std::sync::atomic::Ordering::Relaxed);
-    if let Ok(signal) = Signal::try_from(number) {
-        // It may have ended.
-        let _ = kill(Pid::from_raw(child), signal);
-    }
-}
-
-fn wait_for(child: Pid) -> u8 {
-    CHILD.store(child.as_raw(), std::sync::atomic::Ordering::Relaxed);
-    // The terminal sends this one to the child, too.
-    // SAFETY: the signal is ignored.
-    let _ = unsafe { signal(Signal::SIGINT, SigHandler::SigIgn) };
-    for passed in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGUSR1, Signal::SIGUSR2] {
-        // SAFETY: the handler calls kill alone.
-        let _ = unsafe { signal(passed, SigHandler::Handler(pass_on)) };
-    }
-    loop {
-        match waitpid(child, None) {
-            Ok(WaitStatus::Exited(_, status)) => return status as u8,
-            Ok(WaitStatus::Signaled(_, signal, _)) => return 128 + signal as u8,
-            Err(nix::errno::Errno::EINTR) | Ok(_) => {}
-            Err(_) => return 1,
         }
     }
 }

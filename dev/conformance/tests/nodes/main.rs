@@ -1,6 +1,7 @@
 //! Programs whose PEs are on several hosts: those of `c/`, the examples in C, and what
 //! happens when hosts and links fail.
 
+mod checks;
 mod faults;
 mod hang;
 mod local_members;
@@ -149,6 +150,7 @@ fn main() {
             settings::succeeds(&settings::run(s, launch, &job)?)
         });
     }
+    checks::add(&mut suite);
     faults::add(&mut suite);
     hang::add(&mut suite);
     local_members::add(&mut suite);

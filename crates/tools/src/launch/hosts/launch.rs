@@ -18,6 +18,8 @@ pub(super) enum LauncherKind {
     Openmpi,
     /// prterun, of PRRTE
     Prte,
+    /// The program given is a launcher, with its own options; oshrun sets the environment of its PEs
+    Command,
 }
 
 /// Where the PEs of a job on several hosts go, and how they are started there.
@@ -40,6 +42,8 @@ pub(super) enum HostSource {
     Hosts(Vec<Host>),
     /// The allocation of Slurm's, which every launcher finds by itself.
     Allocation(Allocation),
+    /// Those that the command given names.
+    Command,
 }
 
 impl HostLaunch {
@@ -51,6 +55,8 @@ impl HostLaunch {
                 Some(ppn) => Some(ppn * allocation.nodes),
                 None => allocation.default_pes(),
             },
+            // It has its own.
+            HostSource::Command => Some(1),
         }
     }
 
@@ -61,7 +67,7 @@ impl HostLaunch {
                 let items: Vec<String> = hosts.iter().map(Host::to_string).collect();
                 Some(items.join(","))
             }
-            HostSource::Allocation(_) => None,
+            HostSource::Allocation(_) | HostSource::Command => None,
         }
     }
 }

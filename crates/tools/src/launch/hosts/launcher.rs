@@ -43,6 +43,7 @@ impl HostLauncher {
             LauncherKind::Slurm => in_path("srun").map(|path| found(path, false)),
             LauncherKind::Hydra => in_path("mpiexec.hydra").map(|path| found(path, false)),
             LauncherKind::Prte => in_path("prterun").map(|path| found(path, true)),
+            LauncherKind::Command => Some(found(PathBuf::new(), false)),
             LauncherKind::Openmpi => {
                 let names = ["mpirun.openmpi", "orterun", "mpirun"];
                 let mut paths = names.into_iter().filter_map(in_path);
@@ -61,6 +62,7 @@ impl HostLauncher {
             LauncherKind::Hydra => "Hydra's mpiexec",
             LauncherKind::Openmpi => "Open MPI's mpirun",
             LauncherKind::Prte => "PRRTE's prterun",
+            LauncherKind::Command => "the launcher given",
         }
     }
 
@@ -72,7 +74,7 @@ impl HostLauncher {
 
 fn missing(wanted: Option<LauncherKind>) -> Failure {
     Failure::usage(match wanted {
-        None => {
+        None | Some(LauncherKind::Command) => {
             "PEs on other hosts need a launcher that starts them, and none is in PATH: install Hydra's mpiexec.hydra \
                 (MPICH; Debian: hydra) or Open MPI (Debian: openmpi-bin), or run inside an allocation of Slurm's"
         }

@@ -3,6 +3,7 @@
 
 pub(super) mod agent;
 mod allocation;
+mod command;
 mod hydra;
 pub(super) mod launch;
 mod launcher;
@@ -56,22 +57,26 @@ pub(super) fn become_launcher(options: &CommandLine, launch: &HostLaunch) -> Res
         LauncherKind::Slurm => slurm::command(options, launch, &launcher)?,
         LauncherKind::Hydra => hydra::command(options, launch, &launcher, agent.as_ref())?,
         LauncherKind::Openmpi | LauncherKind::Prte => openmpi::command(options, launch, &launcher)?,
+        LauncherKind::Command => command::command(options)?,
     };
     let line = within(options, line)?;
     if options.verbose || config::debug() {
         let place = launch.host_list();
-        let place = place.as_deref().unwrap_or("the hosts of this allocation");
+        let place = place.as_deref().unwrap_or("hosts that the launcher knows");
         let words = line.iter().map(|w| w.to_string_lossy());
         let shown: Vec<String> = words.map(|w| quoted(&w)).collect();
         print_line(&format!("{n_pes} PEs on {place} by {}: {}", launcher.name(), shown.join(" ")));
     }
     let mut command = Command::new(&line[0]);
-    command.args(&line[1..]).env_remove(JOB.name);
+    command.args(&line[1..]).env_remove(JOB.name).envs(options.secrets.iter().cloned());
     match launcher.kind {
         // It forwards its own environment; its option for single variables cannot hold commas.
-        LauncherKind::Slurm => {
+        LauncherKind::Slurm | LauncherKind::Command => {
             let variables = options.sections.iter().flat_map(|s| &s.environment);
             command.envs(variables.map(|(name, value)| (name, value)));
+            if launcher.kind == LauncherKind::Command {
+                command::hand_on(options, &mut command);
+            }
         }
         _ => {
             if let Some(agent) = agent {

@@ -80,7 +80,8 @@ pub(super) fn command(
         }
         line.extend(["-n".into(), section.n_pes.to_string().into()]);
         let is_set_here = |name: &&OsString| section.environment.iter().all(|(n, _)| n != *name);
-        for name in inherited.iter().filter(is_set_here) {
+        let secrets = options.secrets.iter().map(|(name, _)| name);
+        for name in inherited.iter().filter(is_set_here).chain(secrets) {
             line.extend(["-x".into(), name.clone()]);
         }
         for (name, value) in &section.environment {

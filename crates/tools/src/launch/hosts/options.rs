@@ -55,6 +55,16 @@ impl HostOptions {
                 .ok_or_else(|| Failure::usage(format!("--launch-agent \"{text}\" is no command")))?,
         };
         Agent::check(&agent)?;
+        if self.launcher == Some(LauncherKind::Command) {
+            let others = self.hosts.is_some() || self.hostfile.is_some() || self.ppn.is_some();
+            if others || !self.launcher_option.is_empty() || !agent.is_empty() {
+                return Err(Failure::usage(
+                    "--launcher command: give the launcher its own options, in the command after those of oshrun",
+                ));
+            }
+            let (source, kind) = (HostSource::Command, self.launcher);
+            return Ok(Destination::Hosts(HostLaunch { ppn: None, source, kind, extra: Vec::new(), agent }));
+        }
         let is_forced = self.launcher.is_some() || !self.launcher_option.is_empty() || !agent.is_empty();
         let mut hosts = match (&self.hosts, &self.hostfile) {
             (Some(text), _) => Some(list::from_list(text)?),
