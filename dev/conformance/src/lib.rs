@@ -7,6 +7,7 @@
 pub mod choices;
 pub mod cluster;
 pub mod compile;
+pub mod environment;
 pub mod fuzz;
 pub mod generated;
 pub mod guide;

@@ -1,7 +1,7 @@
 //! Programs whose libraries do not fit: each ends with one line that says what to do.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -75,6 +75,7 @@ fn main() {
     }
     suite.add("another-soname".into(), another_soname);
     suite.add("another-library".into(), another_library);
+    suite.add("library-of-mpi".into(), library_of_mpi);
     suite.add("library-not-found".into(), not_found);
     suite.add("crate-without-compiler".into(), without_compiler);
     suite.run();
@@ -102,6 +103,12 @@ fn library(s: &Setting, soname: &str) -> Result<PathBuf> {
         Ok(())
     })?;
     Ok(file)
+}
+
+/// The flags that link a program with a library.
+fn linked(library: &Path) -> Result<[String; 2]> {
+    let folder = library.parent().context("it is in a folder")?;
+    Ok([library.display().to_string(), format!("-Wl,-rpath,{}", folder.display())])
 }
 
 /// The job has failed, and said this in one line.
@@ -157,9 +164,8 @@ fn two_copies(s: &Setting, pes: usize) -> Result<()> {
 /// Another OpenSHMEM library beside ours: oshrun sees it in the program's file, and the library in the process.
 fn two_libraries(s: &Setting, pes: usize) -> Result<()> {
     let other = library(s, "liboshmem.so.40")?;
-    let folder = other.parent().context("it is in a folder")?;
-    let rpath = format!("-Wl,-rpath,{}", folder.display());
-    let flags = ["-lshmem", &other.display().to_string(), &rpath];
+    let [file, rpath] = linked(&other)?;
+    let flags = ["-lshmem", &file, &rpath];
     let program = program(s, "both", BOTH, Language::C, &flags)?;
     let outcome = Job::new(pes, &program).run(&s.prefix, &s.scratch)?;
     says(&outcome, &["two OpenSHMEM libraries", "liboshmem.so.40", "link one of them alone"])
@@ -177,10 +183,19 @@ fn another_library(s: &Setting) -> Result<()> {
     says(&outcome, &["libsma.so.3", "Sandia", "oshcc"])
 }
 
+/// MPI's launcher is what starts such a program; it runs nevertheless, as it may not use MPI.
+fn library_of_mpi(s: &Setting) -> Result<()> {
+    let outcome = of_another(s, "libmpi.so.40")?;
+    let line = "linked with libmpi.so.40 (Open MPI), in which each PE will be alone: mpirun of that MPI starts";
+    ensure!(outcome.stderr.contains(line) && outcome.stdout.is_empty(), "{outcome}");
+    outcome.successful(std::time::Duration::from_secs(60)).map(drop)
+}
+
 fn of_another(s: &Setting, soname: &str) -> Result<Outcome> {
     let other = library(s, soname)?;
     let code = "int other(void);\nint main(void) { return other(); }\n";
-    let program = program(s, soname, code, Language::PlainC, &[&other.display().to_string()])?;
+    let [file, rpath] = linked(&other)?;
+    let program = program(s, soname, code, Language::PlainC, &[&file, &rpath])?;
     Job::new(2, &program).run(&s.prefix, &s.scratch)
 }
 

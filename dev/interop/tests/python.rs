@@ -1,13 +1,14 @@
 //! shmem4py, installed from the package index as a user installs it: its own tests, and the programs of the guide.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
+use ferroshmem_conformance::environment::{Environment, succeed};
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::tool::{self, Missing};
+use ferroshmem_conformance::tool::Missing;
 use ferroshmem_conformance::{Job, Suite, guide};
 
 /// What the guide names.
@@ -56,46 +57,35 @@ fn programs(page: &str) -> Vec<(String, String)> {
     page.split("```python\n").skip(1).map(program).collect()
 }
 
-/// A folder with an environment in `bin/`, and shmem4py's tests in `source/test/`. The first call makes it.
-fn environment(s: &Setting) -> Result<&'static Path> {
-    static MADE: OnceLock<Result<PathBuf>> = OnceLock::new();
-    let made = MADE.get_or_init(|| make(s)).as_deref();
+/// An environment with shmem4py, and its tests in `source/test/`. The first call makes it.
+fn environment(s: &Setting) -> Result<&'static Environment> {
+    static MADE: OnceLock<Result<Environment>> = OnceLock::new();
+    let made = MADE.get_or_init(|| make(s)).as_ref();
     made.map_err(|error| match error.downcast_ref::<Missing>() {
         Some(missing) => Error::new(missing.clone()),
         None => anyhow!("{error:#}"),
     })
 }
 
-fn make(s: &Setting) -> Result<PathBuf> {
+fn make(s: &Setting) -> Result<Environment> {
     const HEADER: &str = "import sysconfig, os; assert os.path.exists(sysconfig.get_paths()['include'] + '/Python.h')";
     const OLD: &str = "import sys; assert sys.version_info < (3, 13)";
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
-    tool::command("python3", "python3")?;
-    let python = |script: &str| succeed(Command::new("python3").args(["-c", script]));
+    let environment = Environment::make(Path::new(env!("CARGO_TARGET_TMPDIR")).join("python"))?;
+    let python = |script: &str| succeed(Command::new(environment.python()).args(["-c", script]));
     python(OLD).map_err(|_| Missing("NumPy below 2, which shmem4py 1.0.0 needs, is not for this Python".to_owned()))?;
     python(HEADER).map_err(|_| Missing::package("Python.h", "python3-dev"))?;
-    succeed(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))
-        .map_err(|_| Missing::package("python3 -m venv", "python3-venv"))?;
-    let download = ["download", "--no-deps", "--no-binary", "shmem4py", PACKAGES[0], "--dest", "."];
-    succeed(&mut pip(s, &folder, &download))
-        .map_err(|error| Missing(format!("no package index: {}", error.to_string().lines().last().unwrap_or(""))))?;
-    succeed(
-        Command::new("sh")
-            .current_dir(&folder)
-            .args(["-c", "mkdir source && tar -x -f shmem4py-*.tar.gz -C source --strip-components=1"]),
-    )?;
-    succeed(&mut pip(s, &folder, &["install", PACKAGES[0], PACKAGES[1]]))?;
-    Ok(folder)
+    environment.fetch(&["download", "--no-deps", "--no-binary", "shmem4py", PACKAGES[0], "--dest", "."])?;
+    let unpack = "mkdir source && tar -x -f shmem4py-*.tar.gz -C source --strip-components=1";
+    succeed(Command::new("sh").current_dir(environment.folder()).args(["-c", unpack]))?;
+    succeed(&mut pip(s, &environment, &["install", PACKAGES[0], PACKAGES[1]]))?;
+    Ok(environment)
 }
 
-/// A command of pip in an environment, where it finds the installation's `oshcc`.
-fn pip(s: &Setting, environment: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(environment.join("bin/python"));
-    command.args(["-m", "pip", "--quiet"]).args(arguments).current_dir(environment);
-    // A wheel that it has kept from an earlier installation would test that one.
-    command.env("PIP_NO_CACHE_DIR", "1").env("PATH", path(s));
+/// A command of pip where it finds the installation's `oshcc`.
+fn pip(s: &Setting, environment: &Environment, arguments: &[&str]) -> Command {
+    let mut command = environment.pip(arguments);
     // Its 3000 functions are compiled in 7 seconds so, in 45 as users have it.
-    command.env("CFLAGS", "-O0");
+    command.env("PATH", path(s)).env("CFLAGS", "-O0");
     command
 }
 
@@ -104,21 +94,14 @@ fn path(s: &Setting) -> String {
     format!("{}:{}", s.prefix.bin("").display(), std::env::var("PATH").unwrap_or_default())
 }
 
-fn succeed(command: &mut Command) -> Result<()> {
-    let output = command.output().with_context(|| format!("{command:?}"))?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?}\n{}", errors.trim_end());
-    Ok(())
-}
-
 /// `oshrun -n PES python ...`.
 fn job(s: &Setting, pes: usize, arguments: &[&str]) -> Result<Job> {
-    Ok(Job::new(pes, &environment(s)?.join("bin/python")).args(arguments))
+    Ok(Job::new(pes, &environment(s)?.python()).args(arguments))
 }
 
 /// shmem4py's own tests pass on each PE.
 fn tests(s: &Setting, pes: usize) -> Result<()> {
-    let folder = environment(s)?.join("source/test");
+    let folder = environment(s)?.folder().join("source/test");
     let folder = folder.to_str().context("a path in UTF-8")?;
     let job = job(s, pes, &["-m", "unittest", "discover", "-s", folder])?;
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;

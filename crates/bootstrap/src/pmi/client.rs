@@ -86,7 +86,7 @@ impl<S: Store> Bootstrap for Client<S> {
     }
 
     fn finalize(&self) {
-        if !mpi::is_running() {
+        if !mpi::finalizes() {
             // A launcher that has ended already needs no message.
             let _ = self.store().finalize();
         }

@@ -9,7 +9,7 @@ use object::elf::{DT_NEEDED, FileHeader64};
 use object::read::ReadCache;
 use object::read::elf::{Dyn, FileHeader};
 
-use super::failure::Failure;
+use super::failure::{self, Failure};
 
 /// The name by which programs load the library of this release.
 const OWN: &str = "libshmem.so.1";
@@ -20,16 +20,40 @@ const OTHER_VERSION: &str = "libshmem.so.";
 /// Beginnings of names of other libraries, and whose they are.
 const OTHERS: [(&str, &str); 2] = [("liboshmem.so", "Open MPI's"), ("libsma.so", "Sandia's or Cray's")];
 
-/// Refuses a program that is linked with another library. Of a program that is no file of this machine's kind, as a
-/// script, nothing is known.
+/// Beginnings of names of MPI libraries, whose they are, and the launcher of these.
+const MPIS: [(&str, &str, &str); 5] = [
+    ("libmpi.so.40", "Open MPI", "mpirun"),
+    ("libmpi.so.12", "MPICH or Intel MPI", "mpiexec"),
+    ("libmpich.so", "MPICH", "mpiexec"),
+    ("libmpi_cray.so", "Cray MPICH", "srun"),
+    ("libmpi", "MPI", "mpiexec"),
+];
+
+/// Refuses a program that is linked with another library, and says of one with MPI what starts both. Of a program that
+/// is no file of this machine's kind, as a script, nothing is known.
 ///
 /// # Errors
 /// One line that names the libraries and what to do.
 pub(super) fn check(name: &str, path: &Path) -> Result<(), Failure> {
-    match needed(path).as_deref().and_then(refusal) {
-        Some(why) => Err(Failure::not_runnable(format!("cannot run \"{name}\": {why}"))),
-        None => Ok(()),
+    let needed = needed(path).unwrap_or_default();
+    if let Some(why) = refusal(&needed) {
+        return Err(Failure::not_runnable(format!("cannot run \"{name}\": {why}")));
     }
+    if let Some((library, whose, launcher)) = mpi(&needed) {
+        failure::print_line(&format!(
+            "\"{name}\" is linked with {library} ({whose}), in which each PE will be alone: {launcher} of that MPI \
+                starts processes that are PEs, too"
+        ));
+    }
+    Ok(())
+}
+
+/// The MPI among these libraries: its name, whose it is, and its launcher.
+fn mpi(needed: &[String]) -> Option<(&str, &'static str, &'static str)> {
+    MPIS.iter().find_map(|(begin, whose, launcher)| {
+        let library = needed.iter().find(|library| library.starts_with(begin))?;
+        Some((library.as_str(), *whose, *launcher))
+    })
 }
 
 /// Why a program that needs these libraries cannot run here.
@@ -92,6 +116,21 @@ mod tests {
         assert!(other.contains("Sandia"), "{other}");
         let version = refusal_of(&["libshmem.so.2"]).unwrap();
         assert!(version.contains("it needs libshmem.so.2"), "{version}");
+    }
+
+    #[test]
+    fn libraries_of_mpi_are_known() {
+        let of =
+            |library: &str| mpi(&["libc.so.6".to_owned(), library.to_owned()]).map(|(_, whose, _)| whose.to_owned());
+        assert_eq!(of("libshmem.so.1"), None);
+        for (library, whose) in [
+            ("libmpi.so.40", "Open MPI"),
+            ("libmpi.so.12", "MPICH or Intel MPI"),
+            ("libmpich.so.12", "MPICH"),
+            ("libmpi_abi.so.0", "MPI"),
+        ] {
+            assert_eq!(of(library).as_deref(), Some(whose), "{library}");
+        }
     }
 
     #[test]

@@ -61,6 +61,7 @@ const HINTS: &[Hint] = &[
     hint("ferroshmem/pes", 2, 2),
     hint("interop/user", 2, 1),
     hint("interop/python", 2, 1),
+    hint("interop/mpi", 2, 2),
     hint("fabric/processes", 0, 1),
     hint("conformance/spawn", 2, 1),
     hint("conformance/algorithms", 2, 2),

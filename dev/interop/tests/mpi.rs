@@ -1,0 +1,209 @@
+//! OpenSHMEM and MPI in one program, with each MPI that is installed or that the package index has, started by its
+//! launcher.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::{env, fs};
+
+use anyhow::{Context, Error, Result, anyhow, ensure};
+use ferroshmem_conformance::compile::has_header;
+use ferroshmem_conformance::environment::{Environment, succeed};
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::tool::{self, Missing};
+use ferroshmem_conformance::{Job, Suite, guide};
+
+/// The number of PEs of each job.
+const PES: usize = 4;
+
+/// How the last PE fails, and the status where every launcher has one.
+const FAILURES: [(&str, Option<i32>); 4] =
+    [("MPI_Abort", Some(3)), ("shmem_global_exit", Some(3)), ("exit", Some(3)), ("killed", None)];
+
+/// An MPI.
+#[derive(Debug, Clone, Copy)]
+struct Mpi {
+    name: &'static str,
+    from: From,
+    launcher: &'static str,
+    options: &'static [&'static str],
+    /// Whether `shmem_init` may come before `MPI_Init`.
+    any_order: bool,
+}
+
+/// Where it comes from.
+#[derive(Debug, Clone, Copy)]
+enum From {
+    /// A package of the system, with this compiler wrapper.
+    System { compiler: &'static str, package: &'static str },
+    /// A package of the package index.
+    Index(&'static str),
+}
+
+const MPIS: [Mpi; 5] = [
+    Mpi {
+        name: "openmpi4",
+        from: From::System { compiler: "mpicc.openmpi", package: "libopenmpi-dev" },
+        launcher: "mpirun.openmpi",
+        options: &["--oversubscribe"],
+        any_order: true,
+    },
+    Mpi {
+        name: "mpich4",
+        from: From::System { compiler: "mpicc.mpich", package: "libmpich-dev" },
+        launcher: "mpiexec.hydra",
+        options: &[],
+        any_order: true,
+    },
+    Mpi {
+        name: "openmpi5",
+        from: From::Index("openmpi==5.*"),
+        launcher: "mpirun",
+        options: &["--oversubscribe"],
+        any_order: false,
+    },
+    Mpi { name: "mpich5", from: From::Index("mpich==5.*"), launcher: "mpiexec", options: &[], any_order: true },
+    Mpi { name: "intel", from: From::Index("impi-devel"), launcher: "mpiexec", options: &[], any_order: true },
+];
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    for mpi in MPIS {
+        // 330 MB to fetch, and much like MPICH.
+        let long = mpi.name == "intel";
+        let orders = if mpi.any_order { &["mpi", "shmem"][..] } else { &["mpi"] };
+        for first in orders {
+            for end in ["mpi", "shmem"] {
+                let name = format!("{}::{first}-begins::{end}-ends", mpi.name);
+                suite.add_maybe_long(name, long, move |s| both(s, mpi, [first, end]));
+            }
+        }
+        for (failure, status) in FAILURES {
+            suite.add_maybe_long(format!("{}::{failure}", mpi.name), long, move |s| fails(s, mpi, failure, status));
+        }
+        suite.add_maybe_long(format!("{}::guide", mpi.name), long, move |s| shown(s, mpi));
+    }
+    suite.run();
+}
+
+/// The environment by whose pip MPIs are installed. The first call makes it.
+fn environment() -> Result<&'static Environment> {
+    static MADE: OnceLock<Result<Environment>> = OnceLock::new();
+    let make = || Environment::make(Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi"));
+    MADE.get_or_init(make).as_ref().map_err(again)
+}
+
+/// An error once more.
+fn again(error: &Error) -> Error {
+    error.downcast_ref::<Missing>().map_or_else(|| anyhow!("{error:#}"), |missing| Error::new(missing.clone()))
+}
+
+impl Mpi {
+    /// Its prefix, if it is of the index. The first call installs it.
+    fn prefix(self, package: &str) -> Result<&'static Path> {
+        static INSTALLED: [OnceLock<Result<PathBuf>>; MPIS.len()] = [const { OnceLock::new() }; MPIS.len()];
+        let index = MPIS.iter().position(|mpi| mpi.name == self.name).context("it is one of them")?;
+        let install = || {
+            let environment = environment()?;
+            let prefix = environment.folder().join(self.name);
+            let folder = prefix.to_str().context("a path in UTF-8")?;
+            environment.fetch(&["install", "--prefix", folder, package])?;
+            Ok(prefix)
+        };
+        INSTALLED[index].get_or_init(install).as_deref().map_err(again)
+    }
+
+    /// Its compiler wrapper and its launcher.
+    fn commands(self) -> Result<[PathBuf; 2]> {
+        match self.from {
+            From::Index(package) => {
+                let folder = self.prefix(package)?.join("bin");
+                Ok(["mpicc", self.launcher].map(|name| folder.join(name)))
+            }
+            From::System { compiler, package } => {
+                tool::command(compiler, package)?;
+                tool::command(self.launcher, package)?;
+                ensure!(has_header(Path::new(compiler), "mpi.h"), Missing::package("mpi.h", package));
+                Ok([compiler, self.launcher].map(PathBuf::from))
+            }
+        }
+    }
+
+    /// What Intel's commands need to know.
+    fn root(self) -> Result<(&'static str, PathBuf)> {
+        let root = match self.from {
+            From::Index(package) => self.prefix(package)?.to_owned(),
+            From::System { .. } => PathBuf::new(),
+        };
+        Ok(("I_MPI_ROOT", root))
+    }
+
+    /// A program, compiled by `oshcc` around the MPI's compiler.
+    fn compile(self, s: &Setting, source: &Path, name: &str) -> Result<PathBuf> {
+        let [compiler, _] = self.commands()?;
+        fs::create_dir_all(&s.scratch)?;
+        let program = s.scratch.join(format!("{name}-{}-{}", self.name, std::process::id()));
+        let mut oshcc = Command::new(s.prefix.bin("oshcc"));
+        oshcc.env("OSHMEM_CC", compiler).envs([self.root()?]).args(["-O2", "-Wall", "-pthread", "-o"]);
+        succeed(oshcc.arg(&program).arg(source))?;
+        Ok(program)
+    }
+
+    /// The program of this crate, which the first call compiles.
+    fn program(self, s: &Setting) -> Result<&'static Path> {
+        static COMPILED: [OnceLock<Result<PathBuf>>; MPIS.len()] = [const { OnceLock::new() }; MPIS.len()];
+        let index = MPIS.iter().position(|mpi| mpi.name == self.name).context("it is one of them")?;
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("c/mpi.c");
+        COMPILED[index].get_or_init(|| self.compile(s, &source, "mpi")).as_deref().map_err(again)
+    }
+
+    /// A job of the program by the MPI's launcher.
+    fn job(self, program: &Path, arguments: &[&str]) -> Result<Job> {
+        let [_, launcher] = self.commands()?;
+        let pes = PES.to_string();
+        let mut job = Job::new(0, &launcher).args(self.options).args(&["-n", &pes]);
+        job = job.args(&[&program.display().to_string()]).args(arguments);
+        for variable in ["OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"] {
+            job = job.env(variable, "1").env(&format!("{variable}_CONFIRM"), "1");
+        }
+        let (variable, root) = self.root()?;
+        Ok(job.env(variable, &root.display().to_string()))
+    }
+}
+
+/// Both libraries work, alone and by threads side by side, and end.
+fn both(s: &Setting, mpi: Mpi, order: [&str; 2]) -> Result<()> {
+    let outcome = mpi.job(mpi.program(s)?, &order)?.expect_success(&s.prefix, &s.scratch)?;
+    for pe in 0..PES {
+        let line = format!("PE {pe} of {PES} is rank {pe}");
+        ensure!(outcome.stdout.contains(&line), "no \"{line}\"\n{outcome}");
+    }
+    Ok(())
+}
+
+/// The job ends where one PE fails, and nothing is left.
+fn fails(s: &Setting, mpi: Mpi, failure: &str, status: Option<i32>) -> Result<()> {
+    let outcome = mpi.job(mpi.program(s)?, &["mpi", failure])?.run(&s.prefix, &s.scratch)?;
+    ensure!(!outcome.hung && !outcome.status.success() && outcome.left == 0, "{}\n{outcome}", outcome.status);
+    ensure!(status.is_none() || outcome.status.code() == status, "{}\n{outcome}", outcome.status);
+    Ok(())
+}
+
+/// The program of the guide prints what the guide says; `oshrun` says what would start it.
+fn shown(s: &Setting, mpi: Mpi) -> Result<()> {
+    let page = guide::page("mpi.md")?;
+    let (_, text) = page.split_once("```c\n").context("a program")?;
+    let (text, _) = text.split_once("```").context("an end")?;
+    fs::create_dir_all(&s.scratch)?;
+    let source = s.scratch.join("both.c");
+    fs::write(&source, text)?;
+    let program = mpi.compile(s, &source, "both")?;
+    let outcome = mpi.job(&program, &[])?.expect_success(&s.prefix, &s.scratch)?;
+    for pe in 0..PES {
+        let line = format!("PE {pe} is rank {pe} of the world, and {pe} of the communicator");
+        ensure!(outcome.stdout.contains(&line), "no \"{line}\"\n{outcome}");
+    }
+    let outcome = Job::new(PES, &program).run(&s.prefix, &s.scratch)?;
+    ensure!(outcome.stderr.contains("in which each PE will be alone"), "{outcome}");
+    Ok(())
+}
