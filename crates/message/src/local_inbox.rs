@@ -1,10 +1,8 @@
 //! The inboxes of this node's PEs.
 
-use std::sync::atomic::{Ordering, fence};
-
 use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::signals;
-use ferroshmem_layout::inbox::{Envelope, Inbox, RendezvousControl};
+use ferroshmem_layout::inbox::{Envelope, Inbox, RendezvousControl, cells};
 
 /// The number on this node, and the inbox, of a PE that is of it.
 #[inline]
@@ -38,12 +36,7 @@ pub(super) unsafe fn push_to(
 ) -> bool {
     // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope says.
     let push = || unsafe { inbox.push(envelope, control, data) };
-    let is_pushed = push() || {
-        inbox.want_room(true);
-        // With the fence in `room`: either the owner sees that room is wanted, or this look sees what it has given.
-        fence(Ordering::SeqCst);
-        push()
-    };
+    let is_pushed = cells::push_or_want(inbox, push);
     if is_pushed {
         signals::notify(&node.job.control.pe_block(index).signals);
     }
@@ -53,9 +46,7 @@ pub(super) unsafe fn push_to(
 /// This PE's inbox has room again.
 #[cold]
 pub(super) fn room(node: &Node, inbox: &Inbox) {
-    // Either this sees that a PE wants room, or that one's look after it has said so sees the room (`push_to`).
-    fence(Ordering::SeqCst);
-    if inbox.want_room(false) {
+    if cells::is_room_wanted(inbox) {
         for pe in node.job.placement.local_pes() {
             node.transport.notify(*pe as usize);
         }

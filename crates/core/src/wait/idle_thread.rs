@@ -72,7 +72,7 @@ const ASLEEP: u32 = 2;
 /// The system allows no such thread.
 const REFUSED: u32 = 3;
 
-/// A waiter that sleeps on a word; null: none.
+/// A waiter that sleeps on a word; null: none, or not yet. The place is free while the bits are 0.
 #[derive(Debug)]
 struct Sleeper {
     word: AtomicPtr<u32>,
@@ -86,7 +86,10 @@ struct Registration<'a>(&'a Sleeper, *mut u32);
 impl Drop for Registration<'_> {
     fn drop(&mut self) {
         // The thread may have emptied it, and another waiter taken it.
-        let _ = self.0.replace(self.1, ptr::null_mut());
+        let word = &self.0.word;
+        if word.compare_exchange(self.1, ptr::null_mut(), Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            self.0.bits.store(0, Ordering::Release);
+        }
     }
 }
 
@@ -95,9 +98,9 @@ impl Sleeper {
         Sleeper { word: AtomicPtr::new(ptr::null_mut()), bits: AtomicU32::new(0) }
     }
 
-    fn replace(&self, old: *mut u32, new: *mut u32) -> bool {
-        let word = &self.word;
-        word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    /// Takes the place for one that is woken by `bits`, if it is free. The word follows: who finds it knows the bits.
+    fn take(&self, bits: u32) -> bool {
+        self.bits.compare_exchange(0, bits, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -126,9 +129,8 @@ impl IdleThread {
     /// before it sleeps may be lost: the thread that changes the word wakes it.
     fn register(&'static self, word: &AtomicU32, bits: u32) -> Option<Registration<'static>> {
         let at = word.as_ptr();
-        let free = |sleeper: &&Sleeper| sleeper.replace(ptr::null_mut(), at);
-        let sleeper = self.sleepers.iter().find(free)?;
-        sleeper.bits.store(bits, Ordering::Relaxed);
+        let sleeper = self.sleepers.iter().find(|sleeper| sleeper.take(bits))?;
+        sleeper.word.store(at, Ordering::Release);
         self.ring();
         Some(Registration(sleeper, at))
     }
@@ -179,10 +181,9 @@ impl IdleThread {
 
     fn wake_sleepers(&self) {
         for sleeper in &self.sleepers {
-            let bits = sleeper.bits.load(Ordering::Relaxed);
             let word = sleeper.word.swap(ptr::null_mut(), Ordering::AcqRel);
             if !word.is_null() {
-                wake_at(word, bits);
+                wake_at(word, sleeper.bits.swap(0, Ordering::Release));
             }
         }
     }

@@ -84,6 +84,35 @@ fn the_dissemination_barrier_holds_all_members() {
     }
 }
 
+/// Values beside flags, in lines of even and odd epochs: a member writes the line of an epoch again after the next but
+/// one has begun, when its value has been read.
+#[test]
+fn values_of_an_epoch_are_read_before_the_next_but_one() {
+    model(2, || {
+        let shared = Arc::new((flags(2), Cells::new()));
+        let member = |me: usize, (flags, values): &(Vec<[[ModelWord; 3]; 2]>, Cells)| {
+            for epoch in 1..=3 {
+                let parity = epoch as usize % 2;
+                let post = |m: usize, k: usize| {
+                    values.write(2 * m + parity, 10 * epoch + me as u32);
+                    flag::post(&flags[m][parity][k], epoch);
+                };
+                let wait = |k: usize| {
+                    flag::wait(&flags[me][parity][k], epoch, || AlwaysSleep);
+                    assert_eq!(values.read(2 * me + parity), 10 * epoch + 1 - me as u32);
+                };
+                barrier::dissemination(me, 2, post, wait);
+            }
+        };
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || member(1, &shared))
+        };
+        member(0, &shared);
+        other.join().unwrap();
+    });
+}
+
 fn tree_barrier(size: usize, preemptions: usize) {
     barrier_model(size, preemptions, move || {
         let flags = flags(size);

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use ferroshmem_layout::inbox::cells::{self, Reader};
+use ferroshmem_layout::inbox::cells::{self, Reader, RoomWord};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
-use loom::sync::atomic::AtomicU64;
+use loom::sync::atomic::{AtomicU64, fence};
 use loom::thread;
 
 use super::common::model;
@@ -16,6 +16,7 @@ struct ModelInbox {
     head: AtomicU64,
     words: [AtomicU64; 8],
     data: [UnsafeCell<u32>; 8],
+    wanted: AtomicU64,
 }
 
 // SAFETY: the accesses are ordered by what is tested; loom checks that they are.
@@ -31,19 +32,24 @@ impl ModelInbox {
             head: AtomicU64::new(at),
             words: std::array::from_fn(|_| AtomicU64::new(0)),
             data: std::array::from_fn(|_| UnsafeCell::new(0)),
+            wanted: AtomicU64::new(0),
         }
     }
 
-    fn send(&self, value: u32) {
-        let position = loop {
-            if let Some(position) = cells::reserve(self, 1) {
-                break position;
-            }
-            thread::yield_now();
+    fn push(&self, value: u32) -> bool {
+        let Some(position) = cells::reserve(self, 1) else {
+            return false;
         };
         // SAFETY: see the type; loom tracks the access.
         self.data[position as usize % 8].with_mut(|p| unsafe { *p = value });
         cells::commit(self, position, 1);
+        true
+    }
+
+    fn send(&self, value: u32) {
+        while !self.push(value) {
+            thread::yield_now();
+        }
     }
 
     fn receive(&self, reader: &mut Reader) -> u32 {
@@ -57,6 +63,20 @@ impl ModelInbox {
         let value = self.data[cell].with(|p| unsafe { *p });
         reader.release(self);
         value
+    }
+}
+
+impl RoomWord for ModelInbox {
+    fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) != 0
+    }
+
+    fn want(&self, is_wanted: bool) -> bool {
+        self.wanted.swap(is_wanted.into(), Ordering::Relaxed) != 0
+    }
+
+    fn fence(&self) {
+        fence(Ordering::SeqCst);
     }
 }
 
@@ -134,5 +154,26 @@ fn an_inbox_that_is_full_gives_room_when_it_was_read() {
             assert_eq!(inbox.receive(&mut reader), value);
         }
         writer.join().unwrap();
+    });
+}
+
+/// A writer that finds no room has its record in the inbox at last, or the owner sees that it wants room.
+#[test]
+fn a_writer_that_finds_no_room_is_told_of_it() {
+    model(3, || {
+        let inbox = Arc::new(ModelInbox::at(0));
+        (0..8).for_each(|value| inbox.send(value));
+        let writers = [8, 9].map(|value| {
+            let inbox = inbox.clone();
+            thread::spawn(move || cells::push_or_want(&*inbox, || inbox.push(value)))
+        });
+        let mut reader = Reader::new(&*inbox);
+        let mut is_told = false;
+        for value in 0..2 {
+            assert_eq!(inbox.receive(&mut reader), value);
+            is_told |= cells::is_room_wanted(&*inbox);
+        }
+        let are_pushed = writers.map(|writer| writer.join().unwrap());
+        assert!(is_told || are_pushed == [true; 2]);
     });
 }

@@ -108,8 +108,9 @@ impl Slots {
     /// just been written: then it is asked to look again.
     fn serving(&self) -> Option<MutexGuard<'_, Serving>> {
         let serving = self.serving.try_lock().ok().or_else(|| {
-            self.again.store(true, SeqCst);
-            // The other thread may have ended before it could see the request to look again.
+            // A store would not be ordered before the look at the lock. The other thread may have ended before it
+            // could see the request to look again.
+            self.again.swap(true, SeqCst);
             self.serving.try_lock().ok()
         })?;
         self.again.swap(false, SeqCst);

@@ -53,6 +53,36 @@ pub trait Cells {
     fn clear(&self, cell: usize);
 }
 
+/// The word by which writers say that they want room. The real one is in shared memory; the model checker brings its
+/// own.
+pub trait RoomWord {
+    /// Whether one wants room, in no order.
+    fn is_wanted(&self) -> bool;
+    /// Sets that, in no order; whether one did.
+    fn want(&self, is_wanted: bool) -> bool;
+    /// A sequentially consistent fence.
+    fn fence(&self);
+}
+
+/// Writes a record by `push`, which says whether there was room. If not, says that room is wanted, and tries again:
+/// with the fence in [`is_room_wanted`], the owner sees that, or this try sees the room that it has given.
+#[inline]
+pub fn push_or_want(word: &impl RoomWord, push: impl Fn() -> bool) -> bool {
+    push() || {
+        if !word.is_wanted() {
+            word.want(true);
+        }
+        word.fence();
+        push()
+    }
+}
+
+/// The owner has moved the head: whether a writer that found no room is to be told.
+pub fn is_room_wanted(word: &impl RoomWord) -> bool {
+    word.fence();
+    word.is_wanted() && word.want(false)
+}
+
 /// Reserves `n` cells side by side, at most an eighth of all; the position of the first one. None if there is no room
 /// now.
 #[inline]

@@ -3,11 +3,11 @@
 pub mod cells;
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use ferroshmem_platform::prefetch_for_write;
 
-use self::cells::{CELL, CELLS, Cells};
+use self::cells::{CELL, CELLS, Cells, RoomWord};
 
 /// A PE's inbox, in the memory of the node's PEs.
 #[repr(C, align(4096))]
@@ -54,12 +54,6 @@ impl Inbox {
     /// Sets it.
     pub fn set_kept(&self, bytes: u64) {
         self.kept.0.store(bytes, Ordering::Relaxed);
-    }
-
-    /// Says that a writer wants room, or that there is some; whether one has wanted it.
-    pub fn want_room(&self, is_wanted: bool) -> bool {
-        let is_changed = self.wanted.0.load(Ordering::Relaxed) != u64::from(is_wanted);
-        is_changed && self.wanted.0.swap(is_wanted.into(), Ordering::SeqCst) != 0
     }
 
     /// Whether a record begins at a position, which the owner reads next.
@@ -165,6 +159,20 @@ pub unsafe fn copy_eager(dest: *mut u8, source: *const u8, bytes: usize) {
         } else {
             dest.copy_from_nonoverlapping(source, bytes);
         }
+    }
+}
+
+impl RoomWord for Inbox {
+    fn is_wanted(&self) -> bool {
+        self.wanted.0.load(Ordering::Relaxed) != 0
+    }
+
+    fn want(&self, is_wanted: bool) -> bool {
+        self.wanted.0.swap(is_wanted.into(), Ordering::Relaxed) != 0
+    }
+
+    fn fence(&self) {
+        fence(Ordering::SeqCst);
     }
 }
 
