@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 /// First word of a file, changed with its layout.
-pub const MAGIC: u64 = 0x3330_464f_5250_5346;
+pub const MAGIC: u64 = 0x3430_464f_5250_5346;
 
 /// Words of the header.
 #[allow(missing_docs, reason = "their names say what they hold")]
@@ -56,14 +56,14 @@ pub mod header {
     pub const HEAP_MOST_AT: usize = 23;
     /// Calls from more places than there is room for.
     pub const SITES_LOST: usize = 24;
-    /// Whether operations that are inlined into the program are missing: none, all ([`ALWAYS_INLINED`]), or those after
-    /// there had been too many ([`INLINED_AGAIN`]); or counted by the program itself ([`COUNTED_INLINE`]).
+    /// Whether operations that are inlined into the program are missing ([`ALWAYS_INLINED`]), or counted without their
+    /// time: by the program itself ([`COUNTED_INLINE`]), or after there had been too many ([`COUNTED_ALONE`]).
     pub const INLINED: usize = 25;
     pub const ALWAYS_INLINED: u64 = 1;
-    pub const INLINED_AGAIN: u64 = 2;
+    pub const COUNTED_ALONE: u64 = 2;
     pub const COUNTED_INLINE: u64 = 3;
     /// When that was.
-    pub const INLINED_AT: usize = 26;
+    pub const COUNTED_AT: usize = 26;
     /// Nanoseconds between routines in which the thread that initialised the library was ready to run without a core.
     pub const CORE_NS: usize = 27;
     /// Host name and boot id: text of so many words.
@@ -117,7 +117,9 @@ pub mod site {
     pub const OTHER_TARGETS: usize = 30;
     /// Nanoseconds in which the calling thread was ready to run without a core.
     pub const CORE_NS: usize = 31;
-    pub const WORDS: usize = 32;
+    /// Calls that were counted without their time.
+    pub const UNTIMED: usize = 32;
+    pub const WORDS: usize = 33;
 }
 
 /// Words of a team.

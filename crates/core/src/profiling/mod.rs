@@ -34,9 +34,6 @@ static ON: AtomicBool = AtomicBool::new(false);
 /// The recorder; it stays for a second initialisation.
 static RECORDER: OnceLock<Option<Recorder>> = OnceLock::new();
 
-/// Has the program make operations without calls.
-static INLINE: OnceLock<fn() -> bool> = OnceLock::new();
-
 /// An operation under way.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
@@ -63,9 +60,7 @@ fn recorder() -> Option<&'static Recorder> {
 
 /// Starts to record and to count, if the settings say so: called once all PEs are connected. Whether calls are recorded
 /// or counted.
-/// `inline` has the program make operations without calls again, and is false if it cannot.
-pub fn start(node: &Node, settings: &ProfilingSettings, is_inlined: bool, inline: fn() -> bool) -> bool {
-    let _ = INLINE.set(inline);
+pub fn start(node: &Node, settings: &ProfilingSettings, is_inlined: bool) -> bool {
     let has_record = settings.directory.is_some();
     if settings.counters || has_record {
         let has_trace = has_record && settings.trace.is_some();
@@ -180,6 +175,9 @@ fn begin_counted(operation: &Operation) {
 
 fn begin_at(recorder: &Recorder, operation: &Operation, place: CallPlace) {
     let site = recorder.site(operation, place);
+    if recorder.add_untimed(operation, site) {
+        return;
+    }
     let now = clock::now();
     // The time of a look is not the call's.
     let (begin, without_core) = core_time::between(now).map_or((now, 0), |without| (clock::now(), without));
@@ -198,20 +196,13 @@ pub fn end() {
     counters::add(operation.kind, 1, operation.bytes as u64, ns);
     if let Some(recorder) = recorder() {
         recorder.add(&operation, site, (begin, end), [without_core, core_time::during(begin, end)]);
-        if recorder.is_costly(end) {
-            inline_again(recorder, end);
+        // Counters have the time of each call.
+        if recorder.is_costly(end) && !counters::are_on() {
+            recorder.count_alone(end);
         }
     }
     if inlined::are_due(end) {
         collect_inlined(end);
-    }
-}
-
-/// Recording costs too much of a program that makes many short operations.
-#[cold]
-fn inline_again(recorder: &Recorder, now: u64) {
-    if !counters::are_on() && INLINE.get().is_some_and(|inline| inline()) {
-        recorder.inlined_again(now);
     }
 }
 

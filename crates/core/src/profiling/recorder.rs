@@ -24,8 +24,10 @@ use ferroshmem_layout::profile::{
     Kind, Layout, MAGIC, SITES, WORD, collective, event, header, object, peer, site, sizes, team,
 };
 
-/// Nanoseconds that an operation takes longer which is a call instead of inlined, and recorded.
+/// Nanoseconds that a short operation takes longer which is a call instead of inlined, and recorded.
 const CALL_NS: u64 = 150;
+/// Most bytes of one.
+const SHORT: usize = 1024;
 /// So many nanoseconds, and one in so many of the run, such operations may take in all.
 const ALLOWED_NS: u64 = 500_000;
 const ALLOWED_SHARE: u64 = 50;
@@ -53,8 +55,8 @@ pub(super) struct Recorder {
     /// Node of each PE is this one's, bit by bit.
     local: Box<[bool]>,
     me: usize,
-    /// Operations so far that the program would make without a call.
-    inlinable: AtomicU64,
+    /// Short operations within the node so far.
+    short: AtomicU64,
     /// End of the last collective, and the time in routines since.
     last_collective: AtomicU64,
     in_routines: AtomicU64,
@@ -123,7 +125,7 @@ impl Recorder {
             call_sites: CallSites::new(entry),
             local: local.collect(),
             me: node.me,
-            inlinable: AtomicU64::new(0),
+            short: AtomicU64::new(0),
             last_collective: AtomicU64::new(0),
             in_routines: AtomicU64::new(0),
             main_thread: AtomicU32::new(0),
@@ -315,12 +317,9 @@ impl Recorder {
         let _busy = self.lock();
         let ns = end.saturating_sub(begin);
         let bytes = operation.bytes as u64;
-        let at = self.layout.sites().start + index as usize * site::WORDS;
-        self.add_to(at + site::CALLS, 1);
+        let at = self.add_counts(operation, index);
         self.add_to(at + site::NS, ns);
-        self.add_to(at + site::BYTES, bytes);
         self.raise_to(at + site::LONGEST, ns);
-        self.raise_to(at + site::LARGEST, bytes);
         let time = if is_main { header::MAIN_NS } else { header::OTHERS_NS };
         self.add_to(time, ns);
         self.add_to(at + site::CORE_NS, core_in_it);
@@ -330,10 +329,7 @@ impl Recorder {
         self.set(header::LAST, end);
         let mut subject = 0;
         match operation.scope {
-            Scope::Pe(pe) => {
-                subject = pe as u64 + 1;
-                self.add_peer(operation, pe, at);
-            }
+            Scope::Pe(pe) => subject = pe as u64 + 1,
             Scope::Team { members, id, root } if operation.kind.is_collective() => {
                 let (team, sequence) = self.next_collective(members, id);
                 subject = sequence << 16 | team;
@@ -364,9 +360,43 @@ impl Recorder {
         }
     }
 
-    /// Whether the program makes so many operations that could be inlined that they should be. A trace has all of them.
+    /// Adds what a call has done, and returns the first word of its site.
+    fn add_counts(&self, operation: &Operation, index: u32) -> usize {
+        let bytes = operation.bytes as u64;
+        let at = self.layout.sites().start + index as usize * site::WORDS;
+        self.add_to(at + site::CALLS, 1);
+        self.add_to(at + site::BYTES, bytes);
+        self.raise_to(at + site::LARGEST, bytes);
+        if let Scope::Pe(pe) = operation.scope {
+            self.add_peer(operation, pe, at);
+        }
+        at
+    }
+
+    /// Adds a call if its time is not taken: false if it is.
+    #[inline]
+    pub(super) fn add_untimed(&self, operation: &Operation, index: u32) -> bool {
+        let is_untimed = self.get(header::INLINED) == header::COUNTED_ALONE && self.is_short(operation);
+        if is_untimed {
+            let _busy = self.lock();
+            let at = self.add_counts(operation, index);
+            self.add_to(at + site::UNTIMED, 1);
+        }
+        is_untimed
+    }
+
+    /// Whether a program would make this operation without a call, in less time than it takes to ask the clock.
+    fn is_short(&self, operation: &Operation) -> bool {
+        let is_local = match operation.scope {
+            Scope::Pe(pe) => self.local.get(pe).is_some_and(|is_local| *is_local),
+            _ => false,
+        };
+        is_local && operation.bytes <= SHORT && matches!(operation.kind, Kind::Put | Kind::Get | Kind::Atomic)
+    }
+
+    /// Whether the program makes so many short operations that taking their time costs too much. A trace has all.
     pub(super) fn is_costly(&self, now: u64) -> bool {
-        let calls = self.inlinable.load(Ordering::Relaxed);
+        let calls = self.short.load(Ordering::Relaxed);
         let is_looked_at = calls > 0 && calls.is_multiple_of(LOOKED_AT);
         if !is_looked_at || self.layout.events > 0 || self.get(header::INLINED) != 0 {
             return false;
@@ -375,10 +405,10 @@ impl Recorder {
         calls.saturating_mul(CALL_NS) > ALLOWED_NS + elapsed / ALLOWED_SHARE
     }
 
-    /// Notes that they are from now on.
-    pub(super) fn inlined_again(&self, now: u64) {
-        self.set(header::INLINED_AT, now);
-        self.set(header::INLINED, header::INLINED_AGAIN);
+    /// Counts them alone from now on.
+    pub(super) fn count_alone(&self, now: u64) {
+        self.set(header::COUNTED_AT, now);
+        self.set(header::INLINED, header::COUNTED_ALONE);
     }
 
     /// A word for a symmetric address that is the same on all PEs.
@@ -429,9 +459,8 @@ impl Recorder {
         if is_update {
             self.add_to(peer + peer::UPDATES, 1);
         }
-        if self.local[pe] && matches!(operation.kind, Kind::Put | Kind::Get | Kind::Atomic) {
-            let before = self.inlinable.load(Ordering::Relaxed);
-            self.inlinable.store(before + 1, Ordering::Relaxed);
+        if self.is_short(operation) {
+            self.short.store(self.short.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
         if !self.local[pe] {
             self.add_to(site + site::INTERNODE, 1);
@@ -467,6 +496,7 @@ impl Recorder {
         let _busy = self.lock();
         let at = self.layout.sites().start + index as usize * site::WORDS;
         self.add_to(at + site::CALLS, added.operations);
+        self.add_to(at + site::UNTIMED, added.operations);
         self.add_to(at + site::BYTES, added.bytes);
         let Some(pe) = added.pe else {
             return;

@@ -1,48 +1,17 @@
 //! Whether programs may use the inlined fast path.
 
-use std::sync::atomic::Ordering;
-
-use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::failure::fatal::{debug, fatal};
 use ferroshmem_core::hooks::{self, Native};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::profiling;
 use ferroshmem_core::wait::POLICY;
 
-use crate::runtime;
-
 /// The facts for the inlined fast path, None if every call is to go through the library.
 pub(super) fn native(node: &Node, hooks: &hooks::Hooks) -> Option<Native> {
     let is_seen = profiling::is_on() && !profiling::are_inlined_counted();
-    if is_seen && !(hooks.native_required)() {
-        debug(|| "fast path off: calls are recorded".to_owned());
-        return None;
-    }
-    unrecorded(node, hooks)
-}
-
-/// Turns the fast path on although calls are recorded, if that can be done while the program runs: false otherwise.
-pub(super) fn use_while_recorded() -> bool {
-    let (Some(rt), Some(hooks)) = (runtime::current(), hooks::get()) else {
-        return false;
-    };
-    let has_one_caller = rt.thread_level().load(Ordering::Relaxed) < THREAD_MULTIPLE;
-    if !has_one_caller || rt.node.transport.connections.iter().next().is_some() {
-        return false;
-    }
-    let native = unrecorded(&rt.node, hooks);
-    let is_on = native.is_some();
-    if is_on {
-        // Copies that go on after their calls: the table says that there are none.
-        rt.quiet_all();
-        (hooks.native_changed)(native);
-    }
-    is_on
-}
-
-/// The same as [`native`], whether calls are recorded or not.
-fn unrecorded(node: &Node, hooks: &hooks::Hooks) -> Option<Native> {
-    let reason = if node.settings.check {
+    let reason = if is_seen && !(hooks.native_required)() {
+        "calls are recorded"
+    } else if node.settings.check {
         "SHMEM_CHECK is set"
     } else if !node.settings.fast_path {
         "SHMEM_FAST_PATH is 0"

@@ -175,8 +175,7 @@ pub fn initialise(name: &str, level: i32) {
         },
     });
     let native_required = hooks::get().is_some_and(|hooks| (hooks.native_required)());
-    let recorded =
-        profiling::start(&rt.node, &rt.node.settings.profiling, native_required, fast_path::use_while_recorded);
+    let recorded = profiling::start(&rt.node, &rt.node.settings.profiling, native_required);
     checks::set(check, recorded);
     fault::explain_faults();
     if let Some(globals) = space.globals() {

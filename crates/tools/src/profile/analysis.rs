@@ -46,7 +46,9 @@ pub struct SiteSum {
     pub calls: u64,
     /// Whether some of a PE's calls are not among them, as they were inlined.
     pub is_partial: bool,
-    /// Nanoseconds of all PEs.
+    /// Those of them that were counted without their time.
+    pub untimed: u64,
+    /// Nanoseconds of all PEs in the others.
     pub ns: u64,
     /// Those of them that were waiting.
     pub waiting: u64,
@@ -103,8 +105,8 @@ pub struct Analysis {
     pub inlined: bool,
     /// Whether the program has counted them itself.
     pub counted_inline: bool,
-    /// PEs of which those are missing that they made after too many, and after how long the first did.
-    pub inlined_again: Option<(usize, u64)>,
+    /// PEs that counted short operations without their time after too many, and after how long the first did.
+    pub counted_alone: Option<(usize, u64)>,
 }
 
 type SiteKey = (String, Option<Object>, u64);
@@ -168,13 +170,13 @@ impl Analysis {
             heap_size: records.iter().map(|r| r.header(header::HEAP_SIZE)).max().unwrap_or(0),
             inlined: any_inlined(records, header::ALWAYS_INLINED),
             counted_inline: any_inlined(records, header::COUNTED_INLINE),
-            inlined_again: inlined_again(records),
+            counted_alone: counted_alone(records),
         }
     }
 
-    /// Whether numbers of puts, gets and atomics are less than what the PEs have made.
-    pub fn is_partial(&self) -> bool {
-        self.inlined || self.inlined_again.is_some()
+    /// Whether the time of puts, gets and atomics is that of a part of them: the rest counts as computing.
+    pub fn is_sample(&self) -> bool {
+        self.inlined || self.counted_inline || self.counted_alone.is_some()
     }
 
     /// Nanoseconds of all PEs together.
@@ -208,20 +210,15 @@ fn any_inlined(records: &[PeRecord], how: u64) -> bool {
     records.iter().any(|r| r.header(header::INLINED) == how)
 }
 
-/// Whether operations of the PE that were inlined are not in its record.
-fn are_missing(record: &PeRecord) -> bool {
-    matches!(record.header(header::INLINED), header::ALWAYS_INLINED | header::INLINED_AGAIN)
-}
-
 /// Whether operations of a kind may be inlined into a program.
 fn is_inlined(kind: Kind) -> bool {
     matches!(kind, Kind::Put | Kind::Get | Kind::Atomic | Kind::Quiet | Kind::Fence | Kind::Lock | Kind::Unlock)
 }
 
-fn inlined_again(records: &[PeRecord]) -> Option<(usize, u64)> {
+fn counted_alone(records: &[PeRecord]) -> Option<(usize, u64)> {
     let of = |r: &PeRecord| {
-        let is_so = r.header(header::INLINED) == header::INLINED_AGAIN;
-        is_so.then(|| r.header(header::INLINED_AT).saturating_sub(r.span().0))
+        let is_so = r.header(header::INLINED) == header::COUNTED_ALONE;
+        is_so.then(|| r.header(header::COUNTED_AT).saturating_sub(r.span().0))
     };
     let times: Vec<u64> = records.iter().filter_map(of).collect();
     Some((times.len(), *times.iter().min()?))
@@ -271,6 +268,7 @@ impl Collector<'_> {
                         position: symbols.position(site.object.as_ref(), site.place),
                         calls: 0,
                         is_partial: false,
+                        untimed: 0,
                         ns: 0,
                         waiting: 0,
                         bytes: 0,
@@ -288,7 +286,8 @@ impl Collector<'_> {
                 });
                 let sum = &mut self.sites[at];
                 sum.calls += site.calls;
-                sum.is_partial |= are_missing(record) && is_inlined(site.kind);
+                sum.is_partial |= record.header(header::INLINED) == header::ALWAYS_INLINED && is_inlined(site.kind);
+                sum.untimed += site.untimed;
                 sum.ns += site.ns;
                 sum.bytes += site.bytes;
                 sum.longest = sum.longest.max(site.longest);

@@ -116,11 +116,20 @@ impl Analysis {
         if last * 2 < site.aligned {
             return None;
         }
+        // How long each other PE waits for it, and how long it was itself without a core.
+        let each = site.waiting as f64 * share / (self.pes.len() - 1) as f64;
+        let without_core = self.without_core_of(*pe);
+        let lacked_core = without_core as f64 * 2.0 >= each;
+        if lacked_core && self.without_core().is_some() {
+            return None;
+        }
         let own = site.computed.get(pe).copied().unwrap_or(0) as f64;
         let others: Vec<_> = site.computed.iter().filter(|(p, _)| *p != pe).collect();
         let mean = others.iter().map(|(_, ns)| **ns as f64).sum::<f64>() / others.len().max(1) as f64;
         let others_share = weight * self.pes.len() as f64 / (self.pes.len() - 1) as f64;
-        let (ratio, remedy) = if own > 1.2 * mean {
+        // The others wait for what it computes longer, or for something else.
+        let is_explained = (own - mean) * others.len() as f64 * 2.0 >= *ns as f64;
+        let (ratio, remedy) = if own > 1.2 * mean && is_explained {
             let ratio = format!("; it computes {:.1} times as long before it as the others", own / mean.max(1.0));
             (
                 ratio,
@@ -129,6 +138,9 @@ impl Analysis {
                         meanwhile"
                 ),
             )
+        } else if lacked_core {
+            let ratio = format!("; it was without a core for {}", time(without_core));
+            (ratio, format!("leave PE {pe}'s core to it: the kernel ran other processes or threads there"))
         } else {
             (
                 String::new(),
@@ -202,7 +214,11 @@ impl Analysis {
         let sum: u64 = site.computed.values().sum();
         let mean = sum as f64 / site.computed.len() as f64;
         let ratio = *ns as f64 / mean.max(1.0);
-        if weight < SHARE_OF_RUN || ratio < RATIO {
+        // Each PE waits for the one that computes most: the rest of the waiting has other reasons, as too few cores.
+        let ns_on_core = ns.saturating_sub(self.without_core_of(*most));
+        let explained = (ns_on_core * site.computed.len() as u64).saturating_sub(sum);
+        let is_explained = explained * 2 >= site.caused.values().sum();
+        if weight < SHARE_OF_RUN || ratio < RATIO || !is_explained {
             return None;
         }
         Some(Finding {
@@ -318,6 +334,11 @@ impl Analysis {
             weight,
             pe: None,
         })
+    }
+
+    /// How long a PE was ready to run, and others had the cores.
+    fn without_core_of(&self, pe: usize) -> u64 {
+        self.pes.iter().find(|times| times.pe == pe).map_or(0, |times| times.without_core)
     }
 
     /// PEs are ready to run, and others have the cores.

@@ -23,7 +23,8 @@ function bar(label, parts, full, value) {
 }
 const PARTS = [["computing", "c"], ["transfer", "t"], ["core", "k"], ["waiting", "w"]];
 const times = (label, p) => {
-  const part = ([k, c]) => [(k === "core" ? "waiting for a core" : k) + ": " + ns(p[k]), c, p[k]];
+  const mark = k => D.is_sample && { computing: "≤ ", transfer: "≥ " }[k] || "";
+  const part = ([k, c]) => [(k === "core" ? "waiting for a core" : k) + ": " + mark(k) + ns(p[k]), c, p[k]];
   return bar(label, PARTS.map(part), p.total, ns(p.total));
 };
 function drawPes() {
@@ -132,15 +133,19 @@ function table(id, columns, rows, find) {
   if (find) find.oninput = draw;
   draw();
 }
+// Of those calls whose time was taken.
+const mean = s => s.ns / Math.max(1, s.calls - s.untimed);
+const share = ns => (100 * ns / Math.max(1, sum.total)).toFixed(1) + "%";
 table("sites", [
   { name: "routine", key: s => s.name },
   { name: "called at", key: s => s.line, title: s => s.path + (s.function ? " in " + s.function : "") },
-  { name: "calls", key: s => s.calls, show: s => least(s.is_partial, num(s.calls)) },
-  { name: "time", key: s => s.ns, show: s => ns(s.ns), first: true },
-  { name: "of the run", key: s => s.ns, show: s => (100 * s.ns / Math.max(1, sum.total)).toFixed(1) + "%" },
+  { name: "calls", key: s => s.calls, show: s => least(s.is_partial, num(s.calls)),
+    title: s => s.untimed ? num(s.untimed) + " of them without their time" : "" },
+  { name: "time", key: s => s.ns, show: s => least(s.untimed, ns(s.ns)), first: true },
+  { name: "of the run", key: s => s.ns, show: s => least(s.untimed, share(s.ns)) },
   { name: "waiting", key: s => s.waiting, show: s => ns(s.waiting) },
-  { name: "mean", key: s => s.ns / Math.max(1, s.calls), show: s => ns(s.ns / Math.max(1, s.calls)) },
-  { name: "longest", key: s => s.longest, show: s => ns(s.longest) },
+  { name: "mean", key: mean, show: s => s.calls > s.untimed ? ns(mean(s)) : "not timed" },
+  { name: "longest", key: s => s.longest, show: s => least(s.untimed, ns(s.longest)) },
   { name: "bytes", key: s => s.bytes, show: s => least(s.is_partial, bytes(s.bytes)) },
   { name: "PEs", key: s => s.pes },
 ], D.sites, $("find"));

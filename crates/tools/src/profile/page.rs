@@ -38,6 +38,7 @@ struct SiteData<'a> {
     function: Option<&'a str>,
     calls: u64,
     is_partial: bool,
+    untimed: u64,
     ns: u64,
     waiting: u64,
     longest: u64,
@@ -70,6 +71,7 @@ struct PageData<'a> {
     about: &'a str,
     n_pes: usize,
     is_partial: bool,
+    is_sample: bool,
     findings: Vec<FindingData<'a>>,
     pes: Vec<PeData>,
     traffic: Vec<Vec<u64>>,
@@ -116,9 +118,16 @@ impl Analysis {
         let nodes = self.hosts.len();
         let hosts: Vec<_> = self.hosts.values().take(4).cloned().collect();
         let more = if nodes > 4 { ", …" } else { "" };
-        let partial = match self.is_partial() {
-            true => "; numbers with ≥ are less than what the PEs made, as operations were inlined (see the end)",
-            false => "",
+        let untimed: u64 = self.sites.iter().map(|s| s.untimed).sum();
+        let partial = match (self.inlined, untimed) {
+            (true, _) => {
+                "; numbers with ≥ are less than what the PEs made: operations were inlined (see the end)".to_owned()
+            }
+            (false, 0) => String::new(),
+            (false, _) => format!(
+                "; times with ≥ or ≤ are of a sample: {} short operations were counted without their time",
+                count(untimed)
+            ),
         };
         format!(
             "{} PEs on {nodes} {} ({}{more}), {} from shmem_init to shmem_finalize{partial}",
@@ -180,11 +189,11 @@ impl Analysis {
                 recorded: they took longer than without a profile."
                 .to_owned()
         });
-        if let Some((pes, after)) = self.inlined_again {
+        if let Some((pes, after)) = self.counted_alone {
             notes.push(format!(
-                "Of {pes} PEs, operations within the node are missing that they made after {} and more: there were so \
-                    many that recording cost more than 2% of the time, so they were inlined again, and count as \
-                    computing.",
+                "{pes} PEs made so many operations of at most 1 KiB within the node that recording cost more than 2% \
+                    of the time. After {} and more, these were counted with their lines and bytes alone; their time \
+                    counts as computing.",
                 time(after)
             ));
         }
@@ -234,7 +243,8 @@ impl Analysis {
             title: &title,
             about: &about,
             n_pes: self.n_pes,
-            is_partial: self.is_partial(),
+            is_partial: self.inlined,
+            is_sample: self.is_sample(),
             findings: findings
                 .iter()
                 .map(|f| FindingData { what: &f.what, evidence: &f.evidence, remedy: &f.remedy })
@@ -265,6 +275,7 @@ impl Analysis {
                     function: s.position.function.as_deref(),
                     calls: s.calls,
                     is_partial: s.is_partial,
+                    untimed: s.untimed,
                     ns: s.ns,
                     waiting: s.waiting,
                     longest: s.longest,
@@ -277,7 +288,7 @@ impl Analysis {
                 .iter()
                 .map(|(name, class)| SizesData {
                     name,
-                    is_partial: self.is_partial() && [sizes::PUT, sizes::GET, sizes::ATOMIC].contains(class),
+                    is_partial: self.inlined && [sizes::PUT, sizes::GET, sizes::ATOMIC].contains(class),
                     buckets: &self.sizes[*class],
                 })
                 .collect(),
@@ -298,8 +309,10 @@ impl Analysis {
         let mut lines = vec![
             self.about(),
             format!(
-                "computing {}, transfer {}, waiting for other PEs {}, for a core {}",
+                "computing {}{}, transfer {}{}, waiting for other PEs {}, for a core {}",
+                if self.is_sample() { "≤ " } else { "" },
                 share(|p| p.computing),
+                if self.is_sample() { "≥ " } else { "" },
                 share(|p| p.transfer),
                 share(|p| p.waiting),
                 share(|p| p.without_core)
@@ -312,7 +325,8 @@ impl Analysis {
         let most = self.sites.iter().filter(|s| s.kind != Kind::Region);
         for site in most.take(9_usize.saturating_sub(lines.len()).min(3)) {
             lines.push(format!(
-                "{:.1}% of the run: {} at {}, {} calls",
+                "{}{:.1}% of the run: {} at {}, {} calls",
+                if site.untimed > 0 { "≥ " } else { "" },
                 site.ns as f64 * 100.0 / all,
                 site.name,
                 site.position.line,

@@ -29,7 +29,9 @@ pub struct Site {
     pub place: u64,
     /// Calls.
     pub calls: u64,
-    /// Nanoseconds in them.
+    /// Those of them that were counted without their time.
+    pub untimed: u64,
+    /// Nanoseconds in the others.
     pub ns: u64,
     /// Bytes moved by them.
     pub bytes: u64,
@@ -183,6 +185,7 @@ impl PeRecord {
             object: self.object(words[site::OBJECT]),
             place: words[site::PLACE],
             calls: words[site::CALLS],
+            untimed: words[site::UNTIMED],
             ns: words[site::NS],
             bytes: words[site::BYTES],
             longest: words[site::LONGEST],

@@ -169,6 +169,34 @@ fn the_late_pe_is_named_on_one_host_and_on_two() {
 }
 
 #[test]
+fn uneven_work_is_found_where_it_explains_the_waiting() {
+    /// Ten barriers, to each of which another PE comes late; the last PE computes twice as long as the others.
+    fn job(others: u64) -> Job {
+        let mut job = Job::new(&[0; 4]);
+        for pe in 0..4 {
+            for round in 0..10 {
+                let start = SECOND + round * 90_000_000;
+                let entered = start + if round % 4 == pe as u64 { 80_000_000 } else { 20_000_000 };
+                job.collective(pe, entered, start + 80_001_000, if pe == 3 { 2 * others } else { others });
+            }
+            job.site(pe, *b"barrier\0", Kind::Barrier, 10, 450_000_000);
+        }
+        job
+    }
+    let expected =
+        "work before barrier at solve.c:7 is uneven: PE 3 computes 1.6 times the mean; PEs wait 45% of the run";
+    assert_eq!(findings(&job(40_000_000).records()), [expected]);
+    assert!(findings(&job(1_000_000).records()).is_empty());
+}
+
+#[test]
+fn a_pe_that_lacks_a_core_is_not_told_to_compute_less() {
+    let mut job = barriers(&[0, 0, 0], Some(2));
+    job.words[2][header::CORE_NS] = SECOND / 2;
+    assert_eq!(findings(&job.records()), ["17% of the run, PEs wait for a core"]);
+}
+
+#[test]
 fn clocks_of_hosts_are_aligned_by_barriers() {
     let clock = Clock::new(&barriers(&[0, 1, 0], Some(1)).records());
     assert!(clock.error <= 1000, "{clock:?}");

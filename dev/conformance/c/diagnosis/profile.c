@@ -123,7 +123,7 @@ static void many(int ends) {
     shmem_free(block);
 }
 
-/* So many operations within the node that they are not all recorded; their effects are right. */
+/* So many operations within the node that they are not all timed; their effects are right. */
 static void many_short(void) {
     for (long i = 1; i <= 3000000; i++)
         shmem_long_p(&value, i, (me + 1) % n);
