@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 use std::{env, fs};
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
+use ferroshmem_cluster::hosts::Launcher;
+use ferroshmem_conformance::cluster::{Launch, PLACEMENTS};
 use ferroshmem_conformance::compile::has_header;
 use ferroshmem_conformance::environment::{Environment, succeed};
 use ferroshmem_conformance::suite::Setting;
@@ -82,6 +84,16 @@ fn main() {
             suite.add_maybe_long(format!("{}::{failure}", mpi.name), long, move |s| fails(s, mpi, failure, status));
         }
         suite.add_maybe_long(format!("{}::guide", mpi.name), long, move |s| shown(s, mpi));
+    }
+    // Three PEs on two hosts: between them, each library has connections of its own.
+    for mpi in MPIS {
+        let launcher = match mpi.name {
+            "openmpi4" => Launcher::OpenMpi,
+            "mpich4" | "mpich5" => Launcher::Hydra,
+            _ => continue,
+        };
+        let launch = Launch { launcher, place: PLACEMENTS[1] };
+        suite.add_launch(mpi.name, launch, true, move |s, launch| on_hosts(s, mpi, launch));
     }
     suite.run();
 }
@@ -179,6 +191,12 @@ fn both(s: &Setting, mpi: Mpi, order: [&str; 2]) -> Result<()> {
         ensure!(outcome.stdout.contains(&line), "no \"{line}\"\n{outcome}");
     }
     Ok(())
+}
+
+/// The same on several hosts.
+fn on_hosts(s: &Setting, mpi: Mpi, launch: Launch) -> Result<()> {
+    let job = Job::new(0, mpi.program(s)?).args(&["mpi", "shmem"]);
+    s.stations.expect_success(launch, &job).map(drop)
 }
 
 /// The job ends where one PE fails, and nothing is left.
