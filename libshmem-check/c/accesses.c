@@ -1,5 +1,8 @@
 /* libshmem-accesses.so: loads and stores of code that is compiled with -fsanitize=thread, which calls these functions, and linked
  * with this library in place of that of ThreadSanitizer. Atomics of the processor are made as the code asks, and not looked at. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -94,6 +97,84 @@ void *__tsan_memset(void *to, int value, size_t bytes)
 {
     look_at((uintptr_t)to, bytes, 1, CALLER);
     return memset(to, value, bytes);
+}
+
+/* gcc leaves these to the C library, whose own these stand before. Calls by the program's own code are looked at. */
+static struct {
+    void *(*copy)(void *, const void *, size_t);
+    void *(*move)(void *, const void *, size_t);
+    void *(*set)(void *, int, size_t);
+    /* Where the program's code is. */
+    uintptr_t start, end;
+} of_program;
+
+static int find_program(struct dl_phdr_info *object, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && (part->p_flags & PF_X)) {
+            of_program.start = object->dlpi_addr + part->p_vaddr;
+            of_program.end = of_program.start + part->p_memsz;
+        }
+    }
+    /* The program is the first. */
+    return 1;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    of_program.copy = (void *(*)(void *, const void *, size_t))dlsym(RTLD_NEXT, "memcpy");
+    of_program.move = (void *(*)(void *, const void *, size_t))dlsym(RTLD_NEXT, "memmove");
+    of_program.set = (void *(*)(void *, int, size_t))dlsym(RTLD_NEXT, "memset");
+    dl_iterate_phdr(find_program, NULL);
+}
+
+static int is_of_program(uintptr_t caller)
+{
+    return of_program.start <= caller && caller < of_program.end;
+}
+
+static void look_at_copy(void *to, const void *from, size_t bytes, uintptr_t caller)
+{
+    if (is_of_program(caller)) {
+        look_at((uintptr_t)from, bytes, 0, caller);
+        look_at((uintptr_t)to, bytes, 1, caller);
+    }
+}
+
+/* Bytes one after the other, from the last one on where they overlap; before the constructor has run. */
+static void *copied(void *to, const void *from, size_t bytes)
+{
+    volatile char *t = to;
+    const volatile char *f = from;
+    int is_down = (uintptr_t)to > (uintptr_t)from;
+    for (size_t i = 0; i < bytes; i++) {
+        size_t at = is_down ? bytes - 1 - i : i;
+        t[at] = f[at];
+    }
+    return to;
+}
+
+void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
+{
+    look_at_copy(to, from, bytes, CALLER);
+    return of_program.copy ? of_program.copy(to, from, bytes) : copied(to, from, bytes);
+}
+
+void *memmove(void *to, const void *from, size_t bytes)
+{
+    look_at_copy(to, from, bytes, CALLER);
+    return of_program.move ? of_program.move(to, from, bytes) : copied(to, from, bytes);
+}
+
+void *memset(void *to, int value, size_t bytes)
+{
+    if (is_of_program(CALLER)) look_at((uintptr_t)to, bytes, 1, CALLER);
+    if (of_program.set) return of_program.set(to, value, bytes);
+    for (volatile char *t = to; bytes > 0; bytes--)
+        *t++ = (char)value;
+    return to;
 }
 
 /* The order that is asked for may be a variable: the strongest one serves. */

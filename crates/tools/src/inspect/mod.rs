@@ -5,6 +5,7 @@
 //! (`/proc/PID/task/TID/syscall`); a thread that runs is halted for some microseconds by `ptrace`. The stack is unwound
 //! here, by the tables of the files that are mapped.
 
+mod callee;
 mod image;
 mod stack;
 mod thread;

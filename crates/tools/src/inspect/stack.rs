@@ -13,6 +13,7 @@ use ferroshmem_platform::Registers;
 use framehop::{CacheNative, MayAllocateDuringUnwind, Module, Unwinder, UnwinderNative};
 use nix::unistd::Pid;
 
+use super::callee::callee;
 use super::image::{Image, Line};
 use super::thread::{self, Entry, HaltError, Mapping, Memory};
 use crate::profile::is_own_header;
@@ -69,6 +70,8 @@ struct Found<'a> {
     routine: Option<String>,
     /// The last of them in the library's own file, and the address in it.
     entry: Option<(&'a Part, u64)>,
+    /// Where the call of the library returns to.
+    returns_to: u64,
 }
 
 /// A call of the library, or a place of the program that is in none.
@@ -252,7 +255,12 @@ impl Process {
         let found = self.find(&Snapshot { registers, stack: Vec::new() }, false);
         let exported = || {
             let (part, own) = found.entry?;
-            Some(match part.image.exported(own) {
+            let called = || {
+                let memory = self.memory.as_ref()?;
+                let at = callee(found.returns_to, |at, len| memory.read_up_to(at, len))?;
+                part.range.contains(&at).then(|| part.image.exported(at.wrapping_sub(part.bias))).flatten()
+            };
+            Some(match part.image.exported(own).or_else(called) {
                 // What the expanded operations call.
                 Some(name) if name.starts_with("shmemi_copy") => "a put or get".to_owned(),
                 Some(name) => name,
@@ -319,6 +327,7 @@ impl Process {
                 let place = SourcePlace { line, object: (part.image.name.clone(), own) };
                 if !waits || found.through_library {
                     found.place = Some(place);
+                    found.returns_to = address + 1;
                     return found;
                 }
                 found.place.get_or_insert(place);

@@ -2,6 +2,8 @@
 //! nothing is found in the other. The first comment of each program in `dev/diagnosis` has what is checked, and what is
 //! to be said. Of the suite's own programs nothing is said.
 
+mod mutants;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,6 +39,7 @@ fn main() {
         }
     }
     suite.add("without-a-word".into(), without_a_word);
+    mutants::add(&mut suite);
     for source in own_programs() {
         for check in ["memory", "race"] {
             let source = source.clone();
