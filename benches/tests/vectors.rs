@@ -1,5 +1,6 @@
 //! With `-DSHMEM_NATIVE_ONLY`, compilers vectorise loops of `shmem_double_p` and `shmem_double_g`, and keep what
-//! they need of a PE in registers over loops of `shmem_get64`. A critical section is two compare-exchanges.
+//! they need of a PE in registers over loops of `shmem_get64`. A critical section is two compare-exchanges. On aarch64,
+//! operations take as many instructions as the documents say.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,9 +9,13 @@ use ferroshmem_benches::{Build, Builder, Compiler, Source};
 
 /// The instructions of each function of an object file; none without objdump.
 fn disassemble(object: &Path) -> Option<String> {
-    let command = Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(object).output();
+    disassemble_by("objdump", object)
+}
+
+fn disassemble_by(objdump: &str, object: &Path) -> Option<String> {
+    let command = Command::new(objdump).args(["-d", "--no-show-raw-insn"]).arg(object).output();
     let Ok(output) = command else {
-        eprintln!("skipped: no objdump command (binutils)");
+        eprintln!("skipped: no {objdump} command (binutils)");
         return None;
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -97,6 +102,50 @@ fn locks_are_inlined(compiler: Compiler) {
     let code = function(&text, "guarded");
     // Calls are beside them.
     assert_eq!(code.matches("lock cmpxchg").count(), 2, "{code}");
+}
+
+/// Instructions before the first return: a PE of the node is where the compiler expects no jump.
+fn instructions(code: &str) -> usize {
+    let mut instructions = code.lines().skip(1).filter_map(|line| Some(line.split_once(":\t")?.1.trim()));
+    instructions.position(|instruction| instruction == "ret").expect("the function returns")
+}
+
+/// The table in the documents has what a cross compiler makes of each operation.
+#[test]
+fn counts_on_aarch64() {
+    const COMPILER: &str = "aarch64-linux-gnu-gcc";
+    const ROWS: [(&str, &str); 9] = [
+        ("store", "a store"),
+        ("p", "`shmem_long_p`"),
+        ("put", "`shmem_putmem` of 8 bytes"),
+        ("load", "a load"),
+        ("g", "`shmem_long_g`"),
+        ("add", "an atomic addition"),
+        ("fetch_add", "`shmem_long_atomic_fetch_add`"),
+        ("barrier", "a release fence"),
+        ("fence", "`shmem_fence`"),
+    ];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let object = Path::new(env!("CARGO_TARGET_TMPDIR")).join("counts-aarch64.o");
+    let mut counts = [Vec::new(), Vec::new()];
+    for (flags, counts) in [&[][..], &["-DSHMEM_NATIVE_ONLY"]].into_iter().zip(&mut counts) {
+        let mut compile = Command::new(COMPILER);
+        compile.args(["-O2", "-fPIE", "-march=armv8.1-a"]).args(flags).arg("-I").arg(root.join("../include"));
+        let Ok(output) = compile.arg("-c").arg(root.join("tests/c/counts.c")).arg("-o").arg(&object).output() else {
+            eprintln!("skipped: {COMPILER} is not installed (package gcc-aarch64-linux-gnu)");
+            return;
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let Some(text) = disassemble_by("aarch64-linux-gnu-objdump", &object) else {
+            return;
+        };
+        counts.extend(ROWS.map(|(name, _)| instructions(function(&text, name))));
+    }
+    let document = std::fs::read_to_string(root.join("../docs/benchmarks.md")).unwrap();
+    for (row, (_, operation)) in ROWS.iter().enumerate() {
+        let line = format!("| {operation} | {} | {} |", counts[0][row], counts[1][row]);
+        assert!(document.contains(&line), "docs/benchmarks.md lacks {line}");
+    }
 }
 
 #[test]
