@@ -80,7 +80,8 @@ impl Offsets {
 
     /// Byte offset in the file of PE `pe`'s memory for streams.
     pub fn streams(&self, pe: usize) -> u64 {
-        self.mailbox(self.n_pes) + (pe * STREAM_AREA) as u64
+        let areas = self.mailbox(self.n_pes).next_multiple_of(HUGE_PAGE as u64);
+        areas + (pe * STREAM_AREA) as u64
     }
 
     /// Bytes of the whole file.
@@ -98,6 +99,17 @@ mod tests {
     use super::*;
     use crate::MAX_PES;
 
+    /// What is mapped by itself begins with a page, also where pages have 64 KiB.
+    #[test]
+    fn mapped_parts_begin_with_a_page() {
+        for n_pes in [1, 3, 17] {
+            let o = Offsets::new(n_pes, 1 << 32);
+            for start in [o.heap(0), o.globals(0), o.mailbox(0), o.streams(0), o.streams(1)] {
+                assert!(start.is_multiple_of(64 << 10), "{start} with {n_pes} PEs");
+            }
+        }
+    }
+
     #[test]
     fn parts_of_the_file_do_not_overlap() {
         let o = Offsets::new(3, 1 << 32);
@@ -110,7 +122,7 @@ mod tests {
         assert_eq!(o.heap(2) - o.heap(1), 1 << 32);
         assert_eq!(o.globals(0), o.heap(2) + (1 << 32));
         assert_eq!(o.mailbox(0), o.globals(2) + (1 << 32));
-        assert_eq!(o.streams(0), o.mailbox(2) + size_of::<Mailbox>() as u64);
+        assert!(o.streams(0) >= o.mailbox(2) + size_of::<Mailbox>() as u64);
         assert_eq!(o.file_size(), o.streams(2) + STREAM_AREA as u64);
     }
 }

@@ -515,8 +515,7 @@ fn next_id() -> u32 {
 }
 
 fn table_of_kernels(control: &Control, member: usize) -> u64 {
-    let tables = control.offsets().file_size().next_multiple_of(4096);
-    tables + member as u64 * calls::TABLE
+    control.offsets().file_size() + member as u64 * calls::TABLE
 }
 
 /// Counts a member that uses the connection no more.

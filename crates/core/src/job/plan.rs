@@ -13,8 +13,6 @@ pub const MIN_STRIDE: u64 = 1 << 32;
 /// Address space that all windows of a job may take, once for the heaps and once for
 /// the globals.
 pub const WINDOW_SPACE: u64 = 16 << 40;
-/// Size of the pages that heaps are rounded to.
-pub const PAGE: u64 = 4096;
 
 /// Sizes of a job's symmetric memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +93,8 @@ impl Plan {
         let memory = machine.memory;
         let largest = prev_power_of_two(WINDOW_SPACE / n_pes as u64);
         let stride = memory.next_power_of_two().clamp(MIN_STRIDE, largest);
-        let share = |limit: u64| limit / 2 / n_pes as u64 / PAGE * PAGE;
+        let page = machine.page_size as u64;
+        let share = |limit: u64| limit / 2 / n_pes as u64 / page * page;
         let Some(asked) = heap.size else {
             let heap_size = machine.address_space.map_or(stride, |limit| share(limit).min(stride));
             return Ok(Self { heap_size, stride });
@@ -109,7 +108,7 @@ impl Plan {
         if let Some(limit) = machine.address_space.filter(|limit| asked > share(*limit)) {
             return Err(PlanError::AddressSpaceLimit { asked, limit, n_pes });
         }
-        let heap_size = asked.next_multiple_of(PAGE);
+        let heap_size = asked.next_multiple_of(page);
         Ok(Self { heap_size, stride })
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::Registrar;
-use super::span::PAGE;
+use ferroshmem_platform::machine::page_size;
 
 /// Sizes of a [`Pool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl Memory {
     /// Zeroed, so that the pages are there before they are registered and none of what was
     /// freed earlier is sent.
     fn new(bytes: Option<usize>) -> io::Result<Memory> {
-        let layout = bytes.and_then(|bytes| Layout::from_size_align(bytes, PAGE).ok());
+        let layout = bytes.and_then(|bytes| Layout::from_size_align(bytes, page_size()).ok());
         let layout = layout.ok_or(io::ErrorKind::InvalidInput)?.pad_to_align();
         // SAFETY: the size is not zero, since neither slots nor their bytes are.
         let start = NonNull::new(unsafe { alloc::alloc_zeroed(layout) });

@@ -2,10 +2,9 @@
 
 use std::io;
 
-/// Size of a page in bytes (x86-64).
-pub(super) const PAGE: usize = 4096;
+use ferroshmem_platform::machine::page_size;
 
-/// The addresses from `start` up to, but without, `end`: both multiples of [`PAGE`].
+/// The addresses from `start` up to, but without, `end`: both are at pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub start: usize,
@@ -16,11 +15,12 @@ impl Span {
     /// The pages that hold the `len` bytes from `start`: at least one. An error if there are
     /// no such addresses.
     pub(super) fn of(start: usize, len: usize) -> io::Result<Span> {
+        let page = page_size();
         let end = start
             .checked_add(len.max(1))
-            .and_then(|end| end.checked_next_multiple_of(PAGE))
+            .and_then(|end| end.checked_next_multiple_of(page))
             .ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(Span { start: start / PAGE * PAGE, end })
+        Ok(Span { start: start / page * page, end })
     }
 
     /// Length in bytes.

@@ -9,7 +9,8 @@ use ferroshmem_platform::thread::spawn;
 
 use super::kernel::Userfaultfd;
 use super::slots::{Loss, SLOTS, Slots};
-use crate::registration::span::{PAGE, Span};
+use crate::registration::span::Span;
+use ferroshmem_platform::machine::page_size;
 
 /// Lives as long as the process: memory stays armed, and a thread that unmaps it waits for a reader.
 pub(super) struct Reader {
@@ -160,18 +161,18 @@ impl Page {
     fn map() -> io::Result<Page> {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a new mapping where the kernel likes.
-        let start = unsafe { libc::mmap(ptr::null_mut(), PAGE, access, kind, -1, 0) };
+        let start = unsafe { libc::mmap(ptr::null_mut(), page_size(), access, kind, -1, 0) };
         if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Page(start)) }
     }
 
     fn span(&self) -> Span {
-        Span { start: self.0 as usize, end: self.0 as usize + PAGE }
+        Span { start: self.0 as usize, end: self.0 as usize + page_size() }
     }
 }
 
 impl Drop for Page {
     fn drop(&mut self) {
         // SAFETY: the page that `map` mapped, which no reference is to.
-        unsafe { libc::munmap(self.0, PAGE) };
+        unsafe { libc::munmap(self.0, page_size()) };
     }
 }

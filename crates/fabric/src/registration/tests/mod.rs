@@ -17,7 +17,7 @@ use std::time::Duration;
 use super::{Kind, Limits, Monitor};
 use mapping::Mapping;
 
-const PAGE: usize = super::span::PAGE;
+const PAGE: usize = 4096;
 const PLENTY: Limits = Limits { bytes: usize::MAX, regions: 64 };
 
 /// The monitor of this process, for one test at a time: while much is being unmapped, what is
