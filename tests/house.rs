@@ -7,12 +7,13 @@ mod house {
     pub(super) mod cycles;
     pub(super) mod environment;
     pub(super) mod examples;
+    pub(super) mod models;
     pub(super) mod safety;
     pub(super) mod source;
 }
 
 use house::source::{Source, rust_files, sources};
-use house::{cycles, environment, examples, safety};
+use house::{cycles, environment, examples, models, safety};
 use std::fs;
 use std::path::Path;
 
@@ -128,6 +129,34 @@ fn orders_are_decided_as_described() {
         }
     }
     report(&findings, "make docs/memory-order.md follow the code");
+}
+
+/// What loom tries has the orderings of the library's own words.
+#[test]
+fn models_have_the_orderings_of_the_library() {
+    const MODELS: [(&str, &[&str]); 7] = [
+        ("crates/core/tests/model/common.rs", &["crates/core/src/wait/word.rs"]),
+        ("crates/core/tests/model/waits.rs", &["crates/core/src/wait/signals.rs"]),
+        ("crates/core/tests/model/locks.rs", &["crates/core/src/wait/ticket.rs"]),
+        ("crates/core/tests/model/chunks.rs", &["crates/core/src/offload/chunks.rs"]),
+        ("crates/core/tests/model/inbox.rs", &["crates/layout/src/inbox/mod.rs"]),
+        (
+            "crates/core/tests/model/batches.rs",
+            &["crates/fabric/src/batches.rs", "crates/fabric/src/encoding/batch.rs"],
+        ),
+        ("crates/stream/tests/rings.rs", &["crates/stream/src/ring.rs"]),
+    ];
+    let source = |path: &str| Source::new(path, &fs::read_to_string(root().join(path)).expect("a source"));
+    let (mut same, mut findings) = (0, Vec::new());
+    for (model, files) in MODELS {
+        let library: Vec<_> = files.iter().flat_map(|file| models::methods(&source(file))).collect();
+        let (n, differ) = models::compare(&source(model), &library);
+        assert!(n > 0 || !differ.is_empty(), "{model} has no words");
+        same += n;
+        findings.extend(differ);
+    }
+    report(&findings, "let the model have what the library has");
+    assert!(same > 30, "{same} methods");
 }
 
 /// The texts between backquotes.

@@ -11,7 +11,7 @@ use loom::thread;
 
 /// A word with a modelled futex: its value, and a count of wake-ups under a lock.
 pub(crate) struct ModelWord {
-    value: AtomicU32,
+    pub(crate) value: AtomicU32,
     queue: Mutex<u32>,
     woken: Condvar,
 }
@@ -19,11 +19,6 @@ pub(crate) struct ModelWord {
 impl ModelWord {
     pub(crate) fn new() -> Self {
         Self { value: AtomicU32::new(0), queue: Mutex::new(0), woken: Condvar::new() }
-    }
-
-    /// Adds in no order.
-    pub(crate) fn add_relaxed(&self, value: u32) {
-        self.value.fetch_add(value, Ordering::Relaxed);
     }
 }
 

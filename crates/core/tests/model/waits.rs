@@ -89,11 +89,11 @@ impl SignalWords for ModelSignals {
     }
 
     fn count_update(&self) {
-        self.updates.add_relaxed(1);
+        self.updates.value.fetch_add(1, Ordering::Relaxed);
     }
 
     fn updates(&self) -> u32 {
-        self.updates.load()
+        self.updates.value.load(Ordering::Acquire)
     }
 
     fn fence(&self) {
