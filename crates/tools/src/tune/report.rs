@@ -1,6 +1,6 @@
 //! The page of `oshtune --report`: what was measured on a machine, for people who do not have it.
 
-use std::fmt::{Display, Write};
+use std::fmt::Write;
 
 use ferroshmem_core::info;
 use ferroshmem_tuning::{Collective, Parameter, Parameters};
@@ -13,6 +13,7 @@ use super::distance::DistanceTimes;
 use super::file::TuningFile;
 use super::measure::Pair;
 use super::quantity::{bytes_shown, time_shown};
+use crate::page::{assemble, escaped};
 
 const TEMPLATE: &str = include_str!("report.html");
 
@@ -36,7 +37,7 @@ impl<'a> Page<'a> {
         page.preformatted("Large copies, by a PE alone", &copy_sizes::table(&measured.copies, file.copies));
         page.preformatted("Tuning file", &file.text());
         page.preformatted("Machine and library", &info::describe());
-        TEMPLATE.replace("@MACHINE@", &escaped(&file.machine)).replace("@BODY@", &page.body)
+        assemble(TEMPLATE, &format!("oshtune: {}", file.machine), "", "").replace("@BODY@", &page.body)
     }
 
     fn heading(&mut self, title: &str) {
@@ -46,7 +47,7 @@ impl<'a> Page<'a> {
     /// A table that scrolls by itself, by the keyboard, too. Cells are HTML; the first of a row is its heading.
     fn table(&mut self, caption: &str, columns: &[String], rows: impl IntoIterator<Item = Vec<String>>) {
         let caption = escaped(&caption);
-        let _ = write!(self.body, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">");
+        let _ = write!(self.body, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{caption}\">");
         let _ = write!(self.body, "<table><caption>{caption}</caption><tr>");
         for column in columns {
             let _ = write!(self.body, "<th scope=\"col\">{}</th>", escaped(column));
@@ -68,7 +69,7 @@ impl<'a> Page<'a> {
     fn preformatted(&mut self, title: &str, text: &str) {
         self.heading(title);
         let (label, text) = (escaped(&title), escaped(&text));
-        let _ = writeln!(self.body, "<pre tabindex=\"0\" role=\"region\" aria-label=\"{label}\">{text}</pre>");
+        let _ = writeln!(self.body, "<pre tabindex=\"0\" role=\"group\" aria-label=\"{label}\">{text}</pre>");
     }
 
     fn conditions(&mut self) {
@@ -175,10 +176,6 @@ impl Scale {
     }
 }
 
-fn escaped(text: &dyn Display) -> String {
-    text.to_string().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::distance::Distance;
@@ -226,6 +223,7 @@ mod tests {
             let part = part.replace("2 cores", &format!("{} cores", file.machine.cores));
             assert!(page.contains(&part), "{part}\n{page}");
         }
-        assert!(!page.contains('@'), "a part of the template is left");
+        let is_left = ["@STYLE@", "@TITLE@", "@BODY@"].map(|part| page.contains(part));
+        assert_eq!(is_left, [false; 3], "a part of the template is left");
     }
 }

@@ -5,6 +5,7 @@ mod browser;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use browser::Browser;
@@ -31,7 +32,7 @@ fn all(s: &Setting) -> Result<()> {
     browser.add_script(BEFORE)?;
     let [profile, trace] = of_job(s, "late")?;
     let [many_pes, many_arrows] = of_job(s, "barrier")?;
-    for page in [&profile, &trace, &many_pes, &many_arrows, &of_report(s)?] {
+    for page in [&profile, &trace, &many_pes, &many_arrows, &of_report(s)?, &of_oshtune(s)?] {
         for (width, scheme) in [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")] {
             browser.open(page, width, scheme)?;
             browser.evaluate(&axe)?;
@@ -79,6 +80,16 @@ fn of_report(s: &Setting) -> Result<PathBuf> {
     let page = s.scratch.join("report.html");
     fs::write(&page, report::page(&context, &rows)?)?;
     Ok(page)
+}
+
+/// What oshtune measures in a moment.
+fn of_oshtune(s: &Setting) -> Result<PathBuf> {
+    let folder = s.scratch.join("oshtune");
+    let mut command = Command::new(s.prefix.bin("oshtune"));
+    command.args(["--quick", "--force", "--time", "0", "--pes", "2,3", "--report"]).arg(&folder);
+    let output = command.output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(folder.join("report.html"))
 }
 
 /// A column is sorted by Enter on its head, and arrow keys go over the matrix.
