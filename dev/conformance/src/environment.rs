@@ -39,7 +39,9 @@ impl Environment {
     /// installation of this library would test that one.
     pub fn pip(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.python());
-        command.args(["-m", "pip", "--quiet"]).args(arguments).current_dir(&self.folder).env("PIP_NO_CACHE_DIR", "1");
+        // Where there is no network, it would wait for minutes.
+        command.args(["-m", "pip", "--quiet", "--retries", "1", "--timeout", "30"]);
+        command.args(arguments).current_dir(&self.folder).env("PIP_NO_CACHE_DIR", "1");
         command
     }
 
