@@ -93,13 +93,14 @@ pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
     Build { debug, target: None, programs: PROGRAMS, commands: None, library: None }.install_into(root)
 }
 
-/// Builds and installs what a first look needs: the library, without optimisation, `oshrun` and `oshcc`.
+/// Builds and installs what a first look needs: the library, without optimisation, `oshrun` and `oshcc`. By the profile
+/// of this program: it has built a part of what they depend on.
 ///
 /// # Errors
 /// If something cannot be built or written.
 pub(crate) fn first_look_into(root: &Path) -> Result<()> {
     let mut build = workspace::cargo("build");
-    build.args(["--profile", "demo", "--lib"]);
+    build.arg("--lib");
     for package in ["ferroshmem-libshmem", "ferroshmem-tools"] {
         build.args(["--package", package]);
     }
@@ -107,7 +108,7 @@ pub(crate) fn first_look_into(root: &Path) -> Result<()> {
         build.args(["--bin", program]);
     }
     run(&mut build)?;
-    let built = workspace::target()?.join("demo");
+    let built = workspace::target()?.join("debug");
     let parts = Parts {
         target: None,
         commands: &built,
