@@ -69,12 +69,12 @@ typedef void shmemi_function(void);
  * what they have read and written. On x86 loads are in order. There, and on Arm with atomic instructions, an atomic
  * operation is a full fence; one that is a loop of exclusive loads and stores is none. */
 #ifdef __x86_64__
-#define SHMEMI_COMPLETE_LOAD() (void)0
+#define SHMEMI_COMPLETE_LOAD()
 #else
 #define SHMEMI_COMPLETE_LOAD() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #endif
 #if defined(__x86_64__) || defined(__ARM_FEATURE_ATOMICS)
-#define SHMEMI_COMPLETE_ATOMIC() (void)0
+#define SHMEMI_COMPLETE_ATOMIC()
 #else
 #define SHMEMI_COMPLETE_ATOMIC() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
@@ -452,9 +452,13 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
 /* Puts, and what is not blocking, are completed by a quiet. */
 #define SHMEMI_BEGIN_PUT() (void)0
 #define SHMEMI_BEGIN_GET() SHMEMI_BARRIER()
-#define SHMEMI_COMPLETE_PUT(nbi) (void)0
+#define SHMEMI_COMPLETE_PUT(nbi)
+#ifdef __x86_64__
+#define SHMEMI_COMPLETE_GET(nbi)
+#else
 #define SHMEMI_COMPLETE_GET(nbi) \
     if (!(nbi)) SHMEMI_COMPLETE_LOAD()
+#endif
 
 #define SHMEMI_DEFINE_COPY(operation, kind, type, single, several)                              \
     SHMEMI_INLINE void operation(shmem_ctx_t ctx, type *dest, const type *source, size_t nelems, \

@@ -91,10 +91,14 @@
 
 /* Arithmetic and bits: the builtins return the old value. */
 
+#if defined(__x86_64__) || defined(__ARM_FEATURE_ATOMICS)
+#define SHMEMI_RETURN_COMPLETE(type, operation) return operation
+#else
 #define SHMEMI_RETURN_COMPLETE(type, operation)                                                 \
     const type old = operation;                                                                 \
     SHMEMI_COMPLETE_ATOMIC();                                                                   \
     return old
+#endif
 
 #define SHMEMI_DEFINE_ATOMIC_INC(name, type)                                                    \
     SHMEMI_ATOMIC_VOID(type, shmemi_inc_##name, (type *dest, int pe),                                  \
