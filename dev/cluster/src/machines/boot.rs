@@ -63,7 +63,8 @@ impl Setup {
         let program = env::current_exe()?;
         let target = program
             .ancestors()
-            .find(|folder| folder.join("CACHEDIR.TAG").exists())
+            // Cargo writes the tag only where it makes the folder itself.
+            .find(|folder| [".rustc_info.json", "CACHEDIR.TAG"].iter().any(|file| folder.join(file).exists()))
             .context("this program is not in cargo's target folder: where is the kernel to be kept?")?;
         Self::new(target.join("machines"))
     }
