@@ -1,6 +1,7 @@
 //! The threads of this process, as the kernel lists them in `/proc/self/task`. Nothing here allocates, except in
 //! errors: a thread that is stopped meanwhile may hold the allocator's lock.
 
+use std::cell::OnceCell;
 use std::ffi::CStr;
 use std::io::Write;
 use std::mem::MaybeUninit;
@@ -43,24 +44,40 @@ impl fmt::Display for ThreadName {
 /// The list of this process's threads.
 pub(super) struct Tasks {
     list: OwnedFd,
-    /// Whether an emulator runs this process (qemu-user), which has threads of its own.
-    pub(super) is_emulated: bool,
+    is_emulated: OnceCell<bool>,
 }
 
 impl Tasks {
     pub(super) fn open() -> io::Result<Tasks> {
-        Ok(Tasks { list: open(c"/proc/self/task")?, is_emulated: is_emulated() })
+        Ok(Tasks { list: open(c"/proc/self/task")?, is_emulated: OnceCell::new() })
     }
 
     /// Whether there is one thread.
     pub(super) fn is_one(&self) -> io::Result<bool> {
         let mut count = 0;
-        self.each(|_| count += 1)?;
+        self.each_of_process(|_| count += 1)?;
+        if count > 1 && self.is_emulated() {
+            count = 0;
+            self.each(|_| count += 1)?;
+        }
         Ok(count == 1)
+    }
+
+    /// Whether an emulator runs this process (qemu-user), which has threads of its own.
+    pub(super) fn is_emulated(&self) -> bool {
+        *self.is_emulated.get_or_init(is_emulated)
     }
 
     /// Calls `f` with the number of each thread of the program.
     pub(super) fn each(&self, mut f: impl FnMut(i32)) -> io::Result<()> {
+        self.each_of_process(|tid| {
+            if !(self.is_emulated() && is_emulators(tid)) {
+                f(tid);
+            }
+        })
+    }
+
+    fn each_of_process(&self, mut f: impl FnMut(i32)) -> io::Result<()> {
         rustix::fs::seek(&self.list, SeekFrom::Start(0))?;
         let mut entries = [MaybeUninit::uninit(); 4096];
         let mut entries = RawDir::new(&self.list, &mut entries);
@@ -68,9 +85,7 @@ impl Tasks {
             // "." and ".." are no numbers.
             let entry = entry?;
             let name = entry.file_name().to_str();
-            if let Some(tid) = name.ok().and_then(|name| name.parse().ok())
-                && !(self.is_emulated && is_emulators(tid))
-            {
+            if let Some(tid) = name.ok().and_then(|name| name.parse().ok()) {
                 f(tid);
             }
         }

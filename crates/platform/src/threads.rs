@@ -265,7 +265,7 @@ extern "C" fn wait_here(_: c_int) {
 /// A realtime signal that has no handler, and that no thread blocks if there is one.
 fn choose_signal(tasks: &Tasks) -> Result<c_int, StopError> {
     // The last one is Valgrind's. An emulator of programs has no signals for some of the last, which nobody then gets.
-    let last = libc::SIGRTMAX() - if tasks.is_emulated { 4 } else { 0 };
+    let last = libc::SIGRTMAX() - if tasks.is_emulated() { 4 } else { 0 };
     let free: u64 =
         (libc::SIGRTMIN()..last).filter(|signal| has_default_action(*signal)).fold(0, |set, signal| set | bit(signal));
     if free == 0 {
