@@ -102,9 +102,8 @@ fn profiled(mut options: options::CommandLine, machine: Machine) -> Result<u8, F
     };
     let session = profiling::Session::begin(profiling, &mut options)?;
     let result = match &options.hosts {
-        Some(launch) => {
-            apart::apart(|| hosts::become_launcher(&options, launch).map(|never| match never {}), || Ok(()))
-        }
+        // The process becomes a launcher.
+        Some(_) => apart::apart(|| start(options, machine), || Ok(())),
         None => start(options, machine),
     };
     session.finish();

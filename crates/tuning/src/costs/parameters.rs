@@ -41,6 +41,17 @@ pub struct Parameter {
     pub of: fn(&mut Parameters) -> &mut f64,
 }
 
+impl Parameter {
+    const fn new(
+        name: &'static str,
+        unit: &'static str,
+        meaning: &'static str,
+        of: fn(&mut Parameters) -> &mut f64,
+    ) -> Self {
+        Self { name, unit, meaning, of }
+    }
+}
+
 impl fmt::Display for Parameters {
     /// As in `alpha 150 ns, beta 0.0200 ns/B`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,56 +96,18 @@ impl Parameters {
 
     /// All of them.
     pub const TABLE: [Parameter; 10] = [
-        Parameter {
-            name: "alpha",
-            unit: "ns",
-            meaning: "to pass a flag, or a message, to another core",
-            of: |p| &mut p.alpha,
-        },
-        Parameter { name: "beta", unit: "ns/B", meaning: "to copy a byte in cache", of: |p| &mut p.beta },
-        Parameter {
-            name: "gamma",
-            unit: "ns/B",
-            meaning: "to combine a byte of a source in cache",
-            of: |p| &mut p.gamma,
-        },
-        Parameter {
-            name: "sigma",
-            unit: "ns",
-            meaning: "to schedule a PE on a core that it shares",
-            of: |p| &mut p.sigma,
-        },
-        Parameter {
-            name: "memory",
-            unit: "ns/B",
-            meaning: "to copy a byte from memory to memory",
-            of: |p| &mut p.memory,
-        },
-        Parameter {
-            name: "streams",
-            unit: "times",
-            meaning: "one core's memory bandwidth for all cores together",
-            of: |p| &mut p.streams,
-        },
-        Parameter { name: "cache", unit: "B", meaning: "of cache that a core has for itself", of: |p| &mut p.cache },
-        Parameter {
-            name: "socket_alpha",
-            unit: "ns",
-            meaning: "to pass a flag to another socket",
-            of: |p| &mut p.socket_alpha,
-        },
-        Parameter {
-            name: "socket_flag",
-            unit: "ns",
-            meaning: "that such a flag occupies the link between sockets",
-            of: |p| &mut p.socket_flag,
-        },
-        Parameter {
-            name: "socket_line",
-            unit: "ns",
-            meaning: "that a cache line of data occupies the link",
-            of: |p| &mut p.socket_line,
-        },
+        Parameter::new("alpha", "ns", "to pass a flag, or a message, to another core", |p| &mut p.alpha),
+        Parameter::new("beta", "ns/B", "to copy a byte in cache", |p| &mut p.beta),
+        Parameter::new("gamma", "ns/B", "to combine a byte of a source in cache", |p| &mut p.gamma),
+        Parameter::new("sigma", "ns", "to schedule a PE on a core that it shares", |p| &mut p.sigma),
+        Parameter::new("memory", "ns/B", "to copy a byte from memory to memory", |p| &mut p.memory),
+        Parameter::new("streams", "times", "one core's memory bandwidth for all cores together", |p| &mut p.streams),
+        Parameter::new("cache", "B", "of cache that a core has for itself", |p| &mut p.cache),
+        Parameter::new("socket_alpha", "ns", "to pass a flag to another socket", |p| &mut p.socket_alpha),
+        Parameter::new("socket_flag", "ns", "that such a flag occupies the link between sockets", |p| {
+            &mut p.socket_flag
+        }),
+        Parameter::new("socket_line", "ns", "that a cache line of data occupies the link", |p| &mut p.socket_line),
     ];
 }
 

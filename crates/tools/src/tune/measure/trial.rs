@@ -1,11 +1,12 @@
 //! Times of collectives, by the library's own code, with every choice forced in turn.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use ferroshmem_api::constants::TEAM_WORLD;
 use ferroshmem_api::ops::Sum;
 use ferroshmem_api::{collective, setup};
+use ferroshmem_core::job::Localities;
+use ferroshmem_core::team::{LocalMembers, Members};
 use ferroshmem_platform::socket::Locality;
 use ferroshmem_tuning::{Choice, Collective, Shape, overriding};
 
@@ -55,7 +56,7 @@ pub(super) fn run(depth: Depth, time: Duration, mut report: impl FnMut(Finding))
         Depth::Quick => 3,
         Depth::Full => 15,
     };
-    report(Finding::Shape(shape(members)));
+    report(Finding::Shape(shape(members, trial.me)));
     let end = Instant::now() + time;
     let mut slow: Vec<(Collective, Choice)> = Vec::new();
     for (done, unit) in units.iter().enumerate() {
@@ -79,21 +80,13 @@ pub(super) fn run(depth: Depth, time: Duration, mut report: impl FnMut(Finding))
     report(Finding::Progress(units.len(), units.len()));
 }
 
-/// How the PEs are spread over sockets, or over the NUMA nodes of one socket, as the library counts them.
-fn shape(members: usize) -> Shape {
+/// How the PEs are spread over sockets, as the library counts them.
+fn shape(members: usize, me: usize) -> Shape {
     let mut locality = Buffer::new(1, 0.0);
     locality.set(0, f64::from(Locality::of_this_process().to_word()));
     collective::sync_all(NAME);
     let localities = (0..members).map(|pe| Locality::from_word(locality.get(pe, 0) as u32));
-    let localities: Vec<Locality> = localities.collect();
-    let spread = |part: fn(Locality) -> Option<u32>| {
-        let sockets: Option<Vec<u32>> = localities.iter().map(|one| part(*one)).collect();
-        let mut members = BTreeMap::new();
-        sockets?.into_iter().for_each(|socket| *members.entry(socket).or_insert(0) += 1);
-        let shape = Shape { size: localities.len(), sockets: members.len(), widest: members.into_values().max()? };
-        Some(shape).filter(|shape| shape.sockets > 1)
-    };
-    spread(Locality::socket).or_else(|| spread(Locality::numa)).unwrap_or_else(|| members.into())
+    LocalMembers::new(Members::world(members), me, &Localities::new(localities)).shape()
 }
 
 impl Trial {
