@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use ferroshmem_bootstrap::secret::same;
 use ferroshmem_platform::mapping::memory_file;
 use ferroshmem_platform::thread;
 
@@ -95,8 +96,8 @@ fn serve(mut stream: TcpStream, (mode, token): (u64, [u64; 4]), kept: &OnceLock<
     let [kind::HELLO, a, b, c, d, me, n_pes] = hello[..] else {
         return Err(no_message());
     };
-    // In the same time wherever they differ.
-    if [a, b, c, d].iter().zip(token).fold(0, |all, (a, b)| all | (a ^ b)) != 0 {
+    let bytes = |words: [u64; 4]| words.map(u64::to_le_bytes).concat();
+    if !same(&bytes([a, b, c, d]), &bytes(token)) {
         return Err(no_message());
     }
     let (me, n_pes) = (me as usize, n_pes as usize);

@@ -3,6 +3,8 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use ferroshmem_bootstrap::secret::Secret;
+
 /// Begins the word: other values are numbers of descriptors.
 const MARK: &str = "tcp";
 const SEPARATOR: char = '/';
@@ -18,10 +20,8 @@ pub(crate) struct Address {
 impl Address {
     /// With a new token, which others cannot guess.
     pub(crate) fn new(addresses: &[IpAddr], port: u16) -> io::Result<Self> {
-        let mut bytes = [0; 32];
-        io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut bytes)?;
-        let (words, _) = bytes.as_chunks();
-        let token = std::array::from_fn(|i| u64::from_le_bytes(words[i]));
+        let secret = Secret::random().map_err(io::Error::other)?;
+        let token = std::array::from_fn(|i| secret.token("checks", i as u64));
         Ok(Self { token, places: addresses.iter().map(|address| SocketAddr::new(*address, port)).collect() })
     }
 

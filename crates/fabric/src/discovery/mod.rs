@@ -99,13 +99,23 @@ pub fn check(config: &Config) -> Result<(), Error> {
 /// The address at which other hosts reach this one: of the interface that is asked for, else of the first that is
 /// up, rather of one with the default route. Found without libfabric.
 pub fn address(interface: Option<&str>) -> Option<IpAddr> {
+    let best = reachable(interface).into_iter().next()?;
+    (interface.is_some() || !best.loopback).then_some(best.address)
+}
+
+/// All such addresses, the best first, and last those of the loopback interface, by which this host reaches itself.
+pub fn addresses(interface: Option<&str>) -> Vec<IpAddr> {
+    reachable(interface).into_iter().map(|found| found.address).collect()
+}
+
+fn reachable(interface: Option<&str>) -> Vec<Interface> {
     let mut all = interfaces();
     all.retain(|found| match interface {
         Some(asked) => found.name == asked || found.address.to_string() == asked,
-        None => found.up && !found.loopback && !is_link_local(found.address),
+        None => found.up && !is_link_local(found.address),
     });
-    let best = all.iter().min_by_key(|found| (!found.routes, found.address.is_ipv6()))?;
-    Some(best.address)
+    all.sort_by_key(|found| (found.loopback, !found.routes, found.address.is_ipv6()));
+    all
 }
 
 /// Whether an address means something together with an interface alone.

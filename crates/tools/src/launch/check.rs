@@ -13,9 +13,8 @@ use ferroshmem_check::memory::READS;
 use ferroshmem_check::race::{OTHER_WRITES, WRITES};
 use ferroshmem_check::shared::Shared;
 use ferroshmem_config::{CHECK, CHECK_FILE, FABRIC_INTERFACE, inherited};
+use ferroshmem_fabric::discovery;
 use ferroshmem_platform::mapping::memory_file;
-use nix::ifaddrs::{InterfaceAddress, getifaddrs};
-use nix::net::if_::InterfaceFlags;
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use super::apart::apart;
@@ -193,25 +192,11 @@ fn set(options: &mut CommandLine, name: &str, value: &OsString) {
 /// Addresses of this host by which others may reach it: those of the interface that is chosen for the PEs, if one is.
 fn addresses() -> Result<Vec<IpAddr>, Failure> {
     let chosen = inherited(FABRIC_INTERFACE.name.as_ref()).filter(|name| !name.is_empty());
-    let all = getifaddrs().map_err(|e| Failure::system(format!("cannot list the interfaces of this host: {e}")))?;
-    let of_interface = |interface: InterfaceAddress| {
-        let address = interface.address?;
-        let address = address.as_sockaddr_in().map_or_else(
-            || address.as_sockaddr_in6().map(|v6| IpAddr::from(v6.ip())),
-            |v4| Some(IpAddr::from(v4.ip())),
-        )?;
-        let is_up = interface.flags.contains(InterfaceFlags::IFF_UP);
-        let is_usable = match &chosen {
-            Some(name) => **name == *interface.interface_name || **name == *address.to_string(),
-            // Those of one link have a scope, which an address alone does not name.
-            None => !matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local()),
-        };
-        (is_up && is_usable).then_some((interface.flags.contains(InterfaceFlags::IFF_LOOPBACK), address))
-    };
-    let mut found: Vec<_> = all.filter_map(of_interface).collect();
-    // On another host, the loopback interface leads to that host.
-    found.sort_by_key(|(is_loopback, address)| (*is_loopback, address.is_ipv6()));
-    Ok(found.into_iter().map(|(_, address)| address).collect())
+    let found = discovery::addresses(chosen.as_ref().and_then(|name| name.to_str()));
+    if found.is_empty() {
+        return Err(Failure::system("this host has no network interface by which --check could be reached".to_owned()));
+    }
+    Ok(found)
 }
 
 /// The library that PEs load.
