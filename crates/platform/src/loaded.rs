@@ -49,6 +49,7 @@ pub fn find_loaded<B, F: FnMut(&Loaded<'_>) -> ControlFlow<B>>(look: F) -> Optio
     state.1
 }
 
+#[cold]
 unsafe extern "C" fn visit<B, F: FnMut(&Loaded<'_>) -> ControlFlow<B>>(
     info: *mut libc::dl_phdr_info,
     _size: libc::size_t,

@@ -56,8 +56,15 @@ impl Tasks {
     pub(super) fn is_one(&self) -> io::Result<bool> {
         let mut count = 0;
         self.each_of_process(|_| count += 1)?;
-        if count > 1 && self.is_emulated() {
-            count = 0;
+        Ok(count == 1 || self.is_one_beside_emulator()?)
+    }
+
+    // Apart, so that the start of a program with one thread touches no page of the stack for it.
+    #[cold]
+    #[inline(never)]
+    fn is_one_beside_emulator(&self) -> io::Result<bool> {
+        let mut count = 0;
+        if self.is_emulated() {
             self.each(|_| count += 1)?;
         }
         Ok(count == 1)
@@ -79,7 +86,7 @@ impl Tasks {
 
     fn each_of_process(&self, mut f: impl FnMut(i32)) -> io::Result<()> {
         rustix::fs::seek(&self.list, SeekFrom::Start(0))?;
-        let mut entries = [MaybeUninit::uninit(); 4096];
+        let mut entries = [MaybeUninit::uninit(); 1024];
         let mut entries = RawDir::new(&self.list, &mut entries);
         while let Some(entry) = entries.next() {
             // "." and ".." are no numbers.
@@ -94,6 +101,8 @@ impl Tasks {
 }
 
 /// Whether qemu-user runs this process: the kernel names it here, where `/proc/self` has the program's name.
+#[cold]
+#[inline(never)]
 fn is_emulated() -> bool {
     let mut path = [MaybeUninit::uninit(); 4096];
     let path = rustix::fs::readlinkat_raw(CWD, c"/proc/thread-self/exe", &mut path);

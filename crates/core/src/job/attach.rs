@@ -156,6 +156,7 @@ pub fn abort(launcher: &dyn Bootstrap, status: i32, why: &str) {
 
 impl Attachment {
     /// Tries `oshrun`, then the launchers whose servers can be talked to, then a job of one PE.
+    #[cold]
     pub fn new() -> Result<Self, JoinError> {
         if let Some(value) = config::handover() {
             return Self::launched(&value);
