@@ -202,6 +202,8 @@ fn cores_places_and_input_in_each_launchers_words() {
         "srun [--mpi=pmix] [--ntasks=4] [--kill-on-bad-exit=1] [--input=1] [--cpus-per-task=3] [--ntasks-per-node=2] \
             [--cpu-bind=cores] [a]"
     );
+    let line = called(&mut slurm.oshrun_in_slurm("-n 2 -o job.%t a"));
+    assert!(line.contains(" [--output=job.%t] [a]") && !line.contains("--error"), "{line}");
     let options = "--launcher hydra --ppn 2 a";
     assert_eq!(called(&mut slurm.oshrun_in_slurm(options)), "mpiexec.hydra [-ppn] [2] [-n] [4] [a]");
 }
@@ -252,6 +254,7 @@ fn what_cannot_be_is_one_line() {
         ("--hosts a:1 --launch-agent /etc/passwd", "cannot be executed"),
         ("--hostfile /dev/zero", "give a file or a pipe"),
         ("--hosts a:1 --timeout 3", "coreutils"),
+        ("--hosts a:1 -o job.%t", "--output DIR"),
         ("--hosts a:1 --", "by other launchers"),
     ] {
         let program = if options.ends_with("--") { "-a" } else { "a" };

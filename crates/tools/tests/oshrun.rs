@@ -114,6 +114,14 @@ fn output_files() {
         assert_eq!(read("err"), format!("so {pe}\n"));
     }
     assert_eq!(fs::read_dir(out).unwrap().count(), 22);
+    let named = format!("-n 2 --output {}/of.%t", dir.path().display());
+    assert_eq!(run(&mut script(&named, "echo I am $PE; echo so $PE >&2")).code, Some(0));
+    for pe in 0..2 {
+        let read = fs::read_to_string(dir.path().join(format!("of.{pe}"))).unwrap();
+        assert_eq!(read, format!("I am {pe}\nso {pe}\n"));
+    }
+    let ended = run(&mut script("-n 2 --output of.%j", ":"));
+    assert!(ended.code == Some(2) && ended.stderr.contains("%t and %r"), "{}", ended.stderr);
 }
 
 #[test]
@@ -149,6 +157,8 @@ fn lines_of_other_launchers_run() {
         lines.sort_unstable();
         assert_eq!(lines, ["[0] 1", "[1] 1"], "{line}: {}", ended.stderr);
     }
+    let ended = run(&mut script("-n 1 --mca btl self", ":"));
+    assert!(ended.code == Some(0) && ended.stderr.starts_with("oshrun: --mca has no effect: "), "{}", ended.stderr);
     let ended = run(script("-n 1", ":").env("XT_SYMMETRIC_HEAP_SIZE", "1g"));
     let line =
         "oshrun: XT_SYMMETRIC_HEAP_SIZE is a variable of Cray SHMEM and has no effect; here: SHMEM_SYMMETRIC_SIZE\n";

@@ -15,6 +15,7 @@ pub(super) enum What {
 
 /// The option.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Checks and debugging")]
 pub(super) struct CheckArgs {
     /// Checks what the PEs do while they run, and lists what is wrong; WHAT may be several, separated by commas;
     /// without it, collective and memory, which cost least

@@ -5,9 +5,9 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 
-use Meaning::{Instead, Nothing, Same, Translated, Words};
+use Meaning::{Instead, Noted, Nothing, Same, Translated, Words};
 
-use super::failure::Failure;
+use super::failure::{self, Failure};
 
 /// An option of another launcher.
 pub(super) struct Foreign {
@@ -28,6 +28,8 @@ enum Meaning {
     Translated(fn(&[&str]) -> Result<Vec<String>, String>),
     /// Here it is always so.
     Nothing,
+    /// It changes no result, and has no effect here for this reason, which is shown.
+    Noted(&'static str),
     /// What to write.
     Instead(&'static str),
 }
@@ -35,9 +37,16 @@ enum Meaning {
 /// As `-x`, for the programs of all sections.
 pub(super) const GLOBAL: &str = "--global-variable";
 const NO_PARAMETERS: &str =
-    "this library has no MCA parameters: set its variables by -x (oshmem_info lists them), libfabric's likewise";
+    "no MCA parameters here: set variables of the library by -x (oshmem_info lists them), libfabric's likewise";
+const OUTPUT: &str =
+    "--output DIR, for files DIR/pe.N.out and DIR/pe.N.err, or --output NAME.%t for one file of each PE";
+const FILES: &str = "programs and files must be on every host at the same path";
+const PER_NODE: &str = "--ppn N for PEs per host, --bind-to and --map-by spread within one";
 const ASK_SLURM: &str = "ask Slurm for it: give it to salloc or sbatch, and start oshrun inside";
+const STEP: &str = "inside an allocation of Slurm's, --launcher-option WORD passes a word to srun";
+const NUMACTL: &str = "numactl in front of PROGRAM; memory of a PE that is bound is on its NUMA node anyway";
 const INHERITED: &str = "PEs inherit the whole environment: start oshrun by env -i, and set variables by -x";
+const RECOVERY: &str = "a PE that ends badly ends its job; jobs that outlive others are made by shmemx_spawn";
 const SECTIONS: &str = "write the programs on the command line, with ':' between them";
 
 /// All that are known. What is an option of ours is not looked up here.
@@ -58,6 +67,8 @@ static ALL: &[Foreign] = &[
         Instead("name the hosts in the order of their PEs by --hosts or --hostfile, and give --bind-to"),
     ),
     option(&["nodes"], 1, Instead("name the hosts by --hosts, or give --ppn N")),
+    option(&["npersocket", "ntasks-per-socket", "ntasks-per-core", "ppr"], 1, Instead(PER_NODE)),
+    option(&["nolocal", "skip-launch-node"], 0, Instead("name the other hosts alone by --hosts or --hostfile")),
     // Cores.
     option(&["bind-to-core"], 0, Words(&["--bind-to", "core"])),
     option(&["bind-to-socket"], 0, Words(&["--bind-to", "socket"])),
@@ -66,10 +77,21 @@ static ALL: &[Foreign] = &[
     option(&["bysocket", "bynode"], 0, Words(&["--map-by", "spread"])),
     option(&["cpu-bind", "cpu_bind"], 1, Translated(cpu_bind)),
     option(&["m", "distribution"], 1, Translated(distribution)),
-    option(&["rank-by"], 1, Instead("PEs are numbered in the order in which --map-by gives them cores")),
+    option(&["rank-by"], 1, Translated(rank_by)),
     option(&["use-hwthread-cpus"], 0, Instead("--bind-to hwthread")),
     option(&["cpu-set", "cpu-list"], 1, Instead("taskset -c LIST oshrun ...: PEs use no other CPUs than oshrun may")),
-    option(&["display-map", "display-allocation", "print-rank-map"], 0, Words(&["--report-bindings"])),
+    option(
+        &["threads-per-core", "hint"],
+        1,
+        Instead("--bind-to core, for all hardware threads of a core, or hwthread"),
+    ),
+    option(&["mem-bind", "membind"], 1, Instead(NUMACTL)),
+    option(
+        &["display-map", "display-devel-map", "display-allocation", "print-rank-map"],
+        0,
+        Words(&["--report-bindings"]),
+    ),
+    option(&["topolib"], 1, Nothing),
     option(&["display"], 1, Words(&["--report-bindings"])),
     // Environment and directory.
     option(&["genv"], 2, Translated(|values| pair(GLOBAL, values))),
@@ -85,31 +107,39 @@ static ALL: &[Foreign] = &[
         1,
         Instead("-x LD_LIBRARY_PATH=DIR/lib; oshcc writes the library's folder into programs anyway"),
     ),
+    option(&["path"], 1, Instead("PATH=DIR:$PATH oshrun ...: programs are searched for in PATH")),
+    option(&["noprefix", "E", "preserve-env"], 0, Nothing),
+    option(&["preload-binary"], 0, Instead(FILES)),
+    option(&["preload-files", "bcast"], 1, Instead(FILES)),
     // Input and output.
     option(&["tag-output", "l", "prepend-rank"], 0, Words(&["--label"])),
     option(&["output-filename"], 1, Same("--output")),
     option(&["s", "input", "i"], 1, Same("--stdin")),
-    option(&["u", "unbuffered", "q", "quiet"], 0, Nothing),
-    option(
-        &["outfile-pattern", "errfile-pattern", "o", "e", "error"],
-        1,
-        Instead("--output DIR, for files DIR/pe.N.out and DIR/pe.N.err"),
-    ),
+    option(&["u", "unbuffered", "q", "quiet", "Q"], 0, Nothing),
+    option(&["o", "outfile-pattern"], 1, Translated(output_pattern)),
+    option(&["errfile-pattern", "e", "error"], 1, Instead(OUTPUT)),
+    option(&["prepend-pattern"], 1, Instead("--label, which marks each line with the number of its PE")),
+    option(&["print-all-exitcodes"], 0, Words(&["--verbose"])),
+    option(&["pty"], 0, Instead("start oshrun on the terminal: PE 0 reads it, and each PE writes to it")),
+    option(&["xterm"], 1, Instead("--debugger 'xterm -e gdb -p {pid}' --debug-pes LIST")),
+    option(&["X", "disable-status", "leave-session-attached"], 0, Nothing),
     option(&["merge-stderr-to-stdout"], 0, Instead("2>&1 after the command")),
     option(&["timestamp-output"], 0, Instead("oshrun --label ... | ts, of the package moreutils")),
     // Ends.
     option(&["K", "kill-on-bad-exit"], 0, Nothing),
     option(&["t", "time", "maxtime"], 1, Instead("--timeout SECONDS")),
-    option(
-        &["disable-auto-cleanup", "enable-recovery", "continuous"],
-        0,
-        Instead("a PE that ends badly ends its job; jobs that outlive others are made by shmemx_spawn"),
-    ),
+    option(&["get-stack-traces", "report-state-on-timeout", "disable-recovery"], 0, Nothing),
+    option(&["W", "wait"], 1, Instead("PEs that end do not end the others: --timeout and --hang-timeout do")),
+    option(&["k", "no-kill"], 0, Instead(RECOVERY)),
+    option(&["disable-auto-cleanup", "enable-recovery", "continuous"], 0, Instead(RECOVERY)),
     // How the launcher works.
     option(&["allow-run-as-root"], 0, Nothing),
     option(&["mpi"], 1, Nothing),
-    option(&["mca", "gmca", "omca", "prtemca", "pmixmca", "gpmixmca"], 2, Instead(NO_PARAMETERS)),
-    option(&["am", "tune"], 1, Instead(NO_PARAMETERS)),
+    option(&["mca", "gmca", "omca", "prtemca", "pmixmca", "gpmixmca"], 2, Noted(NO_PARAMETERS)),
+    option(&["am", "tune"], 1, Noted(NO_PARAMETERS)),
+    option(&["personality", "demux"], 1, Nothing),
+    option(&["disable-hostname-propagation"], 0, Nothing),
+    option(&["info"], 0, Instead("oshmem_info")),
     option(
         &["bootstrap", "rmk"],
         1,
@@ -129,7 +159,12 @@ static ALL: &[Foreign] = &[
             "mem-per-cpu",
             "gres",
             "gpus",
+            "gpus-per-task",
+            "gpus-per-node",
+            "gpu-bind",
             "G",
+            "reservation",
+            "exclude",
             "J",
             "job-name",
             "C",
@@ -139,7 +174,8 @@ static ALL: &[Foreign] = &[
         1,
         Instead(ASK_SLURM),
     ),
-    option(&["exclusive", "overlap", "exact"], 0, Instead(ASK_SLURM)),
+    option(&["exclusive", "overlap", "exact"], 0, Instead(STEP)),
+    option(&["jobid", "relative", "r", "network"], 1, Instead(STEP)),
 ];
 
 const fn option(names: &'static [&'static str], values: usize, meaning: Meaning) -> Foreign {
@@ -177,6 +213,10 @@ impl Foreign {
             Same(option) => Ok([&[option.into()], values].concat()),
             Words(words) => Ok(words.iter().map(OsString::from).collect()),
             Nothing => Ok(Vec::new()),
+            Noted(text) => {
+                failure::print_line(&format!("{} has no effect: {text}", shown.display()));
+                Ok(Vec::new())
+            }
             Instead(text) => Err(instead(text)),
             Translated(function) => {
                 let text: Option<Vec<&str>> = values.iter().map(|v| v.to_str()).collect();
@@ -188,11 +228,16 @@ impl Foreign {
     }
 }
 
-/// The value of `--bind-to` or `--map-by` as another launcher has it, in words of ours, and further options that it
-/// stands for. What is none of theirs stays as it is.
+/// The value of `--bind-to`, `--map-by` or `--output` as another launcher has it, in words of ours, and further options
+/// that it stands for. What is none of theirs stays as it is.
 pub(super) fn value_of(option: &[u8], value: &OsStr) -> Result<(OsString, Vec<OsString>), Failure> {
     match (option, value.to_str()) {
         (b"bind-to", Some(text)) => Ok((bind_to(text).into(), Vec::new())),
+        (b"output", Some("tag" | "rank")) => Err(Failure::usage("--output tag of Open MPI 5 is --label here")),
+        (b"output", Some(text)) if text.starts_with("file=") => {
+            Err(Failure::usage(format!("--output {text} is Open MPI 5's; here: {OUTPUT}")))
+        }
+        (b"output", Some(text)) if text.starts_with("dir=") => Ok((text[4..].into(), Vec::new())),
         (b"map-by", Some(text)) => map_by(text).map_err(|why| Failure::usage(format!("--map-by {text}: {why}"))),
         _ => Ok((value.to_owned(), Vec::new())),
     }
@@ -225,7 +270,7 @@ fn map_by(text: &str) -> Result<(OsString, Vec<OsString>), String> {
         "ppr" => {
             let n = parts.next().unwrap_or_default();
             if !matches!(parts.next(), Some("node" | "host")) {
-                return Err("here: --ppn N for PEs per host, --bind-to and --map-by spread within one".into());
+                return Err(format!("here: {PER_NODE}"));
             }
             others.extend(["--ppn", n].map(OsString::from));
             "compact"
@@ -270,6 +315,19 @@ fn distribution(values: &[&str]) -> Result<Vec<String>, String> {
         _ => return Err("--map-by compact|spread".into()),
     };
     Ok(vec!["--map-by".into(), order.into()])
+}
+
+fn rank_by(values: &[&str]) -> Result<Vec<String>, String> {
+    match values[0] {
+        // The order of the cores is that of the PEs.
+        "slot" | "fill" => Ok(Vec::new()),
+        _ => Err("PEs are numbered in the order in which --map-by gives them cores".into()),
+    }
+}
+
+/// One file of each PE, whose name has its number.
+fn output_pattern(values: &[&str]) -> Result<Vec<String>, String> {
+    if values[0].contains('%') { Ok(vec![format!("--output={}", values[0])]) } else { Err(OUTPUT.into()) }
 }
 
 fn node_list(values: &[&str]) -> Result<Vec<String>, String> {
@@ -379,6 +437,8 @@ mod tests {
             ("-prepend-rank -ppn 5 -genvall ./a", 5),
             // Slurm
             ("--ntasks=4 -c2 -l -K --mpi=pmix --cpu-bind=verbose,cores -D /tmp ./a", 4),
+            ("--n 4 -Q -X -E --rank-by slot --noprefix --personality ompi ./a", 4),
+            ("--mca btl tcp,self --tune file -n 3 ./a", 3),
             ("-n4 --cpus-per-task 2 -m cyclic --kill-on-bad-exit=1 --export=ALL,A=1 ./a", 4),
             // Cray
             ("-n 8 -N8 -d 2 ./a", 8),
@@ -398,6 +458,11 @@ mod tests {
         let o = read("--bind-to package --output-filename d ./a").unwrap();
         assert_eq!(o.bind_to, Binding::Socket);
         assert_eq!(o.output, Some("d".into()));
+        for line in ["-o job.%t ./a", "--output=job.%t ./a", "-outfile-pattern job.%t ./a"] {
+            assert_eq!(read(line).unwrap().output, Some("job.%t".into()), "{line}");
+        }
+        assert_eq!(read("--output dir=d ./a").unwrap().output, Some("d".into()));
+        assert!(read("-print-all-exitcodes ./a").unwrap().verbose);
         let o = read("-n 1 ./a -l -genv X 1").unwrap();
         assert!(!o.label, "options end at the program");
         assert_eq!(o.sections[0].arguments, ["-l", "-genv", "X", "1"]);
@@ -416,7 +481,15 @@ mod tests {
     #[test]
     fn the_others_are_answered_in_one_line() {
         for (line, instead) in [
-            ("--mca btl tcp,self ./a", "-x"),
+            ("--output tag ./a", "--label"),
+            ("--output file=d/f ./a", "--output DIR"),
+            ("-o job.log ./a", "--output DIR"),
+            ("--npersocket 2 ./a", "--ppn N"),
+            ("--mem-bind=local ./a", "numactl"),
+            ("--exact ./a", "--launcher-option"),
+            ("--no-kill ./a", "shmemx_spawn"),
+            ("--path /opt/bin ./a", "PATH=DIR"),
+            ("-info ./a", "oshmem_info"),
             ("-genvnone ./a", "env -i"),
             ("--time 5 ./a", "--timeout SECONDS"),
             ("-p debug ./a", "salloc"),

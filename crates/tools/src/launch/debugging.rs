@@ -15,6 +15,7 @@ use super::failure::Failure;
 
 /// Options for debuggers.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Checks and debugging")]
 pub(super) struct DebuggingArgs {
     /// Runs COMMAND beside each PE, which waits for it in shmem_init; {pid}, {pe} and {program} stand for those of the
     /// PE

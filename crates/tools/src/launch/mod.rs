@@ -27,6 +27,7 @@ mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod hang;
+mod help;
 mod hosts;
 mod initialization;
 mod job;

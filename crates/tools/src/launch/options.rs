@@ -15,6 +15,7 @@ use super::check_options::{CheckArgs, Checks};
 use super::compatibility::{self, Foreign, GLOBAL};
 use super::debugging::{Debugger, DebuggingArgs};
 use super::failure::Failure;
+use super::help::{DETAILS, PROGRAMS, STREAMS, USAGE, summary};
 use super::hosts::launch::HostLaunch;
 use super::hosts::list::check_room;
 use super::hosts::options::{Destination, HostOptions};
@@ -22,20 +23,6 @@ use super::profiling::{Asked, Profiling, ProfilingArgs, SavedRecords};
 use super::status_options::{StatusArgs, StatusPlan};
 use super::values::{HintTime, cores, count, microseconds, seconds, seconds_or_none};
 use crate::terminal::columns;
-
-const USAGE: &str = "oshrun [OPTIONS] PROGRAM [ARGUMENT]...
-              [: [-n N] [-x VAR] [--wdir DIR] PROGRAM [ARGUMENT]...]...";
-
-const DETAILS: &str = "\
-Options end at PROGRAM; what follows is its own. Sections that ':' separates run different programs as \
-one job; PEs are numbered through them in order. Standard input goes to PE 0.
-
-With --hosts or --hostfile, or inside an allocation of several of Slurm's nodes, oshrun becomes a \
-launcher that reaches the hosts: srun, Hydra's mpiexec, or mpirun of Open MPI; --verbose shows which and how.
-
-Exit status: 0 if all PEs ended well, else that of the first PE that did not (128 + N if signal N \
-ended it); 124 after --timeout, 66 if --check has findings, 126 or 127 if a program cannot be run, 2 for a wrong \
-command line.";
 
 /// Which cores a PE may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -117,9 +104,10 @@ impl fmt::Display for Input {
 
 /// Options of each program.
 #[derive(Debug, Args)]
+#[command(next_help_heading = PROGRAMS)]
 struct SectionArgs {
     /// Number of PEs; without it, one for each core that oshrun may use, or each slot of the hosts
-    #[arg(short = 'n', long = "np", value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    #[arg(short = 'n', long = "np", alias = "n", value_name = "N", value_parser = count, allow_negative_numbers = true)]
     n_pes: Option<usize>,
     /// Sets a variable for the PEs, or checks that it is set: they inherit the whole environment
     #[arg(short = 'x', value_name = "VAR[=VALUE]")]
@@ -129,18 +117,10 @@ struct SectionArgs {
     wdir: Option<PathBuf>,
 }
 
-/// Runs an OpenSHMEM program on the PEs of this node, or of several hosts
-#[derive(Debug, Parser)]
-#[command(name = "oshrun", version, override_usage = USAGE, after_help = DETAILS, term_width = columns())]
-struct FirstArgs {
-    #[command(flatten)]
-    section: SectionArgs,
-    /// Marks each line of output with the number of its PE
-    #[arg(long)]
-    label: bool,
-    /// Writes the output of PE i to DIR/pe.i.out and DIR/pe.i.err
-    #[arg(long, value_name = "DIR", conflicts_with = "label")]
-    output: Option<PathBuf>,
+/// When a job ends, or is looked at.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Time limits")]
+struct TimeArgs {
     /// Ends the job after this time (fractions allowed), and shows what each PE waited for
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
@@ -156,6 +136,12 @@ struct FirstArgs {
     /// Ends the job if PEs that it has spawned neither come to shmem_init nor use a core for this time
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60", allow_negative_numbers = true)]
     spawn_timeout: Duration,
+}
+
+/// Which cores PEs have.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Cores")]
+struct CoreArgs {
     /// Where PEs outnumber cores, a PE that another waits for gets the core after this time: for programs that look at
     /// memory in loops of their own
     #[arg(long, value_name = "MICROSECONDS", value_parser = microseconds, allow_negative_numbers = true)]
@@ -172,18 +158,36 @@ struct FirstArgs {
     /// Shows what each PE is bound to, or why PEs are not bound
     #[arg(long)]
     report_bindings: bool,
+}
+
+/// Runs an OpenSHMEM program on the PEs of this node, or of several hosts
+#[derive(Debug, Parser)]
+#[command(name = "oshrun", version, override_usage = USAGE, after_help = DETAILS, term_width = columns())]
+struct FirstArgs {
+    #[command(flatten)]
+    section: SectionArgs,
+    /// Marks each line of output with the number of its PE
+    #[arg(long, help_heading = STREAMS)]
+    label: bool,
+    /// Writes the output of PE i to DIR/pe.i.out and DIR/pe.i.err, or to one file where %t stands for i
+    #[arg(long, value_name = "DIR|NAME.%t", conflicts_with = "label", help_heading = STREAMS)]
+    output: Option<PathBuf>,
+    /// The PE that reads standard input: its number, or none
+    #[arg(long, value_name = "PE", value_parser = input, default_value = "0", help_heading = STREAMS)]
+    stdin: Input,
+    /// Shows what is started, and how it ends
+    #[arg(short, long, help_heading = STREAMS)]
+    verbose: bool,
+    #[command(flatten)]
+    times: TimeArgs,
+    #[command(flatten)]
+    cores: CoreArgs,
     /// Prints what a shell reads to complete command lines of oshrun, and runs nothing
     #[arg(long, value_name = "SHELL", value_enum)]
     generate: Option<Completions>,
-    /// The PE that reads standard input: its number, or none
-    #[arg(long, value_name = "PE", value_parser = input, default_value = "0")]
-    stdin: Input,
     /// As -x, for the programs of all sections
     #[arg(long, hide = true)]
     global_variable: Vec<OsString>,
-    /// Shows what is started, and how it ends
-    #[arg(short, long)]
-    verbose: bool,
     #[command(flatten)]
     profiling: ProfilingArgs,
     #[command(flatten)]
@@ -280,12 +284,15 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
 pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Failure> {
     let mut groups = arguments.split(|a| a == ":");
     let (options, command) = divide::<FirstArgs>(groups.next().unwrap_or_default())?;
+    if options.iter().any(|o| o == "-h") {
+        return Err(Failure::Answer(summary()));
+    }
     let mut first = FirstArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
     if let Some(shell) = first.generate {
         return Err(Failure::Answer(shell.script()));
     }
-    let binding = first.binding()?;
-    let hang = first.hang_variables();
+    let binding = first.cores.binding()?;
+    let hang = first.times.hang_variables();
     let rest: Vec<_> = groups.collect();
     let profiling = match first.profiling.read()? {
         Asked::Job(profiling) => profiling,
@@ -351,16 +358,16 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
         sections,
         label: first.label,
         output: first.output,
-        timeout: first.timeout,
-        hang_timeout: first.hang_timeout,
-        hang_hint: first.hang_hint.0,
-        spawn_timeout: first.spawn_timeout,
-        time_slice: first.time_slice,
+        timeout: first.times.timeout,
+        hang_timeout: first.times.hang_timeout,
+        hang_hint: first.times.hang_hint.0,
+        spawn_timeout: first.times.spawn_timeout,
+        time_slice: first.cores.time_slice,
         bind_to: binding,
-        map_by: first.map_by,
-        cores: first.cores,
+        map_by: first.cores.map_by,
+        cores: first.cores.cores,
         cpus: None,
-        report_bindings: first.report_bindings,
+        report_bindings: first.cores.report_bindings,
         stdin: first.stdin,
         verbose: first.verbose,
         profiling,
@@ -376,7 +383,7 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
     Ok(Request::Job(Box::new(options)))
 }
 
-impl FirstArgs {
+impl CoreArgs {
     /// What PEs are bound to, where the number of their cores may be given.
     fn binding(&self) -> Result<Binding, Failure> {
         match (self.cores, self.bind_to) {
@@ -387,7 +394,9 @@ impl FirstArgs {
             )),
         }
     }
+}
 
+impl TimeArgs {
     /// Variables by which PEs of other hosts watch for hangs themselves, in whole seconds: no oshrun watches them.
     fn hang_variables(&self) -> Vec<(&'static str, u64)> {
         let whole = |limit: Option<Duration>| limit.map_or(0, |l| l.as_secs_f64().ceil() as u64);
@@ -545,6 +554,7 @@ fn from_clap(error: &clap::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::super::check_options::What;
+    use super::super::help::SUMMARY;
     use super::*;
 
     fn read(line: &str) -> Result<CommandLine, String> {
@@ -665,6 +675,31 @@ mod tests {
         assert_eq!(counts("-n 2 --ppn 3 a"), [2]);
         assert!(read("-n 4 --ppn 3 a").unwrap_err().contains("slots for 3"));
         assert_eq!(counts("--hosts node1:7,node2 --ppn 3 a"), [6]);
+    }
+
+    #[test]
+    fn the_short_help_fits_a_screen_and_the_long_one_has_groups() {
+        let short = read("-n 2 -h a").unwrap_err();
+        assert!(short.lines().count() < 24 && short.lines().all(|l| l.len() < 80), "{short}");
+        let words = SUMMARY.split([' ', ',', ';', '=', ':', '\n']).filter(|w| w.starts_with("--") && *w != "--help");
+        for word in words {
+            assert!(long(&FirstArgs::command(), &word.as_bytes()[2..]).is_some(), "{word}");
+        }
+        let all = read("--help").unwrap_err();
+        for heading in [
+            "Programs:",
+            "Output and input:",
+            "Time limits:",
+            "Cores:",
+            "Profiles:",
+            "Checks and debugging:",
+            "Counters:",
+            "Other hosts:",
+        ] {
+            // In bold type.
+            assert_eq!(all.lines().filter(|l| l.starts_with('\x1b') && l.contains(heading)).count(), 1, "{heading}");
+        }
+        assert!(read("-n 2 a -h").is_ok());
     }
 
     #[test]

@@ -26,6 +26,8 @@ enum Mode {
     Label,
     /// A pair of files for each PE.
     Files { dir: PathBuf, digits: usize },
+    /// One file for each, whose name has its number.
+    Named(String),
 }
 
 /// The output of all PEs, and the supervisor's own lines.
@@ -70,6 +72,20 @@ const PENDING_LIMIT: usize = 1 << 20;
 /// A line longer than this is cut.
 const LINE_LIMIT: usize = 1 << 20;
 
+/// The value of `--output`, if it is the name of a file for each PE: `%t` (Slurm's) or `%r` (Hydra's) stands for the
+/// number.
+pub(super) fn pattern(value: &Path) -> Result<Option<String>, Failure> {
+    let text = value.to_string_lossy();
+    let pattern = text.replace("%r", "%t");
+    match pattern.matches('%').count() {
+        0 => Ok(None),
+        n if n == pattern.matches("%t").count() => Ok(Some(pattern)),
+        _ => Err(Failure::usage(format!(
+            "--output \"{text}\": of Slurm's and Hydra's patterns, %t and %r are known here"
+        ))),
+    }
+}
+
 /// Makes the directory of `--output`.
 pub(super) fn create(dir: &Path) -> Result<(), Failure> {
     fs::create_dir_all(dir)
@@ -80,10 +96,13 @@ impl Output {
     /// Prepares for `n_pes` PEs.
     pub(super) fn new(options: &CommandLine, n_pes: usize) -> Result<Self, Failure> {
         let mode = match &options.output {
-            Some(dir) => {
-                create(dir)?;
-                Mode::Files { dir: dir.clone(), digits: (n_pes - 1).to_string().len() }
-            }
+            Some(value) => match pattern(value)? {
+                Some(pattern) => Mode::Named(pattern),
+                None => {
+                    create(value)?;
+                    Mode::Files { dir: value.clone(), digits: (n_pes - 1).to_string().len() }
+                }
+            },
             None if options.label => Mode::Label,
             None => Mode::Direct,
         };
@@ -97,25 +116,24 @@ impl Output {
 
     /// Standard output and error of PE `pe` of job `job`; `None` is the supervisor's own.
     pub(super) fn streams(&mut self, job: u32, pe: usize) -> io::Result<[Option<OwnedFd>; 2]> {
+        let label = match job {
+            0 => pe.to_string(),
+            _ => format!("{job}.{pe}"),
+        };
         match &self.mode {
             Mode::Direct => Ok([None, None]),
-            Mode::Label => {
-                let label = match job {
-                    0 => pe.to_string(),
-                    _ => format!("{job}.{pe}"),
-                };
-                Ok([Some(self.pipe(&label, 0)?), Some(self.pipe(&label, 1)?)])
+            Mode::Named(pattern) => {
+                let path = PathBuf::from(pattern.replace("%t", &label));
+                let file = create_file(&path)?;
+                Ok([Some(file.try_clone()?), Some(file)])
             }
+            Mode::Label => Ok([Some(self.pipe(&label, 0)?), Some(self.pipe(&label, 1)?)]),
             Mode::Files { dir, digits } => {
                 let name = match job {
                     0 => format!("pe.{pe:0digits$}"),
                     _ => format!("job.{job}.pe.{pe}"),
                 };
-                let file = |kind| {
-                    let path = dir.join(format!("{name}.{kind}"));
-                    let shown = |e| io::Error::other(format!("{}: {e}", path.display()));
-                    File::create(&path).map(OwnedFd::from).map_err(shown)
-                };
+                let file = |kind| create_file(&dir.join(format!("{name}.{kind}")));
                 Ok([Some(file("out")?), Some(file("err")?)])
             }
         }
@@ -193,6 +211,10 @@ impl Output {
         }
         self.pe_streams.clear();
     }
+}
+
+fn create_file(path: &Path) -> io::Result<OwnedFd> {
+    File::create(path).map(OwnedFd::from).map_err(|e| io::Error::other(format!("{}: {e}", path.display())))
 }
 
 fn sink_fd(sink: usize) -> BorrowedFd<'static> {

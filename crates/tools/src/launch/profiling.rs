@@ -22,6 +22,7 @@ const TRACE: &str = "64m";
 
 /// Options of profiles and traces.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Profiles")]
 pub(super) struct ProfilingArgs {
     /// Shows where the time of the PEs goes: a summary, and a page (--profile=FILE.html, else oshrun-profile.html)
     #[arg(long, value_name = "FILE.html", num_args = 0..=1, require_equals = true, default_missing_value = PAGE)]

@@ -12,6 +12,7 @@ use super::values::seconds;
 
 /// Options that show counters.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Counters")]
 pub(super) struct StatusArgs {
     /// Shows each second (--status=SECONDS) what the PEs do: calls and bytes by kind of routine, and how many wait
     #[arg(

@@ -50,8 +50,12 @@ pub(super) fn become_launcher(options: &CommandLine, launch: &HostLaunch) -> Res
         LauncherKind::Hydra => Agent::of(launch)?,
         _ => None,
     };
-    if let Some(dir) = &options.output {
-        output::create(dir)?;
+    if let Some(value) = &options.output {
+        match output::pattern(value)? {
+            None => output::create(value)?,
+            Some(_) if launcher.kind == LauncherKind::Slurm => {}
+            Some(_) => return Err(launcher.refusal("--output with a pattern", "give --output DIR")),
+        }
     }
     let line = match launcher.kind {
         LauncherKind::Slurm => slurm::command(options, launch, &launcher)?,

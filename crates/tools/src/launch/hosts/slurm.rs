@@ -8,6 +8,7 @@ use super::launch::HostLaunch;
 use super::launcher::HostLauncher;
 use crate::launch::failure::Failure;
 use crate::launch::options::{Binding, CommandLine, Mapping};
+use crate::launch::output;
 
 /// The command line.
 pub(super) fn command(
@@ -60,7 +61,11 @@ pub(super) fn command(
     if options.label {
         line.push("--label".into());
     }
-    if let Some(dir) = &options.output {
+    if let Some(value) = &options.output
+        && let Some(pattern) = output::pattern(value)?
+    {
+        line.push(format!("--output={pattern}").into());
+    } else if let Some(dir) = &options.output {
         let digits = (section.n_pes - 1).to_string().len();
         for (option, end) in [("--output=", "out"), ("--error=", "err")] {
             let mut word = OsString::from(option);
