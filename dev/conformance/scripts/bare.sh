@@ -29,13 +29,13 @@ if ((EUID != 0)); then
   back=("$(type -P unshare)" "--map-user=$(id -u)" "--map-group=$(id -g)")
 fi
 unshare "${own[@]}" --mount true 2>/dev/null || { echo "skipped: mount namespaces are not allowed here"; exit 0; }
-# Where clippy's driver has compiled the test programs, crates that the demo needs as they do are not built again.
+# Where clippy's driver has compiled the test programs, crates that the demo needs are not built again.
 if [[ -n ${FERROSHMEM_PREFIX:-} ]] && cargo clippy --version >/dev/null 2>&1; then
   export RUSTC_WORKSPACE_WRAPPER=clippy-driver
 fi
 # The unit tests that take longest compute alone, and are left to the machine as it is. So are the examples of the
 # documentation, if they are a step of the same run.
-[[ $# -gt 0 ]] || set -- sh -ec "cargo xtask demo
+[[ $# -gt 0 ]] || set -- sh -ec "cargo xtask demo ${FERROSHMEM_PREFIX:+--built}
   cargo xtask test --fast --without collective/unit --without simd/unit \
     ${FERROSHMEM_PREFIX:+--without doc-tests '--built=$FERROSHMEM_PREFIX'}"
 exec unshare "${own[@]}" --mount bash -ec '

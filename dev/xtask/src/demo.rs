@@ -16,6 +16,10 @@ pub(crate) struct Options {
     /// Logarithm (base 2) of the number of keys
     #[arg(default_value_t = 25)]
     log2_keys: u32,
+
+    /// After a whole run of the tests: takes the crates that it built
+    #[arg(long, hide = true)]
+    built: bool,
 }
 
 /// Installs into `target/ferroshmem`, compiles `examples/intsort.c` and runs it. Ends with the lines to be pasted next.
@@ -26,7 +30,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     let target = workspace::target()?;
     let prefix = target.join("ferroshmem");
     eprintln!("+ building the library, without optimisation, and the commands oshrun and oshcc");
-    install::first_look_into(&prefix)?;
+    install::first_look_into(&prefix, options.built)?;
 
     let source = workspace::root().join("examples/intsort.c");
     let program = target.join("intsort");

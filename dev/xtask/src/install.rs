@@ -94,16 +94,17 @@ pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
 }
 
 /// Builds and installs what a first look needs: the library, without optimisation, `oshrun` and `oshcc`. By the profile
-/// of this program: it has built a part of what they depend on.
+/// of this program: it has built a part of what they depend on. If the tests are `built`, of their crates: for the
+/// workspace with an example, features are those of tests.
 ///
 /// # Errors
 /// If something cannot be built or written.
-pub(crate) fn first_look_into(root: &Path) -> Result<()> {
+pub(crate) fn first_look_into(root: &Path, built: bool) -> Result<()> {
     let mut build = workspace::cargo("build");
-    build.arg("--lib");
-    for package in ["ferroshmem-libshmem", "ferroshmem-tools"] {
-        build.args(["--package", package]);
-    }
+    build.arg("--lib").args(match built {
+        true => ["--workspace", "--exclude", CHECKS, "--example", "hello"].as_slice(),
+        false => &["--package", "ferroshmem-libshmem", "--package", "ferroshmem-tools"],
+    });
     for program in FIRST_LOOK {
         build.args(["--bin", program]);
     }
