@@ -1,5 +1,6 @@
 //! `cargo xtask test`: all checks and tests, as far as this machine has the tools for them.
 
+mod idle;
 mod programs;
 mod progress;
 mod scheduler;
@@ -40,8 +41,7 @@ const SCRIPTS: &[(&str, &str, &[&str], usize)] = &[
     ("asan", "asan.sh", &[], 2),
     ("tsan", TSAN, &[], 1),
     ("valgrind", "valgrind.sh", &[], 1),
-    // It runs steps of its own side by side.
-    ("bare", BARE, &[], 64),
+    ("bare", BARE, &[], 2),
 ];
 
 /// The test programs of `--fast`, beside unit tests: the ABI, the house rules, and the conformance programs.

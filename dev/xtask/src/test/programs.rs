@@ -48,7 +48,7 @@ const fn emulating(name: &'static str, threads: usize) -> Hint {
     Hint { resource: Some("virtual machines"), ..hint(name, 0, threads) }
 }
 
-/// The test programs that take long, longest first: they start first. Programs that mostly wait
+/// The test programs that take long, longest first: they start first, before the scripts. Programs that mostly wait
 /// (for daemons of launchers, for links that are slow by intent, for the end of a time limit)
 /// count as one thread, or none, however many trials they run at the same time.
 const HINTS: &[Hint] = &[
@@ -153,6 +153,11 @@ pub(super) fn steps(messages: &str, plan: &Plan<'_>, linting: bool) -> Result<Ve
     programs.sort_by_key(|program| rank(program).unwrap_or(HINTS.len()));
     let libraries = library_path()?;
     Ok(programs.into_iter().map(|program| step(program, plan, &libraries, linting)).collect())
+}
+
+/// Whether a step is among those that start first.
+pub(super) fn takes_long(name: &str) -> bool {
+    HINTS.iter().any(|hint| hint.name == name)
 }
 
 fn step(program: Program, plan: &Plan<'_>, libraries: &str, linting: bool) -> Step {

@@ -1,5 +1,6 @@
 //! Runs steps at the same time, as far as they do not depend on each other.
 
+use super::idle::Idle;
 use super::programs;
 use super::progress::{Progress, counter};
 use super::step::{self, Child, Outcome, Step, Times, Work};
@@ -22,6 +23,9 @@ const TICK: Duration = Duration::from_secs(1);
 /// A step that prints nothing for this long hangs: test programs name each test that ends, cargo each package, and no
 /// test or package takes a tenth of this on two cores.
 const SILENCE: Duration = Duration::from_secs(600);
+
+/// What a step may lack of the cores that it takes: no machine is idle as a whole.
+const ROUNDING: f64 = 0.4;
 
 /// Lines of a passed step's output that begin so are shown: what was not tested, and which
 /// trials took long.
@@ -127,6 +131,7 @@ pub(super) fn run(mut plan: Plan) -> Result<Vec<Ended>> {
     let mut running: Vec<Running> = Vec::new();
     let mut ended: Vec<Ended> = Vec::new();
     let mut progress = Progress::new();
+    let mut idle = Idle::new();
     let (sender, reports) = channel();
     loop {
         if INTERRUPTED.load(Ordering::Relaxed) {
@@ -135,8 +140,9 @@ pub(super) fn run(mut plan: Plan) -> Result<Vec<Ended>> {
             return Ok(ended);
         }
         skip_blocked(&mut waiting, &mut ended);
-        while let Some(next) = next_ready(&waiting, &running, &ended, plan.capacity) {
+        while let Some(next) = next_ready(&waiting, &running, &ended, plan.capacity, idle.cores) {
             let step = waiting.remove(next);
+            idle.begin();
             let child = Child::default();
             running.push(Running::new(&step, child.clone(), &plan.folder));
             start(step, child, &plan.folder, &sender)?;
@@ -154,6 +160,7 @@ pub(super) fn run(mut plan: Plan) -> Result<Vec<Ended>> {
                     if report.outcome == Outcome::Passed {
                         let new = programs::steps(messages, &plan, *linting)?;
                         waiting.extend(new);
+                        waiting.sort_by_key(|step| !programs::takes_long(&step.name));
                     }
                     if *linting {
                         ended.push(lints(messages, &plan.folder)?);
@@ -165,6 +172,7 @@ pub(super) fn run(mut plan: Plan) -> Result<Vec<Ended>> {
                 for step in &mut running {
                     step.end_if_silent(SILENCE);
                 }
+                idle.look();
                 let now: Vec<_> = running.iter().map(|step| (step.name.as_str(), step.since.elapsed())).collect();
                 progress.show(ended.len(), all, &now);
             }
@@ -237,8 +245,9 @@ fn skip_blocked(waiting: &mut Vec<Step>, ended: &mut Vec<Ended>) {
 }
 
 /// The step that may start now: the first that has what it needs. While it does not fit, no smaller one that
-/// comes later takes its place: the large ones would be left for the end, where each runs by itself.
-fn next_ready(waiting: &[Step], running: &[Running], ended: &[Ended], capacity: usize) -> Option<usize> {
+/// comes later takes its place: the large ones would be left for the end, where each runs by itself. While the others
+/// wait, it may take the cores that are idle.
+fn next_ready(waiting: &[Step], running: &[Running], ended: &[Ended], capacity: usize, idle: f64) -> Option<usize> {
     let used: usize = running.iter().map(|step| step.threads).sum();
     let next = waiting.iter().position(|step| {
         let free = step.resource.is_none() || running.iter().all(|other| other.resource != step.resource);
@@ -246,7 +255,9 @@ fn next_ready(waiting: &[Step], running: &[Running], ended: &[Ended], capacity: 
             step.needs.iter().all(|need| ended.iter().any(|e| e.name == **need && e.outcome == Outcome::Passed));
         free && ready
     })?;
-    let fits = used + waiting[next].threads <= capacity || running.is_empty();
+    let threads = waiting[next].threads;
+    let fits = used + threads <= capacity || running.is_empty();
+    let fits = fits || (threads as f64 <= idle + ROUNDING && used + threads <= 2 * capacity);
     fits.then_some(next)
 }
 
@@ -405,6 +416,18 @@ mod tests {
         let all = outcomes(vec![shell("first", "sleep 0.1"), large, shell("small", "exit 0")], 2);
         let names: Vec<_> = all.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["first", "large", "small"]);
+    }
+
+    #[test]
+    fn a_step_takes_cores_that_are_idle() {
+        let running =
+            |number| (0..number).map(|_| Running::new(&shell("", ""), Child::default(), Path::new(""))).collect();
+        let starts = |running: Vec<_>, idle| next_ready(&[shell("next", "")], &running, &[], 2, idle).is_some();
+        assert!(starts(running(1), 0.0));
+        assert!(!starts(running(2), 0.5));
+        assert!(starts(running(2), 1.0));
+        // Not any number of steps that wait.
+        assert!(!starts(running(4), 2.0));
     }
 
     #[test]
