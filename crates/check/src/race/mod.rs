@@ -386,7 +386,11 @@ impl Race {
             self.access(job, state, call, (pe, span), access);
         }
         if let Some(span) = signal {
-            self.access(job, state, call, (pe, span), Access::AtomicUpdate);
+            let access = match operation {
+                Operation::AtomicUpdate => Access::AtomicPut,
+                _ => Access::AtomicUpdate,
+            };
+            self.access(job, state, call, (pe, span), access);
             if let Some(at) = self.symmetric(job, span.at) {
                 self.release_to(job, state, (pe, at));
             }

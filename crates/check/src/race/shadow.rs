@@ -19,6 +19,8 @@ pub(super) enum Access {
     Put,
     AtomicRead,
     AtomicUpdate,
+    /// The same, complete after a quiet.
+    AtomicPut,
 }
 
 impl Access {
@@ -28,16 +30,31 @@ impl Access {
             2 => Self::Write,
             3 => Self::Put,
             4 => Self::AtomicRead,
+            6 => Self::AtomicPut,
             _ => Self::AtomicUpdate,
         }
     }
 
     pub(super) fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::Put | Self::AtomicUpdate)
+        matches!(self, Self::Write | Self::Put | Self::AtomicUpdate | Self::AtomicPut)
+    }
+
+    /// Whether it is complete after a quiet alone.
+    fn is_put(self) -> bool {
+        matches!(self, Self::Put | Self::AtomicPut)
+    }
+
+    /// The same once it is complete.
+    fn completed(self) -> Self {
+        match self {
+            Self::Put => Self::Write,
+            Self::AtomicPut => Self::AtomicUpdate,
+            other => other,
+        }
     }
 
     fn is_atomic(self) -> bool {
-        matches!(self, Self::AtomicRead | Self::AtomicUpdate)
+        matches!(self, Self::AtomicRead | Self::AtomicUpdate | Self::AtomicPut)
     }
 
     fn conflicts(self, other: Self) -> bool {
@@ -91,7 +108,7 @@ impl Cell {
     /// put of the same PE that is not complete stays.
     fn is_replaced_by(self, new: Self, is_before: bool) -> bool {
         let is_over = match self.pe == new.pe {
-            true => self.access != Access::Put && new.access != Access::Put,
+            true => !self.access.is_put() && !new.access.is_put(),
             false => is_before,
         };
         is_over && self.is_covered_by(new) && new.access.writes()
@@ -216,7 +233,7 @@ impl Page {
                 is_there = true;
                 continue;
             }
-            let is_before = clock.is_before(old.pe, old.epoch, old.access == Access::Put);
+            let is_before = clock.is_before(old.pe, old.epoch, old.access.is_put());
             if !is_before && old.conflicts(new) {
                 found(*old);
             }
@@ -370,8 +387,8 @@ impl Shadow {
                     let Some(cell) = cell.filter(is_seen) else {
                         continue;
                     };
-                    if cell.access == Access::Put {
-                        let complete = Cell { access: Access::Write, ..cell };
+                    if cell.access.is_put() {
+                        let complete = Cell { access: cell.access.completed(), ..cell };
                         page.set(granule, i, Some(complete));
                     }
                     all.push(cell);

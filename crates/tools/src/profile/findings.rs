@@ -341,10 +341,15 @@ impl Analysis {
         self.pes.iter().find(|times| times.pe == pe).map_or(0, |times| times.without_core)
     }
 
+    /// How long all PEs were.
+    fn all_without_core(&self) -> u64 {
+        self.pes.iter().map(|pe| pe.without_core).sum()
+    }
+
     /// PEs are ready to run, and others have the cores.
     fn without_core(&self) -> Option<Finding> {
         const SHARE_OF_RUN: f64 = 0.05;
-        let all: u64 = self.pes.iter().map(|pe| pe.without_core).sum();
+        let all = self.all_without_core();
         let weight = all as f64 / self.pe_time() as f64;
         let most = self.pes.iter().max_by_key(|pe| pe.without_core)?;
         (weight >= SHARE_OF_RUN).then(|| Finding {
@@ -376,7 +381,8 @@ impl Analysis {
             .iter()
             .filter(|s| s.kind == Kind::Barrier && s.by_pe.len() == self.pes.len())
             .max_by_key(|s| s.ns)?;
-        let weight = site.ns as f64 / self.pe_time() as f64;
+        // A PE that waits in a barrier gives its core to another one: a signal would not give it more cores.
+        let weight = site.ns.saturating_sub(self.all_without_core()) as f64 / self.pe_time() as f64;
         let rounds = site.calls / site.by_pe.len() as u64;
         let others = self
             .sites

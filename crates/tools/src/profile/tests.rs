@@ -197,6 +197,26 @@ fn a_pe_that_lacks_a_core_is_not_told_to_compute_less() {
 }
 
 #[test]
+fn a_barrier_in_which_pes_wait_for_cores_needs_no_signal() {
+    /// Thirty barriers that take most of the run; each PE puts to the next one.
+    fn job(core_ns: u64) -> Job {
+        let mut job = Job::new(&[0; 4]);
+        for pe in 0..4 {
+            job.site(pe, *b"barrier\0", Kind::Barrier, 30, SECOND / 2);
+            let peers = job.layout.peers().start + (pe + 1) % 4 * peer::WORDS;
+            job.words[pe][peers + peer::PUTS] = 30;
+            job.words[pe][header::CORE_NS] = core_ns;
+        }
+        job
+    }
+    let signal = "barrier at solve.c:7 synchronises all 4 PEs where each puts to at most 1 of them: a signal would do";
+    assert_eq!(findings(&job(0).records()), [signal]);
+    let cores = "45% of the run, PEs wait for a core";
+    assert_eq!(findings(&job(SECOND * 45 / 100).records()), [cores]);
+    assert_eq!(findings(&job(SECOND / 8).records()), [signal, "12% of the run, PEs wait for a core"]);
+}
+
+#[test]
 fn clocks_of_hosts_are_aligned_by_barriers() {
     let clock = Clock::new(&barriers(&[0, 1, 0], Some(1)).records());
     assert!(clock.error <= 1000, "{clock:?}");
