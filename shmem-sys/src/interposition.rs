@@ -8,7 +8,7 @@
 use std::ffi::{CStr, c_char};
 use std::ops::ControlFlow;
 
-use ferroshmem_platform::loaded::find_loaded;
+use ferroshmem_platform::loaded::{Loaded, find_loaded};
 
 /// One function that callers inline: the address that a call of its name reaches as far as the linker
 /// knows, and that of the library's own function.
@@ -56,7 +56,7 @@ fn is_defined_earlier() -> bool {
         let dynamic = loaded.segments(libc::PT_DYNAMIC).next();
         let dynamic = dynamic.map(|h| loaded.address(h) as *const [usize; 2]);
         // SAFETY: the section is that of an object loaded there.
-        let defines = |dynamic| unsafe { defines_inlined(loaded.base, dynamic) };
+        let defines = |dynamic| unsafe { defines_inlined(loaded, dynamic) };
         match dynamic.is_some_and(defines) {
             true => ControlFlow::Break(true),
             false => ControlFlow::Continue(()),
@@ -65,11 +65,11 @@ fn is_defined_earlier() -> bool {
     .unwrap_or(false)
 }
 
-/// Whether the object at `base` defines an inlined function.
+/// Whether an object defines an inlined function.
 ///
 /// # Safety
-/// `dynamic` is the dynamic section of an object loaded at `base`.
-unsafe fn defines_inlined(base: usize, dynamic: *const [usize; 2]) -> bool {
+/// `dynamic` is the dynamic section of the object, which stays loaded.
+unsafe fn defines_inlined(object: &Loaded<'_>, dynamic: *const [usize; 2]) -> bool {
     use crate::generated::inlined::NAMES;
     const DT_NULL: usize = 0;
     const DT_HASH: usize = 4;
@@ -83,8 +83,7 @@ unsafe fn defines_inlined(base: usize, dynamic: *const [usize; 2]) -> bool {
         let entries = || (0..).map(|i| *dynamic.add(i)).take_while(|e| e[0] != DT_NULL);
         let table = |tag| {
             let [_, at] = entries().find(|e| e[0] == tag)?;
-            // The dynamic linker has made it an address, but where it may not write.
-            Some(if at < base { base + at } else { at })
+            Some(object.table(at))
         };
         let (Some(names), Some(symbols)) = (table(DT_STRTAB), table(DT_SYMTAB)) else {
             return false;

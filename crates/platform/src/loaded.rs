@@ -29,6 +29,12 @@ impl Loaded<'_> {
         self.base.wrapping_add(segment.p_vaddr as usize)
     }
 
+    /// Where a table is that its dynamic section names. The dynamic linker has made the address absolute, except on
+    /// processors where that section is read-only (RISC-V).
+    pub fn table(&self, address: usize) -> usize {
+        if address < self.base { self.base + address } else { address }
+    }
+
     /// Whether it contains this library.
     pub fn is_this_library(&self) -> bool {
         let here = address_here();

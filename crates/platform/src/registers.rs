@@ -11,7 +11,7 @@ pub struct Registers {
     pub sp: u64,
     /// The frame pointer, 0 if it is not known.
     pub fp: u64,
-    /// The return address of functions that have not saved it (aarch64), 0 if it is not known.
+    /// The return address of functions that have not saved it (aarch64, riscv64), 0 if it is not known.
     pub lr: u64,
 }
 
@@ -47,6 +47,22 @@ impl Registers {
         Self { pc, sp, fp, lr }
     }
 
+    /// Where this thread is.
+    #[cfg(target_arch = "riscv64")]
+    #[inline(always)]
+    pub fn here() -> Self {
+        let (pc, sp, fp, lr): (u64, u64, u64, u64);
+        // SAFETY: reads registers alone.
+        unsafe {
+            std::arch::asm!(
+                "auipc {pc}, 0", "mv {sp}, sp", "mv {fp}, s0", "mv {lr}, ra",
+                pc = out(reg) pc, sp = out(reg) sp, fp = out(reg) fp, lr = out(reg) lr,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+        Self { pc, sp, fp, lr }
+    }
+
     /// Where the thread is that a signal has interrupted.
     ///
     /// # Safety
@@ -62,6 +78,11 @@ impl Registers {
         #[cfg(target_arch = "aarch64")]
         {
             Self { pc: context.pc, sp: context.sp, fp: context.regs[29], lr: context.regs[30] }
+        }
+        #[cfg(target_arch = "riscv64")]
+        {
+            let [pc, lr, sp, fp] = [0, libc::REG_RA, libc::REG_SP, libc::REG_S0].map(|r| context.__gregs[r as usize]);
+            Self { pc, sp, fp, lr }
         }
     }
 }

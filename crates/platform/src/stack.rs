@@ -35,6 +35,14 @@ pub unsafe fn call_on<F: FnOnce()>(stack: *mut [u8], f: F) {
             run = in(reg) run, top = in(reg) top, in("x0") f, out("x20") _, clobber_abi("C"),
         );
     }
+    // SAFETY: as above.
+    #[cfg(target_arch = "riscv64")]
+    unsafe {
+        std::arch::asm!(
+            "mv s2, sp", "mv sp, {top}", "jalr {run}", "mv sp, s2",
+            run = in(reg) run, top = in(reg) top, in("a0") f, out("s2") _, clobber_abi("C"),
+        );
+    }
 }
 
 #[cfg(test)]

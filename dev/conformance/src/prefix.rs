@@ -7,12 +7,12 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::compile::Language;
-use crate::target::Target;
+use crate::target::{Processor, Target};
 
 /// Names a prefix that is installed already.
 pub const PREFIX_VARIABLE: &str = "FERROSHMEM_PREFIX";
 
-/// If it is set, the programs of all tests are for another processor, and an emulator runs them.
+/// If it is set, the programs of all tests are for another processor, and an emulator runs them: riscv64, or aarch64.
 const EMULATED_VARIABLE: &str = "FERROSHMEM_EMULATED";
 
 /// An installation: `bin/oshcc`, `bin/oshrun`, `lib/`, `include/`.
@@ -38,7 +38,7 @@ impl Prefix {
             }
         }
         match env::var_os(EMULATED_VARIABLE) {
-            Some(_) => this.emulated(),
+            Some(name) => this.emulated(Processor::of(&name)),
             None => Ok(this),
         }
     }

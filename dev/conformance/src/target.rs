@@ -1,6 +1,7 @@
 //! Another processor, whose programs an emulator runs on this machine.
 
 use std::env;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -10,8 +11,40 @@ use anyhow::{Result, ensure};
 use crate::prefix::{Prefix, workspace};
 use crate::tool::{self, Missing};
 
+/// A processor of another kind, by the names of its tools.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// As the emulator has it.
+    pub name: &'static str,
+    /// The target of rustc.
+    rust: &'static str,
+    /// What the names of its compiler and wrappers begin with.
+    gnu: &'static str,
+    /// Debian's package of its C library.
+    library: &'static str,
+    made: OnceLock<Result<Target, String>>,
+}
+
+/// 64 bits of ARM.
+pub static AARCH64: Processor = Processor {
+    name: "aarch64",
+    rust: "aarch64-unknown-linux-gnu",
+    gnu: "aarch64-linux-gnu",
+    library: "libc6-dev-arm64-cross",
+    made: OnceLock::new(),
+};
+
+/// 64 bits of RISC-V.
+pub static RISCV64: Processor = Processor {
+    name: "riscv64",
+    rust: "riscv64gc-unknown-linux-gnu",
+    gnu: "riscv64-linux-gnu",
+    library: "libc6-dev-riscv64-cross",
+    made: OnceLock::new(),
+};
+
 /// An installation for another processor, and what runs its programs. `oshrun` is this machine's.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The folder of headers, library and wrappers.
     pub(crate) root: PathBuf,
@@ -21,66 +54,67 @@ pub struct Target {
     pub(crate) emulator: Vec<String>,
 }
 
-/// The target of rustc, and its name in packages.
-const RUST: &str = "aarch64-unknown-linux-gnu";
-const GNU: &str = "aarch64-linux-gnu";
+impl Processor {
+    /// That of a name; aarch64 for any other one.
+    pub(crate) fn of(name: &OsStr) -> &'static Self {
+        if name == RISCV64.name { &RISCV64 } else { &AARCH64 }
+    }
 
-impl Target {
-    /// That of aarch64, which is made once: an installation without optimisation, in the target folder. The wrapper is
-    /// that of `own`.
-    fn aarch64(own: &Prefix) -> Result<Self> {
-        static MADE: OnceLock<Result<Target, String>> = OnceLock::new();
-        needs()?;
-        let made = MADE.get_or_init(|| Self::make(own).map_err(|error| format!("{error:#}")));
+    /// Its target, which is made once: an installation without optimisation, in the target folder. The wrapper is that
+    /// of `own`.
+    fn target(&self, own: &Prefix) -> Result<Target> {
+        self.needs()?;
+        let made = self.made.get_or_init(|| self.make(own).map_err(|error| format!("{error:#}")));
         made.clone().map_err(anyhow::Error::msg)
     }
 
-    fn make(own: &Prefix) -> Result<Self> {
+    fn make(&self, own: &Prefix) -> Result<Target> {
         let target = env::var_os("CARGO_TARGET_DIR").map_or(workspace().join("target"), PathBuf::from);
-        let root = target.join("conformance-aarch64");
+        let root = target.join(format!("conformance-{}", self.name));
         let mut install = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        install.args(["xtask", "install", "--debug", "--without-commands", "--target", RUST, "--prefix"]);
+        install.args(["xtask", "install", "--debug", "--without-commands", "--target", self.rust, "--prefix"]);
         install.arg(&root).arg("--commands").arg(own.root().join("bin"));
         // Where clippy's driver compiles for this machine, it is the plain compiler for the other.
         install.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS", "--cap-lints=allow");
         let output = install.current_dir(workspace()).output()?;
         ensure!(output.status.success(), "{install:?}\n{}", String::from_utf8_lossy(&output.stderr));
-        let emulator = [&format!("qemu-{}", processor()), "-L", &system_root()].map(str::to_owned).to_vec();
-        Ok(Self { root, gnu: GNU, emulator })
+        let emulator = [self.emulator(), "-L".to_owned(), self.system_root()].to_vec();
+        Ok(Target { root, gnu: self.gnu, emulator })
     }
-}
 
-/// Asks for the tools.
-fn needs() -> Result<(), Missing> {
-    tool::command(&format!("{GNU}-gcc"), &format!("gcc-{GNU}"))?;
-    tool::command(&format!("qemu-{}", processor()), "qemu-user")?;
-    if !Path::new(&system_root()).join("lib/libc.so.6").exists() {
-        return Err(Missing::package("its C library", "libc6-dev-arm64-cross"));
+    /// Asks for the tools.
+    fn needs(&self) -> Result<(), Missing> {
+        let (gnu, rust) = (self.gnu, self.rust);
+        tool::command(&format!("{gnu}-gcc"), &format!("gcc-{gnu}"))?;
+        tool::command(&self.emulator(), "qemu-user")?;
+        if !Path::new(&self.system_root()).join("lib/libc.so.6").exists() {
+            return Err(Missing::package("its C library", self.library));
+        }
+        let sysroot = Command::new("rustc").args(["--print", "target-libdir", "--target", rust]).output();
+        let folder = sysroot.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        if !Path::new(&folder.unwrap_or_default()).is_dir() {
+            return Err(Missing(format!("Rust's library for {rust} is not installed (rustup target add {rust})")));
+        }
+        Ok(())
     }
-    let sysroot = Command::new("rustc").args(["--print", "target-libdir", "--target", RUST]).output();
-    let folder = sysroot.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
-    if !Path::new(&folder).is_dir() {
-        return Err(Missing(format!("Rust's library for {RUST} is not installed (rustup target add {RUST})")));
+
+    fn emulator(&self) -> String {
+        format!("qemu-{}", self.name)
     }
-    Ok(())
-}
 
-fn processor() -> &'static str {
-    GNU.split_once('-').map_or(GNU, |(processor, _)| processor)
-}
-
-/// Where Debian's cross compiler has the libraries of its programs.
-fn system_root() -> String {
-    format!("/usr/{GNU}")
+    /// Where Debian's cross compiler has the libraries of its programs.
+    fn system_root(&self) -> String {
+        format!("/usr/{}", self.gnu)
+    }
 }
 
 impl Prefix {
-    /// The same, with programs for aarch64 that an emulator runs.
+    /// The same, with programs for another processor that an emulator runs.
     ///
     /// # Errors
     /// If this machine lacks a tool, or the library cannot be built.
-    pub fn emulated(self) -> Result<Self> {
-        let target = Target::aarch64(&self)?;
+    pub fn emulated(self, processor: &Processor) -> Result<Self> {
+        let target = processor.target(&self)?;
         Ok(self.with_target(target))
     }
 }

@@ -1,8 +1,9 @@
-//! The programs of `c/` for aarch64, run by an emulator. Its PEs do not reorder what processors of that kind may. The
-//! other test programs run likewise where FERROSHMEM_EMULATED is set.
+//! The programs of `c/` for aarch64 and riscv64, run by an emulator. Its PEs do not reorder what processors of those
+//! kinds may. The other test programs run likewise where FERROSHMEM_EMULATED is set.
 
 use ferroshmem_conformance::programs::{programs, stem};
 use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::target::{AARCH64, RISCV64};
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 const PE_COUNTS: [usize; 3] = [1, 2, 4];
@@ -35,13 +36,13 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     let programs = programs().into_iter().filter(|source| !OTHERWISE.contains(&stem(source)));
     for source in programs {
-        for pes in PE_COUNTS {
+        for (processor, pes) in [&AARCH64, &RISCV64].into_iter().flat_map(|p| PE_COUNTS.map(|pes| (p, pes))) {
             let source = source.clone();
-            let name = format!("{}::aarch64::{pes}pe", stem(&source));
-            let long = pes != 2 || !QUICK.contains(&stem(&source));
+            let name = format!("{}::{}::{pes}pe", stem(&source), processor.name);
+            let long = *processor != AARCH64 || pes != 2 || !QUICK.contains(&stem(&source));
             let flags = if long { &[] } else { BRIEF };
             let run = move |s: &Setting| {
-                let prefix = s.prefix.clone().emulated()?;
+                let prefix = s.prefix.clone().emulated(processor)?;
                 let program = Build::new(&source, Compiler::Gcc).flags(flags).run(&prefix, &s.cache)?;
                 Job::new(pes, &program).expect_success(&prefix, &s.scratch).map(drop)
             };

@@ -219,10 +219,10 @@ fn needs_us(executable: &Loaded<'_>) -> bool {
     };
     let first = executable.address(dynamic) as *const [i64; 2];
     // SAFETY: a loaded dynamic section is an array of tag and value that DT_NULL ends; its
-    // string table is loaded too (the dynamic linker has made its address absolute).
+    // string table is loaded too.
     unsafe {
         let entries = || (0..).map(|i| *first.add(i)).take_while(|e| e[0] != DT_NULL);
-        let Some(strings) = entries().find(|e| e[0] == DT_STRTAB).map(|e| e[1] as usize) else {
+        let Some(strings) = entries().find(|e| e[0] == DT_STRTAB).map(|e| executable.table(e[1] as usize)) else {
             return false;
         };
         entries().filter(|e| e[0] == DT_NEEDED).any(|e| {

@@ -10,7 +10,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ferroshmem_platform::Registers;
-use framehop::{CacheNative, MayAllocateDuringUnwind, Module, Unwinder, UnwinderNative};
+#[cfg(target_arch = "riscv64")]
+use framehop::aarch64::{CacheAarch64 as CacheNative, UnwinderAarch64 as UnwinderNative};
+#[cfg(not(target_arch = "riscv64"))]
+use framehop::{CacheNative, UnwinderNative};
+use framehop::{MayAllocateDuringUnwind, Module, Unwinder};
 use nix::unistd::Pid;
 
 use super::callee::callee;
@@ -18,8 +22,8 @@ use super::image::{Image, Line};
 use super::thread::{self, Entry, HaltError, Mapping, Memory};
 use crate::profile::is_own_header;
 
-/// Most frames of a stack that are looked at.
-const MOST_FRAMES: usize = 200;
+/// Most frames of a stack that are looked at. framehop finds no caller on RISC-V.
+const MOST_FRAMES: usize = if cfg!(target_arch = "riscv64") { 1 } else { 200 };
 /// Bytes of a stack that are copied, while its thread cannot change it: the library's frames and the user's first one.
 const COPIED: usize = 64 << 10;
 /// How often a thread that wakes all the time is looked at.
@@ -367,7 +371,7 @@ fn unwind_registers(r: Registers) -> framehop::x86_64::UnwindRegsX86_64 {
     framehop::x86_64::UnwindRegsX86_64::new(r.pc, r.sp, r.fp)
 }
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(not(target_arch = "x86_64"))]
 fn unwind_registers(r: Registers) -> framehop::aarch64::UnwindRegsAarch64 {
     framehop::aarch64::UnwindRegsAarch64::new(r.lr, r.sp, r.fp)
 }

@@ -141,6 +141,11 @@ fn registers_of(r: libc::user_regs_struct) -> Registers {
     Registers { pc: r.pc, sp: r.sp, fp: r.regs[29], lr: r.regs[30] }
 }
 
+#[cfg(target_arch = "riscv64")]
+fn registers_of(r: libc::user_regs_struct) -> Registers {
+    Registers { pc: r.pc, sp: r.sp, fp: r.s0, lr: r.ra }
+}
+
 /// The memory of a process.
 #[derive(Debug)]
 pub(super) struct Memory(File);
