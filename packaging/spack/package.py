@@ -24,7 +24,6 @@ class Ferroshmem(Package):
     # Opened at run time, and only by jobs of several nodes.
     depends_on("libfabric@1.17:", type="run", when="+fabric")
 
-    conflicts("target=aarch64:", msg="FerroSHMEM runs on x86-64")
     conflicts("platform=darwin", msg="FerroSHMEM runs on Linux")
 
     def install(self, spec, prefix):
