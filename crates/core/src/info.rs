@@ -65,11 +65,10 @@ pub fn threads(copies: &CopySizes) -> Result<String, config::ConfigError> {
         check: false,
         may_queue: true,
     };
-    let past_caches = config::NON_TEMPORAL_THRESHOLD
-        .read(&environment)?
-        .unwrap_or_else(|| simd::non_temporal_threshold_of(1, CopySizes::known(copies.non_temporal)));
-    let past_caches = usize::try_from(past_caches).unwrap_or(usize::MAX);
-    Ok(offload::overview(&config, past_caches))
+    let past_caches = config::NON_TEMPORAL_THRESHOLD.read(&environment)?;
+    let usually = simd::non_temporal_threshold_of(1, CopySizes::known(copies.non_temporal));
+    let large = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
+    Ok(offload::overview(&config, past_caches.map(large), large(usually)))
 }
 
 /// What `oshmem_info --fabric` prints: the providers by which other nodes can be reached.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ferroshmem_platform::{LastLevelCache, huge_pages};
 
 use super::level::{self, ElementLoop};
+use super::method::{self, Choice, Method};
 use super::vector::{Vector, prefetch, stream_fence};
 
 /// Bytes of a cache line. Non-temporal stores are fast where they fill a whole line.
@@ -15,6 +16,12 @@ const LINE: usize = 64;
 static THRESHOLD: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// From how many bytes on a copy is not left to the C library: at most [`THRESHOLD`], so that others compare once.
 static LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// From how many bytes on the program's copies show which method is the fastest: [`TRIED_FROM`], or never.
+static TRIED: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// Fewer bytes fit a second-level cache, and come out of it faster than they go past it.
+const TRIED_FROM: usize = 1 << 20;
+/// The choices for copies of [`TRIED_FROM`] bytes and more, of twice as many, and so on.
+static CHOICES: [Choice; 8] = [const { Choice::new() }; 8];
 /// From how many bytes on `rep movsb` copies faster than the C library, where the processor moves whole lines
 /// by it: on a Zen 5, 1 to 8 MiB in 0.8 to 0.87 of the time, at any alignment; 512 KiB in as much.
 const STRING_FROM: usize = 1 << 20;
@@ -60,7 +67,7 @@ unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize, whole: usiz
         if dest.addr().abs_diff(source.addr()) < bytes {
             std::ptr::copy(source, dest, bytes);
         } else {
-            copy_separate(dest, source, bytes, whole);
+            copy_by(count_part(bytes, whole), dest, source, bytes);
         }
     }
     if past_caches(whole) {
@@ -68,19 +75,39 @@ unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize, whole: usiz
     }
 }
 
-/// Copies a part of `whole` bytes, of which there are [`LARGE`] at least.
+/// Copies a part of a large copy.
 ///
 /// # Safety
 /// As [`copy`], and the arrays do not overlap.
-unsafe fn copy_separate(dest: *mut u8, source: *const u8, bytes: usize, whole: usize) {
+pub(super) unsafe fn copy_by(method: Method, dest: *mut u8, source: *const u8, bytes: usize) {
     // SAFETY: the caller promises valid arrays that do not overlap.
     unsafe {
-        if past_caches(whole) {
-            stream(dest, source, bytes);
-        } else {
-            copy_string(dest, source, bytes);
+        match method {
+            Method::Through => copy_string(dest, source, bytes),
+            Method::Past => stream(dest, source, bytes),
+            Method::PastByPages => {
+                stream_lines::<4>(dest, source, bytes);
+                stream_fence();
+            }
         }
     }
+}
+
+/// The choice for copies of `whole` bytes, if their method is found out by trials.
+fn choice(whole: usize) -> Option<&'static Choice> {
+    let number = (whole / TRIED_FROM).checked_ilog2()? as usize;
+    (whole >= TRIED.load(Ordering::Relaxed)).then(|| &CHOICES[number.min(CHOICES.len() - 1)])
+}
+
+/// The method that the size alone decides.
+fn usual(whole: usize) -> Method {
+    if past_caches(whole) { Method::Past } else { Method::Through }
+}
+
+/// Counts a copy of `bytes` bytes, a part of `whole`, that begins; its method.
+fn count_part(bytes: usize, whole: usize) -> Method {
+    let usual = usual(whole);
+    choice(whole).map_or(usual, |choice| choice.count(bytes, whole, usual, method::now))
 }
 
 /// Counts a copy past the caches, after which its memory may move to huge pages.
@@ -90,8 +117,8 @@ fn count_copy(dest: *mut u8, source: *const u8, bytes: usize) {
     }
 }
 
-/// Copies a chunk of `whole` bytes that several threads copy together, and of which
-/// [`copied_in_chunks`] is called at the end. A PE that sees what this thread stores later sees the bytes.
+/// Copies a chunk of `whole` bytes that several threads copy together, and for which [`count_chunked`] is called once.
+/// A PE that sees what this thread stores later sees the bytes.
 ///
 /// # Safety
 /// `dest` is writable and `source` readable for `bytes` bytes. They do not overlap.
@@ -100,16 +127,18 @@ pub unsafe fn copy_chunk(dest: *mut u8, source: *const u8, bytes: usize, whole: 
     // and that they do not overlap.
     unsafe {
         if whole >= LARGE.load(Ordering::Relaxed) {
-            copy_separate(dest, source, bytes, whole);
+            let method = choice(whole).map_or_else(|| usual(whole), Choice::method);
+            copy_by(method, dest, source, bytes);
         } else {
             dest.copy_from_nonoverlapping(source, bytes);
         }
     }
 }
 
-/// After `bytes` bytes were copied by [`copy_chunk`].
-pub fn copied_in_chunks(dest: *mut u8, source: *const u8, bytes: usize) {
-    if past_caches(bytes) {
+/// Counts `bytes` bytes, a part of `whole`, that [`copy_chunk`] copies or has copied.
+pub fn count_chunked(dest: *mut u8, source: *const u8, bytes: usize, whole: usize) {
+    count_part(bytes, whole);
+    if past_caches(whole) {
         count_copy(dest, source, bytes);
     }
 }
@@ -172,6 +201,15 @@ pub unsafe fn stream(dest: *mut u8, source: *const u8, bytes: usize) {
 /// # Safety
 /// As for `stream`.
 pub(super) unsafe fn stream_unordered(dest: *mut u8, source: *const u8, bytes: usize) {
+    // SAFETY: the caller promises valid arrays that do not overlap.
+    unsafe { stream_lines::<1>(dest, source, bytes) };
+}
+
+/// As [`stream_unordered`], `PAGES` pages at a time.
+///
+/// # Safety
+/// As for `stream`.
+unsafe fn stream_lines<const PAGES: usize>(dest: *mut u8, source: *const u8, bytes: usize) {
     // The first and the last bytes, which do not fill a line, go through the caches.
     let head = dest.align_offset(LINE).min(bytes);
     let whole = (bytes - head) / LINE * LINE;
@@ -179,38 +217,49 @@ pub(super) unsafe fn stream_unordered(dest: *mut u8, source: *const u8, bytes: u
     // overlap; `head`, `whole` and the rest add up to `bytes`.
     unsafe {
         dest.copy_from_nonoverlapping(source, head);
-        level::dispatch(Lines { dest: dest.add(head), source: source.add(head), bytes: whole });
+        level::dispatch(Lines::<PAGES> { dest: dest.add(head), source: source.add(head), bytes: whole });
         let done = head + whole;
         dest.add(done).copy_from_nonoverlapping(source.add(done), bytes - done);
     }
 }
 
-/// A copy of whole lines with non-temporal stores. `dest` is aligned to a line.
-struct Lines {
+/// A copy of whole lines with non-temporal stores, `PAGES` pages at a time. `dest` is aligned to a line.
+struct Lines<const PAGES: usize> {
     dest: *mut u8,
     source: *const u8,
     bytes: usize,
 }
 
-impl ElementLoop for Lines {
+impl<const PAGES: usize> ElementLoop for Lines<PAGES> {
     type Output = ();
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        /// How far ahead the source is fetched: the processor's own prefetcher ends with the page. On a Zen 5, 4 KiB
-        /// take 0.91 to 0.96 of the time of 2 KiB.
-        const AHEAD: usize = 4096;
-
-        for line in (0..self.bytes).step_by(LINE) {
-            prefetch(self.source.wrapping_add(line + AHEAD));
-            for at in (line..line + LINE).step_by(size_of::<V>()) {
+        const PAGE: usize = 4096;
+        // How far ahead the source is fetched: the processor's own prefetcher ends with the page. On a Zen 5, 4 KiB
+        // take 0.91 to 0.96 of the time of 2 KiB. Of several pages, the processor follows each.
+        let ahead = if PAGES == 1 { PAGE } else { PAGE / 8 };
+        let line = |at: usize| {
+            prefetch(self.source.wrapping_add(at + ahead));
+            for at in (at..at + LINE).step_by(size_of::<V>()) {
                 // SAFETY: `bytes` is a multiple of a line, a line is a multiple of a register, and
-                // `stream_unordered` made the lines of valid and separate arrays.
+                // `stream_lines` made the lines of valid and separate arrays.
                 unsafe {
                     let value = self.source.add(at).cast::<V>().read_unaligned();
                     V::stream(self.dest.add(at).cast(), value);
                 }
             }
+        };
+        let together = if PAGES == 1 { 0 } else { self.bytes / (PAGES * PAGE) * (PAGES * PAGE) };
+        for start in (0..together).step_by(PAGES * PAGE) {
+            for at in (start..start + PAGE).step_by(LINE) {
+                for page in 0..PAGES {
+                    line(at + page * PAGE);
+                }
+            }
+        }
+        for at in (together..self.bytes).step_by(LINE) {
+            line(at);
         }
     }
 }
@@ -222,12 +271,7 @@ pub fn past_caches(bytes: usize) -> bool {
     bytes >= THRESHOLD.load(Ordering::Relaxed)
 }
 
-/// From how many bytes on copies go past the caches.
-pub fn non_temporal_threshold() -> usize {
-    THRESHOLD.load(Ordering::Relaxed)
-}
-
-/// Sets from how many bytes on copies go past the caches.
+/// Sets from how many bytes on copies go past the caches. Their size alone decides until [`try_methods`].
 pub fn set_non_temporal_threshold(bytes: usize) {
     /// Fewer are copied faster through the caches, whatever the variable says.
     const FEWEST: usize = 4 * LINE;
@@ -236,6 +280,20 @@ pub fn set_non_temporal_threshold(bytes: usize) {
     THRESHOLD.store(threshold, Ordering::Relaxed);
     let from = if has_fast_string() { STRING_FROM } else { usize::MAX };
     LARGE.store(threshold.min(from), Ordering::Relaxed);
+    TRIED.store(usize::MAX, Ordering::Relaxed);
+}
+
+/// Chooses the method of copies of a MiB and more by how long the program takes with each, from now on.
+pub fn try_methods() {
+    if cfg!(target_arch = "x86_64") {
+        TRIED.store(TRIED_FROM, Ordering::Relaxed);
+        LARGE.fetch_min(TRIED_FROM, Ordering::Relaxed);
+    }
+}
+
+/// From how many bytes on a copy is not left to the C library.
+pub fn large_from() -> usize {
+    LARGE.load(Ordering::Relaxed)
 }
 
 /// From how many bytes on copies should go past the caches, where `pes` PEs share the node. It reads what the

@@ -2,7 +2,8 @@
 //! and the processor (`platform`); it knows nothing of PEs, jobs or symmetric memory.
 //!
 //! From the bottom: operators ([`ops`]), vector registers (`vector`, and those of x86-64 in
-//! `registers`), the choice of registers at run time (`level`), copies past the caches (`copy`),
+//! `registers`), the choice of registers at run time (`level`), which method of copying is used
+//! (`method`), copies past the caches (`copy`),
 //! what an operator computes of two registers (`combine`), folds of many arrays (`fold`), sums
 //! without rounding errors (`exact`, `superaccumulator`), and at the top which types an operator
 //! reduces (`reduce`).
@@ -16,6 +17,7 @@ mod copy;
 mod exact;
 mod fold;
 mod level;
+mod method;
 pub mod ops;
 mod reduce;
 mod registers;
@@ -25,8 +27,8 @@ mod tests;
 mod vector;
 
 pub use copy::{
-    copied_in_chunks, copy, copy_chunk, copy_part, non_temporal_threshold, non_temporal_threshold_for,
-    non_temporal_threshold_of, past_caches, set_non_temporal_threshold, stream,
+    copy, copy_chunk, copy_part, count_chunked, large_from, non_temporal_threshold_for, non_temporal_threshold_of,
+    past_caches, set_non_temporal_threshold, stream, try_methods,
 };
 pub use fold::{Dests, Sources};
 pub use level::Level;

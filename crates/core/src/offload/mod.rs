@@ -139,7 +139,7 @@ fn set_thresholds_for(config: &Config, may_help: bool) {
 fn set_thresholds(shared: usize, queued: usize) {
     SHARED_FROM.store(shared, Ordering::Relaxed);
     QUEUED_FROM.store(queued, Ordering::Relaxed);
-    let large = shared.min(simd::non_temporal_threshold());
+    let large = shared.min(simd::large_from());
     LARGE.store(large, Ordering::Relaxed);
     LARGE_NBI.store(large.min(queued), Ordering::Relaxed);
 }
@@ -197,9 +197,7 @@ unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize, whole: usiz
         // SAFETY: a part of the caller's arrays, which do not overlap.
         unsafe { simd::copy_chunk(to, from, part.len(), whole) };
     });
-    if simd::past_caches(whole) {
-        simd::copied_in_chunks(dest, source, bytes);
-    }
+    simd::count_chunked(dest, source, bytes, whole);
 }
 
 /// Copies as [`copy`] does, but the copy may go on after the call.
@@ -252,7 +250,7 @@ pub unsafe fn queue(owner: Owner, dest: *mut u8, source: *const u8, bytes: usize
     };
     ENGINE.wake(chunks, sleepers);
     // Its pages have been copied before if they are moved now.
-    simd::copied_in_chunks(dest, source, bytes);
+    simd::count_chunked(dest, source, bytes, bytes);
     true
 }
 

@@ -4,8 +4,8 @@ use super::Config;
 use super::helpers::workers_of;
 
 /// Which threads would take part in the large copies of a PE of this configuration, why, and from which sizes on.
-/// `past_caches` is in bytes.
-pub fn overview(config: &Config, past_caches: usize) -> String {
+/// `past_caches` is in bytes; unset, the program's copies show when, and it is `usually` so many.
+pub fn overview(config: &Config, past_caches: Option<usize>, usually: usize) -> String {
     let (workers, why) = workers_of(config);
     let openmp = match config.openmp {
         true => {
@@ -14,10 +14,14 @@ pub fn overview(config: &Config, past_caches: usize) -> String {
         }
         false => "none (SHMEM_OPENMP is not set)",
     };
+    let past = match past_caches {
+        Some(_) => "copies go past the caches",
+        None => "copies go past the caches until the program's own show from 1 MiB on what is faster",
+    };
     let sizes = [
         ("blocking copies are shared", config.shared_from(), "SHMEM_SHARE_THRESHOLD"),
         ("non-blocking copies go on after their calls", config.queued_from(), "SHMEM_OFFLOAD_THRESHOLD"),
-        ("copies go past the caches", past_caches, "SHMEM_NON_TEMPORAL_THRESHOLD"),
+        (past, past_caches.unwrap_or(usually), "SHMEM_NON_TEMPORAL_THRESHOLD"),
     ];
     let sizes: String = sizes
         .iter()

@@ -100,6 +100,9 @@ pub fn initialise(name: &str, level: i32) {
     POLICY.set(job.control.n_pes(), cores, settings.spin);
     let non_temporal_threshold = settings.non_temporal_threshold.unwrap_or(header.non_temporal_threshold);
     simd::set_non_temporal_threshold(usize::try_from(non_temporal_threshold).unwrap_or(usize::MAX));
+    if settings.non_temporal_threshold.is_none() {
+        simd::try_methods();
+    }
     let copies = header.tuning.copies;
     offload::configure(offload::Config {
         workers: settings.workers,

@@ -1,6 +1,7 @@
 use super::Random;
-use crate::copy::non_temporal_threshold_for;
+use crate::copy::{copy_by, non_temporal_threshold_for};
 use crate::level::forced;
+use crate::method::METHODS;
 use crate::{copy, copy_part, past_caches, set_non_temporal_threshold, stream};
 
 const LEN: usize = 700;
@@ -74,16 +75,17 @@ fn parts_of_a_large_copy_may_be_short() {
 fn large_copies_at_every_alignment() {
     const BYTES: usize = (1 << 20) + 77;
     let source: Vec<u8> = noise().into_iter().cycle().take(BYTES + 70).collect();
-    set_non_temporal_threshold(usize::MAX);
-    for (to, from) in [(0, 0), (0, 1), (1, 0), (63, 64), (64, 63), (5, 70)] {
+    let places = [(0, 0), (0, 1), (1, 0), (63, 64), (64, 63), (5, 70)];
+    for ((to, from), method) in places.into_iter().flat_map(|place| METHODS.map(|method| (place, method))) {
         let mut dest = vec![0xa5; BYTES + 70];
         // SAFETY: both places are within the arrays.
-        unsafe { copy(dest.as_mut_ptr().add(to), source.as_ptr().add(from), BYTES) };
+        unsafe { copy_by(method, dest.as_mut_ptr().add(to), source.as_ptr().add(from), BYTES) };
         let (before, rest) = dest.split_at(to);
         let (copied, after) = rest.split_at(BYTES);
-        assert!(copied == &source[from..from + BYTES], "from {from} to {to}");
+        assert!(copied == &source[from..from + BYTES], "from {from} to {to}, {method:?}");
         assert!(before.iter().chain(after).all(|byte| *byte == 0xa5));
     }
+    set_non_temporal_threshold(usize::MAX);
     // Forwards and backwards.
     for (to, from) in [(0, 9), (9, 0)] {
         let mut array = source.clone();

@@ -1,0 +1,218 @@
+//! Which way of copying is the fastest where the program runs: found out beside its own large copies.
+//!
+//! Which it is depends on the processor, on the part of the last-level cache that this machine has, on what other PEs
+//! copy, and on who reads the copy: what went past the caches comes from memory then. So a trial is some copies of one
+//! method, and it takes until the next copy after them begins. That contains what the program does with the data, and
+//! what it waits for. Where this is long beside a copy, the method hardly matters.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// A way to copy many bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Method {
+    /// Through the caches.
+    Through,
+    /// Past the caches, by non-temporal stores.
+    Past,
+    /// Past the caches, four pages at a time.
+    PastByPages,
+}
+
+pub(super) const METHODS: [Method; 3] = [Method::Through, Method::Past, Method::PastByPages];
+/// Copies of a trial, in bytes of the whole copy.
+const TRIAL: usize = 4;
+/// Copies before it, if the method before was another one: what that one left in the caches, or page faults.
+const BEFORE: usize = 4;
+/// One of so many trials is of another method, and of the early ones.
+const OTHERS: [u32; 2] = [48, 12];
+/// Trials that are early.
+const EARLY: u32 = 96;
+/// By which part of it a cost rises at most with a trial, as a trial may contain an interruption.
+const RISE: u64 = 8;
+/// The usual method is kept unless another one saves more than this part of the time: a trial does not show what the
+/// caches hold after hundreds of copies by one method.
+const GAIN: u64 = 10;
+
+/// The choice for copies of about as many bytes. Threads that copy at the same time may lose a count.
+#[derive(Debug)]
+pub(super) struct Choice {
+    method: AtomicU8,
+    trials: AtomicU32,
+    /// Bytes copied in this trial, or before it.
+    copied: AtomicUsize,
+    /// When it began, in nanoseconds; 0: not yet.
+    began: AtomicU64,
+    /// Nanoseconds for a MiB by each method; 0: unknown.
+    costs: [AtomicU64; METHODS.len()],
+}
+
+impl Choice {
+    pub(super) const fn new() -> Self {
+        Self {
+            method: AtomicU8::new(0),
+            trials: AtomicU32::new(0),
+            copied: AtomicUsize::new(usize::MAX),
+            began: AtomicU64::new(0),
+            costs: [const { AtomicU64::new(0) }; METHODS.len()],
+        }
+    }
+
+    /// The method of the trial.
+    pub(super) fn method(&self) -> Method {
+        METHODS[usize::from(self.method.load(Ordering::Relaxed))]
+    }
+
+    /// Counts a copy of `bytes` bytes, a part of `whole`, which begins now; its method. `usual` is that of a machine
+    /// of which nothing else is known.
+    pub(super) fn count(&self, bytes: usize, whole: usize, usual: Method, now: impl FnOnce() -> u64) -> Method {
+        let copied = self.copied.load(Ordering::Relaxed);
+        let began = self.began.load(Ordering::Relaxed);
+        let copies = if began == 0 { BEFORE } else { TRIAL };
+        if copied < whole.saturating_mul(copies) {
+            self.copied.store(copied + bytes, Ordering::Relaxed);
+            return self.method();
+        }
+        let now = now().max(1);
+        let before = self.method();
+        if began != 0 {
+            self.end_trial(copied, now.saturating_sub(began));
+        }
+        if began != 0 || copied == usize::MAX {
+            self.method.store(self.next(usual) as u8, Ordering::Relaxed);
+        }
+        let is_same = copied != usize::MAX && self.method() == before;
+        self.began.store(if is_same { now } else { 0 }, Ordering::Relaxed);
+        self.copied.store(bytes, Ordering::Relaxed);
+        self.method()
+    }
+
+    fn end_trial(&self, copied: usize, nanoseconds: u64) {
+        let mib = (copied >> 20).max(1) as u64;
+        let cost = &self.costs[self.method() as usize];
+        let before = cost.load(Ordering::Relaxed);
+        let limit = match before {
+            0 => u64::MAX,
+            _ => before + before / RISE + 1,
+        };
+        cost.store((nanoseconds / mib).clamp(1, limit), Ordering::Relaxed);
+    }
+
+    fn next(&self, usual: Method) -> Method {
+        let trial = self.trials.load(Ordering::Relaxed);
+        self.trials.store(trial.wrapping_add(1), Ordering::Relaxed);
+        let after = |method: Method, by: u32| METHODS[(method as usize + by as usize) % METHODS.len()];
+        let all = METHODS.len() as u32;
+        if trial < all {
+            return after(usual, trial);
+        }
+        let cost = |method: Method| self.costs[method as usize].load(Ordering::Relaxed);
+        let fastest = METHODS.into_iter().min_by_key(|method| cost(*method)).unwrap_or(usual);
+        let gains = cost(fastest) + cost(usual) / GAIN < cost(usual);
+        let best = if gains { fastest } else { usual };
+        let others = OTHERS[usize::from(trial < EARLY)];
+        match trial.is_multiple_of(others) {
+            true => after(best, 1 + trial / others % (all - 1)),
+            false => best,
+        }
+    }
+}
+
+/// Nanoseconds since the first call.
+pub(super) fn now() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: usize = 8 << 20;
+
+    /// Copies `count` times by the methods that `choice` names, each of which takes as many nanoseconds as `costs`
+    /// says; how often each was used.
+    fn copies(
+        choice: &Choice,
+        usual: Method,
+        clock: &mut u64,
+        count: u64,
+        costs: impl Fn(u64) -> [u64; 3],
+    ) -> [u64; 3] {
+        let mut used = [0; 3];
+        for copy in 0..count {
+            let method = choice.count(BYTES, BYTES, usual, || *clock) as usize;
+            used[method] += 1;
+            *clock += costs(copy)[method];
+        }
+        used
+    }
+
+    #[test]
+    fn the_fastest_method_is_used() {
+        for (fastest, costs) in [[60, 90, 80], [90, 60, 80], [90, 80, 60]].into_iter().enumerate() {
+            for usual in METHODS {
+                let used = copies(&Choice::new(), usual, &mut 0, 10_000, |_| costs.map(|cost| cost * 10_000));
+                assert!(used[fastest] >= 9_200, "{used:?} of {costs:?}, usually {usual:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_gain_that_does_not_matter_changes_nothing() {
+        let used = copies(&Choice::new(), Method::Past, &mut 0, 10_000, |_| [950_000, 1_000_000, 1_000_000]);
+        assert!(used[Method::Past as usize] >= 9_200, "{used:?}");
+    }
+
+    #[test]
+    fn page_faults_and_interruptions_do_not_decide() {
+        let used = copies(&Choice::new(), Method::Through, &mut 0, 10_000, |copy| {
+            let extra = if copy < 4 || copy % 100 == 7 { 50_000_000 } else { 0 };
+            [600_000 + extra, 700_000 + extra, 700_000 + extra]
+        });
+        assert!(used[Method::Through as usize] >= 9_000, "{used:?}");
+    }
+
+    #[test]
+    fn what_a_method_leaves_in_the_caches_counts_for_it() {
+        let (choice, mut clock, mut before) = (Choice::new(), 0, Method::Past);
+        let used = (0..10_000).filter(|_| {
+            let method = choice.count(BYTES, BYTES, Method::Through, || clock);
+            clock += match (before, method) {
+                (Method::Through, Method::Through) => 600_000,
+                (_, Method::Through) => 1_500_000,
+                _ => 700_000,
+            };
+            before = method;
+            method == Method::Through
+        });
+        let used = used.count();
+        assert!(used >= 9_200, "{used}");
+    }
+
+    #[test]
+    fn another_method_is_used_once_it_is_faster() {
+        let (choice, mut clock) = (Choice::new(), 0);
+        copies(&choice, Method::Through, &mut clock, 2_000, |_| [600_000, 700_000, 800_000]);
+        let used = copies(&choice, Method::Through, &mut clock, 4_000, |_| [900_000, 700_000, 800_000]);
+        assert!(used[Method::Past as usize] >= 3_500, "{used:?}");
+        let used = copies(&choice, Method::Through, &mut clock, 4_000, |_| [900_000, 700_000, 300_000]);
+        assert!(used[Method::PastByPages as usize] >= 3_500, "{used:?}");
+    }
+
+    #[test]
+    fn parts_of_a_copy_count_as_what_they_copy() {
+        let choice = Choice::new();
+        let mut clock = Vec::new();
+        for part in 0..64 {
+            choice.count(BYTES / 4, BYTES, Method::Through, || {
+                clock.push(part);
+                0
+            });
+        }
+        // By turns before a trial and at its end.
+        assert_eq!(clock, [0, 4, 8, 12].map(|copy| copy * 4));
+    }
+}
