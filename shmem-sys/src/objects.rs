@@ -22,17 +22,17 @@ const OTHERS: [&[u8]; 2] = [b"liboshmem.so", b"libsma.so"];
 pub(crate) fn mismatch() -> Option<String> {
     find_loaded(|loaded| {
         let file = Path::new(OsStr::from_bytes(loaded.path.to_bytes()));
-        let mut line = match loaded.is_this_library() {
-            true => None,
-            false => other_library(file),
-        };
+        let mut line = None;
+        // Libraries that translate calls of others for this one have their names, and its note.
+        let mut is_ours = loaded.is_this_library();
         for header in loaded.segments(libc::PT_NOTE) {
             let start = loaded.address(header) as *const u8;
             // SAFETY: the segment is loaded there.
             let bytes = unsafe { slice::from_raw_parts(start, header.p_memsz as usize) };
-            let mut needs = needs_of(bytes, header.p_align as usize);
+            let mut needs = needs_of(bytes, header.p_align as usize).inspect(|_| is_ours = true);
             line = line.or_else(|| needs.find_map(|n| newer(n, file)));
         }
+        let line = line.or_else(|| if is_ours { None } else { other_library(file) });
         line.map_or(ControlFlow::Continue(()), ControlFlow::Break)
     })
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::emit::{
-    checker, constants, extensions, fuzz, generic, header, inline, manual, misuse, overloads, pages, rust,
+    checker, compat, constants, extensions, fuzz, generic, header, inline, manual, misuse, overloads, pages, rust,
     test_program, variables,
 };
 use crate::reference::Reference;
@@ -39,6 +39,11 @@ pub fn manual_pages() -> Vec<Generated> {
     pages.map(|(name, text)| (name.into(), text)).collect()
 }
 
+/// What an installation makes libraries of, for programs of other OpenSHMEMs. Paths are the files' names.
+pub fn compat() -> Vec<Generated> {
+    compat::files(&table::chapters()).into_iter().map(|(name, text)| (name.into(), text)).collect()
+}
+
 /// The exported functions, which the crate `ferroshmem-sys` makes where it compiles them. Paths are the files' names.
 pub fn functions() -> Vec<Generated> {
     let files = rust::files(&table::chapters()).into_iter();
@@ -54,6 +59,7 @@ pub fn tests() -> Vec<Generated> {
         .map(|(name, text)| (Path::new("generated").join(name), text))
         .collect();
     files.push((fuzz::PATH.into(), fuzz::routines(&chapters)));
+    files.extend(compat::tests().into_iter().map(|(name, text)| (name.into(), text)));
     files.push(("faults/every_misuse.c".into(), misuse::program(&chapters)));
     files
 }

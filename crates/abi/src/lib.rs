@@ -12,6 +12,7 @@ pub mod family;
 #[cfg(feature = "variables")]
 pub mod files;
 pub mod generics;
+pub mod peers;
 pub mod reference;
 pub mod roles;
 pub mod table;

@@ -1,6 +1,7 @@
 //! `cargo run -p ferroshmem-abi -- --write` writes the generated files; without `--write` it lists those that differ
 //! from the table. To be read, `--functions DIR` writes the functions that `ferroshmem-sys` makes for itself, and
-//! `--tests DIR` the sources that tests make. `--manual DIR` writes the manual pages that an installation has,
+//! `--tests DIR` the sources that tests make. `--compat DIR` writes the sources of libraries for programs of other
+//! OpenSHMEMs, `--manual DIR` writes the manual pages that an installation has,
 //! `--markdown DIR` the reference as Markdown, for the book.
 
 use std::path::Path;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         }
         ["--write"] => write(&ferroshmem_abi::root(), files::outdated()),
         ["--manual", folder] => write(Path::new(folder), files::manual_pages()),
+        ["--compat", folder] => write(Path::new(folder), files::compat()),
         ["--functions", folder] => write(Path::new(folder), files::functions()),
         ["--tests", folder] => write(Path::new(folder), files::tests()),
         ["--markdown", folder] => match markdown(Path::new(folder)) {
@@ -35,7 +37,8 @@ fn main() -> ExitCode {
         },
         _ => {
             eprintln!(
-                "usage: ferroshmem-abi [--write | --functions DIR | --manual DIR | --tests DIR | --markdown DIR]"
+                "usage: ferroshmem-abi [--write | --compat DIR | --functions DIR | --manual DIR | --tests DIR | \
+                    --markdown DIR]"
             );
             ExitCode::FAILURE
         }

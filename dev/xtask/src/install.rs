@@ -118,6 +118,7 @@ pub(crate) fn first_look_into(root: &Path, built: bool) -> Result<()> {
         library: &built,
         has_checks: false,
         pages: None,
+        compat: None,
         strip: None,
     };
     parts.install(root)
@@ -140,7 +141,8 @@ impl Build<'_> {
             false => ["commands", "release"],
         };
         let whole = !self.programs.is_empty();
-        let pages = whole.then(|| manual_pages(self.commands, commands_by)).transpose()?;
+        let written = |what| whole.then(|| written(what, self.commands, commands_by)).transpose();
+        let (pages, compat) = (written("manual")?, written("compat")?);
         let own = match self.commands {
             Some(folder) => folder.to_owned(),
             None => build(&["ferroshmem-tools"], None, commands_by)?,
@@ -170,19 +172,21 @@ impl Build<'_> {
             library: &library,
             has_checks: whole,
             pages: pages.as_deref(),
+            compat: compat.as_deref(),
             strip,
         };
         parts.install(root)?;
-        Ok(pages.map_or(Ok(()), fs::remove_dir_all)?)
+        pages.iter().chain(&compat).try_for_each(fs::remove_dir_all)?;
+        Ok(())
     }
 }
 
-/// Writes the manual pages of the reference to a folder of this process, and returns it. Where the commands were built
-/// before, so was the program that writes them, beside this one.
-fn manual_pages(commands_in: Option<&Path>, profile: &str) -> Result<PathBuf> {
+/// Writes what is made from the table of routines, such as `manual`, to a folder of this process, and returns it. Where
+/// the commands were built before, so was the program that writes it, beside this one.
+fn written(what: &str, commands_in: Option<&Path>, profile: &str) -> Result<PathBuf> {
     const WRITER: &str = "ferroshmem-abi";
 
-    let folder = workspace::target()?.join(format!("manual-{}", process::id()));
+    let folder = workspace::target()?.join(format!("{what}-{}", process::id()));
     let beside = env::current_exe()?.with_file_name(WRITER);
     let mut write = if commands_in.is_some() && beside.is_file() {
         Command::new(beside)
@@ -191,13 +195,9 @@ fn manual_pages(commands_in: Option<&Path>, profile: &str) -> Result<PathBuf> {
         cargo.args(["--quiet", "--profile", profile, "--package", WRITER, "--"]);
         cargo
     };
-    let output = write.arg("--manual").arg(&folder).output();
-    let output = output.context("cannot run the program that writes the manual pages")?;
-    anyhow::ensure!(
-        output.status.success(),
-        "the manual pages cannot be written: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
+    let output = write.arg(format!("--{what}")).arg(&folder).output();
+    let output = output.context("cannot run the program that writes what is made from the table of routines")?;
+    anyhow::ensure!(output.status.success(), "{WRITER} --{what}: {}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(folder)
 }
 
@@ -213,6 +213,8 @@ struct Parts<'a> {
     has_checks: bool,
     /// The folder of the manual pages of the reference.
     pages: Option<&'a Path>,
+    /// The folder of the sources of libraries for programs of other OpenSHMEMs.
+    compat: Option<&'a Path>,
     /// What takes debugging information out, if it is to be.
     strip: Option<String>,
 }
@@ -237,7 +239,7 @@ impl Parts<'_> {
                 tree.link(&wrapper, &format!("bin/{}-{name}", target.gnu))?;
             }
         }
-        self.install_libraries(&mut tree)?;
+        self.install_libraries(&mut tree, root)?;
 
         let headers = workspace::root().join("include");
         // Beside the headers, the main that `oshcc --kernels` links.
@@ -261,7 +263,7 @@ impl Parts<'_> {
         Ok(())
     }
 
-    fn install_libraries(&self, tree: &mut Tree) -> Result<()> {
+    fn install_libraries(&self, tree: &mut Tree, root: &Path) -> Result<()> {
         let archive = self.library.join("libshmem.a");
         tree.make(&format!("lib/{}", link::SONAME), PROGRAM, |file| {
             link::shared_library(&link::LIBRARY, self.target, &archive, file)?;
@@ -275,6 +277,13 @@ impl Parts<'_> {
             })?;
             tree.make(&format!("lib/{}", link::ACCESSES), PROGRAM, |file| {
                 link::accesses(self.target, file)?;
+                self.strip("--strip-unneeded", file)
+            })?;
+        }
+        for source in self.compat.map(|folder| below(folder, ".c")).transpose()?.unwrap_or_default() {
+            let from = self.compat.unwrap_or(root).join(&source);
+            tree.make(&format!("lib/ferroshmem/compat/{}", source.trim_end_matches(".c")), PROGRAM, |file| {
+                link::compat(self.target, &from, &root.join("lib"), file)?;
                 self.strip("--strip-unneeded", file)
             })?;
         }

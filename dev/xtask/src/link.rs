@@ -110,6 +110,20 @@ pub(crate) fn accesses(target: Option<&Target>, output: &Path) -> Result<()> {
     run(&mut compile).with_context(|| format!("cannot make {}", shown(output).display()))
 }
 
+/// Compiles a library for programs of another OpenSHMEM to `output`, over ours in the folder `libraries`. The source
+/// has the name of the library.
+///
+/// # Errors
+/// If the compiler fails.
+pub(crate) fn compat(target: Option<&Target>, source: &Path, libraries: &Path, output: &Path) -> Result<()> {
+    let soname = source.file_stem().unwrap_or_default().to_string_lossy();
+    let mut compile = command(&target::compiler(target)?);
+    compile.args(["-O2", "-fPIC", "-shared", "-o"]).arg(output).arg(source).arg(libraries.join(SONAME));
+    compile.arg(format!("-Wl,-soname,{soname}")).args(["-Wl,-z,relro,-z,now", "-Wl,-rpath,$ORIGIN/../../.."]);
+    compile.args(words("LDFLAGS", "")?);
+    run(&mut compile).with_context(|| format!("cannot make {}", shown(output).display()))
+}
+
 /// Whether the unwinder can be linked statically. That saves every PE the loading of one more shared library, which is
 /// a good part of its start-up time. Where the archive is missing, the shared library serves.
 fn unwinder_is_static(compiler: &[OsString]) -> bool {

@@ -2,6 +2,7 @@
 
 pub mod checker;
 pub mod checks;
+pub mod compat;
 pub mod constants;
 pub mod doc;
 #[cfg(feature = "variables")]

@@ -18,8 +18,8 @@ use ferroshmem_platform::threads::Stopped;
 use super::window_error::WindowError;
 use crate::job::Attachment;
 
-/// Name under which executables ask for this library.
-const SONAME_STEM: &[u8] = b"libshmem.so";
+/// Names under which executables ask for this library, or for another one whose calls are translated for it.
+const SONAME_STEMS: [&[u8]; 3] = [b"libshmem.so", b"liboshmem.so", b"libsma.so"];
 
 /// The executable's writable memory, page aligned, without what is read-only after
 /// relocation.
@@ -227,7 +227,7 @@ fn needs_us(executable: &Loaded<'_>) -> bool {
         };
         entries().filter(|e| e[0] == DT_NEEDED).any(|e| {
             let name = CStr::from_ptr((strings + e[1] as usize) as *const _);
-            name.to_bytes().starts_with(SONAME_STEM)
+            SONAME_STEMS.iter().any(|stem| name.to_bytes().starts_with(stem))
         })
     }
 }

@@ -21,6 +21,7 @@ use super::apart::apart;
 use super::check_options::{Checks, What};
 use super::failure::{Failure, print_line};
 use super::options::CommandLine;
+use super::peers;
 use crate::inspect::Image;
 use crate::profile::{Object, Symbols};
 
@@ -29,7 +30,6 @@ const FOUND: u8 = 66;
 
 /// What PEs load before the library.
 const PRELOADED: &str = "libshmem-check.so";
-const PRELOAD: &str = "LD_PRELOAD";
 
 /// What is said where no PE was checked.
 const NO_PE: &str = "--check=memory and --check=race have seen no PE in shmem_init: they are for programs in C and C++ \
@@ -95,15 +95,7 @@ impl Session {
             }
         };
         for section in &mut options.sections {
-            let given = section.environment.iter().rev();
-            let given = given.clone().find(|(name, _)| name == PRELOAD);
-            let others = given.map_or_else(|| inherited(PRELOAD.as_ref()), |g| Some(g.1.clone()));
-            let mut value = preloaded.clone().into_os_string();
-            if let Some(others) = others.filter(|o| !o.is_empty()) {
-                value.push(":");
-                value.push(others);
-            }
-            section.environment.push((PRELOAD.into(), value));
+            peers::preload(&mut section.environment, &preloaded);
         }
         Ok(Self { kept })
     }
@@ -201,9 +193,7 @@ fn addresses() -> Result<Vec<IpAddr>, Failure> {
 
 /// The library that PEs load.
 fn preloaded() -> Result<PathBuf, Failure> {
-    let program = std::env::current_exe().unwrap_or_default();
-    let root = program.parent().and_then(std::path::Path::parent);
-    let library = root.unwrap_or(&program).join("lib").join(PRELOADED);
+    let library = peers::libraries().join(PRELOADED);
     if library.is_file() {
         return Ok(library);
     }

@@ -1,24 +1,24 @@
 //! Which OpenSHMEM libraries a program is linked with, as its file says: with another one than this, its processes
 //! would not be PEs of this job.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use object::Endianness;
-use object::elf::{DT_NEEDED, FileHeader64};
+use object::elf::{DT_NEEDED, FileHeader64, SHT_DYNSYM};
 use object::read::ReadCache;
-use object::read::elf::{Dyn, FileHeader};
+use object::read::elf::{Dyn, FileHeader, Sym};
 
 use super::failure::{self, Failure};
+use super::peers::{self, Peer};
 
 /// The name by which programs load the library of this release.
-const OWN: &str = "libshmem.so.1";
+pub(super) const OWN: &str = "libshmem.so.1";
 
 /// The rest of the name is a version.
 const OTHER_VERSION: &str = "libshmem.so.";
-
-/// Beginnings of names of other libraries, and whose they are.
-const OTHERS: [(&str, &str); 2] = [("liboshmem.so", "Open MPI's"), ("libsma.so", "Sandia's or Cray's")];
 
 /// Beginnings of names of MPI libraries, whose they are, and the launcher of these.
 const MPIS: [(&str, &str, &str); 5] = [
@@ -29,23 +29,51 @@ const MPIS: [(&str, &str, &str); 5] = [
     ("libmpi", "MPI", "mpiexec"),
 ];
 
-/// Refuses a program that is linked with another library, and says of one with MPI what starts both. Of a program that
-/// is no file of this machine's kind, as a script, nothing is known.
+/// Refuses a program that is linked with another library, unless that can be translated: then the result is what the
+/// PEs have to load before it, if they do not yet. Says of one with MPI what starts both. Of a program that is no file
+/// of this machine's kind, as a script, nothing is known.
 ///
 /// # Errors
 /// One line that names the libraries and what to do.
-pub(super) fn check(name: &str, path: &Path) -> Result<(), Failure> {
+pub(super) fn check(name: &str, path: &Path, environment: &[(OsString, OsString)]) -> Result<Option<PathBuf>, Failure> {
     let needed = needed(path).unwrap_or_default();
+    let has_own = needed.iter().any(|library| library == OWN);
+    let other = needed.iter().find_map(|library| Some((library, Peer::of(library)?)));
+    if let Some((library, peer)) = other.filter(|_| !has_own)
+        && let Some(translator) = peer.translator(library)
+    {
+        let is_asked_for = peers::is_preloaded(environment, &translator);
+        let symbols = symbols(path).unwrap_or_default();
+        let missing = peers::missing(&symbols.undefined, &[translator.clone(), peers::libraries().join(OWN)]);
+        let missing = missing.join(", ");
+        if !is_asked_for || !missing.is_empty() {
+            let also = if missing.is_empty() { String::new() } else { format!("; this library lacks {missing}") };
+            let (whose, option) = (peer.whose(), peer.name());
+            failure::print_line(&format!(
+                "\"{name}\" was compiled for {library}, {whose} OpenSHMEM, and runs here by --compat={option}{also}"
+            ));
+        }
+        // Wrappers of that library link with MPI, whether programs use it or not.
+        if symbols.undefined.iter().any(|name| name.starts_with("MPI_")) {
+            say_mpi(name, &needed);
+        }
+        return Ok((!is_asked_for).then_some(translator));
+    }
     if let Some(why) = refusal(&needed) {
         return Err(Failure::not_runnable(format!("cannot run \"{name}\": {why}")));
     }
-    if let Some((library, whose, launcher)) = mpi(&needed) {
+    say_mpi(name, &needed);
+    Ok(None)
+}
+
+/// Says what starts a program with MPI, if it is one.
+fn say_mpi(name: &str, needed: &[String]) {
+    if let Some((library, whose, launcher)) = mpi(needed) {
         failure::print_line(&format!(
             "\"{name}\" is linked with {library} ({whose}), in which each PE will be alone: {launcher} of that MPI \
                 starts processes that are PEs, too"
         ));
     }
-    Ok(())
 }
 
 /// The MPI among these libraries: its name, whose it is, and its launcher.
@@ -59,10 +87,7 @@ fn mpi(needed: &[String]) -> Option<(&str, &'static str, &'static str)> {
 /// Why a program that needs these libraries cannot run here.
 fn refusal(needed: &[String]) -> Option<String> {
     let has_own = needed.iter().any(|library| library == OWN);
-    let other = needed.iter().find_map(|library| {
-        let known = OTHERS.iter().find(|(begin, _)| library.starts_with(begin));
-        known.map(|(_, whose)| (library, whose))
-    });
+    let other = needed.iter().find_map(|library| Some((library, Peer::of(library)?.whose())));
     if let Some((library, whose)) = other {
         return Some(if has_own {
             format!("it is linked with two OpenSHMEM libraries, {OWN} and {library} ({whose}): link one of them alone")
@@ -95,6 +120,29 @@ fn needed(path: &Path) -> Option<Vec<String>> {
         Some(String::from_utf8_lossy(name).into_owned())
     };
     Some(entries.iter().filter_map(of).collect())
+}
+
+/// The names of functions and variables that a file defines for others, and that it expects others to define.
+#[derive(Debug, Default)]
+pub(super) struct Symbols {
+    pub(super) defined: BTreeSet<String>,
+    pub(super) undefined: BTreeSet<String>,
+}
+
+/// Those of a program or library, if its file can be read as one of this machine's kind.
+pub(super) fn symbols(path: &Path) -> Option<Symbols> {
+    let cache = ReadCache::new(File::open(path).ok()?);
+    let data = &cache;
+    let header = FileHeader64::<Endianness>::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let table = header.sections(endian, data).ok()?.symbols(endian, data, SHT_DYNSYM).ok()?;
+    let mut symbols = Symbols::default();
+    for symbol in table.iter() {
+        let name = String::from_utf8_lossy(symbol.name(endian, table.strings()).ok()?).into_owned();
+        let names = if symbol.is_undefined(endian) { &mut symbols.undefined } else { &mut symbols.defined };
+        names.insert(name);
+    }
+    Some(symbols)
 }
 
 #[cfg(test)]

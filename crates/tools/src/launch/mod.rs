@@ -37,6 +37,7 @@ mod look;
 mod options;
 mod output;
 mod pages;
+mod peers;
 mod place;
 mod placement;
 mod profiling;

@@ -19,6 +19,7 @@ use super::help::{DETAILS, PROGRAMS, STREAMS, USAGE, summary};
 use super::hosts::launch::HostLaunch;
 use super::hosts::list::check_room;
 use super::hosts::options::{Destination, HostOptions};
+use super::peers::{self, Peer};
 use super::profiling::{Asked, Profiling, ProfilingArgs, SavedRecords};
 use super::status_options::{StatusArgs, StatusPlan};
 use super::values::{HintTime, cores, count, microseconds, seconds, seconds_or_none};
@@ -188,6 +189,9 @@ struct FirstArgs {
     /// As -x, for the programs of all sections
     #[arg(long, hide = true)]
     global_variable: Vec<OsString>,
+    /// Runs programs that were compiled for another OpenSHMEM library; those whose files name it are found without
+    #[arg(long, value_name = "LIBRARY", value_enum, conflicts_with = "check", help_heading = PROGRAMS)]
+    compat: Option<Peer>,
     #[command(flatten)]
     profiling: ProfilingArgs,
     #[command(flatten)]
@@ -324,6 +328,12 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
     for section in &mut sections {
         // What a section sets itself comes last, which counts.
         section.environment.splice(0..0, global.iter().cloned());
+    }
+    if let Some(peer) = first.compat {
+        let library = peer.only_translator()?;
+        for section in &mut sections {
+            peers::translate(&mut section.environment, &library);
+        }
     }
     let on_hosts = matches!(destination, Destination::Hosts(_));
     if on_hosts {
@@ -716,6 +726,7 @@ mod tests {
         let asked = read("--check=memory,race a").unwrap().checks.unwrap();
         assert_eq!(asked.0, [What::Memory, What::Race]);
         assert!(read("--check=all a").unwrap_err().contains("collective"));
+        assert!(read("--compat=osss --check=memory a").unwrap_err().contains("--check"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 
 use super::failure::Failure;
-use super::linkage;
+use super::{linkage, peers};
 
 /// A program that is ready to be run.
 #[derive(Debug)]
@@ -46,9 +46,12 @@ impl Executable {
                 _ => cannot_run(&name, e),
             }
         })?;
-        linkage::check(&name, &path)?;
+        let mut given = section.environment.clone();
+        if let Some(library) = linkage::check(&name, &path, &given)? {
+            peers::translate(&mut given, &library);
+        }
         let mut environment: BTreeMap<OsString, OsString> = config::inherited_all().collect();
-        environment.extend(section.environment.iter().cloned());
+        environment.extend(given);
         environment.remove(OsStr::new(JOB.name));
         let mut arguments = vec![c_string(section.command.clone())];
         arguments.extend(section.arguments.iter().cloned().map(c_string));

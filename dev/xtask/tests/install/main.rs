@@ -174,6 +174,7 @@ fn installs_below_a_destdir() {
         "include/shmemx.h",
         "include/pshmem.h",
         "include/mpp/shmem.h",
+        "lib/ferroshmem/compat/openmpi/liboshmem.so.40",
         "lib/libshmem-accesses.so",
         "lib/libshmem-check.so",
         "lib/libshmem.so",
