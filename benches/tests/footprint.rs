@@ -153,6 +153,21 @@ fn starting_touches_few_pages() {
     }
 }
 
+#[test]
+fn a_pe_executes_no_cpuid() {
+    let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    let program = builder.program(&Build::new("cpuid.c")).unwrap();
+    let output = Command::new(builder.prefix.bin("oshrun"))
+        .args(["--timeout", "60", "-n", "2"])
+        .arg(program)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "the instruction faults, and it was executed: {error}");
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+}
+
 /// System calls of a job of `pes` PEs that do nothing, but those by which processes wait, and those that fail: the
 /// dynamic linker looks for libraries in many places. None without strace.
 fn system_calls(builder: &Builder, program: &Path, pes: usize) -> Option<u64> {

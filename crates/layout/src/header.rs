@@ -29,6 +29,8 @@ pub struct Header {
     pub has_localities: u32,
     /// From how many bytes on copies go past the caches, unless a PE is given another number.
     pub non_temporal_threshold: u64,
+    /// What the processor has (`Features` in the crate platform).
+    pub features: u32,
     /// Process id of the launcher, 0 if there is none on this node or it watches by itself.
     pub launcher_pid: u32,
     /// Most PEs of any node of the job: where windows are placed depends on it.

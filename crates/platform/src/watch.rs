@@ -55,51 +55,23 @@ enum Method {
 #[cfg(target_arch = "x86_64")]
 mod processor {
     use super::Method;
+    use crate::Features;
     use std::arch::asm;
-    use std::arch::x86_64::{__cpuid, __cpuid_count, _rdtsc};
-    use std::sync::atomic::{AtomicU8, Ordering};
+    use std::arch::x86_64::_rdtsc;
 
     /// Ticks of the time-stamp counter: 10 to 25 µs.
     const MOMENT: u32 = 50_000;
 
-    /// The extended leaf's and leaf 7's ECX, by which the processor has one of the methods.
-    pub(super) fn select(leaf_7: u32, extended_1: u32) -> Method {
-        const WAITPKG: u32 = 1 << 5;
-        const MONITORX: u32 = 1 << 29;
-
-        if leaf_7 & WAITPKG != 0 {
+    #[inline]
+    pub(super) fn method() -> Method {
+        let features = Features::here();
+        if features.has(Features::UMWAIT) {
             Method::Umwait
-        } else if extended_1 & MONITORX != 0 {
+        } else if features.has(Features::MWAITX) {
             Method::Mwaitx
         } else {
             Method::Polls
         }
-    }
-
-    #[inline]
-    pub(super) fn method() -> Method {
-        // Each thread that finds it unknown finds out the same. No OnceLock: ThreadSanitizer does not see what
-        // the precompiled standard library orders.
-        static METHOD: AtomicU8 = AtomicU8::new(UNKNOWN);
-        const UNKNOWN: u8 = 0;
-        const METHODS: [Method; 3] = [Method::Polls, Method::Umwait, Method::Mwaitx];
-
-        match METHOD.load(Ordering::Relaxed) {
-            UNKNOWN => {
-                let method = find();
-                let number = METHODS.iter().position(|m| *m == method).unwrap_or(0);
-                METHOD.store(number as u8 + 1, Ordering::Relaxed);
-                method
-            }
-            number => METHODS[usize::from(number) - 1],
-        }
-    }
-
-    #[cold]
-    fn find() -> Method {
-        let leaf_7 = if __cpuid(0).eax >= 7 { __cpuid_count(7, 0).ecx } else { 0 };
-        let extended_1 = if __cpuid(0x8000_0000).eax >= 0x8000_0001 { __cpuid(0x8000_0001).ecx } else { 0 };
-        select(leaf_7, extended_1)
     }
 
     /// # Safety
@@ -107,7 +79,7 @@ mod processor {
     pub(super) unsafe fn arm(method: Method, at: *const u8) {
         match method {
             Method::Polls => {}
-            // SAFETY: the processor has the instruction (`select`), which at most reads the line.
+            // SAFETY: the processor has the instruction (`method`), which at most reads the line.
             Method::Umwait => unsafe {
                 asm!("umonitor {at}", at = in(reg) at, options(nostack, preserves_flags));
             },
@@ -203,17 +175,6 @@ mod processor {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU32, Ordering};
-
-    #[test]
-    #[cfg(target_arch = "x86_64")]
-    fn the_method_is_what_the_processor_has() {
-        use processor::select;
-        assert_eq!(select(0, 0), Method::Polls);
-        assert_eq!(select(!(1 << 5), !(1 << 29)), Method::Polls);
-        assert_eq!(select(1 << 5, 0), Method::Umwait);
-        assert_eq!(select(1 << 5, 1 << 29), Method::Umwait);
-        assert_eq!(select(0, 1 << 29), Method::Mwaitx);
-    }
 
     #[test]
     fn a_change_and_the_moment_end_it() {

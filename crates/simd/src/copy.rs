@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ferroshmem_platform::{LastLevelCache, huge_pages};
+use ferroshmem_platform::{Features, LastLevelCache, huge_pages};
 
 use super::level::{self, ElementLoop};
 use super::method::{self, Choice, Method};
@@ -173,17 +173,6 @@ unsafe fn copy_string(dest: *mut u8, source: *const u8, bytes: usize) {
     unsafe { dest.copy_from_nonoverlapping(source, bytes) };
 }
 
-/// Whether the processor's own loop moves whole lines (ERMS, since Ivy Bridge and Zen 3).
-#[cfg(target_arch = "x86_64")]
-fn has_fast_string() -> bool {
-    is_x86_feature_detected!("ermsb")
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn has_fast_string() -> bool {
-    false
-}
-
 /// Copies `bytes` bytes past the caches, to an array that is not read again soon, and orders
 /// the stores before all later ones.
 ///
@@ -278,7 +267,7 @@ pub fn set_non_temporal_threshold(bytes: usize) {
 
     let threshold = bytes.max(FEWEST);
     THRESHOLD.store(threshold, Ordering::Relaxed);
-    let from = if has_fast_string() { STRING_FROM } else { usize::MAX };
+    let from = if Features::here().has(Features::FAST_STRING) { STRING_FROM } else { usize::MAX };
     LARGE.store(threshold.min(from), Ordering::Relaxed);
     TRIED.store(usize::MAX, Ordering::Relaxed);
 }

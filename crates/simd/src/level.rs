@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use ferroshmem_platform::Features;
+
 use super::registers::Register128;
 #[cfg(target_arch = "x86_64")]
 use super::registers::{__m256i, __m512i};
@@ -45,21 +47,15 @@ impl Level {
         level
     }
 
-    #[cfg(target_arch = "x86_64")]
     fn of_this_processor() -> Self {
-        if !is_x86_feature_detected!("avx2") {
-            return Self::Baseline;
+        let features = Features::here();
+        if features.has(Features::VECTORS_64) {
+            Self::Avx512
+        } else if features.has(Features::VECTORS_32) {
+            Self::Avx2
+        } else {
+            Self::Baseline
         }
-        let has_avx512 = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        if has_avx512 { Self::Avx512 } else { Self::Avx2 }
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn of_this_processor() -> Self {
-        Self::Baseline
     }
 }
 

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ferroshmem_platform::mapping::{self, Advice, MapAddress};
-use ferroshmem_platform::{NodeCores, socket};
+use ferroshmem_platform::{Features, NodeCores, socket};
 use ferroshmem_simd as simd;
 use ferroshmem_tuning::{CopySizes, Tuning};
 
@@ -57,6 +57,7 @@ impl Control {
                 n_pes,
                 CopySizes::known(tuning.copies.non_temporal),
             ),
+            features: Features::here().word(),
             launcher_pid,
             widest: widest as u32,
             job_number: Default::default(),

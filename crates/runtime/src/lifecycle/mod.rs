@@ -43,8 +43,8 @@ use ferroshmem_core::wait::{POLICY, record};
 use ferroshmem_core::{hooks, info, job, offload, profiling};
 use ferroshmem_layout::PeState;
 use ferroshmem_message::{ARRIVALS, Messages};
-use ferroshmem_platform::huge_pages;
 use ferroshmem_platform::socket::Locality;
+use ferroshmem_platform::{Features, huge_pages};
 use ferroshmem_port::names::Names;
 use ferroshmem_port::port::Ports;
 use ferroshmem_port::started;
@@ -71,6 +71,7 @@ pub fn initialise(name: &str, level: i32) {
         fatal(name, why);
     }
     let header = job.control.header();
+    Features::learn(header.features);
     let block = job.control.pe_block(job.index);
     record::set_record(&block.wait);
     block.pid.store(std::process::id(), Ordering::Relaxed);
