@@ -24,14 +24,17 @@ pub(super) enum Method {
 pub(super) const METHODS: [Method; 3] = [Method::Through, Method::Past, Method::PastByPages];
 /// Copies of a trial, in bytes of the whole copy.
 const TRIAL: usize = 4;
-/// Copies before it, if the method before was another one: what that one left in the caches, or page faults.
+/// Copies before it, if the method before was another one, which left its data in the caches or in memory.
 const BEFORE: usize = 4;
+/// Copies before the first trial: page faults, and until the caches hold what they will hold. Without so many, the
+/// usual method would never show what it takes in the long run.
+const FIRST: usize = 16;
 /// One of so many trials is of another method, and of the early ones.
 const OTHERS: [u32; 2] = [48, 12];
 /// Trials that are early.
 const EARLY: u32 = 96;
 /// By which part of it a cost rises at most with a trial, as a trial may contain an interruption.
-const RISE: u64 = 8;
+const RISE: u64 = 32;
 /// The usual method is kept unless another one saves more than this part of the time: a trial does not show what the
 /// caches hold after hundreds of copies by one method.
 const GAIN: u64 = 10;
@@ -70,7 +73,11 @@ impl Choice {
     pub(super) fn count(&self, bytes: usize, whole: usize, usual: Method, now: impl FnOnce() -> u64) -> Method {
         let copied = self.copied.load(Ordering::Relaxed);
         let began = self.began.load(Ordering::Relaxed);
-        let copies = if began == 0 { BEFORE } else { TRIAL };
+        let copies = match began {
+            0 if self.trials.load(Ordering::Relaxed) <= 1 => FIRST,
+            0 => BEFORE,
+            _ => TRIAL,
+        };
         if copied < whole.saturating_mul(copies) {
             self.copied.store(copied + bytes, Ordering::Relaxed);
             return self.method();
@@ -176,16 +183,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_method_leaves_in_the_caches_counts_for_it() {
-        let (choice, mut clock, mut before) = (Choice::new(), 0, Method::Past);
+    fn what_many_copies_by_a_method_leave_in_the_caches_counts_for_it() {
+        let (choice, mut clock, mut in_a_row) = (Choice::new(), 0, 0);
         let used = (0..10_000).filter(|_| {
             let method = choice.count(BYTES, BYTES, Method::Through, || clock);
-            clock += match (before, method) {
-                (Method::Through, Method::Through) => 600_000,
-                (_, Method::Through) => 1_500_000,
+            in_a_row = if method == Method::Through { in_a_row + 1 } else { 0 };
+            clock += match method {
+                Method::Through if in_a_row > 10 => 600_000,
+                Method::Through => 1_500_000,
                 _ => 700_000,
             };
-            before = method;
             method == Method::Through
         });
         let used = used.count();
@@ -206,13 +213,13 @@ mod tests {
     fn parts_of_a_copy_count_as_what_they_copy() {
         let choice = Choice::new();
         let mut clock = Vec::new();
-        for part in 0..64 {
+        for part in 0..128 {
             choice.count(BYTES / 4, BYTES, Method::Through, || {
                 clock.push(part);
                 0
             });
         }
         // By turns before a trial and at its end.
-        assert_eq!(clock, [0, 4, 8, 12].map(|copy| copy * 4));
+        assert_eq!(clock, [0, 16, 20, 24, 28].map(|copy| copy * 4));
     }
 }
