@@ -48,7 +48,7 @@
  *
  * SHMEM_NON_TEMPORAL_THRESHOLD
  *     Puts and gets of so many bytes and more are written past the caches, by non-temporal
- *     stores; in an all-to-all exchange, half as many. Unset, copies of 1 MiB and more use what
+ *     stores; in an all-to-all exchange, half as many. Unset, copies of 2 MiB and more use what
  *     is faster in the program that runs.
  *     value: number of bytes, or with k, m, g or t; default: 5/16 of the last-level cache,
  *     divided by half the number of PEs that share it; scope: PE.

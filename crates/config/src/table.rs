@@ -92,7 +92,7 @@ pub static NON_TEMPORAL_THRESHOLD: Variable<Size> = Variable {
     readers: &[Library],
     scope: Scope::Pe,
     help: "Puts and gets of so many bytes and more are written past the caches, by non-temporal stores; in an \
-        all-to-all exchange, half as many. Unset, copies of 1 MiB and more use what is faster in the program that \
+        all-to-all exchange, half as many. Unset, copies of 2 MiB and more use what is faster in the program that \
         runs.",
     value: Size { unset: "5/16 of the last-level cache, divided by half the number of PEs that share it" },
 };

@@ -19,7 +19,7 @@ static LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// From how many bytes on the program's copies show which method is the fastest: [`TRIED_FROM`], or never.
 static TRIED: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// Fewer bytes fit a second-level cache, and come out of it faster than they go past it.
-const TRIED_FROM: usize = 1 << 20;
+const TRIED_FROM: usize = 2 << 20;
 /// The choices for copies of [`TRIED_FROM`] bytes and more, of twice as many, and so on.
 static CHOICES: [Choice; 8] = [const { Choice::new() }; 8];
 /// From how many bytes on `rep movsb` copies faster than the C library, where the processor moves whole lines
@@ -272,7 +272,7 @@ pub fn set_non_temporal_threshold(bytes: usize) {
     TRIED.store(usize::MAX, Ordering::Relaxed);
 }
 
-/// Chooses the method of copies of a MiB and more by how long the program takes with each, from now on.
+/// Chooses the method of copies of 2 MiB and more by how long the program takes with each, from now on.
 pub fn try_methods() {
     if cfg!(target_arch = "x86_64") {
         TRIED.store(TRIED_FROM, Ordering::Relaxed);

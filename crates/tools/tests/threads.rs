@@ -23,7 +23,7 @@ fn workers_run_on_idle_cores_by_default() {
     let text = text(&[]);
     let reasons = ["they run while one of the job's cores idles", "or one core", "a quota limits"];
     assert!(reasons.iter().any(|reason| text.contains(reason)), "{text}");
-    assert!(text.contains("caches until the program's own show from 1 MiB on what is faster"), "{text}");
+    assert!(text.contains("caches until the program's own show from 2 MiB on what is faster"), "{text}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub fn overview(config: &Config, past_caches: Option<usize>, usually: usize) -> 
     };
     let past = match past_caches {
         Some(_) => "copies go past the caches",
-        None => "copies go past the caches until the program's own show from 1 MiB on what is faster",
+        None => "copies go past the caches until the program's own show from 2 MiB on what is faster",
     };
     let sizes = [
         ("blocking copies are shared", config.shared_from(), "SHMEM_SHARE_THRESHOLD"),
