@@ -84,7 +84,7 @@ mod tests {
     use std::process::{Child, Command};
     use std::thread::sleep;
 
-    const LIMIT: Duration = Duration::from_secs(2);
+    const LIMIT: Duration = Duration::from_millis(500);
 
     struct Shell(Child);
 
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// Whether a process that runs this script is given up, within three limits.
+    /// Whether a process that runs this script is given up, within four limits.
     fn given_up(script: &str) -> bool {
         given_up_after(script, |_| ())
     }
@@ -105,7 +105,7 @@ mod tests {
         prepare(shell.0.id() as i32);
         let begin = Instant::now();
         let mut watch = Initialization::new(LIMIT, begin);
-        while begin.elapsed() < LIMIT * 3 {
+        while begin.elapsed() < LIMIT * 4 {
             if watch.expired(Instant::now(), &[shell.0.id() as i32]) {
                 return true;
             }
