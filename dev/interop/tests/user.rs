@@ -176,8 +176,8 @@ fn pe_2_fails() {
 fn cargo(s: &Setting, program: &Path, command: &str) -> Job {
     let script = format!(
         "unset RUST_TEST_THREADS RUST_TEST_NOCAPTURE CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER
-         export CARGO_PROFILE_DEV_DEBUG=none CARGO_INCREMENTAL=0
-         cd '{}' && PATH='{}':$PATH cargo {command} --offline --target-dir ../target",
+         export CARGO_PROFILE_DEV_DEBUG=none CARGO_INCREMENTAL=0 CARGO_NET_OFFLINE=true CARGO_TARGET_DIR=../target
+         cd '{}' && PATH='{}':$PATH cargo {command}",
         program.display(),
         s.prefix.bin("").display(),
     );
