@@ -37,9 +37,9 @@ fn check<T, Op>(
             Operator::of::<T, Op>(),
         );
     };
-    for i in 0..n {
-        let choice = decisions.choose(Collective::Reduce, n * size_of::<T>());
-        assert_eq!(dest.of(me)[i], expected(i), "{choice}, n = {n}, member {me}, element {i}");
+    let choice = decisions.choose(Collective::Reduce, n * size_of::<T>());
+    for (i, element) in dest.of(me)[..n].iter().enumerate() {
+        assert_eq!(*element, expected(i), "{choice}, n = {n}, member {me}, element {i}");
     }
 }
 
