@@ -41,6 +41,7 @@ class Ferroshmem(Package):
     def setup_dependent_build_environment(self, env, dependent_spec):
         env.set("OSHMEM_CC", self.compiler.cc)
         env.set("OSHMEM_CXX", self.compiler.cxx)
+        env.set("OSHMEM_FC", self.compiler.fc)
 
     @run_after("install")
     @on_package_attributes(run_tests=True)

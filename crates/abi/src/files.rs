@@ -8,7 +8,7 @@ use crate::emit::{
     test_program, variables,
 };
 use crate::reference::Reference;
-use crate::{root, table};
+use crate::{fortran, root, table};
 
 /// A generated file: path from the repository's root, and text.
 pub type Generated = (PathBuf, String);
@@ -44,6 +44,11 @@ pub fn compat() -> Vec<Generated> {
     compat::files(&table::chapters()).into_iter().map(|(name, text)| (name.into(), text)).collect()
 }
 
+/// What an installation has for Fortran. Paths are the files' names.
+pub fn fortran() -> Vec<Generated> {
+    fortran::files().into_iter().map(|(name, text)| (name.into(), text)).collect()
+}
+
 /// The exported functions, which the crate `ferroshmem-sys` makes where it compiles them. Paths are the files' names.
 pub fn functions() -> Vec<Generated> {
     let files = rust::files(&table::chapters()).into_iter();
@@ -61,6 +66,7 @@ pub fn tests() -> Vec<Generated> {
     files.push((fuzz::PATH.into(), fuzz::routines(&chapters)));
     files.extend(compat::tests().into_iter().map(|(name, text)| (name.into(), text)));
     files.push(("faults/every_misuse.c".into(), misuse::program(&chapters)));
+    files.push(("fortran/every_routine.f90".into(), fortran::test()));
     files
 }
 

@@ -1,6 +1,6 @@
 //! The one table behind the C ABI: types, families of routines, constants; and the generators of
 //! the files made from it: headers, the exported Rust functions of `libshmem`, type-generic
-//! routines, aliases, and the C programs that call every prototype.
+//! routines, aliases, the Fortran interface, and the programs that call every prototype.
 //!
 //! It knows C's names and types, and for headers and manual pages the environment variables (`config`); it does not
 //! know what routines do. Developers and build scripts run it; no library has it.
@@ -11,6 +11,8 @@ pub mod families;
 pub mod family;
 #[cfg(feature = "variables")]
 pub mod files;
+#[cfg(feature = "variables")]
+pub mod fortran;
 pub mod generics;
 pub mod peers;
 pub mod reference;

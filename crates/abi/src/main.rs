@@ -1,7 +1,7 @@
 //! `cargo run -p ferroshmem-abi -- --write` writes the generated files; without `--write` it lists those that differ
 //! from the table. To be read, `--functions DIR` writes the functions that `ferroshmem-sys` makes for itself, and
 //! `--tests DIR` the sources that tests make. `--compat DIR` writes the sources of libraries for programs of other
-//! OpenSHMEMs, `--manual DIR` writes the manual pages that an installation has,
+//! OpenSHMEMs, `--fortran DIR` what an installation has for Fortran, `--manual DIR` the manual pages that it has,
 //! `--markdown DIR` the reference as Markdown, for the book.
 
 use std::path::Path;
@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         ["--write"] => write(&ferroshmem_abi::root(), files::outdated()),
         ["--manual", folder] => write(Path::new(folder), files::manual_pages()),
         ["--compat", folder] => write(Path::new(folder), files::compat()),
+        ["--fortran", folder] => write(Path::new(folder), files::fortran()),
         ["--functions", folder] => write(Path::new(folder), files::functions()),
         ["--tests", folder] => write(Path::new(folder), files::tests()),
         ["--markdown", folder] => match markdown(Path::new(folder)) {
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
         },
         _ => {
             eprintln!(
-                "usage: ferroshmem-abi [--write | --compat DIR | --functions DIR | --manual DIR | --tests DIR | \
+                "usage: ferroshmem-abi [--write | --compat DIR | --fortran DIR | --functions DIR | --manual DIR | --tests DIR | \
                     --markdown DIR]"
             );
             ExitCode::FAILURE

@@ -207,7 +207,7 @@ mod tests {
                 GDB.name,
             ]
         );
-        assert_eq!(of(Scope::Tool), [CC.name, CXX.name]);
+        assert_eq!(of(Scope::Tool), [CC.name, CXX.name, FC.name]);
         for entry in TABLE {
             let by_library = entry.readers().contains(&Program::Library);
             assert!(by_library || entry.scope() != Scope::Pe, "{}", entry.name());

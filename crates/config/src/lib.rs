@@ -276,7 +276,7 @@ pub fn debug() -> bool {
     DEBUG.read(&Environment::process()) == Ok(true)
 }
 
-/// The command that `OSHMEM_CC` or `OSHMEM_CXX` names; None: the first candidate that is installed.
+/// The command that `OSHMEM_CC`, `OSHMEM_CXX` or `OSHMEM_FC` names; None: the first candidate that is installed.
 pub fn compiler(variable: &Variable<Command>) -> Option<OsString> {
     // A command is never malformed here: the wrapper splits it into words.
     variable.read(&Environment::process()).ok().flatten()

@@ -1,6 +1,6 @@
 //! The table: every environment variable of FerroSHMEM, with type, default and text.
 
-use Program::{Library, Oshcc, Oshcxx, OshmemInfo, Oshrun, Oshtune};
+use Program::{Library, Oshcc, Oshcxx, Oshfort, OshmemInfo, Oshrun, Oshtune};
 use ferroshmem_tuning::Collective;
 
 use super::value::{
@@ -359,6 +359,15 @@ pub static CXX: Variable<Command> = Variable {
     help: "The compiler that oshc++ runs.",
     value: Command { candidates: &["c++", "g++", "clang++"] },
 };
+/// The Fortran compiler behind `oshfort`.
+pub static FC: Variable<Command> = Variable {
+    name: "OSHMEM_FC",
+    alias: None,
+    readers: &[Oshfort],
+    scope: Scope::Tool,
+    help: "The compiler that oshfort runs.",
+    value: Command { candidates: &["gfortran", "flang", "ifx"] },
+};
 
 /// Internal: by it `oshrun` hands each PE its place in the job.
 pub static JOB: Variable<Text> = Variable {
@@ -515,6 +524,7 @@ pub static TABLE: &[&dyn Entry] = &[
     &GDB,
     &CC,
     &CXX,
+    &FC,
 ];
 
 /// Variables that one part of FerroSHMEM sets for another: never printed.

@@ -114,7 +114,7 @@ mod tests {
         let overview = manual_list(None);
         assert!(overview.contains(".It Ev SHMEM_INFO Pq Ev SMA_INFO\n"));
         assert!(!overview.contains("OSHMEM_CC") && !overview.contains("FERROSHMEM_JOB"));
-        let wrappers = manual_list(Some(&[Program::Oshcc, Program::Oshcxx]));
+        let wrappers = manual_list(Some(&[Program::Oshcc, Program::Oshcxx, Program::Oshfort]));
         for entry in TABLE {
             let item = format!(".It Ev {}", entry.name());
             assert!(overview.contains(&item) != wrappers.contains(&item));

@@ -20,6 +20,8 @@ pub enum Program {
     Oshcc,
     /// `oshc++`.
     Oshcxx,
+    /// `oshfort`.
+    Oshfort,
 }
 
 /// For whom a variable holds.

@@ -1,4 +1,4 @@
-//! What the commands of FerroSHMEM are made of: `oshrun` ([`launch`]), `oshcc` and `oshc++` ([`wrapper`]), `oshtune`
+//! What the commands of FerroSHMEM are made of: `oshrun` ([`launch`]), `oshcc` and its like ([`wrapper`]), `oshtune`
 //! ([`tune`]), and the pages that [`profile`] and [`trace`] make of what PEs have recorded.
 //!
 //! They know the job's memory (`layout`) and settings (`config`), because the launcher makes the one and passes on the

@@ -10,8 +10,8 @@ use std::path::{self, Path, PathBuf};
 use std::process::{self, Command};
 use std::{env, fs};
 
-/// Names under which C++ users look for the wrapper; it looks at the name it is started by.
-const CXX_NAMES: &[&str] = &["oshc++", "oshCC", "oshcxx"];
+/// Names under which users of C++ and Fortran look for the wrapper; it looks at the name it is started by.
+const WRAPPER_NAMES: &[&str] = &["oshc++", "oshCC", "oshcxx", "oshfort"];
 
 /// Shells, and where they look for what completes command lines of a program.
 const COMPLETIONS: &[(&str, &str)] = &[
@@ -119,6 +119,7 @@ pub(crate) fn first_look_into(root: &Path, built: bool) -> Result<()> {
         has_checks: false,
         pages: None,
         compat: None,
+        fortran: None,
         strip: None,
     };
     parts.install(root)
@@ -141,8 +142,9 @@ impl Build<'_> {
             false => ["commands", "release"],
         };
         let whole = !self.programs.is_empty();
-        let written = |what| whole.then(|| written(what, self.commands, commands_by)).transpose();
-        let (pages, compat) = (written("manual")?, written("compat")?);
+        let written_by = |what| written(what, self.commands, commands_by);
+        let if_whole = |what| whole.then(|| written_by(what)).transpose();
+        let (pages, compat, fortran) = (if_whole("manual")?, if_whole("compat")?, written_by("fortran")?);
         let own = match self.commands {
             Some(folder) => folder.to_owned(),
             None => build(&["ferroshmem-tools"], None, commands_by)?,
@@ -173,10 +175,11 @@ impl Build<'_> {
             has_checks: whole,
             pages: pages.as_deref(),
             compat: compat.as_deref(),
+            fortran: Some(&fortran),
             strip,
         };
         parts.install(root)?;
-        pages.iter().chain(&compat).try_for_each(fs::remove_dir_all)?;
+        pages.iter().chain(&compat).chain([&fortran]).try_for_each(fs::remove_dir_all)?;
         Ok(())
     }
 }
@@ -215,6 +218,8 @@ struct Parts<'a> {
     pages: Option<&'a Path>,
     /// The folder of the sources of libraries for programs of other OpenSHMEMs.
     compat: Option<&'a Path>,
+    /// The folder of what Fortran programs include, and of the source of their library.
+    fortran: Option<&'a Path>,
     /// What takes debugging information out, if it is to be.
     strip: Option<String>,
 }
@@ -228,14 +233,14 @@ impl Parts<'_> {
         }
         if !self.programs.is_empty() {
             self.install_completions(&mut tree)?;
-            for name in CXX_NAMES {
+            for name in WRAPPER_NAMES {
                 tree.link("oshcc", &format!("bin/{name}"))?;
             }
         }
         if let Some(target) = self.target {
             let wrapper = wrapper(target);
             tree.copy(&self.own.join("oshcc"), &format!("bin/{wrapper}"), PROGRAM, |_| Ok(()))?;
-            for name in CXX_NAMES {
+            for name in WRAPPER_NAMES {
                 tree.link(&wrapper, &format!("bin/{}-{name}", target.gnu))?;
             }
         }
@@ -247,6 +252,7 @@ impl Parts<'_> {
         for header in below(&headers, ".h")?.into_iter().chain(main) {
             tree.copy(&headers.join(&header), &format!("include/{header}"), DATA, |_| Ok(()))?;
         }
+        self.install_fortran(&mut tree)?;
         package::install(&mut tree, self.pages)?;
         eprintln!("+ installed {} files in {}", tree.installed().len(), shown(root).display());
         Ok(())
@@ -292,6 +298,18 @@ impl Parts<'_> {
         // The name of the library in SGI's and Cray's implementations, which makefiles have as -lsma.
         tree.link(link::SONAME, "lib/libsma.so")?;
         tree.link("libshmem.a", "lib/libsma.a")
+    }
+
+    /// The library of Fortran's routines is linked statically, as C's operations are expanded in programs.
+    fn install_fortran(&self, tree: &mut Tree) -> Result<()> {
+        let Some(folder) = self.fortran else {
+            return Ok(());
+        };
+        tree.copy(&folder.join("shmem.fh"), "include/shmem.fh", DATA, |_| Ok(()))?;
+        tree.link("../shmem.fh", "include/mpp/shmem.fh")?;
+        tree.make("lib/libshmem-fortran.a", DATA, |file| {
+            link::fortran(self.target, &folder.join("shmem-fortran.c"), file)
+        })
     }
 
     fn strip(&self, option: &str, file: &Path) -> Result<()> {

@@ -28,6 +28,7 @@ const LINKS: &[(&str, &str)] = &[
     ("oshcc.1", "share/man/man1/oshc++.1"),
     ("oshcc.1", "share/man/man1/oshCC.1"),
     ("oshcc.1", "share/man/man1/oshcxx.1"),
+    ("oshcc.1", "share/man/man1/oshfort.1"),
     ("ferroshmem.7", "share/man/man7/shmem.7"),
 ];
 

@@ -50,6 +50,11 @@ pub(crate) fn strip(target: Option<&Target>) -> String {
     target.map_or("strip".to_owned(), |target| format!("{}-strip", target.gnu))
 }
 
+/// The command that makes archives of object files.
+pub(crate) fn archiver(target: Option<&Target>) -> String {
+    target.map_or("ar".to_owned(), |target| format!("{}-ar", target.gnu))
+}
+
 /// A cargo command that builds for a target, or for this machine.
 pub(crate) fn cargo(target: Option<&Target>, subcommand: &str) -> Result<Command> {
     let mut command = workspace::cargo(subcommand);

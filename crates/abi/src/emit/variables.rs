@@ -16,7 +16,7 @@ const PAGES: &[(&str, Option<&[Program]>)] = &[
     ("ferroshmem.7", None),
     ("oshrun.1", Some(&[Program::Oshrun])),
     ("oshtune.1", Some(&[Program::Oshtune])),
-    ("oshcc.1", Some(&[Program::Oshcc, Program::Oshcxx])),
+    ("oshcc.1", Some(&[Program::Oshcc, Program::Oshcxx, Program::Oshfort])),
 ];
 
 /// The manual pages that have a list of variables: path from the repository's root, and text.

@@ -1,4 +1,4 @@
-//! `oshcc` and, by its other names, `oshc++`: compiles and links OpenSHMEM programs.
+//! `oshcc` and, by its other names, `oshc++` and `oshfort`: compiles and links OpenSHMEM programs.
 
 use std::process::ExitCode;
 

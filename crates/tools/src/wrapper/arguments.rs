@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use super::language::Language;
+use super::language::Dialect;
 
 /// Options whose value is the next argument, so that the value is not taken for an input.
 const WITH_VALUE: &[&str] = &[
@@ -22,6 +22,9 @@ const WITH_VALUE: &[&str] = &[
     "-u",
     "-z",
     "-G",
+    "-J",
+    "-module",
+    "-module-dir",
     "-MF",
     "-MT",
     "-MQ",
@@ -101,8 +104,10 @@ pub(super) struct Arguments {
     pub static_pie: bool,
     /// `-r`: the output is an object file.
     pub relocatable: bool,
-    /// `--kernels`: the program gets the main that runs kernels, in this language.
-    pub main: Option<Language>,
+    /// `--kernels`: the program gets the main that runs kernels.
+    pub kernels: bool,
+    /// What the compiler reads.
+    pub dialect: Dialect,
     /// The output's kind is the user's choice (`-shared`, `-pie`, `-no-pie`, …).
     pub own_kind: bool,
 }
@@ -116,11 +121,10 @@ impl Arguments {
     }
 
     /// Reads the arguments, and takes those out that the compiler does not know.
-    pub(super) fn take(user: &mut Vec<OsString>, language: Language) -> Self {
+    pub(super) fn take(user: &mut Vec<OsString>, dialect: Dialect) -> Self {
         let all = user.len();
         user.retain(|argument| argument != "--kernels");
-        let main = (user.len() < all).then_some(language);
-        Self { main, ..Self::read(user) }
+        Self { kernels: user.len() < all, dialect, ..Self::read(user) }
     }
 
     fn add(&mut self, arguments: &[OsString], depth: usize) {

@@ -12,7 +12,7 @@ use std::process::Command;
 use ferroshmem_config as config;
 
 use super::error::WrapperError;
-use super::language::Language;
+use super::language::{Dialect, Language};
 
 /// A compiler: program and the arguments that always come with it (`ccache gcc`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +72,26 @@ impl Compiler {
         Ok(())
     }
 
+    /// What the compiler must be told about programs of a language.
+    pub(super) fn dialect(&self, language: Language) -> Dialect {
+        match language {
+            Language::C => Dialect::C,
+            Language::Cxx => Dialect::Cxx,
+            Language::Fortran => Dialect::Fortran { flags: self.fortran_flags() },
+        }
+    }
+
+    /// Other Fortran compilers than gfortran know Cray's pointers, and take arguments of several types.
+    fn fortran_flags(&self) -> &'static [&'static str] {
+        let asked = Command::new(&self.words[0]).args(&self.words[1..]).arg("--version").output();
+        let version = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        match gnu_version(&version) {
+            None => &[],
+            Some(..10) => &["-fcray-pointer"],
+            Some(_) => &["-fcray-pointer", "-fallow-argument-mismatch"],
+        }
+    }
+
     /// The words of a command that gives `arguments` to this compiler.
     pub(super) fn command<'a>(&'a self, arguments: &'a [OsString]) -> impl Iterator<Item = &'a OsStr> {
         self.words.iter().chain(arguments).map(OsString::as_os_str)
@@ -83,6 +103,12 @@ impl Compiler {
         let error = Command::new(&self.words[0]).args(&self.words[1..]).args(arguments).exec();
         WrapperError::NotStarted { compiler: PathBuf::from(&self.words[0]), error, variable: language.variable().name }
     }
+}
+
+/// The major version of gfortran, by what it says of its version.
+fn gnu_version(text: &str) -> Option<u32> {
+    let (_, version) = text.strip_prefix("GNU Fortran (")?.split_once(") ")?;
+    version.split('.').next()?.parse().ok()
 }
 
 /// The file that starting `program` would run.
@@ -113,6 +139,14 @@ mod tests {
         let arguments = ["-c".into(), "a.c".into()];
         let words: Vec<_> = compiler.command(&arguments).collect();
         assert_eq!(words, ["ccache", "gcc", "-c", "a.c"]);
+    }
+
+    #[test]
+    fn versions_of_gfortran() {
+        let of = |line: &str| gnu_version(&format!("{line}\nCopyright (C) 2022\n"));
+        assert_eq!(of("GNU Fortran (Debian 12.2.0-14+deb12u1) 12.2.0"), Some(12));
+        assert_eq!(of("GNU Fortran (GCC) 8.5.0 20210514 (Red Hat 8.5.0-4)"), Some(8));
+        assert_eq!(of("flang-new version 16.0.6"), None);
     }
 
     #[test]

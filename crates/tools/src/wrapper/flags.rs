@@ -1,7 +1,7 @@
 //! The flags a wrapper adds.
 
 use super::arguments::{Arguments, CodeModel};
-use super::language::Language;
+use super::language::Dialect;
 use super::prefix::Prefix;
 use std::ffi::OsString;
 use std::path::Path;
@@ -31,6 +31,9 @@ impl Flags {
     /// The flags for a compiler that gets `arguments`.
     pub(super) fn new(prefix: &Prefix, arguments: &Arguments) -> Self {
         let mut flags = Self { compile: vec![joined("-I", &prefix.include())], ..Self::default() };
+        if let Dialect::Fortran { flags: further } = arguments.dialect {
+            flags.compile.extend(further.iter().map(OsString::from));
+        }
         let pie = !arguments.own_kind && !arguments.relocatable;
         if pie && arguments.code_model.is_none() {
             flags.compile.push("-fPIE".into());
@@ -43,15 +46,13 @@ impl Flags {
             flags.link.push("-pie".into());
         }
         flags.link.push(joined("-L", &prefix.lib()));
-        if let Some(language) = arguments.main {
+        if arguments.kernels {
             let main = prefix.include().join("shmem/kernels_main.c");
-            let dialect = match language {
-                Language::C => "c",
-                Language::Cxx => "c++",
-            };
-            let words = ["-x".into(), dialect.into(), main.into(), "-x".into()];
-            flags.libraries.extend(words);
-            flags.libraries.push("none".into());
+            let language = if arguments.dialect == Dialect::Cxx { "c++" } else { "c" };
+            flags.libraries.extend(["-x".into(), language.into(), main.into(), "-x".into(), "none".into()]);
+        }
+        if matches!(arguments.dialect, Dialect::Fortran { .. }) {
+            flags.libraries.push("-lshmem-fortran".into());
         }
         flags.libraries.push("-lshmem".into());
         let further = if arguments.static_link {
@@ -87,8 +88,12 @@ mod tests {
     use super::*;
 
     fn around(line: &str) -> String {
+        around_of(line, Dialect::Cxx)
+    }
+
+    fn around_of(line: &str, dialect: Dialect) -> String {
         let mut user: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        let arguments = Arguments::take(&mut user, Language::Cxx);
+        let arguments = Arguments::take(&mut user, dialect);
         let flags = Flags::new(&Prefix::at("/p"), &arguments);
         let all = flags.around(user);
         all.join(std::ffi::OsStr::new(" ")).into_string().unwrap()
@@ -126,6 +131,14 @@ mod tests {
         let expected = format!("-I/p/include -fPIE -pie -L/p/lib {RUN_PATH} a.cc {main} {LIBRARIES}");
         assert_eq!(around("--kernels a.cc"), expected);
         assert_eq!(around("-c --kernels a.cc"), "-I/p/include -fPIE -c a.cc");
+    }
+
+    #[test]
+    fn fortran_has_a_library_of_its_own() {
+        let dialect = Dialect::Fortran { flags: &["-fcray-pointer"] };
+        assert_eq!(around_of("-c a.f90", dialect), "-I/p/include -fcray-pointer -fPIE -c a.f90");
+        let line = around_of("a.o", dialect);
+        assert!(line.ends_with(&format!(" a.o -lshmem-fortran {LIBRARIES}")), "{line}");
     }
 
     #[test]

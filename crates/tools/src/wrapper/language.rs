@@ -12,16 +12,23 @@ pub enum Language {
     C,
     /// `oshc++`, also installed as `oshCC` and `oshcxx`.
     Cxx,
+    /// `oshfort`.
+    Fortran,
 }
 
 impl Language {
-    /// The language that the program name `argv0` asks for: C++ where it ends like a C++
-    /// compiler's name, else C. What follows a point is left out: packages have `oshc++.ferroshmem`.
+    /// The language that the program name `argv0` asks for: C++ or Fortran where it ends like the name of
+    /// such a compiler, else C. What follows a point is left out: packages have `oshc++.ferroshmem`.
     pub fn of_program(argv0: &OsStr) -> Self {
         let name = Path::new(argv0).file_name().unwrap_or_default();
         let name = name.to_string_lossy();
         let name = name.split('.').next().unwrap_or_default();
-        if ["c++", "CC", "cxx"].iter().any(|end| name.ends_with(end)) { Self::Cxx } else { Self::C }
+        let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+        match () {
+            () if ends(&["c++", "CC", "cxx"]) => Self::Cxx,
+            () if ends(&["fort"]) => Self::Fortran,
+            () => Self::C,
+        }
     }
 
     /// What the wrapper's name begins with if it compiles for another machine, as `aarch64-linux-gnu-` of
@@ -38,6 +45,7 @@ impl Language {
         match self {
             Self::C => "oshcc",
             Self::Cxx => "oshc++",
+            Self::Fortran => "oshfort",
         }
     }
 
@@ -46,6 +54,7 @@ impl Language {
         match self {
             Self::C => &config::CC,
             Self::Cxx => &config::CXX,
+            Self::Fortran => &config::FC,
         }
     }
 
@@ -54,8 +63,21 @@ impl Language {
         match self {
             Self::C => "C",
             Self::Cxx => "C++",
+            Self::Fortran => "Fortran",
         }
     }
+}
+
+/// What a compiler reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Dialect {
+    #[default]
+    C,
+    Cxx,
+    /// With the flags that it needs for programs of OpenSHMEM.
+    Fortran {
+        flags: &'static [&'static str],
+    },
 }
 
 #[cfg(test)]
@@ -70,6 +92,9 @@ mod tests {
         assert_eq!(of("/usr/bin/oshcc.ferroshmem"), Language::C);
         for name in ["oshc++", "oshCC", "oshcxx", "/usr/bin/oshc++", "/usr/bin/oshc++.ferroshmem"] {
             assert_eq!(of(name), Language::Cxx, "{name}");
+        }
+        for name in ["oshfort", "/usr/bin/oshfort.ferroshmem", "aarch64-linux-gnu-oshfort"] {
+            assert_eq!(of(name), Language::Fortran, "{name}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The compiler wrappers `oshcc` and `oshc++`: the real compiler, with the flags that find
+//! The compiler wrappers `oshcc`, `oshc++` and `oshfort`: the real compiler, with the flags that find
 //! this installation's header and library. All arguments pass through.
 
 mod arguments;
@@ -43,7 +43,7 @@ fn run(language: Language, target: &str, mut user: Vec<OsString>) -> Result<(), 
         return Ok(());
     }
     let compiler = Compiler::find(language, target)?;
-    let arguments = Arguments::take(&mut user, language);
+    let arguments = Arguments::take(&mut user, compiler.dialect(language));
     let all = if arguments.inputs { Flags::new(&Prefix::of_this_program()?, &arguments).around(user) } else { user };
     Err(compiler.execute(language, &all))
 }

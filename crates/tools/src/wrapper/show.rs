@@ -91,7 +91,10 @@ impl Show {
         target: &str,
         mut user: Vec<OsString>,
     ) -> Result<Vec<u8>, WrapperError> {
-        let mut arguments = Arguments::take(&mut user, language);
+        let read = |user: &mut Vec<OsString>| {
+            let dialect = Compiler::find(language, target)?.dialect(language);
+            Ok::<_, WrapperError>(Arguments::take(user, dialect))
+        };
         let line = match self {
             Self::Version => {
                 let version = ferroshmem_core::info::version_line();
@@ -111,15 +114,17 @@ impl Show {
             Self::Command => quoted(Compiler::find(language, target)?.command(&[])),
             Self::IncludeDirectories => words(&[Prefix::of_this_program()?.include().into()]),
             Self::LibraryDirectories => words(&[Prefix::of_this_program()?.lib().into()]),
+            Self::Libraries if language == Language::Fortran => words(&["shmem-fortran".into(), "shmem".into()]),
             Self::Libraries => words(&["shmem".into()]),
-            Self::Compile => words(&Flags::new(&Prefix::of_this_program()?, &arguments).compile),
+            Self::Compile => words(&Flags::new(&Prefix::of_this_program()?, &read(&mut user)?).compile),
             Self::Link => {
+                let mut arguments = read(&mut user)?;
                 arguments.stops_early = false;
                 let flags = Flags::new(&Prefix::of_this_program()?, &arguments);
                 words(&[flags.link, flags.libraries].concat())
             }
             Self::All => {
-                let flags = Flags::new(&Prefix::of_this_program()?, &arguments);
+                let flags = Flags::new(&Prefix::of_this_program()?, &read(&mut user)?);
                 let all = flags.around(user);
                 quoted(Compiler::find(language, target)?.command(&all))
             }

@@ -65,6 +65,7 @@ const LONG: &[&str] = &["dependencies", "book"];
 /// Tools whose tests skip themselves: command, and what is then not tested.
 const OPTIONAL: &[(&str, &str)] = &[
     ("clang", "the header and the programs with clang"),
+    ("gfortran", "programs in Fortran"),
     ("cmake", "find_package(FerroSHMEM)"),
     ("pkg-config", "use by pkg-config"),
     ("ld.gold", "linking by gold"),
