@@ -38,8 +38,8 @@ fn main() -> ExitCode {
         },
         _ => {
             eprintln!(
-                "usage: ferroshmem-abi [--write | --compat DIR | --fortran DIR | --functions DIR | --manual DIR | --tests DIR | \
-                    --markdown DIR]"
+                "usage: ferroshmem-abi [--write | --compat DIR | --fortran DIR | --functions DIR | --manual DIR | \
+                    --tests DIR | --markdown DIR]"
             );
             ExitCode::FAILURE
         }

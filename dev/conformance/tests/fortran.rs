@@ -10,7 +10,8 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Suite, generated, guide, tool};
 
 /// Programs of the guide, and what their first PE prints with 4 PEs.
-const GUIDE: [(&str, &str); 2] = [("hello", "PE 0 of 4 counts 4 PEs"), ("halo", "heat: 1000.00")];
+const GUIDE: [(&str, &str); 3] =
+    [("hello", "PE 0 of 4 counts 4 PEs"), ("halo", "heat: 1000.00"), ("teams", "4 PEs, sum 6.0")];
 
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));

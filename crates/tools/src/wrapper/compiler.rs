@@ -77,18 +77,10 @@ impl Compiler {
         match language {
             Language::C => Dialect::C,
             Language::Cxx => Dialect::Cxx,
-            Language::Fortran => Dialect::Fortran { flags: self.fortran_flags() },
-        }
-    }
-
-    /// Other Fortran compilers than gfortran know Cray's pointers, and take arguments of several types.
-    fn fortran_flags(&self) -> &'static [&'static str] {
-        let asked = Command::new(&self.words[0]).args(&self.words[1..]).arg("--version").output();
-        let version = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-        match gnu_version(&version) {
-            None => &[],
-            Some(..10) => &["-fcray-pointer"],
-            Some(_) => &["-fcray-pointer", "-fallow-argument-mismatch"],
+            Language::Fortran => {
+                let asked = Command::new(&self.words[0]).args(&self.words[1..]).arg("--version").output();
+                fortran(&asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default())
+            }
         }
     }
 
@@ -105,10 +97,14 @@ impl Compiler {
     }
 }
 
-/// The major version of gfortran, by what it says of its version.
-fn gnu_version(text: &str) -> Option<u32> {
-    let (_, version) = text.strip_prefix("GNU Fortran (")?.split_once(") ")?;
-    version.split('.').next()?.parse().ok()
+/// The dialect of a Fortran compiler, by what it says of its version.
+fn fortran(text: &str) -> Dialect {
+    let gnu = || text.strip_prefix("GNU Fortran (")?.split_once(") ")?.1.split('.').next()?.parse().ok();
+    match gnu() {
+        Some(version) => Dialect::Gfortran(version),
+        None if text.contains("flang") => Dialect::Flang,
+        None => Dialect::OtherFortran,
+    }
 }
 
 /// The file that starting `program` would run.
@@ -142,11 +138,12 @@ mod tests {
     }
 
     #[test]
-    fn versions_of_gfortran() {
-        let of = |line: &str| gnu_version(&format!("{line}\nCopyright (C) 2022\n"));
-        assert_eq!(of("GNU Fortran (Debian 12.2.0-14+deb12u1) 12.2.0"), Some(12));
-        assert_eq!(of("GNU Fortran (GCC) 8.5.0 20210514 (Red Hat 8.5.0-4)"), Some(8));
-        assert_eq!(of("flang-new version 16.0.6"), None);
+    fn versions_of_fortran_compilers() {
+        let of = |line: &str| fortran(&format!("{line}\nCopyright (C) 2022\n"));
+        assert_eq!(of("GNU Fortran (Debian 12.2.0-14+deb12u1) 12.2.0"), Dialect::Gfortran(12));
+        assert_eq!(of("GNU Fortran (GCC) 8.5.0 20210514 (Red Hat 8.5.0-4)"), Dialect::Gfortran(8));
+        assert_eq!(of("Debian flang-new version 19.1.7 (1~deb12u1)"), Dialect::Flang);
+        assert_eq!(of("ifx (IFX) 2024.0.0 20231017"), Dialect::OtherFortran);
     }
 
     #[test]

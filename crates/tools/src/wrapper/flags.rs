@@ -13,6 +13,12 @@ const MATHEMATICS: &[&str] = &["-Wl,--push-state,--as-needed", "-lm", "-Wl,--pop
 /// What the static library needs from the C library, beyond what every program links.
 const STATIC_NEEDS: &[&str] = &["-lpthread", "-ldl", "-lrt", "-lm"];
 
+/// What gfortran's static library calls where it is there. It takes threads to be there by one function of them, which
+/// this library has linked, and then calls others.
+const STATIC_GFORTRAN: &str = "-Wl,-u,pthread_mutex_init,-u,pthread_mutex_trylock,-u,pthread_mutex_destroy,\
+    -u,pthread_cond_init,-u,pthread_cond_wait,-u,pthread_cond_broadcast,-u,pthread_cond_destroy,-u,pthread_create,\
+    -u,pthread_join,-u,pthread_self,-u,pthread_key_delete,-u,pthread_getspecific,-u,pthread_setspecific";
+
 /// Flags around the user's arguments.
 ///
 /// Directories go first, so that this installation's header and library win over another
@@ -31,9 +37,8 @@ impl Flags {
     /// The flags for a compiler that gets `arguments`.
     pub(super) fn new(prefix: &Prefix, arguments: &Arguments) -> Self {
         let mut flags = Self { compile: vec![joined("-I", &prefix.include())], ..Self::default() };
-        if let Dialect::Fortran { flags: further } = arguments.dialect {
-            flags.compile.extend(further.iter().map(OsString::from));
-        }
+        flags.compile.extend(arguments.dialect.flags().iter().map(OsString::from));
+        let is_flang = arguments.dialect == Dialect::Flang;
         let pie = !arguments.own_kind && !arguments.relocatable;
         if pie && arguments.code_model.is_none() {
             flags.compile.push("-fPIE".into());
@@ -42,7 +47,8 @@ impl Flags {
             return flags;
         }
         // Global variables are symmetric at full speed only in a position-independent executable.
-        if pie && !arguments.static_pie && arguments.code_model != Some(CodeModel::Fixed) {
+        // Flang links no other one by itself, and does not know the option.
+        if pie && !is_flang && !arguments.static_pie && arguments.code_model != Some(CodeModel::Fixed) {
             flags.link.push("-pie".into());
         }
         flags.link.push(joined("-L", &prefix.lib()));
@@ -51,14 +57,17 @@ impl Flags {
             let language = if arguments.dialect == Dialect::Cxx { "c++" } else { "c" };
             flags.libraries.extend(["-x".into(), language.into(), main.into(), "-x".into(), "none".into()]);
         }
-        if matches!(arguments.dialect, Dialect::Fortran { .. }) {
+        if arguments.dialect.is_fortran() {
             flags.libraries.push("-lshmem-fortran".into());
+        }
+        if arguments.static_link && matches!(arguments.dialect, Dialect::Gfortran(_)) {
+            flags.libraries.push(STATIC_GFORTRAN.into());
         }
         flags.libraries.push("-lshmem".into());
         let further = if arguments.static_link {
             STATIC_NEEDS
         } else {
-            flags.link.extend(run_path(&prefix.lib()));
+            flags.link.extend(run_path(&prefix.lib(), is_flang));
             MATHEMATICS
         };
         flags.libraries.extend(further.iter().map(OsString::from));
@@ -72,9 +81,13 @@ impl Flags {
 }
 
 /// Makes programs find the shared library; `LD_LIBRARY_PATH` still goes before it.
-fn run_path(lib: &Path) -> [OsString; 5] {
+fn run_path(lib: &Path, is_flang: bool) -> Vec<OsString> {
+    let new = "-Wl,--enable-new-dtags".into();
+    if is_flang {
+        return vec![joined("-Wl,-rpath,", lib), new];
+    }
     // As -Xlinker, since -Wl would split a directory at its commas.
-    ["-Xlinker".into(), "-rpath".into(), "-Xlinker".into(), lib.into(), "-Wl,--enable-new-dtags".into()]
+    vec!["-Xlinker".into(), "-rpath".into(), "-Xlinker".into(), lib.into(), new]
 }
 
 fn joined(option: &str, directory: &Path) -> OsString {
@@ -135,10 +148,14 @@ mod tests {
 
     #[test]
     fn fortran_has_a_library_of_its_own() {
-        let dialect = Dialect::Fortran { flags: &["-fcray-pointer"] };
-        assert_eq!(around_of("-c a.f90", dialect), "-I/p/include -fcray-pointer -fPIE -c a.f90");
-        let line = around_of("a.o", dialect);
+        let gfortran = |line| around_of(line, Dialect::Gfortran(8));
+        assert_eq!(gfortran("-c a.f90"), "-I/p/include -fcray-pointer -fPIE -c a.f90");
+        let line = gfortran("a.o");
         assert!(line.ends_with(&format!(" a.o -lshmem-fortran {LIBRARIES}")), "{line}");
+        assert!(gfortran("-static a.o").contains(" -lshmem-fortran -Wl,-u,pthread_mutex_init,-u,"));
+        let expected = "-fPIE -L/p/lib -Wl,-rpath,/p/lib -Wl,--enable-new-dtags a.o -lshmem-fortran -lshmem";
+        let line = around_of("a.o", Dialect::Flang);
+        assert!(line.contains(expected), "{line}");
     }
 
     #[test]

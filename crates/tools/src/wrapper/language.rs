@@ -74,10 +74,26 @@ pub(super) enum Dialect {
     #[default]
     C,
     Cxx,
-    /// With the flags that it needs for programs of OpenSHMEM.
-    Fortran {
-        flags: &'static [&'static str],
-    },
+    /// Fortran, by gfortran of this version.
+    Gfortran(u32),
+    Flang,
+    OtherFortran,
+}
+
+impl Dialect {
+    /// Whether it is a dialect of Fortran.
+    pub(super) fn is_fortran(self) -> bool {
+        !matches!(self, Self::C | Self::Cxx)
+    }
+
+    /// What programs of OpenSHMEM need. Others than gfortran know Cray's pointers, and take arguments of several types.
+    pub(super) fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Gfortran(..10) => &["-fcray-pointer"],
+            Self::Gfortran(_) => &["-fcray-pointer", "-fallow-argument-mismatch"],
+            _ => &[],
+        }
+    }
 }
 
 #[cfg(test)]

@@ -187,7 +187,7 @@ subroutine locks
 end
 
 subroutine memory
-  real block(1)
+  real block(*)
   pointer (address, block)
   integer(8) kept
   integer code
