@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Features of the processor, as a word that other processes of the machine can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Features(u32);
+pub struct Features(pub(crate) u32);
 
 /// Those of this machine; 0 if they are not known.
 static HERE: AtomicU32 = AtomicU32::new(0);

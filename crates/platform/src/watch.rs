@@ -64,7 +64,11 @@ mod processor {
 
     #[inline]
     pub(super) fn method() -> Method {
-        let features = Features::here();
+        select(Features::here())
+    }
+
+    #[inline]
+    pub(super) fn select(features: Features) -> Method {
         if features.has(Features::UMWAIT) {
             Method::Umwait
         } else if features.has(Features::MWAITX) {
@@ -79,7 +83,7 @@ mod processor {
     pub(super) unsafe fn arm(method: Method, at: *const u8) {
         match method {
             Method::Polls => {}
-            // SAFETY: the processor has the instruction (`method`), which at most reads the line.
+            // SAFETY: the processor has the instruction (`select`), which at most reads the line.
             Method::Umwait => unsafe {
                 asm!("umonitor {at}", at = in(reg) at, options(nostack, preserves_flags));
             },
@@ -175,6 +179,18 @@ mod processor {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn the_method_is_what_the_processor_has() {
+        use crate::Features;
+        let select = |word| processor::select(Features(word));
+        assert_eq!(select(0), Method::Polls);
+        assert_eq!(select(!(Features::UMWAIT | Features::MWAITX)), Method::Polls);
+        assert_eq!(select(Features::UMWAIT), Method::Umwait);
+        assert_eq!(select(Features::UMWAIT | Features::MWAITX), Method::Umwait);
+        assert_eq!(select(Features::MWAITX), Method::Mwaitx);
+    }
 
     #[test]
     fn a_change_and_the_moment_end_it() {
