@@ -1,5 +1,6 @@
 //! The Fortran interface: a generated program that calls each routine, and the programs of the guide.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -24,6 +25,9 @@ fn main() {
             every_routine(Job::new(3, &program(s)?).env(variable, value), s)
         });
     }
+    suite.add("every_routine::static".to_owned(), |s| {
+        every_routine(Job::new(2, &compile(s, generated_source(s)?, &["-static"])?), s)
+    });
     suite.add_one_on_cluster("every_routine", 0, true, |s, pes| Ok(Job::new(pes, &program(s)?)));
     suite.add("global_exit".to_owned(), |s| {
         Job::new(2, &program(s)?).args(&["exit"]).expect_failure(&s.prefix, &s.scratch, 7, &[])
@@ -45,7 +49,11 @@ fn every_routine(job: Job, s: &Setting) -> Result<()> {
 }
 
 fn program(s: &Setting) -> Result<PathBuf> {
-    compile(s, generated::folder(&s.cache)?.join("fortran/every_routine.f90"))
+    compile(s, generated_source(s)?, &[])
+}
+
+fn generated_source(s: &Setting) -> Result<PathBuf> {
+    Ok(generated::folder(&s.cache)?.join("fortran/every_routine.f90"))
 }
 
 /// The program of that name in the guide.
@@ -55,18 +63,20 @@ fn of_guide(s: &Setting, name: &str) -> Result<PathBuf> {
     let at = page.find(&start).with_context(|| format!("no program {name}"))?;
     let text = page[at..].split("```").nth(1).context("no end")?;
     let (_, text) = text.split_once('\n').context("no line")?;
-    compile(s, source(&s.scratch, &format!("{name}.f90"), text)?)
+    compile(s, source(&s.scratch, &format!("{name}.f90"), text)?, &[])
 }
 
 /// Compiles a source by the wrapper, once for all trials.
-fn compile(s: &Setting, source: PathBuf) -> Result<PathBuf> {
+fn compile(s: &Setting, source: PathBuf, flags: &[&str]) -> Result<PathBuf> {
     tool::command("gfortran", "gfortran")?;
     let name = source.file_stem().context("a name")?.to_string_lossy().into_owned();
-    let program = s.scratch.join(&name);
+    let program = s.scratch.join([&[name.as_str()], flags].concat().concat());
     once(&program, |temporary| {
+        let modules = program.with_extension("modules");
+        fs::create_dir_all(&modules)?;
         let mut oshfort = Command::new(s.prefix.bin("oshfort"));
         // Of the same external procedure, some calls have arguments of one type and some of another.
-        oshfort.env("OSHMEM_FC", "gfortran").args(["-O2", "-w", "-J"]).arg(&s.scratch);
+        oshfort.env("OSHMEM_FC", "gfortran").args(["-O2", "-w"]).args(flags).arg("-J").arg(modules);
         succeed(oshfort.arg("-o").arg(temporary).arg(&source))
     })?;
     Ok(program)

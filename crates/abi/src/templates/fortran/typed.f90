@@ -68,8 +68,10 @@ subroutine wait_{T}(routine, name)
   external routine
   character(*) name
   call begin_{T}(100)
-  call shmem_putmem(value_{T}, {one} * 3, storage_size(value_{T}) / 8, next)
+  if (me == 0) call pass_{T}({one} * 3)
   call routine(value_{T}, {one} * 100)
+  call expect(value_{T} == 3, name)
+  if (me /= 0) call pass_{T}({one} * 3)
   call finish_{T}(name, 3)
 end
 == wait_until
@@ -77,8 +79,10 @@ subroutine wait_until_{T}(routine, name)
   external routine
   character(*) name
   call begin_{T}(100)
-  call shmem_putmem(value_{T}, {one} * 203, storage_size(value_{T}) / 8, next)
+  if (me == 0) call pass_{T}({one} * 203)
   call routine(value_{T}, SHMEM_CMP_GE, {one} * 101)
+  call expect(value_{T} == 203, name)
+  if (me /= 0) call pass_{T}({one} * 203)
   call finish_{T}(name, 203)
 end
 == and
@@ -145,6 +149,12 @@ subroutine finish_{T}(name, value)
   call shmem_barrier_all
   call expect(value_{T} == value, name)
   call shmem_barrier_all
+end
+
+! Puts a value to the next PE; from PE 0 on, each does when it has that of the one before.
+subroutine pass_{T}(value)
+  {type} value
+  call shmem_putmem(value_{T}, value, storage_size(value) / 8, next)
 end
 
 subroutine reduce_{T}(routine, values)
