@@ -24,8 +24,7 @@ fn main() {
     suite.run()
 }
 
-/// One browser for all pages: to start it takes longer than to look at them. Narrow and dark, a page has the places of
-/// the narrow light one and the colours of the wide dark one.
+/// One browser for all pages: to start it takes longer than to look at them.
 fn all(s: &Setting) -> Result<()> {
     let axe = fs::read_to_string(browser::axe()?)?;
     fs::create_dir_all(&s.scratch)?;
@@ -34,7 +33,7 @@ fn all(s: &Setting) -> Result<()> {
     let [profile, trace] = of_job(s, "late")?;
     let [many_pes, many_arrows] = of_job(s, "barrier")?;
     for page in [&profile, &trace, &many_pes, &many_arrows, &of_report(s)?, &of_oshtune(s)?] {
-        for (width, scheme) in [(1280, "light"), (1280, "dark"), (400, "light")] {
+        for (width, scheme) in [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")] {
             browser.open(page, width, scheme)?;
             browser.evaluate(&axe)?;
             let found = browser.evaluate(LOOK)?;
