@@ -39,7 +39,7 @@ pub(crate) fn mismatch() -> Option<String> {
 
 /// The line for another OpenSHMEM library.
 fn other_library(file: &Path) -> Option<String> {
-    let name = file.file_name()?.as_bytes();
+    let name = file.as_os_str().as_bytes().rsplit(|byte| *byte == b'/').next()?;
     let is_other = OTHERS.iter().any(|other| name.starts_with(other));
     is_other.then(|| {
         format!("the program has two OpenSHMEM libraries, FerroSHMEM and {}: link one of them alone", file.display())

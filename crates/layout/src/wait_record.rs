@@ -81,8 +81,10 @@ impl WaitRecord {
 
 /// The name of a routine as words for shared memory: cut to 48 bytes, NUL padded.
 pub fn name_to_words(name: &str) -> [u64; 6] {
-    let mut bytes = name.as_bytes().iter().copied().chain(std::iter::repeat(0));
-    std::array::from_fn(|_| u64::from_le_bytes(std::array::from_fn(|_| bytes.next().unwrap_or(0))))
+    let mut bytes = [0; 48];
+    let len = name.len().min(bytes.len());
+    bytes[..len].copy_from_slice(&name.as_bytes()[..len]);
+    std::array::from_fn(|word| u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 * word + byte])))
 }
 
 /// The name that [`name_to_words`] was given.

@@ -236,6 +236,8 @@ impl Attachment {
     }
 
     /// A job of several PEs by another launcher: they find each other through its server.
+    // Apart, as `alone`: a PE of `oshrun` touches no stack for what other ways to start need.
+    #[inline(never)]
     fn gathered(bootstrap: Arc<dyn Bootstrap>) -> Result<Self, JoinError> {
         let (pe, process_group) = (bootstrap.rank(), ProcessGroup::join(bootstrap)?);
         let placement = process_group.placement(pe);
@@ -255,6 +257,7 @@ impl Attachment {
         })
     }
 
+    #[inline(never)]
     fn alone(started: Option<Arc<dyn Bootstrap>>) -> Result<Self, JoinError> {
         let machine = Machine::here();
         let heap = HeapSettings::read()?;

@@ -8,7 +8,7 @@
 
 use std::fmt::{self, Write};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 
 use ferroshmem_core::failure::{debugger, fatal, place};
@@ -35,8 +35,6 @@ const SEGV_ACCERR: i32 = 2;
 
 /// Bytes of the stack on which faults are explained: that of signals has 8 KiB in Rust's programs.
 const STACK_SIZE: usize = 128 << 10;
-/// That stack; no static variable, as a process that is started there would share those of the program with this one.
-static STACK: OnceLock<AtomicPtr<u8>> = OnceLock::new();
 
 /// What was done about the signals before.
 static BEFORE: OnceLock<[libc::sigaction; SIGNALS.len()]> = OnceLock::new();
@@ -53,7 +51,6 @@ pub(crate) fn explain_faults() {
             old
         });
         let before = BEFORE.get_or_init(|| before);
-        STACK.get_or_init(|| AtomicPtr::new(vec![0; STACK_SIZE].leak().as_mut_ptr()));
         let may_be_rusts = before.iter().all(|old| {
             let flags = old.sa_flags & (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESETHAND);
             old.sa_sigaction == before[0].sa_sigaction && flags == libc::SA_SIGINFO | libc::SA_ONSTACK
@@ -105,9 +102,13 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
         debugger::at_failure();
     } else if debugger::is_first_to_fail() {
         let fault = Fault { signal, addr, code, at };
-        if let Some(stack) = STACK.get() {
-            let stack = ptr::slice_from_raw_parts_mut(stack.load(Ordering::Relaxed), STACK_SIZE);
-            // SAFETY: as above; no other thread comes here.
+        let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: new memory, which nothing else knows. The function of the C library makes a system call and no more.
+        let stack =
+            unsafe { libc::mmap(ptr::null_mut(), STACK_SIZE, libc::PROT_READ | libc::PROT_WRITE, private, -1, 0) };
+        if stack != libc::MAP_FAILED {
+            let stack = ptr::slice_from_raw_parts_mut(stack.cast(), STACK_SIZE);
+            // SAFETY: the kernel passes the context; the stack is this thread's alone.
             unsafe { stack::call_on(stack, || report(fault, context)) };
         }
         debugger::run_gdb();

@@ -68,7 +68,7 @@ def spack():
         package.spec = spec
         package.install(spec, Prefix("/prefix"))
         package.setup_run_environment(environment)
-    package.compiler = types.SimpleNamespace(cc="gcc", cxx="g++")
+    package.compiler = types.SimpleNamespace(cc="gcc", cxx="g++", fc="gfortran")
     package.setup_dependent_build_environment(environment, None)
     if len(sys.argv) > 3:
         package.prefix = Prefix(sys.argv[3])
