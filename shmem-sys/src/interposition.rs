@@ -53,11 +53,7 @@ fn is_defined_earlier() -> bool {
         if loaded.is_this_library() {
             return ControlFlow::Break(false);
         }
-        let dynamic = loaded.segments(libc::PT_DYNAMIC).next();
-        let dynamic = dynamic.map(|h| loaded.address(h) as *const [usize; 2]);
-        // SAFETY: the section is that of an object loaded there.
-        let defines = |dynamic| unsafe { defines_inlined(loaded, dynamic) };
-        match dynamic.is_some_and(defines) {
+        match defines_inlined(loaded) {
             true => ControlFlow::Break(true),
             false => ControlFlow::Continue(()),
         }
@@ -66,29 +62,20 @@ fn is_defined_earlier() -> bool {
 }
 
 /// Whether an object defines an inlined function.
-///
-/// # Safety
-/// `dynamic` is the dynamic section of the object, which stays loaded.
-unsafe fn defines_inlined(object: &Loaded<'_>, dynamic: *const [usize; 2]) -> bool {
+fn defines_inlined(object: &Loaded<'_>) -> bool {
     use crate::generated::inlined::NAMES;
-    const DT_NULL: usize = 0;
     const DT_HASH: usize = 4;
     const DT_STRTAB: usize = 5;
     const DT_SYMTAB: usize = 6;
     const DT_GNU_HASH: usize = 0x6fff_fef5;
     const UNDEFINED: u16 = 0;
 
-    // SAFETY: `DT_NULL` ends the section; its tables are loaded, and a hash table tells how many symbols there are.
+    let (Some(names), Some(symbols)) = (object.table(DT_STRTAB), object.table(DT_SYMTAB)) else {
+        return false;
+    };
+    // SAFETY: the tables of a loaded object are loaded, and a hash table tells how many symbols there are.
     unsafe {
-        let entries = || (0..).map(|i| *dynamic.add(i)).take_while(|e| e[0] != DT_NULL);
-        let table = |tag| {
-            let [_, at] = entries().find(|e| e[0] == tag)?;
-            Some(object.table(at))
-        };
-        let (Some(names), Some(symbols)) = (table(DT_STRTAB), table(DT_SYMTAB)) else {
-            return false;
-        };
-        let defined = match (table(DT_GNU_HASH), table(DT_HASH)) {
+        let defined = match (object.table(DT_GNU_HASH), object.table(DT_HASH)) {
             (Some(hashes), _) => defined_by_gnu_hash(hashes as *const u32),
             // Its second word.
             (None, Some(hashes)) => 1..*(hashes as *const u32).add(1) as usize,

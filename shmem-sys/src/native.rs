@@ -54,7 +54,6 @@ const CONNECTED: u32 = 2;
 const PENDING: u32 = 4;
 
 /// Turns the fast path on or off.
-#[cold]
 pub(crate) fn changed(native: Option<Native>) {
     let native = native.filter(|native| native.pes.len() <= PES);
     let mut described = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);

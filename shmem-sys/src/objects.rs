@@ -8,15 +8,13 @@ use std::path::Path;
 use std::slice;
 
 use ferroshmem_core::info;
+use ferroshmem_core::memory::globals::OTHER_LIBRARIES;
 use ferroshmem_platform::loaded::find_loaded;
 
 use crate::generated::constants::NEEDS;
 
 /// Whose note it is, in a file's notes.
 const OWNER: &[u8] = b"FerroSHMEM\0";
-
-/// Beginnings of file names of other libraries: Open MPI's, Sandia's and Cray's.
-const OTHERS: [&[u8]; 2] = [b"liboshmem.so", b"libsma.so"];
 
 /// Why this process cannot use this library, if it cannot: one line.
 pub(crate) fn mismatch() -> Option<String> {
@@ -40,7 +38,7 @@ pub(crate) fn mismatch() -> Option<String> {
 /// The line for another OpenSHMEM library.
 fn other_library(file: &Path) -> Option<String> {
     let name = file.as_os_str().as_bytes().rsplit(|byte| *byte == b'/').next()?;
-    let is_other = OTHERS.iter().any(|other| name.starts_with(other));
+    let is_other = OTHER_LIBRARIES.iter().any(|other| name.starts_with(other));
     is_other.then(|| {
         format!("the program has two OpenSHMEM libraries, FerroSHMEM and {}: link one of them alone", file.display())
     })

@@ -24,7 +24,6 @@ fn native_required() -> bool {
 }
 
 /// Called by every routine that initialises the library, before it does.
-#[cold]
 pub(crate) extern "C" fn prepare() {
     hooks::set(Hooks {
         native_changed: native::changed,

@@ -68,7 +68,6 @@ pub fn start_pes(name: &'static str, _n_pes: c_int) {
     }
 }
 
-#[cold]
 fn initialise(name: &'static str, level: c_int) {
     sources::set_above(&[
         ferroshmem_collective::SOURCES,

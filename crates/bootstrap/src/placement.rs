@@ -30,7 +30,6 @@ pub struct Placement {
 
 impl Placement {
     /// All of `n_pes` PEs on this node.
-    #[cold]
     pub fn one_node(n_pes: usize) -> Self {
         Self {
             n_pes,

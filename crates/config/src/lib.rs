@@ -292,7 +292,6 @@ pub fn handover() -> Option<String> {
 ///
 /// # Safety
 /// No other thread uses the environment meanwhile.
-#[cold]
 pub unsafe fn forget_handover() {
     // SAFETY: the caller promises that no other thread uses the environment meanwhile.
     unsafe { environment::remove(JOB.name) };

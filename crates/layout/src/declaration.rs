@@ -18,7 +18,6 @@ impl DeclarationWords {
     }
 
     /// Writes a declaration, cut to [`DECLARATION_BYTES`]; the next synchronisation of the node's PEs releases it.
-    #[cold]
     pub fn store(&self, bytes: &[u8]) {
         let length = bytes.len().min(DECLARATION_BYTES);
         self.0[0].store(length as u64, Ordering::Relaxed);

@@ -29,10 +29,20 @@ impl Loaded<'_> {
         self.base.wrapping_add(segment.p_vaddr as usize)
     }
 
-    /// Where a table is that its dynamic section names. The dynamic linker has made the address absolute, except on
-    /// processors where that section is read-only (RISC-V).
-    pub fn table(&self, address: usize) -> usize {
-        if address < self.base { self.base + address } else { address }
+    /// The tags and values of its dynamic section.
+    pub fn dynamic(&self) -> impl Iterator<Item = [usize; 2]> + Clone {
+        const DT_NULL: usize = 0;
+        let first = self.segments(libc::PT_DYNAMIC).next().map(|h| self.address(h) as *const [usize; 2]);
+        // SAFETY: the dynamic section of a loaded object is an array that DT_NULL ends.
+        let entries = first.into_iter().flat_map(|first| (0..).map(move |i| unsafe { *first.add(i) }));
+        entries.take_while(|[tag, _]| *tag != DT_NULL)
+    }
+
+    /// Where a table is that the dynamic section names by this tag. The dynamic linker has made the address absolute,
+    /// except on processors where that section is read-only (RISC-V).
+    pub fn table(&self, tag: usize) -> Option<usize> {
+        let [_, at] = self.dynamic().find(|entry| entry[0] == tag)?;
+        Some(if at < self.base { self.base + at } else { at })
     }
 
     /// Whether it contains this library.
@@ -55,7 +65,6 @@ pub fn find_loaded<B, F: FnMut(&Loaded<'_>) -> ControlFlow<B>>(look: F) -> Optio
     state.1
 }
 
-#[cold]
 unsafe extern "C" fn visit<B, F: FnMut(&Loaded<'_>) -> ControlFlow<B>>(
     info: *mut libc::dl_phdr_info,
     _size: libc::size_t,

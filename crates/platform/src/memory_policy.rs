@@ -57,7 +57,6 @@ impl MemoryPolicy {
 ///
 /// # Errors
 /// The kernel has no policies, or a container does not permit them: then [`MemoryPolicy::apply`] fails, too.
-#[cold]
 pub fn allowed_nodes() -> io::Result<Vec<usize>> {
     let mut mask = [0_u64; WORDS];
     let bits = WORDS * 64 + 1;

@@ -75,7 +75,8 @@ impl Processor {
         install.args(["xtask", "install", "--debug", "--without-commands", "--target", self.rust, "--prefix"]);
         install.arg(&root).arg("--commands").arg(own.root().join("bin"));
         // Where clippy's driver compiles for this machine, it is the plain compiler for the other.
-        install.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS", "--cap-lints=allow");
+        let variable = format!("CARGO_TARGET_{}_RUSTFLAGS", self.rust.replace('-', "_").to_uppercase());
+        install.env(variable, "--cap-lints=allow");
         let output = install.current_dir(workspace()).output()?;
         ensure!(output.status.success(), "{install:?}\n{}", String::from_utf8_lossy(&output.stderr));
         let emulator = [self.emulator(), "-L".to_owned(), self.system_root()].to_vec();

@@ -156,7 +156,6 @@ pub fn abort(launcher: &dyn Bootstrap, status: i32, why: &str) {
 
 impl Attachment {
     /// Tries `oshrun`, then the launchers whose servers can be talked to, then a job of one PE.
-    #[cold]
     pub fn new() -> Result<Self, JoinError> {
         if let Some(value) = config::handover() {
             return Self::launched(&value);
@@ -236,8 +235,6 @@ impl Attachment {
     }
 
     /// A job of several PEs by another launcher: they find each other through its server.
-    // Apart, as `alone`: a PE of `oshrun` touches no stack for what other ways to start need.
-    #[inline(never)]
     fn gathered(bootstrap: Arc<dyn Bootstrap>) -> Result<Self, JoinError> {
         let (pe, process_group) = (bootstrap.rank(), ProcessGroup::join(bootstrap)?);
         let placement = process_group.placement(pe);
@@ -257,7 +254,6 @@ impl Attachment {
         })
     }
 
-    #[inline(never)]
     fn alone(started: Option<Arc<dyn Bootstrap>>) -> Result<Self, JoinError> {
         let machine = Machine::here();
         let heap = HeapSettings::read()?;

@@ -18,8 +18,11 @@ use ferroshmem_platform::threads::Stopped;
 use super::window_error::WindowError;
 use crate::job::Attachment;
 
-/// Names under which executables ask for this library, or for another one whose calls are translated for it.
-const SONAME_STEMS: [&[u8]; 3] = [b"libshmem.so", b"liboshmem.so", b"libsma.so"];
+/// Name under which executables ask for this library.
+const SONAME_STEM: &[u8] = b"libshmem.so";
+/// Beginnings of names of other OpenSHMEM libraries: Open MPI's, Sandia's and Cray's. Calls of programs that ask for one
+/// may be translated for this library.
+pub const OTHER_LIBRARIES: [&[u8]; 2] = [b"liboshmem.so", b"libsma.so"];
 
 /// The executable's writable memory, page aligned, without what is read-only after
 /// relocation.
@@ -211,25 +214,16 @@ fn writable(executable: &Loaded<'_>, page: usize) -> Option<Globals> {
 
 /// Whether the executable names this library as needed.
 fn needs_us(executable: &Loaded<'_>) -> bool {
-    const DT_NULL: i64 = 0;
-    const DT_NEEDED: i64 = 1;
-    const DT_STRTAB: i64 = 5;
-    let Some(dynamic) = executable.segments(libc::PT_DYNAMIC).next() else {
+    const DT_NEEDED: usize = 1;
+    const DT_STRTAB: usize = 5;
+    let Some(strings) = executable.table(DT_STRTAB) else {
         return false;
     };
-    let first = executable.address(dynamic) as *const [i64; 2];
-    // SAFETY: a loaded dynamic section is an array of tag and value that DT_NULL ends; its
-    // string table is loaded too.
-    unsafe {
-        let entries = || (0..).map(|i| *first.add(i)).take_while(|e| e[0] != DT_NULL);
-        let Some(strings) = entries().find(|e| e[0] == DT_STRTAB).map(|e| executable.table(e[1] as usize)) else {
-            return false;
-        };
-        entries().filter(|e| e[0] == DT_NEEDED).any(|e| {
-            let name = CStr::from_ptr((strings + e[1] as usize) as *const _);
-            SONAME_STEMS.iter().any(|stem| name.to_bytes().starts_with(stem))
-        })
-    }
+    executable.dynamic().filter(|entry| entry[0] == DT_NEEDED).any(|[_, at]| {
+        // SAFETY: the string table of a loaded object is loaded, and the entry is the place of a string in it.
+        let name = unsafe { CStr::from_ptr((strings + at) as *const _) }.to_bytes();
+        name.starts_with(SONAME_STEM) || OTHER_LIBRARIES.iter().any(|other| name.starts_with(other))
+    })
 }
 
 /// Which pages of the globals hold anything: those that come from the executable's file, and those that

@@ -19,6 +19,7 @@ use ferroshmem_platform::line::FixedText;
 use ferroshmem_platform::mapping::JOB_MEMORY;
 use ferroshmem_platform::maps::Mapping;
 use ferroshmem_platform::stack;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use super::operand;
 
@@ -102,11 +103,9 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
         debugger::at_failure();
     } else if debugger::is_first_to_fail() {
         let fault = Fault { signal, addr, code, at };
-        let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: new memory, which nothing else knows. The function of the C library makes a system call and no more.
-        let stack =
-            unsafe { libc::mmap(ptr::null_mut(), STACK_SIZE, libc::PROT_READ | libc::PROT_WRITE, private, -1, 0) };
-        if stack != libc::MAP_FAILED {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: new memory, which nothing else knows.
+        if let Ok(stack) = unsafe { mmap_anonymous(ptr::null_mut(), STACK_SIZE, access, MapFlags::PRIVATE) } {
             let stack = ptr::slice_from_raw_parts_mut(stack.cast(), STACK_SIZE);
             // SAFETY: the kernel passes the context; the stack is this thread's alone.
             unsafe { stack::call_on(stack, || report(fault, context)) };

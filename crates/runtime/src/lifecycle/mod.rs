@@ -56,8 +56,6 @@ use ferroshmem_tuning::{Collective, CopySizes};
 static SPACE: OnceLock<AddressSpace> = OnceLock::new();
 
 /// Initialises the library, or notes one more nested initialisation. Collective.
-// Cold: linkers put what runs once together, so that a start touches fewer pages.
-#[cold]
 pub fn initialise(name: &str, level: i32) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
@@ -298,7 +296,6 @@ fn announce(node: &Node, world: &Team) {
 ///
 /// Once the library is finalised, a further call passes (as in SOS and OSSS; the standard leaves it
 /// open): programs do so on the way out, and nothing is lost by it.
-#[cold]
 pub fn finalise(name: &'static str) {
     if runtime::was_finalised() {
         if checks::are_on() {
