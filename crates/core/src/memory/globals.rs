@@ -20,8 +20,8 @@ use crate::job::Attachment;
 
 /// Name under which executables ask for this library.
 const SONAME_STEM: &[u8] = b"libshmem.so";
-/// Beginnings of names of other OpenSHMEM libraries: Open MPI's, Sandia's and Cray's. Calls of programs that ask for one
-/// may be translated for this library.
+/// Beginnings of names of other OpenSHMEM libraries: Open MPI's, Sandia's and Cray's. Calls of programs that ask for
+/// one may be translated for this library.
 pub const OTHER_LIBRARIES: [&[u8]; 2] = [b"liboshmem.so", b"libsma.so"];
 
 /// The executable's writable memory, page aligned, without what is read-only after
