@@ -1,4 +1,4 @@
-//! libfabric as C sees it: generated bindings (see `generate`), the library opened at run time,
+//! libfabric as C sees it: the bindings, the library opened at run time,
 //! and what its headers define as inline functions.
 
 #[allow(
@@ -20,7 +20,7 @@ pub use library::Library;
 
 /// The version of the interface that is asked for: libraries of later versions serve it too.
 pub const API: u32 = (1 << 16) | 17;
-/// What is no key (the headers define it with a cast, which bindgen leaves out).
+/// What is no key.
 pub const KEY_NOTAVAIL: u64 = u64::MAX;
 /// What is no address.
 pub const ADDR_NOTAVAIL: fi_addr_t = u64::MAX;
