@@ -67,6 +67,33 @@ pub struct Variable<T> {
     pub value: T,
 }
 
+impl<T: Copy> Variable<T> {
+    /// One that the library reads, which holds for each PE by itself.
+    pub(crate) const fn of_pe(name: &'static str, value: T, help: &'static str) -> Self {
+        Self { name, alias: None, readers: &[Program::Library], scope: Scope::Pe, help, value }
+    }
+
+    /// One that the library reads, which holds for all PEs of a job.
+    pub(crate) const fn of_job(name: &'static str, value: T, help: &'static str) -> Self {
+        Self { scope: Scope::Job, ..Self::of_pe(name, value, help) }
+    }
+
+    /// With these readers, instead of the library.
+    pub(crate) const fn read_by(self, readers: &'static [Program]) -> Self {
+        Self { readers, ..self }
+    }
+
+    /// With another scope.
+    pub(crate) const fn within(self, scope: Scope) -> Self {
+        Self { scope, ..self }
+    }
+
+    /// With an older name.
+    pub(crate) const fn or(self, alias: &'static str) -> Self {
+        Self { alias: Some(alias), ..self }
+    }
+}
+
 impl<T: ValueType> Variable<T> {
     /// The variable's value in `environment`, or the default.
     ///

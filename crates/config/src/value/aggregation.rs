@@ -9,7 +9,7 @@ use super::{ConfigError, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// What goes to another node together.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Aggregation;
 
 impl ValueType for Aggregation {

@@ -8,7 +8,7 @@ use super::{ConfigError, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// An algorithm of a collective.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct AlgorithmChoice(pub Collective);
 
 impl ValueType for AlgorithmChoice {

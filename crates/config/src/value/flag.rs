@@ -6,7 +6,7 @@ use super::{ConfigError, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// Set, to any value, or unset.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Switch;
 
 impl ValueType for Switch {
@@ -26,7 +26,7 @@ impl ValueType for Switch {
 }
 
 /// 0 or 1.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Flag {
     /// Where the variable is unset or empty.
     pub default: bool,
@@ -57,7 +57,7 @@ impl ValueType for Flag {
 }
 
 /// 0 or 1, or neither.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct OptionalFlag {
     /// What holds where the variable is unset or empty.
     pub unset: &'static str,

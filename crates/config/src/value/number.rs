@@ -7,7 +7,7 @@ use super::{ConfigError, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// Number of polls of a wait.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Polls {
     /// Where each PE has a core.
     pub default: u32,
@@ -41,7 +41,7 @@ impl ValueType for Polls {
 }
 
 /// A time in whole seconds.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Seconds {
     /// Where the variable is unset.
     pub default: u32,
@@ -66,7 +66,7 @@ impl ValueType for Seconds {
 }
 
 /// Number of bytes.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Size {
     /// What holds where the variable is unset.
     pub unset: &'static str,
@@ -114,7 +114,7 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 /// A number, or `auto`.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Count {
     /// What it is where the variable is unset; None: `auto`.
     pub unset: Option<u32>,

@@ -35,7 +35,7 @@ fn socket_list(text: &str) -> Option<Vec<usize>> {
 }
 
 /// A list of sockets, or a word.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct SocketList;
 
 impl ValueType for SocketList {

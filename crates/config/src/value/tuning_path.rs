@@ -7,7 +7,7 @@ use super::{Result, ValueType};
 use crate::environment::Environment;
 
 /// The path of the tuning file.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct TuningPath {
     /// Path below the user's folder for configuration files, where the variable is unset.
     pub default: &'static str,

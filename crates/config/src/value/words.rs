@@ -7,7 +7,7 @@ use super::{Result, ValueType, text};
 use crate::environment::Environment;
 
 /// Any text.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Text {
     /// What a value looks like.
     pub accepts: &'static str,
@@ -38,7 +38,7 @@ impl ValueType for Text {
 
 /// A command: a program and arguments that always come with it (`ccache gcc`), in the words of
 /// a shell.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Command {
     /// Programs to search where the variable is unset or blank, the best first.
     pub candidates: &'static [&'static str],
