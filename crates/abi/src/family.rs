@@ -27,9 +27,10 @@ impl Status {
 /// One routine for a group of types.
 ///
 /// In `pattern`, `{T}` stands for the type's name and `{ctx}` for the two forms without and
-/// with a context. In `params` and `ret`, `TYPE` stands for the type. In `body`, a Rust
-/// expression, `{n}` is the C name as a string, `{T}` the Rust type, `{size}` its bytes, and
-/// `{ctx}` the context. An empty body means that the function is written in C.
+/// with a context. In `params` and `ret`, `TYPE` stands for the type. `body` is a Rust expression,
+/// in which `{n}` is the C name as a string, `{T}` the Rust type, `{size}` its bytes, and `{ctx}`
+/// the context; or a function's path, which is called with the name, the context of a family that
+/// has such forms, and the parameters. An empty body means that the function is written in C.
 #[derive(Debug, Clone)]
 pub struct Family {
     /// C name.
@@ -54,6 +55,20 @@ pub struct Family {
     pub inline: Option<&'static str>,
     /// Macro of the test program's head that calls the family.
     pub test: &'static str,
+}
+
+/// Families of one routine each: pattern, return type, parameters, body. The section of a current one has its name.
+pub fn singles(status: Status, rows: &[[&'static str; 4]]) -> Vec<Family> {
+    let single = |&[pattern, ret, params, body]: &[&'static str; 4]| {
+        let section = match status {
+            Status::Current => pattern,
+            Status::Deprecated => "backmatter",
+            Status::Extension => "",
+        };
+        let family = family(section, pattern, Group::Single, ret, params, body);
+        Family { generic_listed: status != Status::Extension, status, ..family }
+    };
+    rows.iter().map(single).collect()
 }
 
 /// A family of current routines; the builder methods set what differs from that.
@@ -104,6 +119,19 @@ impl Family {
     /// Called in the test program by macro `name`.
     pub fn test(self, name: &'static str) -> Self {
         Self { test: name, ..self }
+    }
+
+    /// The call that its functions make, with what stands for their names, types and contexts.
+    pub fn call(&self) -> String {
+        let body = self.body;
+        if body.is_empty() || body.contains(['(', '{', ' ']) && !body.ends_with('>') {
+            return body.to_owned();
+        }
+        // Atomics have old names without forms that take a context.
+        let context = if self.has_ctx() || body.starts_with("amo::") { ", {ctx}" } else { "" };
+        let form = Symbol { family: self, ty: self.group.types()[0], ctx: false };
+        let arguments: String = form.params().iter().map(|(_, name)| format!(", {name}")).collect();
+        format!("{body}({{n}}{context}{arguments})")
     }
 
     /// Whether the family has a second form with a context.

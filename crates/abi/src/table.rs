@@ -19,6 +19,7 @@ pub struct Chapter {
 /// The table.
 pub fn chapters() -> Vec<Chapter> {
     let chapter = |name, title, families| Chapter { name, title, families, is_extension: false };
+    let extension = |name, title, families| Chapter { name, title, families, is_extension: true };
     vec![
         chapter("setup", "Set-up, exit and queries", families::setup::all()),
         chapter("memory", "Memory management", families::setup::memory()),
@@ -31,15 +32,15 @@ pub fn chapters() -> Vec<Chapter> {
         chapter("active_sets", "Collectives on active sets", families::active_set::all()),
         chapter("p2p", "Point-to-point synchronization", families::p2p::all()),
         chapter("ordering", "Memory ordering and locks", families::setup::ordering()),
-        Chapter { is_extension: true, ..chapter("spaces", "Symmetric spaces", families::space::all()) },
-        Chapter { is_extension: true, ..chapter("threads", "Threads that help", families::threads::all()) },
-        Chapter { is_extension: true, ..chapter("spawn", "Jobs that grow", families::spawn::all()) },
-        Chapter { is_extension: true, ..chapter("ports", "Jobs that connect", families::port::all()) },
-        Chapter { is_extension: true, ..chapter("groups", "Collectives between groups", families::group::all()) },
-        Chapter { is_extension: true, ..chapter("messages", "Messages", families::message::all()) },
-        Chapter { is_extension: true, ..chapter("streams", "Streams of items", families::stream::all()) },
-        Chapter { is_extension: true, ..chapter("regions", "Regions in profiles", families::region::all()) },
-        Chapter { is_extension: true, ..chapter("counters", "Counters of calls", families::counter::all()) },
+        extension("spaces", "Symmetric spaces", families::extensions::spaces()),
+        extension("threads", "Threads that help", families::extensions::threads()),
+        extension("spawn", "Jobs that grow", families::extensions::spawn()),
+        extension("ports", "Jobs that connect", families::extensions::ports()),
+        extension("groups", "Collectives between groups", families::group::all()),
+        extension("messages", "Messages", families::extensions::messages()),
+        extension("streams", "Streams of items", families::extensions::streams()),
+        extension("regions", "Regions in profiles", families::extensions::regions()),
+        extension("counters", "Counters of calls", families::extensions::counters()),
     ]
 }
 

@@ -72,7 +72,7 @@ fn parameters(family: &Family) -> Vec<(&'static str, Role)> {
 
 /// Whether the check gets a context, given or default.
 fn has_ctx(family: &Family) -> bool {
-    family.body.contains("{ctx}")
+    family.call().contains("{ctx}")
 }
 
 /// Bytes and alignment of a routine's elements. The routines that are no family of several types

@@ -49,7 +49,7 @@ fn entry(symbol: &Symbol<'_>) -> String {
     let name = symbol.name();
     let body = symbol
         .family
-        .body
+        .call()
         .replace("{n}", &format!("\"{name}\""))
         .replace("{T}", symbol.ty.rust)
         .replace("{size}", &symbol.ty.size.to_string())

@@ -33,29 +33,31 @@ const MOVES: &[(&str, &str, &str, &str, &str)] = &[
          pSync)", "OLD_COLLECT"),
 ];
 
+/// `shmem_<type>_<name>_to_all`: types, name, operator, and the macro that tests it.
+macro_rules! reduction {
+    ($group:expr, $name:literal, $operator:literal, $test:literal) => {
+        (
+            $group,
+            concat!("shmem_{T}_", $name, "_to_all"),
+            concat!(
+                "active::reduce::<{T}, ops::",
+                $operator,
+                ">({n}, dest, source, nreduce, PE_start, logPE_stride, PE_size, pSync)"
+            ),
+            $test,
+        )
+    };
+}
+
 /// (types, pattern, body, test)
-#[rustfmt::skip]
 const REDUCTIONS: &[(Group, &str, &str, &str)] = &[
-    (OldBits, "shmem_{T}_and_to_all",
-     "active::reduce::<{T}, ops::And>({n}, dest, source, nreduce, PE_start, logPE_stride, PE_size, \
-         pSync)", "AND_TO_ALL"),
-    (OldBits, "shmem_{T}_or_to_all",
-     "active::reduce::<{T}, ops::Or>({n}, dest, source, nreduce, PE_start, logPE_stride, PE_size, pSync)", "OR_TO_ALL"),
-    (OldBits, "shmem_{T}_xor_to_all",
-     "active::reduce::<{T}, ops::Xor>({n}, dest, source, nreduce, PE_start, logPE_stride, PE_size, \
-         pSync)", "XOR_TO_ALL"),
-    (OldOrder, "shmem_{T}_max_to_all",
-     "active::reduce::<{T}, ops::Max>({n}, dest, source, nreduce, PE_start, logPE_stride, PE_size, \
-         pSync)", "MAX_TO_ALL"),
-    (OldOrder, "shmem_{T}_min_to_all",
-     "active::reduce::<{T}, ops::Min>({n}, dest, source, nreduce, PE_start, logPE_stride, PE_size, \
-         pSync)", "MIN_TO_ALL"),
-    (OldArith, "shmem_{T}_sum_to_all",
-     "active::reduce::<{T}, ops::Sum>({n}, dest, source, nreduce, PE_start, logPE_stride, PE_size, \
-         pSync)", "SUM_TO_ALL"),
-    (OldArith, "shmem_{T}_prod_to_all",
-     "active::reduce::<{T}, ops::Prod>({n}, dest, source, nreduce, PE_start, logPE_stride, PE_size, \
-         pSync)", "PROD_TO_ALL"),
+    reduction!(OldBits, "and", "And", "AND_TO_ALL"),
+    reduction!(OldBits, "or", "Or", "OR_TO_ALL"),
+    reduction!(OldBits, "xor", "Xor", "XOR_TO_ALL"),
+    reduction!(OldOrder, "max", "Max", "MAX_TO_ALL"),
+    reduction!(OldOrder, "min", "Min", "MIN_TO_ALL"),
+    reduction!(OldArith, "sum", "Sum", "SUM_TO_ALL"),
+    reduction!(OldArith, "prod", "Prod", "PROD_TO_ALL"),
 ];
 
 /// The families.
@@ -64,22 +66,8 @@ pub fn all() -> Vec<Family> {
         family(section, pattern, group, "void", params, body).deprecated().test(test)
     };
     let mut all = vec![
-        old(
-            "shmem_barrier",
-            "shmem_barrier",
-            Single,
-            SET,
-            "active::barrier({n}, PE_start, logPE_stride, PE_size, pSync)",
-            "OLD_BARRIER",
-        ),
-        old(
-            "shmem_sync",
-            "shmem_sync",
-            Single,
-            SET,
-            "active::sync({n}, PE_start, logPE_stride, PE_size, pSync)",
-            "OLD_BARRIER",
-        ),
+        old("shmem_barrier", "shmem_barrier", Single, SET, "active::barrier", "OLD_BARRIER"),
+        old("shmem_sync", "shmem_sync", Single, SET, "active::sync", "OLD_BARRIER"),
     ];
     for &(section, pattern, params, body, test) in MOVES {
         all.push(old(section, pattern, OldSizes, params, body, test));

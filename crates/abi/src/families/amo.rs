@@ -34,53 +34,44 @@ fn with_old_name(family: Family, pattern: &'static str, generic: &'static str) -
 pub fn all() -> Vec<Family> {
     let mut all = Vec::new();
     all.extend(with_old_name(
-        op!("fetch", ExtAmo, "TYPE", FETCH, "amo::fetch({n}, {ctx}, source, pe)", "ATOMIC_FETCH"),
+        op!("fetch", ExtAmo, "TYPE", FETCH, "amo::fetch", "ATOMIC_FETCH"),
         "shmem_{T}_fetch", "shmem_fetch"));
     all.extend(with_old_name(
-        op!("set", ExtAmo, "void", BINARY, "amo::set({n}, {ctx}, dest, value, pe)", "ATOMIC_SET"),
+        op!("set", ExtAmo, "void", BINARY, "amo::set", "ATOMIC_SET"),
         "shmem_{T}_set", "shmem_set"));
     all.extend(with_old_name(
-        op!("compare_swap", Amo, "TYPE", CSWAP, "amo::compare_swap({n}, {ctx}, dest, cond, value, \
-            pe)", "ATOMIC_COMPARE_SWAP"),
+        op!("compare_swap", Amo, "TYPE", CSWAP, "amo::compare_swap", "ATOMIC_COMPARE_SWAP"),
         "shmem_{T}_cswap", "shmem_cswap"));
     all.extend(with_old_name(
-        op!("swap", ExtAmo, "TYPE", BINARY, "amo::swap({n}, {ctx}, dest, value, pe)", "ATOMIC_SWAP"),
+        op!("swap", ExtAmo, "TYPE", BINARY, "amo::swap", "ATOMIC_SWAP"),
         "shmem_{T}_swap", "shmem_swap"));
     all.extend(with_old_name(
-        op!("fetch_inc", Amo, "TYPE", UNARY, "amo::fetch_inc({n}, {ctx}, dest, pe)", "ATOMIC_FETCH_INC"),
+        op!("fetch_inc", Amo, "TYPE", UNARY, "amo::fetch_inc", "ATOMIC_FETCH_INC"),
         "shmem_{T}_finc", "shmem_finc"));
     all.extend(with_old_name(
-        op!("inc", Amo, "void", UNARY, "amo::inc({n}, {ctx}, dest, pe)", "ATOMIC_INC"),
+        op!("inc", Amo, "void", UNARY, "amo::inc", "ATOMIC_INC"),
         "shmem_{T}_inc", "shmem_inc"));
     all.extend(with_old_name(
-        op!("fetch_add", Amo, "TYPE", BINARY, "amo::fetch_add({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_ADD"),
+        op!("fetch_add", Amo, "TYPE", BINARY, "amo::fetch_add", "ATOMIC_FETCH_ADD"),
         "shmem_{T}_fadd", "shmem_fadd"));
     all.extend(with_old_name(
-        op!("add", Amo, "void", BINARY, "amo::add({n}, {ctx}, dest, value, pe)", "ATOMIC_ADD"),
+        op!("add", Amo, "void", BINARY, "amo::add", "ATOMIC_ADD"),
         "shmem_{T}_add", "shmem_add"));
     all.extend([
-        op!("and", BitAmo, "void", BINARY, "amo::and({n}, {ctx}, dest, value, pe)", "ATOMIC_AND"),
-        op!("or", BitAmo, "void", BINARY, "amo::or({n}, {ctx}, dest, value, pe)", "ATOMIC_OR"),
-        op!("xor", BitAmo, "void", BINARY, "amo::xor({n}, {ctx}, dest, value, pe)", "ATOMIC_XOR"),
-        op!("fetch_and", BitAmo, "TYPE", BINARY, "amo::fetch_and({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_AND"),
-        op!("fetch_or", BitAmo, "TYPE", BINARY, "amo::fetch_or({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_OR"),
-        op!("fetch_xor", BitAmo, "TYPE", BINARY, "amo::fetch_xor({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_XOR"),
-        op!("fetch_nbi", ExtAmo, "void", FETCH_NBI, "amo::fetch_nbi({n}, {ctx}, fetch, source, \
-            pe)", "ATOMIC_FETCH_NBI"),
-        op!("compare_swap_nbi", Amo, "void", CSWAP_NBI, "amo::compare_swap_nbi({n}, {ctx}, fetch, dest, cond, value, \
-            pe)", "ATOMIC_COMPARE_SWAP_NBI"),
-        op!("swap_nbi", ExtAmo, "void", BINARY_NBI, "amo::swap_nbi({n}, {ctx}, fetch, dest, value, \
-            pe)", "ATOMIC_SWAP_NBI"),
-        op!("fetch_inc_nbi", Amo, "void", UNARY_NBI, "amo::fetch_inc_nbi({n}, {ctx}, fetch, dest, \
-            pe)", "ATOMIC_FETCH_INC_NBI"),
-        op!("fetch_add_nbi", Amo, "void", BINARY_NBI, "amo::fetch_add_nbi({n}, {ctx}, fetch, dest, value, \
-            pe)", "ATOMIC_FETCH_ADD_NBI"),
-        op!("fetch_and_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_and_nbi({n}, {ctx}, fetch, dest, value, \
-            pe)", "ATOMIC_FETCH_AND_NBI"),
-        op!("fetch_or_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_or_nbi({n}, {ctx}, fetch, dest, value, \
-            pe)", "ATOMIC_FETCH_OR_NBI"),
-        op!("fetch_xor_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_xor_nbi({n}, {ctx}, fetch, dest, value, \
-            pe)", "ATOMIC_FETCH_XOR_NBI"),
+        op!("and", BitAmo, "void", BINARY, "amo::and", "ATOMIC_AND"),
+        op!("or", BitAmo, "void", BINARY, "amo::or", "ATOMIC_OR"),
+        op!("xor", BitAmo, "void", BINARY, "amo::xor", "ATOMIC_XOR"),
+        op!("fetch_and", BitAmo, "TYPE", BINARY, "amo::fetch_and", "ATOMIC_FETCH_AND"),
+        op!("fetch_or", BitAmo, "TYPE", BINARY, "amo::fetch_or", "ATOMIC_FETCH_OR"),
+        op!("fetch_xor", BitAmo, "TYPE", BINARY, "amo::fetch_xor", "ATOMIC_FETCH_XOR"),
+        op!("fetch_nbi", ExtAmo, "void", FETCH_NBI, "amo::fetch_nbi", "ATOMIC_FETCH_NBI"),
+        op!("compare_swap_nbi", Amo, "void", CSWAP_NBI, "amo::compare_swap_nbi", "ATOMIC_COMPARE_SWAP_NBI"),
+        op!("swap_nbi", ExtAmo, "void", BINARY_NBI, "amo::swap_nbi", "ATOMIC_SWAP_NBI"),
+        op!("fetch_inc_nbi", Amo, "void", UNARY_NBI, "amo::fetch_inc_nbi", "ATOMIC_FETCH_INC_NBI"),
+        op!("fetch_add_nbi", Amo, "void", BINARY_NBI, "amo::fetch_add_nbi", "ATOMIC_FETCH_ADD_NBI"),
+        op!("fetch_and_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_and_nbi", "ATOMIC_FETCH_AND_NBI"),
+        op!("fetch_or_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_or_nbi", "ATOMIC_FETCH_OR_NBI"),
+        op!("fetch_xor_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_xor_nbi", "ATOMIC_FETCH_XOR_NBI"),
     ]);
     all
 }

@@ -28,29 +28,21 @@ const MOVES: &[Row] = &[
 /// (types, pattern, type-generic name, body, test)
 #[rustfmt::skip]
 const REDUCTIONS: &[(Group, &str, &str, &str, &str)] = &[
-    (ReduceBits, "shmem_{T}_and_reduce", "shmem_and_reduce",
-     "collective::reduce::<{T}, ops::And>({n}, team, dest, source, nreduce)", "AND_REDUCE"),
-    (ReduceBits, "shmem_{T}_or_reduce", "shmem_or_reduce",
-     "collective::reduce::<{T}, ops::Or>({n}, team, dest, source, nreduce)", "OR_REDUCE"),
-    (ReduceBits, "shmem_{T}_xor_reduce", "shmem_xor_reduce",
-     "collective::reduce::<{T}, ops::Xor>({n}, team, dest, source, nreduce)", "XOR_REDUCE"),
-    (ReduceOrder, "shmem_{T}_max_reduce", "shmem_max_reduce",
-     "collective::reduce::<{T}, ops::Max>({n}, team, dest, source, nreduce)", "MAX_REDUCE"),
-    (ReduceOrder, "shmem_{T}_min_reduce", "shmem_min_reduce",
-     "collective::reduce::<{T}, ops::Min>({n}, team, dest, source, nreduce)", "MIN_REDUCE"),
-    (ReduceArith, "shmem_{T}_sum_reduce", "shmem_sum_reduce",
-     "collective::reduce::<{T}, ops::Sum>({n}, team, dest, source, nreduce)", "SUM_REDUCE"),
-    (ReduceArith, "shmem_{T}_prod_reduce", "shmem_prod_reduce",
-     "collective::reduce::<{T}, ops::Prod>({n}, team, dest, source, nreduce)", "PROD_REDUCE"),
+    (ReduceBits, "shmem_{T}_and_reduce", "shmem_and_reduce", "collective::reduce::<{T}, ops::And>", "AND_REDUCE"),
+    (ReduceBits, "shmem_{T}_or_reduce", "shmem_or_reduce", "collective::reduce::<{T}, ops::Or>", "OR_REDUCE"),
+    (ReduceBits, "shmem_{T}_xor_reduce", "shmem_xor_reduce", "collective::reduce::<{T}, ops::Xor>", "XOR_REDUCE"),
+    (ReduceOrder, "shmem_{T}_max_reduce", "shmem_max_reduce", "collective::reduce::<{T}, ops::Max>", "MAX_REDUCE"),
+    (ReduceOrder, "shmem_{T}_min_reduce", "shmem_min_reduce", "collective::reduce::<{T}, ops::Min>", "MIN_REDUCE"),
+    (ReduceArith, "shmem_{T}_sum_reduce", "shmem_sum_reduce", "collective::reduce::<{T}, ops::Sum>", "SUM_REDUCE"),
+    (ReduceArith, "shmem_{T}_prod_reduce", "shmem_prod_reduce", "collective::reduce::<{T}, ops::Prod>", "PROD_REDUCE"),
 ];
 
 /// The families.
 pub fn all() -> Vec<Family> {
     let mut all = vec![
-        family("shmem_barrier_all", "shmem_barrier_all", Single, "void", "", "collective::barrier_all({n})")
-            .test("CALL"),
-        family("shmem_sync_all", "shmem_sync_all", Single, "void", "", "collective::sync_all({n})").test("CALL"),
-        family("shmem_sync", "shmem_team_sync", Single, "int", "shmem_team_t team", "collective::sync({n}, team)")
+        family("shmem_barrier_all", "shmem_barrier_all", Single, "void", "", "collective::barrier_all").test("CALL"),
+        family("shmem_sync_all", "shmem_sync_all", Single, "void", "", "collective::sync_all").test("CALL"),
+        family("shmem_sync", "shmem_team_sync", Single, "int", "shmem_team_t team", "collective::sync")
             .generic("shmem_sync")
             .test("TEAM_SYNC"),
     ];

@@ -8,32 +8,30 @@ const REDUCE: &str = "shmemx_group_t group, TYPE *dest, const TYPE *source, size
 /// The reductions: operator in names, and body.
 #[rustfmt::skip]
 const REDUCTIONS: &[(&str, &str)] = &[
-    ("shmemx_{T}_group_and_reduce", "group::reduce::<{T}, ops::And>({n}, group, dest, source, nreduce)"),
-    ("shmemx_{T}_group_or_reduce", "group::reduce::<{T}, ops::Or>({n}, group, dest, source, nreduce)"),
-    ("shmemx_{T}_group_xor_reduce", "group::reduce::<{T}, ops::Xor>({n}, group, dest, source, nreduce)"),
-    ("shmemx_{T}_group_max_reduce", "group::reduce::<{T}, ops::Max>({n}, group, dest, source, nreduce)"),
-    ("shmemx_{T}_group_min_reduce", "group::reduce::<{T}, ops::Min>({n}, group, dest, source, nreduce)"),
-    ("shmemx_{T}_group_sum_reduce", "group::reduce::<{T}, ops::Sum>({n}, group, dest, source, nreduce)"),
-    ("shmemx_{T}_group_prod_reduce", "group::reduce::<{T}, ops::Prod>({n}, group, dest, source, nreduce)"),
+    ("shmemx_{T}_group_and_reduce", "group::reduce::<{T}, ops::And>"),
+    ("shmemx_{T}_group_or_reduce", "group::reduce::<{T}, ops::Or>"),
+    ("shmemx_{T}_group_xor_reduce", "group::reduce::<{T}, ops::Xor>"),
+    ("shmemx_{T}_group_max_reduce", "group::reduce::<{T}, ops::Max>"),
+    ("shmemx_{T}_group_min_reduce", "group::reduce::<{T}, ops::Min>"),
+    ("shmemx_{T}_group_sum_reduce", "group::reduce::<{T}, ops::Sum>"),
+    ("shmemx_{T}_group_prod_reduce", "group::reduce::<{T}, ops::Prod>"),
 ];
 
 /// All.
 #[rustfmt::skip]
 pub fn all() -> Vec<Family> {
     let rows = [
-        ("shmemx_group_sync", "shmemx_group_t group", "group::sync({n}, group)"),
-        ("shmemx_group_barrier", "shmemx_group_t group", "group::barrier({n}, group)"),
+        ("shmemx_group_sync", "shmemx_group_t group", "group::sync"),
+        ("shmemx_group_barrier", "shmemx_group_t group", "group::barrier"),
         ("shmemx_group_broadcastmem",
-         "shmemx_group_t group, void *dest, const void *source, size_t nelems, int PE_root",
-         "group::broadcast({n}, group, dest, source, nelems, pe_root)"),
+         "shmemx_group_t group, void *dest, const void *source, size_t nelems, int PE_root", "group::broadcast"),
         ("shmemx_group_fcollectmem",
          "shmemx_group_t group, void *dest, size_t dest_nelems, const void *source, size_t source_nelems",
-         "group::fcollect({n}, group, dest, dest_nelems, source, source_nelems)"),
+         "group::fcollect"),
         ("shmemx_group_alltoallmem",
          "shmemx_group_t group, void *dest, size_t dest_nelems, const void *source, size_t source_nelems",
-         "group::alltoall({n}, group, dest, dest_nelems, source, source_nelems)"),
-        ("shmemx_group_create_ctx", "shmemx_group_t group, long options, shmem_ctx_t *ctx",
-         "group::create_ctx({n}, group, options, ctx)"),
+         "group::alltoall"),
+        ("shmemx_group_create_ctx", "shmemx_group_t group, long options, shmem_ctx_t *ctx", "group::create_ctx"),
     ];
     let single = |(name, params, body)| family("", name, Single, "int", params, body).extension();
     let mut all: Vec<_> = rows.map(single).into();

@@ -15,34 +15,25 @@ type Row = (&'static str, &'static str, &'static str, &'static str, &'static str
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    ("shmem_wait_until", "shmem_{T}_wait_until", "void", ONE,
-     "p2p::wait_until({n}, ivar, cmp, cmp_value)", "WAIT_UNTIL"),
-    ("shmem_wait_until_all", "shmem_{T}_wait_until_all", "void", SET,
-     "p2p::wait_until_all({n}, ivars, nelems, status, cmp, cmp_value)", "WAIT_UNTIL_ALL"),
-    ("shmem_wait_until_any", "shmem_{T}_wait_until_any", "size_t", SET,
-     "p2p::wait_until_any({n}, ivars, nelems, status, cmp, cmp_value)", "ANY"),
-    ("shmem_wait_until_some", "shmem_{T}_wait_until_some", "size_t", SOME,
-     "p2p::wait_until_some({n}, ivars, nelems, indices, status, cmp, cmp_value)", "SOME"),
+    ("shmem_wait_until", "shmem_{T}_wait_until", "void", ONE, "p2p::wait_until", "WAIT_UNTIL"),
+    ("shmem_wait_until_all", "shmem_{T}_wait_until_all", "void", SET, "p2p::wait_until_all", "WAIT_UNTIL_ALL"),
+    ("shmem_wait_until_any", "shmem_{T}_wait_until_any", "size_t", SET, "p2p::wait_until_any", "ANY"),
+    ("shmem_wait_until_some", "shmem_{T}_wait_until_some", "size_t", SOME, "p2p::wait_until_some", "SOME"),
     ("shmem_wait_until_all_vector", "shmem_{T}_wait_until_all_vector", "void", SET_VECTOR,
-     "p2p::wait_until_all_vector({n}, ivars, nelems, status, cmp, cmp_values)", "WAIT_UNTIL_ALL_VECTOR"),
+     "p2p::wait_until_all_vector", "WAIT_UNTIL_ALL_VECTOR"),
     ("shmem_wait_until_any_vector", "shmem_{T}_wait_until_any_vector", "size_t", SET_VECTOR,
-     "p2p::wait_until_any_vector({n}, ivars, nelems, status, cmp, cmp_values)", "ANY_VECTOR"),
+     "p2p::wait_until_any_vector", "ANY_VECTOR"),
     ("shmem_wait_until_some_vector", "shmem_{T}_wait_until_some_vector", "size_t", SOME_VECTOR,
-     "p2p::wait_until_some_vector({n}, ivars, nelems, indices, status, cmp, cmp_values)", "SOME_VECTOR"),
-    ("shmem_test", "shmem_{T}_test", "int", ONE,
-     "p2p::test({n}, ivar, cmp, cmp_value)", "TEST"),
-    ("shmem_test_all", "shmem_{T}_test_all", "int", SET,
-     "p2p::test_all({n}, ivars, nelems, status, cmp, cmp_value)", "TEST_ALL"),
-    ("shmem_test_any", "shmem_{T}_test_any", "size_t", SET,
-     "p2p::test_any({n}, ivars, nelems, status, cmp, cmp_value)", "ANY"),
-    ("shmem_test_some", "shmem_{T}_test_some", "size_t", SOME,
-     "p2p::test_some({n}, ivars, nelems, indices, status, cmp, cmp_value)", "SOME"),
+     "p2p::wait_until_some_vector", "SOME_VECTOR"),
+    ("shmem_test", "shmem_{T}_test", "int", ONE, "p2p::test", "TEST"),
+    ("shmem_test_all", "shmem_{T}_test_all", "int", SET, "p2p::test_all", "TEST_ALL"),
+    ("shmem_test_any", "shmem_{T}_test_any", "size_t", SET, "p2p::test_any", "ANY"),
+    ("shmem_test_some", "shmem_{T}_test_some", "size_t", SOME, "p2p::test_some", "SOME"),
     ("shmem_test_all_vector", "shmem_{T}_test_all_vector", "int", SET_VECTOR,
-     "p2p::test_all_vector({n}, ivars, nelems, status, cmp, cmp_values)", "TEST_ALL_VECTOR"),
-    ("shmem_test_any_vector", "shmem_{T}_test_any_vector", "size_t", SET_VECTOR,
-     "p2p::test_any_vector({n}, ivars, nelems, status, cmp, cmp_values)", "ANY_VECTOR"),
+     "p2p::test_all_vector", "TEST_ALL_VECTOR"),
+    ("shmem_test_any_vector", "shmem_{T}_test_any_vector", "size_t", SET_VECTOR, "p2p::test_any_vector", "ANY_VECTOR"),
     ("shmem_test_some_vector", "shmem_{T}_test_some_vector", "size_t", SOME_VECTOR,
-     "p2p::test_some_vector({n}, ivars, nelems, indices, status, cmp, cmp_values)", "SOME_VECTOR"),
+     "p2p::test_some_vector", "SOME_VECTOR"),
 ];
 
 /// The families.
@@ -62,17 +53,12 @@ pub fn all() -> Vec<Family> {
             _ => short.extension(),
         });
     }
-    let wait = "p2p::wait_while({n}, ivar, cmp_value)";
+    let wait = "p2p::wait_while";
     let old =
         |pattern, group, params, body| family("shmem_wait_until", pattern, group, "void", params, body).deprecated();
     all.extend([
-        old(
-            "shmem_wait_until",
-            Single,
-            "long *ivar, int cmp, long cmp_value",
-            "p2p::wait_until({n}, ivar, cmp, cmp_value)",
-        )
-        .test("WAIT_UNTIL_LONG"),
+        old("shmem_wait_until", Single, "long *ivar, int cmp, long cmp_value", "p2p::wait_until")
+            .test("WAIT_UNTIL_LONG"),
         old("shmem_wait", Single, "long *ivar, long cmp_value", wait).test("WAIT_LONG"),
         old("shmem_{T}_wait", Shorts, "TYPE *ivar, TYPE cmp_value", wait).test("WAIT"),
         old("shmem_{T}_wait", Amo, "TYPE *ivar, TYPE cmp_value", wait).test("WAIT"),

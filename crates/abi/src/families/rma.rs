@@ -26,10 +26,7 @@ pub fn all() -> Vec<Family> {
         f("shmem_put", "shmem_{ctx}{T}_put", Rma, "void", BLOCK, PUT).generic("shmem_put").inline("PUT").test("PUT"),
         f("shmem_put", "shmem_{ctx}put{T}", Sizes, "void", BLOCK, PUT).inline("PUT_SIZE").test("PUT_SIZE"),
         f("shmem_put", "shmem_{ctx}put{T}", Mem, "void", BLOCK, PUT).inline("PUT_SIZE").test("PUT_SIZE"),
-        f("shmem_p", "shmem_{ctx}{T}_p", Rma, "void", P, "rma::p({n}, {ctx}, dest, value, pe)")
-            .generic("shmem_p")
-            .inline("P")
-            .test("P"),
+        f("shmem_p", "shmem_{ctx}{T}_p", Rma, "void", P, "rma::p").generic("shmem_p").inline("P").test("P"),
         f("shmem_iput", "shmem_{ctx}{T}_iput", Rma, "void", STRIDED, IPUT)
             .generic("shmem_iput")
             .inline("IPUT")
@@ -43,10 +40,7 @@ pub fn all() -> Vec<Family> {
         f("shmem_get", "shmem_{ctx}{T}_get", Rma, "void", BLOCK, GET).generic("shmem_get").inline("GET").test("GET"),
         f("shmem_get", "shmem_{ctx}get{T}", Sizes, "void", BLOCK, GET).inline("GET_SIZE").test("GET_SIZE"),
         f("shmem_get", "shmem_{ctx}get{T}", Mem, "void", BLOCK, GET).inline("GET_SIZE").test("GET_SIZE"),
-        f("shmem_g", "shmem_{ctx}{T}_g", Rma, "TYPE", G, "rma::g({n}, {ctx}, source, pe)")
-            .generic("shmem_g")
-            .inline("G")
-            .test("G"),
+        f("shmem_g", "shmem_{ctx}{T}_g", Rma, "TYPE", G, "rma::g").generic("shmem_g").inline("G").test("G"),
         f("shmem_iget", "shmem_{ctx}{T}_iget", Rma, "void", STRIDED, IGET)
             .generic("shmem_iget")
             .inline("IGET")

@@ -25,33 +25,19 @@ pub fn all() -> Vec<Family> {
             .test("PUT_SIGNAL"),
         f("shmem_put_signal_nbi", "shmem_{ctx}put{T}_signal_nbi", Sizes, "void", PUT, BODY_NBI).test("PUT_SIGNAL_SIZE"),
         f("shmem_put_signal_nbi", "shmem_{ctx}put{T}_signal_nbi", Mem, "void", PUT, BODY_NBI).test("PUT_SIGNAL_SIZE"),
-        f(
-            "shmem_signal_set",
-            "shmem_{ctx}signal_set",
-            Single,
-            "void",
-            set,
-            "signal::signal_set({n}, {ctx}, sig_addr, signal, pe)",
-        )
-        .generic("shmem_signal_set")
-        .test("SIGNAL_SET"),
-        f(
-            "shmem_signal_add",
-            "shmem_{ctx}signal_add",
-            Single,
-            "void",
-            set,
-            "signal::signal_add({n}, {ctx}, sig_addr, signal, pe)",
-        )
-        .generic("shmem_signal_add")
-        .test("SIGNAL_ADD"),
+        f("shmem_signal_set", "shmem_{ctx}signal_set", Single, "void", set, "signal::signal_set")
+            .generic("shmem_signal_set")
+            .test("SIGNAL_SET"),
+        f("shmem_signal_add", "shmem_{ctx}signal_add", Single, "void", set, "signal::signal_add")
+            .generic("shmem_signal_add")
+            .test("SIGNAL_ADD"),
         f(
             "shmem_signal_fetch",
             "shmem_signal_fetch",
             Single,
             "uint64_t",
             "const uint64_t *sig_addr",
-            "signal::signal_fetch({n}, sig_addr)",
+            "signal::signal_fetch",
         )
         .test("SIGNAL_FETCH"),
         f(
@@ -60,7 +46,7 @@ pub fn all() -> Vec<Family> {
             Single,
             "uint64_t",
             "uint64_t *sig_addr, int cmp, uint64_t cmp_value",
-            "signal::signal_wait_until({n}, sig_addr, cmp, cmp_value)",
+            "signal::signal_wait_until",
         )
         .test("SIGNAL_WAIT_UNTIL"),
     ]

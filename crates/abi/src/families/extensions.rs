@@ -1,0 +1,138 @@
+//! Extensions whose routines have no types: in `shmemx.h`.
+
+use crate::family::{Family, Status, singles};
+
+/// Symmetric spaces.
+#[rustfmt::skip]
+pub fn spaces() -> Vec<Family> {
+    singles(Status::Extension, &[
+        ["shmemx_space_create", "int",
+         "shmem_team_t team, const shmemx_space_config_t *config, long config_mask, shmemx_space_t *new_space",
+         "space::create"],
+        ["shmemx_space_destroy", "void", "shmemx_space_t space", "space::destroy"],
+        ["shmemx_space_malloc", "void *", "shmemx_space_t space, size_t size", "space::malloc"],
+        ["shmemx_space_calloc", "void *", "shmemx_space_t space, size_t count, size_t size", "space::calloc"],
+        ["shmemx_space_align", "void *", "shmemx_space_t space, size_t alignment, size_t size", "space::align"],
+        ["shmemx_space_free", "void", "shmemx_space_t space, void *ptr", "space::free"],
+    ])
+}
+
+/// Threads that help the library.
+pub fn threads() -> Vec<Family> {
+    singles(Status::Extension, &[["shmemx_thread_lend", "int", "const int *until, int milliseconds", "threads::lend"]])
+}
+
+/// Jobs that grow.
+#[rustfmt::skip]
+pub fn spawn() -> Vec<Family> {
+    singles(Status::Extension, &[
+        ["shmemx_spawn", "int",
+         "shmem_team_t team, int PE_root, const char *command, int npes, const shmemx_spawn_config_t *config, long \
+             config_mask, shmemx_group_t *children",
+         "spawn::spawn"],
+        ["shmemx_spawn_multiple", "int",
+         "shmem_team_t team, int PE_root, int count, char *const *commands, const int *npes, const \
+             shmemx_spawn_config_t *configs, const long *config_masks, shmemx_group_t *children",
+         "spawn::spawn_multiple"],
+        ["shmemx_group_parents", "shmemx_group_t", "", "handles::parents"],
+        ["shmemx_group_n_pes", "int", "shmemx_group_t group", "handles::n_pes"],
+        ["shmemx_group_pe", "int", "shmemx_group_t group, int pe", "handles::pe"],
+        ["shmemx_group_team", "shmem_team_t", "shmemx_group_t group", "handles::team"],
+        ["shmemx_group_state", "int", "shmemx_group_t group", "handles::state"],
+        ["shmemx_group_disconnect", "int", "shmemx_group_t group", "handles::disconnect"],
+        ["shmemx_export", "int", "const char *name, const void *addr, size_t size", "exports::export"],
+        ["shmemx_unexport", "int", "const char *name", "exports::unexport"],
+        ["shmemx_kernel_call_multiple", "shmemx_request_t",
+         "shmemx_group_t group, size_t count, const shmemx_kernel_call_t *calls", "kernels::call_multiple"],
+        ["shmemx_kernel_test", "int", "shmemx_request_t request", "kernels::test"],
+        ["shmemx_kernel_wait", "int", "shmemx_request_t request", "kernels::wait"],
+        ["shmemx_kernel_serve", "int", "", "kernels::serve"],
+        ["shmemx_kernel_register", "void", "shmemx_kernel_t *kernel", "kernels::register(kernel)"],
+        ["shmemx_import", "void *", "shmemx_group_t group, const char *name, size_t size", "exports::import"],
+    ])
+}
+
+/// Jobs that connect.
+#[rustfmt::skip]
+pub fn ports() -> Vec<Family> {
+    const PORT: &str = "shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group";
+
+    singles(Status::Extension, &[
+        ["shmemx_port_open", "int", "char *port", "port::open"],
+        ["shmemx_port_close", "int", "const char *port", "port::close"],
+        ["shmemx_port_publish", "int", "const char *name, const char *port", "port::publish"],
+        ["shmemx_port_unpublish", "int", "const char *name", "port::unpublish"],
+        ["shmemx_port_lookup", "int", "const char *name, int timeout, char *port", "port::lookup"],
+        ["shmemx_port_accept", "int", PORT, "port::accept({n}, team, pe_root, port, false, group)"],
+        ["shmemx_port_connect", "int", PORT, "port::connect({n}, team, pe_root, port, false, group)"],
+        ["shmemx_port_accept_independent", "int", PORT, "port::accept({n}, team, pe_root, port, true, group)"],
+        ["shmemx_port_connect_independent", "int", PORT, "port::connect({n}, team, pe_root, port, true, group)"],
+        ["shmemx_join", "int", "shmem_team_t team, int PE_root, int fd, shmemx_group_t *group", "port::join"],
+    ])
+}
+
+/// Messages.
+#[rustfmt::skip]
+pub fn messages() -> Vec<Family> {
+    const PROBE: &str = "shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status";
+    const ONE: &str = "shmemx_msg_request_t *request, shmemx_msg_status_t *status";
+    const ANY: &str = "size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *status";
+    const ALL: &str = "size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses";
+
+    singles(Status::Extension, &[
+        ["shmemx_msg_send", "int", "shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag",
+         "message::send"],
+        ["shmemx_msg_recv", "int",
+         "shmem_team_t team, void *buf, size_t nbytes, int pe, int tag, shmemx_msg_status_t *status", "message::recv"],
+        ["shmemx_msg_isend", "int",
+         "shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag, shmemx_msg_request_t *request",
+         "message::isend"],
+        ["shmemx_msg_irecv", "int",
+         "shmem_team_t team, void *buf, size_t nbytes, int pe, int tag, shmemx_msg_request_t *request",
+         "message::irecv"],
+        ["shmemx_msg_probe", "int", PROBE, "message::probe"],
+        ["shmemx_msg_iprobe", "int", PROBE, "message::iprobe"],
+        ["shmemx_msg_cancel", "int", "shmemx_msg_request_t *request", "message::cancel"],
+        ["shmemx_msg_test", "int", ONE, "message::test"],
+        ["shmemx_msg_wait", "int", ONE, "message::wait"],
+        ["shmemx_msg_testany", "size_t", ANY, "message::testany"],
+        ["shmemx_msg_testall", "int", ALL, "message::testall"],
+        ["shmemx_msg_waitany", "size_t", ANY, "message::waitany"],
+        ["shmemx_msg_waitall", "int", ALL, "message::waitall"],
+    ])
+}
+
+/// Streams of items.
+#[rustfmt::skip]
+pub fn streams() -> Vec<Family> {
+    const ONE: &str = "shmemx_stream_t stream";
+
+    singles(Status::Extension, &[
+        ["shmemx_stream_create", "int", "shmem_team_t team, size_t item_size, long options, shmemx_stream_t *stream",
+         "stream::create"],
+        ["shmemx_stream_push", "int", "shmemx_stream_t stream, const void *item, int pe", "stream::push"],
+        ["shmemx_stream_push_many", "size_t", "shmemx_stream_t stream, const void *items, size_t nitems, int pe",
+         "stream::push_many"],
+        ["shmemx_stream_pull", "int", "shmemx_stream_t stream, void *item, int *pe", "stream::pull"],
+        ["shmemx_stream_view", "size_t", "shmemx_stream_t stream, const void **items, int *pe",
+         "stream::view({n}, stream, items.cast_mut().cast(), pe)"],
+        ["shmemx_stream_flush", "void", ONE, "stream::flush"],
+        ["shmemx_stream_end", "void", ONE, "stream::end"],
+        ["shmemx_stream_wait", "int", ONE, "stream::wait"],
+        ["shmemx_stream_done", "int", ONE, "stream::done"],
+        ["shmemx_stream_reset", "void", ONE, "stream::reset"],
+        ["shmemx_stream_destroy", "void", ONE, "stream::destroy"],
+    ])
+}
+
+/// Regions of the program's own.
+pub fn regions() -> Vec<Family> {
+    let begin = ["shmemx_region_begin", "void", "const char *name", "region::begin"];
+    singles(Status::Extension, &[begin, ["shmemx_region_end", "void", "", "region::end"]])
+}
+
+/// Counters of calls.
+pub fn counters() -> Vec<Family> {
+    let read = ["shmemx_counter_read", "uint64_t", "int kind, int quantity", "counter::read"];
+    singles(Status::Extension, &[read, ["shmemx_counter_reset", "void", "", "counter::reset"]])
+}
