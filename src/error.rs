@@ -3,7 +3,6 @@
 //! `Debug` prints the same as `Display`, because a program shows an error by `Debug` when `main`
 //! returns or unwraps it.
 
-use std::error;
 use std::fmt::{self, Display};
 
 use crate::init;
@@ -22,42 +21,58 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert!(error.to_string().ends_with("1 element at index 4 is not within an array of length 4"));
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The library could not be initialised.
-    Init(InitError),
+    #[error(transparent)]
+    Init(#[from] InitError),
     /// Symmetric memory could not be allocated.
-    Alloc(AllocError),
+    #[error(transparent)]
+    Alloc(#[from] AllocError),
     /// The number is not that of a PE.
-    Pe(PeOutOfRange),
+    #[error(transparent)]
+    Pe(#[from] PeOutOfRange),
     /// Elements beyond an array's end.
-    Bounds(OutOfBounds),
+    #[error(transparent)]
+    Bounds(#[from] OutOfBounds),
     /// A team could not be made or used so.
-    Team(TeamError),
+    #[error(transparent)]
+    Team(#[from] TeamError),
     /// A symmetric space could not be made.
-    Space(SpaceError),
+    #[error(transparent)]
+    Space(#[from] SpaceError),
     /// No PEs were started.
-    Spawn(SpawnError),
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
     /// No job was connected.
-    Connect(ConnectError),
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
     /// An array cannot be exported, or an export cannot end.
-    Export(ExportError),
+    #[error(transparent)]
+    Export(#[from] ExportError),
     /// An array cannot be imported.
-    Import(ImportError),
+    #[error(transparent)]
+    Import(#[from] ImportError),
     /// A group has failed.
-    Group(GroupFailed),
+    #[error(transparent)]
+    Group(#[from] GroupFailed),
     /// A buffer is shorter than its message.
-    Message(Truncated),
+    #[error(transparent)]
+    Message(#[from] Truncated),
 }
 
 /// Why the library could not be initialised.
 ///
 /// As in the example of [`World::init`](crate::World::init).
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InitError {
     /// The process has a [`World`](crate::World) already.
+    #[error(
+        "{OnPe}the library is initialised: there can be one World at a time, so pass it on by reference; for tests, \
+            which share a process, set RUST_TEST_THREADS=1"
+    )]
     Twice,
 }
 
@@ -76,10 +91,14 @@ pub enum InitError {
 /// };
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AllocError {
     /// The symmetric heap has no room.
+    #[error(
+        "{OnPe}no room for {bytes} bytes in the symmetric heap of {heap} bytes, of which {free} are free: set \
+            SHMEM_SYMMETRIC_SIZE to more, or free arrays"
+    )]
     NoRoom {
         /// Bytes requested.
         bytes: usize,
@@ -89,6 +108,10 @@ pub enum AllocError {
         heap: u64,
     },
     /// The symmetric space has no room.
+    #[error(
+        "{OnPe}no room for {bytes} bytes in the symmetric space of {space} bytes, of which {free} are free: make it \
+            larger, or free arrays"
+    )]
     NoRoomInSpace {
         /// Bytes requested.
         bytes: usize,
@@ -98,6 +121,7 @@ pub enum AllocError {
         space: u64,
     },
     /// The bytes exceed the address space.
+    #[error("{OnPe}{len} elements of {size} bytes are more than can be addressed")]
     TooLarge {
         /// Elements requested.
         len: usize,
@@ -115,7 +139,8 @@ pub enum AllocError {
 /// assert!(error.to_string().contains("give at least 1"));
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{OnPe}{reason}")]
 pub struct SpaceError {
     reason: String,
 }
@@ -136,7 +161,8 @@ impl SpaceError {
 /// println!("{error}; goes on without workers");
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{OnPe}{reason}")]
 pub struct SpawnError {
     reason: String,
 }
@@ -156,7 +182,8 @@ impl SpawnError {
 /// println!("{error}");
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{OnPe}{reason}")]
 pub struct ConnectError {
     reason: String,
 }
@@ -177,18 +204,23 @@ impl ConnectError {
 /// assert_eq!(again.err(), Some(ExportError::Taken));
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
     /// The name is empty or has more than 40 bytes.
+    #[error("{OnPe}the name of an exported array has 1 to 40 bytes: give another")]
     Name,
     /// The name stands for another array.
+    #[error("{OnPe}the name stands for another exported array: give another, or end that export first")]
     Taken,
     /// The job exports as many arrays as it can.
+    #[error("{OnPe}the job exports as many arrays as it can: end an export first")]
     Full,
     /// The array has no elements.
+    #[error("{OnPe}the array has no elements to export")]
     Empty,
     /// A PE of this job is in a group, whose PEs may use the array.
+    #[error("{OnPe}a PE of this job is in a group, whose PEs may use the array: disconnect all groups first")]
     InUse,
 }
 
@@ -205,15 +237,17 @@ pub enum ExportError {
 /// }
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
     /// The group exports none of this name.
+    #[error("{OnPe}the group exports no array \"{name}\": export it before the groups connect")]
     Missing {
         /// The name.
         name: String,
     },
     /// It has another number of elements.
+    #[error("{OnPe}the array \"{name}\" has {bytes} bytes, not {asked}: give the length that it was exported with")]
     Length {
         /// The name.
         name: String,
@@ -223,6 +257,7 @@ pub enum ImportError {
         asked: usize,
     },
     /// It has elements of another type, or is shared in another way.
+    #[error("{OnPe}the array \"{name}\" is not exported as {asked}: import the type that was exported")]
     Type {
         /// The name.
         name: String,
@@ -230,6 +265,7 @@ pub enum ImportError {
         asked: &'static str,
     },
     /// It is in memory that this PE does not reach.
+    #[error("{OnPe}the array \"{name}\" is in memory that this PE does not reach: export one of the heap")]
     NotShared {
         /// The name.
         name: String,
@@ -249,7 +285,8 @@ pub enum ImportError {
 /// # drop(sending);
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{OnPe}a message of {bytes} bytes came for a buffer of {room}: probe for its length, or give a longer one")]
 pub struct Truncated {
     /// Bytes of the message.
     pub bytes: usize,
@@ -260,7 +297,8 @@ pub struct Truncated {
 /// A number that is not that of a PE or a member.
 ///
 /// As in the example of [`World::pe`](crate::World::pe).
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{OnPe}PE {number} is out of range: {}", existing(*.n_pes))]
 pub struct PeOutOfRange {
     /// The number.
     pub number: usize,
@@ -278,7 +316,11 @@ pub struct PeOutOfRange {
 /// assert_eq!(error, OutOfBounds { start: 3, len: 2, array: 4 });
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{OnPe}{len} {} not within an array of length {array}",
+    if *.len == 1 { format!("element at index {start} is") } else { format!("elements at index {start} are") }
+)]
 pub struct OutOfBounds {
     /// The first element.
     pub start: usize,
@@ -297,28 +339,41 @@ pub struct OutOfBounds {
 /// assert_eq!(team.pe_of(world.member(0)?), Err(TeamError::OtherTeam));
 /// # Ok::<(), ferroshmem::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TeamError {
     /// Members that the parent does not have, or no team left to make.
+    #[error("{OnPe}no team was made: not all members asked for are in the parent, or there are too many teams")]
     Split,
     /// Members of one color that do not lie a fixed stride apart.
+    #[error(
+        "{OnPe}the members of a color, in the order of their keys, do not lie a fixed stride apart in their team: \
+            number the PEs so that they do"
+    )]
     Irregular,
     /// The PE is not in the team.
+    #[error("{OnPe}the PE is not in this team: Team::member_of says whether one is")]
     NotMember,
     /// No context left to make.
+    #[error("{OnPe}no context was made: there are too many, so drop some first")]
     NoContext,
     /// A PE has no memory left for a stream.
+    #[error("{OnPe}no stream was created: a PE has no memory left for it, so drop some first")]
     Stream,
     /// The member is one of another team.
+    #[error("{OnPe}this is a member of another team: translate it by Team::pe_of and Team::member_of")]
     OtherTeam,
     /// The PE is one of another group.
+    #[error("{OnPe}this is a PE of another group: take PEs by Group::pe of this one")]
     OtherGroup,
     /// The team has PEs of another job, which is so of a group's.
+    #[error("{OnPe}this is a team or a member of a group, with PEs of two jobs: give one of this job")]
     OtherJob,
     /// The team is that of a group that has failed.
+    #[error("{GroupFailed}")]
     GroupFailed,
     /// The array is too short for a part of every member.
+    #[error("{OnPe}an array of {array} elements is too short: the members need {needed}")]
     TooShort {
         /// Elements needed.
         needed: usize,
@@ -331,242 +386,57 @@ pub enum TeamError {
 /// ([`Command::independent`](crate::Command::independent)).
 ///
 /// As in the example of [`Group::call`](crate::Group::call).
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{OnPe}the group has failed, and its PEs wait for no other any more: disconnect it")]
 pub struct GroupFailed;
 
-impl GroupFailed {
-    fn describe(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the group has failed, and its PEs wait for no other any more: disconnect it")
-    }
-}
-
 /// Begins a message with this PE's number: all PEs may print into one file.
-fn write_pe(f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match init::known_pe() {
-        Some(pe) => write!(f, "on PE {pe}: "),
-        None => Ok(()),
-    }
-}
+struct OnPe;
 
-impl Display for InitError {
+impl Display for OnPe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_pe(f)?;
-        match self {
-            Self::Twice => f.write_str(
-                "the library is initialised: there can be one World at a time, so pass it on by reference; \
-                 for tests, which share a process, set RUST_TEST_THREADS=1",
-            ),
+        match init::known_pe() {
+            Some(pe) => write!(f, "on PE {pe}: "),
+            None => Ok(()),
         }
     }
 }
 
-impl Display for AllocError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_pe(f)?;
-        match self {
-            Self::NoRoom { bytes, free, heap } => write!(
-                f,
-                "no room for {bytes} bytes in the symmetric heap of {heap} bytes, of which {free} are \
-                 free: set SHMEM_SYMMETRIC_SIZE to more, or free arrays"
-            ),
-            Self::NoRoomInSpace { bytes, free, space } => write!(
-                f,
-                "no room for {bytes} bytes in the symmetric space of {space} bytes, of which {free} are \
-                 free: make it larger, or free arrays"
-            ),
-            Self::TooLarge { len, size } => {
-                write!(f, "{len} elements of {size} bytes are more than can be addressed")
-            }
-        }
+/// Which PEs there are.
+fn existing(n_pes: usize) -> String {
+    match n_pes - 1 {
+        // Started by itself, or by a cargo without a runner: a user may have meant several PEs.
+        0 if init::n_pes() == 1 => "this job is PE 0 alone; oshrun -n N starts it with N PEs".to_owned(),
+        0 => "there is PE 0 alone".to_owned(),
+        last => format!("there are PEs 0 to {last}"),
     }
 }
 
-impl Display for SpaceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_pe(f)?;
-        f.write_str(&self.reason)
-    }
-}
-
-impl Display for SpawnError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_pe(f)?;
-        f.write_str(&self.reason)
-    }
-}
-
-impl Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_pe(f)?;
-        f.write_str(&self.reason)
-    }
-}
-
-impl Display for ExportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_pe(f)?;
-        f.write_str(match self {
-            Self::Name => "the name of an exported array has 1 to 40 bytes: give another",
-            Self::Taken => "the name stands for another exported array: give another, or end that export first",
-            Self::Full => "the job exports as many arrays as it can: end an export first",
-            Self::Empty => "the array has no elements to export",
-            Self::InUse => "a PE of this job is in a group, whose PEs may use the array: disconnect all groups first",
-        })
-    }
-}
-
-impl Display for ImportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_pe(f)?;
-        match self {
-            Self::Missing { name } => {
-                write!(f, "the group exports no array \"{name}\": export it before the groups connect")
-            }
-            Self::Length { name, bytes, asked } => write!(
-                f,
-                "the array \"{name}\" has {bytes} bytes, not {asked}: give the length that it was exported with"
-            ),
-            Self::Type { name, asked } => {
-                write!(f, "the array \"{name}\" is not exported as {asked}: import the type that was exported")
-            }
-            Self::NotShared { name } => {
-                write!(f, "the array \"{name}\" is in memory that this PE does not reach: export one of the heap")
-            }
-        }
-    }
-}
-
-impl Display for PeOutOfRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_pe(f)?;
-        let Self { number, n_pes } = self;
-        let last = n_pes - 1;
-        match last {
-            // Started by itself, or by a cargo without a runner: a user may have meant several PEs.
-            0 if init::n_pes() == 1 => {
-                write!(f, "PE {number} is out of range: this job is PE 0 alone; oshrun -n N starts it with N PEs")
-            }
-            0 => write!(f, "PE {number} is out of range: there is PE 0 alone"),
-            _ => write!(f, "PE {number} is out of range: there are PEs 0 to {last}"),
-        }
-    }
-}
-
-impl Display for Truncated {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_pe(f)?;
-        let Self { bytes, room } = self;
-        write!(f, "a message of {bytes} bytes came for a buffer of {room}: probe for its length, or give a longer one")
-    }
-}
-
-impl Display for OutOfBounds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_pe(f)?;
-        let Self { start, len, array } = self;
-        let (elements, are) = match len {
-            1 => ("element", "is"),
-            _ => ("elements", "are"),
-        };
-        write!(f, "{len} {elements} at index {start} {are} not within an array of length {array}")
-    }
-}
-
-impl Display for GroupFailed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_pe(f)?;
-        self.describe(f)
-    }
-}
-
-impl Display for TeamError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_pe(f)?;
-        match self {
-            Self::Split => f.write_str(
-                "no team was made: not all members asked for are in the parent, or there are too many teams",
-            ),
-            Self::Irregular => f.write_str(
-                "the members of a color, in the order of their keys, do not lie a fixed stride apart in their team: \
-                 number the PEs so that they do",
-            ),
-            Self::NotMember => f.write_str("the PE is not in this team: Team::member_of says whether one is"),
-            Self::NoContext => f.write_str("no context was made: there are too many, so drop some first"),
-            Self::Stream => f.write_str("no stream was created: a PE has no memory left for it, so drop some first"),
-            Self::OtherTeam => {
-                f.write_str("this is a member of another team: translate it by Team::pe_of and Team::member_of")
-            }
-            Self::OtherGroup => f.write_str("this is a PE of another group: take PEs by Group::pe of this one"),
-            Self::OtherJob => {
-                f.write_str("this is a team or a member of a group, with PEs of two jobs: give one of this job")
-            }
-            Self::GroupFailed => GroupFailed.describe(f),
-            Self::TooShort { needed, array } => {
-                write!(f, "an array of {array} elements is too short: the members need {needed}")
-            }
-        }
-    }
-}
-
-impl Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Init(error) => error.fmt(f),
-            Self::Alloc(error) => error.fmt(f),
-            Self::Pe(error) => error.fmt(f),
-            Self::Bounds(error) => error.fmt(f),
-            Self::Team(error) => error.fmt(f),
-            Self::Space(error) => error.fmt(f),
-            Self::Spawn(error) => error.fmt(f),
-            Self::Export(error) => error.fmt(f),
-            Self::Import(error) => error.fmt(f),
-            Self::Connect(error) => error.fmt(f),
-            Self::Group(error) => error.fmt(f),
-            Self::Message(error) => error.fmt(f),
-        }
-    }
-}
-
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Display::fmt(self, f)
-    }
-}
-
-macro_rules! errors {
-    ($($kind:ident($error:ty)),*) => {$(
-        impl error::Error for $error {}
-
+macro_rules! debug_as_display {
+    ($($error:ident),*) => {$(
         impl fmt::Debug for $error {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 Display::fmt(self, f)
             }
         }
-
-        impl From<$error> for Error {
-            fn from(error: $error) -> Self {
-                Self::$kind(error)
-            }
-        }
     )*};
 }
 
-errors!(
-    Init(InitError),
-    Alloc(AllocError),
-    Pe(PeOutOfRange),
-    Bounds(OutOfBounds),
-    Team(TeamError),
-    Space(SpaceError),
-    Spawn(SpawnError),
-    Connect(ConnectError),
-    Export(ExportError),
-    Import(ImportError),
-    Group(GroupFailed),
-    Message(Truncated)
+debug_as_display!(
+    Error,
+    InitError,
+    AllocError,
+    PeOutOfRange,
+    OutOfBounds,
+    TeamError,
+    SpaceError,
+    SpawnError,
+    ConnectError,
+    ExportError,
+    ImportError,
+    GroupFailed,
+    Truncated
 );
-
-impl error::Error for Error {}
 
 #[cfg(test)]
 mod tests {
