@@ -256,7 +256,6 @@ impl Race {
             | Operation::Realloc
             | Operation::Free => {
                 if call.synchronizes() {
-                    self.free(job, state, call);
                     state.clock.quiet();
                     self.enter_team(job, state, call);
                 }
@@ -325,22 +324,21 @@ impl Race {
                     self.take(job, state, &[Step::Clear { pe: self.me, at: start.address() as u64, len: size }]);
                 }
             }
-            Operation::Free
-            | Operation::Barrier
-            | Operation::Sync
-            | Operation::Split
-            | Operation::Exchange
-            | Operation::Reduce => self.leave_team(job, state, call, From::All),
+            Operation::Free => {
+                self.leave_team(job, state, call, From::All);
+                self.free(job, state, call);
+            }
+            Operation::Barrier | Operation::Sync | Operation::Split | Operation::Exchange | Operation::Reduce => {
+                self.leave_team(job, state, call, From::All);
+            }
             _ => {}
         }
     }
 
-    /// A call that may free a block forgets who accessed it.
+    /// A block that a call has freed forgets who accessed it. Until the barrier of that call, others may access it.
     fn free(&self, job: &ThisPe, state: &mut State, call: &Call) {
         let at = call.value(0);
-        if call.operation() == Operation::Free
-            && let Some((size, _)) = state.blocks.remove(&Hidden::of(at))
-        {
+        if let Some((size, _)) = state.blocks.remove(&Hidden::of(at)) {
             self.take(job, state, &[Step::Clear { pe: self.me, at: at as u64, len: size }]);
         }
     }
