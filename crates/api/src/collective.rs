@@ -8,21 +8,15 @@ use ferroshmem_core::group::Group;
 use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
 
-use super::on_group::{ComparedArgument, OnGroup, check_same};
+use super::on_group::OnGroup;
 use super::{Reduce, ops::Sum};
 
 const DONE: c_int = 0;
 const INVALID: c_int = -1;
 
-/// Runs `body` as a collective of the team, after checking that all members call it with
-/// the same `arguments` and arrays.
+/// Runs `body` as a collective of the team.
 #[inline]
-fn on_team<const N: usize>(
-    name: &'static str,
-    team: usize,
-    arguments: [ComparedArgument; N],
-    body: impl FnOnce(&OnGroup<'_>),
-) -> c_int {
+fn on_team(name: &'static str, team: usize, body: impl FnOnce(&OnGroup<'_>)) -> c_int {
     let rt = runtime::get(name);
     let Some(team) = rt.teams.find(name, team) else {
         if rt.node.settings.check {
@@ -34,7 +28,6 @@ fn on_team<const N: usize>(
     if group.has_failed() {
         return INVALID;
     }
-    check_same(&rt.node, &group, &arguments);
     body(&OnGroup { node: &rt.node, group: &group });
     if group.has_failed() { INVALID } else { DONE }
 }
@@ -52,16 +45,8 @@ pub unsafe fn broadcast(
     bytes: usize,
     root: c_int,
 ) -> c_int {
-    let same = [
-        ComparedArgument::Number("PE_root", root as u64),
-        ComparedArgument::Number("the length in bytes", bytes as u64),
-        ComparedArgument::Array("dest", dest, bytes),
-        ComparedArgument::Array("source", source, bytes),
-    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, same, |call| unsafe {
-        call.broadcast(dest.cast(), source.cast(), bytes, root, true);
-    })
+    on_team(name, team, |call| unsafe { call.broadcast(dest.cast(), source.cast(), bytes, root, true) })
 }
 
 /// Gathers all sources, which may differ in length, on every member.
@@ -75,11 +60,8 @@ pub unsafe fn collect(
     source: *const c_void,
     bytes: usize,
 ) -> c_int {
-    let same = [ComparedArgument::Array("dest", dest, 1)];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, same, |call| unsafe {
-        call.collect(dest.cast(), source.cast(), bytes);
-    })
+    on_team(name, team, |call| unsafe { call.collect(dest.cast(), source.cast(), bytes) })
 }
 
 /// Gathers all sources, of one length, on every member.
@@ -93,15 +75,8 @@ pub unsafe fn fcollect(
     source: *const c_void,
     bytes: usize,
 ) -> c_int {
-    let same = [
-        ComparedArgument::Number("the length in bytes", bytes as u64),
-        ComparedArgument::Array("dest", dest, bytes),
-        ComparedArgument::Array("source", source, bytes),
-    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, same, |call| unsafe {
-        call.fcollect(dest.cast(), source.cast(), bytes);
-    })
+    on_team(name, team, |call| unsafe { call.fcollect(dest.cast(), source.cast(), bytes) })
 }
 
 /// Exchanges blocks of `bytes` bytes between all members.
@@ -115,15 +90,8 @@ pub unsafe fn alltoall(
     source: *const c_void,
     bytes: usize,
 ) -> c_int {
-    let same = [
-        ComparedArgument::Number("the length in bytes", bytes as u64),
-        ComparedArgument::Array("dest", dest, bytes),
-        ComparedArgument::Array("source", source, bytes),
-    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, same, |call| unsafe {
-        call.alltoall(dest.cast(), source.cast(), bytes);
-    })
+    on_team(name, team, |call| unsafe { call.alltoall(dest.cast(), source.cast(), bytes) })
 }
 
 /// Exchanges blocks of `nelems` elements that are `dst` and `sst` elements apart.
@@ -141,17 +109,8 @@ pub unsafe fn alltoalls(
     nelems: usize,
     elem: usize,
 ) -> c_int {
-    let same = [
-        ComparedArgument::Number("nelems", nelems as u64),
-        ComparedArgument::Number("dst", dst as u64),
-        ComparedArgument::Number("sst", sst as u64),
-        ComparedArgument::Array("dest", dest, nelems),
-        ComparedArgument::Array("source", source, nelems),
-    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, same, |call| unsafe {
-        call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem);
-    })
+    on_team(name, team, |call| unsafe { call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem) })
 }
 
 /// Reduces element by element over all members, with the result on every member.
@@ -179,15 +138,8 @@ unsafe fn reduce_by(
     nreduce: usize,
     op: &'static Operator,
 ) -> c_int {
-    let same = [
-        ComparedArgument::Number("nreduce", nreduce as u64),
-        ComparedArgument::Array("dest", dest.cast(), nreduce),
-        ComparedArgument::Array("source", source.cast(), nreduce),
-    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, same, |call| unsafe {
-        call.reduce(dest, source, nreduce, op);
-    })
+    on_team(name, team, |call| unsafe { call.reduce(dest, source, nreduce, op) })
 }
 
 /// Prefix sums over the members.
@@ -217,15 +169,8 @@ unsafe fn scan_by(
     op: &'static Operator,
     inclusive: bool,
 ) -> c_int {
-    let same = [
-        ComparedArgument::Number("nelems", nelems as u64),
-        ComparedArgument::Array("dest", dest.cast(), nelems),
-        ComparedArgument::Array("source", source.cast(), nelems),
-    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, same, |call| unsafe {
-        call.scan(dest, source, nelems, op, inclusive);
-    })
+    on_team(name, team, |call| unsafe { call.scan(dest, source, nelems, op, inclusive) })
 }
 
 /// Synchronises a team.
@@ -233,7 +178,7 @@ unsafe fn scan_by(
 /// # Safety
 /// None needed; unsafe as its siblings are.
 pub unsafe fn sync(name: &'static str, team: usize) -> c_int {
-    on_team(name, team, [], |call| call.group.sync())
+    on_team(name, team, |call| call.sync())
 }
 
 /// Completes this PE's puts and synchronises all PEs.

@@ -1,6 +1,6 @@
 //! A collective call on a group, team or active set: from addresses to addresses.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use ferroshmem_collective::alltoall::Strides;
 use ferroshmem_collective::{alltoall, broadcast, collect, internode, reduce, scan};
@@ -11,38 +11,6 @@ pub(crate) use ferroshmem_core::group::{Group, MemberAddresses};
 use ferroshmem_core::node::Node;
 use ferroshmem_simd::Operator;
 
-/// An argument that all members must give alike.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum ComparedArgument {
-    /// Name and value.
-    Number(&'static str, u64),
-    /// Name, address and number of elements; nothing is compared if there are none.
-    Array(&'static str, *const c_void, usize),
-}
-
-/// With `SHMEM_CHECK=1`: all members call this routine with the same arguments.
-#[inline]
-pub(crate) fn check_same(node: &Node, group: &Group<'_>, arguments: &[ComparedArgument]) {
-    if node.settings.check {
-        compare(node, group, arguments);
-    }
-}
-
-/// Globals are at other addresses on other PEs, so what is compared is the place of an array in the heap
-/// or the globals.
-#[cold]
-#[inline(never)]
-fn compare(node: &Node, group: &Group<'_>, arguments: &[ComparedArgument]) {
-    let space = node.transport.memory.space;
-    let value = |argument: &ComparedArgument| match *argument {
-        ComparedArgument::Number(name, value) => (name, value),
-        ComparedArgument::Array(name, _, 0) => (name, 0),
-        ComparedArgument::Array(name, addr, _) => (name, space.place(addr.addr())),
-    };
-    let values: Vec<_> = arguments.iter().map(value).collect();
-    group.check_agreement(node, &values);
-}
-
 /// A call under way. The safety of its methods is that of the C routines: `dest` and `source`
 /// are symmetric and valid for the lengths that the standard demands.
 pub(crate) struct OnGroup<'a> {
@@ -51,6 +19,25 @@ pub(crate) struct OnGroup<'a> {
 }
 
 impl<'a> OnGroup<'a> {
+    /// With `SHMEM_CHECK=1`: all members call this routine with the same `numbers`, and with arrays of so many elements
+    /// at the same places.
+    #[inline]
+    fn check_same<const N: usize>(&self, numbers: [(&'static str, u64); N], arrays: [(*const u8, usize); 2]) {
+        if self.node.settings.check {
+            self.compare(&numbers, arrays);
+        }
+    }
+
+    /// Globals are at other addresses on other PEs, so what is compared is the place of an array in the heap
+    /// or the globals, if it has elements.
+    #[cold]
+    #[inline(never)]
+    fn compare(&self, numbers: &[(&str, u64)], arrays: [(*const u8, usize); 2]) {
+        let space = self.node.transport.memory.space;
+        let [dest, source] = arrays.map(|(addr, n)| if n > 0 { space.place(addr.addr()) } else { 0 });
+        self.group.check_agreement(self.node, &[numbers, &[("dest", dest), ("source", source)]].concat());
+    }
+
     fn dest(&self, dest: *mut u8, bytes: usize) -> MemberAddresses<'a, u8> {
         self.addresses("dest", dest, bytes)
     }
@@ -89,7 +76,16 @@ impl<'a> OnGroup<'a> {
         }
     }
 
+    pub(crate) fn sync(&self) {
+        self.group.check_agreement(self.node, &[]);
+        self.group.sync();
+    }
+
     pub(crate) unsafe fn broadcast(&self, dest: *mut u8, source: *const u8, bytes: usize, root: c_int, to_root: bool) {
+        self.check_same(
+            [("PE_root", root as u64), ("the length in bytes", bytes as u64)],
+            [(dest, bytes), (source, bytes)],
+        );
         let root = match usize::try_from(root) {
             Ok(root) if root < self.group.size => root,
             _ => fatal(
@@ -109,6 +105,7 @@ impl<'a> OnGroup<'a> {
     }
 
     pub(crate) unsafe fn collect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
+        self.check_same([], [(dest, 1), (source, 0)]);
         if !self.group.is_local() {
             let check = |total| self.check_collect(dest, total, source, bytes);
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
@@ -123,6 +120,7 @@ impl<'a> OnGroup<'a> {
     }
 
     pub(crate) unsafe fn fcollect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
+        self.check_same([("the length in bytes", bytes as u64)], [(dest, bytes), (source, bytes)]);
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe { internode::fcollect(call, dest, source, bytes) });
@@ -134,6 +132,7 @@ impl<'a> OnGroup<'a> {
     }
 
     pub(crate) unsafe fn alltoall(&self, dest: *mut u8, source: *const u8, bytes: usize) {
+        self.check_same([("the length in bytes", bytes as u64)], [(dest, bytes), (source, bytes)]);
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe { internode::alltoall(call, dest, source, bytes) });
@@ -153,6 +152,7 @@ impl<'a> OnGroup<'a> {
         n: usize,
         elem: usize,
     ) {
+        self.check_same([("nelems", n as u64), ("dst", dst as u64), ("sst", sst as u64)], [(dest, n), (source, n)]);
         let strides = match (usize::try_from(dst), usize::try_from(sst)) {
             (Ok(dest @ 1..), Ok(source @ 1..)) => Strides { dest, source, elem },
             _ => fatal(
@@ -177,6 +177,7 @@ impl<'a> OnGroup<'a> {
 
     /// Elements are of the operator's type, as in [`scan`](Self::scan).
     pub(crate) unsafe fn reduce(&self, dest: *mut u8, source: *const u8, n: usize, op: &'static Operator) {
+        self.check_same([("nreduce", n as u64)], [(dest, n), (source, n)]);
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe { internode::reduce(call, dest, source, n, op) });
@@ -195,6 +196,7 @@ impl<'a> OnGroup<'a> {
         op: &'static Operator,
         inclusive: bool,
     ) {
+        self.check_same([("nelems", n as u64)], [(dest, n), (source, n)]);
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe {

@@ -17,20 +17,20 @@ const REDUCE: &str =
 #[rustfmt::skip]
 const MOVES: &[(&str, &str, &str, &str, &str)] = &[
     ("shmem_alltoall", "shmem_alltoall{T}", BLOCK,
-     "active::alltoall({n}, dest, source, bytes(nelems, {size}), PE_start, logPE_stride, PE_size, \
-         pSync)", "OLD_ALLTOALL"),
+     "active::alltoall({n}, dest, source, bytes(nelems, {size}), (PE_start, logPE_stride, PE_size, pSync))",
+     "OLD_ALLTOALL"),
     ("shmem_alltoalls", "shmem_alltoalls{T}", STRIDED,
-     "active::alltoalls({n}, dest, source, dst, sst, nelems, {size}, PE_start, logPE_stride, PE_size, \
-         pSync)", "OLD_ALLTOALLS"),
+     "active::alltoalls({n}, dest, source, dst, sst, nelems, {size}, (PE_start, logPE_stride, PE_size, pSync))",
+     "OLD_ALLTOALLS"),
     ("shmem_broadcast", "shmem_broadcast{T}", ROOTED,
-     "active::broadcast({n}, dest, source, bytes(nelems, {size}), PE_root, PE_start, logPE_stride, PE_size, \
-         pSync)", "OLD_BROADCAST"),
+     "active::broadcast({n}, dest, source, bytes(nelems, {size}), PE_root, (PE_start, logPE_stride, PE_size, pSync))",
+     "OLD_BROADCAST"),
     ("shmem_collect", "shmem_collect{T}", BLOCK,
-     "active::collect({n}, dest, source, bytes(nelems, {size}), PE_start, logPE_stride, PE_size, \
-         pSync)", "OLD_COLLECT"),
+     "active::collect({n}, dest, source, bytes(nelems, {size}), (PE_start, logPE_stride, PE_size, pSync))",
+     "OLD_COLLECT"),
     ("shmem_collect", "shmem_fcollect{T}", BLOCK,
-     "active::fcollect({n}, dest, source, bytes(nelems, {size}), PE_start, logPE_stride, PE_size, \
-         pSync)", "OLD_COLLECT"),
+     "active::fcollect({n}, dest, source, bytes(nelems, {size}), (PE_start, logPE_stride, PE_size, pSync))",
+     "OLD_COLLECT"),
 ];
 
 /// `shmem_<type>_<name>_to_all`: types, name, operator, and the macro that tests it.
@@ -42,7 +42,7 @@ macro_rules! reduction {
             concat!(
                 "active::reduce::<{T}, ops::",
                 $operator,
-                ">({n}, dest, source, nreduce, PE_start, logPE_stride, PE_size, pSync)"
+                ">({n}, dest, source, nreduce, (PE_start, logPE_stride, PE_size, pSync))"
             ),
             $test,
         )
@@ -65,9 +65,10 @@ pub fn all() -> Vec<Family> {
     let old = |section, pattern, group, params, body, test| {
         family(section, pattern, group, "void", params, body).deprecated().test(test)
     };
+    let barrier = |name, body| old(name, name, Single, SET, body, "OLD_BARRIER");
     let mut all = vec![
-        old("shmem_barrier", "shmem_barrier", Single, SET, "active::barrier", "OLD_BARRIER"),
-        old("shmem_sync", "shmem_sync", Single, SET, "active::sync", "OLD_BARRIER"),
+        barrier("shmem_barrier", "active::barrier({n}, (PE_start, logPE_stride, PE_size, pSync))"),
+        barrier("shmem_sync", "active::sync({n}, (PE_start, logPE_stride, PE_size, pSync))"),
     ];
     for &(section, pattern, params, body, test) in MOVES {
         all.push(old(section, pattern, OldSizes, params, body, test));
