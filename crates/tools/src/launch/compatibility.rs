@@ -450,21 +450,21 @@ mod tests {
     #[test]
     fn they_mean_here_what_they_mean_there() {
         let o = read("-n 2 -l --cpu-bind=verbose,sockets -m cyclic ./a").unwrap();
-        assert!(o.label && o.report_bindings);
-        assert_eq!((o.bind_to, o.map_by), (Binding::Socket, Mapping::Spread));
+        assert!(o.streams.label && o.placement.report_bindings);
+        assert_eq!((o.placement.bind_to, o.placement.map_by), (Binding::Socket, Mapping::Spread));
         let o = read("--map-by node:PE=2:OVERSUBSCRIBE -i none ./a").unwrap();
-        assert_eq!((o.map_by, o.cores), (Mapping::Spread, Some(2)));
-        assert_eq!(o.stdin, Input::None);
+        assert_eq!((o.placement.map_by, o.placement.cores), (Mapping::Spread, Some(2)));
+        assert_eq!(o.streams.stdin, Input::None);
         let o = read("--bind-to package --output-filename d ./a").unwrap();
-        assert_eq!(o.bind_to, Binding::Socket);
-        assert_eq!(o.output, Some("d".into()));
+        assert_eq!(o.placement.bind_to, Binding::Socket);
+        assert_eq!(o.streams.output, Some("d".into()));
         for line in ["-o job.%t ./a", "--output=job.%t ./a", "-outfile-pattern job.%t ./a"] {
-            assert_eq!(read(line).unwrap().output, Some("job.%t".into()), "{line}");
+            assert_eq!(read(line).unwrap().streams.output, Some("job.%t".into()), "{line}");
         }
-        assert_eq!(read("--output dir=d ./a").unwrap().output, Some("d".into()));
-        assert!(read("-print-all-exitcodes ./a").unwrap().verbose);
+        assert_eq!(read("--output dir=d ./a").unwrap().streams.output, Some("d".into()));
+        assert!(read("-print-all-exitcodes ./a").unwrap().streams.verbose);
         let o = read("-n 1 ./a -l -genv X 1").unwrap();
-        assert!(!o.label, "options end at the program");
+        assert!(!o.streams.label, "options end at the program");
         assert_eq!(o.sections[0].arguments, ["-l", "-genv", "X", "1"]);
     }
 

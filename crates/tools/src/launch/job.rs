@@ -10,7 +10,7 @@ use ferroshmem_tuning::Tuning;
 
 use super::binding::{Bindings, Load, Request};
 use super::failure::{Failure, print_line};
-use super::options::CommandLine;
+use super::options::{CommandLine, CoreArgs, TimeArgs};
 use super::placement::Placement;
 use super::program::Executable;
 use super::status_options::StatusPlan;
@@ -48,9 +48,9 @@ impl Job {
         let plan = Plan::new(n_pes, &machine, settings.heap).map_err(|e| Failure::usage(e.to_string()))?;
         let sections = options.sections.iter().enumerate();
         let sections = sections.flat_map(|(i, s)| std::iter::repeat_n(i, s.n_pes)).collect();
-        let (binding, mapping) = (options.bind_to, options.map_by);
+        let (binding, mapping) = (options.placement.bind_to, options.placement.map_by);
         let threads = options.sections.iter().filter_map(threads).max();
-        let request = Request { binding, mapping, n_pes, threads: options.cores.or(threads) };
+        let request = Request { binding, mapping, n_pes, threads: options.placement.cores.or(threads) };
         let cpus = options.cpus.as_ref();
         let bindings = Bindings::new(request, cpus, &machine, load).map_err(Failure::usage)?;
         let loaded = Loaded::find(settings.tuning_file, machine.cores);
@@ -70,9 +70,12 @@ impl Job {
         let placement = Placement::read(requested, &host.nodename().to_string_lossy())?;
         let options = CommandLine {
             sections: request.programs.clone(),
-            bind_to: placement.bind_to.unwrap_or(by.options.bind_to),
-            map_by: placement.map_by.unwrap_or(by.options.map_by),
-            cores: placement.cores,
+            placement: CoreArgs {
+                bind_to: placement.bind_to.unwrap_or(by.options.placement.bind_to),
+                map_by: placement.map_by.unwrap_or(by.options.placement.map_by),
+                cores: placement.cores,
+                ..by.options.placement
+            },
             cpus: placement.cpus,
             hosts: None,
             secrets: Vec::new(),
@@ -80,9 +83,8 @@ impl Job {
             checks: None,
             debugger: None,
             status: StatusPlan::default(),
-            timeout: None,
-            output: by.options.output.clone(),
-            ..by.options
+            times: TimeArgs { timeout: None, ..by.options.times },
+            streams: by.options.streams.clone(),
         };
         Self::new(options, by.machine.clone(), load)
     }

@@ -118,47 +118,65 @@ struct SectionArgs {
     wdir: Option<PathBuf>,
 }
 
+/// What PEs write and read.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = STREAMS)]
+pub(super) struct StreamArgs {
+    /// Marks each line of output with the number of its PE
+    #[arg(long)]
+    pub label: bool,
+    /// Writes the output of PE i to DIR/pe.i.out and DIR/pe.i.err, or to one file where %t stands for i
+    #[arg(long, value_name = "DIR|NAME.%t", conflicts_with = "label")]
+    pub output: Option<PathBuf>,
+    /// The PE that reads standard input: its number, or none
+    #[arg(long, value_name = "PE", value_parser = input, default_value = "0")]
+    pub stdin: Input,
+    /// Shows what is started, and how it ends
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
 /// When a job ends, or is looked at.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Time limits")]
-struct TimeArgs {
+pub(super) struct TimeArgs {
     /// Ends the job after this time (fractions allowed), and shows what each PE waited for
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
-    timeout: Option<Duration>,
+    pub timeout: Option<Duration>,
     /// Ends the job if a PE has waited, and none has made progress, for this time, and shows what each PE does
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
-    hang_timeout: Option<Duration>,
+    pub hang_timeout: Option<Duration>,
     /// Shows that, and lets the job go on, after this time without progress; none: never
     #[arg(
         long, value_name = "SECONDS", value_parser = seconds_or_none, default_value = "60",
         allow_negative_numbers = true
     )]
-    hang_hint: HintTime,
+    pub hang_hint: HintTime,
     /// Ends the job if PEs that it has spawned neither come to shmem_init nor use a core for this time
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60", allow_negative_numbers = true)]
-    spawn_timeout: Duration,
+    pub spawn_timeout: Duration,
 }
 
 /// Which cores PEs have.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Cores")]
-struct CoreArgs {
+pub(super) struct CoreArgs {
     /// Where PEs outnumber cores, a PE that another waits for gets the core after this time: for programs that look at
     /// memory in loops of their own
     #[arg(long, value_name = "MICROSECONDS", value_parser = microseconds, allow_negative_numbers = true)]
-    time_slice: Option<Duration>,
+    pub time_slice: Option<Duration>,
     /// What each PE is bound to
     #[arg(long, value_name = "WHAT", value_enum, default_value = "auto")]
-    bind_to: Binding,
+    pub bind_to: Binding,
     /// The order in which PEs are given cores
     #[arg(long, value_name = "ORDER", value_enum, default_value = "compact")]
-    map_by: Mapping,
+    pub map_by: Mapping,
     /// Cores of each PE, for --bind-to auto or core; without it, as many as its threads by OMP_NUM_THREADS
     #[arg(long, value_name = "N", value_parser = cores)]
-    cores: Option<usize>,
+    pub cores: Option<usize>,
     /// Shows what each PE is bound to, or why PEs are not bound
     #[arg(long)]
-    report_bindings: bool,
+    pub report_bindings: bool,
 }
 
 /// Runs an OpenSHMEM program on the PEs of this node, or of several hosts
@@ -167,22 +185,12 @@ struct CoreArgs {
 struct FirstArgs {
     #[command(flatten)]
     section: SectionArgs,
-    /// Marks each line of output with the number of its PE
-    #[arg(long, help_heading = STREAMS)]
-    label: bool,
-    /// Writes the output of PE i to DIR/pe.i.out and DIR/pe.i.err, or to one file where %t stands for i
-    #[arg(long, value_name = "DIR|NAME.%t", conflicts_with = "label", help_heading = STREAMS)]
-    output: Option<PathBuf>,
-    /// The PE that reads standard input: its number, or none
-    #[arg(long, value_name = "PE", value_parser = input, default_value = "0", help_heading = STREAMS)]
-    stdin: Input,
-    /// Shows what is started, and how it ends
-    #[arg(short, long, help_heading = STREAMS)]
-    verbose: bool,
+    #[command(flatten)]
+    streams: StreamArgs,
     #[command(flatten)]
     times: TimeArgs,
     #[command(flatten)]
-    cores: CoreArgs,
+    placement: CoreArgs,
     /// Prints what a shell reads to complete command lines of oshrun, and runs nothing
     #[arg(long, value_name = "SHELL", value_enum)]
     generate: Option<Completions>,
@@ -216,34 +224,14 @@ struct LaterArgs {
 pub(super) struct CommandLine {
     /// The programs, at least one.
     pub sections: Vec<Program>,
-    /// `--label`.
-    pub label: bool,
-    /// `--output`.
-    pub output: Option<PathBuf>,
-    /// `--timeout`.
-    pub timeout: Option<Duration>,
-    /// `--hang-timeout`.
-    pub hang_timeout: Option<Duration>,
-    /// `--hang-hint`.
-    pub hang_hint: Option<Duration>,
-    /// `--spawn-timeout`.
-    pub spawn_timeout: Duration,
-    /// `--time-slice`.
-    pub time_slice: Option<Duration>,
-    /// `--bind-to`.
-    pub bind_to: Binding,
-    /// `--map-by`.
-    pub map_by: Mapping,
-    /// `--cores`.
-    pub cores: Option<usize>,
+    /// What PEs write and read.
+    pub streams: StreamArgs,
+    /// When the job ends, or is looked at.
+    pub times: TimeArgs,
+    /// Which cores PEs have.
+    pub placement: CoreArgs,
     /// The CPUs that the PEs may use, if not all that `oshrun` may.
     pub cpus: Option<BTreeSet<usize>>,
-    /// `--report-bindings`.
-    pub report_bindings: bool,
-    /// `--stdin`.
-    pub stdin: Input,
-    /// `--verbose`.
-    pub verbose: bool,
     /// What is to be shown of the job afterwards.
     pub profiling: Option<Profiling>,
     /// What is to be checked.
@@ -295,7 +283,7 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
     if let Some(shell) = first.generate {
         return Err(Failure::Answer(shell.script()));
     }
-    let binding = first.cores.binding()?;
+    first.placement.bind_to = first.placement.binding()?;
     let hang = first.times.hang_variables();
     let rest: Vec<_> = groups.collect();
     let profiling = match first.profiling.read()? {
@@ -353,12 +341,12 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
     }
     if debugger.is_some() {
         // It is the debugger's.
-        first.stdin = Input::None;
+        first.streams.stdin = Input::None;
     }
     if let Destination::ThisHost(Some(slots)) = destination {
         check_room(slots, n_pes)?;
     }
-    if let Input::Pe(pe) = first.stdin
+    if let Input::Pe(pe) = first.streams.stdin
         && pe >= n_pes
     {
         let line = format!("--stdin {pe}: there are PEs 0 to {}", n_pes - 1);
@@ -366,20 +354,10 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
     }
     let options = CommandLine {
         sections,
-        label: first.label,
-        output: first.output,
-        timeout: first.times.timeout,
-        hang_timeout: first.times.hang_timeout,
-        hang_hint: first.times.hang_hint.0,
-        spawn_timeout: first.times.spawn_timeout,
-        time_slice: first.cores.time_slice,
-        bind_to: binding,
-        map_by: first.cores.map_by,
-        cores: first.cores.cores,
+        streams: first.streams,
+        times: first.times,
+        placement: first.placement,
         cpus: None,
-        report_bindings: first.cores.report_bindings,
-        stdin: first.stdin,
-        verbose: first.verbose,
         profiling,
         checks: first.check.read(),
         debugger,
@@ -613,7 +591,7 @@ mod tests {
     #[test]
     fn options_end_at_the_program() {
         let o = read("-n 2 --label ./a -np 3 --label -x FOO -- --timeout").unwrap();
-        assert!(o.label && o.timeout.is_none());
+        assert!(o.streams.label && o.times.timeout.is_none());
         assert_eq!(o.sections[0].command, "./a");
         assert_eq!(o.sections[0].arguments, ["-np", "3", "--label", "-x", "FOO", "--", "--timeout"]);
         assert_eq!(read("-n 1 -- -odd- x").unwrap().sections[0].command, "-odd-");
@@ -649,8 +627,8 @@ mod tests {
 
     #[test]
     fn times() {
-        assert_eq!(read("--timeout 0.5 a").unwrap().timeout, Some(Duration::from_millis(500)));
-        let spawn_timeout = |line| read(line).unwrap().spawn_timeout;
+        assert_eq!(read("--timeout 0.5 a").unwrap().times.timeout, Some(Duration::from_millis(500)));
+        let spawn_timeout = |line| read(line).unwrap().times.spawn_timeout;
         assert_eq!(spawn_timeout("a"), Duration::from_secs(60));
         assert_eq!(spawn_timeout("--spawn-timeout 5 a"), Duration::from_secs(5));
         for bad in ["0", "-1", "x", "nan", "inf"] {
@@ -661,9 +639,9 @@ mod tests {
 
     #[test]
     fn standard_input_goes_where_it_is_said() {
-        assert_eq!(read("-n 2 a").unwrap().stdin, Input::Pe(0));
-        assert_eq!(read("-n 2 --stdin 1 a").unwrap().stdin, Input::Pe(1));
-        assert_eq!(read("-n 2 -stdin none a").unwrap().stdin, Input::None);
+        assert_eq!(read("-n 2 a").unwrap().streams.stdin, Input::Pe(0));
+        assert_eq!(read("-n 2 --stdin 1 a").unwrap().streams.stdin, Input::Pe(1));
+        assert_eq!(read("-n 2 -stdin none a").unwrap().streams.stdin, Input::None);
         let error = read("-n 2 --stdin 2 a").unwrap_err();
         assert!(error.contains("PEs 0 to 1"), "{error}");
         assert!(read("--stdin all a").unwrap_err().contains("none"));
@@ -672,7 +650,7 @@ mod tests {
     #[test]
     fn cores_are_for_two_bindings() {
         let o = read("--cores 2 --bind-to core a").unwrap();
-        assert_eq!((o.cores, o.bind_to), (Some(2), Binding::Auto));
+        assert_eq!((o.placement.cores, o.placement.bind_to), (Some(2), Binding::Auto));
         let error = read("--cores 2 --bind-to numa a").unwrap_err();
         assert!(error.contains("--cores N is for"), "{error}");
         assert!(read("--cores 0 a").is_err());

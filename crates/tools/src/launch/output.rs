@@ -95,7 +95,7 @@ pub(super) fn create(dir: &Path) -> Result<(), Failure> {
 impl Output {
     /// Prepares for `n_pes` PEs.
     pub(super) fn new(options: &CommandLine, n_pes: usize) -> Result<Self, Failure> {
-        let mode = match &options.output {
+        let mode = match &options.streams.output {
             Some(value) => match pattern(value)? {
                 Some(pattern) => Mode::Named(pattern),
                 None => {
@@ -103,7 +103,7 @@ impl Output {
                     Mode::Files { dir: value.clone(), digits: (n_pes - 1).to_string().len() }
                 }
             },
-            None if options.label => Mode::Label,
+            None if options.streams.label => Mode::Label,
             None => Mode::Direct,
         };
         Ok(Self { mode, pe_streams: Vec::new(), sinks: Default::default() })

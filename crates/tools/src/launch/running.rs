@@ -106,7 +106,7 @@ impl RunningJob {
     /// Keeps time slices as short as asked for, where PEs share cores.
     pub(super) fn keep_time_slices(&mut self) {
         let cpus = self.job.bindings.shared_cpus(self.job.n_pes());
-        let slice = self.job.options.time_slice.filter(|_| !cpus.is_empty());
+        let slice = self.job.options.placement.time_slice.filter(|_| !cpus.is_empty());
         self.time_slices = slice.map(|slice| TimeSlices::start(&cpus, slice));
     }
 
@@ -119,11 +119,11 @@ impl RunningJob {
         mask: SigSet,
     ) -> Result<Starter, Failure> {
         let n_pes = self.job.n_pes();
-        if self.job.options.verbose {
+        if self.job.options.streams.verbose {
             let (cores, heap) = (self.control.header().cores, self.job.plan.heap_size >> 20);
             self.print_line(output, &format!("{n_pes} PEs on {cores} cores, symmetric heap of up to {heap} MiB each"));
         }
-        if self.job.options.report_bindings {
+        if self.job.options.placement.report_bindings {
             for line in self.job.bindings.report(n_pes) {
                 self.print_line(output, &line);
             }
@@ -148,7 +148,7 @@ impl RunningJob {
         let [out, err] = output
             .streams(self.number, pe)
             .map_err(|e| Failure::system(format!("cannot prepare the output of PE {pe}: {e}")))?;
-        let reads_input = self.number == 0 && self.job.options.stdin == Input::Pe(pe);
+        let reads_input = self.number == 0 && self.job.options.streams.stdin == Input::Pe(pe);
         let input = (!reads_input).then(|| starter.null.as_fd());
         let streams = Streams { fds: [input, out.as_ref().map(|f| f.as_fd()), err.as_ref().map(|f| f.as_fd())] };
         let program = self.job.program(pe);
@@ -158,7 +158,7 @@ impl RunningJob {
             .spawn(pe, program, &streams, affinity.as_ref())
             .map_err(|e| cannot_start(pe, self.job.n_pes(), &program.name, e))?;
         self.alive.insert(pid, pe);
-        if self.job.options.verbose {
+        if self.job.options.streams.verbose {
             let bound = self.job.bindings.of_pe(pe);
             let bound = bound.map(|b| format!(", {b}")).unwrap_or_default();
             let name = &self.job.program(pe).name;
@@ -169,7 +169,7 @@ impl RunningJob {
 
     /// Watches whether its PEs come to `shmem_init`.
     pub(super) fn watch_initialization(&mut self) {
-        let limit = self.job.options.spawn_timeout;
+        let limit = self.job.options.times.spawn_timeout;
         self.initialization = Some(Initialization::new(limit, Instant::now()));
     }
 
@@ -186,7 +186,7 @@ impl RunningJob {
         if !self.initialization.as_mut()?.expired(now, &pids) {
             return None;
         }
-        let (limit, name) = (self.job.options.spawn_timeout, &self.job.program(pe).name);
+        let (limit, name) = (self.job.options.times.spawn_timeout, &self.job.program(pe).name);
         Some(format!(
             "PE {pe} (\"{name}\", process {pid}) did not call shmem_init, and used no core for {} s (--spawn-timeout); \
                 ended the jobs",

@@ -19,14 +19,14 @@ pub(super) fn command(
     launcher: &HostLauncher,
     agent: Option<&Agent>,
 ) -> Result<Vec<OsString>, Failure> {
-    if options.map_by != Mapping::Compact {
+    if options.placement.map_by != Mapping::Compact {
         return Err(launcher.refusal("--map-by", "pass its own -map-by by --launcher-option"));
     }
-    if options.report_bindings {
+    if options.placement.report_bindings {
         let instead = "set HYDRA_TOPO_DEBUG=1";
         return Err(launcher.refusal("--report-bindings", instead));
     }
-    if options.stdin != Input::Pe(0) {
+    if options.streams.stdin != Input::Pe(0) {
         return Err(launcher.refusal("--stdin", "PE 0 reads it; or oshrun ... < /dev/null"));
     }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
@@ -41,7 +41,7 @@ pub(super) fn command(
     if let Some(ppn) = launch.ppn {
         line.extend(["-ppn".into(), ppn.to_string().into()]);
     }
-    let binding = match options.bind_to {
+    let binding = match options.placement.bind_to {
         Binding::Hwthread => Some("hwthread"),
         Binding::Core => Some("core"),
         Binding::L3cache => Some("l3cache"),
@@ -49,15 +49,15 @@ pub(super) fn command(
         Binding::Socket => Some("socket"),
         Binding::Auto | Binding::None => None,
     };
-    if let Some(cores) = options.cores {
+    if let Some(cores) = options.placement.cores {
         line.extend(["-bind-to".into(), format!("core:{cores}").into()]);
     } else if let Some(binding) = binding {
         line.extend(["-bind-to", binding].map(OsString::from));
     }
-    if options.label {
+    if options.streams.label {
         line.push("-prepend-rank".into());
     }
-    if let Some(dir) = &options.output {
+    if let Some(dir) = &options.streams.output {
         for (option, end) in [("-outfile-pattern", "out"), ("-errfile-pattern", "err")] {
             line.extend([option.into(), dir.join(format!("pe.%r.{end}")).into()]);
         }

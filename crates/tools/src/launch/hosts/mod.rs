@@ -50,7 +50,7 @@ pub(super) fn become_launcher(options: &CommandLine, launch: &HostLaunch) -> Res
         LauncherKind::Hydra => Agent::of(launch)?,
         _ => None,
     };
-    if let Some(value) = &options.output {
+    if let Some(value) = &options.streams.output {
         match output::pattern(value)? {
             None => output::create(value)?,
             Some(_) if launcher.kind == LauncherKind::Slurm => {}
@@ -64,7 +64,7 @@ pub(super) fn become_launcher(options: &CommandLine, launch: &HostLaunch) -> Res
         LauncherKind::Command => command::command(options)?,
     };
     let line = within(options, line)?;
-    if options.verbose || config::debug() {
+    if options.streams.verbose || config::debug() {
         let place = launch.host_list();
         let place = place.as_deref().unwrap_or("hosts that the launcher knows");
         let words = line.iter().map(|w| w.to_string_lossy());
@@ -95,7 +95,7 @@ pub(super) fn become_launcher(options: &CommandLine, launch: &HostLaunch) -> Res
 
 /// Under coreutils' `timeout`, which ends with the status that `oshrun` has for it.
 fn within(options: &CommandLine, line: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
-    let Some(limit) = options.timeout else {
+    let Some(limit) = options.times.timeout else {
         return Ok(line);
     };
     let Some(timeout) = launcher::in_path("timeout") else {

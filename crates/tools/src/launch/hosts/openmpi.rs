@@ -17,11 +17,11 @@ pub(super) fn command(
     launch: &HostLaunch,
     launcher: &HostLauncher,
 ) -> Result<Vec<OsString>, Failure> {
-    if options.output.is_some() {
+    if options.streams.output.is_some() {
         let instead = "it names files in a way of its own: --launcher-option, or --launcher hydra";
         return Err(launcher.refusal("--output", instead));
     }
-    if options.map_by != Mapping::Compact {
+    if options.placement.map_by != Mapping::Compact {
         return Err(launcher.refusal("--map-by", "pass its own by --launcher-option"));
     }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
@@ -37,35 +37,35 @@ pub(super) fn command(
     if let Some(hosts) = launch.host_list() {
         line.extend(["--host".into(), hosts.into()]);
     }
-    let binding = match options.bind_to {
+    let binding = match options.placement.bind_to {
         Binding::Hwthread => "hwthread:overload-allowed",
         Binding::Core => "core:overload-allowed",
         Binding::L3cache => "l3cache:overload-allowed",
         Binding::Numa => "numa:overload-allowed",
         Binding::Socket if launcher.is_prte => "package:overload-allowed",
         Binding::Socket => "socket:overload-allowed",
-        Binding::Auto if options.cores.is_some() => "core",
+        Binding::Auto if options.placement.cores.is_some() => "core",
         Binding::Auto | Binding::None => "none",
     };
     let mut map_by = match launch.ppn {
         Some(ppn) => format!("ppr:{ppn}:node"),
         None => "slot".into(),
     };
-    if let Some(cores) = options.cores {
+    if let Some(cores) = options.placement.cores {
         map_by += &format!(":PE={cores}");
     }
     line.extend(["--map-by", &map_by, "--bind-to", binding].map(OsString::from));
-    if options.stdin != Input::Pe(0) {
-        line.extend(["--stdin".into(), options.stdin.to_string().into()]);
+    if options.streams.stdin != Input::Pe(0) {
+        line.extend(["--stdin".into(), options.streams.stdin.to_string().into()]);
     }
-    if options.report_bindings {
+    if options.placement.report_bindings {
         let option: &[&str] = match launcher.is_prte {
             true => &["--display", "bind"],
             false => &["--report-bindings"],
         };
         line.extend(option.iter().map(OsString::from));
     }
-    if options.label {
+    if options.streams.label {
         let option: &[&str] = match launcher.is_prte {
             true => &["--output", "tag"],
             false => &["--tag-output"],

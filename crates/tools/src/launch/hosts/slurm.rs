@@ -24,7 +24,7 @@ pub(super) fn command(
         let instead = "it reaches its nodes by its own daemons";
         return Err(launcher.refusal("--launch-agent", instead));
     }
-    if options.map_by != Mapping::Compact {
+    if options.placement.map_by != Mapping::Compact {
         let instead = "pass its own --distribution by --launcher-option";
         return Err(launcher.refusal("--map-by", instead));
     }
@@ -33,15 +33,15 @@ pub(super) fn command(
     line.push(format!("--ntasks={}", section.n_pes).into());
     // As oshrun does on one host: a PE that ends badly ends the job, PE 0 has the input.
     line.push("--kill-on-bad-exit=1".into());
-    line.push(format!("--input={}", options.stdin).into());
-    if let Some(cores) = options.cores {
+    line.push(format!("--input={}", options.streams.stdin).into());
+    if let Some(cores) = options.placement.cores {
         line.push(format!("--cpus-per-task={cores}").into());
     }
     if let Some(ppn) = launch.ppn {
         line.push(format!("--ntasks-per-node={ppn}").into());
     }
     // Otherwise as the cluster is set up: sites bind tasks to what they allocated.
-    let binding = match options.bind_to {
+    let binding = match options.placement.bind_to {
         Binding::Hwthread => Some("threads"),
         Binding::Core => Some("cores"),
         Binding::L3cache => {
@@ -50,22 +50,22 @@ pub(super) fn command(
         }
         Binding::Numa => Some("ldoms"),
         Binding::Socket => Some("sockets"),
-        Binding::Auto if options.cores.is_some() => Some("cores"),
+        Binding::Auto if options.placement.cores.is_some() => Some("cores"),
         Binding::Auto | Binding::None => None,
     };
-    let report = options.report_bindings.then_some("verbose");
+    let report = options.placement.report_bindings.then_some("verbose");
     let words: Vec<&str> = report.into_iter().chain(binding).collect();
     if !words.is_empty() {
         line.push(format!("--cpu-bind={}", words.join(",")).into());
     }
-    if options.label {
+    if options.streams.label {
         line.push("--label".into());
     }
-    if let Some(value) = &options.output
+    if let Some(value) = &options.streams.output
         && let Some(pattern) = output::pattern(value)?
     {
         line.push(format!("--output={pattern}").into());
-    } else if let Some(dir) = &options.output {
+    } else if let Some(dir) = &options.streams.output {
         let digits = (section.n_pes - 1).to_string().len();
         for (option, end) in [("--output=", "out"), ("--error=", "err")] {
             let mut word = OsString::from(option);

@@ -99,7 +99,7 @@ impl Supervisor {
         let incoming = SignalFd::with_flags(&signals.taken, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
             .map_err(system("cannot read signals"))?;
         let output = Output::new(&job.options, job.n_pes())?;
-        let timeout = job.options.timeout;
+        let timeout = job.options.times.timeout;
         Ok(Self {
             launcher,
             adopted: None,
@@ -110,8 +110,8 @@ impl Supervisor {
             connections: Vec::new(),
             gone: Vec::new(),
             next_number: 0,
-            verbose: job.options.verbose,
-            hangs: HangWatch::new(job.options.hang_hint, job.options.hang_timeout),
+            verbose: job.options.streams.verbose,
+            hangs: HangWatch::new(job.options.times.hang_hint.0, job.options.times.hang_timeout),
             debuggers: Debuggers::default(),
             status_lines: Status::new(job.options.status.clone())?,
             timeout,
