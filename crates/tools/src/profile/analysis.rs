@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ferroshmem_layout::profile::{header, peer, sizes};
+use serde::{Serialize, Serializer};
 
 use super::clock::Clock;
 use super::record::{Call, Kind, Object, PeRecord, Site, Team};
 use super::symbols::{Position, Symbols};
 
 /// Times of one PE in nanoseconds.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct PeTimes {
     /// World number.
     pub pe: usize,
@@ -24,23 +25,28 @@ pub struct PeTimes {
     /// In routines otherwise, on a core.
     pub transfer: u64,
     /// Ready to run without a core, and not waiting for other PEs.
+    #[serde(rename = "core")]
     pub without_core: u64,
     /// In routines of other threads.
+    #[serde(skip)]
     pub others: u64,
     /// Whether its record ends before `shmem_finalize`.
     pub died: bool,
     /// Most bytes of the heap in use.
+    #[serde(skip)]
     pub heap: u64,
 }
 
 /// A call site with the sums of all PEs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct SiteSum {
     /// The routine.
     pub name: String,
     /// Its kind.
+    #[serde(skip)]
     pub kind: Kind,
     /// Where it is called.
+    #[serde(flatten)]
     pub position: Position,
     /// Calls of all PEs.
     pub calls: u64,
@@ -57,21 +63,34 @@ pub struct SiteSum {
     /// The longest call.
     pub longest: u64,
     /// The most bytes of a call.
+    #[serde(skip)]
     pub largest: u64,
     /// Operations on PEs of other nodes, and small ones.
+    #[serde(skip)]
     pub internode: (u64, u64),
     /// By PE: calls and nanoseconds.
+    #[serde(rename = "pes", serialize_with = "number")]
     pub by_pe: BTreeMap<usize, (u64, u64)>,
     /// By PE: how often it came last to a collective.
+    #[serde(skip)]
     pub last: BTreeMap<usize, u64>,
     /// By PE: nanoseconds that others waited for it.
+    #[serde(skip)]
     pub caused: BTreeMap<usize, u64>,
     /// Collectives of which all members' times are known.
+    #[serde(skip)]
     pub aligned: u64,
     /// By PE: nanoseconds of computing before those.
+    #[serde(skip)]
     pub computed: BTreeMap<usize, u64>,
     /// By PE: its targets and operations on them; None for more targets than were recorded.
+    #[serde(skip)]
     pub targets: BTreeMap<usize, Vec<(Option<usize>, u64)>>,
+}
+
+/// How many there are.
+fn number<S: Serializer>(by_pe: &BTreeMap<usize, (u64, u64)>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(by_pe.len() as u64)
 }
 
 /// The whole job.

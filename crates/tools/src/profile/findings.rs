@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferroshmem_layout::profile::peer;
+use serde::Serialize;
 
 use super::analysis::{Analysis, SiteSum};
 use super::record::Kind;
@@ -11,7 +12,7 @@ use super::record::Kind;
 const MOST: usize = 5;
 
 /// Something that costs time, or looks wrong.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// One sentence.
     pub what: String,
@@ -20,8 +21,10 @@ pub struct Finding {
     /// What to do.
     pub remedy: String,
     /// The share of the PEs' time that it concerns, to put findings in order.
+    #[serde(skip)]
     weight: f64,
     /// The PE that it is about.
+    #[serde(skip)]
     pe: Option<usize>,
 }
 

@@ -3,48 +3,13 @@
 use ferroshmem_layout::profile::sizes;
 use serde::Serialize;
 
-use super::analysis::{Analysis, SiteSum};
+use super::analysis::{Analysis, PeTimes, SiteSum};
 use super::findings::{Finding, count, time};
 use super::record::Kind;
 use crate::page::assemble;
 
 const TEMPLATE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
-
-#[derive(Serialize)]
-struct FindingData<'a> {
-    what: &'a str,
-    evidence: &'a str,
-    remedy: &'a str,
-}
-
-#[derive(Serialize)]
-struct PeData {
-    pe: usize,
-    node: usize,
-    total: u64,
-    computing: u64,
-    transfer: u64,
-    core: u64,
-    waiting: u64,
-    died: bool,
-}
-
-#[derive(Serialize)]
-struct SiteData<'a> {
-    name: &'a str,
-    line: &'a str,
-    path: &'a str,
-    function: Option<&'a str>,
-    calls: u64,
-    is_partial: bool,
-    untimed: u64,
-    ns: u64,
-    waiting: u64,
-    longest: u64,
-    bytes: u64,
-    pes: usize,
-}
 
 #[derive(Serialize)]
 struct BalanceData<'a> {
@@ -72,11 +37,11 @@ struct PageData<'a> {
     n_pes: usize,
     is_partial: bool,
     is_sample: bool,
-    findings: Vec<FindingData<'a>>,
-    pes: Vec<PeData>,
+    findings: &'a [Finding],
+    pes: &'a [PeTimes],
     traffic: Vec<Vec<u64>>,
     waits: Vec<[u64; 3]>,
-    sites: Vec<SiteData<'a>>,
+    sites: &'a [SiteSum],
     balance: Vec<BalanceData<'a>>,
     sizes: Vec<SizesData<'a>>,
     memory: Vec<String>,
@@ -245,44 +210,11 @@ impl Analysis {
             n_pes: self.n_pes,
             is_partial: self.inlined,
             is_sample: self.is_sample(),
-            findings: findings
-                .iter()
-                .map(|f| FindingData { what: &f.what, evidence: &f.evidence, remedy: &f.remedy })
-                .collect(),
-            pes: self
-                .pes
-                .iter()
-                .map(|p| PeData {
-                    pe: p.pe,
-                    node: p.node,
-                    total: p.total,
-                    computing: p.computing,
-                    transfer: p.transfer,
-                    core: p.without_core,
-                    waiting: p.waiting,
-                    died: p.died,
-                })
-                .collect(),
+            findings,
+            pes: &self.pes,
             traffic: traffic.collect(),
             waits: self.waits.iter().map(|((a, b), ns)| [*a as u64, *b as u64, *ns]).collect(),
-            sites: self
-                .sites
-                .iter()
-                .map(|s| SiteData {
-                    name: &s.name,
-                    line: &s.position.line,
-                    path: &s.position.path,
-                    function: s.position.function.as_deref(),
-                    calls: s.calls,
-                    is_partial: s.is_partial,
-                    untimed: s.untimed,
-                    ns: s.ns,
-                    waiting: s.waiting,
-                    longest: s.longest,
-                    bytes: s.bytes,
-                    pes: s.by_pe.len(),
-                })
-                .collect(),
+            sites: &self.sites,
             balance: self.sites.iter().filter_map(balance).collect(),
             sizes: CLASSES
                 .iter()
@@ -303,9 +235,8 @@ impl Analysis {
     /// At most ten lines.
     pub fn summary(&self, findings: &[Finding]) -> Vec<String> {
         let all = self.pe_time() as f64;
-        let share = |f: fn(&super::analysis::PeTimes) -> u64| {
-            format!("{:.0}%", self.pes.iter().map(f).sum::<u64>() as f64 * 100.0 / all)
-        };
+        let share =
+            |f: fn(&PeTimes) -> u64| format!("{:.0}%", self.pes.iter().map(f).sum::<u64>() as f64 * 100.0 / all);
         let mut lines = vec![
             self.about(),
             format!(

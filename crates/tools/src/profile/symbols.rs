@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use addr2line::Loader;
+use serde::Serialize;
 
 use super::record::Object;
 
@@ -13,7 +14,7 @@ pub struct Symbols {
 }
 
 /// A place in the program.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Position {
     /// Function, if its name is known.
     pub function: Option<String>,
