@@ -335,13 +335,7 @@ macro_rules! fetches {
             /// # Errors
             /// If the part does not have that element.
             #[inline]
-            pub fn $name(
-                &self,
-                pe: Pe,
-                index: usize,
-                $($value: T,)*
-                result: &'env mut T,
-            ) -> Result<(), OutOfBounds> {
+            pub fn $name(&self, pe: Pe, index: usize, $($value: T,)* result: &'env mut T) -> Result<(), OutOfBounds> {
                 // SAFETY: `result` is borrowed mutably for longer than the closure runs, and `Completion`
                 // completes the fetch when the closure ends.
                 unsafe { begin::$name(self.array, Route::to(pe), index, $($value,)* result) }

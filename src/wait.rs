@@ -177,11 +177,7 @@ macro_rules! forms {
             /// # Errors
             #[doc = concat!("For this and the methods below: if one of the indices is not that of ", $element, ".")]
             #[track_caller]
-            pub fn wait_until_all(
-                &$self,
-                indices: &[usize],
-                compare: Compare<$value>,
-            ) -> Result<(), OutOfBounds> {
+            pub fn wait_until_all(&$self, indices: &[usize], compare: Compare<$value>) -> Result<(), OutOfBounds> {
                 $words.wait_for(Set::Same(indices, compare), indices.len()).map(drop)
             }
 
@@ -255,10 +251,7 @@ macro_rules! forms {
             /// # Errors
             /// As for that.
             #[track_caller]
-            pub fn wait_until_all_vector(
-                &$self,
-                conditions: &[(usize, Compare<$value>)],
-            ) -> Result<(), OutOfBounds> {
+            pub fn wait_until_all_vector(&$self, conditions: &[(usize, Compare<$value>)]) -> Result<(), OutOfBounds> {
                 $words.wait_for(Set::Each(conditions), conditions.len()).map(drop)
             }
 
@@ -315,11 +308,7 @@ macro_rules! forms {
             ///
             /// # Errors
             /// As for [`wait_until_all`](Self::wait_until_all).
-            pub fn test_all(
-                &$self,
-                indices: &[usize],
-                compare: Compare<$value>,
-            ) -> Result<bool, OutOfBounds> {
+            pub fn test_all(&$self, indices: &[usize], compare: Compare<$value>) -> Result<bool, OutOfBounds> {
                 let n = indices.len();
                 Ok($words.test_for(Set::Same(indices, compare), n)?.len() == n)
             }
@@ -330,11 +319,7 @@ macro_rules! forms {
             ///
             /// # Errors
             /// As for [`wait_until_all`](Self::wait_until_all).
-            pub fn test_any(
-                &$self,
-                indices: &[usize],
-                compare: Compare<$value>,
-            ) -> Result<Option<usize>, OutOfBounds> {
+            pub fn test_any(&$self, indices: &[usize], compare: Compare<$value>) -> Result<Option<usize>, OutOfBounds> {
                 Ok($self.test_some(indices, compare)?.first().copied())
             }
 
@@ -344,11 +329,7 @@ macro_rules! forms {
             ///
             /// # Errors
             /// As for [`wait_until_all`](Self::wait_until_all).
-            pub fn test_some(
-                &$self,
-                indices: &[usize],
-                compare: Compare<$value>,
-            ) -> Result<Vec<usize>, OutOfBounds> {
+            pub fn test_some(&$self, indices: &[usize], compare: Compare<$value>) -> Result<Vec<usize>, OutOfBounds> {
                 $words.test_for(Set::Same(indices, compare), 1)
             }
 
@@ -358,10 +339,7 @@ macro_rules! forms {
             ///
             /// # Errors
             /// As for that.
-            pub fn test_all_vector(
-                &$self,
-                conditions: &[(usize, Compare<$value>)],
-            ) -> Result<bool, OutOfBounds> {
+            pub fn test_all_vector(&$self, conditions: &[(usize, Compare<$value>)]) -> Result<bool, OutOfBounds> {
                 let n = conditions.len();
                 Ok($words.test_for(Set::Each(conditions), n)?.len() == n)
             }

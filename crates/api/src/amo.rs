@@ -118,13 +118,7 @@ macro_rules! updates {
         ///
         /// # Safety
         /// As [`fetch`].
-        pub unsafe fn $fetch<T: AtomicInt>(
-            name: &'static str,
-            ctx: usize,
-            dest: *mut T,
-            value: T,
-            pe: c_int,
-        ) -> T {
+        pub unsafe fn $fetch<T: AtomicInt>(name: &'static str, ctx: usize, dest: *mut T, value: T, pe: c_int) -> T {
             let what = Operation::with(Op::$op, value);
             // SAFETY: as in `fetch`.
             fetching((name, ctx, pe), ("dest", dest), what, |at| unsafe { T::$fetch(at, value) })
@@ -134,13 +128,7 @@ macro_rules! updates {
         ///
         /// # Safety
         /// As [`fetch`].
-        pub unsafe fn $post<T: AtomicInt>(
-            name: &'static str,
-            ctx: usize,
-            dest: *mut T,
-            value: T,
-            pe: c_int,
-        ) {
+        pub unsafe fn $post<T: AtomicInt>(name: &'static str, ctx: usize, dest: *mut T, value: T, pe: c_int) {
             posting((name, ctx, pe), dest, Operation::with(Op::$op, value), |at| {
                 // SAFETY: as in `fetch`.
                 unsafe { T::$fetch(at, value) };

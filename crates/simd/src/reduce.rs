@@ -147,23 +147,13 @@ macro_rules! reduce {
                 unsafe { fold::combine::<$r, $op>(dest.cast(), a.cast(), b.cast(), n) }
             }
 
-            unsafe fn fold_bytes(
-                dests: Dests<u8>,
-                sources: Sources<u8>,
-                n: usize,
-                streaming: bool,
-            ) {
+            unsafe fn fold_bytes(dests: Dests<u8>, sources: Sources<u8>, n: usize, streaming: bool) {
                 const { assert!(size_of::<$t>() == size_of::<$r>()) };
                 // SAFETY: the caller promises what `Reduce::fold` asks for.
                 unsafe { fold::fold::<$r, $op>(dests, sources, n, streaming) }
             }
 
-            unsafe fn fold_exact_bytes(
-                dests: Dests<u8>,
-                sources: Sources<u8>,
-                n: usize,
-                streaming: bool,
-            ) {
+            unsafe fn fold_exact_bytes(dests: Dests<u8>, sources: Sources<u8>, n: usize, streaming: bool) {
                 // SAFETY: the caller promises what `Reduce::fold_exact` asks for.
                 unsafe { $exact(dests, sources, n, streaming) }
             }
