@@ -251,7 +251,8 @@ typedef struct {
  * shmemx_group_disconnect is collective over both groups; shmem_finalize disconnects what is still connected. A PE
  * that fails ends all connected jobs, unless they are independent.
  *
- * Jobs are independent where config->independent of all programs is not 0 (SHMEMX_SPAWN_INDEPENDENT), or by the routines
+ * Jobs are independent where config->independent of all programs is not 0 (SHMEMX_SPAWN_INDEPENDENT), or by the
+ * routines
  * shmemx_port_*_independent. If a PE of one fails, or leaves without shmem_finalize, that job alone ends. In the other
  * group, shmemx_group_state is SHMEMX_GROUP_FAILED, not SHMEMX_GROUP_CONNECTED, for ever; SHMEMX_GROUP_DISCONNECTED is
  * that of other handles. All routines that wait for PEs of the group return -1 then, also those that wait already:
@@ -288,7 +289,7 @@ typedef struct {
     const char *map_by;  /* the order in which PEs are given cores, as in oshrun --map-by; default: as bind_to */
     size_t cores;        /* number of cores of each PE, if there are so many; default: by OMP_NUM_THREADS, or all */
     const char *cpus;    /* the CPUs that the PEs may use, as "0-3,8"; default: those of oshrun */
-    const char *host;    /* the host to start on: this one, or where another launcher starts them, hosts that it reaches */
+    const char *host;    /* to start on: this host, or where another launcher starts them, hosts that it reaches */
     int independent;     /* not 0: the end of one job is not the other's; default: 0 */
 } shmemx_spawn_config_t;
 
@@ -298,17 +299,17 @@ typedef struct {
  * shmemx_port_open opens a port of this PE and writes its text, of at most SHMEMX_MAX_PORT_NAME bytes. The text has a
  * secret: who has it, and on one node is of the same user, can connect. shmemx_port_close closes it, as does
  * shmem_finalize. Both are local; they return 0, or -1 and a line on standard error.
- * shmemx_port_publish gives a port a name of up to 64 bytes, by which all jobs of the user on the node find it, and with
- * SHMEM_NAME_DIRECTORY those on other nodes, until
- * shmemx_port_unpublish of the same PE, the end of the port, or that of the PE. shmemx_port_lookup writes the text of the
- * port that has a name; it waits for that up to timeout milliseconds, or as long as it takes if timeout is negative.
- * All are local: 0, or -1, with a line on standard error but where a name is not published in time.
+ * shmemx_port_publish gives a port a name of up to 64 bytes, by which all jobs of the user on the node find it, and
+ * with SHMEM_NAME_DIRECTORY those on other nodes, until
+ * shmemx_port_unpublish of the same PE, the end of the port, or that of the PE. shmemx_port_lookup writes the text of
+ * the port that has a name; it waits for that up to timeout milliseconds, or as long as it takes if timeout is
+ * negative. All are local: 0, or -1, with a line on standard error but where a name is not published in time.
  * shmemx_port_accept and shmemx_port_connect are collective over a team; port counts on PE_root alone, which for accept
  * is the PE that has opened it. Accept waits for the next that connects; connect waits until it is accepted, also if
  * that begins later. Both return once all PEs of both teams are there: 0, or -1 and SHMEMX_GROUP_INVALID on all PEs of
- * the team, and a line of the root on standard error. shmemx_group_team has first the PEs that have accepted, then those
- * that have connected; between nodes it is SHMEM_TEAM_INVALID. A port can be used again at once. A PE that fails ends all
- * connected jobs; one that ends before it is connected ends its own job alone. By
+ * the team, and a line of the root on standard error. shmemx_group_team has first the PEs that have accepted, then
+ * those that have connected; between nodes it is SHMEM_TEAM_INVALID. A port can be used again at once. A PE that fails
+ * ends all connected jobs; one that ends before it is connected ends its own job alone. By
  * shmemx_port_accept_independent and shmemx_port_connect_independent, which connect with each other alone, the jobs are
  * independent (see above).
  * shmemx_join does the same without a port, if the roots of both teams are at the two ends of a connected socket, whose
@@ -333,8 +334,8 @@ typedef struct {
  * shmemx_kernel_call_multiple makes any number of calls as one message: calls[i] has the name and the arguments,
  * SHMEMX_VALUE(variable) or SHMEMX_ARRAY(pointer, n). SHMEMX_REQUEST_INVALID is returned for SHMEMX_GROUP_INVALID.
  * shmemx_kernel_test is 1 if all PEs have run the calls of a request and of those before it, else 0; shmemx_kernel_wait
- * waits for that, and returns 0. What the kernels have put is then complete. Both are local, and a request needs not be freed: it
- * stays valid, and is complete once the group is disconnected and for SHMEMX_REQUEST_INVALID.
+ * waits for that, and returns 0. What the kernels have put is then complete. Both are local, and a request needs not be
+ * freed: it stays valid, and is complete once the group is disconnected and for SHMEMX_REQUEST_INVALID.
  * shmemx_kernel_serve is called by the PEs of the group, outside of kernels: it runs kernels, sleeps while none is
  * called, and returns when the callers disconnect, with the number of calls; -1 in a job that no PEs have started.
  * oshcc --kernels links a main that does nothing else.
@@ -369,13 +370,16 @@ typedef struct shmemi_kernel {
  * the team; tags are 0 to INT_MAX.
  *
  * shmemx_msg_send returns when buf may be changed, for which it may wait until the message is received.
- * shmemx_msg_recv waits for a message of PE pe, or SHMEMX_ANY_SOURCE, with a tag, or SHMEMX_ANY_TAG. Messages of a PE that
- * a receive takes are received in the order in which they were sent. Both return 0, recv SHMEMX_MSG_TRUNCATED for a message longer than
- * nbytes, of which it has received the first bytes, and -1 for SHMEM_TEAM_INVALID. status may be null, always.
- * shmemx_msg_isend and _irecv begin the same: buf must stay, and of a send must not be changed, until the request is complete.
+ * shmemx_msg_recv waits for a message of PE pe, or SHMEMX_ANY_SOURCE, with a tag, or SHMEMX_ANY_TAG. Messages of a PE
+ * that a receive takes are received in the order in which they were sent. Both return 0, recv SHMEMX_MSG_TRUNCATED for
+ * a message longer than nbytes, of which it has received the first bytes, and -1 for SHMEM_TEAM_INVALID. status may be
+ * null, always.
+ * shmemx_msg_isend and _irecv begin the same: buf must stay, and of a send must not be changed, until the request is
+ * complete.
  * shmemx_msg_wait waits for that, _test is 1 if it is so and 0 else; then the request has ended and is set to
- * SHMEMX_MSG_REQUEST_INVALID, which is complete, too. _waitall and _testall are for all of several requests; _waitany and _testany end one that is
- * complete, and return its index, or SIZE_MAX. Waits return an error of status as recv does.
+ * SHMEMX_MSG_REQUEST_INVALID, which is complete, too. _waitall and _testall are for all of several requests; _waitany
+ * and _testany end one that is complete, and return its index, or SIZE_MAX. Waits return an error of status as recv
+ * does.
  * shmemx_msg_probe waits for a message and leaves it; _iprobe is 1 if there is one, else 0.
  * shmemx_msg_cancel is 1 if no message has matched a receive, which has then ended; else 0: wait for it. */
 typedef struct shmemi_msg_request *shmemx_msg_request_t;
@@ -386,15 +390,17 @@ typedef struct {
     int error;     /* 0, or SHMEMX_MSG_TRUNCATED */
 } shmemx_msg_status_t;
 
-/* Streams: the PEs of a team push items of item_size bytes to each other (1 to 32768), and pull what arrives. PEs go by their
- * numbers in the team; items of one PE to another arrive in their order.
+/* Streams: the PEs of a team push items of item_size bytes to each other (1 to 32768), and pull what arrives. PEs go by
+ * their numbers in the team; items of one PE to another arrive in their order.
  *
- * shmemx_stream_create is collective; options are 0 or SHMEMX_STREAM_STEADY. It returns 0, or -1 for SHMEM_TEAM_INVALID and if
- * memory is lacking. Items of a steady stream are sent at once, those of others when there are many, and by
+ * shmemx_stream_create is collective; options are 0 or SHMEMX_STREAM_STEADY. It returns 0, or -1 for SHMEM_TEAM_INVALID
+ * and if memory is lacking. Items of a steady stream are sent at once, those of others when there are many, and by
  * shmemx_stream_flush, _wait and _end.
- * shmemx_stream_push is 1, or 0 if there is no room: pull what is there, then push again. _push_many returns how many of nitems it took.
+ * shmemx_stream_push is 1, or 0 if there is no room: pull what is there, then push again. _push_many returns how many
+ * of nitems it took.
  * shmemx_stream_pull is 1, or 0 if no item is there; pe may be null. _view shows all items at hand of one PE, and
- * returns how many; they stay until the next call of _pull, _view, _wait, _done or _reset, and are aligned as their type, to 8 bytes at most.
+ * returns how many; they stay until the next call of _pull, _view, _wait, _done or _reset, and are aligned as their
+ * type, to 8 bytes at most.
  * shmemx_stream_end says once that this PE pushes no more. shmemx_stream_wait waits for an item: it is 1, or 0 if none
  * will come, since all PEs have ended. _done is 1 in that case, else 0, without waiting.
  * shmemx_stream_reset lets all PEs use the stream again, _destroy destroys it. Both are collective, end what is not
