@@ -2,9 +2,9 @@
 
 use ferroshmem_core::group::{Group, MemberAddresses};
 use ferroshmem_core::offload;
+use ferroshmem_core::wait::POLICY;
 use ferroshmem_tuning::{Algorithm, Collective};
 
-use super::scratch::{SCRATCH, with_scratch};
 use super::{copy, copy_part, from_on};
 
 /// Exchanges contiguous blocks of `bytes` bytes.
@@ -27,8 +27,8 @@ pub unsafe fn alltoall(
     // every member, which do not overlap; each block of a `dest` has one writer.
     unsafe {
         match choice.algorithm {
-            Algorithm::Eager | Algorithm::Pull if let Some(width) = width_of_rows(group, bytes) => {
-                alltoall_by_relays(group, dest, source, (bytes, width));
+            Algorithm::Eager | Algorithm::Pull if is_by_few(group, bytes) => {
+                alltoall_by_few(group, dest, source, bytes);
             }
             Algorithm::Eager if fits && group.size > 1 => {
                 let epoch = group.epoch();
@@ -57,57 +57,46 @@ pub unsafe fn alltoall(
     }
 }
 
-/// From so many members on, short blocks go by way of relays. Below, one step to all members takes less time than two
-/// steps to some, and one more synchronisation.
-pub(crate) const RELAYED: usize = 256;
+/// From so many members on, few of them do the exchange of short blocks for all.
+pub(crate) const BY_FEW: usize = 64;
 
-/// How many members are in a row, if blocks of `bytes` bytes go by way of relays: where many PEs share cores, all rows
-/// can have one length, and the blocks of a member fit the scratch buffer.
-fn width_of_rows(group: &Group<'_>, bytes: usize) -> Option<usize> {
-    let size = group.size;
-    if size < RELAYED || !group.oversubscribed || bytes * size > SCRATCH {
-        return None;
-    }
-    let root = size.isqrt();
-    (root..=2 * root).find(|width| size.is_multiple_of(*width))
+/// Whether few members exchange blocks of `bytes` bytes for all: where many PEs share cores, and copying takes less
+/// time than a page that each PE would map of each other one.
+fn is_by_few(group: &Group<'_>, bytes: usize) -> bool {
+    /// Bytes of all blocks.
+    const MOST: usize = 16 << 20;
+
+    let blocks = group.size * group.size;
+    group.size >= BY_FEW && group.oversubscribed && bytes * blocks <= MOST && group.has_central_barrier()
 }
 
-/// Exchanges short blocks in two steps. Members are in rows of `width`. In the first step each member fetches, from the
-/// members of its row, what these have for the readers in its column; in the second one, each reader fetches from its
-/// column's member in each row. So a member touches the memory of twice the root of all members, and not of all: page
-/// tables and caches hold so much.
+/// Exchanges short blocks of many members. As many members as there are cores do so, once all have arrived: so the
+/// others map no pages but their own, and the caches and page tables of these last from call to call.
 ///
 /// # Safety
-/// As [`alltoall`]; rows and columns are whole.
+/// As [`alltoall`].
 #[inline(never)]
-unsafe fn alltoall_by_relays(
+unsafe fn alltoall_by_few(
     group: &Group<'_>,
     dest: MemberAddresses<'_, u8>,
     source: MemberAddresses<'_, u8>,
-    (bytes, width): (usize, usize),
+    bytes: usize,
 ) {
-    let (me, size) = (group.me, group.size);
-    let (column, row) = (me % width, me / width);
-    let (rows, step) = (size / width, width * bytes);
-    // SAFETY: the caller promises the arrays. What a member fetches in the first step is in its `dest` until all
-    // members have done the second one, whose result is in the scratch buffer.
-    unsafe {
-        group.sync();
-        for i in from_on(column, width) {
-            let from = source.from(column * bytes).of(row * width + i);
-            copy_strided((dest.from(i * bytes).of(me), step), (from, step), rows, bytes);
-        }
-        group.sync();
-        with_scratch(|scratch| {
-            for i in from_on(row, rows) {
-                let from = dest.from(row * step).of(i * width + column);
-                copy(group, scratch.wrapping_add(i * step), from, step);
+    /// Members whose blocks go together: to a cache line at a time. Their own lines have the same place in the caches.
+    const TOGETHER: usize = 8;
+
+    group.share_among(POLICY.cores(), group.size.div_ceil(TOGETHER), |task| {
+        let writers = task * TOGETHER..group.size.min((task + 1) * TOGETHER);
+        for reader in 0..group.size {
+            for writer in writers.clone() {
+                let (to, from) = (dest.from(writer * bytes).of(reader), source.from(reader * bytes).of(writer));
+                // SAFETY: the caller promises the blocks of all members; each has one writer.
+                unsafe { copy_element(to, from, bytes) };
             }
-            group.leave();
-            copy(group, dest.of(me), scratch, size * bytes);
-        });
-    }
-    group.traffic().moved(size * bytes, size * bytes);
+        }
+        let all = writers.len() * group.size * bytes;
+        group.traffic().moved(all, all);
+    });
 }
 
 /// The strides of an exchange of single elements, in elements.
@@ -160,7 +149,24 @@ pub unsafe fn alltoalls(
 /// All elements are readable in `from` and writable in `to`, and do not overlap.
 #[inline(never)] // two callers, for each kind of group
 unsafe fn copy_strided((to, to_step): (*mut u8, usize), (from, from_step): (*const u8, usize), n: usize, elem: usize) {
-    /// Copies an element of a size known at compile time: one load and one store.
+    // SAFETY: the caller promises `n` elements on both sides, which do not overlap.
+    unsafe {
+        if to_step == elem && from_step == elem {
+            return offload::copy(to, from, n * elem);
+        }
+        for i in 0..n {
+            copy_element(to.add(i * to_step), from.add(i * from_step), elem);
+        }
+    }
+}
+
+/// Copies an element of `bytes` bytes.
+///
+/// # Safety
+/// `from` is readable and `to` writable for as many, and they do not overlap.
+#[inline(always)] // loops match the size once
+unsafe fn copy_element(to: *mut u8, from: *const u8, bytes: usize) {
+    /// Of a size known at compile time: one load and one store.
     ///
     /// # Safety
     /// `from` is readable and `to` writable for `SIZE` bytes.
@@ -170,19 +176,13 @@ unsafe fn copy_strided((to, to_step): (*mut u8, usize), (from, from_step): (*con
             to.cast::<[u8; SIZE]>().write(from.cast::<[u8; SIZE]>().read());
         };
     }
-    // SAFETY: the caller promises `n` elements on both sides, which do not overlap.
+    // SAFETY: the caller promises `bytes` bytes on both sides, which do not overlap.
     unsafe {
-        if to_step == elem && from_step == elem {
-            return offload::copy(to, from, n * elem);
-        }
-        for i in 0..n {
-            let (to, from) = (to.add(i * to_step), from.add(i * from_step));
-            match elem {
-                4 => each::<4>(to, from),
-                8 => each::<8>(to, from),
-                16 => each::<16>(to, from),
-                _ => to.copy_from_nonoverlapping(from, elem),
-            }
+        match bytes {
+            4 => each::<4>(to, from),
+            8 => each::<8>(to, from),
+            16 => each::<16>(to, from),
+            _ => to.copy_from_nonoverlapping(from, bytes),
         }
     }
 }

@@ -51,18 +51,18 @@ pub struct TaskBarrier<'a, W> {
 
 impl<W: Word> TaskBarrier<'_, W> {
     /// Arrives for epoch `epoch` at a barrier of `size` members, takes tasks 0 to `tasks` - 1 while
-    /// any are left, and waits until all are done. A member that is scheduled late finds the
+    /// any are left, if it `helps`, and waits until all are done. A member that is scheduled late finds the
     /// tasks done and goes on at once: where PEs outnumber cores, the running PEs do all tasks,
     /// and each PE is scheduled once.
     ///
     /// Each task is done once; it sees what all members wrote before they arrived, and all
-    /// members see what it wrote. `strategy` makes the strategy for each of two waits.
+    /// members see what it wrote. `strategy` makes the strategy for each of two waits. One member at least helps.
     #[inline]
     pub fn arrive<P: WaitStrategy>(
         &self,
         size: u32,
         epoch: u32,
-        tasks: u32,
+        (tasks, helps): (u32, bool),
         strategy: impl Fn() -> P,
         do_task: impl Fn(u32),
     ) {
@@ -74,10 +74,10 @@ impl<W: Word> TaskBarrier<'_, W> {
             self.next.swap(0);
             self.done.swap(0);
             flag::post(self.arrived, epoch);
-        } else {
+        } else if helps {
             flag::wait_until_changed(self.arrived, arrived_before, &strategy);
         }
-        while self.next.load() < tasks {
+        while helps && self.next.load() < tasks {
             let task = self.next.fetch_add(1);
             if task >= tasks {
                 break;

@@ -7,7 +7,7 @@ use ferroshmem_tuning::{Algorithm, Choice, Collective};
 
 use super::counts::{CALLS, Call, Counts, FlagPayload, count, count_lock, count_rendezvous};
 use super::formula::{Variables, value};
-use crate::alltoall::RELAYED;
+use crate::alltoall::BY_FEW;
 
 const DOCUMENT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scaling.md"));
 
@@ -116,12 +116,12 @@ impl Row {
 
     fn check(&self, most: i64) -> Vec<String> {
         let mut wrong = Vec::new();
-        let by_relays = |pes| {
+        let is_by_few = |pes| {
             let is_short =
                 self.call.collective == Collective::Alltoall && self.call.choice.algorithm != Algorithm::Push;
-            is_short && self.call.barrier.algorithm == Algorithm::Central && pes >= RELAYED
+            is_short && self.call.barrier.algorithm == Algorithm::Central && pes >= BY_FEW
         };
-        for pes in SIZES.into_iter().take_while(|pes| !by_relays(*pes)) {
+        for pes in SIZES.into_iter().take_while(|pes| !is_by_few(*pes)) {
             let expected = self.expected(pes);
             if self.call.choice.algorithm == Algorithm::Eager && self.call.bytes > self.call.collective.eager_limit(pes)
             {
@@ -208,10 +208,10 @@ fn the_first_synchronisation_costs_what_is_written() {
     check_at_words("init", &SIZES[..6], count_rendezvous);
 }
 
-/// An exchange of short blocks by way of relays.
+/// An exchange of short blocks by few PEs, here one, for all.
 #[test]
-fn relays_cost_what_is_written() {
-    check_at_words("relays", &[RELAYED], |pes, waits| {
+fn exchanges_by_few_cost_what_is_written() {
+    check_at_words("few", &[BY_FEW, 2 * BY_FEW], |pes, waits| {
         let choice = Choice::direct(Algorithm::Pull);
         let (collective, barrier) = (Collective::Alltoall, Choice::direct(Algorithm::Central));
         let mut counted =

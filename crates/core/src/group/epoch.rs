@@ -287,9 +287,9 @@ impl<'g> Epoch<'g> {
         );
     }
 
-    /// Waits until all members have entered this epoch, by the central barrier, and the running
-    /// members have done tasks 0 to `tasks` - 1, of which there is at least one.
-    pub fn synchronise_with_tasks(&self, tasks: usize, work: impl Fn(usize)) {
+    /// Waits until all members have entered this epoch, by the central barrier, and the running ones of
+    /// members 0 to `helpers` - 1 have done tasks 0 to `tasks` - 1; there is at least one of both.
+    pub fn synchronise_with_tasks(&self, helpers: usize, tasks: usize, work: impl Fn(usize)) {
         let first = self.slots().of(0);
         let barrier = TaskBarrier {
             arrivals: &first.gathering.arrivals,
@@ -298,7 +298,8 @@ impl<'g> Epoch<'g> {
             arrived: &first.release.arrived,
             finished: &first.release.finished,
         };
-        barrier.arrive(self.group.size as u32, self.number, tasks as u32, || self.waiter(), |task| work(task as usize));
+        let tasks = (tasks as u32, self.group.me < helpers);
+        barrier.arrive(self.group.size as u32, self.number, tasks, || self.waiter(), |task| work(task as usize));
     }
 }
 

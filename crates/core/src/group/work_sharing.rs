@@ -68,8 +68,18 @@ impl Group<'_> {
         if parts == 1 {
             epoch.synchronise_with(|| do_units(part(0)));
         } else {
-            epoch.synchronise_with_tasks(parts, |i| do_units(part(i)));
+            epoch.synchronise_with_tasks(self.size, parts, |i| do_units(part(i)));
         }
+    }
+
+    /// Once all members have entered, by the central barrier, members 0 to `helpers` - 1 take `tasks` tasks, of which
+    /// there is at least one, as they run; returns when all are done. So only these map the pages that the tasks touch.
+    pub fn share_among(&self, helpers: usize, tasks: usize, do_task: impl Fn(usize)) {
+        self.epoch().synchronise_with_tasks(helpers, tasks, |task| {
+            if !self.has_failed() {
+                do_task(task);
+            }
+        });
     }
 
     /// As [`share_work`](Self::share_work), with one unit for each member, which touches `bytes`

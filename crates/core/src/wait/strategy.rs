@@ -72,6 +72,7 @@ pub struct Policy {
     /// The same while one is.
     spins_together: AtomicU32,
     yields: AtomicU32,
+    cores: AtomicU32,
     oversubscribed: AtomicBool,
     quota: AtomicBool,
     /// Offers of the core in a row that no thread took.
@@ -96,6 +97,7 @@ impl Policy {
             spins_alone: AtomicU32::new(SPIN.value.default),
             spins_together: AtomicU32::new(SPIN.value.oversubscribed),
             yields: AtomicU32::new(0),
+            cores: AtomicU32::new(1),
             oversubscribed: AtomicBool::new(false),
             quota: AtomicBool::new(false),
             untaken: AtomicU32::new(0),
@@ -126,6 +128,7 @@ impl Policy {
         self.spins_alone.store(alone, Ordering::Relaxed);
         self.spins_together.store(together, Ordering::Relaxed);
         self.yields.store(yields, Ordering::Relaxed);
+        self.cores.store(cores.count as u32, Ordering::Relaxed);
         self.oversubscribed.store(oversubscribed, Ordering::Relaxed);
         self.quota.store(cores.quota, Ordering::Relaxed);
         self.untaken.store(0, Ordering::Relaxed);
@@ -218,6 +221,11 @@ impl Policy {
         const OVERTAKES: u32 = 16;
 
         Fairness { overtakes: if self.oversubscribed() { OVERTAKES } else { 0 }, clock: lock_clock }
+    }
+
+    /// How many cores the node's PEs may be on at a time.
+    pub fn cores(&self) -> usize {
+        self.cores.load(Ordering::Relaxed) as usize
     }
 
     /// Whether the node's PEs outnumber their cores.

@@ -198,26 +198,29 @@ fn the_last_to_arrive_works_for_all() {
 }
 
 /// Two tasks, two members, two epochs: each task is done once, after all members have arrived,
-/// and all members see the results of both.
+/// and all members see the results of both, whether or not the second member takes tasks.
 #[test]
 fn shared_tasks_are_done_once_before_any_member_leaves() {
-    model(2, || {
-        let words: Arc<[ModelWord; 5]> = Arc::new(std::array::from_fn(|_| ModelWord::new()));
-        let cells = Arc::new(Cells::new());
-        let member = |me: usize, w: &[ModelWord; 5], cells: &Cells| {
-            let barrier = TaskBarrier { arrivals: &w[0], next: &w[1], done: &w[2], arrived: &w[3], finished: &w[4] };
-            cells.write(me, 1);
-            let task = |i: u32| cells.write(i as usize, cells.read(i as usize) + 1);
-            for (epoch, expected) in [(1, 2), (2, 3)] {
-                barrier.arrive(2, epoch, 2, || AlwaysSleep, task);
-                assert_eq!((cells.read(0), cells.read(1)), (expected, expected));
-            }
-        };
-        let other = {
-            let (words, cells) = (words.clone(), cells.clone());
-            thread::spawn(move || member(1, &words, &cells))
-        };
-        member(0, &words, &cells);
-        other.join().unwrap();
-    });
+    for helpers in [2, 1] {
+        model(2, move || {
+            let words: Arc<[ModelWord; 5]> = Arc::new(std::array::from_fn(|_| ModelWord::new()));
+            let cells = Arc::new(Cells::new());
+            let member = move |me: usize, w: &[ModelWord; 5], cells: &Cells| {
+                let barrier =
+                    TaskBarrier { arrivals: &w[0], next: &w[1], done: &w[2], arrived: &w[3], finished: &w[4] };
+                cells.write(me, 1);
+                let task = |i: u32| cells.write(i as usize, cells.read(i as usize) + 1);
+                for (epoch, expected) in [(1, 2), (2, 3)] {
+                    barrier.arrive(2, epoch, (2, me < helpers), || AlwaysSleep, task);
+                    assert_eq!((cells.read(0), cells.read(1)), (expected, expected));
+                }
+            };
+            let other = {
+                let (words, cells) = (words.clone(), cells.clone());
+                thread::spawn(move || member(1, &words, &cells))
+            };
+            member(0, &words, &cells);
+            other.join().unwrap();
+        });
+    }
 }
