@@ -20,11 +20,16 @@ pub fn facts() -> Vec<(String, String)> {
         ("Caches", caches()),
         ("Memory", memory()),
         ("System", system()),
-        ("C compiler", first_line("cc", "--version")),
+        ("C compiler", first_line("cc", &["--version"])),
     ];
     facts.retain(|(_, value)| !value.is_empty());
     let owned = |(name, value): (&str, String)| (name.to_owned(), value);
     facts.into_iter().map(owned).collect()
+}
+
+/// The date and time, in UTC.
+pub fn now() -> String {
+    first_line("date", &["--utc", "+%Y-%m-%d %H:%M UTC"])
 }
 
 fn processor() -> String {
@@ -74,8 +79,8 @@ fn system() -> String {
     format!("{distribution}, Linux {}", kernel.trim()).trim_start_matches(", ").to_owned()
 }
 
-fn first_line(command: &str, argument: &str) -> String {
-    let output = Command::new(command).arg(argument).stdin(Stdio::null()).output();
+fn first_line(command: &str, arguments: &[&str]) -> String {
+    let output = Command::new(command).args(arguments).stdin(Stdio::null()).output();
     output.map_or_else(
         |_| String::new(),
         |o| {

@@ -159,7 +159,7 @@ fn context(options: &Options, request: &Request<'_>, results: &Results) -> Conte
             .collect(),
         runs: results.runs.clone(),
         mode: mode.to_owned(),
-        when: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        when: machine::now(),
         notes,
     }
 }
