@@ -53,7 +53,7 @@ const fn emulating(name: &'static str, threads: usize) -> Hint {
 /// count as one thread, or none, however many trials they run at the same time.
 const HINTS: &[Hint] = &[
     emulating("conformance/machines", 1),
-    hint("conformance/nodes", 2, 0),
+    hint("conformance/nodes", 4, 0),
     emulating("cluster/machines", 1),
     emulating("conformance/numa", 2),
     hint("conformance/programs", 2, 2),

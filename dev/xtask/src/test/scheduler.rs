@@ -246,19 +246,20 @@ fn skip_blocked(waiting: &mut Vec<Step>, ended: &mut Vec<Ended>) {
 
 /// The step that may start now: the first that has what it needs. While it does not fit, no smaller one that
 /// comes later takes its place: the large ones would be left for the end, where each runs by itself. While the others
-/// wait, it may take the cores that are idle.
+/// wait, the first that needs no more cores than are idle takes these.
 fn next_ready(waiting: &[Step], running: &[Running], ended: &[Ended], capacity: usize, idle: f64) -> Option<usize> {
     let used: usize = running.iter().map(|step| step.threads).sum();
-    let next = waiting.iter().position(|step| {
+    let is_ready = |step: &Step| {
         let free = step.resource.is_none() || running.iter().all(|other| other.resource != step.resource);
-        let ready =
-            step.needs.iter().all(|need| ended.iter().any(|e| e.name == **need && e.outcome == Outcome::Passed));
-        free && ready
-    })?;
-    let threads = waiting[next].threads;
-    let fits = used + threads <= capacity || running.is_empty();
-    let fits = fits || (threads as f64 <= idle + ROUNDING && used + threads <= 2 * capacity);
-    fits.then_some(next)
+        free && step.needs.iter().all(|need| ended.iter().any(|e| e.name == **need && e.outcome == Outcome::Passed))
+    };
+    let mut ready = waiting.iter().enumerate().filter(|(_, step)| is_ready(step)).peekable();
+    let (first, step) = *ready.peek()?;
+    if used + step.threads <= capacity || running.is_empty() {
+        return Some(first);
+    }
+    let is_small = |step: &Step| step.threads as f64 <= idle + ROUNDING && used + step.threads <= 2 * capacity;
+    ready.find(|(_, step)| is_small(step)).map(|(index, _)| index)
 }
 
 /// Runs a step on a thread of its own, which reports its end.
@@ -428,6 +429,12 @@ mod tests {
         assert!(starts(running(2), 1.0));
         // Not any number of steps that wait.
         assert!(!starts(running(4), 2.0));
+        // A large one does not keep others from it.
+        let mut large = shell("large", "");
+        large.threads = 2;
+        let waiting = [large, shell("next", "")];
+        assert_eq!(next_ready(&waiting, &running(2), &[], 2, 0.5), None);
+        assert_eq!(next_ready(&waiting, &running(2), &[], 2, 1.0), Some(1));
     }
 
     #[test]
