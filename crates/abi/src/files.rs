@@ -66,7 +66,7 @@ pub fn tests() -> Vec<Generated> {
     files.push((fuzz::PATH.into(), fuzz::routines(&chapters)));
     files.extend(compat::tests().into_iter().map(|(name, text)| (name.into(), text)));
     files.push(("faults/every_misuse.c".into(), misuse::program(&chapters)));
-    files.push(("fortran/every_routine.f90".into(), fortran::test()));
+    files.extend(fortran::tests().into_iter().map(|(name, text)| (Path::new("fortran").join(name), text)));
     files
 }
 

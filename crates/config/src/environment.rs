@@ -66,15 +66,25 @@ impl<'a> Environment<'a> {
         self.first.and_then(of).or_else(|| of(self.then))
     }
 
-    /// The folder for configuration files of this user. Relative paths in its variables are
-    /// ignored, as the XDG Base Directory Specification demands.
+    /// The folder for configuration files of this user.
     pub(super) fn config_home(&self) -> Option<PathBuf> {
+        self.folder("XDG_CONFIG_HOME", ".config")
+    }
+
+    /// The folder of `variable`, or `instead` in the home folder. Relative paths are ignored, as the XDG Base Directory
+    /// Specification demands.
+    fn folder(&self, variable: &str, instead: &str) -> Option<PathBuf> {
         let absolute = |name| {
             let path = self.raw(name, None).map(PathBuf::from);
             path.filter(|p| p.is_absolute())
         };
-        absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))
+        absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(instead)))
     }
+}
+
+/// The folder for files of this user that can be made again.
+pub fn cache_home() -> Option<PathBuf> {
+    Environment::process().folder("XDG_CACHE_HOME", ".cache")
 }
 
 /// The value of any variable of this process: one that the user names.

@@ -35,7 +35,7 @@ use std::time::Duration;
 use ferroshmem_fabric::Aggregate;
 use ferroshmem_tuning::{Collective, Forced};
 
-pub use self::environment::{Environment, Lookup, Values, inherited, inherited_all, isolate, search_path};
+pub use self::environment::{Environment, Lookup, Values, cache_home, inherited, inherited_all, isolate, search_path};
 pub use self::given::{GivenDiffers, GivenSettings};
 pub use self::table::*;
 pub use self::text::{c_comment, describe, manual_list};

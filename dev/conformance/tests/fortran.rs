@@ -1,4 +1,4 @@
-//! The Fortran interface: a generated program that calls each routine, and the programs of the guide.
+//! The Fortran interfaces: generated programs that call each routine, and the programs of the guide.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,9 +10,27 @@ use ferroshmem_conformance::environment::succeed;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Suite, generated, guide, tool};
 
+/// Each makes a form of the module of its own.
+const COMPILERS: [&str; 2] = ["gfortran", "flang-new-19"];
+
 /// Programs of the guide, and what their first PE prints with 4 PEs.
-const GUIDE: [(&str, &str); 3] =
-    [("hello", "PE 0 of 4 counts 4 PEs"), ("halo", "heat: 1000.00"), ("teams", "4 PEs, sum 6.0")];
+const GUIDE: [(&str, &str); 5] = [
+    ("hello", "PE 0 of 4 counts 4 PEs"),
+    ("rod", "heat: 1000.00"),
+    ("teams", "2 even PEs, sum 2"),
+    ("legacy_hello", "PE 0 of 4 counts 4 PEs"),
+    ("legacy_halo", "heat: 1000.00"),
+];
+
+/// A section with gaps as the source of a put, and as the destination of a get.
+const GAPS: &str = "program gaps
+  use shmem
+  integer, save :: a(4, 4) = 0
+  call shmem_init
+  call shmem_put(a(:, 2:3), a(:, 3:4), 8, 0)
+  call shmem_put(a(1, :), a(:, 1), 0, 0)
+end program
+";
 
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
@@ -26,30 +44,67 @@ fn main() {
         });
     }
     suite.add("every_routine::static".to_owned(), |s| {
-        every_routine(Job::new(2, &compile(s, generated_source(s)?, &["-static"])?), s)
+        every_routine(Job::new(2, &compile(s, "gfortran", generated_source(s)?, &["-O2", "-static"])?), s)
     });
     suite.add_one_on_cluster("every_routine", 0, true, |s, pes| Ok(Job::new(pes, &program(s)?)));
+    for (pes, variables) in [(0, None), (2, None), (4, None), (3, Some(("SHMEM_CHECK", "1")))] {
+        let name = variables.map_or(format!("{pes}pe"), |(name, _)| name.to_owned());
+        for compiler in COMPILERS {
+            suite.add(format!("every_interface::{name}::{compiler}"), move |s| {
+                let source = generated::folder(&s.cache)?.join("fortran/every_interface.f90");
+                // Optimised, it takes a minute to compile.
+                let job = Job::new(pes, &compile(s, compiler, source, &["-O0"])?);
+                let job = variables.into_iter().fold(job, |job, (name, value)| job.env(name, value));
+                expect(&job, "every interface: passed", s)
+            });
+        }
+    }
+    for compiler in COMPILERS {
+        suite.add(format!("gaps::{compiler}"), move |s| {
+            let program = compile(s, compiler, source(&s.scratch, "gaps.f90", GAPS)?, &[])?;
+            let words = ["shmem_int32_put: the elements of the array section dest are not next to each other"];
+            Job::new(1, &program).expect_failure(&s.prefix, &s.scratch, 1, &words)
+        });
+    }
+    suite.add("plain_compiler".to_owned(), plain_compiler);
     suite.add("global_exit".to_owned(), |s| {
         Job::new(2, &program(s)?).args(&["exit"]).expect_failure(&s.prefix, &s.scratch, 7, &[])
     });
     for (name, line) in GUIDE {
-        suite.add(format!("guide::{name}"), move |s| {
-            let outcome = Job::new(4, &of_guide(s, name)?).expect_success(&s.prefix, &s.scratch)?;
-            ensure!(outcome.stdout.trim() == line, "{outcome}");
-            Ok(())
-        });
+        for compiler in COMPILERS {
+            suite.add(format!("guide::{name}::{compiler}"), move |s| {
+                let program = compile(s, compiler, of_guide(s, name)?, &["-O2"])?;
+                expect(&Job::new(4, &program), line, s)
+            });
+        }
     }
     suite.run();
 }
 
 fn every_routine(job: Job, s: &Setting) -> Result<()> {
+    expect(&job, "every routine: passed", s)
+}
+
+fn expect(job: &Job, line: &str, s: &Setting) -> Result<()> {
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
-    ensure!(outcome.stdout.trim() == "every routine: passed", "{outcome}");
+    ensure!(outcome.stdout.trim() == line, "{outcome}");
     Ok(())
 }
 
+/// Without the wrapper, as the guide says.
+fn plain_compiler(s: &Setting) -> Result<()> {
+    tool::command("gfortran", "gfortran")?;
+    let (hello, program) = (of_guide(s, "hello")?, s.scratch.join("plain"));
+    let library = s.prefix.root().join("lib");
+    let mut gfortran = Command::new("gfortran");
+    gfortran.arg("-J").arg(&s.scratch).arg(s.prefix.include().join("shmem.f90")).arg(hello).arg("-o").arg(&program);
+    gfortran.arg("-L").arg(&library).arg(format!("-Wl,-rpath,{}", library.display()));
+    succeed(gfortran.args(["-lshmem-fortran", "-lshmem"]))?;
+    expect(&Job::new(4, &program), GUIDE[0].1, s)
+}
+
 fn program(s: &Setting) -> Result<PathBuf> {
-    compile(s, generated_source(s)?, &[])
+    compile(s, "gfortran", generated_source(s)?, &["-O2"])
 }
 
 fn generated_source(s: &Setting) -> Result<PathBuf> {
@@ -63,20 +118,22 @@ fn of_guide(s: &Setting, name: &str) -> Result<PathBuf> {
     let at = page.find(&start).with_context(|| format!("no program {name}"))?;
     let text = page[at..].split("```").nth(1).context("no end")?;
     let (_, text) = text.split_once('\n').context("no line")?;
-    compile(s, source(&s.scratch, &format!("{name}.f90"), text)?, &[])
+    source(&s.scratch, &format!("{name}.f90"), text)
 }
 
 /// Compiles a source by the wrapper, once for all trials.
-fn compile(s: &Setting, source: PathBuf, flags: &[&str]) -> Result<PathBuf> {
-    tool::command("gfortran", "gfortran")?;
+fn compile(s: &Setting, compiler: &str, source: PathBuf, flags: &[&str]) -> Result<PathBuf> {
+    let package = if compiler == "gfortran" { "gfortran" } else { "flang-19" };
+    tool::command(compiler, package)?;
     let name = source.file_stem().context("a name")?.to_string_lossy().into_owned();
-    let program = s.scratch.join([&[name.as_str()], flags].concat().concat());
+    let program = s.scratch.join([&[name.as_str(), compiler], flags].concat().concat());
     once(&program, |temporary| {
         let modules = program.with_extension("modules");
         fs::create_dir_all(&modules)?;
         let mut oshfort = Command::new(s.prefix.bin("oshfort"));
+        oshfort.env("OSHMEM_FC", compiler).env("XDG_CACHE_HOME", s.scratch.join("cache"));
         // Of the same external procedure, some calls have arguments of one type and some of another.
-        oshfort.env("OSHMEM_FC", "gfortran").args(["-O2", "-w"]).args(flags).arg("-J").arg(modules);
+        oshfort.arg("-w").args(flags).arg("-J").arg(modules);
         succeed(oshfort.arg("-o").arg(temporary).arg(&source))
     })?;
     Ok(program)

@@ -305,10 +305,13 @@ impl Parts<'_> {
         let Some(folder) = self.fortran else {
             return Ok(());
         };
-        tree.copy(&folder.join("shmem.fh"), "include/shmem.fh", DATA, |_| Ok(()))?;
+        for source in ["shmem.fh", "shmem.f90"] {
+            tree.copy(&folder.join(source), &format!("include/{source}"), DATA, |_| Ok(()))?;
+        }
         tree.link("../shmem.fh", "include/mpp/shmem.fh")?;
         tree.make("lib/libshmem-fortran.a", DATA, |file| {
-            link::fortran(self.target, &folder.join("shmem-fortran.c"), file)
+            let sources = ["shmem-fortran.c", "shmem-module.c"].map(|source| folder.join(source));
+            link::fortran(self.target, &sources, file)
         })
     }
 

@@ -124,17 +124,22 @@ pub(crate) fn compat(target: Option<&Target>, source: &Path, libraries: &Path, o
     run(&mut compile).with_context(|| format!("cannot make {}", shown(output).display()))
 }
 
-/// Compiles the library of Fortran's routines from `source` to the archive `output`, by the same compiler.
+/// Compiles the library of Fortran's routines from `sources` to the archive `output`, by the same compiler. Each is an
+/// object of its own, so that programs get what they use.
 ///
 /// # Errors
 /// If the compiler or the archiver fails.
-pub(crate) fn fortran(target: Option<&Target>, source: &Path, output: &Path) -> Result<()> {
-    let object = source.with_extension("o");
-    let mut compile = command(&target::compiler(target)?);
-    compile.args(["-O2", "-fPIC", "-c", "-I"]).arg(workspace::root().join("include"));
-    run(compile.arg("-o").arg(&object).arg(source)).context("cannot compile the library for Fortran")?;
-    run(Command::new(target::archiver(target)).arg("rcsD").arg(output).arg(&object))
-        .with_context(|| format!("cannot make {}", shown(output).display()))
+pub(crate) fn fortran(target: Option<&Target>, sources: &[PathBuf], output: &Path) -> Result<()> {
+    let mut archive = Command::new(target::archiver(target));
+    archive.arg("rcsD").arg(output);
+    for source in sources {
+        let object = source.with_extension("o");
+        let mut compile = command(&target::compiler(target)?);
+        compile.args(["-O2", "-fPIC", "-c", "-I"]).arg(workspace::root().join("include"));
+        run(compile.arg("-o").arg(&object).arg(source)).context("cannot compile the library for Fortran")?;
+        archive.arg(object);
+    }
+    run(&mut archive).with_context(|| format!("cannot make {}", shown(output).display()))
 }
 
 /// Whether the unwinder can be linked statically. That saves every PE the loading of one more shared library, which is

@@ -1,9 +1,10 @@
-//! The C source of the library that Fortran programs call: each routine takes its arguments by reference and has an
-//! underscore at the end of its name, as compilers expect.
+//! The C sources of the library that Fortran programs call. Each routine of `shmem.fh` takes its arguments by reference
+//! and has an underscore at the end of its name, as compilers expect; those of the module take descriptors.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::interface::{Role, interfaces};
 use super::legacy::routines;
 use crate::emit::wrapped;
 use crate::family::Symbol;
@@ -11,7 +12,33 @@ use crate::table::{Chapter, symbols};
 
 /// What no row of the table says.
 const BY_HAND: &str = include_str!("../templates/fortran/glue.c");
+const MODULE_BY_HAND: &str = include_str!("../templates/fortran/module.c");
 
+/// What the module calls, but for C's functions themselves.
+pub(super) fn module(chapters: &[Chapter]) -> String {
+    let mut out = MODULE_BY_HAND.to_owned();
+    for interface in interfaces(chapters) {
+        let (arguments, symbol) = (interface.arguments(), interface.symbol);
+        if !interface.has_glue() || arguments.iter().any(|(_, _, role)| *role == Role::Text) {
+            continue;
+        }
+        let parameter = |(ty, name, role): &(String, String, Role)| match role {
+            Role::Buffer => format!("const struct descriptor *{name}"),
+            Role::Count if !interface.wide => format!("int {name}"),
+            _ => format!("{} {name}", ty.replace("TYPE", symbol.ty.c)),
+        };
+        let passed = |(_, name, role): &(String, String, Role)| match role {
+            Role::Buffer => format!("ADDRESS({name})"),
+            _ => name.clone(),
+        };
+        let parameters: Vec<String> = arguments.iter().map(parameter).collect();
+        let passed: Vec<String> = arguments.iter().map(passed).collect();
+        out += &function(symbol.family.ret, &interface.name(), &parameters, &symbol.name(), &passed);
+    }
+    out
+}
+
+/// The routines of `shmem.fh`.
 pub(super) fn text(chapters: &[Chapter]) -> String {
     let symbols: BTreeMap<String, Symbol<'_>> = symbols(chapters).into_iter().map(|s| (s.name(), s)).collect();
     let mut out = BY_HAND.to_owned();
@@ -40,11 +67,16 @@ fn definition(name: &str, symbol: &Symbol<'_>) -> String {
             arguments.push(format!("*{parameter}"));
         }
     }
-    let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
     let ret = of_type(symbol.family.ret);
+    function(&ret, &format!("{name}_"), &parameters, &symbol.name(), &arguments)
+}
+
+/// The function `name`, which passes `arguments` to `callee`.
+fn function(ret: &str, name: &str, parameters: &[String], callee: &str, arguments: &[String]) -> String {
+    let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
     let result = if ret == "void" { "" } else { "return " };
     let mut out = String::new();
-    writeln!(out, "\n{} {{", wrapped(&format!("{ret} {name}_({parameters})"))).unwrap();
-    writeln!(out, "    {result}{};\n}}", wrapped(&format!("{}({})", symbol.name(), arguments.join(", ")))).unwrap();
+    writeln!(out, "\n{} {{", wrapped(&format!("{ret} {name}({parameters})"))).unwrap();
+    writeln!(out, "    {result}{};\n}}", wrapped(&format!("{callee}({})", arguments.join(", ")))).unwrap();
     out
 }

@@ -84,6 +84,11 @@ impl Compiler {
         }
     }
 
+    /// The files that its words name, where they are programs.
+    pub(super) fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.words.iter().filter_map(|word| fs::canonicalize(on_path(word)?).ok())
+    }
+
     /// The words of a command that gives `arguments` to this compiler.
     pub(super) fn command<'a>(&'a self, arguments: &'a [OsString]) -> impl Iterator<Item = &'a OsStr> {
         self.words.iter().chain(arguments).map(OsString::as_os_str)

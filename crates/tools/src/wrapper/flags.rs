@@ -29,15 +29,18 @@ pub(super) struct Flags {
     pub compile: Vec<OsString>,
     /// For the linker, before the user's arguments.
     pub link: Vec<OsString>,
+    /// For the compiler proper, after the user's arguments: a program's own module of the same name goes before ours.
+    pub modules: Vec<OsString>,
     /// Libraries, after the user's arguments.
     pub libraries: Vec<OsString>,
 }
 
 impl Flags {
-    /// The flags for a compiler that gets `arguments`.
-    pub(super) fn new(prefix: &Prefix, arguments: &Arguments) -> Self {
+    /// The flags for a compiler that gets `arguments`, and finds Fortran's module in the folder `module`.
+    pub(super) fn new(prefix: &Prefix, arguments: &Arguments, module: Option<&Path>) -> Self {
         let mut flags = Self { compile: vec![joined("-I", &prefix.include())], ..Self::default() };
         flags.compile.extend(arguments.dialect.flags().iter().map(OsString::from));
+        flags.modules.extend(module.map(|folder| joined("-I", folder)));
         let is_flang = arguments.dialect == Dialect::Flang;
         let pie = !arguments.own_kind && !arguments.relocatable;
         if pie && arguments.code_model.is_none() {
@@ -76,7 +79,7 @@ impl Flags {
 
     /// All arguments of the compiler: the flags around the user's.
     pub(super) fn around(self, user: Vec<OsString>) -> Vec<OsString> {
-        [self.compile, self.link, user, self.libraries].concat()
+        [self.compile, self.link, user, self.modules, self.libraries].concat()
     }
 }
 
@@ -107,7 +110,8 @@ mod tests {
     fn around_of(line: &str, dialect: Dialect) -> String {
         let mut user: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
         let arguments = Arguments::take(&mut user, dialect);
-        let flags = Flags::new(&Prefix::at("/p"), &arguments);
+        let module = arguments.dialect.is_fortran().then_some(Path::new("/m"));
+        let flags = Flags::new(&Prefix::at("/p"), &arguments, module);
         let all = flags.around(user);
         all.join(std::ffi::OsStr::new(" ")).into_string().unwrap()
     }
@@ -149,11 +153,11 @@ mod tests {
     #[test]
     fn fortran_has_a_library_of_its_own() {
         let gfortran = |line| around_of(line, Dialect::Gfortran(8));
-        assert_eq!(gfortran("-c a.f90"), "-I/p/include -fcray-pointer -fPIE -c a.f90");
+        assert_eq!(gfortran("-c a.f90"), "-I/p/include -fcray-pointer -fPIE -c a.f90 -I/m");
         let line = gfortran("a.o");
-        assert!(line.ends_with(&format!(" a.o -lshmem-fortran {LIBRARIES}")), "{line}");
+        assert!(line.ends_with(&format!(" a.o -I/m -lshmem-fortran {LIBRARIES}")), "{line}");
         assert!(gfortran("-static a.o").contains(" -lshmem-fortran -Wl,-u,pthread_mutex_init,-u,"));
-        let expected = "-fPIE -L/p/lib -Wl,-rpath,/p/lib -Wl,--enable-new-dtags a.o -lshmem-fortran -lshmem";
+        let expected = "-fPIE -L/p/lib -Wl,-rpath,/p/lib -Wl,--enable-new-dtags a.o -I/m -lshmem-fortran -lshmem";
         let line = around_of("a.o", Dialect::Flang);
         assert!(line.contains(expected), "{line}");
     }

@@ -6,6 +6,7 @@ mod compiler;
 mod error;
 mod flags;
 mod language;
+mod module;
 mod prefix;
 mod show;
 
@@ -44,6 +45,10 @@ fn run(language: Language, target: &str, mut user: Vec<OsString>) -> Result<(), 
     }
     let compiler = Compiler::find(language, target)?;
     let arguments = Arguments::take(&mut user, compiler.dialect(language));
-    let all = if arguments.inputs { Flags::new(&Prefix::of_this_program()?, &arguments).around(user) } else { user };
-    Err(compiler.execute(language, &all))
+    if !arguments.inputs {
+        return Err(compiler.execute(language, &user));
+    }
+    let prefix = Prefix::of_this_program()?;
+    let module = module::folder(&prefix, &compiler, &arguments);
+    Err(compiler.execute(language, &Flags::new(&prefix, &arguments, module.as_deref()).around(user)))
 }

@@ -5,6 +5,7 @@ use super::compiler::Compiler;
 use super::error::WrapperError;
 use super::flags::Flags;
 use super::language::Language;
+use super::module;
 use super::prefix::Prefix;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -91,9 +92,12 @@ impl Show {
         target: &str,
         mut user: Vec<OsString>,
     ) -> Result<Vec<u8>, WrapperError> {
-        let read = |user: &mut Vec<OsString>| {
-            let dialect = Compiler::find(language, target)?.dialect(language);
-            Ok::<_, WrapperError>(Arguments::take(user, dialect))
+        let flags = |user: &mut Vec<OsString>, links: bool| {
+            let (prefix, compiler) = (Prefix::of_this_program()?, Compiler::find(language, target)?);
+            let mut arguments = Arguments::take(user, compiler.dialect(language));
+            arguments.stops_early &= !links;
+            let module = module::folder(&prefix, &compiler, &arguments);
+            Ok::<_, WrapperError>(Flags::new(&prefix, &arguments, module.as_deref()))
         };
         let line = match self {
             Self::Version => {
@@ -116,16 +120,16 @@ impl Show {
             Self::LibraryDirectories => words(&[Prefix::of_this_program()?.lib().into()]),
             Self::Libraries if language == Language::Fortran => words(&["shmem-fortran".into(), "shmem".into()]),
             Self::Libraries => words(&["shmem".into()]),
-            Self::Compile => words(&Flags::new(&Prefix::of_this_program()?, &read(&mut user)?).compile),
+            Self::Compile => {
+                let flags = flags(&mut user, false)?;
+                words(&[flags.compile, flags.modules].concat())
+            }
             Self::Link => {
-                let mut arguments = read(&mut user)?;
-                arguments.stops_early = false;
-                let flags = Flags::new(&Prefix::of_this_program()?, &arguments);
+                let flags = flags(&mut user, true)?;
                 words(&[flags.link, flags.libraries].concat())
             }
             Self::All => {
-                let flags = Flags::new(&Prefix::of_this_program()?, &read(&mut user)?);
-                let all = flags.around(user);
+                let all = flags(&mut user, false)?.around(user);
                 quoted(Compiler::find(language, target)?.command(&all))
             }
         };

@@ -175,6 +175,7 @@ fn installs_below_a_destdir() {
         "include/shmemx.h",
         "include/pshmem.h",
         "include/mpp/shmem.h",
+        "include/shmem.f90",
         "include/shmem.fh",
         "include/mpp/shmem.fh",
         "lib/ferroshmem/compat/openmpi/liboshmem.so.40",

@@ -1,4 +1,4 @@
-//! The compiler wrappers `oshcc` and `oshc++`.
+//! The compiler wrappers `oshcc`, `oshc++` and `oshfort`.
 
 use super::*;
 
@@ -90,6 +90,31 @@ fn name_chooses_the_cross_compiler() {
         let shown = succeed(command(name).arg("--showme:command").env("PATH", folder.path()));
         assert_eq!(shown, format!("aarch64-linux-gnu-{compiler}\n"));
     }
+}
+
+/// A compiler that cannot compile the module compiles programs nevertheless, and the reason is said once.
+#[test]
+fn module_is_tried_once_for_a_compiler() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = folder.path().join("fortran");
+    fs::write(&compiler, "#!/bin/sh\necho \"$@\"\n! echo \"$@\" | grep -q shmem.f90\n").unwrap();
+    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
+    let compile = |cache: &Path| {
+        let mut oshfort = command(bin("oshfort"));
+        oshfort.args(["-c", "a.f90"]).env("OSHMEM_FC", &compiler).env("XDG_CACHE_HOME", cache);
+        let output = oshfort.output().unwrap();
+        assert!(output.status.success());
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (arguments, note) = compile(folder.path());
+    let modules = format!(" -c a.f90 -I{}/ferroshmem/fortran/", folder.path().display());
+    assert!(arguments.contains(&modules), "{arguments}");
+    assert!(note.contains("cannot compile ") && note.lines().count() == 1, "{note}");
+    assert_eq!(compile(folder.path()), (arguments, String::new()));
+
+    let (arguments, note) = compile(Path::new("/dev/null"));
+    assert!(arguments.ends_with(" -c a.f90\n"), "{arguments}");
+    assert!(note.contains("XDG_CACHE_HOME") && note.lines().count() == 1, "{note}");
 }
 
 #[test]
