@@ -39,7 +39,7 @@ pub use self::environment::{Environment, Lookup, Values, cache_home, inherited, 
 pub use self::given::{GivenDiffers, GivenSettings};
 pub use self::table::*;
 pub use self::text::{c_comment, describe, manual_list};
-pub use self::value::{Command, ConfigError, SocketMap, TuningFilePath, ValueType};
+pub use self::value::{Command, ConfigError, Problem, SocketMap, TuningFilePath, ValueType};
 pub use self::variable::{Entry, Program, Scope, Variable};
 
 /// What the library reads at start-up.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ferroshmem_fabric::Aggregate;
 
-use super::{ConfigError, Result, ValueType, text};
+use super::{ConfigError, Problem, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// What goes to another node together.
@@ -35,7 +35,7 @@ impl ValueType for Aggregation {
         };
         match (bytes.trim().parse(), delay) {
             (Ok(bytes), Some(delay @ 1..)) => Ok(Aggregate { bytes, delay: Duration::from_micros(delay.into()) }),
-            _ => Err(ConfigError::Aggregate { variable, value }),
+            _ => Err(ConfigError { variable, value, problem: Problem::Aggregate }),
         }
     }
 }

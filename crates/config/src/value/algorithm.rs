@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use ferroshmem_tuning::{Choice, Collective};
 
-use super::{ConfigError, Result, ValueType, text};
+use super::{ConfigError, Problem, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// An algorithm of a collective.
@@ -48,7 +48,7 @@ impl ValueType for AlgorithmChoice {
             return Ok(None);
         }
         let choice = self.0.choice(&name);
-        choice.map(Some).ok_or(ConfigError::Algorithm { variable, value, collective: self.0 })
+        choice.map(Some).ok_or(ConfigError { variable, value, problem: Problem::Algorithm(self.0) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{ConfigError, Result, ValueType, text};
+use super::{ConfigError, Problem, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// Set, to any value, or unset.
@@ -51,7 +51,7 @@ impl ValueType for Flag {
             "" => Ok(self.default),
             "0" | "no" | "off" | "false" => Ok(false),
             "1" | "yes" | "on" | "true" => Ok(true),
-            _ => Err(ConfigError::Flag { variable, value }),
+            _ => Err(ConfigError { variable, value, problem: Problem::Flag }),
         }
     }
 }

@@ -31,73 +31,48 @@ pub(crate) type Result<T> = std::result::Result<T, ConfigError>;
 
 /// A value that cannot be read: one line that names variable and value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
-    /// Neither 0 nor 1.
-    #[error("{variable}: cannot read \"{value}\": give 0 or 1")]
-    Flag {
-        /// The variable.
-        variable: &'static str,
-        /// Its value.
-        value: String,
-    },
-    /// No whole number.
-    #[error("{variable}: cannot read \"{value}\" as a number")]
-    Number {
-        /// The variable.
-        variable: &'static str,
-        /// Its value.
-        value: String,
-    },
-    /// No size.
-    #[error("{variable}: cannot read \"{value}\" as a size: give bytes, or a number with k, m, g or t (512m, 1.5g)")]
-    Size {
-        /// The variable.
-        variable: &'static str,
-        /// Its value.
-        value: String,
-    },
-    /// Neither a length nor one with a time.
-    #[error(
-        "{variable}: cannot read \"{value}\": give 0, auto, the bytes of the longest put, or bytes,microseconds \
-            (256,500)"
-    )]
-    Aggregate {
-        /// The variable.
-        variable: &'static str,
-        /// Its value.
-        value: String,
-    },
-    /// No list of sockets.
-    #[error("{variable}: cannot read \"{value}\" as sockets: give auto, off, or the socket of each PE, as in 0*2,1*2")]
-    Sockets {
-        /// The variable.
-        variable: &'static str,
-        /// Its value.
-        value: String,
-    },
-    /// No algorithm of this collective.
-    #[error("{variable}: \"{value}\" is no algorithm of {}: give auto, {}", .collective.name(), choices(*.collective))]
-    Algorithm {
-        /// The variable.
-        variable: &'static str,
-        /// Its value.
-        value: String,
-        /// The collective.
-        collective: Collective,
-    },
+#[error("{variable}: {}", .problem.of(.value))]
+pub struct ConfigError {
+    /// The variable.
+    pub variable: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What is wrong with it.
+    pub problem: Problem,
 }
 
-impl ConfigError {
-    /// The variable whose value cannot be read.
-    pub fn variable(&self) -> &'static str {
-        match self {
-            Self::Flag { variable, .. }
-            | Self::Number { variable, .. }
-            | Self::Size { variable, .. }
-            | Self::Aggregate { variable, .. }
-            | Self::Sockets { variable, .. }
-            | Self::Algorithm { variable, .. } => variable,
-        }
+/// What is wrong with a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Problem {
+    /// Neither 0 nor 1.
+    Flag,
+    /// No whole number.
+    Number,
+    /// No size.
+    Size,
+    /// Neither a length nor one with a time.
+    Aggregate,
+    /// No list of sockets.
+    Sockets,
+    /// No algorithm of this collective.
+    Algorithm(Collective),
+}
+
+impl Problem {
+    /// The problem of a value, in words.
+    fn of(self, value: &str) -> String {
+        let expected = match self {
+            Self::Flag => ": give 0 or 1",
+            Self::Number => " as a number",
+            Self::Size => " as a size: give bytes, or a number with k, m, g or t (512m, 1.5g)",
+            Self::Aggregate => ": give 0, auto, the bytes of the longest put, or bytes,microseconds (256,500)",
+            Self::Sockets => " as sockets: give auto, off, or the socket of each PE, as in 0*2,1*2",
+            Self::Algorithm(collective) => {
+                let (name, choices) = (collective.name(), choices(collective));
+                return format!("\"{value}\" is no algorithm of {name}: give auto, {choices}");
+            }
+        };
+        format!("cannot read \"{value}\"{expected}")
     }
 }
 

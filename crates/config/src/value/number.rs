@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use super::{ConfigError, Result, ValueType, text};
+use super::{ConfigError, Problem, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// Number of polls of a wait.
@@ -85,7 +85,7 @@ impl ValueType for Size {
     }
 
     fn read(&self, variable: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Option<u64>> {
-        let size = |value: String| bytes(&value).ok_or(ConfigError::Size { variable, value });
+        let size = |value: String| bytes(&value).ok_or(ConfigError { variable, value, problem: Problem::Size });
         text(given).map(size).transpose()
     }
 }
@@ -145,7 +145,7 @@ impl ValueType for Count {
 
 fn whole(variable: &'static str, value: String) -> Result<u32> {
     let number = value.trim().parse();
-    number.map_err(|_| ConfigError::Number { variable, value })
+    number.map_err(|_| ConfigError { variable, value, problem: Problem::Number })
 }
 
 #[cfg(test)]

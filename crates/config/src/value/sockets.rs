@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{ConfigError, Result, ValueType, text};
+use super::{ConfigError, Problem, Result, ValueType, text};
 use crate::environment::Environment;
 
 /// On which sockets the PEs of a node run.
@@ -60,7 +60,7 @@ impl ValueType for SocketList {
         }
         match socket_list(&value) {
             Some(sockets) => Ok(SocketMap::Given(sockets)),
-            None => Err(ConfigError::Sockets { variable, value }),
+            None => Err(ConfigError { variable, value, problem: Problem::Sockets }),
         }
     }
 }

@@ -238,7 +238,7 @@ fn settings(name: &str, job: &Attachment) -> Settings {
     match Settings::read(&given) {
         Ok(settings) => settings,
         // All PEs read what PE 0 is given.
-        Err(e) => end_job(name, job.pe == 0 || !given.has(e.variable()), e),
+        Err(e) => end_job(name, job.pe == 0 || !given.has(e.variable), e),
     }
 }
 
