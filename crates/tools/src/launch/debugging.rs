@@ -169,7 +169,8 @@ fn put_in_foreground(group: Pid) -> io::Result<()> {
     if failed { Err(error) } else { Ok(()) }
 }
 
-fn quoted(word: &str) -> String {
+/// A word as a shell reads it.
+pub(super) fn quoted(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
 }
 

@@ -243,10 +243,10 @@ impl Job<'_> {
         let mut findings = Vec::new();
         for line in BufReader::new(output).lines() {
             let line = line.map_err(CampaignError::Output)?;
-            match line.parse() {
+            match serde_json::from_str(&line) {
                 Ok(Finding::Progress(done, all)) => progress.show(pes, done, all),
                 Ok(finding) => findings.push(finding),
-                Err(()) => {
+                Err(_) => {
                     // oshrun and its PEs end with it; an error of these calls would hide the cause.
                     let _ = child.kill();
                     let _ = child.wait();

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ferroshmem_platform::number_list::numbers;
+use serde::{Deserialize, Serialize};
 
 use super::measure::Pair;
 
 /// The nearest thing that two CPUs share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Distance {
     /// A core: they are its hardware threads.
     Core,
@@ -26,22 +27,6 @@ pub(crate) enum Distance {
 impl Distance {
     /// All, the nearest first.
     pub(crate) const ALL: [Self; 5] = [Self::Core, Self::Cache, Self::Numa, Self::Socket, Self::Machine];
-
-    /// Its name in a [`Finding`](super::measure::Finding).
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Core => "core",
-            Self::Cache => "cache",
-            Self::Numa => "numa",
-            Self::Socket => "socket",
-            Self::Machine => "machine",
-        }
-    }
-
-    /// From its name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|distance| distance.name() == name)
-    }
 
     /// Whether the cost model counts two such CPUs as being on different sockets.
     pub(crate) fn crosses(self) -> bool {
@@ -176,12 +161,5 @@ mod tests {
             assert_eq!(topology.distance(other, cpu), distance, "{other}");
         }
         assert_eq!(topology.distance(31, 31), Distance::Core);
-    }
-
-    #[test]
-    fn names_come_back() {
-        for distance in Distance::ALL {
-            assert_eq!(Distance::named(distance.name()), Some(distance));
-        }
     }
 }

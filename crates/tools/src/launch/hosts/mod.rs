@@ -24,6 +24,7 @@ use self::agent::Agent;
 use self::launch::{HostLaunch, HostSource, LauncherKind};
 use self::launcher::HostLauncher;
 use self::list::check_room;
+use super::debugging::quoted;
 use super::failure::{Failure, print_line};
 use super::options::CommandLine;
 use super::output;
@@ -107,8 +108,4 @@ fn within(options: &CommandLine, line: Vec<OsString>) -> Result<Vec<OsString>, F
     all.push(limit.as_secs_f64().to_string().into());
     all.extend(line);
     Ok(all)
-}
-
-fn quoted(word: &str) -> String {
-    shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
 }

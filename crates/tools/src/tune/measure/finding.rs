@@ -1,14 +1,14 @@
-//! What a measuring job reports, one line each.
-
-use std::fmt;
-use std::str::FromStr;
+//! What a measuring job reports, one line of JSON each.
 
 use ferroshmem_tuning::{Choice, Collective, CopySizes, Shape};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::tune::distance::Distance;
 
 /// The time of one collective by one choice.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(into = "PointWords", try_from = "PointWords")]
 pub(crate) struct Point {
     /// The collective.
     pub collective: Collective,
@@ -21,10 +21,11 @@ pub(crate) struct Point {
 }
 
 /// The times of a copy, made plainly and by another method.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CopyPoint {
     /// The other method, as [`CopySizes::TABLE`] names it.
-    pub method: &'static str,
+    #[serde(deserialize_with = "known_method")]
+    pub method: Method,
     /// Its length.
     pub bytes: u64,
     /// Nanoseconds of a plain copy.
@@ -33,8 +34,17 @@ pub(crate) struct CopyPoint {
     pub other: f64,
 }
 
+/// The name of a method, which is not borrowed from the line.
+type Method = &'static str;
+
+fn known_method<'d, D: Deserializer<'d>>(from: D) -> Result<Method, D::Error> {
+    let name = String::deserialize(from)?;
+    let known = CopySizes::TABLE.iter().find(|(known, _)| *known == name);
+    known.map(|(known, _)| *known).ok_or_else(|| D::Error::custom(name))
+}
+
 /// What two PEs on different CPUs exchange.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pair {
     /// The PEs.
     pub pes: (usize, usize),
@@ -49,7 +59,7 @@ pub(crate) struct Pair {
 }
 
 /// One thing that was found out.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Finding {
     /// A parameter of the cost model.
     Parameter(String, f64),
@@ -60,70 +70,43 @@ pub(crate) enum Finding {
     /// Times between two CPUs.
     Pair(Pair),
     /// How the PEs of the job are spread over sockets.
-    Shape(Shape),
+    Shape(#[serde(with = "ShapeWords")] Shape),
     /// So many parts of so many are done.
     Progress(usize, usize),
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Parameter(name, value) => write!(f, "parameter {name} {value}"),
-            Self::Time(p) => {
-                let collective = p.collective.name();
-                write!(f, "time {collective} {} {} {}", p.choice, p.bytes, p.time)
-            }
-            Self::Copy(p) => write!(f, "copy {} {} {} {}", p.method, p.bytes, p.plain, p.other),
-            Self::Pair(p) => {
-                let ((a, b), (x, y)) = (p.pes, p.cpus);
-                write!(f, "pair {a} {b} {x} {y} {} {} {}", p.distance.name(), p.flag, p.line)
-            }
-            Self::Shape(shape) => write!(f, "shape {} {} {}", shape.size, shape.sockets, shape.widest),
-            Self::Progress(done, all) => write!(f, "progress {done} {all}"),
-        }
+impl Finding {
+    /// Its line.
+    pub(super) fn line(&self) -> String {
+        serde_json::to_string(self).expect("numbers and strings are JSON")
     }
 }
 
-impl FromStr for Finding {
-    type Err = ();
+/// The form of a [`Shape`].
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Shape")]
+struct ShapeWords {
+    size: usize,
+    sockets: usize,
+    widest: usize,
+}
 
-    fn from_str(line: &str) -> Result<Self, ()> {
-        let words: Vec<&str> = line.split(' ').collect();
-        let number = |text: &str| text.parse::<f64>().map_err(drop);
-        let count = |text: &str| text.parse::<usize>().map_err(drop);
-        match words[..] {
-            ["parameter", name, value] => Ok(Self::Parameter(name.to_owned(), number(value)?)),
-            ["time", collective, choice, bytes, time] => {
-                let collective = Collective::named(collective).ok_or(())?;
-                Ok(Self::Time(Point {
-                    collective,
-                    choice: collective.choice(choice).ok_or(())?,
-                    bytes: count(bytes)?,
-                    time: number(time)?,
-                }))
-            }
-            ["copy", method, bytes, plain, other] => {
-                let known = CopySizes::TABLE.iter().find(|(name, _)| *name == method);
-                Ok(Self::Copy(CopyPoint {
-                    method: known.ok_or(())?.0,
-                    bytes: bytes.parse().map_err(drop)?,
-                    plain: number(plain)?,
-                    other: number(other)?,
-                }))
-            }
-            ["pair", a, b, x, y, distance, flag, line] => Ok(Self::Pair(Pair {
-                pes: (count(a)?, count(b)?),
-                cpus: (count(x)?, count(y)?),
-                distance: Distance::named(distance).ok_or(())?,
-                flag: number(flag)?,
-                line: number(line)?,
-            })),
-            ["shape", size, sockets, widest] => {
-                Ok(Self::Shape(Shape { size: count(size)?, sockets: count(sockets)?, widest: count(widest)? }))
-            }
-            ["progress", done, all] => Ok(Self::Progress(count(done)?, count(all)?)),
-            _ => Err(()),
-        }
+/// The form of a [`Point`]: collective, choice, bytes, time.
+type PointWords = (String, String, usize, f64);
+
+impl From<Point> for PointWords {
+    fn from(point: Point) -> Self {
+        (point.collective.name().to_owned(), point.choice.to_string(), point.bytes, point.time)
+    }
+}
+
+impl TryFrom<PointWords> for Point {
+    type Error = String;
+
+    fn try_from((collective, choice, bytes, time): PointWords) -> Result<Self, String> {
+        let collective = Collective::named(&collective).ok_or(collective)?;
+        let choice = collective.choice(&choice).ok_or(choice)?;
+        Ok(Self { collective, choice, bytes, time })
     }
 }
 
@@ -146,10 +129,15 @@ mod tests {
             Finding::Shape(Shape { size: 16, sockets: 2, widest: 9 }),
             Finding::Progress(3, 17),
         ] {
-            assert_eq!(finding.to_string().parse(), Ok(finding));
+            let line = finding.line();
+            assert_eq!(serde_json::from_str::<Finding>(&line).unwrap(), finding, "{line}");
         }
-        for wrong in ["", "time", "time reduce pull 8 1", "parameter alpha x", "copy slowly 8 1 1", "hello world"] {
-            assert_eq!(wrong.parse::<Finding>(), Err(()), "{wrong}");
-        }
+        let is_read = |line: &str| serde_json::from_str::<Finding>(line).is_ok();
+        let time = r#"{"Time":["reduce","rd:ptr",8,1.0]}"#;
+        let copy = r#"{"Copy":{"method":"share","bytes":8,"plain":1.0,"other":1.0}}"#;
+        assert!(is_read(time) && is_read(copy));
+        let parameter = r#"{"Parameter":["alpha","x"]}"#;
+        let wrong = ["", r#"{"Time"}"#, &time.replace("rd:ptr", "pull"), parameter, &copy.replace("share", "slowly")];
+        assert!(!wrong.iter().any(|line| is_read(line)) && !is_read("hello world"));
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn run(task: Task, depth: Depth, time: Duration) {
     let mut out = io::stdout().lock();
     // A reader that has gone ends the job; nothing is left to say then.
     let report = |finding: Finding| {
-        if me == 0 && writeln!(out, "{finding}").is_err() {
+        if me == 0 && writeln!(out, "{}", finding.line()).is_err() {
             setup::global_exit(NAME, 1);
         }
     };
