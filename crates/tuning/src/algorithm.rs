@@ -52,11 +52,6 @@ pub struct Choice {
 }
 
 impl Algorithm {
-    /// Whether there is a put/get form of it.
-    pub fn has_both_forms(self) -> bool {
-        matches!(self, Self::Flat | Self::RecursiveDoubling | Self::Bruck | Self::Rabenseifner)
-    }
-
     /// All of them, in the order of their numbers.
     pub const ALL: [Self; 12] = [
         Self::Central,

@@ -169,7 +169,7 @@ impl MailboxChannel<'_> {
 
         let forced = self.team.node.selection.forced_for(collective);
         let algorithm = match (collective, forced) {
-            (Collective::Reduce, Some(forced)) if forced.has_both_forms() => forced,
+            (Collective::Reduce, Some(forced)) if forced.has_forms() => forced,
             (Collective::Reduce, _) if bytes > LONG && size > 2 => Algorithm::Rabenseifner,
             (Collective::Reduce, _) => Algorithm::RecursiveDoubling,
             _ => Algorithm::Dissemination,
