@@ -35,53 +35,34 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 11] = [
-        Self::Malloc,
-        Self::MallocWithHints,
-        Self::Calloc,
-        Self::Align,
-        Self::Free,
-        Self::Realloc,
-        Self::SpaceMalloc,
-        Self::SpaceCalloc,
-        Self::SpaceAlign,
-        Self::SpaceFree,
-        Self::SpaceDestroy,
+    /// Each by its number, from 1 on: the C routine, and the names of its arguments.
+    const TABLE: [(Self, &'static str, &'static [&'static str]); 11] = [
+        (Self::Malloc, "shmem_malloc", &["size"]),
+        (Self::MallocWithHints, "shmem_malloc_with_hints", &["size", "hints"]),
+        (Self::Calloc, "shmem_calloc", &["count", "size"]),
+        (Self::Align, "shmem_align", &["alignment", "size"]),
+        (Self::Free, "shmem_free", &["ptr"]),
+        (Self::Realloc, "shmem_realloc", &["ptr", "size"]),
+        (Self::SpaceMalloc, "shmemx_space_malloc", &["size"]),
+        (Self::SpaceCalloc, "shmemx_space_calloc", &["count", "size"]),
+        (Self::SpaceAlign, "shmemx_space_align", &["alignment", "size"]),
+        (Self::SpaceFree, "shmemx_space_free", &["ptr"]),
+        (Self::SpaceDestroy, "shmemx_space_destroy", &["space"]),
     ];
 
     /// The C routine.
     fn routine(self) -> &'static str {
-        match self {
-            Self::Malloc => "shmem_malloc",
-            Self::MallocWithHints => "shmem_malloc_with_hints",
-            Self::Calloc => "shmem_calloc",
-            Self::Align => "shmem_align",
-            Self::Free => "shmem_free",
-            Self::Realloc => "shmem_realloc",
-            Self::SpaceMalloc => "shmemx_space_malloc",
-            Self::SpaceCalloc => "shmemx_space_calloc",
-            Self::SpaceAlign => "shmemx_space_align",
-            Self::SpaceFree => "shmemx_space_free",
-            Self::SpaceDestroy => "shmemx_space_destroy",
-        }
+        Self::TABLE[self as usize - 1].1
     }
 
     /// The names of the arguments.
     fn arguments(self) -> &'static [&'static str] {
-        match self {
-            Self::Malloc | Self::SpaceMalloc => &["size"],
-            Self::MallocWithHints => &["size", "hints"],
-            Self::Calloc | Self::SpaceCalloc => &["count", "size"],
-            Self::Align | Self::SpaceAlign => &["alignment", "size"],
-            Self::Free | Self::SpaceFree => &["ptr"],
-            Self::SpaceDestroy => &["space"],
-            Self::Realloc => &["ptr", "size"],
-        }
+        Self::TABLE[self as usize - 1].2
     }
 
     /// The kind of this number.
     fn numbered(number: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| *kind as u32 == number)
+        Some(Self::TABLE.get((number as usize).checked_sub(1)?)?.0)
     }
 }
 
