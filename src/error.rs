@@ -423,19 +423,8 @@ macro_rules! debug_as_display {
 }
 
 debug_as_display!(
-    Error,
-    InitError,
-    AllocError,
-    PeOutOfRange,
-    OutOfBounds,
-    TeamError,
-    SpaceError,
-    SpawnError,
-    ConnectError,
-    ExportError,
-    ImportError,
-    GroupFailed,
-    Truncated
+    Error, InitError, AllocError, PeOutOfRange, OutOfBounds, TeamError, SpaceError, SpawnError, ConnectError,
+    ExportError, ImportError, GroupFailed, Truncated
 );
 
 #[cfg(test)]

@@ -108,13 +108,7 @@ impl Measurement {
     /// Everything that identifies the measured point, without its values.
     pub fn subject(&self) -> impl Eq + Hash + '_ {
         let words = [
-            &self.program,
-            &self.implementation,
-            &self.operation,
-            &self.form,
-            &self.algorithm,
-            &self.class,
-            &self.unit,
+            &self.program, &self.implementation, &self.operation, &self.form, &self.algorithm, &self.class, &self.unit,
         ];
         (words, self.pes, self.pairs, self.bytes, self.quantity)
     }

@@ -16,17 +16,8 @@ const PES: [usize; 3] = [2, 4, 16];
 const VARIABLE: &str = "SHMEM_REDUCE_ALGORITHM";
 /// Values of the variable; the first is the library's own choice.
 const CHOICES: [&str; 11] = [
-    "auto",
-    "eager",
-    "slices",
-    "flat:ptr",
-    "flat:putget",
-    "rd:ptr",
-    "rd:putget",
-    "bruck:ptr",
-    "bruck:putget",
-    "rsag:ptr",
-    "rsag:putget",
+    "auto", "eager", "slices", "flat:ptr", "flat:putget", "rd:ptr", "rd:putget", "bruck:ptr", "bruck:putget",
+    "rsag:ptr", "rsag:putget",
 ];
 /// Below this many bytes the library's choice must not be slower than recursive doubling.
 const SMALL: usize = 4 << 10;

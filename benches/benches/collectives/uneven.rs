@@ -11,15 +11,8 @@ use crate::testbed::{Testbed, Variant, measure, report_failures};
 const PES: usize = 2;
 /// The distribution of the work, as `c/collectives/uneven.h` names it, and the operation.
 const OPERATIONS: [&str; 10] = [
-    "uneven/uniform/barrier",
-    "uneven/exponential/barrier",
-    "uneven/pareto/barrier",
-    "uneven/slow-pe/barrier",
-    "uneven/bursts/barrier",
-    "uneven/uniform/sum",
-    "uneven/exponential/sum",
-    "uneven/pareto/sum",
-    "uneven/slow-pe/sum",
+    "uneven/uniform/barrier", "uneven/exponential/barrier", "uneven/pareto/barrier", "uneven/slow-pe/barrier",
+    "uneven/bursts/barrier", "uneven/uniform/sum", "uneven/exponential/sum", "uneven/pareto/sum", "uneven/slow-pe/sum",
     "uneven/bursts/sum",
 ];
 /// Microseconds of work before a call, on average.

@@ -10,17 +10,7 @@ const PE_COUNTS: [usize; 3] = [1, 2, 4];
 
 /// What the quick form runs, with 2 PEs.
 const QUICK: &[&str] = &[
-    "amo",
-    "collectives",
-    "contexts",
-    "globals",
-    "lock",
-    "ordering",
-    "poll",
-    "reduce",
-    "signal",
-    "teams",
-    "threads",
+    "amo", "collectives", "contexts", "globals", "lock", "ordering", "poll", "reduce", "signal", "teams", "threads",
     "wait",
 ];
 

@@ -26,29 +26,9 @@ const DEATHS: [(&str, &str); 6] = [
 
 /// What the others wait in meanwhile.
 const WAITS: [&str; 23] = [
-    "sync",
-    "barrier",
-    "broadcast",
-    "broadcast-long",
-    "fcollect",
-    "fcollect-long",
-    "alltoall",
-    "alltoall-long",
-    "reduce",
-    "reduce-long",
-    "team-sync",
-    "team-broadcast",
-    "team-reduce",
-    "team-reduce-long",
-    "team-collect",
-    "team-alltoall",
-    "team-scan",
-    "kernels",
-    "kernel-tests",
-    "queue",
-    "variable",
-    "disconnect",
-    "finalize",
+    "sync", "barrier", "broadcast", "broadcast-long", "fcollect", "fcollect-long", "alltoall", "alltoall-long",
+    "reduce", "reduce-long", "team-sync", "team-broadcast", "team-reduce", "team-reduce-long", "team-collect",
+    "team-alltoall", "team-scan", "kernels", "kernel-tests", "queue", "variable", "disconnect", "finalize",
 ];
 
 /// Variables that lead collectives over other ways.

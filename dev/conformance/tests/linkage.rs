@@ -11,17 +11,8 @@ use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 /// Programs that see most of the address model.
 const PROGRAMS: &[&str] = &[
-    "amo.c",
-    "collectives.c",
-    "globals.c",
-    "initialize.c",
-    "memory.c",
-    "ordering.c",
-    "overloads.cpp",
-    "pointers.c",
-    "rma_sizes.c",
-    "rma_types.c",
-    "threads.c",
+    "amo.c", "collectives.c", "globals.c", "initialize.c", "memory.c", "ordering.c", "overloads.cpp", "pointers.c",
+    "rma_sizes.c", "rma_types.c", "threads.c",
 ];
 
 /// Ways of linking, with the flags of compiler and linker. Those that compile otherwise do so for a type of

@@ -11,34 +11,13 @@ const VARIANT_PES: usize = 3;
 /// Programs that call the library and little else: compiled otherwise, they run the same code of it, and
 /// show nothing about the inlined functions that the others do not.
 const CALLING: &[&str] = &[
-    "active_set",
-    "collectives",
-    "copies",
-    "fork",
-    "huge_bss",
-    "info",
-    "initialize",
-    "large_copies",
-    "late",
-    "memory",
-    "reduce",
-    "resources",
-    "streams",
-    "teams_many",
-    "wait",
+    "active_set", "collectives", "copies", "fork", "huge_bss", "info", "initialize", "large_copies", "late", "memory",
+    "reduce", "resources", "streams", "teams_many", "wait",
 ];
 
 /// Programs about functions that are inlined.
 const INLINED: &[&str] = &[
-    "amo",
-    "contexts",
-    "every_generic",
-    "generics",
-    "lock",
-    "ordering",
-    "overloads",
-    "pointers",
-    "rma_sizes",
+    "amo", "contexts", "every_generic", "generics", "lock", "ordering", "overloads", "pointers", "rma_sizes",
     "rma_types",
 ];
 
@@ -47,20 +26,8 @@ const COPYING: &[&str] = &["copies", "ordering", "rma_sizes", "signal"];
 
 /// Programs whose copies a thread of the library shares in one way of running, however short they are.
 const SHARING: &[&str] = &[
-    "collectives",
-    "contexts",
-    "copies",
-    "large_copies",
-    "lock",
-    "messages",
-    "offload",
-    "ordering",
-    "reduce",
-    "rma_sizes",
-    "signal",
-    "teams",
-    "thread_contexts",
-    "threads",
+    "collectives", "contexts", "copies", "large_copies", "lock", "messages", "offload", "ordering", "reduce",
+    "rma_sizes", "signal", "teams", "thread_contexts", "threads",
 ];
 
 /// Whether it is the turn of another one of `turns` than `one` with the program of this number.

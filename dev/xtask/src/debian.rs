@@ -136,14 +136,9 @@ pub(crate) fn sources(archive: &Path, name: &str) -> Result<()> {
     });
     fs::write(&files, present.collect::<Vec<_>>().join(&0))?;
     let mut tar = Command::new("tar");
-    tar.args(["-czf"]).arg(archive).args([
-        "--sort=name",
-        "--owner=0",
-        "--group=0",
-        "--numeric-owner",
-        "--null",
-        "--no-recursion",
-    ]);
+    tar.args(["-czf"])
+        .arg(archive)
+        .args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--null", "--no-recursion"]);
     // What links name stays as it is.
     tar.arg(format!("--transform=s,^,{name}/,S"));
     tar.arg("--files-from").arg(&files).current_dir(root);

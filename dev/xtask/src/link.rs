@@ -70,16 +70,11 @@ pub(crate) fn shared_library(linked: &Linked, target: Option<&Target>, archive: 
     link.arg(exports).arg(format!("-Wl,-soname,{}", linked.soname));
     link.arg("-Wl,--whole-archive").arg(archive);
     link.args([
-        "-Wl,--no-whole-archive",
-        "-Wl,--gc-sections",
-        "-Wl,-O1",
-        "-Wl,-z,relro,-z,now",
+        "-Wl,--no-whole-archive", "-Wl,--gc-sections", "-Wl,-O1", "-Wl,-z,relro,-z,now",
         // References to its own functions need no look-up when it is loaded.
-        "-Wl,-Bsymbolic-functions",
-        "-Wl,-z,noexecstack",
+        "-Wl,-Bsymbolic-functions", "-Wl,-z,noexecstack",
         // Programs share the pages of its code, and it names all libraries that it needs.
-        "-Wl,-z,text,-z,defs",
-        "-Wl,--as-needed",
+        "-Wl,-z,text,-z,defs", "-Wl,--as-needed",
     ]);
     link.args(["-ldl", "-lrt", "-lpthread", "-lm"]);
     if unwinder {

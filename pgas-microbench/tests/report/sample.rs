@@ -400,15 +400,7 @@ fn stencil(rows: &mut Vec<Measurement>) {
 
 fn collectives(rows: &mut Vec<Measurement>) {
     let operations = [
-        "broadcast",
-        "collect",
-        "fcollect",
-        "alltoall",
-        "alltoalls",
-        "reduce",
-        "reduce_int",
-        "sum_inscan",
-        "sum_exscan",
+        "broadcast", "collect", "fcollect", "alltoall", "alltoalls", "reduce", "reduce_int", "sum_inscan", "sum_exscan",
     ];
     for pes in PES {
         for (who, factor) in [(OURS, 1.0), (SHMEM_PEER, 1.9), (MPI[0], 1.7), (MPI[1], 2.4)] {

@@ -32,11 +32,7 @@ pub fn all() -> Vec<Family> {
             .generic("shmem_signal_add")
             .test("SIGNAL_ADD"),
         f(
-            "shmem_signal_fetch",
-            "shmem_signal_fetch",
-            Single,
-            "uint64_t",
-            "const uint64_t *sig_addr",
+            "shmem_signal_fetch", "shmem_signal_fetch", Single, "uint64_t", "const uint64_t *sig_addr",
             "signal::signal_fetch",
         )
         .test("SIGNAL_FETCH"),

@@ -67,16 +67,10 @@ impl Library {
                     name,
                 )?),
                 strerror: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> *const c_char>(find(
-                    handle,
-                    c"fi_strerror",
-                    None,
-                    name,
+                    handle, c"fi_strerror", None, name,
                 )?),
                 version: std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> u32>(find(
-                    handle,
-                    c"fi_version",
-                    None,
-                    name,
+                    handle, c"fi_version", None, name,
                 )?),
             })
         }

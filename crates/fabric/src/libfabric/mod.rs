@@ -2,12 +2,7 @@
 //! and what its headers define as inline functions.
 
 #[allow(
-    non_camel_case_types,
-    non_upper_case_globals,
-    non_snake_case,
-    dead_code,
-    missing_debug_implementations,
-    clippy::all
+    non_camel_case_types, non_upper_case_globals, non_snake_case, dead_code, missing_debug_implementations, clippy::all
 )]
 mod bindings;
 mod calls;

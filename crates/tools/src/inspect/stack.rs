@@ -379,20 +379,8 @@ fn unwind_registers(r: Registers) -> framehop::aarch64::UnwindRegsAarch64 {
 /// Whether a file is the library, or one of those that it, or any program, calls.
 fn is_library_file(name: &str) -> bool {
     const NAMES: [&str; 14] = [
-        "libshmem.so",
-        "libshmem-check.so",
-        "libc.so",
-        "libc-",
-        "ld-linux",
-        "ld-2.",
-        "libpthread",
-        "libm.so",
-        "libgcc_s",
-        "libstdc++",
-        "libgomp",
-        "libomp",
-        "libfabric",
-        "librt",
+        "libshmem.so", "libshmem-check.so", "libc.so", "libc-", "ld-linux", "ld-2.", "libpthread", "libm.so",
+        "libgcc_s", "libstdc++", "libgomp", "libomp", "libfabric", "librt",
     ];
     NAMES.iter().any(|prefix| name.starts_with(prefix))
 }
@@ -401,19 +389,9 @@ impl Line {
     /// Whether it is of this library, where that is linked into the program.
     fn is_of_library(&self) -> bool {
         const CRATES: [&str; 13] = [
-            "ferroshmem::",
-            "ferroshmem_api::",
-            "ferroshmem_collective::",
-            "ferroshmem_core::",
-            "ferroshmem_message::",
-            "ferroshmem_port::",
-            "ferroshmem_runtime::",
-            "ferroshmem_simd::",
-            "ferroshmem_stream::",
-            "ferroshmem_sys::",
-            "ferroshmem_platform::",
-            "ferroshmem_fabric::",
-            "ferroshmem_bootstrap::",
+            "ferroshmem::", "ferroshmem_api::", "ferroshmem_collective::", "ferroshmem_core::", "ferroshmem_message::",
+            "ferroshmem_port::", "ferroshmem_runtime::", "ferroshmem_simd::", "ferroshmem_stream::",
+            "ferroshmem_sys::", "ferroshmem_platform::", "ferroshmem_fabric::", "ferroshmem_bootstrap::",
         ];
         const ROUTINES: [&str; 4] = ["shmem_", "shmemx_", "shmemi_", "pshmem"];
         let name = self.name();

@@ -675,14 +675,8 @@ mod tests {
         }
         let all = read("--help").unwrap_err();
         for heading in [
-            "Programs:",
-            "Output and input:",
-            "Time limits:",
-            "Cores:",
-            "Profiles:",
-            "Checks and debugging:",
-            "Counters:",
-            "Other hosts:",
+            "Programs:", "Output and input:", "Time limits:", "Cores:", "Profiles:", "Checks and debugging:",
+            "Counters:", "Other hosts:",
         ] {
             // In bold type.
             assert_eq!(all.lines().filter(|l| l.starts_with('\x1b') && l.contains(heading)).count(), 1, "{heading}");

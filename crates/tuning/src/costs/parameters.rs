@@ -129,15 +129,8 @@ mod tests {
              streams 6.50 times, cache 7.50 B, socket_alpha 8.50 ns, socket_flag 9.50 ns, socket_line 10.5 ns"
         );
         let all = [
-            parameters.alpha,
-            parameters.beta,
-            parameters.gamma,
-            parameters.sigma,
-            parameters.memory,
-            parameters.streams,
-            parameters.cache,
-            parameters.socket_alpha,
-            parameters.socket_flag,
+            parameters.alpha, parameters.beta, parameters.gamma, parameters.sigma, parameters.memory,
+            parameters.streams, parameters.cache, parameters.socket_alpha, parameters.socket_flag,
             parameters.socket_line,
         ];
         assert!(all.is_sorted(), "{parameters:?}");

@@ -12,14 +12,7 @@ use super::modules;
 /// Modules of the machines: files and network of QEMU's, the channel to the cluster, and the RDMA
 /// device, with the access to it from programs and the checksum that it asks for by name.
 const MODULES: &[&str] = &[
-    "virtio_pci",
-    "virtio_console",
-    "virtio_net",
-    "9pnet_virtio",
-    "9p",
-    "overlay",
-    "crc32_generic",
-    "rdma_rxe",
+    "virtio_pci", "virtio_console", "virtio_net", "9pnet_virtio", "9p", "overlay", "crc32_generic", "rdma_rxe",
     "rdma_ucm",
 ];
 

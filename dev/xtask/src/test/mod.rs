@@ -49,13 +49,7 @@ const FAST: &[&str] = &["book", "headers", "house", "programs", "standard"];
 
 /// What measures, and is not built by `--fast`.
 const MEASURING: [&str; 8] = [
-    "--exclude",
-    "ferroshmem-benches",
-    "--exclude",
-    "pgas-microbench",
-    "--exclude",
-    "ferroshmem-interop",
-    "--exclude",
+    "--exclude", "ferroshmem-benches", "--exclude", "pgas-microbench", "--exclude", "ferroshmem-interop", "--exclude",
     "ferroshmem-nas-is",
 ];
 

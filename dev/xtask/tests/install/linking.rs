@@ -97,12 +97,7 @@ fn every_linker_links_library_and_programs() {
     let foreign: Vec<_> = want.iter().filter(|symbol| !listed(symbol)).collect();
     assert!(foreign.is_empty(), "exported, too: {foreign:?}");
     for symbol in [
-        "T pshmem_put32",
-        "W shmem_put32",
-        "W shmemx_space_malloc",
-        "W shfree",
-        "B shmemi_native",
-        "B shmemi_counts",
+        "T pshmem_put32", "W shmem_put32", "W shmemx_space_malloc", "W shfree", "B shmemi_native", "B shmemi_counts",
         "B shmemi_sync_counts",
     ] {
         assert!(want.contains(symbol), "no {symbol}");

@@ -95,16 +95,9 @@ fn files(package: &str) -> Vec<String> {
 /// Whether a file is part of what users build or read: a source, a licence, or what crates.io and cargo read.
 fn is_needed(file: &str) -> bool {
     const NAMED: [&str; 9] = [
-        "Cargo.toml",
-        "Cargo.toml.orig",
-        "Cargo.lock",
-        ".cargo_vcs_info.json",
-        "CHANGELOG.md",
-        "README.md",
-        "build.rs",
+        "Cargo.toml", "Cargo.toml.orig", "Cargo.lock", ".cargo_vcs_info.json", "CHANGELOG.md", "README.md", "build.rs",
         // The guide is a documentation test of the crate.
-        "docs/rust.md",
-        "LICENSE-MIT",
+        "docs/rust.md", "LICENSE-MIT",
     ];
     let source = ["src/", "c/", "include/"];
     NAMED.contains(&file) || file == "LICENSE-APACHE" || source.iter().any(|folder| file.starts_with(folder))
