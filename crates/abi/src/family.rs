@@ -216,6 +216,27 @@ pub fn declaration(ret: &str, name: &str, params: &str) -> String {
     format!("{ret}{space}{name}({params})")
 }
 
+/// Breaks a C declaration after commas so that lines stay within 100 columns.
+pub fn wrapped(declaration: &str) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for (i, part) in declaration.split(", ").enumerate() {
+        if i > 0 {
+            out.push(',');
+            if column + part.len() + 2 > 100 {
+                out.push_str("\n    ");
+                column = 4;
+            } else {
+                out.push(' ');
+                column += 2;
+            }
+        }
+        out.push_str(part);
+        column += part.len();
+    }
+    out
+}
+
 /// Puts `c` for the word `TYPE`.
 fn replace_type(text: &str, c: &str) -> String {
     text.replace("TYPE", c)

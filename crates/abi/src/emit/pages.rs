@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use ferroshmem_config as config;
 
 use crate::family::{Status, declaration};
+use crate::fortran::synopses;
 use crate::reference::{Block, Entry, Example, FOLDER, Page, Reference, Section, Span, blocks, spans};
 use crate::table::Chapter;
 
@@ -80,6 +81,10 @@ fn mdoc(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -> String 
         for (_, ret, name, params) in functions.iter().filter(old) {
             prototype(&mut out, ret, name, params);
         }
+    }
+    let fortran = synopses(&page.families);
+    if !fortran.is_empty() {
+        writeln!(out, ".Ss Fortran\n.Bd -literal\nuse shmem\n{}\n.Ed", fortran.join("\n")).unwrap();
     }
     out += ".Sh DESCRIPTION\n";
     match entry.description.as_str() {
@@ -367,6 +372,10 @@ fn markdown_page(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -
         writeln!(out, "{};{old}", super::wrapped(&declaration(&ret, &name, &params))).unwrap();
     }
     out.push_str("```\n");
+    let fortran = synopses(&page.families);
+    if !fortran.is_empty() {
+        writeln!(out, "\n```fortran\nuse shmem\n{}\n```", fortran.join("\n")).unwrap();
+    }
     if !entry.description.is_empty() {
         writeln!(out, "\n{}", entry.description).unwrap();
     }

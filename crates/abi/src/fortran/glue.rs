@@ -6,8 +6,7 @@ use std::fmt::Write;
 
 use super::interface::{Role, interfaces};
 use super::legacy::routines;
-use crate::emit::wrapped;
-use crate::family::Symbol;
+use crate::family::{Symbol, wrapped};
 use crate::table::{Chapter, symbols};
 
 /// What no row of the table says.

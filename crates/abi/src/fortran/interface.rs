@@ -1,6 +1,7 @@
 //! The routines of the module `shmem`: what each current one of the standard is in Fortran.
 
-use crate::family::{Family, Status, Symbol};
+use crate::family::{Family, Status, Symbol, wrapped};
+use crate::reference::display_name;
 use crate::table::Chapter;
 use crate::types::Group;
 
@@ -74,6 +75,37 @@ pub(super) fn interfaces(chapters: &[Chapter]) -> Vec<Interface<'_>> {
         }
     }
     all
+}
+
+/// The routines of families as their page shows them: by generic names, and without the types of arguments.
+pub fn synopses(families: &[&Family]) -> Vec<String> {
+    let mut all = Vec::new();
+    for family in families.iter().filter(|family| family.status == Status::Current) {
+        let Some((symbol, kind)) = symbols(family).first().copied() else { continue };
+        let interface = Interface { symbol, kind, wide: false };
+        let name = family.generic.map_or_else(|| display_name(family, false), str::to_owned);
+        let arguments: Vec<String> = interface.arguments().into_iter().map(|(_, name, _)| name).collect();
+        let ctx = match (family.has_ctx(), arguments.is_empty()) {
+            (true, true) => "[ctx]",
+            (true, false) => "[ctx,] ",
+            _ => "",
+        };
+        let what = match (family.ret, interface.result()) {
+            ("TYPE", _) => "TYPE function".to_owned(),
+            (_, Some(ty)) => format!("{ty} function"),
+            _ => "subroutine".to_owned(),
+        };
+        let synopsis = continued(&format!("{what} {name}({ctx}{})", arguments.join(", ")));
+        if !all.contains(&synopsis) {
+            all.push(synopsis);
+        }
+    }
+    all
+}
+
+/// A statement in lines.
+pub(super) fn continued(statement: &str) -> String {
+    wrapped(statement).replace(",\n", ", &\n")
 }
 
 /// The functions of a family that Fortran has types for.

@@ -9,6 +9,8 @@ mod module;
 mod module_test;
 mod test;
 
+pub use interface::synopses;
+
 use crate::table;
 
 /// The files of an installation, by their names: what programs include, the module, and the sources of the library.

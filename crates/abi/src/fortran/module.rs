@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use super::interface::{Interface, interfaces};
+use super::interface::{Interface, continued, interfaces};
 use crate::constants::{HANDLES, SECTIONS, VENDOR_STRING};
-use crate::emit::wrapped;
 use crate::table::Chapter;
 
 /// Types, and operators of handles.
@@ -54,7 +53,7 @@ fn body(interface: &Interface<'_>) -> String {
         None => ("subroutine".to_owned(), "subroutine"),
     };
     let head = format!("    {what} {}({}) bind(C)", interface.name(), names.join(", "));
-    let mut out = wrapped(&head).replace(",\n", ", &\n") + "\n      import\n";
+    let mut out = continued(&head) + "\n      import\n";
     for (ty, name, role) in &arguments {
         writeln!(out, "      {} :: {name}", interface.declared(ty, name, role)).unwrap();
     }
