@@ -54,6 +54,8 @@ const fn emulating(name: &'static str, threads: usize) -> Hint {
 const HINTS: &[Hint] = &[
     emulating("conformance/machines", 1),
     hint("conformance/nodes", 4, 0),
+    // It waits for an idle machine before it measures again.
+    hint("pgas-microbench/command", 0, 0),
     emulating("cluster/machines", 1),
     emulating("conformance/numa", 2),
     hint("conformance/programs", 2, 2),
@@ -70,6 +72,9 @@ const HINTS: &[Hint] = &[
     hint("conformance/microbench", 2, 1),
     hint("cluster/hosts", 0, 1),
     hint("tools/unit", 0, 1),
+    hint("core/model", 0, 1),
+    hint("xtask/packages", 0, 1),
+    hint("tools/oshtune", 0, 1),
     // It has cargo document the public interface.
     Hint { resource: Some(UNSTABLE_FOLDER), ..hint("ferroshmem/surface", 0, 1) },
     // It has cargo build the library for another processor.
