@@ -9,7 +9,7 @@ use ferroshmem_core::wait::POLICY;
 use ferroshmem_core::wait::progress::make_progress;
 use ferroshmem_layout::WaitKind;
 use ferroshmem_message::request::{Pattern, Requests};
-use ferroshmem_message::{Dead, Party, SENT, reason, take};
+use ferroshmem_message::{Dead, SENT, TeamPeer, reason, take};
 use ferroshmem_runtime::{self as runtime, Runtime};
 
 pub use ferroshmem_message::request::Status;
@@ -42,16 +42,16 @@ fn elsewhere(name: &str) -> ! {
 }
 
 #[inline(always)]
-fn party(name: &'static str, team: &Team, pe: c_int) -> Party {
+fn peer_of(name: &'static str, team: &Team, pe: c_int) -> TeamPeer {
     let peer = if pe == ANY { ANY } else { team.world_pe(name, pe) as i32 };
-    Party { team: team.id as u16, me: team.index, peer }
+    TeamPeer { team: team.id as u16, me: team.index, peer }
 }
 
 /// The messages that a call takes, and whose they are.
 #[inline(always)]
 fn pattern(name: &'static str, team: &Team, pe: c_int, tag: c_int) -> (Pattern, c_int) {
     check_tag(name, tag, ANY);
-    let Party { team, peer, .. } = party(name, team, pe);
+    let TeamPeer { team, peer, .. } = peer_of(name, team, pe);
     let pattern = Pattern { team, source: pe, tag };
     (pattern, peer)
 }
@@ -99,7 +99,7 @@ unsafe fn begin(
     }
     // SAFETY: the caller promises that the buffer is valid for `nbytes` bytes until the request is
     // complete.
-    Some(unsafe { rt.messages.send(&rt.node, party(name, team, pe), tag, buf.cast(), nbytes as u64) })
+    Some(unsafe { rt.messages.send(&rt.node, peer_of(name, team, pe), tag, buf.cast(), nbytes as u64) })
 }
 
 /// Sends a message, and waits until its buffer may be changed: 0, or -1 for an invalid team.

@@ -52,7 +52,7 @@ use self::request::{Pattern, Phase, Receive, Requests, Status};
 use self::state::State;
 
 pub use self::arrivals::ARRIVALS;
-pub use self::request::{Dead, Party, SENT, take};
+pub use self::request::{Dead, SENT, TeamPeer, take};
 
 /// The digest of this crate's sources.
 pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");

@@ -30,7 +30,7 @@ use ferroshmem_layout::inbox::{Envelope, Kind, Record, RendezvousControl};
 
 use super::credit::FragmentWindow;
 use super::remotes::{Transfer, fabric};
-use super::request::{Party, Phase, Receive, SENT};
+use super::request::{Phase, Receive, SENT, TeamPeer};
 use super::state::State;
 use super::{ARRIVALS, BESIDE, EAGER, KEPT, Messages, wire};
 
@@ -67,23 +67,23 @@ impl State {
 impl Messages {
     /// Begins a send to a PE of another node.
     #[inline(never)]
-    pub(super) fn send_remote(&self, node: &Node, party: Party, tag: i32, buffer: *const u8, bytes: u64) -> u64 {
-        let to = party.peer as usize;
+    pub(super) fn send_remote(&self, node: &Node, to: TeamPeer, tag: i32, buffer: *const u8, bytes: u64) -> u64 {
+        let pe = to.peer as usize;
         let mut state = self.lock();
         if ARRIVALS.count() != 0 {
             // Credit may be among them.
             state = self.progress(node, state, None);
         }
         let longest = (fabric(node).longest_record() - wire::HEAD) as u64;
-        let peer = state.remotes.peer(node, to);
+        let peer = state.remotes.peer(node, pe);
         let is_eager = bytes <= longest && peer.take(bytes + BESIDE, credit(node));
-        let envelope = party.envelope(is_eager, tag, bytes);
+        let envelope = to.envelope(is_eager, tag, bytes);
         let is_next = is_eager && state.outgoing.is_empty();
         // SAFETY: the caller of `send` promises that the buffer is readable.
-        if is_next && unsafe { self.push_remote(node, to, &envelope, None, buffer) } {
+        if is_next && unsafe { self.push_remote(node, pe, &envelope, None, buffer) } {
             return SENT;
         }
-        self.begin_send(node, state, party, &envelope, buffer)
+        self.begin_send(node, state, to, &envelope, buffer)
     }
 
     /// Sends a record to a PE of another node, if there is room for it.

@@ -133,9 +133,9 @@ impl Requests {
     }
 }
 
-/// What a send or a receive is of.
+/// Whom a send or a receive is for: a PE and a team, as this PE sees them.
 #[derive(Debug, Clone, Copy)]
-pub struct Party {
+pub struct TeamPeer {
     /// Id of the team.
     pub team: u16,
     /// This PE's number in the team.
@@ -144,7 +144,7 @@ pub struct Party {
     pub peer: i32,
 }
 
-impl Party {
+impl TeamPeer {
     /// The envelope of a message.
     #[inline]
     pub(super) fn envelope(&self, is_eager: bool, tag: i32, bytes: u64) -> Envelope {

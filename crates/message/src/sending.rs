@@ -11,7 +11,7 @@ use super::local_inbox::{local_inbox, push_to};
 use super::lock::Guard;
 use super::place;
 use super::remote;
-use super::request::{Party, Phase, Request, SENT, Status};
+use super::request::{Phase, Request, SENT, Status, TeamPeer};
 use super::state::{PendingRecord, State};
 use super::{EAGER, FRAGMENT, KEPT, Messages};
 
@@ -21,21 +21,21 @@ impl Messages {
     /// # Safety
     /// `buffer` is readable for `bytes` bytes until the request is complete.
     #[inline(always)]
-    pub unsafe fn send(&self, node: &Node, party: Party, tag: i32, buffer: *const u8, bytes: u64) -> u64 {
-        let index = node.job.placement.local_index(party.peer as usize);
+    pub unsafe fn send(&self, node: &Node, to: TeamPeer, tag: i32, buffer: *const u8, bytes: u64) -> u64 {
+        let index = node.job.placement.local_index(to.peer as usize);
         if bytes <= SHORT as u64
             && self.queued.load(Ordering::Relaxed) == 0
             && let Some(index) = index
         {
-            let envelope = party.envelope(true, tag, bytes);
+            let envelope = to.envelope(true, tag, bytes);
             // SAFETY: the caller promises that the buffer is readable.
-            let write = |to| unsafe { copy_eager(to, buffer, bytes as usize) };
+            let write = |line| unsafe { copy_eager(line, buffer, bytes as usize) };
             if self.push_line(node, index, envelope, write) {
                 return SENT;
             }
         }
         // SAFETY: as above.
-        unsafe { self.send_any(node, index, party, tag, buffer, bytes) }
+        unsafe { self.send_any(node, index, to, tag, buffer, bytes) }
     }
 
     /// As [`send`](Self::send), of any length; `index` is the receiver's number on this node.
@@ -47,23 +47,23 @@ impl Messages {
         &self,
         node: &Node,
         index: Option<usize>,
-        party: Party,
+        to: TeamPeer,
         tag: i32,
         buffer: *const u8,
         bytes: u64,
     ) -> u64 {
         let Some(index) = index else {
-            return self.send_remote(node, party, tag, buffer, bytes);
+            return self.send_remote(node, to, tag, buffer, bytes);
         };
         let inbox = self.inbox_of(node, index);
         let is_eager = bytes <= EAGER && inbox.kept() < KEPT;
-        let envelope = party.envelope(is_eager, tag, bytes);
+        let envelope = to.envelope(is_eager, tag, bytes);
         // SAFETY: the caller promises that the buffer is readable.
         let push = || unsafe { push_to(node, (index, inbox), &envelope, None, buffer) };
         if is_eager && self.queued.load(Ordering::Relaxed) == 0 && push() {
             return SENT;
         }
-        self.begin_send(node, self.lock(), party, &envelope, buffer)
+        self.begin_send(node, self.lock(), to, &envelope, buffer)
     }
 
     /// Begins a send that is not done at once.
@@ -72,22 +72,22 @@ impl Messages {
         &'a self,
         node: &Node,
         mut state: Guard<'a, State>,
-        party: Party,
+        to: TeamPeer,
         envelope: &Envelope,
         buffer: *const u8,
     ) -> u64 {
-        let (to, bytes) = (party.peer as usize, envelope.bytes);
+        let (pe, bytes) = (to.peer as usize, envelope.bytes);
         let is_eager = envelope.kind == Kind::Eager;
         let place = match is_eager {
             true => NOWHERE,
-            false => place::of(node, buffer, bytes, to),
+            false => place::of(node, buffer, bytes, pe),
         };
-        let exposed = (!is_eager && place == NOWHERE).then(|| remote::expose(node, buffer, bytes, to)).flatten();
+        let exposed = (!is_eager && place == NOWHERE).then(|| remote::expose(node, buffer, bytes, pe)).flatten();
         let handle = state.add(Request {
             phase: Phase::Sent,
             is_send: true,
-            team: party.team,
-            peer: party.peer,
+            team: to.team,
+            peer: to.peer,
             buffer: buffer.cast_mut(),
             bytes,
             done: 0,
@@ -105,7 +105,7 @@ impl Messages {
         }
         let control = (!is_eager).then_some(control);
         let request = if is_eager { handle } else { 0 };
-        self.post(node, &mut state, to, envelope, control, request);
+        self.post(node, &mut state, pe, envelope, control, request);
         self.progress(node, state, None);
         handle
     }
