@@ -3,6 +3,7 @@
 use super::support::{installed, lacks};
 use super::{installation, note, root, succeed, xtask};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,14 +12,15 @@ const PRIVATE: &str = "usr/lib/x86_64-linux-gnu/ferroshmem";
 
 const PACKAGES: [&str; 3] = ["ferroshmem", "ferroshmem-dev", "ferroshmem-doc"];
 
-/// The packages in a folder, each unpacked into a folder of its own; lintian has found nothing in them.
+/// The packages in a folder, each unpacked into a folder of its own, with the scripts in `DEBIAN`; lintian has found
+/// nothing in them.
 fn unpacked(folder: &Path) -> Vec<PathBuf> {
     let unpack = |package: &&str| {
         let architecture = if package.ends_with("-doc") { "all" } else { "amd64" };
         let version = env!("CARGO_PKG_VERSION");
         let file = folder.join(format!("{package}_{version}-1local1_{architecture}.deb"));
         let to = folder.join(format!("root-{package}"));
-        succeed(Command::new("dpkg-deb").arg("--extract").arg(file).arg(&to));
+        succeed(Command::new("dpkg-deb").arg("--raw-extract").arg(file).arg(&to));
         to
     };
     PACKAGES.iter().map(unpack).collect()
@@ -31,12 +33,13 @@ fn serve_a_user(folder: &Path) {
     fs::create_dir(&root).unwrap();
     for from in &roots {
         // No file is in two packages: cp would replace it without a word.
-        for file in super::files_below(from) {
-            let there = root.join(&file).symlink_metadata().is_ok();
+        for file in super::files_below(from).iter().filter(|file| !file.starts_with("DEBIAN")) {
+            let there = root.join(file).symlink_metadata().is_ok();
             assert!(!there, "{} is in two packages", file.display());
         }
         succeed(Command::new("cp").arg("-a").arg(from.join(".")).arg(&root));
     }
+    plain_names_are_given_and_taken(&roots, &root);
     let bin = root.join(PRIVATE).join("bin");
     let program = folder.join("hello");
     let mut compile = Command::new(bin.join("oshcc"));
@@ -73,6 +76,44 @@ fn serve_a_user(folder: &Path) {
     ] {
         let text = fs::read_to_string(root.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
         assert!(text.contains(word), "{file} lacks {word}:\n{text}");
+    }
+}
+
+/// The commands have their plain names while no other package has them: here one has `oshmem_info` before, and another
+/// brings `oshrun` later.
+fn plain_names_are_given_and_taken(packages: &[PathBuf], root: &Path) {
+    let database = root.join("var/lib/dpkg");
+    for folder in [database.join("info"), database.join("alternatives"), root.join("etc/alternatives")] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    let status = "Package: openmpi-bin\nStatus: install ok installed\nArchitecture: amd64\nMaintainer: M <m@m>\n\
+        Version: 4.1.4\nDescription: MPI\n\n";
+    fs::write(database.join("status"), status).unwrap();
+    fs::write(database.join("info/openmpi-bin.list"), "/.\n/usr\n/usr/bin\n/usr/bin/oshmem_info\n").unwrap();
+    let run = |script: &str, argument: &str| {
+        for (folder, package) in packages.iter().zip(PACKAGES).take(2) {
+            let mut shell = Command::new("sh");
+            shell.arg(folder.join("DEBIAN").join(script)).arg(argument);
+            succeed(shell.env("DPKG_ROOT", root).env("DPKG_MAINTSCRIPT_PACKAGE", package));
+        }
+    };
+    let target = |name: &str| fs::read_link(root.join(name)).ok().map(|path| path.display().to_string());
+    run("postinst", "configure");
+    for command in ["oshrun", "oshtune", "oshcc", "oshc++", "oshfort"] {
+        assert_eq!(target(&format!("usr/bin/{command}")), Some(format!("/etc/alternatives/{command}")));
+        let own = format!("/usr/bin/{command}.ferroshmem");
+        assert_eq!(target(&format!("etc/alternatives/{command}")), Some(own));
+        assert!(target(&format!("usr/share/man/man1/{command}.1.gz")).is_some(), "{command}");
+    }
+    assert_eq!(target("usr/bin/oshmem_info"), None);
+
+    fs::remove_file(root.join("usr/bin/oshrun")).unwrap();
+    symlink("mpirun.openmpi", root.join("usr/bin/oshrun")).unwrap();
+    run("prerm", "remove");
+    assert_eq!(target("usr/bin/oshrun").as_deref(), Some("mpirun.openmpi"));
+    assert_eq!(target("usr/bin/oshcc"), None);
+    for folder in [database.join("alternatives"), root.join("etc/alternatives")] {
+        assert_eq!(super::files_below(&folder), Vec::<PathBuf>::new(), "{}", folder.display());
     }
 }
 
