@@ -155,10 +155,13 @@ impl Machine {
         let oshtune = oshtune.to_string_lossy();
         let job = ["-n", "4", "--bind-to", "hwthread", &oshtune, "--measure=distances", "--time=0", "--quick"];
         let shown = self.run("oshrun", &job)?;
-        let far = ["pair 0 2 0 2 machine ", "pair 0 3 0 3 machine ", "pair 1 2 1 2 machine ", "pair 1 3 1 3 machine "];
-        let parameters =
-            ["alpha ", "socket_alpha ", "socket_flag ", "socket_line "].map(|name| format!("parameter {name}"));
-        for part in far.into_iter().chain(parameters.iter().map(String::as_str)).chain(["pair 2 3 2 3 cache "]) {
+        let pair = |a: u32, b: u32, distance: &str| {
+            format!(r#"{{"Pair":{{"pes":[{a},{b}],"cpus":[{a},{b}],"distance":"{distance}","flag":"#)
+        };
+        let far = [(0, 2), (0, 3), (1, 2), (1, 3)].map(|(a, b)| pair(a, b, "Machine"));
+        let names = ["alpha", "socket_alpha", "socket_flag", "socket_line"];
+        let parameters = names.map(|name| format!(r#"{{"Parameter":["{name}","#));
+        for part in far.iter().chain(&parameters).chain([&pair(2, 3, "Cache")]) {
             ensure!(shown.contains(part), "{part} is not in:\n{shown}");
         }
         Ok(())
