@@ -31,8 +31,7 @@ typedef struct {
  * shmemx_group_disconnect is collective over both groups; shmem_finalize disconnects what is still connected. A PE
  * that fails ends all connected jobs, unless they are independent.
  *
- * Jobs are independent where config->independent of all programs is not 0 (SHMEMX_SPAWN_INDEPENDENT), or by the
- * routines
+ * Jobs are independent where config->independent of all programs is not 0 (SHMEMX_SPAWN_INDEPENDENT), or by
  * shmemx_port_*_independent. If a PE of one fails, or leaves without shmem_finalize, that job alone ends. In the other
  * group, shmemx_group_state is SHMEMX_GROUP_FAILED, not SHMEMX_GROUP_CONNECTED, for ever; SHMEMX_GROUP_DISCONNECTED is
  * that of other handles. All routines that wait for PEs of the group return -1 then, also those that wait already:
