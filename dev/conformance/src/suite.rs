@@ -162,11 +162,8 @@ impl Suite {
     }
 
     /// Runs the trials and exits.
-    pub fn run(mut self) -> ! {
-        // Neighbours need the same program: run at the same time, one would wait until the other has compiled it.
-        let second = self.trials.split_off(self.trials.len().div_ceil(2)).into_iter().map(Some).chain([None]);
-        let trials = self.trials.into_iter().zip(second).flat_map(|(one, other)| [Some(one), other]).flatten();
-        let conclusion = libtest_mimic::run(&self.arguments, trials.collect());
+    pub fn run(self) -> ! {
+        let conclusion = libtest_mimic::run(&self.arguments, self.trials);
         if let Some(setting) = &self.setting {
             let _ = std::fs::remove_dir(&setting.scratch);
         }
