@@ -371,9 +371,11 @@ fn unwind_registers(r: Registers) -> framehop::x86_64::UnwindRegsX86_64 {
     framehop::x86_64::UnwindRegsX86_64::new(r.pc, r.sp, r.fp)
 }
 
+/// Programs may sign return addresses in the bits that no address has.
 #[cfg(not(target_arch = "x86_64"))]
 fn unwind_registers(r: Registers) -> framehop::aarch64::UnwindRegsAarch64 {
-    framehop::aarch64::UnwindRegsAarch64::new(r.lr, r.sp, r.fp)
+    use framehop::aarch64::{PtrAuthMask, UnwindRegsAarch64};
+    UnwindRegsAarch64::new_with_ptr_auth_mask(PtrAuthMask(u64::MAX >> 16), r.lr, r.sp, r.fp)
 }
 
 /// Whether a file is the library, or one of those that it, or any program, calls.
@@ -407,9 +409,10 @@ impl Line {
         self.name().split('(').next().unwrap_or_default()
     }
 
-    /// Whether it is of the library, of Rust's own, or a copy by the C library that is linked in.
+    /// Whether it is of the library, of Rust's own, a copy by the C library that is linked in, or an atomic operation
+    /// that a compiler for Arm calls.
     fn is_below_user(&self) -> bool {
-        const CRATES: [&str; 6] = ["core::", "std::", "alloc::", "__rust", "__memcpy", "__memmove"];
+        const CRATES: [&str; 7] = ["core::", "std::", "alloc::", "__rust", "__memcpy", "__memmove", "__aarch64_"];
         let is_of_rust = |(file, _): &(String, u32)| file.starts_with("/rustc/");
         let name = self.name();
         self.is_of_library()
@@ -533,6 +536,7 @@ mod tests {
             "core::ops::function::FnOnce::call_once",
             "shmem_long_p",
             "shmemi_wait",
+            "__aarch64_ldadd8_acq_rel",
         ] {
             assert!(line(name).is_below_user(), "{name}");
         }
