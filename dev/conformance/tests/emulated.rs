@@ -3,8 +3,42 @@
 
 use ferroshmem_conformance::programs::{programs, stem};
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::target::{AARCH64, RISCV64};
+use ferroshmem_conformance::target::{AARCH64, Processor, RISCV64};
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+
+/// A kind of processor, and what the emulator makes of it.
+struct Machine {
+    name: &'static str,
+    processor: &'static Processor,
+    /// What the emulator and the C library take from the environment.
+    env: &'static [(&'static str, &'static str)],
+    flags: &'static [&'static str],
+    /// Programs that its emulator runs otherwise.
+    otherwise: &'static [&'static str],
+}
+
+const MACHINES: [Machine; 4] = [
+    Machine { name: "aarch64", processor: &AARCH64, env: &[], flags: &[], otherwise: &[] },
+    TAGGED,
+    // The emulator passes the program the kernel's list of pages, at other addresses than it tells it.
+    Machine {
+        name: "aarch64-39-bits",
+        processor: &AARCH64,
+        env: &[("QEMU_RESERVED_VA", "0x8000000000")],
+        flags: &[],
+        otherwise: &["globals"],
+    },
+    Machine { name: "riscv64", processor: &RISCV64, env: &[], flags: &[], otherwise: &[] },
+];
+
+/// The C library has the processor check tags in addresses of its memory; programs sign their return addresses.
+const TAGGED: Machine = Machine {
+    name: "aarch64-tagged",
+    processor: &AARCH64,
+    env: &[("QEMU_CPU", "max"), ("GLIBC_TUNABLES", "glibc.mem.tagging=3")],
+    flags: &["-mbranch-protection=standard"],
+    otherwise: &[],
+};
 
 const PE_COUNTS: [usize; 3] = [1, 2, 4];
 
@@ -24,20 +58,28 @@ const OTHERWISE: &[&str] = &["huge_bss", "huge_pages", "large_copies", "spaces"]
 
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
-    let programs = programs().into_iter().filter(|source| !OTHERWISE.contains(&stem(source)));
-    for source in programs {
-        for (processor, pes) in [&AARCH64, &RISCV64].into_iter().flat_map(|p| PE_COUNTS.map(|pes| (p, pes))) {
-            let source = source.clone();
-            let name = format!("{}::{}::{pes}pe", stem(&source), processor.name);
-            let long = *processor != AARCH64 || pes != 2 || !QUICK.contains(&stem(&source));
-            let flags = if long { &[] } else { BRIEF };
-            let run = move |s: &Setting| {
-                let prefix = s.prefix.clone().emulated(processor)?;
-                let program = Build::new(&source, Compiler::Gcc).flags(flags).run(&prefix, &s.cache)?;
-                Job::new(pes, &program).expect_success(&prefix, &s.scratch).map(drop)
-            };
-            suite.add_maybe_long(name, long, run);
+    for source in programs() {
+        for (machine, pes) in MACHINES.iter().flat_map(|m| PE_COUNTS.map(|pes| (m, pes))) {
+            let program = stem(&source);
+            if !OTHERWISE.contains(&program) && !machine.otherwise.contains(&program) {
+                let long = machine.name != "aarch64" || pes != 2 || !QUICK.contains(&program);
+                add(&mut suite, machine, source.clone(), pes, long);
+            }
         }
     }
+    add(&mut suite, &TAGGED, "emulated/tagged.c".to_owned(), 2, false);
     suite.run();
+}
+
+fn add(suite: &mut Suite, machine: &'static Machine, source: String, pes: usize, long: bool) {
+    let name = format!("{}::{}::{pes}pe", stem(&source), machine.name);
+    let run = move |s: &Setting| {
+        let prefix = s.prefix.clone().emulated(machine.processor)?;
+        let brief = if long { &[][..] } else { BRIEF };
+        let flags: Vec<_> = machine.flags.iter().chain(brief).copied().collect();
+        let program = Build::new(&source, Compiler::Gcc).flags(&flags).run(&prefix, &s.cache)?;
+        let job = machine.env.iter().fold(Job::new(pes, &program), |job, (name, value)| job.env(name, value));
+        job.expect_success(&prefix, &s.scratch).map(drop)
+    };
+    suite.add_maybe_long(name, long, run);
 }
