@@ -26,6 +26,10 @@ pub(crate) struct Options {
     #[arg(long)]
     source_only: bool,
 
+    /// Cross-builds the packages for an architecture of Debian's, as arm64, without ferroshmem-doc
+    #[arg(long, value_name = "ARCHITECTURE")]
+    host_arch: Option<String>,
+
     /// Packs this installation instead of a new one
     #[arg(long, value_name = "DIR", hide = true)]
     installed: Option<PathBuf>,
@@ -49,6 +53,9 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     if options.source_only {
         build.arg("--build=source");
     }
+    if let Some(architecture) = &options.host_arch {
+        build.args(["--build=any", "--host-arch", architecture]);
+    }
     if let Some(installed) = &options.installed {
         build.env("FERROSHMEM_INSTALLED", path::absolute(installed)?);
         build.env("DPKG_DEB_COMPRESSOR_TYPE", "gzip");
@@ -64,13 +71,13 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     }
     run(build.current_dir(&source))?;
 
-    let changes = only(&output, "changes")?;
+    let changes = only(&output, "", ".changes")?;
     if works(Command::new("lintian").arg("--version")) {
         let mut lintian = Command::new("lintian");
         lintian.args(["--fail-on", "error,warning", "--allow-root"]);
         if options.installed.is_some() {
-            // The others take most of the time.
-            lintian.arg(runtime(&output));
+            // The package of the library and the launcher: the others take most of the time.
+            lintian.arg(only(&output, &format!("ferroshmem_{}-{REVISION}_", env!("CARGO_PKG_VERSION")), ".deb")?);
         } else {
             lintian.arg(&changes);
         }
@@ -146,19 +153,14 @@ pub(crate) fn sources(archive: &Path, name: &str) -> Result<()> {
     Ok(fs::remove_file(files)?)
 }
 
-/// The file with this ending.
-fn only(output: &Path, ending: &str) -> Result<PathBuf> {
+/// The file with such a name.
+fn only(output: &Path, beginning: &str, ending: &str) -> Result<PathBuf> {
     for entry in fs::read_dir(output)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|found| found == ending) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(beginning) && name.ends_with(ending) {
             return Ok(path);
         }
     }
-    anyhow::bail!("no .{ending} in {}", output.display())
-}
-
-/// The package of the library and the launcher.
-fn runtime(output: &Path) -> PathBuf {
-    let version = env!("CARGO_PKG_VERSION");
-    output.join(format!("ferroshmem_{version}-{REVISION}_amd64.deb"))
+    anyhow::bail!("no {beginning}*{ending} in {}", output.display())
 }

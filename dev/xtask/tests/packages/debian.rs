@@ -160,3 +160,32 @@ fn packages_of_the_source_serve_a_user() {
     succeed(xtask(&["debian", "--output"]).arg(scratch.path()));
     serve_a_user(scratch.path());
 }
+
+/// The packages for another processor, built by a cross compiler: a program that is made with them runs by emulation.
+#[test]
+#[ignore = "builds the library as it is released, which takes minutes"]
+fn packages_for_arm64_serve_a_user() {
+    const CROSS: &str = "gcc-aarch64-linux-gnu";
+    if lacks("aarch64-linux-gnu-gcc", CROSS) || lacks("qemu-aarch64", "qemu-user") {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    succeed(xtask(&["debian", "--host-arch", "arm64", "--output"]).arg(folder));
+    let root = folder.join("root");
+    for package in ["ferroshmem", "ferroshmem-dev"] {
+        let file = folder.join(format!("{package}_{}-1local1_arm64.deb", env!("CARGO_PKG_VERSION")));
+        let depends = succeed(Command::new("dpkg-deb").arg("--field").arg(&file).arg("Depends"));
+        assert!(depends.contains("libc6") && !depends.contains("cross"), "{depends}");
+        succeed(Command::new("dpkg-deb").arg("--extract").arg(file).arg(&root));
+    }
+    let emulator = ["-L", "/usr/aarch64-linux-gnu"];
+    let program = folder.join("hello");
+    let mut compile = Command::new("qemu-aarch64");
+    compile.args(emulator).arg(root.join("usr/lib/aarch64-linux-gnu/ferroshmem/bin/oshcc"));
+    compile.env("OSHMEM_CC", "aarch64-linux-gnu-gcc").arg(super::root().join("examples/hello.c"));
+    succeed(compile.arg("-o").arg(&program));
+    let mut run = Command::new(installation().join("bin/oshrun"));
+    run.args(["-n", "2", "--timeout", "60", "qemu-aarch64"]).args(emulator);
+    assert_eq!(succeed(run.arg(&program)).lines().count(), 2);
+}
