@@ -186,6 +186,7 @@ fn succeed<F>(s: &Setting, launch: Launch, job: F) -> Result<()>
 where
     F: FnOnce(&Setting, usize) -> Result<Job>,
 {
-    let job = job(s, launch.place.pes)?;
+    let mut job = job(s, launch.place.pes)?;
+    job.command.splice(0..0, s.prefix.emulator().iter().cloned());
     s.stations.expect_success(launch, &job).map(drop)
 }
