@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ferroshmem_platform::object::{self, Object};
 use ferroshmem_platform::unwind::{self, Frame};
 
-/// Frames from [`super::begin`] to the program where the library is part of it: `record`, the check, and the exported
-/// function, to whose cold copy it jumps.
-const DEPTH: usize = 4;
+/// Frames from [`super::begin`] to the program where the library is part of it: `record`, the check, and the cold copy
+/// of the exported function. That jumps to its copy, and calls it where code is not optimised.
+const DEPTH: usize = if cfg!(debug_assertions) { 5 } else { 4 };
 
 /// The distances found so far, by routine.
 #[derive(Debug)]
