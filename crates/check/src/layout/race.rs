@@ -29,10 +29,14 @@ pub(crate) const ARRIVAL_HEAD: usize = 2;
 /// Collectives of a team whose arrivals are kept.
 pub(crate) const KEPT: usize = 4;
 
+/// Words of a clock for each PE.
+pub(crate) const COMPONENTS: usize = 2;
+
 /// Where the parts are, for a number of PEs.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
-    pub n_pes: usize,
+    /// Words of a clock.
+    pub clock: usize,
     /// Epochs that each PE's history has.
     pub epochs: usize,
     /// Teams that each PE's arrivals have.
@@ -47,7 +51,8 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn new(n_pes: usize) -> Self {
-        let epochs = ((1 << 22) / (n_pes * n_pes).max(1)).clamp(4, 1024);
+        let clock = COMPONENTS * n_pes;
+        let epochs = ((1 << 22) / (n_pes * clock).max(1)).clamp(4, 1024);
         let teams = if n_pes <= 256 { 64 } else { 4 };
         let mut end = 0;
         let mut part = |words: usize| {
@@ -56,13 +61,13 @@ impl Layout {
             start..end
         };
         Self {
-            n_pes,
+            clock,
             epochs,
             teams,
-            clocks: part(n_pes * n_pes),
-            history: part(n_pes * epochs * n_pes),
-            arrivals: part(n_pes * teams * KEPT * (ARRIVAL_HEAD + n_pes)),
-            objects: part(OBJECTS * (OBJECT_HEAD + n_pes)),
+            clocks: part(n_pes * clock),
+            history: part(n_pes * epochs * clock),
+            arrivals: part(n_pes * teams * KEPT * (ARRIVAL_HEAD + clock)),
+            objects: part(OBJECTS * (OBJECT_HEAD + clock)),
             index: part(PAGES * 2),
             shadow: part(PAGES * GRANULES * GRANULE_WORDS),
         }

@@ -10,18 +10,18 @@ use crate::shared::mixed;
 /// The entries of all PEs. Teams whose keys fall on the same place take it from each other.
 #[derive(Debug)]
 pub(super) struct Arrivals {
-    n_pes: usize,
+    clock: usize,
     teams: usize,
     words: &'static [AtomicU64],
 }
 
 impl Arrivals {
     pub(super) fn new(layout: &Layout, words: &'static [AtomicU64]) -> Self {
-        Self { n_pes: layout.n_pes, teams: layout.teams, words: &words[layout.arrivals.clone()] }
+        Self { clock: layout.clock, teams: layout.teams, words: &words[layout.arrivals.clone()] }
     }
 
     fn entry(&self, pe: usize, team: &Members, number: u64) -> &'static [AtomicU64] {
-        let words = HEAD + self.n_pes;
+        let words = HEAD + self.clock;
         let team = key(team) as usize % self.teams;
         let at = ((pe * self.teams + team) * KEPT + number as usize % KEPT) * words;
         &self.words[at..][..words]

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use self::clock::Clock;
+use self::clock::{Clock, Via};
 use self::shadow::Access;
 pub(crate) use self::steps::Steps;
 use self::steps::Waiting;
@@ -44,6 +44,8 @@ const GLOBAL: u64 = 1 << 47;
 #[derive(Debug)]
 struct State {
     clock: Clock,
+    /// The program's contexts that are not the default one.
+    contexts: Vec<usize>,
     /// Number of the next collective of each team.
     collectives: HashMap<Members, u64>,
     /// Blocks of the heap: bytes and call.
@@ -95,6 +97,7 @@ impl Race {
             heap: HeapRange { low: AtomicUsize::new(usize::MAX), high: AtomicUsize::new(0) },
             state: Mutex::new(State {
                 clock: Clock::new(job.me, job.n_pes),
+                contexts: Vec::new(),
                 collectives: HashMap::new(),
                 blocks: BTreeMap::new(),
                 reported: HashSet::new(),
@@ -236,17 +239,18 @@ impl Race {
             | Operation::PutSignal
             | Operation::Signal => self.one_sided(job, state, call),
             Operation::Quiet | Operation::Fence | Operation::DestroyContext => {
-                state.clock.quiet();
+                let via = state.via(call);
+                state.clock.quiet(via);
             }
             Operation::ClearLock => {
-                state.clock.quiet();
+                state.clock.quiet(Via::DEFAULT);
                 if let Some(lock) = self.lock(job, call) {
                     self.release_to(job, state, (0, lock));
                 }
             }
             Operation::Send | Operation::Receive => self.release(job, state, None),
             Operation::SpaceMalloc | Operation::SpaceFree | Operation::SpaceDestroy => {
-                state.clock.quiet();
+                state.clock.quiet(Via::DEFAULT);
                 self.release(job, state, None);
             }
             Operation::Malloc
@@ -256,12 +260,18 @@ impl Race {
             | Operation::Realloc
             | Operation::Free => {
                 if call.synchronizes() {
-                    state.clock.quiet();
+                    state.clock.quiet(Via::DEFAULT);
                     self.enter_team(job, state, call);
                 }
             }
-            Operation::Barrier | Operation::Finalize => {
-                state.clock.quiet();
+            Operation::Barrier => {
+                state.clock.quiet(Via::DEFAULT);
+                self.enter_team(job, state, call);
+            }
+            Operation::Finalize => {
+                for via in Via::ALL {
+                    state.clock.quiet(via);
+                }
                 self.enter_team(job, state, call);
             }
             Operation::Sync | Operation::Split => {
@@ -362,6 +372,7 @@ impl Race {
             return;
         };
         let operation = call.operation();
+        let via = state.via(call);
         let mut signal = None;
         for (number, parameter) in call.parameters() {
             let span = call.span(number, parameter, 1);
@@ -374,10 +385,10 @@ impl Race {
                 }
                 // Whoever sees the signal sees the data.
                 (Operation::PutSignal, Role::Dest) => (pe, Access::Write),
-                (_, Role::Dest) => (pe, Access::Put),
+                (_, Role::Dest) => (pe, Access::Put(via)),
                 (_, Role::Source) => (pe, Access::Read),
                 (_, Role::Read) => (self.me, Access::Read),
-                (Operation::GetNbi, Role::Write) => (self.me, Access::Put),
+                (Operation::GetNbi, Role::Write) => (self.me, Access::Put(via)),
                 (_, Role::Write) => (self.me, Access::Write),
                 _ => continue,
             };
@@ -385,7 +396,7 @@ impl Race {
         }
         if let Some(span) = signal {
             let access = match operation {
-                Operation::AtomicUpdate => Access::AtomicPut,
+                Operation::AtomicUpdate => Access::AtomicPut(via),
                 _ => Access::AtomicUpdate,
             };
             self.access(job, state, call, (pe, span), access);
@@ -459,6 +470,19 @@ impl Race {
 }
 
 impl State {
+    /// The context of a call.
+    fn via(&mut self, call: &Call) -> Via {
+        let context = call.argument(Role::Context).unwrap_or(call.context);
+        if context == 0 {
+            return Via::DEFAULT;
+        }
+        let number = self.contexts.iter().position(|known| *known == context);
+        Via::other(number.unwrap_or_else(|| {
+            self.contexts.push(context);
+            self.contexts.len() - 1
+        }))
+    }
+
     /// Where an address is that all PEs have.
     fn place(&self, job: &ThisPe, at: u64) -> Place {
         if at & GLOBAL != 0 {

@@ -8,7 +8,7 @@ use crate::layout::race::Layout;
 /// The clock of each PE as it is now, and as it was at the ends of its last epochs.
 #[derive(Debug)]
 pub(super) struct Published {
-    n_pes: usize,
+    clock: usize,
     epochs: usize,
     now: &'static [AtomicU64],
     history: &'static [AtomicU64],
@@ -17,7 +17,7 @@ pub(super) struct Published {
 impl Published {
     pub(super) fn new(layout: &Layout, words: &'static [AtomicU64]) -> Self {
         Self {
-            n_pes: layout.n_pes,
+            clock: layout.clock,
             epochs: layout.epochs,
             now: &words[layout.clocks.clone()],
             history: &words[layout.history.clone()],
@@ -26,12 +26,12 @@ impl Published {
 
     /// The clock of a PE as it is now.
     pub(super) fn now(&self, pe: usize) -> &'static [AtomicU64] {
-        &self.now[pe * self.n_pes..][..self.n_pes]
+        &self.now[pe * self.clock..][..self.clock]
     }
 
     fn slot(&self, pe: usize, epoch: u32) -> &'static [AtomicU64] {
         let number = pe * self.epochs + epoch as usize % self.epochs;
-        &self.history[number * self.n_pes..][..self.n_pes]
+        &self.history[number * self.clock..][..self.clock]
     }
 
     /// Publishes the clock that a PE had at the end of an epoch, before it does what others may see.
@@ -46,7 +46,7 @@ impl Published {
     pub(super) fn at(&self, pe: usize, epoch: u32) -> &'static [AtomicU64] {
         fence(Ordering::Acquire);
         let slot = self.slot(pe, epoch);
-        match clock::others(slot[pe].load(Ordering::Relaxed)) == epoch {
+        match clock::low(slot[pe].load(Ordering::Relaxed)) == epoch {
             true => slot,
             false => self.now(pe),
         }

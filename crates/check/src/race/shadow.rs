@@ -4,57 +4,78 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::clock::Clock;
+use super::clock::{Clock, Via};
 use crate::layout::race::{CELLS, GRANULE, GRANULE_WORDS, GRANULES, PAGE};
 use crate::shared::{mixed, yield_until};
 
 /// How memory is accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub(super) enum Access {
-    Read = 1,
+    Read,
     /// Complete when the call returns.
     Write,
-    /// Complete after a quiet.
-    Put,
+    /// Complete after a quiet of the context.
+    Put(Via),
     AtomicRead,
     AtomicUpdate,
-    /// The same, complete after a quiet.
-    AtomicPut,
+    /// The same, complete after a quiet of the context.
+    AtomicPut(Via),
 }
 
 impl Access {
-    pub(super) fn numbered(number: u64) -> Self {
-        match number {
-            1 => Self::Read,
-            2 => Self::Write,
-            3 => Self::Put,
-            4 => Self::AtomicRead,
-            6 => Self::AtomicPut,
-            _ => Self::AtomicUpdate,
+    /// All of them, by number.
+    const ALL: [Self; 10] = [
+        Self::Read,
+        Self::Write,
+        Self::AtomicRead,
+        Self::AtomicUpdate,
+        Self::Put(Via::ALL[0]),
+        Self::Put(Via::ALL[1]),
+        Self::Put(Via::ALL[2]),
+        Self::AtomicPut(Via::ALL[0]),
+        Self::AtomicPut(Via::ALL[1]),
+        Self::AtomicPut(Via::ALL[2]),
+    ];
+
+    /// Of four bits.
+    pub(super) fn number(self) -> u64 {
+        match self {
+            Self::Read => 0,
+            Self::Write => 1,
+            Self::AtomicRead => 2,
+            Self::AtomicUpdate => 3,
+            Self::Put(via) => 4 + via.number() as u64,
+            Self::AtomicPut(via) => 7 + via.number() as u64,
         }
     }
 
-    pub(super) fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::Put | Self::AtomicUpdate | Self::AtomicPut)
+    pub(super) fn numbered(number: u64) -> Self {
+        Self::ALL.get(number as usize).copied().unwrap_or(Self::AtomicUpdate)
     }
 
-    /// Whether it is complete after a quiet alone.
-    fn is_put(self) -> bool {
-        matches!(self, Self::Put | Self::AtomicPut)
+    pub(super) fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Put(_) | Self::AtomicUpdate | Self::AtomicPut(_))
+    }
+
+    /// The context after whose quiet alone it is complete.
+    fn put(self) -> Option<Via> {
+        match self {
+            Self::Put(via) | Self::AtomicPut(via) => Some(via),
+            _ => None,
+        }
     }
 
     /// The same once it is complete.
     fn completed(self) -> Self {
         match self {
-            Self::Put => Self::Write,
-            Self::AtomicPut => Self::AtomicUpdate,
+            Self::Put(_) => Self::Write,
+            Self::AtomicPut(_) => Self::AtomicUpdate,
             other => other,
         }
     }
 
     fn is_atomic(self) -> bool {
-        matches!(self, Self::AtomicRead | Self::AtomicUpdate | Self::AtomicPut)
+        matches!(self, Self::AtomicRead | Self::AtomicUpdate | Self::AtomicPut(_))
     }
 
     fn conflicts(self, other: Self) -> bool {
@@ -80,7 +101,7 @@ impl Cell {
     pub(super) fn words(self) -> [u64; 2] {
         let first = u64::from(self.epoch)
             | (self.pe as u64) << 32
-            | (self.access as u64) << 48
+            | self.access.number() << 48
             | u64::from(self.bytes) << 52
             | USED;
         [first, self.site.into()]
@@ -108,7 +129,7 @@ impl Cell {
     /// put of the same PE that is not complete stays.
     fn is_replaced_by(self, new: Self, is_before: bool) -> bool {
         let is_over = match self.pe == new.pe {
-            true => !self.access.is_put() && !new.access.is_put(),
+            true => self.access.put().is_none() && new.access.put().is_none(),
             false => is_before,
         };
         is_over && self.is_covered_by(new) && new.access.writes()
@@ -233,7 +254,7 @@ impl Page {
                 is_there = true;
                 continue;
             }
-            let is_before = clock.is_before(old.pe, old.epoch, old.access.is_put());
+            let is_before = clock.is_before(old.pe, old.epoch, old.access.put());
             if !is_before && old.conflicts(new) {
                 found(*old);
             }
@@ -387,7 +408,7 @@ impl Shadow {
                     let Some(cell) = cell.filter(is_seen) else {
                         continue;
                     };
-                    if cell.access.is_put() {
+                    if cell.access.put().is_some() {
                         let complete = Cell { access: cell.access.completed(), ..cell };
                         page.set(granule, i, Some(complete));
                     }
@@ -405,16 +426,19 @@ mod tests {
 
     #[test]
     fn a_cell_is_two_words() {
-        let cell = Cell { epoch: u32::MAX, pe: 4095, access: Access::AtomicUpdate, bytes: 0x81, site: u32::MAX };
-        assert_eq!(Cell::from_words(cell.words()), Some(cell));
+        for access in Access::ALL {
+            let cell = Cell { epoch: u32::MAX, pe: 4095, access, bytes: 0x81, site: u32::MAX };
+            assert_eq!(Cell::from_words(cell.words()), Some(cell));
+        }
         assert_eq!(Cell::from_words([0, 0]), None);
     }
 
     #[test]
     fn accesses_conflict_if_one_writes_and_not_both_are_atomic() {
-        use Access::{AtomicRead, AtomicUpdate, Put, Read, Write};
-        assert!(Put.conflicts(Read) && Read.conflicts(Write) && Write.conflicts(Put));
-        assert!(AtomicUpdate.conflicts(Read) && Put.conflicts(AtomicRead));
+        use Access::{AtomicRead, AtomicUpdate, Read, Write};
+        const PUT: Access = Access::Put(Via::DEFAULT);
+        assert!(PUT.conflicts(Read) && Read.conflicts(Write) && Write.conflicts(PUT));
+        assert!(AtomicUpdate.conflicts(Read) && PUT.conflicts(AtomicRead));
         assert!(!Read.conflicts(Read) && !AtomicUpdate.conflicts(AtomicRead));
         assert!(!AtomicRead.conflicts(Read));
     }
@@ -461,7 +485,7 @@ mod tests {
     fn a_page_that_is_covered_has_its_cells_once_and_is_split_by_less() {
         let shadow = shadow();
         let at = 16 * PAGE as u64;
-        assert!(conflicts(&shadow, (at, PAGE), cell(1, 1, Access::Put)).is_empty());
+        assert!(conflicts(&shadow, (at, PAGE), cell(1, 1, Access::Put(Via::DEFAULT))).is_empty());
         let page = shadow.page(0, at, Make::No).unwrap();
         assert!(!page.is_split());
         drop(page);
@@ -478,8 +502,8 @@ mod tests {
     fn a_wait_sees_who_wrote_its_bytes_not_others_of_the_granule() {
         let shadow = shadow();
         let at = 0x20_0000;
-        conflicts(&shadow, (at, 4), cell(1, 1, Access::Put));
-        conflicts(&shadow, (at + 4, 4), cell(2, 1, Access::Put));
+        conflicts(&shadow, (at, 4), cell(1, 1, Access::Put(Via::DEFAULT)));
+        conflicts(&shadow, (at + 4, 4), cell(2, 1, Access::Put(Via::DEFAULT)));
         let seen = shadow.seen((0, at, 4), 0);
         assert_eq!(seen.iter().map(|c| c.pe).collect::<Vec<_>>(), [1]);
         // What was seen is complete, the other put is not.
@@ -487,7 +511,7 @@ mod tests {
         let mut left: Vec<_> = page.cells(0).into_iter().flatten().collect();
         left.sort_by_key(|cell| cell.pe);
         let left: Vec<_> = left.iter().map(|cell| cell.access).collect();
-        assert_eq!(left, [Access::Write, Access::Put]);
+        assert_eq!(left, [Access::Write, Access::Put(Via::DEFAULT)]);
     }
 
     #[test]

@@ -161,7 +161,7 @@ impl Step {
         let of = |kind, words: [u64; 6]| (kind, words);
         let (kind, words): (u64, _) = match *self {
             Self::Access { pe, span, access, site } => {
-                let kind_and_site = access as u64 | u64::from(site) << 8;
+                let kind_and_site = access.number() | u64::from(site) << 8;
                 let [at, len, stride, count] = [span.at, span.len, span.stride as usize, span.count].map(|w| w as u64);
                 of(1, [pe as u64, at, len, stride, count, kind_and_site])
             }
@@ -233,7 +233,7 @@ impl Found {
         to.word(self.conflicts.len() as u64);
         for Conflict { site, access, old, pe, at } in &self.conflicts {
             to.word((*site).into());
-            to.word(*access as u64);
+            to.word(access.number());
             to.words(old.words());
             to.word(*pe as u64);
             to.word(*at);
@@ -257,6 +257,7 @@ impl Found {
 
 #[cfg(test)]
 mod tests {
+    use super::super::clock::Via;
     use super::*;
 
     #[test]
@@ -264,7 +265,7 @@ mod tests {
         let team = Members::of(5, -2, 3, 6).unwrap();
         let span = Span { at: 1 << 46, len: 8, stride: -16, count: 3 };
         let steps = [
-            Step::Access { pe: 2, span, access: Access::Put, site: u32::MAX },
+            Step::Access { pe: 2, span, access: Access::Put(Via::DEFAULT), site: u32::MAX },
             Step::Publish { epoch: 7 },
             Step::Release { pe: 1, at: 64 },
             Step::AcquireObject { pe: 5, at: 72 },

@@ -12,7 +12,7 @@ const PROBES: usize = 64;
 /// The objects of all PEs: a table that only grows.
 #[derive(Debug)]
 pub(super) struct SyncObjects {
-    n_pes: usize,
+    clock: usize,
     words: &'static [AtomicU64],
 }
 
@@ -29,13 +29,13 @@ pub(super) enum Lookup {
 
 impl SyncObjects {
     pub(super) fn new(layout: &Layout, words: &'static [AtomicU64]) -> Self {
-        Self { n_pes: layout.n_pes, words: &words[layout.objects.clone()] }
+        Self { clock: layout.clock, words: &words[layout.objects.clone()] }
     }
 
     /// The places where an object may be, with its key.
     fn places(&self, pe: usize, at: u64) -> (u64, impl Iterator<Item = &'static [AtomicU64]>) {
         let key = mixed(pe as u64 + 1, at) | 1;
-        let (words, all) = (HEAD + self.n_pes, self.words);
+        let (words, all) = (HEAD + self.clock, self.words);
         let places = (0..PROBES).map(move |i| {
             let number = (key as usize).wrapping_add(i) % OBJECTS;
             &all[number * words..][..words]
@@ -91,13 +91,13 @@ mod tests {
     fn a_variable_has_the_clocks_of_those_that_released_it() {
         let objects = objects();
         assert!(matches!(objects.lookup(1, 64), Lookup::Never));
-        assert!(objects.release(1, 64, &[5, 0]));
-        assert!(objects.release(1, 64, &[0, 6]));
+        assert!(objects.release(1, 64, &[5, 0, 0, 7]));
+        assert!(objects.release(1, 64, &[0, 6, 0, 0]));
         let Lookup::Released(clock) = objects.lookup(1, 64) else {
             panic!("{:?}", objects.lookup(1, 64));
         };
         let clock: Vec<_> = clock.iter().map(|c| c.load(Ordering::Relaxed)).collect();
-        assert_eq!(clock, [5, 6]);
+        assert_eq!(clock, [5, 6, 0, 7]);
         assert!(matches!(objects.lookup(0, 64), Lookup::Never));
     }
 
