@@ -92,6 +92,34 @@ impl<W: Word> TaskBarrier<'_, W> {
     }
 }
 
+/// The central barrier, whose members then wait until one of them, which has `work`, has done it. It waits for the last
+/// arrival by `strategy`, and the others by `follower`, which gets what the flag `arrived` showed before. They take
+/// nothing but `epoch` for the end of the work: the flag `finished` may be posted late if others give up.
+pub fn behind_first<W: Word, P: WaitStrategy, F: WaitStrategy>(
+    arrivals: &W,
+    (arrived, finished): (&W, &W),
+    size: u32,
+    epoch: u32,
+    work: Option<impl FnOnce()>,
+    strategy: impl FnOnce() -> P,
+    follower: impl FnOnce(u32) -> F,
+) {
+    let before = flag::value(arrived);
+    if arrivals.fetch_add(1) + 1 == size {
+        arrivals.swap(0);
+        flag::post(arrived, epoch);
+    } else if work.is_some() {
+        flag::wait_until_changed(arrived, before, strategy);
+    }
+    match work {
+        Some(work) => {
+            work();
+            flag::post(finished, epoch);
+        }
+        None => flag::wait(finished, epoch, || follower(before)),
+    }
+}
+
 /// The dissemination barrier: in round k, each member posts a flag of the member 2^k ahead and
 /// waits for its own, which the member 2^k behind posts. After log2(size) rounds, all members
 /// have entered (Hensgen, Finkel and Manber, "Two Algorithms for Barrier Synchronization",

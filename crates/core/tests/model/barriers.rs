@@ -224,3 +224,27 @@ fn shared_tasks_are_done_once_before_any_member_leaves() {
         });
     }
 }
+
+/// Member 0 works after both have arrived, and the other sees it, twice.
+#[test]
+fn one_member_works_before_the_other_leaves() {
+    model(2, || {
+        let words: Arc<[ModelWord; 3]> = Arc::new(std::array::from_fn(|_| ModelWord::new()));
+        let cells = Arc::new(Cells::new());
+        let member = |me: usize, w: &[ModelWord; 3], cells: &Cells| {
+            for epoch in 1..=2 {
+                cells.write(me, epoch);
+                let work = (me == 0).then_some(|| cells.write(2, cells.read(0) + cells.read(1)));
+                let sleep = || AlwaysSleep;
+                barrier::behind_first(&w[0], (&w[1], &w[2]), 2, epoch, work, sleep, |_| AlwaysSleep);
+                assert_eq!(cells.read(2), 2 * epoch);
+            }
+        };
+        let other = {
+            let (words, cells) = (words.clone(), cells.clone());
+            thread::spawn(move || member(1, &words, &cells))
+        };
+        member(0, &words, &cells);
+        other.join().unwrap();
+    });
+}

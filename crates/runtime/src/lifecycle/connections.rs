@@ -128,9 +128,9 @@ pub(super) fn leave_all(name: &str, rt: &Runtime) -> Left {
 }
 
 /// Ends all groups, which this PE has left.
-pub(super) fn end_all(name: &str, rt: &Runtime, left: Left) {
+pub(super) fn end_all(name: &str, rt: &Runtime, left: &Left) {
     for (connection, round) in left {
-        connection.wait_for_end(name, round);
+        connection.wait_for_end(name, *round);
     }
     let of_connections = |id: &usize| *id >= FIRST_CONNECTION;
     for id in rt.teams.ids().into_iter().filter(of_connections) {

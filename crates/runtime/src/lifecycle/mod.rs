@@ -15,6 +15,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
+use self::connections::Left;
 pub use self::exit::watch_until_initialised;
 use self::rendezvous::rendezvous;
 use self::windows::map_space;
@@ -305,22 +306,41 @@ pub fn finalise(name: &'static str) {
     }
     let rt = runtime::get(name);
     let node = &rt.node;
-    let world = rt.teams.world();
+    let world = Group::of_team(node, name, rt.teams.world());
     rt.quiet_all();
     rt.messages.flush(node, name);
     // Before the PEs wait for each other: some may wait for this one in shmemx_group_disconnect.
     let is_last = rt.nesting.load(Ordering::Acquire) == 1;
     let left = is_last.then(|| connections::leave_all(name, rt));
     let entered = record::now_ns();
-    Group::of_team(node, name, world).sync();
-    if is_last {
-        profiling::stop(entered);
-    }
-    rt.nesting.fetch_sub(1, Ordering::AcqRel);
-    rt.messages.leave(node, is_last);
     let Some(left) = left else {
+        world.sync();
+        rt.nesting.fetch_sub(1, Ordering::AcqRel);
+        rt.messages.leave(node, false);
         return;
     };
+    let end = || {
+        profiling::stop(entered);
+        end(name, rt, &left);
+    };
+    // PEs that exit take the cores that they share for longer than all synchronise: before that, PE 0 is done, which
+    // prints and writes for all in most programs.
+    if world.has_central_barrier() {
+        world.epoch().synchronise_behind_first(end);
+        if world.me == 0 {
+            return;
+        }
+    } else {
+        world.sync();
+    }
+    end();
+}
+
+/// Ends the library's part of the program, once all PEs have come here.
+fn end(name: &str, rt: &Runtime, left: &Left) {
+    let node = &rt.node;
+    rt.nesting.fetch_sub(1, Ordering::AcqRel);
+    rt.messages.leave(node, true);
     rt.streams.leave();
     rt.names.forget_all();
     rt.ports.close_all();

@@ -164,6 +164,16 @@ static void put_after_finalize(void)
     now();
     shmem_int_put(&word, &(int){1}, 1, 0);
 }
+/* For a heap of 64 MiB: PE 0 finds what the last PE has written behind it. */
+static void finalize_after_stray(void)
+{
+    char *p = checked_malloc(100);
+    if (me == n - 1)
+        shmem_putmem(p + ((size_t)64 << 20), words, 8, 0);
+    shmem_barrier_all();
+    shmem_finalize();
+    printf("PE %d has left\n", me);
+}
 static void finalize_twice(void)
 {
     shmem_finalize();
@@ -350,7 +360,8 @@ static const struct {
     ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), TOGETHER(put_past_heap), TOGETHER(put_past_heap_far),
     TOGETHER(double_free), TOGETHER(free_foreign), TOGETHER(free_middle),
     TOGETHER(realloc_freed), ALONE(clear_free_lock), TOGETHER(exhausted), TOGETHER(align_3),
-    TOGETHER(after_finalize), TOGETHER(put_after_finalize), TOGETHER(finalize_twice),
+    TOGETHER(after_finalize), TOGETHER(put_after_finalize), TOGETHER(finalize_after_stray),
+    TOGETHER(finalize_twice),
     TOGETHER(mismatch_routine), TOGETHER(mismatch_count), TOGETHER(mismatch_root),
     TOGETHER(mismatch_malloc), TOGETHER(mismatch_free), TOGETHER(mismatch_nreduce),
     TOGETHER(mismatch_operator), TOGETHER(mismatch_type), TOGETHER(mismatch_barrier),

@@ -52,6 +52,7 @@ fn main() {
         suite.add(format!("symmetric-size::{size:?}"), |s| bad_size(s, size));
     }
     suite.add("heap-exhausted".into(), heap_exhausted);
+    suite.add("finalize-of-pe-0".into(), finalize_of_pe_0);
     suite.add("finalize-twice".into(), finalize_twice);
     suite.add("align-refused".into(), align_refused);
     suite.add("native-only-refused".into(), native_only_refused);
@@ -175,6 +176,15 @@ fn heap_exhausted(s: &Setting) -> Result<()> {
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
     let line = outcome.stderr.lines().find(|l| l.contains("1125899906842624") && l.contains("free"));
     ensure!(line.is_some_and(|l| l.contains("shmem_malloc")), "no line on the allocation\n{outcome}");
+    Ok(())
+}
+
+/// Where PEs share cores, PE 0 is done before any other one leaves.
+fn finalize_of_pe_0(s: &Setting) -> Result<()> {
+    let env = [("SHMEM_SYMMETRIC_SIZE", "64m"), ("SHMEM_BARRIER_ALGORITHM", "central")];
+    let outcome = misuse_job(s, 20, "finalize_after_stray", &env)?.run(&s.prefix, &s.scratch)?;
+    ended_rightly(&outcome, Status::NonZero, &["PE 0", "shmem_finalize", "past the end", "67108864"])?;
+    ensure!(!outcome.stdout.contains("has left"), "left before PE 0\n{outcome}");
     Ok(())
 }
 
