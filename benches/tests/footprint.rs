@@ -130,7 +130,7 @@ fn page_faults(command: &mut Command) -> Vec<u64> {
 #[test]
 fn starting_touches_few_pages() {
     /// By the library's data, its code, the heap's metadata and what is shared.
-    const MOST: u64 = 75;
+    const MOST: u64 = 58;
 
     let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
     let pe = Build::new("faults.c").named("faults-pe").flag("-DPE");

@@ -10,30 +10,22 @@ use std::ops::ControlFlow;
 
 use ferroshmem_platform::loaded::{Loaded, find_loaded};
 
-/// One function that callers inline: the address that a call of its name reaches as far as the linker
-/// knows, and that of the library's own function.
-pub(crate) struct Inlined {
-    called: unsafe extern "C" fn(),
-    own: unsafe extern "C" fn(),
-}
-
-impl Inlined {
-    /// For the generated list.
-    pub(crate) const fn new(called: unsafe extern "C" fn(), own: unsafe extern "C" fn()) -> Self {
-        Self { called, own }
-    }
-}
-
-/// Makes the list of [`Inlined`] functions from their names and their names in the profiling interface, and the text
-/// of their names with a space after each.
+/// Makes a comparison of functions that callers inline from their names and their names in the profiling interface, and
+/// the text of their names with a space after each.
 macro_rules! inlined {
     ($($name:ident, $own:ident;)*) => {
-        pub(crate) static INLINED: &[$crate::interposition::Inlined] = {
+        /// Whether a call of one of the names reaches another function than the library's own, as far as the linker
+        /// knows. By code, as the dynamic linker would have to fill a table in each PE.
+        pub(crate) fn differ() -> bool {
             // Declared for their addresses only.
             #[allow(clashing_extern_declarations)]
             unsafe extern "C" { $(fn $name(); fn $own();)* }
-            &[$($crate::interposition::Inlined::new($name, $own),)*]
-        };
+            // The compiler takes two names for two functions.
+            let differ = |called: unsafe extern "C" fn(), own: unsafe extern "C" fn()| {
+                std::hint::black_box(called as usize) != std::hint::black_box(own as usize)
+            };
+            $(differ($name, $own))|*
+        }
         pub(crate) const NAMES: &str = concat!($(stringify!($name), " ",)*);
     };
 }
@@ -41,9 +33,7 @@ pub(crate) use inlined;
 
 /// Whether any inlined function has been replaced.
 pub(crate) fn interposed() -> bool {
-    use crate::generated::inlined::INLINED;
-    let differ = |f: &Inlined| !std::ptr::fn_addr_eq(f.called, f.own);
-    INLINED.iter().any(differ) || is_defined_earlier()
+    crate::generated::inlined::differ() || is_defined_earlier()
 }
 
 /// Whether an object defines an inlined function that the dynamic linker searches before this library.

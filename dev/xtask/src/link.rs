@@ -45,13 +45,17 @@ pub(crate) struct Linked {
     pub(crate) soname: &'static str,
     /// What it exports, below the root of the workspace.
     exports: &'static str,
+    /// What code it has side by side, if that matters.
+    order: Option<&'static str>,
 }
 
 /// That of programs.
-pub(crate) const LIBRARY: Linked = Linked { soname: SONAME, exports: "libshmem/exports.map" };
+pub(crate) const LIBRARY: Linked =
+    Linked { soname: SONAME, exports: "libshmem/exports.map", order: Some("libshmem/start.ld") };
 
 /// That which `oshrun --check` preloads.
-pub(crate) const CHECKS: Linked = Linked { soname: "libshmem-check.so", exports: "libshmem-check/exports.map" };
+pub(crate) const CHECKS: Linked =
+    Linked { soname: "libshmem-check.so", exports: "libshmem-check/exports.map", order: None };
 
 /// Links `output` from the whole of `archive`, by the target's C compiler, with the flags of `LDFLAGS`, such as
 /// `-fuse-ld=mold`.
@@ -76,6 +80,11 @@ pub(crate) fn shared_library(linked: &Linked, target: Option<&Target>, archive: 
         // Programs share the pages of its code, and it names all libraries that it needs.
         "-Wl,-z,text,-z,defs", "-Wl,--as-needed",
     ]);
+    if let Some(order) = linked.order.map(|order| workspace::root().join(order))
+        && takes_script(&compiler, &order, output)?
+    {
+        link.args(["-Xlinker", "-T", "-Xlinker"]).arg(order);
+    }
     link.args(["-ldl", "-lrt", "-lpthread", "-lm"]);
     if unwinder {
         link.arg("-static-libgcc");
@@ -87,6 +96,14 @@ pub(crate) fn shared_library(linked: &Linked, target: Option<&Target>, archive: 
             shown(output).display()
         )
     })
+}
+
+/// Whether the linker takes a script that adds to its own: GNU ld and lld do, gold and mold do not. Writes to `output`.
+fn takes_script(compiler: &[OsString], script: &Path, output: &Path) -> Result<bool> {
+    let mut link = command(compiler);
+    link.args(["-shared", "-nostdlib", "-o"]).arg(output).args(words("LDFLAGS", "")?);
+    link.args(["-Xlinker", "-T", "-Xlinker"]).arg(script).args(["-x", "c", "/dev/null"]);
+    Ok(link.output().is_ok_and(|output| output.status.success()))
 }
 
 /// The library for code that calls a function for each load and store.

@@ -160,6 +160,12 @@ impl Attachment {
         if let Some(value) = config::handover() {
             return Self::launched(&value);
         }
+        Self::without_oshrun()
+    }
+
+    #[cold]
+    #[inline(never)] // a PE of oshrun touches no stack for it
+    fn without_oshrun() -> Result<Self, JoinError> {
         if has_other_runtime() {
             let here = Object::around(has_other_runtime as *const () as usize);
             let here = here.map(|object| object.path).filter(|p| !p.is_empty());

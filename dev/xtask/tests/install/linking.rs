@@ -118,6 +118,8 @@ fn every_linker_links_library_and_programs() {
         let differing: Vec<_> = got.symmetric_difference(&want).collect();
         assert!(differing.is_empty(), "{linker}: {differing:?}");
         assert_eq!(dynamic(&library), dynamic(&lib.join("libshmem.so.1")), "{linker}");
+        let sections = succeed(command("readelf").arg("--section-headers").arg("--wide").arg(&library));
+        assert_eq!(sections.contains(" .text.start "), ["bfd", "lld"].contains(linker), "{linker}: {sections}");
 
         // Where the linker puts a program's writable data decides whether they are symmetric.
         for kind in [&[][..], &["-static"], &["-static-pie"]] {
