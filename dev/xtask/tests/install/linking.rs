@@ -50,10 +50,68 @@ fn exports(library: &Path) -> BTreeSet<String> {
     named.map(|(_, symbol)| symbol.to_owned()).collect()
 }
 
-/// The list that the library is linked with.
-fn exported_names() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../libshmem/exports.map")
+/// The names of the C API: what the table has, and its profiling names; and what the list of exports names besides.
+fn interface() -> BTreeSet<String> {
+    let list = fs::read_to_string(ferroshmem_abi::root().join("libshmem/exports.map")).unwrap();
+    let listed = list.lines().filter_map(|line| line.trim().strip_suffix(';'));
+    let listed = listed.filter(|name| !name.contains(['*', '}'])).map(str::to_owned);
+    let chapters = ferroshmem_abi::table::chapters();
+    let routines = ferroshmem_abi::table::symbols(&chapters);
+    let names = routines.iter().flat_map(|routine| [routine.name(), routine.profiling_name()]);
+    listed.chain(names).collect()
 }
+
+/// Neither less, nor a name of the library's own parts.
+#[test]
+fn the_library_exports_its_interface_alone() {
+    let symbols = exports(&prefix().join("lib/libshmem.so.1"));
+    let names = symbols.iter().filter_map(|symbol| symbol.split(' ').nth(1)).map(str::to_owned).collect();
+    let differing: Vec<_> = interface().symmetric_difference(&names).cloned().collect();
+    assert!(differing.is_empty(), "{differing:?}");
+    // Tools replace the weak ones.
+    for symbol in [
+        "T pshmem_put32", "W shmem_put32", "W shmemx_space_malloc", "W shfree", "B shmemi_native", "B shmemi_counts",
+        "B shmemi_sync_counts",
+    ] {
+        assert!(symbols.contains(symbol), "no {symbol}");
+    }
+}
+
+/// A program asks for names of the interface, and for no version of them: a later library may give a routine two
+/// versions, of which the program finds the older one (`docs/decisions/symbol-versions.md`).
+#[test]
+fn programs_ask_for_names_without_versions() {
+    let project = project();
+    let program = project.path().join("root");
+    let mut oshcc = command(bin("oshcc"));
+    succeed(oshcc.arg("-O2").arg("-o").arg(&program).arg(project.path().join("root.c")));
+    let undefined = succeed(command("nm").args(["-D", "--undefined-only"]).arg(&program));
+    let asked: Vec<_> = undefined.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    let ours: Vec<_> = asked.iter().filter(|name| name.contains("shmem")).collect();
+    let interface = interface();
+    assert!(ours.len() >= 3 && ours.iter().all(|name| interface.contains(**name)), "{asked:?}");
+
+    let path = |file: &str| project.path().join(file);
+    fs::write(path("later.c"), LATER).unwrap();
+    fs::write(path("later.map"), "OLD { global: *; };\nNEW { } OLD;\n").unwrap();
+    let mut cc = command("cc");
+    cc.args(["-shared", "-fPIC", "-Wl,-soname,libshmem.so.1", "-o"]).arg(path("libshmem.so.1"));
+    cc.arg(path("later.c")).arg("-Xlinker").arg("--version-script").arg("-Xlinker").arg(path("later.map"));
+    succeed(&mut cc);
+    let mut main = command("cc");
+    fs::write(path("asks.c"), "int shmem_n_pes(void); int main(void) { return shmem_n_pes(); }").unwrap();
+    succeed(main.arg("-o").arg(path("asks")).arg(path("asks.c")).arg(prefix().join("lib/libshmem.so.1")));
+    let status = command(path("asks")).env("LD_LIBRARY_PATH", project.path()).status().unwrap();
+    assert_eq!(status.code(), Some(1), "the older form is found");
+}
+
+/// A library in which `shmem_n_pes` has changed.
+const LATER: &str = "
+int older(void) { return 1; }
+int newer(void) { return 2; }
+__asm__(\".symver older, shmem_n_pes@OLD\");
+__asm__(\".symver newer, shmem_n_pes@@NEW\");
+";
 
 /// What the dynamic section of `library` says about other libraries, its own name and its text.
 fn dynamic(library: &Path) -> Vec<String> {
@@ -88,21 +146,6 @@ fn every_linker_links_library_and_programs() {
     }
     let lib = prefix().join("lib");
     let want = exports(&lib.join("libshmem.so.1"));
-    let listed = fs::read_to_string(exported_names()).unwrap();
-    let listed = |symbol: &str| {
-        let name = symbol.split(' ').next_back().unwrap_or_default();
-        let family = ["shmem_", "pshmem_", "shmemx_", "pshmemx_"].iter().any(|start| name.starts_with(start));
-        family || listed.contains(&format!("    {name};\n"))
-    };
-    let foreign: Vec<_> = want.iter().filter(|symbol| !listed(symbol)).collect();
-    assert!(foreign.is_empty(), "exported, too: {foreign:?}");
-    for symbol in [
-        "T pshmem_put32", "W shmem_put32", "W shmemx_space_malloc", "W shfree", "B shmemi_native", "B shmemi_counts",
-        "B shmemi_sync_counts",
-    ] {
-        assert!(want.contains(symbol), "no {symbol}");
-    }
-
     for (linker, program) in LINKERS {
         if !installed(program) {
             continue;
