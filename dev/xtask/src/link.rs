@@ -131,7 +131,7 @@ pub(crate) fn compat(target: Option<&Target>, source: &Path, libraries: &Path, o
     let soname = source.file_stem().unwrap_or_default().to_string_lossy();
     let mut compile = command(&target::compiler(target)?);
     compile.args(["-O2", "-fPIC", "-shared", "-o"]).arg(output).arg(source).arg(libraries.join(SONAME));
-    compile.arg(format!("-Wl,-soname,{soname}")).args(["-Wl,-z,relro,-z,now", "-Wl,-rpath,$ORIGIN/../../.."]);
+    compile.arg(format!("-Wl,-soname,{soname}")).args(["-ldl", "-Wl,-z,relro,-z,now", "-Wl,-rpath,$ORIGIN/../../.."]);
     compile.args(words("LDFLAGS", "")?);
     run(&mut compile).with_context(|| format!("cannot make {}", shown(output).display()))
 }

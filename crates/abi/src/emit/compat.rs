@@ -81,26 +81,28 @@ fn arguments(peer: &Peer, symbol: &Symbol<'_>) -> Option<String> {
         "options" if peer.options != OPTIONS.map(value) && is_context => Some("options_of(options)"),
         _ => None,
     };
-    let is_start = ["shmem_init", "shmem_init_thread", "start_pes"].contains(&symbol.name().as_str());
-    let any = is_start || params.iter().any(|(_, name)| translated(name).is_some());
+    let is_first_or_last =
+        ["shmem_init", "shmem_init_thread", "start_pes", "shmem_finalize"].contains(&symbol.name().as_str());
+    let any = is_first_or_last || params.iter().any(|(_, name)| translated(name).is_some());
     let words = params.iter().map(|(_, name)| translated(name).unwrap_or(name)).collect::<Vec<_>>();
     any.then(|| words.join(", "))
 }
 
-/// A function `name` that calls the routine.
+/// A function `name` that calls the routine, by its name, so that tools that are loaded before this library see it.
 fn wrapper(peer: &Peer, symbol: &Symbol<'_>, name: &str) -> String {
     let plain = || symbol.params().into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(", ");
     let arguments = arguments(peer, symbol).unwrap_or_else(plain);
-    let profiling = symbol.profiling_name();
-    let call = format!("{profiling}({arguments})");
-    let body = match (symbol.name().as_str(), symbol.family.ret) {
+    let routine = symbol.name();
+    let call = format!("NEXT(next, \"{routine}\")({arguments})");
+    let body = match (routine.as_str(), symbol.family.ret) {
         ("shmem_init_thread", _) => format!("    int result = {call};\n    make_work_arrays();\n    return result;\n"),
         ("shmem_init" | "start_pes", _) => format!("    {call};\n    make_work_arrays();\n"),
+        ("shmem_finalize", _) => format!("    free_work_arrays();\n    {call};\n"),
         (_, "void") => format!("    {call};\n"),
         _ => format!("    return {call};\n"),
     };
-    let declared = wrapped(&symbol.prototype_as(&profiling));
-    format!("\n{declared};\n{}\n{{\n{body}}}\n", wrapped(&symbol.prototype_as(name)))
+    let declared = wrapped(&format!("    static {};", symbol.prototype_as("(*next)")));
+    format!("\n{}\n{{\n{declared}\n{body}}}\n", wrapped(&symbol.prototype_as(name)))
 }
 
 /// All constants that differ.

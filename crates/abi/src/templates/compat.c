@@ -1,4 +1,6 @@
+#define _GNU_SOURCE
 #include <complex.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,11 +22,13 @@ typedef void *shmem_team_t;
 
 extern int pshmem_my_pe(void);
 extern int pshmem_n_pes(void);
-extern void *pshmem_calloc(size_t count, size_t size);
 extern int pshmemx_msg_send(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag);
 extern int pshmemx_msg_recv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag, void *status);
 
 #define WORLD ((shmem_team_t)1)
+
+/* The function of a routine that is loaded next: that of a tool, or of the library. It is looked up once. */
+#define NEXT(next, name) (__atomic_load_n(&(next), __ATOMIC_RELAXED) ? (next) : ((next) = dlsym(RTLD_NEXT, name)))
 
 /* Active sets, each of which has a work array. */
 enum { SETS = 256, WORDS = SETS / 64 };
@@ -42,8 +46,18 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static inline void make_work_arrays(void)
 {
+    static void *(*next)(size_t count, size_t size);
     if (arrays == NULL) {
-        arrays = pshmem_calloc(SETS, sizeof *arrays);
+        arrays = NEXT(next, "shmem_calloc")(SETS, sizeof *arrays);
+    }
+}
+
+static inline void free_work_arrays(void)
+{
+    static void (*next)(void *ptr);
+    if (arrays != NULL) {
+        NEXT(next, "shmem_free")(arrays);
+        arrays = NULL;
     }
 }
 

@@ -78,6 +78,7 @@ impl Job {
             },
             cpus: placement.cpus,
             hosts: None,
+            translator: None,
             secrets: Vec::new(),
             profiling: None,
             checks: None,

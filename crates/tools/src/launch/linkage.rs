@@ -37,33 +37,57 @@ const MPIS: [(&str, &str, &str); 5] = [
 /// One line that names the libraries and what to do.
 pub(super) fn check(name: &str, path: &Path, environment: &[(OsString, OsString)]) -> Result<Option<PathBuf>, Failure> {
     let needed = needed(path).unwrap_or_default();
-    let has_own = needed.iter().any(|library| library == OWN);
-    let other = needed.iter().find_map(|library| Some((library, Peer::of(library)?)));
-    if let Some((library, peer)) = other.filter(|_| !has_own)
-        && let Some(translator) = peer.translator(library)
-    {
-        let is_asked_for = peers::is_preloaded(environment, &translator);
-        let symbols = symbols(path).unwrap_or_default();
-        let missing = peers::missing(&symbols.undefined, &[translator.clone(), peers::libraries().join(OWN)]);
-        let missing = missing.join(", ");
-        if !is_asked_for || !missing.is_empty() {
-            let also = if missing.is_empty() { String::new() } else { format!("; this library lacks {missing}") };
-            let (whose, option) = (peer.whose(), peer.name());
-            failure::print_line(&format!(
-                "\"{name}\" was compiled for {library}, {whose} OpenSHMEM, and runs here by --compat={option}{also}"
-            ));
-        }
+    if let Some(translation) = translation(name, path, &needed, environment) {
         // Wrappers of that library link with MPI, whether programs use it or not.
-        if symbols.undefined.iter().any(|name| name.starts_with("MPI_")) {
+        if translation.calls_mpi {
             say_mpi(name, &needed);
         }
-        return Ok((!is_asked_for).then_some(translator));
+        return Ok(translation.library);
     }
     if let Some(why) = refusal(&needed) {
         return Err(Failure::not_runnable(format!("cannot run \"{name}\": {why}")));
     }
     say_mpi(name, &needed);
     Ok(None)
+}
+
+/// What the PEs of a program have to load before it, if it was compiled for another library and they do not yet. Says
+/// so in a line.
+pub(super) fn translator(name: &str, path: &Path, environment: &[(OsString, OsString)]) -> Option<PathBuf> {
+    translation(name, path, &needed(path)?, environment)?.library
+}
+
+/// How a program of another library runs.
+struct Translation {
+    /// What its PEs have to load before it, unless they do.
+    library: Option<PathBuf>,
+    calls_mpi: bool,
+}
+
+fn translation(
+    name: &str,
+    path: &Path,
+    needed: &[String],
+    environment: &[(OsString, OsString)],
+) -> Option<Translation> {
+    if needed.iter().any(|library| library == OWN) {
+        return None;
+    }
+    let (library, peer) = needed.iter().find_map(|library| Some((library, Peer::of(library)?)))?;
+    let translator = peer.translator(library)?;
+    let is_asked_for = peers::is_preloaded(environment, &translator);
+    let symbols = symbols(path).unwrap_or_default();
+    let missing = peers::missing(&symbols.undefined, &[translator.clone(), peers::libraries().join(OWN)]);
+    let missing = missing.join(", ");
+    if !is_asked_for || !missing.is_empty() {
+        let also = if missing.is_empty() { String::new() } else { format!("; this library lacks {missing}") };
+        let (whose, option) = (peer.whose(), peer.name());
+        failure::print_line(&format!(
+            "\"{name}\" was compiled for {library}, {whose} OpenSHMEM, and runs here by --compat={option}{also}"
+        ));
+    }
+    let calls_mpi = symbols.undefined.iter().any(|name| name.starts_with("MPI_"));
+    Some(Translation { library: (!is_asked_for).then_some(translator), calls_mpi })
 }
 
 /// Says what starts a program with MPI, if it is one.

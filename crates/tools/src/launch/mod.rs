@@ -112,7 +112,8 @@ fn profiled(mut options: options::CommandLine, machine: Machine) -> Result<u8, F
     result
 }
 
-fn start(options: options::CommandLine, machine: Machine) -> Result<u8, Failure> {
+fn start(mut options: options::CommandLine, machine: Machine) -> Result<u8, Failure> {
+    options.translate();
     if let Some(launch) = &options.hosts {
         match hosts::become_launcher(&options, launch)? {}
     }

@@ -21,6 +21,7 @@ use super::hosts::list::check_room;
 use super::hosts::options::{Destination, HostOptions};
 use super::peers::{self, Peer};
 use super::profiling::{Asked, Profiling, ProfilingArgs, SavedRecords};
+use super::program;
 use super::status_options::{StatusArgs, StatusPlan};
 use super::values::{HintTime, cores, count, microseconds, seconds, seconds_or_none};
 use crate::terminal::columns;
@@ -198,7 +199,7 @@ struct FirstArgs {
     #[arg(long, hide = true)]
     global_variable: Vec<OsString>,
     /// Runs programs that were compiled for another OpenSHMEM library; those whose files name it are found without
-    #[arg(long, value_name = "LIBRARY", value_enum, conflicts_with = "check", help_heading = PROGRAMS)]
+    #[arg(long, value_name = "LIBRARY", value_enum, help_heading = PROGRAMS)]
     compat: Option<Peer>,
     #[command(flatten)]
     profiling: ProfilingArgs,
@@ -240,10 +241,29 @@ pub(super) struct CommandLine {
     pub status: StatusPlan,
     /// Debuggers that are started beside PEs.
     pub debugger: Option<Debugger>,
+    /// What PEs load that translates for programs of another OpenSHMEM, if that is said.
+    pub translator: Option<PathBuf>,
     /// Variables of PEs on other hosts that no command line may show.
     pub secrets: Vec<(OsString, OsString)>,
     /// How the job is started on other hosts, if it is.
     pub hosts: Option<HostLaunch>,
+}
+
+impl CommandLine {
+    /// Has programs that were compiled for another library load what translates: those of which it is said, and on
+    /// other hosts those whose file is here, too, and says so. Here, each is looked at before it runs.
+    pub(super) fn translate(&mut self) {
+        for section in &mut self.sections {
+            let found = match (&self.translator, &self.hosts) {
+                (Some(library), _) => Some(library.clone()),
+                (None, Some(_)) => program::translator(section),
+                (None, None) => None,
+            };
+            if let Some(library) = found {
+                peers::translate(&mut section.environment, &library);
+            }
+        }
+    }
 }
 
 /// What the command line asks for.
@@ -317,12 +337,6 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
         // What a section sets itself comes last, which counts.
         section.environment.splice(0..0, global.iter().cloned());
     }
-    if let Some(peer) = first.compat {
-        let library = peer.only_translator()?;
-        for section in &mut sections {
-            peers::translate(&mut section.environment, &library);
-        }
-    }
     let on_hosts = matches!(destination, Destination::Hosts(_));
     if on_hosts {
         for section in &mut sections {
@@ -362,6 +376,7 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
         checks: first.check.read(),
         debugger,
         status,
+        translator: first.compat.map(Peer::only_translator).transpose()?,
         secrets: Vec::new(),
         hosts: match destination {
             Destination::Hosts(launch) => Some(launch),
@@ -698,7 +713,6 @@ mod tests {
         let asked = read("--check=memory,race a").unwrap().checks.unwrap();
         assert_eq!(asked.0, [What::Memory, What::Race]);
         assert!(read("--check=all a").unwrap_err().contains("collective"));
-        assert!(read("--compat=osss --check=memory a").unwrap_err().contains("--check"));
     }
 
     #[test]

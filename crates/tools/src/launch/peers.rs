@@ -2,7 +2,7 @@
 //! what differs (docs/compat.md).
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -85,29 +85,38 @@ pub(super) fn libraries() -> PathBuf {
     program.parent().and_then(Path::parent).unwrap_or(&program).join("lib")
 }
 
-/// Has the PEs of a section load what translates before all others, and after it this library: others that the program
-/// names may have routines of the standard, too.
+/// Has the PEs of a section load what translates before all others, then what they were to load before, which are tools,
+/// and then this library: others that the program names may have routines of the standard, too.
 pub(super) fn translate(environment: &mut Vec<(OsString, OsString)>, translator: &Path) {
-    preload(environment, &libraries().join(OWN));
-    preload(environment, translator);
+    let own = libraries().join(OWN);
+    let mut all = vec![translator.to_owned()];
+    all.extend(preloaded(environment));
+    all.push(own);
+    set(environment, &all);
 }
 
 /// Has the PEs of a section load a library before all others.
 pub(super) fn preload(environment: &mut Vec<(OsString, OsString)>, library: &Path) {
-    let given = environment.iter().rev().find(|(name, _)| name == PRELOAD);
-    let others = given.map_or_else(|| inherited(PRELOAD.as_ref()), |g| Some(g.1.clone()));
-    let mut value = library.to_owned().into_os_string();
-    if let Some(others) = others.filter(|o| !o.is_empty()) {
-        value.push(":");
-        value.push(others);
-    }
-    environment.push((PRELOAD.into(), value));
+    let mut all = vec![library.to_owned()];
+    all.extend(preloaded(environment));
+    set(environment, &all);
+}
+
+fn set(environment: &mut Vec<(OsString, OsString)>, libraries: &[PathBuf]) {
+    let words: Vec<_> = libraries.iter().map(|library| library.as_os_str()).collect();
+    environment.push((PRELOAD.into(), words.join(OsStr::new(":"))));
+}
+
+/// What the PEs of a section load before their libraries.
+fn preloaded(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
+    let given = environment.iter().rev().find(|(name, _)| name == PRELOAD).map(|(_, value)| value.clone());
+    let value = given.or_else(|| inherited(PRELOAD.as_ref())).unwrap_or_default();
+    std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
 /// Whether they do so.
 pub(super) fn is_preloaded(environment: &[(OsString, OsString)], library: &Path) -> bool {
-    let value = environment.iter().rev().find(|(name, _)| name == PRELOAD).map(|(_, value)| value);
-    value.is_some_and(|value| std::env::split_paths(value).any(|file| file == library))
+    preloaded(environment).iter().any(|file| file == library)
 }
 
 /// The routines that a program calls by names that none of these libraries has: at most three.
@@ -137,5 +146,8 @@ mod tests {
         preload(&mut environment, Path::new("/b.so"));
         assert_eq!(environment.last().unwrap().1, "/b.so:a.so");
         assert!(is_preloaded(&environment, Path::new("/b.so")));
+        translate(&mut environment, Path::new("/c.so"));
+        let own = libraries().join(OWN);
+        assert_eq!(environment.last().unwrap().1, format!("/c.so:/b.so:a.so:{}", own.display()).as_str());
     }
 }

@@ -104,6 +104,13 @@ pub(super) fn cannot_run(name: &str, error: Errno) -> Failure {
     }
 }
 
+/// What the PEs of a section have to load before their program, if its file is here and was compiled for another
+/// OpenSHMEM library. Says so in a line.
+pub(super) fn translator(section: &Program) -> Option<PathBuf> {
+    let path = locate(&section.command, section.directory.as_deref()).ok()?;
+    linkage::translator(&section.command.to_string_lossy(), &path, &section.environment)
+}
+
 /// Finds the file: a name with a slash is a path relative to `wdir`; any other is searched in
 /// `PATH`.
 fn locate(program: &OsStr, wdir: Option<&Path>) -> Result<PathBuf, Errno> {

@@ -1,10 +1,6 @@
 /* Compiled by the wrapper of another OpenSHMEM library, and run on this one: what differs between their headers, as far
  * as OpenSHMEM 1.4 has it. */
-#ifdef PEER_HEADER
-#include PEER_HEADER
-#else
 #include <shmem.h>
-#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -66,7 +66,7 @@ fn interface() -> BTreeSet<String> {
 fn the_library_exports_its_interface_alone() {
     let symbols = exports(&prefix().join("lib/libshmem.so.1"));
     let names = symbols.iter().filter_map(|symbol| symbol.split(' ').nth(1)).map(str::to_owned).collect();
-    let differing: Vec<_> = interface().symmetric_difference(&names).cloned().collect();
+    let differing: Vec<_> = interface().symmetric_difference(&names).take(20).cloned().collect();
     assert!(differing.is_empty(), "{differing:?}");
     // Tools replace the weak ones.
     for symbol in [
