@@ -14,7 +14,6 @@ class Ferroshmem(Package):
     license("MIT OR Apache-2.0")
 
     version("main", branch="main")
-    version("0.1.0", tag="v0.1.0")
 
     variant("fabric", default=True, description="Reach PEs of other nodes through libfabric")
     variant("debug", default=False, description="Build without optimisation, with debugging information")

@@ -1,8 +1,8 @@
 //! `cargo xtask dist`: the files of a release: an installation, the sources, what they are made of, and checksums.
 
 use crate::debian::sources;
-use crate::run::{run, shown};
-use crate::{install, sbom, workspace};
+use crate::run::{run, shown, works};
+use crate::{install, workspace};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::fs;
@@ -16,10 +16,20 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR")]
     output: PathBuf,
 
+    /// Leaves out the list of what the files are made of, which cargo-cyclonedx makes
+    #[arg(long)]
+    without_sbom: bool,
+
     /// Packs this installation instead of a new one
     #[arg(long, value_name = "DIR", hide = true)]
     installed: Option<PathBuf>,
 }
+
+/// What the installation has of crates: the folder and name of each of their roots.
+const ROOTS: [(&str, &str); 2] = [("libshmem", "ferroshmem-libshmem"), ("crates/tools", "ferroshmem-tools")];
+
+/// The platform of releases.
+const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
 /// Makes the files.
 ///
@@ -30,6 +40,11 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     fs::create_dir_all(&output).with_context(|| format!("cannot make the directory {}", output.display()))?;
     let version = env!("CARGO_PKG_VERSION");
     let name = format!("ferroshmem-{version}-x86_64-linux");
+    ensure!(
+        options.without_sbom || works(cyclonedx().arg("--version")),
+        "cargo-cyclonedx lists what a release is made of, and is not installed: cargo install --locked \
+            cargo-cyclonedx@0.5.9 (or leave the lists out by --without-sbom)"
+    );
     let unpacked = output.join(&name);
     ensure!(
         !unpacked.exists(),
@@ -56,9 +71,11 @@ pub(crate) fn main(options: &Options) -> Result<()> {
 
     let archive = format!("ferroshmem-{version}.tar.gz");
     sources(&output.join(&archive), &format!("ferroshmem-{version}"))?;
-    let bom = format!("ferroshmem-{version}.cdx.json");
-    fs::write(output.join(&bom), format!("{:#}\n", sbom::document()?))?;
-    let sums = sums(&output, &[&binaries, &archive, &bom])?;
+    let mut files = vec![binaries, archive];
+    if !options.without_sbom {
+        files.extend(sboms(&output, version)?);
+    }
+    let sums = sums(&output, &files)?;
     fs::write(output.join("SHA256SUMS"), sums)?;
     let changes = fs::read_to_string(workspace::root().join("CHANGELOG.md"))?;
     fs::write(output.join("notes.md"), notes(&changes, version))?;
@@ -66,8 +83,34 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// Lists of the crates that are compiled into the library and the commands, in CycloneDX's format; their names. The
+/// tool writes one beside each manifest of a workspace, so it reads the sources of the release.
+fn sboms(output: &Path, version: &str) -> Result<Vec<String>> {
+    let sources = output.join(format!("ferroshmem-{version}"));
+    let mut unpack = Command::new("tar");
+    run(unpack.arg("-xzf").arg(format!("ferroshmem-{version}.tar.gz")).current_dir(output))?;
+    let mut list = cyclonedx();
+    list.args(["--quiet", "--format", "json", "--spec-version", "1.5", "--no-build-deps"]);
+    run(list.args(["--target", PLATFORM, "--manifest-path"]).arg(sources.join("Cargo.toml")))?;
+    let mut names = Vec::new();
+    for (folder, root) in ROOTS {
+        let name = format!("{root}-{version}.cdx.json");
+        fs::copy(sources.join(folder).join(format!("{root}.cdx.json")), output.join(&name))?;
+        names.push(name);
+    }
+    fs::remove_dir_all(sources)?;
+    Ok(names)
+}
+
+/// The tool, as cargo calls it.
+fn cyclonedx() -> Command {
+    let mut command = Command::new("cargo-cyclonedx");
+    command.arg("cyclonedx");
+    command
+}
+
 /// What `sha256sum --check` reads.
-fn sums(folder: &Path, files: &[&str]) -> Result<String> {
+fn sums(folder: &Path, files: &[String]) -> Result<String> {
     let mut sum = Command::new("sha256sum");
     let output = sum.args(files).current_dir(folder).output();
     let output = output.context("cannot run sha256sum (coreutils)")?;

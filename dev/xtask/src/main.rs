@@ -10,9 +10,9 @@ mod fuzz;
 mod install;
 mod link;
 mod package;
+mod release;
 mod report;
 mod run;
-mod sbom;
 mod target;
 mod test;
 mod workspace;
@@ -40,6 +40,8 @@ enum Task {
     Debian(debian::Options),
     /// Makes the files of a release: binaries, sources, SBOM, checksums
     Dist(dist::Options),
+    /// Releases a version: changelog, versions, commit, tag, and the files
+    Release(release::Options),
     /// Compiles and runs an integer sort, with an installation of its own in target/
     Demo(demo::Options),
     /// Builds the book of docs/ and the reference of the routines, as HTML, by mdBook
@@ -74,6 +76,7 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Book(options) => book::main(&options)?,
         Task::Debian(options) => debian::main(&options)?,
         Task::Dist(options) => dist::main(&options)?,
+        Task::Release(options) => release::main(&options)?,
         Task::Demo(options) => demo::main(&options)?,
         Task::Test(options) => test::main(&options)?,
         Task::Cluster(options) => cluster::main(&options)?,

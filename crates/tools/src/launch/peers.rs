@@ -85,8 +85,8 @@ pub(super) fn libraries() -> PathBuf {
     program.parent().and_then(Path::parent).unwrap_or(&program).join("lib")
 }
 
-/// Has the PEs of a section load what translates before all others, then what they were to load before, which are tools,
-/// and then this library: others that the program names may have routines of the standard, too.
+/// Has the PEs of a section load what translates before all others, then what they were to load before, which are
+/// tools, and then this library: others that the program names may have routines of the standard, too.
 pub(super) fn translate(environment: &mut Vec<(OsString, OsString)>, translator: &Path) {
     let own = libraries().join(OWN);
     let mut all = vec![translator.to_owned()];
