@@ -4,10 +4,11 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use super::chunks;
 use super::store::{PARENTS, Session, Store};
 use super::wire::Sender;
-use super::{chunks, mpi};
 use crate::environment::{PMI_SPAWNED, value};
+use crate::mpi;
 use crate::{Bootstrap, Error, Program};
 
 /// Exchanges of this process so far, over all clients: the server retains the keys of a client

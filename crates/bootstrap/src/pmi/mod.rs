@@ -8,7 +8,6 @@ mod chunks;
 mod client;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz;
-mod mpi;
 mod pmi1;
 mod pmi2;
 mod store;

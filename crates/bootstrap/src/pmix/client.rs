@@ -15,6 +15,7 @@ use super::types::{
     ALL_RANKS, COLLECT_DATA, Content, GLOBAL, HOST_OF, Info, JOB_SIZE, OPTIONAL, Process, SUCCESS, Status, Value,
 };
 use crate::environment::take_parents;
+use crate::mpi::Session;
 use crate::{Bootstrap, Error, Program};
 
 /// Exchanges and barriers of this process so far, over all clients, since the server retains the keys.
@@ -32,6 +33,8 @@ struct Client {
     deadline: Duration,
     /// Processes that this one has had started.
     started: AtomicUsize,
+    /// What lets Open MPI 5 begin after this client.
+    mpi: Option<Session>,
     /// Their jobs, where the launcher does not end them with this one.
     jobs: Mutex<Vec<Process>>,
 }
@@ -40,6 +43,7 @@ struct Client {
 pub(crate) fn connect(file: Option<&Path>, launcher: &str, deadline: Duration) -> Result<Box<dyn Bootstrap>, Error> {
     // Never freed, as the library is never closed: a call that hangs may still use it.
     let library: &'static Library = Box::leak(Box::new(Library::open(file)?));
+    let mpi = Session::open();
     let (me, status) = within(deadline, move || {
         let mut me = Process::unknown();
         // SAFETY: pointer to a live process, no options.
@@ -57,6 +61,7 @@ pub(crate) fn connect(file: Option<&Path>, launcher: &str, deadline: Duration) -
         size: 0,
         deadline,
         started: AtomicUsize::new(0),
+        mpi,
         jobs: Mutex::default(),
     };
     client.size = match client.get(ALL_RANKS, JOB_SIZE, &[])? {
@@ -249,5 +254,8 @@ impl Bootstrap for Client {
             // SAFETY: initialised, and this is the last call.
             unsafe { (library.finalize)(std::ptr::null(), 0) }
         });
+        if let Some(session) = &self.mpi {
+            session.close();
+        }
     }
 }
