@@ -1,12 +1,14 @@
 //! The Fortran interfaces: generated programs that call each routine, and the programs of the guide.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use ferroshmem_conformance::compile::{once, source};
 use ferroshmem_conformance::environment::succeed;
+use ferroshmem_conformance::prefix::crate_folder;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Suite, generated, guide, tool};
 
@@ -31,6 +33,9 @@ const GAPS: &str = "program gaps
   call shmem_put(a(1, :), a(:, 1), 0, 0)
 end program
 ";
+
+/// What the example says.
+const STENCIL: &str = "50 iterations of 102 x 102 points: 0 columns are wrong";
 
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
@@ -66,7 +71,14 @@ fn main() {
             Job::new(1, &program).expect_failure(&s.prefix, &s.scratch, 1, &words)
         });
     }
+    for (pes, compiler) in [(1, COMPILERS[0]), (3, COMPILERS[0]), (4, COMPILERS[1])] {
+        suite.add(format!("examples::stencil::{pes}pe::{compiler}"), move |s| {
+            let program = compile(s, compiler, crate_folder().join("../../examples/stencil.f90"), &["-O2"])?;
+            expect(&Job::new(pes, &program).args(&["50", "102"]), STENCIL, s)
+        });
+    }
     suite.add("plain_compiler".to_owned(), plain_compiler);
+    suite.add("no_module".to_owned(), no_module);
     suite.add("global_exit".to_owned(), |s| {
         Job::new(2, &program(s)?).args(&["exit"]).expect_failure(&s.prefix, &s.scratch, 7, &[])
     });
@@ -101,6 +113,35 @@ fn plain_compiler(s: &Setting) -> Result<()> {
     gfortran.arg("-L").arg(&library).arg(format!("-Wl,-rpath,{}", library.display()));
     succeed(gfortran.args(["-lshmem-fortran", "-lshmem"]))?;
     expect(&Job::new(4, &program), GUIDE[0].1, s)
+}
+
+/// A compiler that cannot compile the module compiles other programs. It is asked once where the reason is in the
+/// source, else each time.
+fn no_module(s: &Setting) -> Result<()> {
+    tool::command("gfortran", "gfortran")?;
+    let hello = of_guide(s, "legacy_hello")?;
+    let object = s.scratch.join("no_module.o");
+    for (error, notes) in [("$source:7:1: Error: Unclassifiable", [1, 0]), ("Error: No space left on device", [1, 1])] {
+        let cache = s.scratch.join(format!("no_module-{}", std::process::id()));
+        fs::create_dir_all(&cache)?;
+        let compiler = cache.join("compiler");
+        let script = format!(
+            "#!/bin/sh\nfor source; do case $source in */shmem.f90) echo \"{error}\" >&2; exit 1;; esac; done\n\
+             exec gfortran \"$@\"\n"
+        );
+        fs::write(&compiler, script)?;
+        fs::set_permissions(&compiler, Permissions::from_mode(0o755))?;
+        for expected in notes {
+            let mut oshfort = Command::new(s.prefix.bin("oshfort"));
+            oshfort.env("OSHMEM_FC", &compiler).env("XDG_CACHE_HOME", &cache);
+            let output = oshfort.args(["-w", "-c", "-o"]).arg(&object).arg(&hello).output()?;
+            let errors = String::from_utf8_lossy(&output.stderr);
+            ensure!(output.status.success(), "{errors}");
+            ensure!(errors.matches("note: no module shmem: ").count() == expected, "{error}: {errors}");
+        }
+        fs::remove_dir_all(cache)?;
+    }
+    Ok(())
 }
 
 fn program(s: &Setting) -> Result<PathBuf> {
