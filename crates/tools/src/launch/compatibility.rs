@@ -66,8 +66,8 @@ static ALL: &[Foreign] = &[
         1,
         Instead("name the hosts in the order of their PEs by --hosts or --hostfile, and give --bind-to"),
     ),
-    option(&["nodes"], 1, Instead("name the hosts by --hosts, or give --ppn N")),
-    option(&["npersocket", "ntasks-per-socket", "ntasks-per-core", "ppr"], 1, Instead(PER_NODE)),
+    option(&["nodes"], 1, Translated(nodes)),
+    option(&["npersocket", "ntasks-per-socket", "ntasks-per-core", "ppr", "S"], 1, Instead(PER_NODE)),
     option(&["nolocal", "skip-launch-node"], 0, Instead("name the other hosts alone by --hosts or --hostfile")),
     // Cores.
     option(&["bind-to-core"], 0, Words(&["--bind-to", "core"])),
@@ -75,13 +75,13 @@ static ALL: &[Foreign] = &[
     option(&["bind-to-none"], 0, Words(&["--bind-to", "none"])),
     option(&["bycore", "byslot"], 0, Words(&["--map-by", "compact"])),
     option(&["bysocket", "bynode"], 0, Words(&["--map-by", "spread"])),
-    option(&["cpu-bind", "cpu_bind"], 1, Translated(cpu_bind)),
+    option(&["cpu-bind", "cpu_bind", "cc"], 1, Translated(cpu_bind)),
     option(&["m", "distribution"], 1, Translated(distribution)),
     option(&["rank-by"], 1, Translated(rank_by)),
-    option(&["use-hwthread-cpus"], 0, Instead("--bind-to hwthread")),
+    option(&["use-hwthread-cpus"], 0, Words(&["--bind-to", "hwthread"])),
     option(&["cpu-set", "cpu-list"], 1, Instead("taskset -c LIST oshrun ...: PEs use no other CPUs than oshrun may")),
     option(
-        &["threads-per-core", "hint"],
+        &["threads-per-core", "hint", "j"],
         1,
         Instead("--bind-to core, for all hardware threads of a core, or hwthread"),
     ),
@@ -113,7 +113,7 @@ static ALL: &[Foreign] = &[
     option(&["preload-files", "bcast"], 1, Instead(FILES)),
     // Input and output.
     option(&["tag-output", "l", "prepend-rank"], 0, Words(&["--label"])),
-    option(&["output-filename"], 1, Same("--output")),
+    option(&["output-filename", "output-directory"], 1, Same("--output")),
     option(&["s", "input", "i"], 1, Same("--stdin")),
     option(&["u", "unbuffered", "q", "quiet", "Q"], 0, Nothing),
     option(&["o", "outfile-pattern"], 1, Translated(output_pattern)),
@@ -127,7 +127,9 @@ static ALL: &[Foreign] = &[
     option(&["timestamp-output"], 0, Instead("oshrun --label ... | ts, of the package moreutils")),
     // Ends.
     option(&["K", "kill-on-bad-exit"], 0, Nothing),
-    option(&["t", "time", "maxtime"], 1, Instead("--timeout SECONDS")),
+    option(&["t", "time"], 1, Translated(time)),
+    option(&["maxtime"], 1, Same("--timeout")),
+    option(&["abort-on-non-zero-status", "quit-on-interrupt"], 0, Nothing),
     option(&["get-stack-traces", "report-state-on-timeout", "disable-recovery"], 0, Nothing),
     option(&["W", "wait"], 1, Instead("PEs that end do not end the others: --timeout and --hang-timeout do")),
     option(&["k", "no-kill"], 0, Instead(RECOVERY)),
@@ -137,8 +139,10 @@ static ALL: &[Foreign] = &[
     option(&["mpi"], 1, Nothing),
     option(&["mca", "gmca", "omca", "prtemca", "pmixmca", "gpmixmca"], 2, Noted(NO_PARAMETERS)),
     option(&["am", "tune"], 1, Noted(NO_PARAMETERS)),
-    option(&["personality", "demux"], 1, Nothing),
-    option(&["disable-hostname-propagation"], 0, Nothing),
+    option(&["personality", "demux", "usize", "localhost", "keepalive", "stream-buffering"], 1, Nothing),
+    option(&["disable-hostname-propagation", "pmi-port", "debug-daemons", "show-progress"], 0, Nothing),
+    option(&["do-not-resolve", "propagate", "resv-ports", "b"], 0, Nothing),
+    option(&["report-pid", "report-uri"], 1, Instead("--verbose, which prints the process of each PE")),
     option(&["info"], 0, Instead("oshmem_info")),
     option(
         &["bootstrap", "rmk"],
@@ -152,13 +156,23 @@ static ALL: &[Foreign] = &[
     option(
         &[
             "p", "partition", "A", "account", "mem", "mem-per-cpu", "gres", "gpus", "gpus-per-task", "gpus-per-node",
-            "gpu-bind", "G", "reservation", "exclude", "J", "job-name", "C", "constraint", "qos",
+            "gpu-bind", "G", "reservation", "exclude", "J", "job-name", "C", "constraint", "qos", "comment",
+            "dependency", "begin", "licenses", "switches", "mail-type", "mail-user", "tmp", "mincpus",
+            "sockets-per-node", "cores-per-socket",
         ],
         1,
         Instead(ASK_SLURM),
     ),
+    option(&["immediate", "I", "contiguous", "spread-job"], 0, Instead(ASK_SLURM)),
     option(&["exclusive", "overlap", "exact"], 0, Instead(STEP)),
-    option(&["jobid", "relative", "r", "network"], 1, Instead(STEP)),
+    option(
+        &[
+            "jobid", "relative", "r", "network", "signal", "prolog", "epilog", "task-prolog", "task-epilog",
+            "cpu-freq", "acctg-freq", "het-group", "slurmd-debug", "threads", "tres-per-task",
+        ],
+        1,
+        Instead(STEP),
+    ),
 ];
 
 const fn option(names: &'static [&'static str], values: usize, meaning: Meaning) -> Foreign {
@@ -177,7 +191,8 @@ impl Foreign {
         }
         let (letter, value) = name.split_at_checked(1)?;
         let attached = value.first().is_some_and(u8::is_ascii_digit);
-        let found = named(letter).filter(|o| attached && o.values == 1)?;
+        // Slurm's -K1 is -K.
+        let found = named(letter).filter(|o| attached && (o.values == 1 || matches!(o.meaning, Nothing)))?;
         Some((found, Some(value)))
     }
 
@@ -221,6 +236,9 @@ pub(super) fn value_of(option: &[u8], value: &OsStr) -> Result<(OsString, Vec<Os
             Err(Failure::usage(format!("--output {text} is Open MPI 5's; here: {OUTPUT}")))
         }
         (b"output", Some(text)) if text.starts_with("dir=") => Ok((text[4..].into(), Vec::new())),
+        // Hydra's own word for how it reaches hosts.
+        (b"launcher", Some("ssh")) => Ok(("hydra".into(), Vec::new())),
+        (b"launcher", Some("rsh")) => Ok(("hydra".into(), ["--launch-agent", "rsh"].map(OsString::from).into())),
         (b"map-by", Some(text)) => map_by(text).map_err(|why| Failure::usage(format!("--map-by {text}: {why}"))),
         _ => Ok((value.to_owned(), Vec::new())),
     }
@@ -229,7 +247,7 @@ pub(super) fn value_of(option: &[u8], value: &OsStr) -> Result<(OsString, Vec<Os
 fn bind_to(text: &str) -> &str {
     // What follows the colon says what is done where PEs outnumber cores, which they may.
     let (what, qualifier) = text.split_once(':').unwrap_or((text, ""));
-    if !["", "overload-allowed", "if-supported"].contains(&qualifier) {
+    if !["", "overload-allowed", "if-supported"].contains(&&*qualifier.to_ascii_lowercase()) {
         return text;
     }
     match what {
@@ -264,7 +282,10 @@ fn map_by(text: &str) -> Result<(OsString, Vec<OsString>), String> {
         let upper = part.to_ascii_uppercase();
         match upper.strip_prefix("PE=") {
             Some(n) => others.extend(["--cores", n].map(OsString::from)),
-            None if ["OVERSUBSCRIBE", "OVERLOAD-ALLOWED"].contains(&upper.as_str()) => {}
+            // Where the order spreads, it does so over all.
+            None if ["OVERSUBSCRIBE", "OVERLOAD-ALLOWED", "INHERIT", "NOINHERIT"].contains(&upper.as_str()) => {}
+            None if upper == "SPAN" && order == "spread" => {}
+            None if upper == "DISPLAY" => others.push("--report-bindings".into()),
             None => return Err(format!("\"{part}\" has no meaning here")),
         }
     }
@@ -281,6 +302,9 @@ fn cpu_bind(values: &[&str]) -> Result<Vec<String>, String> {
             }
             "quiet" | "q" => continue,
             "no" => "none",
+            // Of Cray's aprun: one core, or those that -d gives.
+            "depth" => continue,
+            "numa_node" => "numa",
             other => bind_to(other),
         };
         if !["none", "hwthread", "core", "socket", "numa"].contains(&to) {
@@ -298,6 +322,31 @@ fn distribution(values: &[&str]) -> Result<Vec<String>, String> {
         _ => return Err("--map-by compact|spread".into()),
     };
     Ok(vec!["--map-by".into(), order.into()])
+}
+
+/// A number of nodes is that of the hosts that are named; one is this.
+fn nodes(values: &[&str]) -> Result<Vec<String>, String> {
+    if values[0] == "1" { Ok(Vec::new()) } else { Err("name the hosts by --hosts, or give --ppn N".into()) }
+}
+
+/// Slurm's forms: minutes, minutes:seconds, hours:minutes:seconds, each but the first after days-hours as well.
+fn time(values: &[&str]) -> Result<Vec<String>, String> {
+    let (days, rest) = values[0].split_once('-').map_or(("0", values[0]), |(days, rest)| (days, rest));
+    let mut parts = vec![days];
+    parts.extend(rest.split(':'));
+    let numbers: Result<Vec<u64>, _> = parts.iter().map(|part| part.parse()).collect();
+    let is_after_days = values[0].contains('-');
+    let [days, hours, minutes, seconds] = match (numbers.as_deref(), is_after_days) {
+        (Ok([d, m]), false) => [*d, 0, *m, 0],
+        (Ok([d, m, s]), false) => [*d, 0, *m, *s],
+        (Ok([d, h]), true) => [*d, *h, 0, 0],
+        (Ok([d, h, m]), true) => [*d, *h, *m, 0],
+        (Ok([d, h, m, s]), _) => [*d, *h, *m, *s],
+        _ => return Err("--timeout SECONDS".into()),
+    };
+    let limit = ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
+    // 0 is no limit.
+    Ok(if limit == 0 { Vec::new() } else { vec!["--timeout".into(), limit.to_string()] })
 }
 
 fn rank_by(values: &[&str]) -> Result<Vec<String>, String> {
@@ -342,28 +391,6 @@ fn export(values: &[&str]) -> Result<Vec<String>, String> {
         }
     }
     Ok(words)
-}
-
-/// Variables of other implementations: name, whose it is, and what to write instead.
-const VARIABLES: &[(&str, &str, &str)] = &[
-    ("XT_SYMMETRIC_HEAP_SIZE", "Cray SHMEM", "SHMEM_SYMMETRIC_SIZE"),
-    ("SHMEM_SYMMETRIC_HEAP_SIZE", "Open MPI", "SHMEM_SYMMETRIC_SIZE"),
-    ("SHMEM_VERSION_DISPLAY", "Cray SHMEM", "SHMEM_VERSION=1"),
-    ("SHMEM_ENV_DISPLAY", "Cray SHMEM", "SHMEM_INFO=1"),
-    ("SHMEM_OFI_PROVIDER", "Sandia OpenSHMEM", "SHMEM_FABRIC"),
-    ("SHMEM_OFI_DOMAIN", "Sandia OpenSHMEM", "SHMEM_FABRIC_INTERFACE"),
-    ("SHMEM_BCAST_ALGORITHM", "Sandia OpenSHMEM", "SHMEM_BROADCAST_ALGORITHM"),
-    ("SHMEM_COLL_CROSSOVER", "Sandia OpenSHMEM", "SHMEM_TUNING_FILE, which oshtune writes"),
-    ("SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES", "Sandia OpenSHMEM", "SHMEM_HUGE_PAGES"),
-];
-
-/// A line for each variable that `is_set` and is another implementation's.
-pub(super) fn variables_of_others(is_set: impl Fn(&OsStr) -> bool) -> Vec<String> {
-    let set = VARIABLES.iter().filter(|(name, ..)| is_set(OsStr::new(name)));
-    let line = |(name, whose, instead): &(&str, &str, &str)| {
-        format!("{name} is a variable of {whose} and has no effect; here: {instead}")
-    };
-    set.map(line).collect()
 }
 
 /// An option without its dashes and without a value after `=`, and that value.
@@ -446,6 +473,23 @@ mod tests {
         }
         assert_eq!(read("--output dir=d ./a").unwrap().streams.output, Some("d".into()));
         assert!(read("-print-all-exitcodes ./a").unwrap().streams.verbose);
+        let o = read("-vv -K1 --nodes=1 --bind-to core:IF-SUPPORTED --map-by socket:SPAN:DISPLAY ./a").unwrap();
+        assert!(o.streams.verbose && o.placement.report_bindings);
+        assert_eq!((o.placement.bind_to, o.placement.map_by), (Binding::Core, Mapping::Spread));
+        for (line, expected) in [
+            ("--time=5", Some(300)),
+            ("-t 1:30", Some(90)),
+            ("-t 01:00:05", Some(3605)),
+            ("-t 1-2", Some(26 * 3600)),
+            ("-t 1-2:03:04", Some(26 * 3600 + 184)),
+            ("-t 0", None),
+            ("-maxtime 7", Some(7)),
+        ] {
+            let limit = read(&format!("{line} ./a")).unwrap().times.timeout;
+            assert_eq!(limit.map(|limit| limit.as_secs()), expected, "{line}");
+        }
+        assert_eq!(read("-n 2 -d 2 -cc depth ./a").unwrap().placement.cores, Some(2));
+        assert!(read("-launcher ssh -hosts a:1 ./a").unwrap().hosts.is_some());
         let o = read("-n 1 ./a -l -genv X 1").unwrap();
         assert!(!o.streams.label, "options end at the program");
         assert_eq!(o.sections[0].arguments, ["-l", "-genv", "X", "1"]);
@@ -474,7 +518,10 @@ mod tests {
             ("--path /opt/bin ./a", "PATH=DIR"),
             ("-info ./a", "oshmem_info"),
             ("-genvnone ./a", "env -i"),
-            ("--time 5 ./a", "--timeout SECONDS"),
+            ("--time soon ./a", "--timeout SECONDS"),
+            ("--nodes=2 ./a", "--hosts"),
+            ("--dependency=afterok:1 ./a", "salloc"),
+            ("--map-by slot:SPAN ./a", "no meaning"),
             ("-p debug ./a", "salloc"),
             ("--map-by ppr:2:socket ./a", "--ppn"),
             ("--map-by board ./a", "compact"),
@@ -489,21 +536,6 @@ mod tests {
             let error = read(line).expect_err(line);
             assert!(error.contains(instead), "{line}: {error}");
             assert!(!error.contains('\n'), "{line}: {error}");
-        }
-    }
-
-    #[test]
-    fn variables_of_others_are_answered_with_ours() {
-        let lines = variables_of_others(|name| name == "XT_SYMMETRIC_HEAP_SIZE");
-        let [line] = &lines[..] else {
-            panic!("{lines:?}");
-        };
-        assert!(line.ends_with("here: SHMEM_SYMMETRIC_SIZE"), "{line}");
-        let ours: Vec<_> = ferroshmem_config::TABLE.iter().map(|v| v.name()).collect();
-        for (name, _, instead) in VARIABLES {
-            let end = instead.find(['=', ',']).unwrap_or(instead.len());
-            assert!(ours.contains(&&instead[..end]), "{instead}");
-            assert!(!ours.contains(name), "{name}");
         }
     }
 

@@ -52,6 +52,7 @@ mod status_options;
 mod supervisor;
 mod time_slices;
 mod values;
+mod variables;
 mod waits;
 
 use std::ffi::{OsStr, OsString};
@@ -87,7 +88,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     let given = options.sections.iter().flat_map(|s| &s.environment);
     let is_given = |name: &OsStr| given.clone().any(|(n, _)| n == name);
     let is_set = |name: &OsStr| config::inherited(name).is_some() || is_given(name);
-    for line in compatibility::variables_of_others(is_set) {
+    for line in variables::of_others(is_set) {
         failure::print_line(&line);
     }
     if let Some(checks) = options.checks.take() {

@@ -133,7 +133,7 @@ pub(super) struct StreamArgs {
     #[arg(long, value_name = "PE", value_parser = input, default_value = "0")]
     pub stdin: Input,
     /// Shows what is started, and how it ends
-    #[arg(short, long)]
+    #[arg(short, long, overrides_with = "verbose")]
     pub verbose: bool,
 }
 
@@ -512,7 +512,7 @@ fn divide<P: CommandFactory>(group: &[OsString]) -> Result<(Vec<OsString>, &[OsS
             _ => match foreign {
                 Some((foreign, digits)) => {
                     let mut given = Vec::from_iter(digits.map(|d| OsStr::from_bytes(d).into()));
-                    given.extend(take(foreign.values - given.len()));
+                    given.extend(take(foreign.values.saturating_sub(given.len())));
                     options.extend(foreign.translate(token, &given)?);
                 }
                 None => options.push(token.clone()),
