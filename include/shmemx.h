@@ -365,6 +365,25 @@ typedef struct shmemi_kernel {
     int (*run)(const void *const *args, char *why, size_t size);
 } shmemx_kernel_t;
 
+/* Non-blocking collectives: each begins the collective of its name without _nb, and returns a request. All PEs of the
+ * team begin them in the same order, beside collectives that wait, of whose order theirs is independent. They return 0,
+ * or -1 and SHMEMX_REQ_INVALID for SHMEM_TEAM_INVALID. dest and source stay, and are neither read, but for source, nor
+ * changed until the request is complete. Those of one team complete in their order. The names and the meaning are those
+ * of the draft (specification, pull request 456).
+ *
+ * shmemx_req_test returns 0 if a request is complete, and 1 if it is not; shmemx_req_wait waits until it is, and
+ * returns 0. Then it has ended, and is SHMEMX_REQ_INVALID, which is complete. shmemx_req_free ends a request and lets
+ * its collective go on. _testall, _waitall, _testany and _waitany do the same for count requests; those for any return
+ * the index of the one that has ended, and SIZE_MAX if none is, or for waitany if all are SHMEMX_REQ_INVALID.
+ * A collective goes on while its PE tests for its request, or waits for anything in the library. shmem_team_destroy and
+ * shmem_finalize complete what is under way.
+ *
+ * datatype of shmemx_reduce_nb and shmemx_scan_nb is a kind of elements plus their bytes, as
+ * SHMEMX_SIGNED + sizeof(long). Integers have all operators, SHMEMX_FLOATING all but those of bits, SHMEMX_COMPLEX
+ * SHMEMX_SUM and SHMEMX_PROD. In C11 and C++, shmemx_sum_reduce_nb, shmemx_sum_inscan_nb, shmemx_broadcast_nb and so
+ * on take arrays of any type, and SHMEMX_DATATYPE(dest) is the datatype of an array. */
+typedef struct shmemi_req *shmemx_req_h;
+
 /* Messages between the PEs of a team, matched by team, sender and tag as MPI's are. PEs go by their numbers in
  * the team; tags are 0 to INT_MAX.
  *
@@ -447,6 +466,21 @@ typedef struct shmemi_stream *shmemx_stream_t;
 #define SHMEMX_ANY_TAG -1
 #define SHMEMX_MSG_TRUNCATED 1
 
+/* Kinds of elements of shmemx_reduce_nb and shmemx_scan_nb, to which their bytes are added */
+#define SHMEMX_SIGNED 0x100
+#define SHMEMX_UNSIGNED 0x200
+#define SHMEMX_FLOATING 0x300
+#define SHMEMX_COMPLEX 0x400
+
+/* Operators of shmemx_reduce_nb */
+#define SHMEMX_SUM 0
+#define SHMEMX_PROD 1
+#define SHMEMX_MIN 2
+#define SHMEMX_MAX 3
+#define SHMEMX_AND 4
+#define SHMEMX_OR 5
+#define SHMEMX_XOR 6
+
 /* Options of streams */
 #define SHMEMX_STREAM_STEADY 1
 
@@ -485,6 +519,7 @@ typedef struct shmemi_stream *shmemx_stream_t;
 #define SHMEMX_COUNTER_NANOSECONDS 2
 #define SHMEMX_SPACE_INVALID (((shmemx_space_t)(uintptr_t)0))
 #define SHMEMX_GROUP_INVALID (((shmemx_group_t)(uintptr_t)0))
+#define SHMEMX_REQ_INVALID (((shmemx_req_h)(uintptr_t)0))
 #define SHMEMX_REQUEST_INVALID (((shmemx_request_t)(uintptr_t)0))
 #define SHMEMX_MSG_REQUEST_INVALID (((shmemx_msg_request_t)(uintptr_t)0))
 #define SHMEMX_STREAM_INVALID (((shmemx_stream_t)(uintptr_t)0))
@@ -1365,6 +1400,220 @@ int shmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *des
 int shmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nreduce) SHMEMI_END
 
+/* Non-blocking collectives */
+
+/** Begin to synchronise the PEs of a team.
+ *
+ * An extension.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
+
+/** Begin to copy an array of one PE to all PEs of a team.
+ *
+ * An extension.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb`
+ * @param PE_root number of the PE in the team whose `source` is copied
+ * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
+    int PE_root, shmemx_req_h *request);
+
+/** Begin to gather arrays of several lengths.
+ *
+ * An extension.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb`
+ * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+int shmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
+    shmemx_req_h *request);
+
+/** Begin to gather arrays of one length.
+ *
+ * An extension.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb`
+ * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+int shmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
+    shmemx_req_h *request);
+
+/** Begin to exchange blocks between all PEs of a team.
+ *
+ * An extension.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb`
+ * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
+    shmemx_req_h *request);
+
+/** Begin to exchange blocks of bytes that are strides apart.
+ *
+ * An extension.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param dst bytes between the blocks' elements in `dest`
+ * @param sst bytes between the blocks' elements in `source`
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb`
+ * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
+    ptrdiff_t sst, size_t nelems, shmemx_req_h *request);
+
+/** Begin to combine arrays of all PEs of a team.
+ *
+ * An extension.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nreduce number of elements
+ * @param datatype a kind of elements, `SHMEMX_SIGNED`, `SHMEMX_UNSIGNED`, `SHMEMX_FLOATING` or
+ *   `SHMEMX_COMPLEX`, plus their bytes
+ * @param op `SHMEMX_SUM`, `SHMEMX_PROD`, `SHMEMX_MIN`, `SHMEMX_MAX`, `SHMEMX_AND`, `SHMEMX_OR` or
+ *   `SHMEMX_XOR`
+ * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype,
+    int op, shmemx_req_h *request);
+
+/** Begin to add up the arrays of the PEs before.
+ *
+ * An extension.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb`
+ * @param datatype a kind of elements, `SHMEMX_SIGNED`, `SHMEMX_UNSIGNED`, `SHMEMX_FLOATING` or
+ *   `SHMEMX_COMPLEX`, plus their bytes
+ * @param inclusive not 0 to add the own array, too
+ * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+int shmemx_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype,
+    int inclusive, shmemx_req_h *request);
+
+/** Say whether a request is complete, and end it then.
+ *
+ * An extension.
+ * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+int shmemx_req_test(shmemx_req_h *request);
+
+/** Wait until a request is complete, and end it.
+ *
+ * An extension.
+ * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+int shmemx_req_wait(shmemx_req_h *request);
+
+/** End a request, and let its collective go on.
+ *
+ * An extension.
+ * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
+ *
+ * See shmemx_sync_nb(3). */
+void shmemx_req_free(shmemx_req_h *request);
+
+/** End a request of several that is complete, if there is one.
+ *
+ * An extension.
+ * @param count number of requests
+ * @param requests local array of requests
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+size_t shmemx_req_testany(size_t count, shmemx_req_h *requests);
+
+/** Say whether several requests are complete, and end them then.
+ *
+ * An extension.
+ * @param count number of requests
+ * @param requests local array of requests
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+int shmemx_req_testall(size_t count, shmemx_req_h *requests);
+
+/** Wait until one of several requests is complete, and end it.
+ *
+ * An extension.
+ * @param count number of requests
+ * @param requests local array of requests
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+size_t shmemx_req_waitany(size_t count, shmemx_req_h *requests);
+
+/** Wait until several requests are complete, and end them.
+ *
+ * An extension.
+ * @param count number of requests
+ * @param requests local array of requests
+ * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
+ *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
+ *   any: the index of the request that has ended, or `SIZE_MAX`.
+ *
+ * See shmemx_sync_nb(3). */
+int shmemx_req_waitall(size_t count, shmemx_req_h *requests);
+
 /* Messages */
 
 /** Send a message to a PE of the team.
@@ -1762,6 +2011,21 @@ int pshmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *de
     const shmemi_complexd *source, size_t nreduce);
 int pshmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nreduce);
+SHMEMI_PSHMEM(shmemx_sync_nb)
+SHMEMI_PSHMEM(shmemx_broadcastmem_nb)
+SHMEMI_PSHMEM(shmemx_collectmem_nb)
+SHMEMI_PSHMEM(shmemx_fcollectmem_nb)
+SHMEMI_PSHMEM(shmemx_alltoallmem_nb)
+SHMEMI_PSHMEM(shmemx_alltoallsmem_nb)
+SHMEMI_PSHMEM(shmemx_reduce_nb)
+SHMEMI_PSHMEM(shmemx_scan_nb)
+SHMEMI_PSHMEM(shmemx_req_test)
+SHMEMI_PSHMEM(shmemx_req_wait)
+SHMEMI_PSHMEM(shmemx_req_free)
+SHMEMI_PSHMEM(shmemx_req_testany)
+SHMEMI_PSHMEM(shmemx_req_testall)
+SHMEMI_PSHMEM(shmemx_req_waitany)
+SHMEMI_PSHMEM(shmemx_req_waitall)
 SHMEMI_PSHMEM(shmemx_msg_send)
 SHMEMI_PSHMEM(shmemx_msg_recv)
 SHMEMI_PSHMEM(shmemx_msg_isend)
@@ -1801,6 +2065,7 @@ SHMEMI_PSHMEM(shmemx_counter_reset)
 #endif
 
 #include <shmem/kernels.h>
+#include <shmem/nonblocking.h>
 
 /* Reductions between groups, for all types. */
 #ifdef __cplusplus

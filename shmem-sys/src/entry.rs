@@ -9,12 +9,13 @@ pub(crate) use ferroshmem_api::spawn::SpawnConfig;
 pub(crate) use ferroshmem_api::team::TeamConfig;
 pub(crate) use ferroshmem_api::{
     Complex, active, amo, check, collective, context, counter, exports, group, handles, kernels, lock, memory, message,
-    ops, p2p, port, region, rma, setup, signal, space, spawn, stream, team, threads,
+    nonblocking, ops, p2p, port, region, rma, setup, signal, space, spawn, stream, team, threads,
 };
 
 pub(crate) use crate::generated::checks;
 pub(crate) use crate::generated::constants::*;
 pub(crate) use crate::long_double::LongDouble;
+pub(crate) use crate::operator::operator;
 pub(crate) use crate::startup;
 
 /// `shmem_ctx_session_config_t`: hints, which the runtime ignores.

@@ -22,6 +22,7 @@ mod long_double;
 mod native;
 mod objects;
 mod openmp;
+mod operator;
 mod startup;
 
 const _: () = {

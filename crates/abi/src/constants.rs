@@ -151,6 +151,27 @@ pub const EXTENSIONS: &[Section] = &[
             c("SHMEMX_MSG_TRUNCATED", "1", "c_int"),
         ],
     },
+    Section {
+        title: "Kinds of elements of shmemx_reduce_nb and shmemx_scan_nb, to which their bytes are added",
+        constants: &[
+            c("SHMEMX_SIGNED", "0x100", "c_int"),
+            c("SHMEMX_UNSIGNED", "0x200", "c_int"),
+            c("SHMEMX_FLOATING", "0x300", "c_int"),
+            c("SHMEMX_COMPLEX", "0x400", "c_int"),
+        ],
+    },
+    Section {
+        title: "Operators of shmemx_reduce_nb",
+        constants: &[
+            c("SHMEMX_SUM", "0", "c_int"),
+            c("SHMEMX_PROD", "1", "c_int"),
+            c("SHMEMX_MIN", "2", "c_int"),
+            c("SHMEMX_MAX", "3", "c_int"),
+            c("SHMEMX_AND", "4", "c_int"),
+            c("SHMEMX_OR", "5", "c_int"),
+            c("SHMEMX_XOR", "6", "c_int"),
+        ],
+    },
     Section { title: "Options of streams", constants: &[c("SHMEMX_STREAM_STEADY", "1", "c_long")] },
     Section {
         title: "Fields of shmemx_spawn_config_t that are set: config_mask",
@@ -231,6 +252,7 @@ pub const HANDLES: &[(&str, &str, usize)] = &[
 pub const EXTENSION_HANDLES: &[(&str, &str, usize)] = &[
     ("SHMEMX_SPACE_INVALID", "shmemx_space_t", 0),
     ("SHMEMX_GROUP_INVALID", "shmemx_group_t", 0),
+    ("SHMEMX_REQ_INVALID", "shmemx_req_h", 0),
     ("SHMEMX_REQUEST_INVALID", "shmemx_request_t", 0),
     ("SHMEMX_MSG_REQUEST_INVALID", "shmemx_msg_request_t", 0),
     ("SHMEMX_STREAM_INVALID", "shmemx_stream_t", 0),

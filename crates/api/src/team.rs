@@ -171,7 +171,9 @@ pub fn destroy(name: &'static str, team: usize) {
     let id = found.id;
     // So that all messages of the team have come when its members have synchronised.
     rt.messages.drain(&rt.node, name);
+    rt.collectives.drain(&rt.node, id);
     split::destroy(&rt.node, &rt.teams, name, found, || {
+        rt.collectives.leave(&rt.node, id);
         if !rt.messages.leave_team(&rt.node, id) {
             fatal(name, "sends or receives of messages are under way on the team: wait for them before");
         }

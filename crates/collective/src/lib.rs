@@ -18,6 +18,7 @@ pub mod collect;
 mod hypercube;
 pub mod intergroup;
 pub mod internode;
+pub mod nonblocking;
 pub mod reduce;
 pub mod remote_intergroup;
 pub mod scan;

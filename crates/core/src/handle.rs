@@ -52,7 +52,7 @@ impl<T> Table<T> {
     }
 
     /// Puts an object at `index`, which the caller chose; false if the table cannot grow so far.
-    pub(crate) fn insert_at(&self, index: usize, object: T) -> bool {
+    pub fn insert_at(&self, index: usize, object: T) -> bool {
         let (chunk, offset) = locate(index);
         let Some(cell) = self.chunks.get(chunk) else {
             return false;

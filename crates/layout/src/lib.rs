@@ -5,7 +5,7 @@
 //! EXPORTS           Exports                     what PEs of other jobs may import, by name
 //! LOCALITIES        u32 × n_pes                 on which socket each PE runs
 //! pe_block(0)       PeBlock × n_pes             who is where, what it waits for
-//! slots_offset      TeamSlot × n_pes × teams    team-major: the world team first
+//! slots_offset      TeamSlot × n_pes × teams    team-major: the world team first, each team's shadow after it
 //! inbox(0)          Inbox × n_pes               messages to each PE
 //! heap(0)           slot_size × n_pes           the symmetric heaps
 //! globals(0)        slot_size × n_pes           the global variables
@@ -58,7 +58,7 @@ pub use wait_record::{SIGNED, WaitKind, WaitRecord, name_from_words, name_to_wor
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 23;
+pub const VERSION: u32 = 24;
 
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
@@ -68,6 +68,15 @@ pub const MAX_TEAMS: usize = 8192;
 
 /// How many of those, the last ones, are kept for active sets.
 pub const ACTIVE_SETS: usize = 1024;
+
+/// Added to a team's id: the number of its shadow, whose slots and mailboxes its non-blocking collectives use.
+pub const SHADOW: usize = 1 << 16;
+
+/// Where the slots and mailboxes of a team, or of a team's shadow, are among those of all: beside each other, so that
+/// what a job uses begins with the first.
+pub const fn place_of(team: usize) -> usize {
+    team % SHADOW * 2 + team / SHADOW
+}
 
 /// The digest of this crate's sources.
 pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");

@@ -19,8 +19,8 @@ pub struct Mailbox {
     pub status: StatusArea,
     /// For some team ids: what leaders of node groups send each other in reductions.
     pub rendezvous: [RendezvousBuffers; 2 * RENDEZVOUS_TEAMS],
-    /// One for each team id.
-    pub teams: [TeamMailbox; MAX_TEAMS],
+    /// One for each team id, and one for its shadow.
+    pub teams: [[TeamMailbox; 2]; MAX_TEAMS],
 }
 
 /// The first teams, and the first active sets, that have rendezvous buffers: no more, because

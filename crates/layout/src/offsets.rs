@@ -4,12 +4,12 @@ use std::sync::atomic::AtomicU32;
 
 use ferroshmem_platform::mapping::HUGE_PAGE;
 
-use crate::MAX_TEAMS;
 use crate::exports::Exports;
 use crate::inbox::Inbox;
 use crate::mailbox::Mailbox;
 use crate::pe_block::PeBlock;
 use crate::team_slot::TeamSlot;
+use crate::{MAX_TEAMS, place_of};
 
 /// Bytes of the header, and offset of [`Exports`].
 pub const EXPORTS: usize = 4096;
@@ -48,9 +48,9 @@ impl Offsets {
         blocks + pe * size_of::<PeBlock>()
     }
 
-    /// Byte offset of PE `pe`'s slot of team `team`.
+    /// Byte offset of PE `pe`'s slot of team `team`, an id or a shadow's number.
     pub fn team_slot(&self, team: usize, pe: usize) -> usize {
-        self.pe_block(self.n_pes) + (team * self.n_pes + pe) * size_of::<TeamSlot>()
+        self.pe_block(self.n_pes) + (place_of(team) * self.n_pes + pe) * size_of::<TeamSlot>()
     }
 
     /// Byte offset of PE `pe`'s inbox.
@@ -97,7 +97,7 @@ const _: () = {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MAX_PES;
+    use crate::{MAX_PES, SHADOW};
 
     /// What is mapped by itself begins with a page, also where pages have 64 KiB.
     #[test]
@@ -118,7 +118,9 @@ mod tests {
         let many = Offsets::new(MAX_PES, 1 << 32);
         assert!(many.pe_block(0) >= many.place(MAX_PES));
         assert!(o.team_slot(0, 0) >= o.pe_block(2) + size_of::<PeBlock>());
-        assert!(o.control_size() >= o.team_slot(MAX_TEAMS - 1, 2) + size_of::<TeamSlot>());
+        assert_eq!(o.team_slot(SHADOW, 0), o.team_slot(0, 2) + size_of::<TeamSlot>());
+        assert_eq!(o.team_slot(1, 0), o.team_slot(SHADOW, 2) + size_of::<TeamSlot>());
+        assert_eq!(o.inbox(0), o.team_slot(SHADOW + MAX_TEAMS - 1, 2) + size_of::<TeamSlot>());
         assert_eq!(o.heap(2) - o.heap(1), 1 << 32);
         assert_eq!(o.globals(0), o.heap(2) + (1 << 32));
         assert_eq!(o.mailbox(0), o.globals(2) + (1 << 32));

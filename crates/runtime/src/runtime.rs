@@ -4,6 +4,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use ferroshmem_collective::active_set::ActiveSets;
+use ferroshmem_collective::nonblocking::Queues;
 use ferroshmem_core::constants::{CTX_DEFAULT, CTX_INVALID};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job;
@@ -30,6 +31,8 @@ pub struct Runtime {
     pub teams: Teams,
     /// Active sets met so far.
     pub active_sets: ActiveSets,
+    /// Non-blocking collectives.
+    pub collectives: Queues,
     /// Contexts.
     pub contexts: Contexts,
     /// Locks.

@@ -56,6 +56,12 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("Receive", "May have received something of any PE."),
 ];
 
+/// What ends a request of a non-blocking collective.
+const ENDING: &[&str] = &[
+    "nonblocking::test", "nonblocking::testany", "nonblocking::testall", "nonblocking::wait", "nonblocking::waitany",
+    "nonblocking::waitall", "nonblocking::free",
+];
+
 fn operation(family: &Family) -> &'static str {
     let function = roles::function(family);
     match function {
@@ -101,8 +107,10 @@ fn operation(family: &Family) -> &'static str {
         "team::split_strided" | "team::split_2d" => "Split",
         "message::send" | "message::isend" => "Send",
         _ if function.starts_with("stream::push") => "Send",
+        // What it has written, others may know once they have waited for their requests.
+        _ if function.starts_with("nonblocking::") && !ENDING.contains(&function) => "Send",
         "stream::create" | "stream::destroy" | "stream::reset" | "space::create" => "Receive",
-        _ if ["message::", "stream::", "group::", "spawn::", "port::", "kernels::"]
+        _ if ["nonblocking::", "message::", "stream::", "group::", "spawn::", "port::", "kernels::"]
             .iter()
             .any(|module| function.starts_with(module)) =>
         {

@@ -30,7 +30,7 @@ pub fn header(chapters: &[Chapter], reference: &Reference) -> String {
     text += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
     text += &header::extensions(chapters, reference);
     text += "#ifdef __cplusplus\n}\n#endif\n\n";
-    text += "#include <shmem/kernels.h>\n\n";
+    text += "#include <shmem/kernels.h>\n#include <shmem/nonblocking.h>\n\n";
     text += &group_reductions(chapters);
     text += "#endif\n";
     text

@@ -99,6 +99,7 @@ fn rust_type(c: &str, symbol: &Symbol<'_>) -> String {
         | "shmemx_group_t"
         | "shmemx_request_t"
         | "shmemx_msg_request_t"
+        | "shmemx_req_h"
         | "shmemx_stream_t" => "usize",
         "shmemx_msg_status_t" => "MessageStatus",
         "shmemx_kernel_call_t" => "KernelCall",

@@ -71,6 +71,43 @@ pub fn ports() -> Vec<Family> {
     ])
 }
 
+/// Non-blocking collectives, and their requests.
+#[rustfmt::skip]
+pub fn nonblocking() -> Vec<Family> {
+    const MEM: &str = "shmem_team_t team, void *dest, const void *source, size_t nelems, shmemx_req_h *request";
+    const ONE: &str = "shmemx_req_h *request";
+    const SEVERAL: &str = "size_t count, shmemx_req_h *requests";
+
+    singles(Status::Extension, &[
+        ["shmemx_sync_nb", "int", "shmem_team_t team, shmemx_req_h *request", "nonblocking::sync"],
+        ["shmemx_broadcastmem_nb", "int",
+         "shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root, shmemx_req_h *request",
+         "nonblocking::broadcast"],
+        ["shmemx_collectmem_nb", "int", MEM, "nonblocking::collect"],
+        ["shmemx_fcollectmem_nb", "int", MEM, "nonblocking::fcollect"],
+        ["shmemx_alltoallmem_nb", "int", MEM, "nonblocking::alltoall"],
+        ["shmemx_alltoallsmem_nb", "int",
+         "shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, shmemx_req_h \
+             *request",
+         "nonblocking::alltoalls"],
+        ["shmemx_reduce_nb", "int",
+         "shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op, shmemx_req_h \
+             *request",
+         "nonblocking::reduce({n}, team, dest, source, nreduce, operator(datatype, op), request)"],
+        ["shmemx_scan_nb", "int",
+         "shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int inclusive, shmemx_req_h \
+             *request",
+         "nonblocking::scan({n}, team, dest, source, nelems, operator(datatype, SHMEMX_SUM), inclusive, request)"],
+        ["shmemx_req_test", "int", ONE, "nonblocking::test"],
+        ["shmemx_req_wait", "int", ONE, "nonblocking::wait"],
+        ["shmemx_req_free", "void", ONE, "nonblocking::free"],
+        ["shmemx_req_testany", "size_t", SEVERAL, "nonblocking::testany"],
+        ["shmemx_req_testall", "int", SEVERAL, "nonblocking::testall"],
+        ["shmemx_req_waitany", "size_t", SEVERAL, "nonblocking::waitany"],
+        ["shmemx_req_waitall", "int", SEVERAL, "nonblocking::waitall"],
+    ])
+}
+
 /// Messages.
 #[rustfmt::skip]
 pub fn messages() -> Vec<Family> {

@@ -145,6 +145,25 @@ typedef struct shmemi_kernel {
     int (*run)(const void *const *args, char *why, size_t size);
 } shmemx_kernel_t;
 
+/* Non-blocking collectives: each begins the collective of its name without _nb, and returns a request. All PEs of the
+ * team begin them in the same order, beside collectives that wait, of whose order theirs is independent. They return 0,
+ * or -1 and SHMEMX_REQ_INVALID for SHMEM_TEAM_INVALID. dest and source stay, and are neither read, but for source, nor
+ * changed until the request is complete. Those of one team complete in their order. The names and the meaning are those
+ * of the draft (specification, pull request 456).
+ *
+ * shmemx_req_test returns 0 if a request is complete, and 1 if it is not; shmemx_req_wait waits until it is, and
+ * returns 0. Then it has ended, and is SHMEMX_REQ_INVALID, which is complete. shmemx_req_free ends a request and lets
+ * its collective go on. _testall, _waitall, _testany and _waitany do the same for count requests; those for any return
+ * the index of the one that has ended, and SIZE_MAX if none is, or for waitany if all are SHMEMX_REQ_INVALID.
+ * A collective goes on while its PE tests for its request, or waits for anything in the library. shmem_team_destroy and
+ * shmem_finalize complete what is under way.
+ *
+ * datatype of shmemx_reduce_nb and shmemx_scan_nb is a kind of elements plus their bytes, as
+ * SHMEMX_SIGNED + sizeof(long). Integers have all operators, SHMEMX_FLOATING all but those of bits, SHMEMX_COMPLEX
+ * SHMEMX_SUM and SHMEMX_PROD. In C11 and C++, shmemx_sum_reduce_nb, shmemx_sum_inscan_nb, shmemx_broadcast_nb and so
+ * on take arrays of any type, and SHMEMX_DATATYPE(dest) is the datatype of an array. */
+typedef struct shmemi_req *shmemx_req_h;
+
 /* Messages between the PEs of a team, matched by team, sender and tag as MPI's are. PEs go by their numbers in
  * the team; tags are 0 to INT_MAX.
  *

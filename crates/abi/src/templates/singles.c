@@ -228,6 +228,47 @@ static void messages(void) {
     check(F(shmemx_msg_waitall)(2, requests, NULL) == 0, "shmemx_msg_waitall");
 }
 
+/* Non-blocking collectives. */
+static void nonblocking(void) {
+    static long source[4], dest[4];
+    const size_t size = sizeof(long);
+    shmemx_req_h requests[8];
+    for (int i = 0; i < 4; i++)
+        source[i] = 1;
+    check(F(shmemx_sync_nb)(SHMEM_TEAM_WORLD, &requests[0]) == 0, "shmemx_sync_nb");
+    check(F(shmemx_req_wait)(&requests[0]) == 0 && requests[0] == SHMEMX_REQ_INVALID, "shmemx_req_wait");
+    F(shmemx_reduce_nb)(SHMEM_TEAM_WORLD, dest, source, 2, SHMEMX_SIGNED + sizeof(long), SHMEMX_SUM, &requests[0]);
+    while (F(shmemx_req_test)(&requests[0]))
+        ;
+    check(dest[1] == n, "shmemx_reduce_nb, shmemx_req_test");
+    F(shmemx_scan_nb)(SHMEM_TEAM_WORLD, dest, source, 1, SHMEMX_SIGNED + sizeof(long), 1, &requests[0]);
+    check(F(shmemx_req_waitany)(1, requests) == 0 && dest[0] == me + 1, "shmemx_scan_nb, shmemx_req_waitany");
+    F(shmemx_broadcastmem_nb)(SHMEM_TEAM_WORLD, &dest[2], &source[2], size, n - 1, &requests[0]);
+    F(shmemx_sync_nb)(SHMEM_TEAM_WORLD, &requests[1]);
+    F(shmemx_req_free)(&requests[1]);
+    check(requests[1] == SHMEMX_REQ_INVALID, "shmemx_req_free");
+    check(F(shmemx_req_waitall)(2, requests) == 0 && dest[2] == 1, "shmemx_broadcastmem_nb, shmemx_req_waitall");
+    check(F(shmemx_req_testall)(2, requests) == 0, "shmemx_req_testall");
+    check(F(shmemx_req_testany)(2, requests) == SIZE_MAX, "shmemx_req_testany");
+    long *all = (long *)shmem_calloc(n, 2 * size), *mine = (long *)shmem_calloc(n, 2 * size);
+    for (int i = 0; i < 2 * n; i++)
+        mine[i] = me + 1;
+    F(shmemx_fcollectmem_nb)(SHMEM_TEAM_WORLD, all, mine, size, &requests[0]);
+    F(shmemx_req_wait)(&requests[0]);
+    check(all[n - 1] == n, "shmemx_fcollectmem_nb");
+    F(shmemx_collectmem_nb)(SHMEM_TEAM_WORLD, all, mine, 2 * size, &requests[0]);
+    F(shmemx_req_wait)(&requests[0]);
+    check(all[2 * n - 1] == n, "shmemx_collectmem_nb");
+    F(shmemx_alltoallmem_nb)(SHMEM_TEAM_WORLD, all, mine, size, &requests[0]);
+    F(shmemx_req_wait)(&requests[0]);
+    check(all[n - 1] == n && all[0] == 1, "shmemx_alltoallmem_nb");
+    F(shmemx_alltoallsmem_nb)(SHMEM_TEAM_WORLD, all, mine, 2, 1, 1, &requests[0]);
+    F(shmemx_req_wait)(&requests[0]);
+    check(((unsigned char *)all)[0] == 1, "shmemx_alltoallsmem_nb");
+    shmem_free(mine);
+    shmem_free(all);
+}
+
 static void queries(void) {
     int major = 0, minor = 0, provided = -1, initialized = 0;
     char name[SHMEM_MAX_NAME_LEN];
@@ -291,6 +332,7 @@ int main(void) {
     ports();
     kernels();
     messages();
+    nonblocking();
     streams();
     queries();
     locks();

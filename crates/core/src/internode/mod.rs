@@ -13,7 +13,7 @@ use crate::constants::PREDEFINED_TEAMS;
 use crate::job::{Attachment, Mailboxes, StreamAreas, mailboxes};
 use crate::memory::AddressSpace;
 use crate::wait::POLICY;
-use ferroshmem_layout::{STREAM_AREA, TeamMailbox};
+use ferroshmem_layout::{SHADOW, STREAM_AREA, TeamMailbox};
 
 /// The connection with other nodes.
 pub struct Internode {
@@ -115,9 +115,9 @@ impl Internode {
         !self.atomics_by_cpu
     }
 
-    /// PEs may write to the mailbox flags of team `team` once this has returned.
+    /// PEs may write to the mailbox flags of team `team`, and of its shadow, once this has returned.
     pub fn open_mailboxes(&self, team: usize) -> Result<(), ferroshmem_fabric::Error> {
-        let ready = mailboxes::team_mailbox_offset(team) + size_of::<TeamMailbox>();
+        let ready = mailboxes::team_mailbox_offset(team + SHADOW) + size_of::<TeamMailbox>();
         self.fabric.extend(MAILBOX, ready)
     }
 

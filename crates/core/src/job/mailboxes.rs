@@ -9,7 +9,7 @@ use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 
 use ferroshmem_layout::{
     ACTIVE_SETS, MAX_TEAMS, Mailbox, Offsets, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES, RENDEZVOUS_TEAMS,
-    RendezvousBuffers, StatusArea, TeamMailbox,
+    RendezvousBuffers, SHADOW, StatusArea, TeamMailbox, place_of,
 };
 
 /// The mapped mailboxes of the node. Live until the process ends.
@@ -73,8 +73,8 @@ pub fn rendezvous_offset(team: usize, parity: usize, k: usize) -> Option<usize> 
     Some(buffers + place * size_of::<RendezvousBuffers>() + number * RENDEZVOUS_BYTES)
 }
 
-/// Byte offset of a team's part of a mailbox.
+/// Byte offset of the part of a mailbox of a team, an id or a shadow's number.
 pub fn team_mailbox_offset(team: usize) -> usize {
-    debug_assert!(team < MAX_TEAMS);
-    std::mem::offset_of!(Mailbox, teams) + team * size_of::<TeamMailbox>()
+    debug_assert!(team % SHADOW < MAX_TEAMS);
+    std::mem::offset_of!(Mailbox, teams) + place_of(team) * size_of::<TeamMailbox>()
 }

@@ -23,7 +23,7 @@ use crate::internode::Internode;
 use crate::job::control::Control;
 use crate::job::{Attachment, Localities};
 use crate::node::Node;
-use ferroshmem_layout::{MAX_TEAMS, TeamSlot};
+use ferroshmem_layout::{MAX_TEAMS, SHADOW, TeamSlot};
 
 /// Id of the world team.
 pub const WORLD: usize = 0;
@@ -37,7 +37,8 @@ pub const MAX_CONNECTIONS: usize = u16::MAX as usize - FIRST_CONNECTION;
 /// A team as one of its PEs sees it.
 #[derive(Debug)]
 pub struct Team {
-    /// Id, the same on all members: which slots of shared memory the team uses.
+    /// Id, the same on all members: which slots of shared memory the team uses. A [shadow](Self::shadow)'s is that of
+    /// its team plus [`SHADOW`].
     pub id: usize,
     /// Its PEs.
     pub members: Members,
@@ -54,6 +55,8 @@ pub struct Team {
     pub num_contexts: i32,
     /// Epochs begun so far (see [`crate::group::Epoch`]).
     pub epoch: AtomicU64,
+    /// Counts from which epochs began, of the slots and of the mailboxes.
+    first_epochs: (u64, [u64; 2]),
     /// Where the last split of this team found ids: the same on all members, as they make the same splits.
     pub id_block: AtomicU32,
     /// This PE's position in the ring of small broadcasts.
@@ -107,6 +110,21 @@ impl Team {
         control.team_slot(*id, self.local.pe(index))
     }
 
+    /// A team of the same members with slots and mailboxes of its own, for collectives beside this team's. Every PE
+    /// makes it when it needs it, without asking the others.
+    pub fn shadow(&self, node: &Node) -> Self {
+        let id = self.id + SHADOW;
+        let own = &node.job.control.team_slot(id, node.job.index).own;
+        own.entered.store(0, Ordering::Relaxed);
+        let (epoch, mailbox_epochs) = match self.id {
+            // As the predefined teams themselves: from where they were left, if the library was initialised before.
+            WORLD | SHARED => (own.epoch.load(Ordering::Relaxed).into(), mailbox_epochs_of(node, id)),
+            _ => self.first_epochs,
+        };
+        let new = NewTeam { id, members: self.members, num_contexts: 0, epoch, mailbox_epochs };
+        new.build(node.job, &node.localities, &node.selection, self.generation)
+    }
+
     /// Leaves the slot to the next team with this id, after the last synchronisation: with the
     /// count of epochs, and with unused rings.
     pub fn leave(&self, node: &Node) {
@@ -142,6 +160,12 @@ impl Team {
         entered.store(number, Ordering::Release);
         number
     }
+}
+
+/// The counts at which this PE left the mailboxes of team `id`, if there are any.
+fn mailbox_epochs_of(node: &Node, id: usize) -> [u64; 2] {
+    let internode = node.transport.internode();
+    internode.map_or([0; 2], |internode| node_groups::mailbox_epochs(internode, node.job.index, id))
 }
 
 /// Ends the job over a PE number that does not exist in a job or team, `of`, of `size` PEs.
@@ -204,6 +228,7 @@ impl NewTeam {
             local_index,
             num_contexts: self.num_contexts,
             epoch: AtomicU64::new(self.epoch),
+            first_epochs: (self.epoch, self.mailbox_epochs),
             id_block: AtomicU32::new(0),
             ring: RingPosition::default(),
             connection: None,
@@ -333,6 +358,7 @@ impl Teams {
             local_index,
             num_contexts: i32::MAX,
             epoch: AtomicU64::new(0),
+            first_epochs: (0, [0; 2]),
             id_block: AtomicU32::new(0),
             ring: RingPosition::default(),
             decisions: selection.decisions(local.size),

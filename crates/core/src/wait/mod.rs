@@ -10,6 +10,7 @@ pub mod record;
 pub mod rendezvous;
 pub mod signals;
 pub mod strategy;
+pub mod suspension;
 pub mod ticket;
 pub mod word;
 

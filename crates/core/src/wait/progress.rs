@@ -1,4 +1,4 @@
-//! Progress of messages and streams, which need their PE also while it waits for something else.
+//! Progress of messages, streams and non-blocking collectives, which need their PE also while it waits for something else.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,6 +10,9 @@ pub static PENDING: AtomicU32 = AtomicU32::new(0);
 /// Streams whose items this PE may have to hand on to others.
 pub static STREAMS: AtomicU32 = AtomicU32::new(0);
 
+/// Teams with non-blocking collectives under way that no thread waits for.
+pub static COLLECTIVES: AtomicU32 = AtomicU32::new(0);
+
 /// What makes progress with them.
 #[derive(Debug, Clone, Copy)]
 pub struct Progressed {
@@ -17,6 +20,8 @@ pub struct Progressed {
     pub messages: fn(),
     /// With streams.
     pub streams: fn(),
+    /// With non-blocking collectives.
+    pub collectives: fn(),
 }
 
 static PROGRESSED: OnceLock<Progressed> = OnceLock::new();
@@ -27,22 +32,25 @@ pub fn set(progressed: Progressed) {
     let _ = PROGRESSED.set(progressed);
 }
 
-/// For a wait or a test of a kind: makes progress with requests that are under way, and with streams that are open;
-/// whether there are any.
+/// For a wait or a test of a kind: makes progress with requests and collectives that are under way, and with streams
+/// that are open; whether there are any.
 #[inline]
 pub fn make_progress(kind: WaitKind) -> bool {
     // One for a message makes progress with messages itself.
     let has_messages = kind != WaitKind::Message && PENDING.load(Ordering::Relaxed) != 0;
     let has_streams = STREAMS.load(Ordering::Relaxed) != 0;
-    if (has_messages || has_streams)
-        && let Some(progressed) = PROGRESSED.get()
-    {
+    let has_collectives = COLLECTIVES.load(Ordering::Relaxed) != 0;
+    let has_any = has_messages || has_streams || has_collectives;
+    if has_any && let Some(progressed) = PROGRESSED.get() {
         if has_messages {
             (progressed.messages)();
         }
         if has_streams {
             (progressed.streams)();
         }
+        if has_collectives {
+            (progressed.collectives)();
+        }
     }
-    has_messages || has_streams
+    has_any
 }

@@ -13,6 +13,7 @@ use super::budget::PollBudget;
 use super::idle_thread::{IDLE, Rest};
 use super::progress;
 use super::record::{Recorder, WaitReason, now_ms, now_ns};
+use super::suspension;
 use crate::futex::ANY;
 #[cfg(any(test, feature = "simulation"))]
 use crate::simulation;
@@ -315,14 +316,8 @@ impl<'a> Waiter<'a> {
     /// A wait for PEs of this node, under the policy in force.
     #[inline]
     pub fn new(reason: WaitReason<'a>) -> Self {
-        Self {
-            reason,
-            internode: None,
-            is_idle: false,
-            spins: Spins::new(POLICY.spins.load(Ordering::Relaxed)),
-            backoff: None,
-            recorder: None,
-        }
+        let spins = if suspension::is_set() { Spins::default() } else { POLICY.spins() };
+        Self { reason, internode: None, is_idle: false, spins, backoff: None, recorder: None }
     }
 
     /// A wait for PEs of this node that may not come for long: it sleeps after its spins.
@@ -349,6 +344,13 @@ impl<'a> Waiter<'a> {
 
         if self.reason.is_over() {
             return Next::GiveUp;
+        }
+        if suspension::suspend() {
+            // What resumed it may be a thread that waits.
+            if !suspension::is_set() {
+                self.restart();
+            }
+            return Next::Poll;
         }
 
         let paced = self.backoff.get_or_insert_with(|| Paced::new(POLICY.limits(source, now_ms)));
@@ -477,7 +479,7 @@ impl WaitStrategy for Waiter<'_> {
     }
 
     fn restart(&mut self) {
-        self.spins = Spins::new(POLICY.spins.load(Ordering::Relaxed));
+        self.spins = POLICY.spins();
         self.backoff = None;
     }
 }

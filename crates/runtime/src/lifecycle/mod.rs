@@ -27,6 +27,7 @@ use crate::fork;
 use crate::lock::Locks;
 use crate::runtime::{self, Runtime};
 use ferroshmem_collective::active_set::ActiveSets;
+use ferroshmem_collective::nonblocking::Queues;
 use ferroshmem_collective::split;
 use ferroshmem_config::{Settings, SocketMap, Values};
 use ferroshmem_core::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
@@ -153,6 +154,7 @@ pub fn initialise(name: &str, level: i32) {
         },
         teams,
         active_sets: ActiveSets::default(),
+        collectives: Queues::default(),
         contexts: Contexts::default(),
         locks: Locks::new(check, &block.held),
         failure_detector: connected.map(|(_, detector)| detector),
@@ -176,6 +178,11 @@ pub fn initialise(name: &str, level: i32) {
         streams: || {
             if let Some(rt) = runtime::current() {
                 rt.streams.make_progress(&rt.node);
+            }
+        },
+        collectives: || {
+            if let Some(rt) = runtime::current() {
+                rt.collectives.make_progress(&rt.node);
             }
         },
     });
@@ -309,6 +316,7 @@ pub fn finalise(name: &'static str) {
     let world = Group::of_team(node, name, rt.teams.world());
     rt.quiet_all();
     rt.messages.flush(node, name);
+    rt.collectives.drain_all(node);
     // Before the PEs wait for each other: some may wait for this one in shmemx_group_disconnect.
     let is_last = rt.nesting.load(Ordering::Acquire) == 1;
     let left = is_last.then(|| connections::leave_all(name, rt));
@@ -358,6 +366,7 @@ fn end(name: &str, rt: &Runtime, left: &Left) {
         (hooks.native_changed)(None);
     }
     for id in rt.teams.ids() {
+        rt.collectives.leave(node, id);
         if let Some(t) = rt.teams.by_id(id) {
             t.leave(node);
         }

@@ -18,6 +18,7 @@ use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
 use ferroshmem_core::job::control::Control;
+use ferroshmem_layout::{MAX_TEAMS, SHADOW};
 
 use super::waits::{Wait, WaitReason};
 
@@ -205,7 +206,7 @@ pub(super) fn is_behind(control: &Control, wait: &Wait, index: usize, asked: imp
     let WaitReason::Collective { team: Some(team), sequence, .. } = wait.reason else {
         return false;
     };
-    if !asked(team) || team as usize >= ferroshmem_layout::MAX_TEAMS {
+    if !asked(team) || team as usize % SHADOW >= MAX_TEAMS {
         return false;
     }
     let entered = control.team_slot(team as usize, index).own.entered.load(Acquire);

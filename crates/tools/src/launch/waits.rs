@@ -6,7 +6,7 @@ use std::sync::atomic::fence;
 
 use ferroshmem_core::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
 use ferroshmem_core::job::control::Control;
-use ferroshmem_layout::{SIGNED, WaitKind, WaitRecord};
+use ferroshmem_layout::{SHADOW, SIGNED, WaitKind, WaitRecord};
 use nix::time::{ClockId, clock_gettime};
 
 /// One PE's wait.
@@ -202,10 +202,13 @@ impl fmt::Display for WaitPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "in {}", self.0.routine)?;
         match self.0.reason {
-            WaitReason::Collective { team: Some(0), .. } => write!(f, " on the world team")?,
+            // Non-blocking collectives wait on the team's shadow.
+            WaitReason::Collective { team: Some(id), .. } if id as usize % SHADOW == 0 => {
+                write!(f, " on the world team")?;
+            }
             WaitReason::Collective { team, start, stride, size, work_array, .. } => {
                 match team {
-                    Some(id) => write!(f, " on team {id}")?,
+                    Some(id) => write!(f, " on team {}", id as usize % SHADOW)?,
                     None => write!(f, " on an active set")?,
                 }
                 write!(f, " (start {start}, stride {stride}, size {size})")?;

@@ -1,0 +1,330 @@
+//! Non-blocking collectives and their requests (extension; specification, pull request 456). Those that begin one
+//! return 0, or -1 for `SHMEM_TEAM_INVALID`.
+
+use std::ffi::{c_int, c_void};
+use std::thread;
+
+use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::group::Group;
+use ferroshmem_core::wait::POLICY;
+use ferroshmem_core::wait::progress::make_progress;
+use ferroshmem_layout::WaitKind;
+use ferroshmem_runtime as runtime;
+use ferroshmem_simd::Operator;
+
+use super::on_group::OnGroup;
+
+/// What `shmemx_req_test` returns of a request that is not complete.
+const UNDER_WAY: c_int = 1;
+
+/// The arrays of a call.
+#[derive(Debug, Clone, Copy)]
+struct Arrays {
+    dest: *mut u8,
+    source: *const u8,
+}
+
+// SAFETY: symmetric memory, which no thread owns; the caller of the routine leaves it alone until it is complete.
+unsafe impl Send for Arrays {}
+
+/// Begins a collective of the team: `body` executes it.
+///
+/// # Safety
+/// `request` can be written; `arrays` are as `body` needs them until the request is complete.
+unsafe fn begin(
+    name: &'static str,
+    team: usize,
+    arrays: Arrays,
+    request: *mut usize,
+    body: impl FnOnce(&OnGroup<'_>, Arrays) + Send + 'static,
+) -> c_int {
+    let rt = runtime::get(name);
+    let team = rt.teams.find(name, team);
+    let begun = team.map_or(0, |team| {
+        if team.connection.is_some() {
+            fatal(name, "non-blocking collectives are for the teams of one job: use the routine that waits");
+        }
+        rt.collectives.begin(
+            &rt.node,
+            team,
+            Box::new(move |node, shadow| {
+                let group = Group::of_team(node, name, shadow);
+                body(&OnGroup { node, group: &group }, arrays);
+            }),
+        )
+    });
+    // SAFETY: the caller promises that `request` can be written.
+    unsafe { request.write(begun as usize) };
+    if begun != 0 { 0 } else { -1 }
+}
+
+/// Begins to synchronise a team.
+///
+/// # Safety
+/// For this and all functions below: `dest` and `source` are symmetric, and valid for the lengths that the standard
+/// demands of the same routine without `_nb`, until the request is complete; `request` can be written.
+pub unsafe fn sync(name: &'static str, team: usize, request: *mut usize) -> c_int {
+    let none = Arrays { dest: std::ptr::null_mut(), source: std::ptr::null() };
+    // SAFETY: the caller's promise, here and below.
+    unsafe { begin(name, team, none, request, |call, _| call.sync()) }
+}
+
+/// Begins to copy the root's `source` to every member's `dest`.
+///
+/// # Safety
+/// As [`sync`].
+pub unsafe fn broadcast(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    root: c_int,
+    request: *mut usize,
+) -> c_int {
+    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
+    // SAFETY: as above.
+    unsafe { begin(name, team, arrays, request, move |call, a| call.broadcast(a.dest, a.source, bytes, root, true)) }
+}
+
+/// Begins to gather all sources, which may differ in length, on every member.
+///
+/// # Safety
+/// As [`sync`].
+pub unsafe fn collect(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    request: *mut usize,
+) -> c_int {
+    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
+    // SAFETY: as above.
+    unsafe { begin(name, team, arrays, request, move |call, a| call.collect(a.dest, a.source, bytes)) }
+}
+
+/// Begins to gather all sources, of one length, on every member.
+///
+/// # Safety
+/// As [`sync`].
+pub unsafe fn fcollect(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    request: *mut usize,
+) -> c_int {
+    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
+    // SAFETY: as above.
+    unsafe { begin(name, team, arrays, request, move |call, a| call.fcollect(a.dest, a.source, bytes)) }
+}
+
+/// Begins to exchange blocks of `bytes` bytes between all members.
+///
+/// # Safety
+/// As [`sync`].
+pub unsafe fn alltoall(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    request: *mut usize,
+) -> c_int {
+    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
+    // SAFETY: as above.
+    unsafe { begin(name, team, arrays, request, move |call, a| call.alltoall(a.dest, a.source, bytes)) }
+}
+
+/// Begins to exchange blocks of `n` bytes that are `dst` and `sst` bytes apart.
+///
+/// # Safety
+/// As [`sync`].
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn alltoalls(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    dst: isize,
+    sst: isize,
+    n: usize,
+    request: *mut usize,
+) -> c_int {
+    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
+    // SAFETY: as above.
+    unsafe { begin(name, team, arrays, request, move |call, a| call.alltoalls(a.dest, a.source, dst, sst, n, 1)) }
+}
+
+/// Begins to reduce element by element over all members. An operator that the type does not have ends the job.
+///
+/// # Safety
+/// As [`sync`].
+pub unsafe fn reduce(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    n: usize,
+    op: Option<&'static Operator>,
+    request: *mut usize,
+) -> c_int {
+    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
+    let op = known(name, op);
+    // SAFETY: as above.
+    unsafe { begin(name, team, arrays, request, move |call, a| call.reduce(a.dest, a.source, n, op)) }
+}
+
+/// Begins to add up the sources of the members before, and with `is_inclusive` not 0 of the own one.
+///
+/// # Safety
+/// As [`sync`].
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn scan(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    n: usize,
+    op: Option<&'static Operator>,
+    is_inclusive: c_int,
+    request: *mut usize,
+) -> c_int {
+    let (arrays, is_inclusive) = (Arrays { dest: dest.cast(), source: source.cast() }, is_inclusive != 0);
+    let op = known(name, op);
+    // SAFETY: as above.
+    unsafe { begin(name, team, arrays, request, move |call, a| call.scan(a.dest, a.source, n, op, is_inclusive)) }
+}
+
+fn known(name: &str, op: Option<&'static Operator>) -> &'static Operator {
+    op.unwrap_or_else(|| fatal(name, "the type does not have the operator: see the table of shmemx_reduce_nb"))
+}
+
+/// The requests of a call.
+///
+/// # Safety
+/// There are `count` requests, which no other thread uses.
+unsafe fn slice<'a>(requests: *mut usize, count: usize) -> &'a mut [usize] {
+    // SAFETY: the caller's promise; a slice without elements may have any address that is not null.
+    if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(requests, count) } }
+}
+
+/// Whether one of the requests is complete, or with `all` all are: sets those to 0. Makes progress if not.
+fn test_some(name: &'static str, requests: &mut [usize], all: bool) -> Option<usize> {
+    let rt = runtime::get(name);
+    let is_complete = |request: &usize| rt.collectives.test(&rt.node, *request as u64);
+    let found = if all {
+        let waits = requests.iter().any(|request| *request != 0 && !is_complete(request));
+        (!waits).then_some(0)
+    } else {
+        requests.iter().position(|request| *request != 0 && is_complete(request))
+    };
+    match (found, all) {
+        (Some(_), true) => requests.fill(0),
+        (Some(i), false) => requests[i] = 0,
+        (None, _) => {
+            make_progress(WaitKind::Team);
+            if POLICY.oversubscribed() {
+                thread::yield_now();
+            }
+        }
+    }
+    found
+}
+
+/// Whether a request is complete: 0 if it is, and then ended; else 1.
+///
+/// # Safety
+/// `request` is a request's variable.
+pub unsafe fn test(name: &'static str, request: *mut usize) -> c_int {
+    // SAFETY: the caller's promise, here and below.
+    unsafe { testall(name, 1, request) }
+}
+
+/// Waits until a request is complete, and ends it.
+///
+/// # Safety
+/// As [`test`].
+pub unsafe fn wait(name: &'static str, request: *mut usize) -> c_int {
+    // SAFETY: as above.
+    unsafe { waitall(name, 1, request) }
+}
+
+/// Ends a request whose collective goes on.
+///
+/// # Safety
+/// As [`test`].
+pub unsafe fn free(name: &'static str, request: *mut usize) {
+    runtime::get(name);
+    // SAFETY: as above.
+    unsafe { request.write(0) };
+}
+
+/// Whether all of several requests are complete: 0 if they are, and then ended; else 1.
+///
+/// # Safety
+/// There are `count` requests, which no other thread uses.
+pub unsafe fn testall(name: &'static str, count: usize, requests: *mut usize) -> c_int {
+    // SAFETY: as above.
+    let found = test_some(name, unsafe { slice(requests, count) }, true);
+    if found.is_some() { 0 } else { UNDER_WAY }
+}
+
+/// The index of a request that is complete, and then ended; `usize::MAX` if there is none.
+///
+/// # Safety
+/// As [`testall`].
+pub unsafe fn testany(name: &'static str, count: usize, requests: *mut usize) -> usize {
+    // SAFETY: as above.
+    test_some(name, unsafe { slice(requests, count) }, false).unwrap_or(usize::MAX)
+}
+
+/// Waits until all of several requests are complete, and ends them.
+///
+/// # Safety
+/// As [`testall`].
+pub unsafe fn waitall(name: &'static str, count: usize, requests: *mut usize) -> c_int {
+    let rt = runtime::get(name);
+    // SAFETY: as above.
+    for request in unsafe { slice(requests, count) } {
+        rt.collectives.wait(&rt.node, *request as u64);
+        *request = 0;
+    }
+    0
+}
+
+/// Waits until one of several requests is complete, and ends it: its index, or `usize::MAX` if there are none.
+///
+/// # Safety
+/// As [`testall`].
+pub unsafe fn waitany(name: &'static str, count: usize, requests: *mut usize) -> usize {
+    let rt = runtime::get(name);
+    // SAFETY: as above.
+    let requests = unsafe { slice(requests, count) };
+    let first = requests.iter().position(|request| *request != 0);
+    let Some(first) = first else {
+        return usize::MAX;
+    };
+    if let Some(found) = test_some(name, requests, false) {
+        return found;
+    }
+    // Those of one team end in their order, so the first one may be the only one that can.
+    let is_alone = requests.iter().all(|request| *request == 0 || *request as u32 == requests[first] as u32);
+    if is_alone {
+        let earliest = |i: &usize| (requests[*i] >> 32) as u32;
+        let begin = (requests[first] >> 32) as u32;
+        let live = (0..requests.len()).filter(|i| requests[*i] != 0);
+        let earliest = live.min_by_key(|i| earliest(i).wrapping_sub(begin) as i32).unwrap_or(first);
+        rt.collectives.wait(&rt.node, requests[earliest] as u64);
+        requests[earliest] = 0;
+        return earliest;
+    }
+    loop {
+        if let Some(found) = test_some(name, requests, false) {
+            return found;
+        }
+        thread::yield_now();
+    }
+}

@@ -1,0 +1,301 @@
+//! Collectives that go on after their calls.
+//!
+//! Those of a team are executed in the order in which they began, which is the same on all members, over the team's
+//! [shadow](Team::shadow): so they meet no flag of a collective that its caller waits for. A coroutine for each team
+//! executes the algorithms that blocking calls use. Where one of them waits for other members, the coroutine is
+//! suspended ([`suspension`]), and resumed when a thread of this PE tests for a request, or waits for anything. Who
+//! waits for a request resumes it in such a way that it waits itself, as a blocking call does.
+//!
+//! A coroutine may be resumed by several threads, one after the other. That is sound, as what an algorithm holds over a
+//! wait is the team's, or shared memory: [`suspension`] and the scratch buffers know that their thread may change.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::handle::Table;
+use ferroshmem_core::node::Node;
+use ferroshmem_core::team::Team;
+use ferroshmem_core::wait::progress::{self, make_progress};
+use ferroshmem_core::wait::suspension::{self, Suspension};
+use ferroshmem_layout::WaitKind;
+
+/// A collective: executed over the shadow of its team.
+pub type Operation = Box<dyn FnOnce(&Node, &Team) + Send>;
+
+/// Bytes of a coroutine's stack, of which those exist that are touched: algorithms need a few pages.
+const STACK: usize = 256 << 10;
+
+/// Why a coroutine is suspended.
+enum Event {
+    /// Other members are not as far.
+    Waits,
+    /// An operation is complete.
+    Completed,
+    /// There is no operation.
+    Idle,
+}
+
+struct Execution(Coroutine<(), Event, ()>);
+
+// SAFETY: what is on the stack of a suspended coroutine belongs to algorithms of this crate (see above), not to a thread.
+unsafe impl Send for Execution {}
+
+impl Drop for Execution {
+    fn drop(&mut self) {
+        // SAFETY: a queue is dropped when all its operations are complete, so nothing on the stack needs to be dropped.
+        unsafe { self.0.force_reset() };
+    }
+}
+
+/// The non-blocking collectives of a team, in the order in which this PE has begun them.
+pub struct Queue {
+    /// The low half of the team's handle.
+    tag: u32,
+    shadow: Team,
+    operations: Mutex<VecDeque<Operation>>,
+    execution: Mutex<Option<Execution>>,
+    /// What suspends the coroutine, once it runs.
+    yielder: AtomicPtr<Yielder<(), Event>>,
+    begun: AtomicU32,
+    completed: AtomicU32,
+    /// Whether it counts among [`progress::COLLECTIVES`].
+    is_listed: AtomicBool,
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = self.begun.load(Ordering::Relaxed);
+        write!(f, "{} of {of} collectives on team {}", self.completed.load(Ordering::Relaxed), self.shadow.id)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Queue {
+    fn new(node: &Node, team: &Team) -> Self {
+        Self {
+            tag: team.handle() as u32,
+            shadow: team.shadow(node),
+            operations: Mutex::default(),
+            execution: Mutex::default(),
+            yielder: AtomicPtr::default(),
+            begun: AtomicU32::new(0),
+            completed: AtomicU32::new(0),
+            is_listed: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether the operation of a number is complete; acquires what it has written.
+    fn is_complete(&self, number: u32) -> bool {
+        self.completed.load(Ordering::Acquire).wrapping_sub(number) as i32 >= 0
+    }
+
+    /// Begins an operation; returns its number.
+    fn begin(&self, node: &'static Node, operation: Operation) -> u32 {
+        let number = {
+            let mut operations = lock(&self.operations);
+            operations.push_back(operation);
+            self.begun.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+        };
+        self.list();
+        self.advance(node);
+        number
+    }
+
+    /// Executes operations until one has to wait, unless another thread does.
+    fn advance(&self, node: &'static Node) {
+        let Some(mut execution) = self.try_execution() else {
+            return;
+        };
+        let data = ptr::from_ref(self).cast();
+        // SAFETY: the coroutine is resumed at once, and what was set before is set again after.
+        let before = unsafe { suspension::replace(Some(Suspension { data, suspend: Self::suspend })) };
+        while matches!(self.resume(node, &mut execution), Event::Completed) {}
+        // SAFETY: as before the call.
+        unsafe { suspension::replace(before) };
+        drop(execution);
+        self.unlist();
+        if !self.is_complete(self.begun.load(Ordering::Acquire)) {
+            self.list();
+        }
+    }
+
+    /// Waits until the operation of a number is complete.
+    fn complete(&self, node: &'static Node, number: u32) {
+        while !self.is_complete(number) {
+            let Some(mut execution) = self.try_execution() else {
+                // Another thread waits for it, or for an earlier one.
+                make_progress(WaitKind::Team);
+                thread::yield_now();
+                continue;
+            };
+            self.unlist();
+            // SAFETY: the thread waits, on the coroutine and elsewhere.
+            let before = unsafe { suspension::replace(None) };
+            while !self.is_complete(number) {
+                self.resume(node, &mut execution);
+            }
+            // SAFETY: as before the call.
+            unsafe { suspension::replace(before) };
+            drop(execution);
+            if !self.is_complete(self.begun.load(Ordering::Acquire)) {
+                self.list();
+            }
+        }
+    }
+
+    fn try_execution(&self) -> Option<MutexGuard<'_, Option<Execution>>> {
+        match self.execution.try_lock() {
+            Ok(execution) => Some(execution),
+            Err(TryLockError::Poisoned(execution)) => Some(execution.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Resumes the coroutine until it is suspended.
+    fn resume(&self, node: &'static Node, execution: &mut Option<Execution>) -> Event {
+        let Execution(coroutine) = execution.get_or_insert_with(|| self.execution(node));
+        match coroutine.resume(()) {
+            CoroutineResult::Yield(event) => event,
+            CoroutineResult::Return(()) => unreachable!("it has no end"),
+        }
+    }
+
+    #[cold]
+    fn execution(&self, node: &'static Node) -> Execution {
+        let stack = DefaultStack::new(STACK)
+            .unwrap_or_else(|e| fatal("non-blocking collectives", format_args!("no memory for a stack: {e}")));
+        // SAFETY: the queue owns the coroutine, and stays where it is.
+        let queue: &'static Self = unsafe { &*ptr::from_ref(self) };
+        Execution(Coroutine::with_stack(stack, move |yielder, ()| {
+            queue.yielder.store(ptr::from_ref(yielder).cast_mut(), Ordering::Relaxed);
+            loop {
+                let operation = lock(&queue.operations).pop_front();
+                let event = match operation {
+                    None => Event::Idle,
+                    Some(operation) => {
+                        operation(node, &queue.shadow);
+                        queue.completed.fetch_add(1, Ordering::Release);
+                        Event::Completed
+                    }
+                };
+                yielder.suspend(event);
+            }
+        }))
+    }
+
+    /// Suspends the coroutine of a queue, on which this thread runs.
+    unsafe fn suspend(queue: *const ()) {
+        // SAFETY: the queue is that of `advance`, whose coroutine has stored its yielder, which lives as long as it.
+        let yielder = unsafe { &*(*queue.cast::<Self>()).yielder.load(Ordering::Relaxed) };
+        yielder.suspend(Event::Waits);
+    }
+
+    fn list(&self) {
+        if !self.is_listed.swap(true, Ordering::AcqRel) {
+            progress::COLLECTIVES.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn unlist(&self) {
+        if self.is_listed.swap(false, Ordering::AcqRel) {
+            progress::COLLECTIVES.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The queues of all teams that have had a non-blocking collective.
+#[derive(Debug, Default)]
+pub struct Queues {
+    /// By the ids of the teams.
+    table: Table<Arc<Queue>>,
+    all: Mutex<Vec<Arc<Queue>>>,
+}
+
+impl Queues {
+    /// Begins an operation on a team; returns its request, which is not 0.
+    pub fn begin(&self, node: &'static Node, team: &Team, operation: Operation) -> u64 {
+        let queue = self.table.get(team.id).unwrap_or_else(|| self.add(node, team));
+        u64::from(queue.begin(node, operation)) << 32 | u64::from(queue.tag)
+    }
+
+    #[cold]
+    fn add(&self, node: &Node, team: &Team) -> &Arc<Queue> {
+        let mut all = lock(&self.all);
+        // Another thread may have been first.
+        if self.table.get(team.id).is_none() {
+            let queue = Arc::new(Queue::new(node, team));
+            all.push(queue.clone());
+            self.table.insert_at(team.id, queue);
+        }
+        self.table.get(team.id).unwrap_or_else(|| fatal("non-blocking collectives", "there are too many teams"))
+    }
+
+    /// The queue and number of a request; None if its team is destroyed, so that it is complete.
+    fn find(&self, request: u64) -> Option<(&Arc<Queue>, u32)> {
+        let id = (request as usize & 0xffff).checked_sub(1)?;
+        let queue = self.table.get(id).filter(|queue| queue.tag == request as u32)?;
+        Some((queue, (request >> 32) as u32))
+    }
+
+    /// Whether a request is complete; makes progress with it.
+    pub fn test(&self, node: &'static Node, request: u64) -> bool {
+        self.find(request).is_none_or(|(queue, number)| {
+            if !queue.is_complete(number) {
+                queue.advance(node);
+            }
+            queue.is_complete(number)
+        })
+    }
+
+    /// Waits until a request is complete.
+    pub fn wait(&self, node: &'static Node, request: u64) {
+        if let Some((queue, number)) = self.find(request) {
+            queue.complete(node, number);
+        }
+    }
+
+    /// Makes progress with what no thread waits for.
+    pub fn make_progress(&self, node: &'static Node) {
+        for i in 0.. {
+            // Not kept: what waits within an operation makes progress, too.
+            let queue = self.all.try_lock().ok().and_then(|all| all.get(i).cloned());
+            let Some(queue) = queue else {
+                return;
+            };
+            if queue.is_listed.load(Ordering::Relaxed) {
+                queue.advance(node);
+            }
+        }
+    }
+
+    /// Completes all operations of a team.
+    pub fn drain(&self, node: &'static Node, team: usize) {
+        if let Some(queue) = self.table.get(team) {
+            queue.complete(node, queue.begun.load(Ordering::Acquire));
+        }
+    }
+
+    /// Completes all operations.
+    pub fn drain_all(&self, node: &'static Node) {
+        let teams: Vec<_> = lock(&self.all).iter().map(|queue| queue.tag as usize % (1 << 16) - 1).collect();
+        teams.into_iter().for_each(|team| self.drain(node, team));
+    }
+
+    /// Ends the queue of a team, whose members have completed all operations.
+    pub fn leave(&self, node: &Node, team: usize) {
+        if let Some(queue) = self.table.remove(team) {
+            queue.shadow.leave(node);
+            lock(&self.all).retain(|other| !Arc::ptr_eq(other, &queue));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Operators of reductions whose element types are arguments.
+
+use ferroshmem_api::{Operator, Reduce};
+
+use crate::entry::*;
+
+/// All operators of an integer.
+fn of_bits<T>(op: c_int) -> Option<&'static Operator>
+where
+    T: Reduce<ops::Sum> + Reduce<ops::Prod> + Reduce<ops::Min> + Reduce<ops::Max>,
+    T: Reduce<ops::And> + Reduce<ops::Or> + Reduce<ops::Xor>,
+{
+    Some(match op {
+        SHMEMX_AND => Operator::of::<T, ops::And>(),
+        SHMEMX_OR => Operator::of::<T, ops::Or>(),
+        SHMEMX_XOR => Operator::of::<T, ops::Xor>(),
+        _ => return of_order::<T>(op),
+    })
+}
+
+/// Those of a real number.
+fn of_order<T>(op: c_int) -> Option<&'static Operator>
+where
+    T: Reduce<ops::Sum> + Reduce<ops::Prod> + Reduce<ops::Min> + Reduce<ops::Max>,
+{
+    Some(match op {
+        SHMEMX_MIN => Operator::of::<T, ops::Min>(),
+        SHMEMX_MAX => Operator::of::<T, ops::Max>(),
+        _ => return arithmetic::<T>(op),
+    })
+}
+
+fn arithmetic<T: Reduce<ops::Sum> + Reduce<ops::Prod>>(op: c_int) -> Option<&'static Operator> {
+    match op {
+        SHMEMX_SUM => Some(Operator::of::<T, ops::Sum>()),
+        SHMEMX_PROD => Some(Operator::of::<T, ops::Prod>()),
+        _ => None,
+    }
+}
+
+/// The operator `op` for elements of a kind and number of bytes; None if they do not have it.
+pub(crate) fn operator(datatype: c_int, op: c_int) -> Option<&'static Operator> {
+    match (datatype & !0xff, datatype & 0xff) {
+        (SHMEMX_SIGNED, 1) => of_bits::<i8>(op),
+        (SHMEMX_SIGNED, 2) => of_bits::<i16>(op),
+        (SHMEMX_SIGNED, 4) => of_bits::<i32>(op),
+        (SHMEMX_SIGNED, 8) => of_bits::<i64>(op),
+        (SHMEMX_UNSIGNED, 1) => of_bits::<u8>(op),
+        (SHMEMX_UNSIGNED, 2) => of_bits::<u16>(op),
+        (SHMEMX_UNSIGNED, 4) => of_bits::<u32>(op),
+        (SHMEMX_UNSIGNED, 8) => of_bits::<u64>(op),
+        (SHMEMX_FLOATING, 4) => of_order::<f32>(op),
+        (SHMEMX_FLOATING, 8) => of_order::<f64>(op),
+        (SHMEMX_FLOATING, 16) => of_order::<LongDouble>(op),
+        (SHMEMX_COMPLEX, 8) => arithmetic::<Complex<f32>>(op),
+        (SHMEMX_COMPLEX, 16) => arithmetic::<Complex<f64>>(op),
+        _ => None,
+    }
+}
