@@ -1,6 +1,7 @@
 //! Extensions whose routines have no types: in `shmemx.h`.
 
 use crate::family::{Family, Status, singles};
+use crate::types::Group;
 
 /// Symmetric spaces.
 #[rustfmt::skip]
@@ -78,15 +79,15 @@ pub fn nonblocking() -> Vec<Family> {
     const ONE: &str = "shmemx_req_h *request";
     const SEVERAL: &str = "size_t count, shmemx_req_h *requests";
 
-    singles(Status::Extension, &[
+    let mut all = singles(Status::Extension, &[
         ["shmemx_sync_nb", "int", "shmem_team_t team, shmemx_req_h *request", "nonblocking::sync"],
-        ["shmemx_broadcastmem_nb", "int",
+        ["shmemx_broadcast{T}_nb", "int",
          "shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root, shmemx_req_h *request",
          "nonblocking::broadcast"],
-        ["shmemx_collectmem_nb", "int", MEM, "nonblocking::collect"],
-        ["shmemx_fcollectmem_nb", "int", MEM, "nonblocking::fcollect"],
-        ["shmemx_alltoallmem_nb", "int", MEM, "nonblocking::alltoall"],
-        ["shmemx_alltoallsmem_nb", "int",
+        ["shmemx_collect{T}_nb", "int", MEM, "nonblocking::collect"],
+        ["shmemx_fcollect{T}_nb", "int", MEM, "nonblocking::fcollect"],
+        ["shmemx_alltoall{T}_nb", "int", MEM, "nonblocking::alltoall"],
+        ["shmemx_alltoalls{T}_nb", "int",
          "shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, shmemx_req_h \
              *request",
          "nonblocking::alltoalls"],
@@ -105,7 +106,11 @@ pub fn nonblocking() -> Vec<Family> {
         ["shmemx_req_testall", "int", SEVERAL, "nonblocking::testall"],
         ["shmemx_req_waitany", "size_t", SEVERAL, "nonblocking::waitany"],
         ["shmemx_req_waitall", "int", SEVERAL, "nonblocking::waitall"],
-    ])
+    ]);
+    for family in all.iter_mut().filter(|family| family.pattern.contains("{T}")) {
+        family.group = Group::Mem;
+    }
+    all
 }
 
 /// Messages.
