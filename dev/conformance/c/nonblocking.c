@@ -9,8 +9,14 @@
 
 #define WORLD SHMEM_TEAM_WORLD
 /* From short ones, which library memory holds, to what all PEs share. */
-static const size_t SIZES[] = {0, 1, 7, 50, 300, 5000, 70000};
+#ifdef BRIEF
+#define LARGEST 5000
+#define ROUNDS 3
+#else
 #define LARGEST 70000
+#define ROUNDS 20
+#endif
+static const size_t SIZES[] = {0, 1, 7, 50, 300, LARGEST};
 #define AT_ONCE 12
 
 static int me, n;
@@ -55,13 +61,13 @@ static void each(shmem_team_t team, size_t length, int round)
     int team_me = shmem_team_my_pe(team), size = shmem_team_n_pes(team), root = round % size;
     size_t part = length / (size_t)size;
     shmemx_req_h request;
-    int pe[2] = {shmem_team_translate_pe(team, root, WORLD), shmem_team_translate_pe(team, 0, WORLD)};
+    int from = shmem_team_translate_pe(team, root, WORLD);
 
     fill(length, round);
     CHECK(shmemx_broadcast_nb(team, dest, source, length, root, &request) == 0);
     end(&request, round);
     for (size_t i = 0; i < length; i++)
-        CHECK(dest[i] == value(pe[0], i, round));
+        CHECK(dest[i] == value(from, i, round));
     shmem_team_sync(team);
 
     fill(length, round);
@@ -103,7 +109,6 @@ static void each(shmem_team_t team, size_t length, int round)
         CHECK(dest[i] == size * value(0, i, round) + pes * 1000003L);
     CHECK(shmemx_max_reduce_nb(team, source, source, length, &request) == 0);
     end(&request, round + 1);
-    (void)pe;
     shmem_team_sync(team);
 
     fill(length, round);
@@ -250,7 +255,7 @@ int main(void)
         shmem_barrier_all();
     }
     types();
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < ROUNDS; i++)
         many(reversed == SHMEM_TEAM_INVALID ? WORLD : reversed);
     fill(LARGEST, 0);
     shmem_barrier_all();
