@@ -2,6 +2,7 @@
 //! collectives"): the team collectives' code over a work array.
 
 use std::ffi::{c_int, c_long, c_void};
+use std::ptr;
 
 use ferroshmem_collective::active_set;
 use ferroshmem_core::failure::fatal::fatal;
@@ -9,15 +10,19 @@ use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
 
 use super::Reduce;
-use super::on_group::OnGroup;
+use super::on_group::{Arrays, Collective, OnGroup};
 
 /// The first PE of an active set, log2 of the stride, the number of its PEs, and the work array.
 type ActiveSet = (c_int, c_int, c_int, *mut c_long);
 
-fn on_set(name: &'static str, (start, log_stride, size, psync): ActiveSet, body: impl FnOnce(&OnGroup<'_>)) {
+/// # Safety
+/// `dest` and `source` are as the collective needs them.
+unsafe fn on_set(name: &'static str, set: ActiveSet, dest: *mut u8, source: *const u8, collective: &Collective) {
+    let (start, log_stride, size, psync) = set;
     let rt = runtime::get(name);
     let group = active_set::enter(&rt.node, &rt.teams, &rt.active_sets, name, (start, log_stride, size), psync);
-    body(&OnGroup { node: &rt.node, group: &group });
+    // SAFETY: the caller's promise.
+    unsafe { OnGroup { node: &rt.node, group: &group }.execute(collective, Arrays { dest, source }) };
 }
 
 /// Copies the root's `source` to the `dest` of every other member.
@@ -34,7 +39,7 @@ pub unsafe fn broadcast(
     set: ActiveSet,
 ) {
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(name, set, |call| unsafe { call.broadcast(dest.cast(), source.cast(), bytes, root, false) });
+    unsafe { on_set(name, set, dest.cast(), source.cast(), &Collective::Broadcast { bytes, root, to_root: false }) }
 }
 
 /// Gathers all sources, which may differ in length, on every member.
@@ -43,7 +48,7 @@ pub unsafe fn broadcast(
 /// As [`broadcast`].
 pub unsafe fn collect(name: &'static str, dest: *mut c_void, source: *const c_void, bytes: usize, set: ActiveSet) {
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(name, set, |call| unsafe { call.collect(dest.cast(), source.cast(), bytes) });
+    unsafe { on_set(name, set, dest.cast(), source.cast(), &Collective::Collect { bytes }) }
 }
 
 /// Gathers all sources, of one length, on every member.
@@ -52,7 +57,7 @@ pub unsafe fn collect(name: &'static str, dest: *mut c_void, source: *const c_vo
 /// As [`broadcast`].
 pub unsafe fn fcollect(name: &'static str, dest: *mut c_void, source: *const c_void, bytes: usize, set: ActiveSet) {
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(name, set, |call| unsafe { call.fcollect(dest.cast(), source.cast(), bytes) });
+    unsafe { on_set(name, set, dest.cast(), source.cast(), &Collective::Fcollect { bytes }) }
 }
 
 /// Exchanges blocks of `bytes` bytes between all members.
@@ -61,7 +66,7 @@ pub unsafe fn fcollect(name: &'static str, dest: *mut c_void, source: *const c_v
 /// As [`broadcast`].
 pub unsafe fn alltoall(name: &'static str, dest: *mut c_void, source: *const c_void, bytes: usize, set: ActiveSet) {
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(name, set, |call| unsafe { call.alltoall(dest.cast(), source.cast(), bytes) });
+    unsafe { on_set(name, set, dest.cast(), source.cast(), &Collective::Alltoall { bytes }) }
 }
 
 /// Exchanges blocks of `nelems` elements of `elem` bytes that are `dst` and `sst` elements apart.
@@ -80,7 +85,7 @@ pub unsafe fn alltoalls(
     set: ActiveSet,
 ) {
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(name, set, |call| unsafe { call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem) });
+    unsafe { on_set(name, set, dest.cast(), source.cast(), &Collective::Alltoalls { dst, sst, n: nelems, elem }) }
 }
 
 /// Reduces element by element over all members, with the result on every member.
@@ -111,7 +116,7 @@ unsafe fn reduce_by(
         fatal(name, format_args!("nreduce = {nreduce} is negative: give 0 or more"));
     };
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(name, set, |call| unsafe { call.reduce(dest, source, n, op) });
+    unsafe { on_set(name, set, dest, source, &Collective::Reduce { n, op }) }
 }
 
 /// Completes this PE's puts and synchronises the set.
@@ -120,7 +125,8 @@ unsafe fn reduce_by(
 /// As [`broadcast`].
 pub unsafe fn barrier(name: &'static str, set: ActiveSet) {
     runtime::get(name).node.transport.quiet_default();
-    on_set(name, set, |call| call.sync());
+    // SAFETY: as `sync`.
+    unsafe { sync(name, set) }
 }
 
 /// Synchronises the set.
@@ -128,5 +134,6 @@ pub unsafe fn barrier(name: &'static str, set: ActiveSet) {
 /// # Safety
 /// As [`broadcast`].
 pub unsafe fn sync(name: &'static str, set: ActiveSet) {
-    on_set(name, set, |call| call.sync());
+    // SAFETY: it has no arrays.
+    unsafe { on_set(name, set, ptr::null_mut(), ptr::null(), &Collective::Sync) }
 }

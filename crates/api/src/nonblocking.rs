@@ -2,8 +2,9 @@
 //! return 0, or -1 for `SHMEM_TEAM_INVALID`.
 
 use std::ffi::{c_int, c_void};
-use std::thread;
+use std::{ptr, thread};
 
+use ferroshmem_collective::nonblocking::Operation;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::wait::POLICY;
@@ -12,46 +13,36 @@ use ferroshmem_layout::WaitKind;
 use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
 
-use super::on_group::OnGroup;
+use super::on_group::{Arrays, Collective, OnGroup};
 
 /// What `shmemx_req_test` returns of a request that is not complete.
 const UNDER_WAY: c_int = 1;
 
-/// The arrays of a call.
-#[derive(Debug, Clone, Copy)]
-struct Arrays {
-    dest: *mut u8,
-    source: *const u8,
-}
-
-// SAFETY: symmetric memory, which no thread owns; the caller of the routine leaves it alone until it is complete.
-unsafe impl Send for Arrays {}
-
-/// Begins a collective of the team: `body` executes it.
+/// Begins a collective of the team.
 ///
 /// # Safety
-/// `request` can be written; `arrays` are as `body` needs them until the request is complete.
+/// `request` can be written; the arrays are as the collective needs them until the request is complete.
 unsafe fn begin(
     name: &'static str,
     team: usize,
-    arrays: Arrays,
+    (dest, source): (*mut c_void, *const c_void),
     request: *mut usize,
-    body: impl FnOnce(&OnGroup<'_>, Arrays) + Send + 'static,
+    collective: Collective,
 ) -> c_int {
     let rt = runtime::get(name);
-    let team = rt.teams.find(name, team);
-    let begun = team.map_or(0, |team| {
+    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
+    let begun = rt.teams.find(name, team).map_or(0, |team| {
         if team.connection.is_some() {
             fatal(name, "non-blocking collectives are for the teams of one job: use the routine that waits");
         }
-        rt.collectives.begin(
-            &rt.node,
-            team,
-            Box::new(move |node, shadow| {
-                let group = Group::of_team(node, name, shadow);
-                body(&OnGroup { node, group: &group }, arrays);
-            }),
-        )
+        let operation = Operation::new(move |node, shadow| {
+            // Whole, as it is what may go to another thread.
+            let arrays: Arrays = arrays;
+            let group = Group::of_team(node, name, shadow);
+            // SAFETY: the caller promises valid arrays until the request is complete.
+            unsafe { OnGroup { node, group: &group }.execute(&collective, arrays) };
+        });
+        rt.collectives.begin(&rt.node, team, operation)
     });
     // SAFETY: the caller promises that `request` can be written.
     unsafe { request.write(begun as usize) };
@@ -64,9 +55,8 @@ unsafe fn begin(
 /// For this and all functions below: `dest` and `source` are symmetric, and valid for the lengths that the standard
 /// demands of the same routine without `_nb`, until the request is complete; `request` can be written.
 pub unsafe fn sync(name: &'static str, team: usize, request: *mut usize) -> c_int {
-    let none = Arrays { dest: std::ptr::null_mut(), source: std::ptr::null() };
     // SAFETY: the caller's promise, here and below.
-    unsafe { begin(name, team, none, request, |call, _| call.sync()) }
+    unsafe { begin(name, team, (ptr::null_mut(), ptr::null()), request, Collective::Sync) }
 }
 
 /// Begins to copy the root's `source` to every member's `dest`.
@@ -82,9 +72,8 @@ pub unsafe fn broadcast(
     root: c_int,
     request: *mut usize,
 ) -> c_int {
-    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
     // SAFETY: as above.
-    unsafe { begin(name, team, arrays, request, move |call, a| call.broadcast(a.dest, a.source, bytes, root, true)) }
+    unsafe { begin(name, team, (dest, source), request, Collective::Broadcast { bytes, root, to_root: true }) }
 }
 
 /// Begins to gather all sources, which may differ in length, on every member.
@@ -99,9 +88,8 @@ pub unsafe fn collect(
     bytes: usize,
     request: *mut usize,
 ) -> c_int {
-    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
     // SAFETY: as above.
-    unsafe { begin(name, team, arrays, request, move |call, a| call.collect(a.dest, a.source, bytes)) }
+    unsafe { begin(name, team, (dest, source), request, Collective::Collect { bytes }) }
 }
 
 /// Begins to gather all sources, of one length, on every member.
@@ -116,9 +104,8 @@ pub unsafe fn fcollect(
     bytes: usize,
     request: *mut usize,
 ) -> c_int {
-    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
     // SAFETY: as above.
-    unsafe { begin(name, team, arrays, request, move |call, a| call.fcollect(a.dest, a.source, bytes)) }
+    unsafe { begin(name, team, (dest, source), request, Collective::Fcollect { bytes }) }
 }
 
 /// Begins to exchange blocks of `bytes` bytes between all members.
@@ -133,9 +120,8 @@ pub unsafe fn alltoall(
     bytes: usize,
     request: *mut usize,
 ) -> c_int {
-    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
     // SAFETY: as above.
-    unsafe { begin(name, team, arrays, request, move |call, a| call.alltoall(a.dest, a.source, bytes)) }
+    unsafe { begin(name, team, (dest, source), request, Collective::Alltoall { bytes }) }
 }
 
 /// Begins to exchange blocks of `n` bytes that are `dst` and `sst` bytes apart.
@@ -153,9 +139,8 @@ pub unsafe fn alltoalls(
     n: usize,
     request: *mut usize,
 ) -> c_int {
-    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
     // SAFETY: as above.
-    unsafe { begin(name, team, arrays, request, move |call, a| call.alltoalls(a.dest, a.source, dst, sst, n, 1)) }
+    unsafe { begin(name, team, (dest, source), request, Collective::Alltoalls { dst, sst, n, elem: 1 }) }
 }
 
 /// Begins to reduce element by element over all members. An operator that the type does not have ends the job.
@@ -171,10 +156,9 @@ pub unsafe fn reduce(
     op: Option<&'static Operator>,
     request: *mut usize,
 ) -> c_int {
-    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
     let op = known(name, op);
     // SAFETY: as above.
-    unsafe { begin(name, team, arrays, request, move |call, a| call.reduce(a.dest, a.source, n, op)) }
+    unsafe { begin(name, team, (dest, source), request, Collective::Reduce { n, op }) }
 }
 
 /// Begins to add up the sources of the members before, and with `is_inclusive` not 0 of the own one.
@@ -192,10 +176,9 @@ pub unsafe fn scan(
     is_inclusive: c_int,
     request: *mut usize,
 ) -> c_int {
-    let (arrays, is_inclusive) = (Arrays { dest: dest.cast(), source: source.cast() }, is_inclusive != 0);
-    let op = known(name, op);
+    let (op, inclusive) = (known(name, op), is_inclusive != 0);
     // SAFETY: as above.
-    unsafe { begin(name, team, arrays, request, move |call, a| call.scan(a.dest, a.source, n, op, is_inclusive)) }
+    unsafe { begin(name, team, (dest, source), request, Collective::Scan { n, op, inclusive }) }
 }
 
 fn known(name: &str, op: Option<&'static Operator>) -> &'static Operator {

@@ -11,6 +11,29 @@ pub(crate) use ferroshmem_core::group::{Group, MemberAddresses};
 use ferroshmem_core::node::Node;
 use ferroshmem_simd::Operator;
 
+/// The arrays of a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrays {
+    pub dest: *mut u8,
+    pub source: *const u8,
+}
+
+// SAFETY: symmetric memory, which no thread owns.
+unsafe impl Send for Arrays {}
+
+/// A collective with its arguments, but for the arrays: those of the methods of [`OnGroup`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Collective {
+    Sync,
+    Broadcast { bytes: usize, root: c_int, to_root: bool },
+    Collect { bytes: usize },
+    Fcollect { bytes: usize },
+    Alltoall { bytes: usize },
+    Alltoalls { dst: isize, sst: isize, n: usize, elem: usize },
+    Reduce { n: usize, op: &'static Operator },
+    Scan { n: usize, op: &'static Operator, inclusive: bool },
+}
+
 /// A call under way. The safety of its methods is that of the C routines: `dest` and `source`
 /// are symmetric and valid for the lengths that the standard demands.
 pub(crate) struct OnGroup<'a> {
@@ -73,6 +96,28 @@ impl<'a> OnGroup<'a> {
             let (to, from) = (Extent::of(total), Extent::of(bytes));
             call.symmetric("dest", dest.cast(), to, 1);
             call.apart(dest.cast(), to, source.cast(), from, false);
+        }
+    }
+
+    /// Executes a collective. Out of line: what calls this has no copies of the algorithms of its own, which make
+    /// calls on teams a little faster.
+    ///
+    /// # Safety
+    /// The arrays are as the collective needs them.
+    #[inline(never)]
+    pub(crate) unsafe fn execute(&self, collective: &Collective, Arrays { dest, source }: Arrays) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match *collective {
+                Collective::Sync => self.sync(),
+                Collective::Broadcast { bytes, root, to_root } => self.broadcast(dest, source, bytes, root, to_root),
+                Collective::Collect { bytes } => self.collect(dest, source, bytes),
+                Collective::Fcollect { bytes } => self.fcollect(dest, source, bytes),
+                Collective::Alltoall { bytes } => self.alltoall(dest, source, bytes),
+                Collective::Alltoalls { dst, sst, n, elem } => self.alltoalls(dest, source, dst, sst, n, elem),
+                Collective::Reduce { n, op } => self.reduce(dest, source, n, op),
+                Collective::Scan { n, op, inclusive } => self.scan(dest, source, n, op, inclusive),
+            }
         }
     }
 

@@ -11,8 +11,9 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 
@@ -26,8 +27,40 @@ use ferroshmem_core::wait::progress::{self, make_progress};
 use ferroshmem_core::wait::suspension::{self, Suspension};
 use ferroshmem_layout::WaitKind;
 
-/// A collective: executed over the shadow of its team.
-pub type Operation = Box<dyn FnOnce(&Node, &Team) + Send>;
+/// Words of what an operation knows.
+const WORDS: usize = 9;
+
+type Words = [MaybeUninit<u64>; WORDS];
+
+/// A collective with its arguments: executed over the shadow of its team. A closure without an allocation, which would
+/// take as long as a collective of a few bytes.
+#[derive(Clone, Copy)]
+pub struct Operation {
+    words: Words,
+    execute: unsafe fn(&Words, &Node, &Team),
+}
+
+impl Operation {
+    /// An operation that a closure executes.
+    pub fn new<F: Fn(&Node, &Team) + Copy + Send + 'static>(closure: F) -> Self {
+        unsafe fn execute<F: Fn(&Node, &Team)>(words: &Words, node: &Node, team: &Team) {
+            // SAFETY: `new` has written a closure of this type.
+            let closure = unsafe { &*words.as_ptr().cast::<F>() };
+            closure(node, team);
+        }
+
+        const { assert!(size_of::<F>() <= size_of::<Words>() && align_of::<F>() <= align_of::<Words>()) };
+        let mut words = [MaybeUninit::uninit(); WORDS];
+        // SAFETY: there is room for it, as was just asserted.
+        unsafe { words.as_mut_ptr().cast::<F>().write(closure) };
+        Self { words, execute: execute::<F> }
+    }
+
+    fn execute(&self, node: &Node, team: &Team) {
+        // SAFETY: the words are those of the closure.
+        unsafe { (self.execute)(&self.words, node, team) };
+    }
+}
 
 /// Bytes of a coroutine's stack, of which those exist that are touched: algorithms need a few pages.
 const STACK: usize = 256 << 10;
@@ -64,9 +97,8 @@ pub struct Queue {
     /// What suspends the coroutine, once it runs.
     yielder: AtomicPtr<Yielder<(), Event>>,
     begun: AtomicU32,
+    /// Written by the coroutine alone.
     completed: AtomicU32,
-    /// Whether it counts among [`progress::COLLECTIVES`].
-    is_listed: AtomicBool,
 }
 
 impl fmt::Debug for Queue {
@@ -90,7 +122,6 @@ impl Queue {
             yielder: AtomicPtr::default(),
             begun: AtomicU32::new(0),
             completed: AtomicU32::new(0),
-            is_listed: AtomicBool::new(false),
         }
     }
 
@@ -99,34 +130,36 @@ impl Queue {
         self.completed.load(Ordering::Acquire).wrapping_sub(number) as i32 >= 0
     }
 
+    /// Whether operations are under way.
+    fn is_busy(&self) -> bool {
+        self.completed.load(Ordering::Relaxed) != self.begun.load(Ordering::Relaxed)
+    }
+
     /// Begins an operation; returns its number.
     fn begin(&self, node: &'static Node, operation: Operation) -> u32 {
         let number = {
             let mut operations = lock(&self.operations);
             operations.push_back(operation);
-            self.begun.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+            let number = self.begun.load(Ordering::Relaxed).wrapping_add(1);
+            self.begun.store(number, Ordering::Relaxed);
+            number
         };
-        self.list();
         self.advance(node);
         number
     }
 
-    /// Executes operations until one has to wait, unless another thread does.
-    fn advance(&self, node: &'static Node) {
+    /// Executes operations until one has to wait; false if another thread executes them.
+    fn advance(&self, node: &'static Node) -> bool {
         let Some(mut execution) = self.try_execution() else {
-            return;
+            return false;
         };
         let data = ptr::from_ref(self).cast();
         // SAFETY: the coroutine is resumed at once, and what was set before is set again after.
         let before = unsafe { suspension::replace(Some(Suspension { data, suspend: Self::suspend })) };
-        while matches!(self.resume(node, &mut execution), Event::Completed) {}
+        while matches!(self.resume(node, &mut execution), Event::Completed) && self.is_busy() {}
         // SAFETY: as before the call.
         unsafe { suspension::replace(before) };
-        drop(execution);
-        self.unlist();
-        if !self.is_complete(self.begun.load(Ordering::Acquire)) {
-            self.list();
-        }
+        true
     }
 
     /// Waits until the operation of a number is complete.
@@ -138,7 +171,6 @@ impl Queue {
                 thread::yield_now();
                 continue;
             };
-            self.unlist();
             // SAFETY: the thread waits, on the coroutine and elsewhere.
             let before = unsafe { suspension::replace(None) };
             while !self.is_complete(number) {
@@ -146,10 +178,6 @@ impl Queue {
             }
             // SAFETY: as before the call.
             unsafe { suspension::replace(before) };
-            drop(execution);
-            if !self.is_complete(self.begun.load(Ordering::Acquire)) {
-                self.list();
-            }
         }
     }
 
@@ -183,8 +211,9 @@ impl Queue {
                 let event = match operation {
                     None => Event::Idle,
                     Some(operation) => {
-                        operation(node, &queue.shadow);
-                        queue.completed.fetch_add(1, Ordering::Release);
+                        operation.execute(node, &queue.shadow);
+                        let number = queue.completed.load(Ordering::Relaxed).wrapping_add(1);
+                        queue.completed.store(number, Ordering::Release);
                         Event::Completed
                     }
                 };
@@ -198,18 +227,6 @@ impl Queue {
         // SAFETY: the queue is that of `advance`, whose coroutine has stored its yielder, which lives as long as it.
         let yielder = unsafe { &*(*queue.cast::<Self>()).yielder.load(Ordering::Relaxed) };
         yielder.suspend(Event::Waits);
-    }
-
-    fn list(&self) {
-        if !self.is_listed.swap(true, Ordering::AcqRel) {
-            progress::COLLECTIVES.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    fn unlist(&self) {
-        if self.is_listed.swap(false, Ordering::AcqRel) {
-            progress::COLLECTIVES.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 }
 
@@ -235,6 +252,7 @@ impl Queues {
         if self.table.get(team.id).is_none() {
             let queue = Arc::new(Queue::new(node, team));
             all.push(queue.clone());
+            progress::COLLECTIVES.fetch_add(1, Ordering::Relaxed);
             self.table.insert_at(team.id, queue);
         }
         self.table.get(team.id).unwrap_or_else(|| fatal("non-blocking collectives", "there are too many teams"))
@@ -264,18 +282,18 @@ impl Queues {
         }
     }
 
-    /// Makes progress with what no thread waits for.
-    pub fn make_progress(&self, node: &'static Node) {
+    /// Makes progress with what no thread waits for; whether there is any.
+    pub fn make_progress(&self, node: &'static Node) -> bool {
+        let mut has_any = false;
         for i in 0.. {
             // Not kept: what waits within an operation makes progress, too.
             let queue = self.all.try_lock().ok().and_then(|all| all.get(i).cloned());
             let Some(queue) = queue else {
-                return;
+                break;
             };
-            if queue.is_listed.load(Ordering::Relaxed) {
-                queue.advance(node);
-            }
+            has_any |= queue.is_busy() && queue.advance(node) && queue.is_busy();
         }
+        has_any
     }
 
     /// Completes all operations of a team.
@@ -295,6 +313,7 @@ impl Queues {
     pub fn leave(&self, node: &Node, team: usize) {
         if let Some(queue) = self.table.remove(team) {
             queue.shadow.leave(node);
+            progress::COLLECTIVES.fetch_sub(1, Ordering::Relaxed);
             lock(&self.all).retain(|other| !Arc::ptr_eq(other, &queue));
         }
     }

@@ -10,7 +10,7 @@ pub static PENDING: AtomicU32 = AtomicU32::new(0);
 /// Streams whose items this PE may have to hand on to others.
 pub static STREAMS: AtomicU32 = AtomicU32::new(0);
 
-/// Teams with non-blocking collectives under way that no thread waits for.
+/// Teams that have had non-blocking collectives.
 pub static COLLECTIVES: AtomicU32 = AtomicU32::new(0);
 
 /// What makes progress with them.
@@ -20,8 +20,8 @@ pub struct Progressed {
     pub messages: fn(),
     /// With streams.
     pub streams: fn(),
-    /// With non-blocking collectives.
-    pub collectives: fn(),
+    /// With non-blocking collectives; whether any are under way that no thread waits for.
+    pub collectives: fn() -> bool,
 }
 
 static PROGRESSED: OnceLock<Progressed> = OnceLock::new();
@@ -40,8 +40,10 @@ pub fn make_progress(kind: WaitKind) -> bool {
     let has_messages = kind != WaitKind::Message && PENDING.load(Ordering::Relaxed) != 0;
     let has_streams = STREAMS.load(Ordering::Relaxed) != 0;
     let has_collectives = COLLECTIVES.load(Ordering::Relaxed) != 0;
-    let has_any = has_messages || has_streams || has_collectives;
-    if has_any && let Some(progressed) = PROGRESSED.get() {
+    let mut has_any = has_messages || has_streams;
+    if (has_any || has_collectives)
+        && let Some(progressed) = PROGRESSED.get()
+    {
         if has_messages {
             (progressed.messages)();
         }
@@ -49,7 +51,7 @@ pub fn make_progress(kind: WaitKind) -> bool {
             (progressed.streams)();
         }
         if has_collectives {
-            (progressed.collectives)();
+            has_any |= (progressed.collectives)();
         }
     }
     has_any
