@@ -21,7 +21,7 @@ unsafe fn on_set(name: &'static str, set: ActiveSet, dest: *mut u8, source: *con
     let (start, log_stride, size, psync) = set;
     let rt = runtime::get(name);
     let group = active_set::enter(&rt.node, &rt.teams, &rt.active_sets, name, (start, log_stride, size), psync);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises arrays as the collective needs them.
     unsafe { OnGroup { node: &rt.node, group: &group }.execute(collective, Arrays { dest, source }) };
 }
 

@@ -106,7 +106,7 @@ impl<'a> OnGroup<'a> {
     /// The arrays are as the collective needs them.
     #[inline(never)]
     pub(crate) unsafe fn execute(&self, collective: &Collective, Arrays { dest, source }: Arrays) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises arrays as the collective needs them.
         unsafe {
             match *collective {
                 Collective::Sync => self.sync(),
