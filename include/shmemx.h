@@ -1411,7 +1411,7 @@ int shmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *des
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
 
 /** Begin to copy an array of one PE to all PEs of a team.
@@ -1427,7 +1427,7 @@ int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     int PE_root, shmemx_req_h *request);
 
@@ -1443,7 +1443,7 @@ int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, si
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 int shmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     shmemx_req_h *request);
 
@@ -1459,7 +1459,7 @@ int shmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 int shmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     shmemx_req_h *request);
 
@@ -1475,7 +1475,7 @@ int shmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, siz
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     shmemx_req_h *request);
 
@@ -1493,7 +1493,7 @@ int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, siz
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t nelems, shmemx_req_h *request);
 
@@ -1513,7 +1513,7 @@ int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, pt
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype,
     int op, shmemx_req_h *request);
 
@@ -1532,7 +1532,7 @@ int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t n
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 int shmemx_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype,
     int inclusive, shmemx_req_h *request);
 
@@ -1544,7 +1544,7 @@ int shmemx_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nel
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 int shmemx_req_test(shmemx_req_h *request);
 
 /** Wait until a request is complete, and end it.
@@ -1555,7 +1555,7 @@ int shmemx_req_test(shmemx_req_h *request);
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 int shmemx_req_wait(shmemx_req_h *request);
 
 /** End a request, and let its collective go on.
@@ -1563,7 +1563,7 @@ int shmemx_req_wait(shmemx_req_h *request);
  * An extension.
  * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 void shmemx_req_free(shmemx_req_h *request);
 
 /** End a request of several that is complete, if there is one.
@@ -1575,7 +1575,7 @@ void shmemx_req_free(shmemx_req_h *request);
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 size_t shmemx_req_testany(size_t count, shmemx_req_h *requests);
 
 /** Say whether several requests are complete, and end them then.
@@ -1587,7 +1587,7 @@ size_t shmemx_req_testany(size_t count, shmemx_req_h *requests);
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 int shmemx_req_testall(size_t count, shmemx_req_h *requests);
 
 /** Wait until one of several requests is complete, and end it.
@@ -1599,7 +1599,7 @@ int shmemx_req_testall(size_t count, shmemx_req_h *requests);
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 size_t shmemx_req_waitany(size_t count, shmemx_req_h *requests);
 
 /** Wait until several requests are complete, and end them.
@@ -1611,7 +1611,7 @@ size_t shmemx_req_waitany(size_t count, shmemx_req_h *requests);
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
  *
- * See shmemx_sync_nb(3). */
+ * See shmemx_nb(3). */
 int shmemx_req_waitall(size_t count, shmemx_req_h *requests);
 
 /* Messages */

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ferroshmem_abi::emit::{manual, pages};
 use ferroshmem_abi::family::Status;
-use ferroshmem_abi::reference::Reference;
+use ferroshmem_abi::reference::{Reference, display_name};
 use ferroshmem_abi::{files, table};
 
 fn lines(name: &str) -> Vec<String> {
@@ -167,7 +167,7 @@ fn pages_refer_to_pages() {
 fn every_extension_has_a_manual_page() {
     let chapters = table::chapters();
     let families = chapters.iter().flat_map(|chapter| &chapter.families);
-    let extensions = families.map(|family| family.pattern.replace("{T}", "TYPENAME"));
+    let extensions = families.map(|family| display_name(family, false));
     let routines: BTreeSet<_> = extensions.filter(|name| name.starts_with("shmemx_")).collect();
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
     let pages = all_pages(&reference);
