@@ -13,8 +13,8 @@ pub const PATH: &str = "fuzz/routines.h";
 
 /// Chapters whose single routines the fuzzer calls by hand: it has to know what they make.
 const BY_HAND: &[&str] = &[
-    "setup", "memory", "teams", "contexts", "spaces", "threads", "spawn", "ports", "groups", "messages", "streams",
-    "regions", "counters",
+    "setup", "memory", "teams", "contexts", "spaces", "threads", "spawn", "ports", "groups", "nonblocking", "messages",
+    "streams", "regions", "counters",
 ];
 
 /// A routine's kind: what the fuzzer's model of it depends on besides the type. None if the fuzzer calls
@@ -172,6 +172,10 @@ mod tests {
 
     #[test]
     fn every_routine_is_drawn_or_called_by_hand() {
+        /// Chapters that have programs of their own, as dev/conformance/c/spawn, messages/random.c, nonblocking.c.
+        const BY_PROGRAMS: &[&str] =
+            &["spawn", "ports", "groups", "nonblocking", "messages", "streams", "regions", "counters"];
+
         let chapters = table::chapters();
         let dispatcher = routines(&chapters);
         let folder = crate::root().join("dev/conformance/c/fuzz");
@@ -180,16 +184,13 @@ mod tests {
             .map(|file| file.unwrap().path())
             .map(|path| std::fs::read_to_string(path).unwrap())
             .collect();
-        let by_programs = chapters
-            .iter()
-            .filter(|c| ["spawn", "ports", "groups", "messages", "streams", "regions", "counters"].contains(&c.name));
+        let by_programs = chapters.iter().filter(|c| BY_PROGRAMS.contains(&c.name));
         let by_programs: Vec<_> =
             by_programs.flat_map(|c| &c.families).flat_map(Family::symbols).map(|symbol| symbol.name()).collect();
         for symbol in table::symbols(&chapters) {
             let name = symbol.name();
             let drawn = dispatcher.contains(&format!("{{\"{name}\", "));
             let called = by_hand.contains(&format!("F({name})("));
-            // Jobs that grow and messages have programs of their own: dev/conformance/c/spawn, and messages/random.c.
             let grows = by_programs.contains(&name);
             let never = grows || NEVER.iter().any(|(n, _)| *n == name);
             assert!(drawn || called || never, "the fuzzer does not call {name}");

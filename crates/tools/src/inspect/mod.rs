@@ -6,6 +6,7 @@
 //! here, by the tables of the files that are mapped.
 
 mod callee;
+mod coroutine;
 mod image;
 mod stack;
 mod thread;

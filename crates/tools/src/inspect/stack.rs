@@ -14,10 +14,12 @@ use ferroshmem_platform::Registers;
 use framehop::aarch64::{CacheAarch64 as CacheNative, UnwinderAarch64 as UnwinderNative};
 #[cfg(not(target_arch = "riscv64"))]
 use framehop::{CacheNative, UnwinderNative};
-use framehop::{MayAllocateDuringUnwind, Module, Unwinder};
+use framehop::{FrameAddress, MayAllocateDuringUnwind, Module, Unwinder};
 use nix::unistd::Pid;
 
 use super::callee::callee;
+#[cfg(target_arch = "x86_64")]
+use super::coroutine::resumer;
 use super::image::{Image, Line};
 use super::thread::{self, Entry, HaltError, Mapping, Memory};
 use crate::profile::is_own_header;
@@ -297,11 +299,13 @@ impl Process {
             Ok(u64::from_ne_bytes(bytes))
         };
         let from = unwind_registers(registers);
-        let mut frames = self.unwinder.iter_frames(registers.pc, from, &mut cache, &mut read);
+        let mut at = from;
+        let mut next = Some(FrameAddress::from_instruction_pointer(registers.pc));
         for _ in 0..MOST_FRAMES {
-            let Ok(Some(frame)) = frames.next() else {
+            let Some(frame) = next else {
                 break;
             };
+            next = self.caller(frame, &mut at, &mut cache, &mut read);
             // A return address belongs to the call before it.
             let address = frame.address_for_lookup();
             let Some(part) = self.parts.iter().find(|p| p.range.contains(&address)) else {
@@ -338,6 +342,28 @@ impl Process {
             }
         }
         found
+    }
+
+    /// The caller of a frame, with whose registers `at`.
+    fn caller(
+        &self,
+        frame: FrameAddress,
+        at: &mut <UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind> as Unwinder>::UnwindRegs,
+        cache: &mut CacheNative<MayAllocateDuringUnwind>,
+        read: &mut impl FnMut(u64) -> Result<u64, ()>,
+    ) -> Option<FrameAddress> {
+        #[cfg(target_arch = "x86_64")]
+        let pointer = at.bp();
+        let caller = self.unwinder.unwind_frame(frame, at, cache, read).ok().flatten()?;
+        // By its frame pointer: it may be the first function of a coroutine.
+        #[cfg(target_arch = "x86_64")]
+        if at.sp() == pointer.wrapping_add(16)
+            && let Some((pc, sp, fp)) = resumer(pointer, read)
+        {
+            *at = unwind_registers(Registers { pc, sp, fp, lr: 0 });
+            return FrameAddress::from_return_address(pc);
+        }
+        FrameAddress::from_return_address(caller)
     }
 
     /// What an address of the program's variables is called: `flags+0x8`.
