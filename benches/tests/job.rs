@@ -29,8 +29,10 @@ fn start(implementation: &Implementation, pes: u32, bytes: usize) -> Job {
 fn the_library_is_measured() {
     let search = Search { prefix: Some(PREFIX.root().to_owned()), ..Search::default() };
     let mut job = start(&find(&search).unwrap()[0], 3, 3 * 4096);
-    let operations =
-        ["barrier", "sum", "sum_to_all", "sum_in_place", "broadcast", "fcollect", "collect", "alltoall", "scan"];
+    let operations = [
+        "barrier", "sum", "sum_to_all", "sum_in_place", "broadcast", "fcollect", "collect", "alltoall", "scan",
+        "nb/sum", "nb/broadcast",
+    ];
     for operation in operations {
         for bytes in [8, 4096, 4096] {
             let time = job.time(operation, bytes, BLOCK);

@@ -4,6 +4,7 @@
 mod crowd;
 mod forms;
 mod late;
+mod nonblocking;
 mod others;
 mod read;
 mod reduction;
@@ -36,6 +37,7 @@ fn run(options: &Options) -> Result<()> {
     transfers::run(&testbed, options)?;
     shared::run(&testbed, options)?;
     spawn::run(&testbed, options)?;
+    nonblocking::run(&testbed, options)?;
     others::run(&testbed, options)
 }
 

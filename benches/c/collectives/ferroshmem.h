@@ -19,6 +19,20 @@ static void collect(size_t n) { shmem_double_collect(WORLD, dest, source, n); }
 static void alltoall(size_t n) { shmem_double_alltoall(WORLD, dest, source, n); }
 static void scan(size_t n) { shmem_double_sum_inscan(WORLD, dest, source, n); }
 
+static void sum_nb(size_t n)
+{
+    shmemx_req_h request;
+    shmemx_sum_reduce_nb(WORLD, dest, source, n, &request);
+    shmemx_req_wait(&request);
+}
+
+static void broadcast_nb(size_t n)
+{
+    shmemx_req_h request;
+    shmemx_broadcast_nb(WORLD, dest, source, n, 0, &request);
+    shmemx_req_wait(&request);
+}
+
 static void sum_to_all(size_t n)
 {
     static int turn;
@@ -67,6 +81,8 @@ static const struct operation operations[] = {
     TRANSFERS_OF_ALL,
     {"sum_to_all", sum_to_all, SUM, 0},
     {"scan", scan, PREFIX_SUM, 0},
+    {"nb/sum", sum_nb, SUM, 0},
+    {"nb/broadcast", broadcast_nb, COPY_OF_ROOT, 0},
     {NULL, NULL, NOTHING, 0},
 };
 

@@ -23,6 +23,20 @@ static void broadcast(size_t n)
     MPI_Bcast(me == 0 ? source : dest, (int)n, MPI_DOUBLE, 0, WORLD);
 }
 
+static void sum_nb(size_t n)
+{
+    MPI_Request request;
+    MPI_Iallreduce(source, dest, (int)n, MPI_DOUBLE, MPI_SUM, WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void broadcast_nb(size_t n)
+{
+    MPI_Request request;
+    MPI_Ibcast(me == 0 ? source : dest, (int)n, MPI_DOUBLE, 0, WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static void fcollect(size_t n)
 {
     MPI_Allgather(source, (int)n, MPI_DOUBLE, dest, (int)n, MPI_DOUBLE, WORLD);
@@ -93,6 +107,8 @@ static const struct operation operations[] = {
     {"spawn", spawn, NOTHING, 0},
     TRANSFERS_OF_ALL,
     {"scan", scan, PREFIX_SUM, 0},
+    {"nb/sum", sum_nb, SUM, 0},
+    {"nb/broadcast", broadcast_nb, COPY_OF_ROOT, 0},
     {NULL, NULL, NOTHING, 0},
 };
 
