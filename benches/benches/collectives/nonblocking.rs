@@ -23,7 +23,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     for pes in PES {
         for (blocking, nonblocking) in OPERATIONS {
             let item = |bytes| format!("{nonblocking}/{pes}-PEs/{}", table::size(bytes));
-            let wanted = options.wanted(&SIZES, |bytes| item(bytes));
+            let wanted = options.wanted(&SIZES, item);
             if wanted.is_empty() {
                 continue;
             }

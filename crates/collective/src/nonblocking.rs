@@ -306,7 +306,9 @@ impl Queues {
     /// Completes all operations.
     pub fn drain_all(&self, node: &'static Node) {
         let teams: Vec<_> = lock(&self.all).iter().map(|queue| queue.tag as usize % (1 << 16) - 1).collect();
-        teams.into_iter().for_each(|team| self.drain(node, team));
+        for team in teams {
+            self.drain(node, team);
+        }
     }
 
     /// Ends the queue of a team, whose members have completed all operations.

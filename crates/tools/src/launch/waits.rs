@@ -203,7 +203,7 @@ impl fmt::Display for WaitPlace<'_> {
         write!(f, "in {}", self.0.routine)?;
         match self.0.reason {
             // Non-blocking collectives wait on the team's shadow.
-            WaitReason::Collective { team: Some(id), .. } if id as usize % SHADOW == 0 => {
+            WaitReason::Collective { team: Some(id), .. } if (id as usize).is_multiple_of(SHADOW) => {
                 write!(f, " on the world team")?;
             }
             WaitReason::Collective { team, start, stride, size, work_array, .. } => {
