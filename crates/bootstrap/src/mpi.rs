@@ -11,9 +11,9 @@ pub(crate) fn finalizes() -> bool {
     query("MPI_Initialized") && !(query("MPI_Finalized") && is_open_mpi())
 }
 
-/// A session of Open MPI 5, which keeps its runtime while it is open. Open MPI learns its rank from its own `PMIx_Init`,
-/// which it leaves out where the process has called that already; its initialisation fails then. With a session that
-/// was opened before, `MPI_Init` may come after `shmem_init`.
+/// A session of Open MPI 5, which keeps its runtime while it is open. Open MPI learns its rank from its own
+/// `PMIx_Init`, which it leaves out where the process has called that already; its initialisation fails then. With a
+/// session that was opened before, `MPI_Init` may come after `shmem_init`.
 #[derive(Debug)]
 pub(crate) struct Session {
     /// Open MPI's handle, a pointer.

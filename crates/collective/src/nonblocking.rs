@@ -77,7 +77,7 @@ enum Event {
 
 struct Execution(Coroutine<(), Event, ()>);
 
-// SAFETY: what is on the stack of a suspended coroutine belongs to algorithms of this crate (see above), not to a thread.
+// SAFETY: what is on the stack of a suspended coroutine belongs to algorithms of this crate (see above), to no thread.
 unsafe impl Send for Execution {}
 
 impl Drop for Execution {

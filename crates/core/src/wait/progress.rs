@@ -1,4 +1,5 @@
-//! Progress of messages, streams and non-blocking collectives, which need their PE also while it waits for something else.
+//! Progress of messages, streams and non-blocking collectives, which need their PE also while it waits for something
+//! else.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};

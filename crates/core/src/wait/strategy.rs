@@ -345,7 +345,11 @@ impl<'a> Waiter<'a> {
         if self.reason.is_over() {
             return Next::GiveUp;
         }
-        if suspension::suspend() {
+        if suspension::is_set() {
+            if let Some(fabric) = self.internode {
+                fabric.progress();
+            }
+            suspension::suspend();
             // What resumed it may be a thread that waits.
             if !suspension::is_set() {
                 self.restart();

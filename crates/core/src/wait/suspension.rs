@@ -41,12 +41,10 @@ pub(super) fn is_set() -> bool {
     current().is_some()
 }
 
-/// Suspends, if waits of this thread do; whether they did. After it, another thread may run here, whose waits may wait.
-pub(super) fn suspend() -> bool {
-    let Some(Suspension { data, suspend }) = current() else {
-        return false;
-    };
-    // SAFETY: `replace` was told that the thread runs on the coroutine.
-    unsafe { suspend(data) };
-    true
+/// Suspends, if waits of this thread do. After it, another thread may run here, whose waits may wait.
+pub(super) fn suspend() {
+    if let Some(Suspension { data, suspend }) = current() {
+        // SAFETY: `replace` was told that the thread runs on the coroutine.
+        unsafe { suspend(data) };
+    }
 }
