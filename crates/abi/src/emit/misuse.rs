@@ -137,6 +137,7 @@ fn right(family: &Family, name: &str) -> String {
             ("team::split_2d", "xrange") => "1",
             ("memory::realloc" | "memory::align", "size") => "64",
             ("team::ptr" | "setup::ptr", "dest") => "block",
+            ("nonblocking::reduce" | "nonblocking::scan", "datatype") => "SHMEMX_SIGNED + 1",
             ("spawn::spawn" | "spawn::spawn_multiple", "config" | "configs" | "config_masks") => "NULL",
             ("spawn::spawn", "command") => "\"./no-such-program\"",
             ("spawn::spawn_multiple", "commands" | "npes") => "NULL",
