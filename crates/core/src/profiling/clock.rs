@@ -147,10 +147,12 @@ impl Anchor {
             return *self;
         }
         let mut next = Self { ticks: at, real, given: real.max(self.least(at, span)), rate: 0 };
-        if self.ticks == 0 || since >= long(span) || real <= self.real {
+        // More than four seconds if the clock went back.
+        let passed = real.wrapping_sub(self.real);
+        if self.ticks == 0 || since >= long(span) || !(1..1 << 32).contains(&passed) {
             return next;
         }
-        let measured = ((real - self.real) << 32) / since;
+        let measured = (passed << 32) / since;
         if self.rate != 0 && measured.abs_diff(self.rate) > self.rate / 256 {
             return next;
         }
