@@ -5,8 +5,7 @@ use std::ffi::{c_int, c_void};
 use ferroshmem_core::constants::{TEAM_INVALID, TEAM_WORLD};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::team::Team;
-use ferroshmem_core::wait::POLICY;
-use ferroshmem_core::wait::progress::make_progress;
+use ferroshmem_core::wait::progress::after_idle_test;
 use ferroshmem_layout::WaitKind;
 use ferroshmem_message::request::{Pattern, Requests};
 use ferroshmem_message::{Dead, SENT, TeamPeer, reason, take};
@@ -300,10 +299,7 @@ pub unsafe fn iprobe(name: &'static str, team: usize, pe: c_int, tag: c_int, sta
 /// cores.
 fn yield_core(is_found: bool) -> c_int {
     if !is_found {
-        make_progress(WaitKind::Message);
-        if POLICY.oversubscribed() {
-            std::thread::yield_now();
-        }
+        after_idle_test(WaitKind::Message);
     }
     is_found.into()
 }

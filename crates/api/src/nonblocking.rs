@@ -4,11 +4,10 @@
 use std::ffi::{c_int, c_void};
 use std::{ptr, thread};
 
-use ferroshmem_collective::nonblocking::Operation;
+use ferroshmem_collective::nonblocking::{Operation, first_of_one_team};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
-use ferroshmem_core::wait::POLICY;
-use ferroshmem_core::wait::progress::make_progress;
+use ferroshmem_core::wait::progress::after_idle_test;
 use ferroshmem_layout::WaitKind;
 use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
@@ -194,25 +193,18 @@ unsafe fn slice<'a>(requests: *mut usize, count: usize) -> &'a mut [usize] {
     if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(requests, count) } }
 }
 
-/// Whether one of the requests is complete, or with `all` all are: sets those to 0. Makes progress if not.
-fn test_some(name: &'static str, requests: &mut [usize], all: bool) -> Option<usize> {
+/// Whether a request is complete, as one is that has ended; makes progress with it.
+fn is_complete(name: &'static str, request: usize) -> bool {
     let rt = runtime::get(name);
-    let is_complete = |request: &usize| rt.collectives.test(&rt.node, *request as u64);
-    let found = if all {
-        let waits = requests.iter().any(|request| *request != 0 && !is_complete(request));
-        (!waits).then_some(0)
-    } else {
-        requests.iter().position(|request| *request != 0 && is_complete(request))
-    };
-    match (found, all) {
-        (Some(_), true) => requests.fill(0),
-        (Some(i), false) => requests[i] = 0,
-        (None, _) => {
-            make_progress(WaitKind::Team);
-            if POLICY.oversubscribed() {
-                thread::yield_now();
-            }
-        }
+    rt.collectives.test(&rt.node, request as u64)
+}
+
+/// Ends a request that is complete: its index.
+fn end_any(name: &'static str, requests: &mut [usize]) -> Option<usize> {
+    let found = requests.iter().position(|request| *request != 0 && is_complete(name, *request));
+    match found {
+        Some(i) => requests[i] = 0,
+        None => after_idle_test(WaitKind::Team),
     }
     found
 }
@@ -251,8 +243,13 @@ pub unsafe fn free(name: &'static str, request: *mut usize) {
 /// There are `count` requests, which no other thread uses.
 pub unsafe fn testall(name: &'static str, count: usize, requests: *mut usize) -> c_int {
     // SAFETY: as above.
-    let found = test_some(name, unsafe { slice(requests, count) }, true);
-    if found.is_some() { 0 } else { UNDER_WAY }
+    let requests = unsafe { slice(requests, count) };
+    if !requests.iter().all(|request| is_complete(name, *request)) {
+        after_idle_test(WaitKind::Team);
+        return UNDER_WAY;
+    }
+    requests.fill(0);
+    0
 }
 
 /// The index of a request that is complete, and then ended; `usize::MAX` if there is none.
@@ -261,7 +258,7 @@ pub unsafe fn testall(name: &'static str, count: usize, requests: *mut usize) ->
 /// As [`testall`].
 pub unsafe fn testany(name: &'static str, count: usize, requests: *mut usize) -> usize {
     // SAFETY: as above.
-    test_some(name, unsafe { slice(requests, count) }, false).unwrap_or(usize::MAX)
+    end_any(name, unsafe { slice(requests, count) }).unwrap_or(usize::MAX)
 }
 
 /// Waits until all of several requests are complete, and ends them.
@@ -286,28 +283,16 @@ pub unsafe fn waitany(name: &'static str, count: usize, requests: *mut usize) ->
     let rt = runtime::get(name);
     // SAFETY: as above.
     let requests = unsafe { slice(requests, count) };
-    let first = requests.iter().position(|request| *request != 0);
-    let Some(first) = first else {
-        return usize::MAX;
-    };
-    if let Some(found) = test_some(name, requests, false) {
-        return found;
-    }
-    // Those of one team end in their order, so the first one may be the only one that can.
-    let is_alone = requests.iter().all(|request| *request == 0 || *request as u32 == requests[first] as u32);
-    if is_alone {
-        let earliest = |i: &usize| (requests[*i] >> 32) as u32;
-        let begin = (requests[first] >> 32) as u32;
-        let live = (0..requests.len()).filter(|i| requests[*i] != 0);
-        let earliest = live.min_by_key(|i| earliest(i).wrapping_sub(begin) as i32).unwrap_or(first);
-        rt.collectives.wait(&rt.node, requests[earliest] as u64);
-        requests[earliest] = 0;
-        return earliest;
-    }
-    loop {
-        if let Some(found) = test_some(name, requests, false) {
+    while requests.iter().any(|request| *request != 0) {
+        if let Some(found) = end_any(name, requests) {
             return found;
+        }
+        if let Some(first) = first_of_one_team(requests) {
+            rt.collectives.wait(&rt.node, requests[first] as u64);
+            requests[first] = 0;
+            return first;
         }
         thread::yield_now();
     }
+    usize::MAX
 }

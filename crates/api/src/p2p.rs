@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ferroshmem_core::constants::CMP_NE;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::point::{Comparison, Set, SyncVariable, Values, wait};
-use ferroshmem_core::wait::progress::make_progress;
+use ferroshmem_core::wait::progress::after_idle_test;
 use ferroshmem_core::wait::record::Condition;
 use ferroshmem_core::wait::{POLICY, WaitReason};
 use ferroshmem_layout::WaitKind;
@@ -86,14 +86,10 @@ fn set<T: SyncVariable>(
     Set { vars, n, status, cmp, values }
 }
 
-/// A test that fails gives up the core now and then: programs call it in loops that would
-/// otherwise keep the core from the PE they wait for. It also does for other PEs what a wait does.
+/// The result of a test.
 fn poll<R>(result: Option<R>) -> Option<R> {
     if result.is_none() {
-        make_progress(WaitKind::Point);
-        if POLICY.oversubscribed() {
-            std::thread::yield_now();
-        }
+        after_idle_test(WaitKind::Point);
     }
     result
 }

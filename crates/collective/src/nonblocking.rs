@@ -181,6 +181,11 @@ impl Queue {
         }
     }
 
+    /// Waits until all operations are complete.
+    fn drain(&self, node: &'static Node) {
+        self.complete(node, self.begun.load(Ordering::Acquire));
+    }
+
     fn try_execution(&self) -> Option<MutexGuard<'_, Option<Execution>>> {
         match self.execution.try_lock() {
             Ok(execution) => Some(execution),
@@ -228,6 +233,16 @@ impl Queue {
         let yielder = unsafe { &*(*queue.cast::<Self>()).yielder.load(Ordering::Relaxed) };
         yielder.suspend(Event::Waits);
     }
+}
+
+/// The index of the one of several requests that completes first, if those that have not ended are of one team: they
+/// complete in their order.
+pub fn first_of_one_team(requests: &[usize]) -> Option<usize> {
+    let live = || (0..requests.len()).filter(|i| requests[*i] != 0);
+    let begin = requests[live().next()?];
+    let is_of_team = live().all(|i| requests[i] as u32 == begin as u32);
+    let after = |i: &usize| ((requests[*i] >> 32) as u32).wrapping_sub((begin >> 32) as u32) as i32;
+    live().min_by_key(after).filter(|_| is_of_team)
 }
 
 /// The queues of all teams that have had a non-blocking collective.
@@ -299,15 +314,15 @@ impl Queues {
     /// Completes all operations of a team.
     pub fn drain(&self, node: &'static Node, team: usize) {
         if let Some(queue) = self.table.get(team) {
-            queue.complete(node, queue.begun.load(Ordering::Acquire));
+            queue.drain(node);
         }
     }
 
     /// Completes all operations.
     pub fn drain_all(&self, node: &'static Node) {
-        let teams: Vec<_> = lock(&self.all).iter().map(|queue| queue.tag as usize % (1 << 16) - 1).collect();
-        for team in teams {
-            self.drain(node, team);
+        let all = lock(&self.all).clone();
+        for queue in all {
+            queue.drain(node);
         }
     }
 

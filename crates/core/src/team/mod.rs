@@ -118,7 +118,10 @@ impl Team {
         own.entered.store(0, Ordering::Relaxed);
         let (epoch, mailbox_epochs) = match self.id {
             // As the predefined teams themselves: from where they were left, if the library was initialised before.
-            WORLD | SHARED => (own.epoch.load(Ordering::Relaxed).into(), mailbox_epochs_of(node, id)),
+            WORLD | SHARED => {
+                let mailboxes = node_groups::mailbox_epochs(node.transport.internode(), node.job.index, id);
+                (own.epoch.load(Ordering::Relaxed).into(), mailboxes)
+            }
             _ => self.first_epochs,
         };
         let new = NewTeam { id, members: self.members, num_contexts: 0, epoch, mailbox_epochs };
@@ -160,12 +163,6 @@ impl Team {
         entered.store(number, Ordering::Release);
         number
     }
-}
-
-/// The counts at which this PE left the mailboxes of team `id`, if there are any.
-fn mailbox_epochs_of(node: &Node, id: usize) -> [u64; 2] {
-    let internode = node.transport.internode();
-    internode.map_or([0; 2], |internode| node_groups::mailbox_epochs(internode, node.job.index, id))
 }
 
 /// Ends the job over a PE number that does not exist in a job or team, `of`, of `size` PEs.
@@ -297,8 +294,7 @@ impl Teams {
                 num_contexts: i32::MAX,
                 // No other team has used these slots.
                 epoch: if is_first { 0 } else { epoch_of(id).into() },
-                mailbox_epochs: internode
-                    .map_or([0; 2], |internode| node_groups::mailbox_epochs(internode, job.index, id)),
+                mailbox_epochs: node_groups::mailbox_epochs(internode, job.index, id),
             };
             let team = new.build(job, localities, selection, 0);
             this.table.insert_at(id, team);

@@ -151,8 +151,11 @@ impl Hierarchy {
 pub const MAILBOX_PAGES: [usize; 2] =
     [std::mem::offset_of!(TeamMailbox, leaders), std::mem::offset_of!(TeamMailbox, all)];
 
-/// The epoch counts at which PE `index` of this node left the mailbox of team `id`.
-pub(crate) fn mailbox_epochs(internode: &Internode, index: usize, id: usize) -> [u64; 2] {
+/// The epoch counts at which PE `index` of this node left the mailbox of team `id`, if there are other nodes.
+pub(crate) fn mailbox_epochs(internode: Option<&Internode>, index: usize, id: usize) -> [u64; 2] {
+    let Some(internode) = internode else {
+        return [0; 2];
+    };
     let mailbox = internode.mailboxes.team_mailbox(index, id);
     [&mailbox.leaders, &mailbox.all].map(|page| page.epoch.load(Ordering::Acquire).into())
 }

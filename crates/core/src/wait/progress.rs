@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ferroshmem_layout::WaitKind;
 
+use super::POLICY;
+
 /// Requests that are under way.
 pub static PENDING: AtomicU32 = AtomicU32::new(0);
 /// Streams whose items this PE may have to hand on to others.
@@ -56,4 +58,13 @@ pub fn make_progress(kind: WaitKind) -> bool {
         }
     }
     has_any
+}
+
+/// After a test of a kind that has found nothing: does for other PEs what a wait does, and gives up the core where PEs
+/// outnumber cores. Programs test in loops that would otherwise keep the core from the PE they wait for.
+pub fn after_idle_test(kind: WaitKind) {
+    make_progress(kind);
+    if POLICY.oversubscribed() {
+        std::thread::yield_now();
+    }
 }
