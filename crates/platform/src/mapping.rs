@@ -62,6 +62,8 @@ fn within_file_limit(size: u64, resize: impl FnOnce() -> io::Result<()>) -> io::
 pub enum MapAddress {
     /// Wherever there is room.
     Anywhere,
+    /// At this address if there is room, else wherever there is.
+    Near(usize),
     /// At this address, or not at all.
     Exactly(usize),
     /// At this address, in place of what is there.
@@ -76,7 +78,7 @@ pub enum MapAddress {
 pub unsafe fn map_shared(file: BorrowedFd<'_>, offset: u64, len: usize, place: MapAddress) -> io::Result<*mut u8> {
     let (at, flags) = match place {
         MapAddress::Anywhere => (0, 0),
-        MapAddress::Exactly(at) => (at, 0),
+        MapAddress::Near(at) | MapAddress::Exactly(at) => (at, 0),
         MapAddress::Over(at) => (at, libc::MAP_FIXED),
     };
     // SAFETY: without MAP_FIXED nothing existing is touched; with it, the caller promises to own what

@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 
 use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 
+use super::plan::MAILBOXES_AT;
 use ferroshmem_layout::{
     ACTIVE_SETS, MAX_TEAMS, Mailbox, Offsets, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES, RENDEZVOUS_TEAMS,
     RendezvousBuffers, SHADOW, StatusArea, TeamMailbox, place_of,
@@ -28,8 +29,9 @@ impl Mailboxes {
     /// Maps those of a node of `n_pes` PEs.
     pub fn map(file: &File, offsets: Offsets, n_pes: usize) -> io::Result<Self> {
         let len = n_pes * size_of::<Mailbox>();
+        let at = MapAddress::Near(MAILBOXES_AT);
         // SAFETY: placed where there is room.
-        let base = unsafe { mapping::map_shared(file.as_fd(), offsets.mailbox(0), len, MapAddress::Anywhere)? };
+        let base = unsafe { mapping::map_shared(file.as_fd(), offsets.mailbox(0), len, at)? };
         mapping::advise(base as usize, len, Advice::LinuxDontDump);
         let first = NonNull::new(base.cast()).expect("mmap does not return null");
         Ok(Self { first, n_pes })
