@@ -265,9 +265,11 @@ impl Running {
         let left = self.wait_until_gone();
         leftovers::kill_marked(&self.mark);
         let read = |path: &Path| -> Result<String> { Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned()) };
-        let outcome =
-            Outcome { status, stdout: read(&self.stdout)?, stderr: read(&self.stderr)?, hung, left, ended_ms };
-        Ok(outcome)
+        let (stdout, stderr) = (read(&self.stdout)?, read(&self.stderr)?);
+        // The emulator's own line of a program that a signal ends.
+        let lines = stderr.split_inclusive('\n');
+        let stderr = lines.filter(|line| !line.starts_with("qemu: uncaught target signal")).collect();
+        Ok(Outcome { status, stdout, stderr, hung, left, ended_ms })
     }
 
     fn wait(&mut self, limit: Duration) -> Result<Option<ExitStatus>> {
