@@ -1009,17 +1009,6 @@ int shmemx_uint64_group_and_reduce(shmemx_group_t group, uint64_t *dest, const u
     size_t nreduce) SHMEMI_END
 int shmemx_size_group_and_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
     size_t nreduce) SHMEMI_END
-
-/** Combine elements of the other group by bitwise AND.
- *
- * An extension.
- * @param group group of the PEs of another job
- * @param dest symmetric address of room for `nreduce` elements
- * @param source symmetric address of `nreduce` elements
- * @param nreduce number of elements of each PE
- * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_reduce(3). */
 int shmemx_char_group_and_reduce(shmemx_group_t group, char *dest, const char *source,
     size_t nreduce) SHMEMI_END
 int shmemx_schar_group_and_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
@@ -1072,17 +1061,6 @@ int shmemx_uint64_group_or_reduce(shmemx_group_t group, uint64_t *dest, const ui
     size_t nreduce) SHMEMI_END
 int shmemx_size_group_or_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
     size_t nreduce) SHMEMI_END
-
-/** Combine elements of the other group by bitwise OR.
- *
- * An extension.
- * @param group group of the PEs of another job
- * @param dest symmetric address of room for `nreduce` elements
- * @param source symmetric address of `nreduce` elements
- * @param nreduce number of elements of each PE
- * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_reduce(3). */
 int shmemx_char_group_or_reduce(shmemx_group_t group, char *dest, const char *source,
     size_t nreduce) SHMEMI_END
 int shmemx_schar_group_or_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
@@ -1135,17 +1113,6 @@ int shmemx_uint64_group_xor_reduce(shmemx_group_t group, uint64_t *dest, const u
     size_t nreduce) SHMEMI_END
 int shmemx_size_group_xor_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
     size_t nreduce) SHMEMI_END
-
-/** Combine elements of the other group by bitwise XOR.
- *
- * An extension.
- * @param group group of the PEs of another job
- * @param dest symmetric address of room for `nreduce` elements
- * @param source symmetric address of `nreduce` elements
- * @param nreduce number of elements of each PE
- * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_reduce(3). */
 int shmemx_char_group_xor_reduce(shmemx_group_t group, char *dest, const char *source,
     size_t nreduce) SHMEMI_END
 int shmemx_schar_group_xor_reduce(shmemx_group_t group, signed char *dest, const signed char *source,

@@ -147,17 +147,8 @@ int _num_pes(void);
  * do nothing.
  *
  * See shmem_cache(3). */
-void shmem_clear_cache_inv(void);
-
-/** Do nothing: caches are coherent.
- *
- * An extension.
- *
- * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they
- * do nothing.
- *
- * See shmem_cache(3). */
-void shmem_set_cache_inv(void);
+void shmem_clear_cache_inv(void) SHMEMI_END
+void shmem_set_cache_inv(void) SHMEMI_END
 
 /** Do nothing: caches are coherent.
  *
@@ -168,18 +159,8 @@ void shmem_set_cache_inv(void);
  * @param dest not used
  *
  * See shmem_cache(3). */
-void shmem_clear_cache_line_inv(void *dest);
-
-/** Do nothing: caches are coherent.
- *
- * An extension.
- *
- * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they
- * do nothing.
- * @param dest not used
- *
- * See shmem_cache(3). */
-void shmem_set_cache_line_inv(void *dest);
+void shmem_clear_cache_line_inv(void *dest) SHMEMI_END
+void shmem_set_cache_line_inv(void *dest) SHMEMI_END
 
 /** Do nothing: caches are coherent.
  *
@@ -481,6 +462,8 @@ void shmem_ctx_session_stop(shmem_ctx_t ctx);
  *
  * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
  * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
  * @param nelems number of elements; of bytes in the mem forms
@@ -538,21 +521,6 @@ void shmem_size_put_signal(size_t *dest, const size_t *source, size_t nelems, ui
     uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ptrdiff_put_signal(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-
-/** Copy contiguous elements to another PE, then update a signal there.
- *
- * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
- * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements to be copied
- * @param nelems number of elements; of bytes in the mem forms
- * @param sig_addr symmetric address on PE `pe` of the signal; it is no part of `dest`
- * @param signal value that the signal is set to, or that is added to it
- * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_signal(3). */
 void shmem_ctx_float_put_signal(shmem_ctx_t ctx, float *dest, const float *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_double_put_signal(shmem_ctx_t ctx, double *dest, const double *source, size_t nelems,
@@ -602,20 +570,6 @@ void shmem_ctx_size_put_signal(shmem_ctx_t ctx, size_t *dest, const size_t *sour
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_ptrdiff_put_signal(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-
-/** Copy contiguous elements to another PE, then update a signal there.
- *
- * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
- * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements to be copied
- * @param nelems number of elements; of bytes in the mem forms
- * @param sig_addr symmetric address on PE `pe` of the signal; it is no part of `dest`
- * @param signal value that the signal is set to, or that is added to it
- * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_signal(3). */
 void shmem_put8_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_put16_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
@@ -626,21 +580,6 @@ void shmem_put64_signal(void *dest, const void *source, size_t nelems, uint64_t 
     uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_put128_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-
-/** Copy contiguous elements to another PE, then update a signal there.
- *
- * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
- * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements to be copied
- * @param nelems number of elements; of bytes in the mem forms
- * @param sig_addr symmetric address on PE `pe` of the signal; it is no part of `dest`
- * @param signal value that the signal is set to, or that is added to it
- * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_signal(3). */
 void shmem_ctx_put8_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_put16_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
@@ -651,43 +590,16 @@ void shmem_ctx_put64_signal(shmem_ctx_t ctx, void *dest, const void *source, siz
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_put128_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-
-/** Copy contiguous elements to another PE, then update a signal there.
- *
- * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
- * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements to be copied
- * @param nelems number of elements; of bytes in the mem forms
- * @param sig_addr symmetric address on PE `pe` of the signal; it is no part of `dest`
- * @param signal value that the signal is set to, or that is added to it
- * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_signal(3). */
 void shmem_putmem_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
-    uint64_t signal, int sig_op, int pe);
-
-/** Copy contiguous elements to another PE, then update a signal there.
- *
- * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
- * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements to be copied
- * @param nelems number of elements; of bytes in the mem forms
- * @param sig_addr symmetric address on PE `pe` of the signal; it is no part of `dest`
- * @param signal value that the signal is set to, or that is added to it
- * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_signal(3). */
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_putmem_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 
 /** Begin to copy contiguous elements to another PE, and to update a signal there.
  *
  * As `shmem_put_signal`, but returns as soon as the copy has begun.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements, unchanged until the next quiet
  * @param nelems number of elements; of bytes in the mem forms
@@ -745,20 +657,6 @@ void shmem_size_put_signal_nbi(size_t *dest, const size_t *source, size_t nelems
     uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ptrdiff_put_signal_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-
-/** Begin to copy contiguous elements to another PE, and to update a signal there.
- *
- * As `shmem_put_signal`, but returns as soon as the copy has begun.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements, unchanged until the next quiet
- * @param nelems number of elements; of bytes in the mem forms
- * @param sig_addr symmetric address on PE `pe` of the signal; it is no part of `dest`
- * @param signal value that the signal is set to, or that is added to it
- * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_signal_nbi(3). */
 void shmem_ctx_float_put_signal_nbi(shmem_ctx_t ctx, float *dest, const float *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_double_put_signal_nbi(shmem_ctx_t ctx, double *dest, const double *source,
@@ -812,19 +710,6 @@ void shmem_ctx_size_put_signal_nbi(shmem_ctx_t ctx, size_t *dest, const size_t *
     size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_ptrdiff_put_signal_nbi(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-
-/** Begin to copy contiguous elements to another PE, and to update a signal there.
- *
- * As `shmem_put_signal`, but returns as soon as the copy has begun.
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements, unchanged until the next quiet
- * @param nelems number of elements; of bytes in the mem forms
- * @param sig_addr symmetric address on PE `pe` of the signal; it is no part of `dest`
- * @param signal value that the signal is set to, or that is added to it
- * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_signal_nbi(3). */
 void shmem_put8_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_put16_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
@@ -835,20 +720,6 @@ void shmem_put64_signal_nbi(void *dest, const void *source, size_t nelems, uint6
     uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_put128_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-
-/** Begin to copy contiguous elements to another PE, and to update a signal there.
- *
- * As `shmem_put_signal`, but returns as soon as the copy has begun.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements, unchanged until the next quiet
- * @param nelems number of elements; of bytes in the mem forms
- * @param sig_addr symmetric address on PE `pe` of the signal; it is no part of `dest`
- * @param signal value that the signal is set to, or that is added to it
- * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_signal_nbi(3). */
 void shmem_ctx_put8_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_put16_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
@@ -859,71 +730,32 @@ void shmem_ctx_put64_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_put128_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-
-/** Begin to copy contiguous elements to another PE, and to update a signal there.
- *
- * As `shmem_put_signal`, but returns as soon as the copy has begun.
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements, unchanged until the next quiet
- * @param nelems number of elements; of bytes in the mem forms
- * @param sig_addr symmetric address on PE `pe` of the signal; it is no part of `dest`
- * @param signal value that the signal is set to, or that is added to it
- * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_signal_nbi(3). */
 void shmem_putmem_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
-    uint64_t signal, int sig_op, int pe);
-
-/** Begin to copy contiguous elements to another PE, and to update a signal there.
- *
- * As `shmem_put_signal`, but returns as soon as the copy has begun.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements, unchanged until the next quiet
- * @param nelems number of elements; of bytes in the mem forms
- * @param sig_addr symmetric address on PE `pe` of the signal; it is no part of `dest`
- * @param signal value that the signal is set to, or that is added to it
- * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_signal_nbi(3). */
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_putmem_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 
 /** Set a signal of another PE.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param sig_addr symmetric address on PE `pe` of the signal
  * @param signal new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_signal_set(3). */
-void shmem_signal_set(uint64_t *sig_addr, uint64_t signal, int pe);
-
-/** Set a signal of another PE.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param sig_addr symmetric address on PE `pe` of the signal
- * @param signal new value
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_signal_set(3). */
-void shmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe);
+void shmem_signal_set(uint64_t *sig_addr, uint64_t signal, int pe) SHMEMI_END
+void shmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe) SHMEMI_END
 
 /** Add to a signal of another PE.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param sig_addr symmetric address on PE `pe` of the signal
  * @param signal number to add
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_signal_add(3). */
-void shmem_signal_add(uint64_t *sig_addr, uint64_t signal, int pe);
-
-/** Add to a signal of another PE.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param sig_addr symmetric address on PE `pe` of the signal
- * @param signal number to add
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_signal_add(3). */
-void shmem_ctx_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe);
+void shmem_signal_add(uint64_t *sig_addr, uint64_t signal, int pe) SHMEMI_END
+void shmem_ctx_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe) SHMEMI_END
 
 /** Return a signal of this PE.
  * @param sig_addr symmetric address of the signal, on this PE
@@ -1015,20 +847,7 @@ int shmem_uint64_alltoall(shmem_team_t team, uint64_t *dest, const uint64_t *sou
 int shmem_size_alltoall(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems) SHMEMI_END
 int shmem_ptrdiff_alltoall(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nelems) SHMEMI_END
-
-/** Give each PE a block, and get one from each.
- *
- * Block i of `source`, of `nelems` elements, becomes block j of `dest` on PE i of the team, where j is the
- * number of the calling PE. The deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nelems` elements of each PE; the same object on all PEs, and no
- *   part of `source`
- * @param source symmetric address of `nelems` elements for each PE; the same object on all PEs
- * @param nelems number of elements of a block (bytes in the mem form), the same on all PEs
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_alltoall(3). */
-int shmem_alltoallmem(shmem_team_t team, void *dest, const void *source, size_t nelems);
+int shmem_alltoallmem(shmem_team_t team, void *dest, const void *source, size_t nelems) SHMEMI_END
 
 /** Give each PE a block, and get one from each, with gaps between elements.
  *
@@ -1092,23 +911,8 @@ int shmem_size_alltoalls(shmem_team_t team, size_t *dest, const size_t *source, 
     ptrdiff_t sst, size_t nelems) SHMEMI_END
 int shmem_ptrdiff_alltoalls(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
     ptrdiff_t dst, ptrdiff_t sst, size_t nelems) SHMEMI_END
-
-/** Give each PE a block, and get one from each, with gaps between elements.
- *
- * As `shmem_alltoall`, for elements at distances `sst` in `source` and `dst` in `dest`. Block i begins at
- * index i * `nelems` * `sst` of `source`, or i * `nelems` * `dst` of `dest`.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for the elements of each PE; the same object on all PEs, and no part
- *   of `source`
- * @param source symmetric address of the elements for each PE; the same object on all PEs
- * @param dst distance between neighbouring elements in `dest`, in elements; the same on all PEs
- * @param sst distance between neighbouring elements in `source`, in elements; the same on all PEs
- * @param nelems number of elements of a block (bytes in the mem form), the same on all PEs
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_alltoalls(3). */
 int shmem_alltoallsmem(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems);
+    ptrdiff_t sst, size_t nelems) SHMEMI_END
 
 /** Copy elements of one PE to all.
  *
@@ -1170,22 +974,8 @@ int shmem_size_broadcast(shmem_team_t team, size_t *dest, const size_t *source, 
     int PE_root) SHMEMI_END
 int shmem_ptrdiff_broadcast(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nelems, int PE_root) SHMEMI_END
-
-/** Copy elements of one PE to all.
- *
- * `source` of the root is copied to `dest` on all PEs of the team. The deprecated forms work on an active
- * set, and leave `dest` of the root as it is.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address that gets the elements; the same object on all PEs, and no part of `source`
- * @param source symmetric address of the elements, which count on the root; the same object on all PEs
- * @param nelems number of elements (bytes in the mem form), the same on all PEs
- * @param PE_root number of the root in the team, or in the active set of the deprecated forms; the same on
- *   all PEs
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_broadcast(3). */
 int shmem_broadcastmem(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    int PE_root);
+    int PE_root) SHMEMI_END
 
 /** Join blocks of all PEs on each PE, of different lengths.
  *
@@ -3002,17 +2792,6 @@ void shmem_wait(long *ivar, long cmp_value);
  * See shmem_wait_until(3). */
 void shmem_short_wait(short *ivar, short cmp_value) SHMEMI_END
 void shmem_ushort_wait(unsigned short *ivar, unsigned short cmp_value) SHMEMI_END
-
-/** Wait until a variable of this PE has another value than `cmp_value`.
- *
- * Deprecated by the standard.
- *
- * Returns once another PE, or another thread of this one, has changed the variable so that the comparison
- * holds.
- * @param ivar symmetric address of the variable, on this PE
- * @param cmp_value value that the variable is compared with
- *
- * See shmem_wait_until(3). */
 void shmem_int_wait(int *ivar, int cmp_value) SHMEMI_END
 void shmem_long_wait(long *ivar, long cmp_value) SHMEMI_END
 void shmem_longlong_wait(long long *ivar, long long cmp_value) SHMEMI_END
@@ -3032,22 +2811,14 @@ void shmem_ptrdiff_wait(ptrdiff_t *ivar, ptrdiff_t cmp_value) SHMEMI_END
  *
  * As `shmem_quiet`, for operations to the given PEs alone. Operations to other PEs may be complete, too. New
  * in OpenSHMEM 1.6.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param target_pes local array of PE numbers: in the context's team, or in the job without a context
  * @param npes number of elements of `target_pes`
  *
  * See shmem_pe_quiet(3). */
-void shmem_pe_quiet(const int *target_pes, size_t npes);
-
-/** Complete the operations of a context to some PEs.
- *
- * As `shmem_quiet`, for operations to the given PEs alone. Operations to other PEs may be complete, too. New
- * in OpenSHMEM 1.6.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param target_pes local array of PE numbers: in the context's team, or in the job without a context
- * @param npes number of elements of `target_pes`
- *
- * See shmem_pe_quiet(3). */
-void shmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes);
+void shmem_pe_quiet(const int *target_pes, size_t npes) SHMEMI_END
+void shmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes) SHMEMI_END
 
 /** Take a lock if no PE holds it, without waiting.
  *

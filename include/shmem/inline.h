@@ -109,6 +109,8 @@ SHMEMI_INLINE int shmem_n_pes(void) SHMEMI_N_PES(shmem_n_pes)
  *
  * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
  * elements may arrive later. Source and destination must not overlap.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements to be copied
  * @param nelems number of elements; of bytes in the mem forms
@@ -148,18 +150,6 @@ SHMEMI_INLINE void shmem_uint64_put(uint64_t *dest, const uint64_t *source, size
 SHMEMI_INLINE void shmem_size_put(size_t *dest, const size_t *source, size_t nelems, int pe) SHMEMI_PUT(shmem_size_put, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_put(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
     int pe) SHMEMI_PUT(shmem_ptrdiff_put, long, ptrdiff_t)
-
-/** Copy contiguous elements to another PE.
- *
- * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
- * elements may arrive later. Source and destination must not overlap.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements to be copied
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put(3). */
 SHMEMI_INLINE void shmem_ctx_float_put(shmem_ctx_t ctx, float *dest, const float *source,
     size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_float_put, float, float)
 SHMEMI_INLINE void shmem_ctx_double_put(shmem_ctx_t ctx, double *dest, const double *source,
@@ -208,34 +198,11 @@ SHMEMI_INLINE void shmem_ctx_size_put(shmem_ctx_t ctx, size_t *dest, const size_
     size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_size_put, ulong, size_t)
 SHMEMI_INLINE void shmem_ctx_ptrdiff_put(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_ptrdiff_put, long, ptrdiff_t)
-
-/** Copy contiguous elements to another PE.
- *
- * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
- * elements may arrive later. Source and destination must not overlap.
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements to be copied
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put(3). */
 SHMEMI_INLINE void shmem_put8(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE(shmem_put8, 1)
 SHMEMI_INLINE void shmem_put16(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE(shmem_put16, 2)
 SHMEMI_INLINE void shmem_put32(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE(shmem_put32, 4)
 SHMEMI_INLINE void shmem_put64(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE(shmem_put64, 8)
 SHMEMI_INLINE void shmem_put128(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE(shmem_put128, 16)
-
-/** Copy contiguous elements to another PE.
- *
- * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
- * elements may arrive later. Source and destination must not overlap.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements to be copied
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put(3). */
 SHMEMI_INLINE void shmem_ctx_put8(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     int pe) SHMEMI_CTX_PUT_SIZE(shmem_ctx_put8, 1)
 SHMEMI_INLINE void shmem_ctx_put16(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
@@ -246,34 +213,13 @@ SHMEMI_INLINE void shmem_ctx_put64(shmem_ctx_t ctx, void *dest, const void *sour
     int pe) SHMEMI_CTX_PUT_SIZE(shmem_ctx_put64, 8)
 SHMEMI_INLINE void shmem_ctx_put128(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     int pe) SHMEMI_CTX_PUT_SIZE(shmem_ctx_put128, 16)
-
-/** Copy contiguous elements to another PE.
- *
- * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
- * elements may arrive later. Source and destination must not overlap.
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements to be copied
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put(3). */
 SHMEMI_INLINE void shmem_putmem(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE(shmem_putmem, 1)
-
-/** Copy contiguous elements to another PE.
- *
- * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
- * elements may arrive later. Source and destination must not overlap.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements to be copied
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put(3). */
 SHMEMI_INLINE void shmem_ctx_putmem(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     int pe) SHMEMI_CTX_PUT_SIZE(shmem_ctx_putmem, 1)
 
 /** Copy one element, given by value, to another PE.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address on PE `pe` of the element
  * @param value the element
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -303,14 +249,6 @@ SHMEMI_INLINE void shmem_uint32_p(uint32_t *dest, uint32_t value, int pe) SHMEMI
 SHMEMI_INLINE void shmem_uint64_p(uint64_t *dest, uint64_t value, int pe) SHMEMI_P(shmem_uint64_p, ulong, uint64_t)
 SHMEMI_INLINE void shmem_size_p(size_t *dest, size_t value, int pe) SHMEMI_P(shmem_size_p, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_p(ptrdiff_t *dest, ptrdiff_t value, int pe) SHMEMI_P(shmem_ptrdiff_p, long, ptrdiff_t)
-
-/** Copy one element, given by value, to another PE.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` of the element
- * @param value the element
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_p(3). */
 SHMEMI_INLINE void shmem_ctx_float_p(shmem_ctx_t ctx, float *dest, float value, int pe) SHMEMI_CTX_P(shmem_ctx_float_p, float, float)
 SHMEMI_INLINE void shmem_ctx_double_p(shmem_ctx_t ctx, double *dest, double value, int pe) SHMEMI_CTX_P(shmem_ctx_double_p, double, double)
 SHMEMI_INLINE void shmem_ctx_longdouble_p(shmem_ctx_t ctx, long double *dest, long double value,
@@ -345,6 +283,8 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_p(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff
  *
  * Element i of `source`, at index i * `sst`, is copied to index i * `dst` of `dest`. Returns when `source`
  * may be changed.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address on PE `pe` of the first element that is changed
  * @param source local address of the elements to be copied
  * @param dst distance between the starts of neighbouring elements in `dest`, in elements: 1 or more, 1
@@ -403,22 +343,6 @@ SHMEMI_INLINE void shmem_size_iput(size_t *dest, const size_t *source, ptrdiff_t
     size_t nelems, int pe) SHMEMI_IPUT(shmem_size_iput, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_iput(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t nelems, int pe) SHMEMI_IPUT(shmem_ptrdiff_iput, long, ptrdiff_t)
-
-/** Copy elements at equal distances to another PE.
- *
- * Element i of `source`, at index i * `sst`, is copied to index i * `dst` of `dest`. Returns when `source`
- * may be changed.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` of the first element that is changed
- * @param source local address of the elements to be copied
- * @param dst distance between the starts of neighbouring elements in `dest`, in elements: 1 or more, 1
- *   without gaps
- * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
- *   without gaps
- * @param nelems number of elements
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_iput(3). */
 SHMEMI_INLINE void shmem_ctx_float_iput(shmem_ctx_t ctx, float *dest, const float *source,
     ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) SHMEMI_CTX_IPUT(shmem_ctx_float_iput, float, float)
 SHMEMI_INLINE void shmem_ctx_double_iput(shmem_ctx_t ctx, double *dest, const double *source,
@@ -467,21 +391,6 @@ SHMEMI_INLINE void shmem_ctx_size_iput(shmem_ctx_t ctx, size_t *dest, const size
     ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) SHMEMI_CTX_IPUT(shmem_ctx_size_iput, ulong, size_t)
 SHMEMI_INLINE void shmem_ctx_ptrdiff_iput(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source,
     ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) SHMEMI_CTX_IPUT(shmem_ctx_ptrdiff_iput, long, ptrdiff_t)
-
-/** Copy elements at equal distances to another PE.
- *
- * Element i of `source`, at index i * `sst`, is copied to index i * `dst` of `dest`. Returns when `source`
- * may be changed.
- * @param dest symmetric address on PE `pe` of the first element that is changed
- * @param source local address of the elements to be copied
- * @param dst distance between the starts of neighbouring elements in `dest`, in elements: 1 or more, 1
- *   without gaps
- * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
- *   without gaps
- * @param nelems number of elements
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_iput(3). */
 SHMEMI_INLINE void shmem_iput8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
     size_t nelems, int pe) SHMEMI_IPUT_SIZE(shmem_iput8, 1)
 SHMEMI_INLINE void shmem_iput16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
@@ -492,22 +401,6 @@ SHMEMI_INLINE void shmem_iput64(void *dest, const void *source, ptrdiff_t dst, p
     size_t nelems, int pe) SHMEMI_IPUT_SIZE(shmem_iput64, 8)
 SHMEMI_INLINE void shmem_iput128(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
     size_t nelems, int pe) SHMEMI_IPUT_SIZE(shmem_iput128, 16)
-
-/** Copy elements at equal distances to another PE.
- *
- * Element i of `source`, at index i * `sst`, is copied to index i * `dst` of `dest`. Returns when `source`
- * may be changed.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` of the first element that is changed
- * @param source local address of the elements to be copied
- * @param dst distance between the starts of neighbouring elements in `dest`, in elements: 1 or more, 1
- *   without gaps
- * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
- *   without gaps
- * @param nelems number of elements
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_iput(3). */
 SHMEMI_INLINE void shmem_ctx_iput8(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t nelems, int pe) SHMEMI_CTX_IPUT_SIZE(shmem_ctx_iput8, 1)
 SHMEMI_INLINE void shmem_ctx_iput16(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
@@ -523,6 +416,8 @@ SHMEMI_INLINE void shmem_ctx_iput128(shmem_ctx_t ctx, void *dest, const void *so
  *
  * Block i, of `bsize` elements, is copied from index i * `sst` of `source` to index i * `dst` of `dest`.
  * Returns when `source` may be changed. New in OpenSHMEM 1.6.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address on PE `pe` of the first block
  * @param source local address of the elements to be copied
  * @param dst distance between the starts of neighbouring blocks in `dest`, in elements: `bsize` or more
@@ -580,21 +475,6 @@ SHMEMI_INLINE void shmem_size_ibput(size_t *dest, const size_t *source, ptrdiff_
     size_t bsize, size_t nblocks, int pe) SHMEMI_IBPUT(shmem_size_ibput, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_ibput(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) SHMEMI_IBPUT(shmem_ptrdiff_ibput, long, ptrdiff_t)
-
-/** Copy blocks at equal distances to another PE.
- *
- * Block i, of `bsize` elements, is copied from index i * `sst` of `source` to index i * `dst` of `dest`.
- * Returns when `source` may be changed. New in OpenSHMEM 1.6.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` of the first block
- * @param source local address of the elements to be copied
- * @param dst distance between the starts of neighbouring blocks in `dest`, in elements: `bsize` or more
- * @param sst distance between the starts of neighbouring blocks in `source`, in elements: `bsize` or more
- * @param bsize number of elements in a block
- * @param nblocks number of blocks
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_ibput(3). */
 SHMEMI_INLINE void shmem_ctx_float_ibput(shmem_ctx_t ctx, float *dest, const float *source,
     ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) SHMEMI_CTX_IBPUT(shmem_ctx_float_ibput, float, float)
 SHMEMI_INLINE void shmem_ctx_double_ibput(shmem_ctx_t ctx, double *dest, const double *source,
@@ -645,20 +525,6 @@ SHMEMI_INLINE void shmem_ctx_size_ibput(shmem_ctx_t ctx, size_t *dest, const siz
     ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) SHMEMI_CTX_IBPUT(shmem_ctx_size_ibput, ulong, size_t)
 SHMEMI_INLINE void shmem_ctx_ptrdiff_ibput(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source,
     ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) SHMEMI_CTX_IBPUT(shmem_ctx_ptrdiff_ibput, long, ptrdiff_t)
-
-/** Copy blocks at equal distances to another PE.
- *
- * Block i, of `bsize` elements, is copied from index i * `sst` of `source` to index i * `dst` of `dest`.
- * Returns when `source` may be changed. New in OpenSHMEM 1.6.
- * @param dest symmetric address on PE `pe` of the first block
- * @param source local address of the elements to be copied
- * @param dst distance between the starts of neighbouring blocks in `dest`, in elements: `bsize` or more
- * @param sst distance between the starts of neighbouring blocks in `source`, in elements: `bsize` or more
- * @param bsize number of elements in a block
- * @param nblocks number of blocks
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_ibput(3). */
 SHMEMI_INLINE void shmem_ibput8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
     size_t bsize, size_t nblocks, int pe) SHMEMI_IBPUT_SIZE(shmem_ibput8, 1)
 SHMEMI_INLINE void shmem_ibput16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
@@ -669,21 +535,6 @@ SHMEMI_INLINE void shmem_ibput64(void *dest, const void *source, ptrdiff_t dst, 
     size_t bsize, size_t nblocks, int pe) SHMEMI_IBPUT_SIZE(shmem_ibput64, 8)
 SHMEMI_INLINE void shmem_ibput128(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
     size_t bsize, size_t nblocks, int pe) SHMEMI_IBPUT_SIZE(shmem_ibput128, 16)
-
-/** Copy blocks at equal distances to another PE.
- *
- * Block i, of `bsize` elements, is copied from index i * `sst` of `source` to index i * `dst` of `dest`.
- * Returns when `source` may be changed. New in OpenSHMEM 1.6.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` of the first block
- * @param source local address of the elements to be copied
- * @param dst distance between the starts of neighbouring blocks in `dest`, in elements: `bsize` or more
- * @param sst distance between the starts of neighbouring blocks in `source`, in elements: `bsize` or more
- * @param bsize number of elements in a block
- * @param nblocks number of blocks
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_ibput(3). */
 SHMEMI_INLINE void shmem_ctx_ibput8(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) SHMEMI_CTX_IBPUT_SIZE(shmem_ctx_ibput8, 1)
 SHMEMI_INLINE void shmem_ctx_ibput16(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
@@ -699,6 +550,8 @@ SHMEMI_INLINE void shmem_ctx_ibput128(shmem_ctx_t ctx, void *dest, const void *s
  *
  * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
  * destination must not overlap.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest local address to which the elements are copied
  * @param source symmetric address on PE `pe` of the elements
  * @param nelems number of elements; of bytes in the mem forms
@@ -738,18 +591,6 @@ SHMEMI_INLINE void shmem_uint64_get(uint64_t *dest, const uint64_t *source, size
 SHMEMI_INLINE void shmem_size_get(size_t *dest, const size_t *source, size_t nelems, int pe) SHMEMI_GET(shmem_size_get, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_get(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
     int pe) SHMEMI_GET(shmem_ptrdiff_get, long, ptrdiff_t)
-
-/** Copy contiguous elements from another PE.
- *
- * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
- * destination must not overlap.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest local address to which the elements are copied
- * @param source symmetric address on PE `pe` of the elements
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_get(3). */
 SHMEMI_INLINE void shmem_ctx_float_get(shmem_ctx_t ctx, float *dest, const float *source,
     size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_float_get, float, float)
 SHMEMI_INLINE void shmem_ctx_double_get(shmem_ctx_t ctx, double *dest, const double *source,
@@ -798,34 +639,11 @@ SHMEMI_INLINE void shmem_ctx_size_get(shmem_ctx_t ctx, size_t *dest, const size_
     size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_size_get, ulong, size_t)
 SHMEMI_INLINE void shmem_ctx_ptrdiff_get(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_ptrdiff_get, long, ptrdiff_t)
-
-/** Copy contiguous elements from another PE.
- *
- * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
- * destination must not overlap.
- * @param dest local address to which the elements are copied
- * @param source symmetric address on PE `pe` of the elements
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_get(3). */
 SHMEMI_INLINE void shmem_get8(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE(shmem_get8, 1)
 SHMEMI_INLINE void shmem_get16(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE(shmem_get16, 2)
 SHMEMI_INLINE void shmem_get32(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE(shmem_get32, 4)
 SHMEMI_INLINE void shmem_get64(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE(shmem_get64, 8)
 SHMEMI_INLINE void shmem_get128(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE(shmem_get128, 16)
-
-/** Copy contiguous elements from another PE.
- *
- * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
- * destination must not overlap.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest local address to which the elements are copied
- * @param source symmetric address on PE `pe` of the elements
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_get(3). */
 SHMEMI_INLINE void shmem_ctx_get8(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     int pe) SHMEMI_CTX_GET_SIZE(shmem_ctx_get8, 1)
 SHMEMI_INLINE void shmem_ctx_get16(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
@@ -836,34 +654,13 @@ SHMEMI_INLINE void shmem_ctx_get64(shmem_ctx_t ctx, void *dest, const void *sour
     int pe) SHMEMI_CTX_GET_SIZE(shmem_ctx_get64, 8)
 SHMEMI_INLINE void shmem_ctx_get128(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     int pe) SHMEMI_CTX_GET_SIZE(shmem_ctx_get128, 16)
-
-/** Copy contiguous elements from another PE.
- *
- * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
- * destination must not overlap.
- * @param dest local address to which the elements are copied
- * @param source symmetric address on PE `pe` of the elements
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_get(3). */
 SHMEMI_INLINE void shmem_getmem(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE(shmem_getmem, 1)
-
-/** Copy contiguous elements from another PE.
- *
- * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
- * destination must not overlap.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest local address to which the elements are copied
- * @param source symmetric address on PE `pe` of the elements
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_get(3). */
 SHMEMI_INLINE void shmem_ctx_getmem(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     int pe) SHMEMI_CTX_GET_SIZE(shmem_ctx_getmem, 1)
 
 /** Return one element of another PE.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param source symmetric address on PE `pe` of the element
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The element.
@@ -893,14 +690,6 @@ SHMEMI_INLINE uint32_t shmem_uint32_g(const uint32_t *source, int pe) SHMEMI_G(s
 SHMEMI_INLINE uint64_t shmem_uint64_g(const uint64_t *source, int pe) SHMEMI_G(shmem_uint64_g, ulong, uint64_t)
 SHMEMI_INLINE size_t shmem_size_g(const size_t *source, int pe) SHMEMI_G(shmem_size_g, ulong, size_t)
 SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_g(const ptrdiff_t *source, int pe) SHMEMI_G(shmem_ptrdiff_g, long, ptrdiff_t)
-
-/** Return one element of another PE.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param source symmetric address on PE `pe` of the element
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @return The element.
- *
- * See shmem_g(3). */
 SHMEMI_INLINE float shmem_ctx_float_g(shmem_ctx_t ctx, const float *source, int pe) SHMEMI_CTX_G(shmem_ctx_float_g, float, float)
 SHMEMI_INLINE double shmem_ctx_double_g(shmem_ctx_t ctx, const double *source, int pe) SHMEMI_CTX_G(shmem_ctx_double_g, double, double)
 SHMEMI_INLINE long double shmem_ctx_longdouble_g(shmem_ctx_t ctx, const long double *source, int pe) SHMEMI_CTX_G(shmem_ctx_longdouble_g, longdouble, long double)
@@ -932,6 +721,8 @@ SHMEMI_INLINE ptrdiff_t shmem_ctx_ptrdiff_g(shmem_ctx_t ctx, const ptrdiff_t *so
  *
  * Element i of `source`, at index i * `sst`, is copied to index i * `dst` of `dest`. Returns when all are
  * there.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest local address of the first element that is changed
  * @param source symmetric address on PE `pe` of the first element
  * @param dst distance between the starts of neighbouring elements in `dest`, in elements: 1 or more, 1
@@ -990,22 +781,6 @@ SHMEMI_INLINE void shmem_size_iget(size_t *dest, const size_t *source, ptrdiff_t
     size_t nelems, int pe) SHMEMI_IGET(shmem_size_iget, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_iget(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t nelems, int pe) SHMEMI_IGET(shmem_ptrdiff_iget, long, ptrdiff_t)
-
-/** Copy elements at equal distances from another PE.
- *
- * Element i of `source`, at index i * `sst`, is copied to index i * `dst` of `dest`. Returns when all are
- * there.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest local address of the first element that is changed
- * @param source symmetric address on PE `pe` of the first element
- * @param dst distance between the starts of neighbouring elements in `dest`, in elements: 1 or more, 1
- *   without gaps
- * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
- *   without gaps
- * @param nelems number of elements
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_iget(3). */
 SHMEMI_INLINE void shmem_ctx_float_iget(shmem_ctx_t ctx, float *dest, const float *source,
     ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) SHMEMI_CTX_IGET(shmem_ctx_float_iget, float, float)
 SHMEMI_INLINE void shmem_ctx_double_iget(shmem_ctx_t ctx, double *dest, const double *source,
@@ -1054,21 +829,6 @@ SHMEMI_INLINE void shmem_ctx_size_iget(shmem_ctx_t ctx, size_t *dest, const size
     ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) SHMEMI_CTX_IGET(shmem_ctx_size_iget, ulong, size_t)
 SHMEMI_INLINE void shmem_ctx_ptrdiff_iget(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source,
     ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) SHMEMI_CTX_IGET(shmem_ctx_ptrdiff_iget, long, ptrdiff_t)
-
-/** Copy elements at equal distances from another PE.
- *
- * Element i of `source`, at index i * `sst`, is copied to index i * `dst` of `dest`. Returns when all are
- * there.
- * @param dest local address of the first element that is changed
- * @param source symmetric address on PE `pe` of the first element
- * @param dst distance between the starts of neighbouring elements in `dest`, in elements: 1 or more, 1
- *   without gaps
- * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
- *   without gaps
- * @param nelems number of elements
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_iget(3). */
 SHMEMI_INLINE void shmem_iget8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
     size_t nelems, int pe) SHMEMI_IGET_SIZE(shmem_iget8, 1)
 SHMEMI_INLINE void shmem_iget16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
@@ -1079,22 +839,6 @@ SHMEMI_INLINE void shmem_iget64(void *dest, const void *source, ptrdiff_t dst, p
     size_t nelems, int pe) SHMEMI_IGET_SIZE(shmem_iget64, 8)
 SHMEMI_INLINE void shmem_iget128(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
     size_t nelems, int pe) SHMEMI_IGET_SIZE(shmem_iget128, 16)
-
-/** Copy elements at equal distances from another PE.
- *
- * Element i of `source`, at index i * `sst`, is copied to index i * `dst` of `dest`. Returns when all are
- * there.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest local address of the first element that is changed
- * @param source symmetric address on PE `pe` of the first element
- * @param dst distance between the starts of neighbouring elements in `dest`, in elements: 1 or more, 1
- *   without gaps
- * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
- *   without gaps
- * @param nelems number of elements
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_iget(3). */
 SHMEMI_INLINE void shmem_ctx_iget8(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t nelems, int pe) SHMEMI_CTX_IGET_SIZE(shmem_ctx_iget8, 1)
 SHMEMI_INLINE void shmem_ctx_iget16(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
@@ -1110,6 +854,8 @@ SHMEMI_INLINE void shmem_ctx_iget128(shmem_ctx_t ctx, void *dest, const void *so
  *
  * Block i, of `bsize` elements, is copied from index i * `sst` of `source` to index i * `dst` of `dest`.
  * Returns when all are there. New in OpenSHMEM 1.6.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest local address of the first block
  * @param source symmetric address on PE `pe` of the first block
  * @param dst distance between the starts of neighbouring blocks in `dest`, in elements: `bsize` or more
@@ -1167,21 +913,6 @@ SHMEMI_INLINE void shmem_size_ibget(size_t *dest, const size_t *source, ptrdiff_
     size_t bsize, size_t nblocks, int pe) SHMEMI_IBGET(shmem_size_ibget, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_ibget(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) SHMEMI_IBGET(shmem_ptrdiff_ibget, long, ptrdiff_t)
-
-/** Copy blocks at equal distances from another PE.
- *
- * Block i, of `bsize` elements, is copied from index i * `sst` of `source` to index i * `dst` of `dest`.
- * Returns when all are there. New in OpenSHMEM 1.6.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest local address of the first block
- * @param source symmetric address on PE `pe` of the first block
- * @param dst distance between the starts of neighbouring blocks in `dest`, in elements: `bsize` or more
- * @param sst distance between the starts of neighbouring blocks in `source`, in elements: `bsize` or more
- * @param bsize number of elements in a block
- * @param nblocks number of blocks
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_ibget(3). */
 SHMEMI_INLINE void shmem_ctx_float_ibget(shmem_ctx_t ctx, float *dest, const float *source,
     ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) SHMEMI_CTX_IBGET(shmem_ctx_float_ibget, float, float)
 SHMEMI_INLINE void shmem_ctx_double_ibget(shmem_ctx_t ctx, double *dest, const double *source,
@@ -1232,20 +963,6 @@ SHMEMI_INLINE void shmem_ctx_size_ibget(shmem_ctx_t ctx, size_t *dest, const siz
     ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) SHMEMI_CTX_IBGET(shmem_ctx_size_ibget, ulong, size_t)
 SHMEMI_INLINE void shmem_ctx_ptrdiff_ibget(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source,
     ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) SHMEMI_CTX_IBGET(shmem_ctx_ptrdiff_ibget, long, ptrdiff_t)
-
-/** Copy blocks at equal distances from another PE.
- *
- * Block i, of `bsize` elements, is copied from index i * `sst` of `source` to index i * `dst` of `dest`.
- * Returns when all are there. New in OpenSHMEM 1.6.
- * @param dest local address of the first block
- * @param source symmetric address on PE `pe` of the first block
- * @param dst distance between the starts of neighbouring blocks in `dest`, in elements: `bsize` or more
- * @param sst distance between the starts of neighbouring blocks in `source`, in elements: `bsize` or more
- * @param bsize number of elements in a block
- * @param nblocks number of blocks
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_ibget(3). */
 SHMEMI_INLINE void shmem_ibget8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
     size_t bsize, size_t nblocks, int pe) SHMEMI_IBGET_SIZE(shmem_ibget8, 1)
 SHMEMI_INLINE void shmem_ibget16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
@@ -1256,21 +973,6 @@ SHMEMI_INLINE void shmem_ibget64(void *dest, const void *source, ptrdiff_t dst, 
     size_t bsize, size_t nblocks, int pe) SHMEMI_IBGET_SIZE(shmem_ibget64, 8)
 SHMEMI_INLINE void shmem_ibget128(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
     size_t bsize, size_t nblocks, int pe) SHMEMI_IBGET_SIZE(shmem_ibget128, 16)
-
-/** Copy blocks at equal distances from another PE.
- *
- * Block i, of `bsize` elements, is copied from index i * `sst` of `source` to index i * `dst` of `dest`.
- * Returns when all are there. New in OpenSHMEM 1.6.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest local address of the first block
- * @param source symmetric address on PE `pe` of the first block
- * @param dst distance between the starts of neighbouring blocks in `dest`, in elements: `bsize` or more
- * @param sst distance between the starts of neighbouring blocks in `source`, in elements: `bsize` or more
- * @param bsize number of elements in a block
- * @param nblocks number of blocks
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_ibget(3). */
 SHMEMI_INLINE void shmem_ctx_ibget8(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) SHMEMI_CTX_IBGET_SIZE(shmem_ctx_ibget8, 1)
 SHMEMI_INLINE void shmem_ctx_ibget16(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
@@ -1286,6 +988,8 @@ SHMEMI_INLINE void shmem_ctx_ibget128(shmem_ctx_t ctx, void *dest, const void *s
  *
  * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
  * changed until `shmem_quiet`.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address on PE `pe` to which the elements are copied
  * @param source local address of the elements, unchanged until the next quiet
  * @param nelems number of elements; of bytes in the mem forms
@@ -1328,18 +1032,6 @@ SHMEMI_INLINE void shmem_uint64_put_nbi(uint64_t *dest, const uint64_t *source, 
 SHMEMI_INLINE void shmem_size_put_nbi(size_t *dest, const size_t *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_size_put_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_put_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
     int pe) SHMEMI_PUT_NBI(shmem_ptrdiff_put_nbi, long, ptrdiff_t)
-
-/** Begin to copy contiguous elements to another PE.
- *
- * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
- * changed until `shmem_quiet`.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements, unchanged until the next quiet
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_float_put_nbi(shmem_ctx_t ctx, float *dest, const float *source,
     size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_float_put_nbi, float, float)
 SHMEMI_INLINE void shmem_ctx_double_put_nbi(shmem_ctx_t ctx, double *dest, const double *source,
@@ -1388,34 +1080,11 @@ SHMEMI_INLINE void shmem_ctx_size_put_nbi(shmem_ctx_t ctx, size_t *dest, const s
     size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_size_put_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ctx_ptrdiff_put_nbi(shmem_ctx_t ctx, ptrdiff_t *dest,
     const ptrdiff_t *source, size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_ptrdiff_put_nbi, long, ptrdiff_t)
-
-/** Begin to copy contiguous elements to another PE.
- *
- * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
- * changed until `shmem_quiet`.
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements, unchanged until the next quiet
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_nbi(3). */
 SHMEMI_INLINE void shmem_put8_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put8_nbi, 1)
 SHMEMI_INLINE void shmem_put16_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put16_nbi, 2)
 SHMEMI_INLINE void shmem_put32_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put32_nbi, 4)
 SHMEMI_INLINE void shmem_put64_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put64_nbi, 8)
 SHMEMI_INLINE void shmem_put128_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put128_nbi, 16)
-
-/** Begin to copy contiguous elements to another PE.
- *
- * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
- * changed until `shmem_quiet`.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements, unchanged until the next quiet
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_put8_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     int pe) SHMEMI_CTX_PUT_SIZE_NBI(shmem_ctx_put8_nbi, 1)
 SHMEMI_INLINE void shmem_ctx_put16_nbi(shmem_ctx_t ctx, void *dest, const void *source,
@@ -1426,30 +1095,7 @@ SHMEMI_INLINE void shmem_ctx_put64_nbi(shmem_ctx_t ctx, void *dest, const void *
     size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE_NBI(shmem_ctx_put64_nbi, 8)
 SHMEMI_INLINE void shmem_ctx_put128_nbi(shmem_ctx_t ctx, void *dest, const void *source,
     size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE_NBI(shmem_ctx_put128_nbi, 16)
-
-/** Begin to copy contiguous elements to another PE.
- *
- * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
- * changed until `shmem_quiet`.
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements, unchanged until the next quiet
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_nbi(3). */
 SHMEMI_INLINE void shmem_putmem_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_putmem_nbi, 1)
-
-/** Begin to copy contiguous elements to another PE.
- *
- * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
- * changed until `shmem_quiet`.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address on PE `pe` to which the elements are copied
- * @param source local address of the elements, unchanged until the next quiet
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_putmem_nbi(shmem_ctx_t ctx, void *dest, const void *source,
     size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE_NBI(shmem_ctx_putmem_nbi, 1)
 
@@ -1457,6 +1103,8 @@ SHMEMI_INLINE void shmem_ctx_putmem_nbi(shmem_ctx_t ctx, void *dest, const void 
  *
  * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
  * `dest` after `shmem_quiet`.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
  * @param source symmetric address on PE `pe` of the elements
  * @param nelems number of elements; of bytes in the mem forms
@@ -1499,18 +1147,6 @@ SHMEMI_INLINE void shmem_uint64_get_nbi(uint64_t *dest, const uint64_t *source, 
 SHMEMI_INLINE void shmem_size_get_nbi(size_t *dest, const size_t *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_size_get_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_get_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
     int pe) SHMEMI_GET_NBI(shmem_ptrdiff_get_nbi, long, ptrdiff_t)
-
-/** Begin to copy contiguous elements from another PE.
- *
- * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
- * `dest` after `shmem_quiet`.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
- * @param source symmetric address on PE `pe` of the elements
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_get_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_float_get_nbi(shmem_ctx_t ctx, float *dest, const float *source,
     size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_float_get_nbi, float, float)
 SHMEMI_INLINE void shmem_ctx_double_get_nbi(shmem_ctx_t ctx, double *dest, const double *source,
@@ -1559,34 +1195,11 @@ SHMEMI_INLINE void shmem_ctx_size_get_nbi(shmem_ctx_t ctx, size_t *dest, const s
     size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_size_get_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ctx_ptrdiff_get_nbi(shmem_ctx_t ctx, ptrdiff_t *dest,
     const ptrdiff_t *source, size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_ptrdiff_get_nbi, long, ptrdiff_t)
-
-/** Begin to copy contiguous elements from another PE.
- *
- * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
- * `dest` after `shmem_quiet`.
- * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
- * @param source symmetric address on PE `pe` of the elements
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_get_nbi(3). */
 SHMEMI_INLINE void shmem_get8_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get8_nbi, 1)
 SHMEMI_INLINE void shmem_get16_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get16_nbi, 2)
 SHMEMI_INLINE void shmem_get32_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get32_nbi, 4)
 SHMEMI_INLINE void shmem_get64_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get64_nbi, 8)
 SHMEMI_INLINE void shmem_get128_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get128_nbi, 16)
-
-/** Begin to copy contiguous elements from another PE.
- *
- * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
- * `dest` after `shmem_quiet`.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
- * @param source symmetric address on PE `pe` of the elements
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_get_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_get8_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     int pe) SHMEMI_CTX_GET_SIZE_NBI(shmem_ctx_get8_nbi, 1)
 SHMEMI_INLINE void shmem_ctx_get16_nbi(shmem_ctx_t ctx, void *dest, const void *source,
@@ -1597,34 +1210,13 @@ SHMEMI_INLINE void shmem_ctx_get64_nbi(shmem_ctx_t ctx, void *dest, const void *
     size_t nelems, int pe) SHMEMI_CTX_GET_SIZE_NBI(shmem_ctx_get64_nbi, 8)
 SHMEMI_INLINE void shmem_ctx_get128_nbi(shmem_ctx_t ctx, void *dest, const void *source,
     size_t nelems, int pe) SHMEMI_CTX_GET_SIZE_NBI(shmem_ctx_get128_nbi, 16)
-
-/** Begin to copy contiguous elements from another PE.
- *
- * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
- * `dest` after `shmem_quiet`.
- * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
- * @param source symmetric address on PE `pe` of the elements
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_get_nbi(3). */
 SHMEMI_INLINE void shmem_getmem_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_getmem_nbi, 1)
-
-/** Begin to copy contiguous elements from another PE.
- *
- * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
- * `dest` after `shmem_quiet`.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
- * @param source symmetric address on PE `pe` of the elements
- * @param nelems number of elements; of bytes in the mem forms
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_get_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_getmem_nbi(shmem_ctx_t ctx, void *dest, const void *source,
     size_t nelems, int pe) SHMEMI_CTX_GET_SIZE_NBI(shmem_ctx_getmem_nbi, 1)
 
 /** Return an object of another PE, atomically.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param source symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The value of the object.
@@ -1645,14 +1237,6 @@ SHMEMI_INLINE uint32_t shmem_uint32_atomic_fetch(const uint32_t *source, int pe)
 SHMEMI_INLINE uint64_t shmem_uint64_atomic_fetch(const uint64_t *source, int pe) SHMEMI_ATOMIC_FETCH(shmem_uint64_atomic_fetch, ulong, uint64_t)
 SHMEMI_INLINE size_t shmem_size_atomic_fetch(const size_t *source, int pe) SHMEMI_ATOMIC_FETCH(shmem_size_atomic_fetch, ulong, size_t)
 SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_atomic_fetch(const ptrdiff_t *source, int pe) SHMEMI_ATOMIC_FETCH(shmem_ptrdiff_atomic_fetch, long, ptrdiff_t)
-
-/** Return an object of another PE, atomically.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param source symmetric address of the object on PE `pe`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @return The value of the object.
- *
- * See shmem_atomic_fetch(3). */
 SHMEMI_INLINE float shmem_ctx_float_atomic_fetch(shmem_ctx_t ctx, const float *source, int pe) SHMEMI_CTX_ATOMIC_FETCH(shmem_ctx_float_atomic_fetch, float, float)
 SHMEMI_INLINE double shmem_ctx_double_atomic_fetch(shmem_ctx_t ctx, const double *source, int pe) SHMEMI_CTX_ATOMIC_FETCH(shmem_ctx_double_atomic_fetch, double, double)
 SHMEMI_INLINE int shmem_ctx_int_atomic_fetch(shmem_ctx_t ctx, const int *source, int pe) SHMEMI_CTX_ATOMIC_FETCH(shmem_ctx_int_atomic_fetch, int, int)
@@ -1699,6 +1283,8 @@ SHMEMI_INLINE size_t shmem_size_fetch(const size_t *source, int pe) SHMEMI_ATOMI
 SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_fetch(const ptrdiff_t *source, int pe) SHMEMI_ATOMIC_FETCH(shmem_ptrdiff_fetch, long, ptrdiff_t)
 
 /** Set an object of another PE, atomically.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param value new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -1719,14 +1305,6 @@ SHMEMI_INLINE void shmem_uint32_atomic_set(uint32_t *dest, uint32_t value, int p
 SHMEMI_INLINE void shmem_uint64_atomic_set(uint64_t *dest, uint64_t value, int pe) SHMEMI_ATOMIC_SET(shmem_uint64_atomic_set, ulong, uint64_t)
 SHMEMI_INLINE void shmem_size_atomic_set(size_t *dest, size_t value, int pe) SHMEMI_ATOMIC_SET(shmem_size_atomic_set, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_atomic_set(ptrdiff_t *dest, ptrdiff_t value, int pe) SHMEMI_ATOMIC_SET(shmem_ptrdiff_atomic_set, long, ptrdiff_t)
-
-/** Set an object of another PE, atomically.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param value new value
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_set(3). */
 SHMEMI_INLINE void shmem_ctx_float_atomic_set(shmem_ctx_t ctx, float *dest, float value, int pe) SHMEMI_CTX_ATOMIC_SET(shmem_ctx_float_atomic_set, float, float)
 SHMEMI_INLINE void shmem_ctx_double_atomic_set(shmem_ctx_t ctx, double *dest, double value, int pe) SHMEMI_CTX_ATOMIC_SET(shmem_ctx_double_atomic_set, double, double)
 SHMEMI_INLINE void shmem_ctx_int_atomic_set(shmem_ctx_t ctx, int *dest, int value, int pe) SHMEMI_CTX_ATOMIC_SET(shmem_ctx_int_atomic_set, int, int)
@@ -1775,6 +1353,8 @@ SHMEMI_INLINE void shmem_ptrdiff_set(ptrdiff_t *dest, ptrdiff_t value, int pe) S
 /** Replace an object of another PE if it has a given value.
  *
  * The object becomes `value` if it equals `cond`; else it stays as it is.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param cond value that the object must have to be replaced
  * @param value new value
@@ -1803,18 +1383,6 @@ SHMEMI_INLINE uint64_t shmem_uint64_atomic_compare_swap(uint64_t *dest, uint64_t
 SHMEMI_INLINE size_t shmem_size_atomic_compare_swap(size_t *dest, size_t cond, size_t value, int pe) SHMEMI_ATOMIC_COMPARE_SWAP(shmem_size_atomic_compare_swap, ulong, size_t)
 SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_atomic_compare_swap(ptrdiff_t *dest, ptrdiff_t cond,
     ptrdiff_t value, int pe) SHMEMI_ATOMIC_COMPARE_SWAP(shmem_ptrdiff_atomic_compare_swap, long, ptrdiff_t)
-
-/** Replace an object of another PE if it has a given value.
- *
- * The object becomes `value` if it equals `cond`; else it stays as it is.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param cond value that the object must have to be replaced
- * @param value new value
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @return The old value: the object has been replaced if it equals `cond`.
- *
- * See shmem_atomic_compare_swap(3). */
 SHMEMI_INLINE int shmem_ctx_int_atomic_compare_swap(shmem_ctx_t ctx, int *dest, int cond, int value,
     int pe) SHMEMI_CTX_ATOMIC_COMPARE_SWAP(shmem_ctx_int_atomic_compare_swap, int, int)
 SHMEMI_INLINE long shmem_ctx_long_atomic_compare_swap(shmem_ctx_t ctx, long *dest, long cond,
@@ -1871,6 +1439,8 @@ SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_cswap(ptrdiff_t *dest, ptrdiff_t cond, ptr
     int pe) SHMEMI_ATOMIC_COMPARE_SWAP(shmem_ptrdiff_cswap, long, ptrdiff_t)
 
 /** Replace an object of another PE and return its old value.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param value new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -1893,15 +1463,6 @@ SHMEMI_INLINE uint32_t shmem_uint32_atomic_swap(uint32_t *dest, uint32_t value, 
 SHMEMI_INLINE uint64_t shmem_uint64_atomic_swap(uint64_t *dest, uint64_t value, int pe) SHMEMI_ATOMIC_SWAP(shmem_uint64_atomic_swap, ulong, uint64_t)
 SHMEMI_INLINE size_t shmem_size_atomic_swap(size_t *dest, size_t value, int pe) SHMEMI_ATOMIC_SWAP(shmem_size_atomic_swap, ulong, size_t)
 SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_atomic_swap(ptrdiff_t *dest, ptrdiff_t value, int pe) SHMEMI_ATOMIC_SWAP(shmem_ptrdiff_atomic_swap, long, ptrdiff_t)
-
-/** Replace an object of another PE and return its old value.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param value new value
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @return The old value.
- *
- * See shmem_atomic_swap(3). */
 SHMEMI_INLINE float shmem_ctx_float_atomic_swap(shmem_ctx_t ctx, float *dest, float value, int pe) SHMEMI_CTX_ATOMIC_SWAP(shmem_ctx_float_atomic_swap, float, float)
 SHMEMI_INLINE double shmem_ctx_double_atomic_swap(shmem_ctx_t ctx, double *dest, double value,
     int pe) SHMEMI_CTX_ATOMIC_SWAP(shmem_ctx_double_atomic_swap, double, double)
@@ -1953,6 +1514,8 @@ SHMEMI_INLINE size_t shmem_size_swap(size_t *dest, size_t value, int pe) SHMEMI_
 SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_swap(ptrdiff_t *dest, ptrdiff_t value, int pe) SHMEMI_ATOMIC_SWAP(shmem_ptrdiff_swap, long, ptrdiff_t)
 
 /** Add 1 to an object of another PE and return its old value.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
@@ -1970,14 +1533,6 @@ SHMEMI_INLINE uint32_t shmem_uint32_atomic_fetch_inc(uint32_t *dest, int pe) SHM
 SHMEMI_INLINE uint64_t shmem_uint64_atomic_fetch_inc(uint64_t *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_uint64_atomic_fetch_inc, ulong, uint64_t)
 SHMEMI_INLINE size_t shmem_size_atomic_fetch_inc(size_t *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_size_atomic_fetch_inc, ulong, size_t)
 SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_atomic_fetch_inc(ptrdiff_t *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_ptrdiff_atomic_fetch_inc, long, ptrdiff_t)
-
-/** Add 1 to an object of another PE and return its old value.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @return The old value.
- *
- * See shmem_atomic_fetch_inc(3). */
 SHMEMI_INLINE int shmem_ctx_int_atomic_fetch_inc(shmem_ctx_t ctx, int *dest, int pe) SHMEMI_CTX_ATOMIC_FETCH_INC(shmem_ctx_int_atomic_fetch_inc, int, int)
 SHMEMI_INLINE long shmem_ctx_long_atomic_fetch_inc(shmem_ctx_t ctx, long *dest, int pe) SHMEMI_CTX_ATOMIC_FETCH_INC(shmem_ctx_long_atomic_fetch_inc, long, long)
 SHMEMI_INLINE long long shmem_ctx_longlong_atomic_fetch_inc(shmem_ctx_t ctx, long long *dest,
@@ -2017,6 +1572,8 @@ SHMEMI_INLINE size_t shmem_size_finc(size_t *dest, int pe) SHMEMI_ATOMIC_FETCH_I
 SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_finc(ptrdiff_t *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_ptrdiff_finc, long, ptrdiff_t)
 
 /** Add 1 to an object of another PE.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
@@ -2033,13 +1590,6 @@ SHMEMI_INLINE void shmem_uint32_atomic_inc(uint32_t *dest, int pe) SHMEMI_ATOMIC
 SHMEMI_INLINE void shmem_uint64_atomic_inc(uint64_t *dest, int pe) SHMEMI_ATOMIC_INC(shmem_uint64_atomic_inc, ulong, uint64_t)
 SHMEMI_INLINE void shmem_size_atomic_inc(size_t *dest, int pe) SHMEMI_ATOMIC_INC(shmem_size_atomic_inc, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_atomic_inc(ptrdiff_t *dest, int pe) SHMEMI_ATOMIC_INC(shmem_ptrdiff_atomic_inc, long, ptrdiff_t)
-
-/** Add 1 to an object of another PE.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_inc(3). */
 SHMEMI_INLINE void shmem_ctx_int_atomic_inc(shmem_ctx_t ctx, int *dest, int pe) SHMEMI_CTX_ATOMIC_INC(shmem_ctx_int_atomic_inc, int, int)
 SHMEMI_INLINE void shmem_ctx_long_atomic_inc(shmem_ctx_t ctx, long *dest, int pe) SHMEMI_CTX_ATOMIC_INC(shmem_ctx_long_atomic_inc, long, long)
 SHMEMI_INLINE void shmem_ctx_longlong_atomic_inc(shmem_ctx_t ctx, long long *dest, int pe) SHMEMI_CTX_ATOMIC_INC(shmem_ctx_longlong_atomic_inc, longlong, long long)
@@ -2076,6 +1626,8 @@ SHMEMI_INLINE void shmem_ptrdiff_inc(ptrdiff_t *dest, int pe) SHMEMI_ATOMIC_INC(
 /** Add to an object of another PE and return its old value.
  *
  * Sums of signed types wrap around.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param value number to add
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -2097,17 +1649,6 @@ SHMEMI_INLINE uint32_t shmem_uint32_atomic_fetch_add(uint32_t *dest, uint32_t va
 SHMEMI_INLINE uint64_t shmem_uint64_atomic_fetch_add(uint64_t *dest, uint64_t value, int pe) SHMEMI_ATOMIC_FETCH_ADD(shmem_uint64_atomic_fetch_add, ulong, uint64_t)
 SHMEMI_INLINE size_t shmem_size_atomic_fetch_add(size_t *dest, size_t value, int pe) SHMEMI_ATOMIC_FETCH_ADD(shmem_size_atomic_fetch_add, ulong, size_t)
 SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_atomic_fetch_add(ptrdiff_t *dest, ptrdiff_t value, int pe) SHMEMI_ATOMIC_FETCH_ADD(shmem_ptrdiff_atomic_fetch_add, long, ptrdiff_t)
-
-/** Add to an object of another PE and return its old value.
- *
- * Sums of signed types wrap around.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param value number to add
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @return The old value.
- *
- * See shmem_atomic_fetch_add(3). */
 SHMEMI_INLINE int shmem_ctx_int_atomic_fetch_add(shmem_ctx_t ctx, int *dest, int value, int pe) SHMEMI_CTX_ATOMIC_FETCH_ADD(shmem_ctx_int_atomic_fetch_add, int, int)
 SHMEMI_INLINE long shmem_ctx_long_atomic_fetch_add(shmem_ctx_t ctx, long *dest, long value, int pe) SHMEMI_CTX_ATOMIC_FETCH_ADD(shmem_ctx_long_atomic_fetch_add, long, long)
 SHMEMI_INLINE long long shmem_ctx_longlong_atomic_fetch_add(shmem_ctx_t ctx, long long *dest,
@@ -2159,6 +1700,8 @@ SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_fadd(ptrdiff_t *dest, ptrdiff_t value, int
 /** Add to an object of another PE.
  *
  * Sums of signed types wrap around.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param value number to add
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -2177,16 +1720,6 @@ SHMEMI_INLINE void shmem_uint32_atomic_add(uint32_t *dest, uint32_t value, int p
 SHMEMI_INLINE void shmem_uint64_atomic_add(uint64_t *dest, uint64_t value, int pe) SHMEMI_ATOMIC_ADD(shmem_uint64_atomic_add, ulong, uint64_t)
 SHMEMI_INLINE void shmem_size_atomic_add(size_t *dest, size_t value, int pe) SHMEMI_ATOMIC_ADD(shmem_size_atomic_add, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_atomic_add(ptrdiff_t *dest, ptrdiff_t value, int pe) SHMEMI_ATOMIC_ADD(shmem_ptrdiff_atomic_add, long, ptrdiff_t)
-
-/** Add to an object of another PE.
- *
- * Sums of signed types wrap around.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param value number to add
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_add(3). */
 SHMEMI_INLINE void shmem_ctx_int_atomic_add(shmem_ctx_t ctx, int *dest, int value, int pe) SHMEMI_CTX_ATOMIC_ADD(shmem_ctx_int_atomic_add, int, int)
 SHMEMI_INLINE void shmem_ctx_long_atomic_add(shmem_ctx_t ctx, long *dest, long value, int pe) SHMEMI_CTX_ATOMIC_ADD(shmem_ctx_long_atomic_add, long, long)
 SHMEMI_INLINE void shmem_ctx_longlong_atomic_add(shmem_ctx_t ctx, long long *dest, long long value,
@@ -2231,6 +1764,8 @@ SHMEMI_INLINE void shmem_size_add(size_t *dest, size_t value, int pe) SHMEMI_ATO
 SHMEMI_INLINE void shmem_ptrdiff_add(ptrdiff_t *dest, ptrdiff_t value, int pe) SHMEMI_ATOMIC_ADD(shmem_ptrdiff_add, long, ptrdiff_t)
 
 /** Clear bits of an object of another PE by AND.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its AND with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -2244,14 +1779,6 @@ SHMEMI_INLINE void shmem_int32_atomic_and(int32_t *dest, int32_t value, int pe) 
 SHMEMI_INLINE void shmem_int64_atomic_and(int64_t *dest, int64_t value, int pe) SHMEMI_ATOMIC_AND(shmem_int64_atomic_and, long, int64_t)
 SHMEMI_INLINE void shmem_uint32_atomic_and(uint32_t *dest, uint32_t value, int pe) SHMEMI_ATOMIC_AND(shmem_uint32_atomic_and, uint, uint32_t)
 SHMEMI_INLINE void shmem_uint64_atomic_and(uint64_t *dest, uint64_t value, int pe) SHMEMI_ATOMIC_AND(shmem_uint64_atomic_and, ulong, uint64_t)
-
-/** Clear bits of an object of another PE by AND.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its AND with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_and(3). */
 SHMEMI_INLINE void shmem_ctx_uint_atomic_and(shmem_ctx_t ctx, unsigned int *dest, unsigned int value,
     int pe) SHMEMI_CTX_ATOMIC_AND(shmem_ctx_uint_atomic_and, uint, unsigned int)
 SHMEMI_INLINE void shmem_ctx_ulong_atomic_and(shmem_ctx_t ctx, unsigned long *dest,
@@ -2266,6 +1793,8 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_and(shmem_ctx_t ctx, uint64_t *dest, 
     int pe) SHMEMI_CTX_ATOMIC_AND(shmem_ctx_uint64_atomic_and, ulong, uint64_t)
 
 /** Set bits of an object of another PE by OR.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its OR with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -2279,14 +1808,6 @@ SHMEMI_INLINE void shmem_int32_atomic_or(int32_t *dest, int32_t value, int pe) S
 SHMEMI_INLINE void shmem_int64_atomic_or(int64_t *dest, int64_t value, int pe) SHMEMI_ATOMIC_OR(shmem_int64_atomic_or, long, int64_t)
 SHMEMI_INLINE void shmem_uint32_atomic_or(uint32_t *dest, uint32_t value, int pe) SHMEMI_ATOMIC_OR(shmem_uint32_atomic_or, uint, uint32_t)
 SHMEMI_INLINE void shmem_uint64_atomic_or(uint64_t *dest, uint64_t value, int pe) SHMEMI_ATOMIC_OR(shmem_uint64_atomic_or, ulong, uint64_t)
-
-/** Set bits of an object of another PE by OR.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its OR with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_or(3). */
 SHMEMI_INLINE void shmem_ctx_uint_atomic_or(shmem_ctx_t ctx, unsigned int *dest, unsigned int value,
     int pe) SHMEMI_CTX_ATOMIC_OR(shmem_ctx_uint_atomic_or, uint, unsigned int)
 SHMEMI_INLINE void shmem_ctx_ulong_atomic_or(shmem_ctx_t ctx, unsigned long *dest,
@@ -2301,6 +1822,8 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_or(shmem_ctx_t ctx, uint64_t *dest, u
     int pe) SHMEMI_CTX_ATOMIC_OR(shmem_ctx_uint64_atomic_or, ulong, uint64_t)
 
 /** Flip bits of an object of another PE by XOR.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its XOR with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -2314,14 +1837,6 @@ SHMEMI_INLINE void shmem_int32_atomic_xor(int32_t *dest, int32_t value, int pe) 
 SHMEMI_INLINE void shmem_int64_atomic_xor(int64_t *dest, int64_t value, int pe) SHMEMI_ATOMIC_XOR(shmem_int64_atomic_xor, long, int64_t)
 SHMEMI_INLINE void shmem_uint32_atomic_xor(uint32_t *dest, uint32_t value, int pe) SHMEMI_ATOMIC_XOR(shmem_uint32_atomic_xor, uint, uint32_t)
 SHMEMI_INLINE void shmem_uint64_atomic_xor(uint64_t *dest, uint64_t value, int pe) SHMEMI_ATOMIC_XOR(shmem_uint64_atomic_xor, ulong, uint64_t)
-
-/** Flip bits of an object of another PE by XOR.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its XOR with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_xor(3). */
 SHMEMI_INLINE void shmem_ctx_uint_atomic_xor(shmem_ctx_t ctx, unsigned int *dest, unsigned int value,
     int pe) SHMEMI_CTX_ATOMIC_XOR(shmem_ctx_uint_atomic_xor, uint, unsigned int)
 SHMEMI_INLINE void shmem_ctx_ulong_atomic_xor(shmem_ctx_t ctx, unsigned long *dest,
@@ -2336,6 +1851,8 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_xor(shmem_ctx_t ctx, uint64_t *dest, 
     int pe) SHMEMI_CTX_ATOMIC_XOR(shmem_ctx_uint64_atomic_xor, ulong, uint64_t)
 
 /** Clear bits of an object of another PE by AND and return its old value.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its AND with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -2352,15 +1869,6 @@ SHMEMI_INLINE int32_t shmem_int32_atomic_fetch_and(int32_t *dest, int32_t value,
 SHMEMI_INLINE int64_t shmem_int64_atomic_fetch_and(int64_t *dest, int64_t value, int pe) SHMEMI_ATOMIC_FETCH_AND(shmem_int64_atomic_fetch_and, long, int64_t)
 SHMEMI_INLINE uint32_t shmem_uint32_atomic_fetch_and(uint32_t *dest, uint32_t value, int pe) SHMEMI_ATOMIC_FETCH_AND(shmem_uint32_atomic_fetch_and, uint, uint32_t)
 SHMEMI_INLINE uint64_t shmem_uint64_atomic_fetch_and(uint64_t *dest, uint64_t value, int pe) SHMEMI_ATOMIC_FETCH_AND(shmem_uint64_atomic_fetch_and, ulong, uint64_t)
-
-/** Clear bits of an object of another PE by AND and return its old value.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its AND with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @return The old value.
- *
- * See shmem_atomic_fetch_and(3). */
 SHMEMI_INLINE unsigned int shmem_ctx_uint_atomic_fetch_and(shmem_ctx_t ctx, unsigned int *dest,
     unsigned int value, int pe) SHMEMI_CTX_ATOMIC_FETCH_AND(shmem_ctx_uint_atomic_fetch_and, uint, unsigned int)
 SHMEMI_INLINE unsigned long shmem_ctx_ulong_atomic_fetch_and(shmem_ctx_t ctx, unsigned long *dest,
@@ -2377,6 +1885,8 @@ SHMEMI_INLINE uint64_t shmem_ctx_uint64_atomic_fetch_and(shmem_ctx_t ctx, uint64
     uint64_t value, int pe) SHMEMI_CTX_ATOMIC_FETCH_AND(shmem_ctx_uint64_atomic_fetch_and, ulong, uint64_t)
 
 /** Set bits of an object of another PE by OR and return its old value.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its OR with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -2393,15 +1903,6 @@ SHMEMI_INLINE int32_t shmem_int32_atomic_fetch_or(int32_t *dest, int32_t value, 
 SHMEMI_INLINE int64_t shmem_int64_atomic_fetch_or(int64_t *dest, int64_t value, int pe) SHMEMI_ATOMIC_FETCH_OR(shmem_int64_atomic_fetch_or, long, int64_t)
 SHMEMI_INLINE uint32_t shmem_uint32_atomic_fetch_or(uint32_t *dest, uint32_t value, int pe) SHMEMI_ATOMIC_FETCH_OR(shmem_uint32_atomic_fetch_or, uint, uint32_t)
 SHMEMI_INLINE uint64_t shmem_uint64_atomic_fetch_or(uint64_t *dest, uint64_t value, int pe) SHMEMI_ATOMIC_FETCH_OR(shmem_uint64_atomic_fetch_or, ulong, uint64_t)
-
-/** Set bits of an object of another PE by OR and return its old value.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its OR with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @return The old value.
- *
- * See shmem_atomic_fetch_or(3). */
 SHMEMI_INLINE unsigned int shmem_ctx_uint_atomic_fetch_or(shmem_ctx_t ctx, unsigned int *dest,
     unsigned int value, int pe) SHMEMI_CTX_ATOMIC_FETCH_OR(shmem_ctx_uint_atomic_fetch_or, uint, unsigned int)
 SHMEMI_INLINE unsigned long shmem_ctx_ulong_atomic_fetch_or(shmem_ctx_t ctx, unsigned long *dest,
@@ -2418,6 +1919,8 @@ SHMEMI_INLINE uint64_t shmem_ctx_uint64_atomic_fetch_or(shmem_ctx_t ctx, uint64_
     uint64_t value, int pe) SHMEMI_CTX_ATOMIC_FETCH_OR(shmem_ctx_uint64_atomic_fetch_or, ulong, uint64_t)
 
 /** Flip bits of an object of another PE by XOR and return its old value.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its XOR with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -2434,15 +1937,6 @@ SHMEMI_INLINE int32_t shmem_int32_atomic_fetch_xor(int32_t *dest, int32_t value,
 SHMEMI_INLINE int64_t shmem_int64_atomic_fetch_xor(int64_t *dest, int64_t value, int pe) SHMEMI_ATOMIC_FETCH_XOR(shmem_int64_atomic_fetch_xor, long, int64_t)
 SHMEMI_INLINE uint32_t shmem_uint32_atomic_fetch_xor(uint32_t *dest, uint32_t value, int pe) SHMEMI_ATOMIC_FETCH_XOR(shmem_uint32_atomic_fetch_xor, uint, uint32_t)
 SHMEMI_INLINE uint64_t shmem_uint64_atomic_fetch_xor(uint64_t *dest, uint64_t value, int pe) SHMEMI_ATOMIC_FETCH_XOR(shmem_uint64_atomic_fetch_xor, ulong, uint64_t)
-
-/** Flip bits of an object of another PE by XOR and return its old value.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its XOR with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @return The old value.
- *
- * See shmem_atomic_fetch_xor(3). */
 SHMEMI_INLINE unsigned int shmem_ctx_uint_atomic_fetch_xor(shmem_ctx_t ctx, unsigned int *dest,
     unsigned int value, int pe) SHMEMI_CTX_ATOMIC_FETCH_XOR(shmem_ctx_uint_atomic_fetch_xor, uint, unsigned int)
 SHMEMI_INLINE unsigned long shmem_ctx_ulong_atomic_fetch_xor(shmem_ctx_t ctx, unsigned long *dest,
@@ -2461,6 +1955,8 @@ SHMEMI_INLINE uint64_t shmem_ctx_uint64_atomic_fetch_xor(shmem_ctx_t ctx, uint64
 /** Begin to fetch an object of another PE, atomically.
  *
  * Returns as soon as the operation has begun.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param fetch local address that gets the value, by the next quiet of the context
  * @param source symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -2484,16 +1980,6 @@ SHMEMI_INLINE void shmem_uint32_atomic_fetch_nbi(uint32_t *fetch, const uint32_t
 SHMEMI_INLINE void shmem_uint64_atomic_fetch_nbi(uint64_t *fetch, const uint64_t *source, int pe) SHMEMI_ATOMIC_FETCH_NBI(shmem_uint64_atomic_fetch_nbi, ulong, uint64_t)
 SHMEMI_INLINE void shmem_size_atomic_fetch_nbi(size_t *fetch, const size_t *source, int pe) SHMEMI_ATOMIC_FETCH_NBI(shmem_size_atomic_fetch_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_atomic_fetch_nbi(ptrdiff_t *fetch, const ptrdiff_t *source, int pe) SHMEMI_ATOMIC_FETCH_NBI(shmem_ptrdiff_atomic_fetch_nbi, long, ptrdiff_t)
-
-/** Begin to fetch an object of another PE, atomically.
- *
- * Returns as soon as the operation has begun.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param fetch local address that gets the value, by the next quiet of the context
- * @param source symmetric address of the object on PE `pe`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_fetch_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_float_atomic_fetch_nbi(shmem_ctx_t ctx, float *fetch,
     const float *source, int pe) SHMEMI_CTX_ATOMIC_FETCH_NBI(shmem_ctx_float_atomic_fetch_nbi, float, float)
 SHMEMI_INLINE void shmem_ctx_double_atomic_fetch_nbi(shmem_ctx_t ctx, double *fetch,
@@ -2526,6 +2012,8 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_fetch_nbi(shmem_ctx_t ctx, ptrdiff_t
 /** Begin to replace an object of another PE if it has a given value.
  *
  * Returns as soon as the operation has begun. The object becomes `value` if it equals `cond`.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param fetch local address that gets the old value, by the next quiet of the context
  * @param dest symmetric address of the object on PE `pe`
  * @param cond value that the object must have to be replaced
@@ -2557,18 +2045,6 @@ SHMEMI_INLINE void shmem_size_atomic_compare_swap_nbi(size_t *fetch, size_t *des
     size_t value, int pe) SHMEMI_ATOMIC_COMPARE_SWAP_NBI(shmem_size_atomic_compare_swap_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_atomic_compare_swap_nbi(ptrdiff_t *fetch, ptrdiff_t *dest,
     ptrdiff_t cond, ptrdiff_t value, int pe) SHMEMI_ATOMIC_COMPARE_SWAP_NBI(shmem_ptrdiff_atomic_compare_swap_nbi, long, ptrdiff_t)
-
-/** Begin to replace an object of another PE if it has a given value.
- *
- * Returns as soon as the operation has begun. The object becomes `value` if it equals `cond`.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param fetch local address that gets the old value, by the next quiet of the context
- * @param dest symmetric address of the object on PE `pe`
- * @param cond value that the object must have to be replaced
- * @param value new value
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_compare_swap_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_int_atomic_compare_swap_nbi(shmem_ctx_t ctx, int *fetch, int *dest,
     int cond, int value, int pe) SHMEMI_CTX_ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_int_atomic_compare_swap_nbi, int, int)
 SHMEMI_INLINE void shmem_ctx_long_atomic_compare_swap_nbi(shmem_ctx_t ctx, long *fetch, long *dest,
@@ -2598,6 +2074,8 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_compare_swap_nbi(shmem_ctx_t ctx, pt
 /** Begin to replace an object of another PE and to fetch its old value.
  *
  * Returns as soon as the operation has begun.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param fetch local address that gets the old value, by the next quiet of the context
  * @param dest symmetric address of the object on PE `pe`
  * @param value new value
@@ -2625,17 +2103,6 @@ SHMEMI_INLINE void shmem_uint64_atomic_swap_nbi(uint64_t *fetch, uint64_t *dest,
 SHMEMI_INLINE void shmem_size_atomic_swap_nbi(size_t *fetch, size_t *dest, size_t value, int pe) SHMEMI_ATOMIC_SWAP_NBI(shmem_size_atomic_swap_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_atomic_swap_nbi(ptrdiff_t *fetch, ptrdiff_t *dest, ptrdiff_t value,
     int pe) SHMEMI_ATOMIC_SWAP_NBI(shmem_ptrdiff_atomic_swap_nbi, long, ptrdiff_t)
-
-/** Begin to replace an object of another PE and to fetch its old value.
- *
- * Returns as soon as the operation has begun.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param fetch local address that gets the old value, by the next quiet of the context
- * @param dest symmetric address of the object on PE `pe`
- * @param value new value
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_swap_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_float_atomic_swap_nbi(shmem_ctx_t ctx, float *fetch, float *dest,
     float value, int pe) SHMEMI_CTX_ATOMIC_SWAP_NBI(shmem_ctx_float_atomic_swap_nbi, float, float)
 SHMEMI_INLINE void shmem_ctx_double_atomic_swap_nbi(shmem_ctx_t ctx, double *fetch, double *dest,
@@ -2668,6 +2135,8 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_swap_nbi(shmem_ctx_t ctx, ptrdiff_t 
 /** Begin to add 1 to an object of another PE and to fetch its old value.
  *
  * Returns as soon as the operation has begun.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param fetch local address that gets the old value, by the next quiet of the context
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
@@ -2687,16 +2156,6 @@ SHMEMI_INLINE void shmem_uint32_atomic_fetch_inc_nbi(uint32_t *fetch, uint32_t *
 SHMEMI_INLINE void shmem_uint64_atomic_fetch_inc_nbi(uint64_t *fetch, uint64_t *dest, int pe) SHMEMI_ATOMIC_FETCH_INC_NBI(shmem_uint64_atomic_fetch_inc_nbi, ulong, uint64_t)
 SHMEMI_INLINE void shmem_size_atomic_fetch_inc_nbi(size_t *fetch, size_t *dest, int pe) SHMEMI_ATOMIC_FETCH_INC_NBI(shmem_size_atomic_fetch_inc_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_atomic_fetch_inc_nbi(ptrdiff_t *fetch, ptrdiff_t *dest, int pe) SHMEMI_ATOMIC_FETCH_INC_NBI(shmem_ptrdiff_atomic_fetch_inc_nbi, long, ptrdiff_t)
-
-/** Begin to add 1 to an object of another PE and to fetch its old value.
- *
- * Returns as soon as the operation has begun.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param fetch local address that gets the old value, by the next quiet of the context
- * @param dest symmetric address of the object on PE `pe`
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_fetch_inc_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_int_atomic_fetch_inc_nbi(shmem_ctx_t ctx, int *fetch, int *dest,
     int pe) SHMEMI_CTX_ATOMIC_FETCH_INC_NBI(shmem_ctx_int_atomic_fetch_inc_nbi, int, int)
 SHMEMI_INLINE void shmem_ctx_long_atomic_fetch_inc_nbi(shmem_ctx_t ctx, long *fetch, long *dest,
@@ -2725,6 +2184,8 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_fetch_inc_nbi(shmem_ctx_t ctx, ptrdi
 /** Begin to add to an object of another PE and to fetch its old value.
  *
  * Returns as soon as the operation has begun.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param fetch local address that gets the old value, by the next quiet of the context
  * @param dest symmetric address of the object on PE `pe`
  * @param value number to add
@@ -2753,17 +2214,6 @@ SHMEMI_INLINE void shmem_size_atomic_fetch_add_nbi(size_t *fetch, size_t *dest, 
     int pe) SHMEMI_ATOMIC_FETCH_ADD_NBI(shmem_size_atomic_fetch_add_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_atomic_fetch_add_nbi(ptrdiff_t *fetch, ptrdiff_t *dest,
     ptrdiff_t value, int pe) SHMEMI_ATOMIC_FETCH_ADD_NBI(shmem_ptrdiff_atomic_fetch_add_nbi, long, ptrdiff_t)
-
-/** Begin to add to an object of another PE and to fetch its old value.
- *
- * Returns as soon as the operation has begun.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param fetch local address that gets the old value, by the next quiet of the context
- * @param dest symmetric address of the object on PE `pe`
- * @param value number to add
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_fetch_add_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_int_atomic_fetch_add_nbi(shmem_ctx_t ctx, int *fetch, int *dest,
     int value, int pe) SHMEMI_CTX_ATOMIC_FETCH_ADD_NBI(shmem_ctx_int_atomic_fetch_add_nbi, int, int)
 SHMEMI_INLINE void shmem_ctx_long_atomic_fetch_add_nbi(shmem_ctx_t ctx, long *fetch, long *dest,
@@ -2792,6 +2242,8 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_fetch_add_nbi(shmem_ctx_t ctx, ptrdi
 /** Begin to clear bits of an object of another PE by AND and to fetch its old value.
  *
  * Returns as soon as the operation has begun.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param fetch local address that gets the old value, by the next quiet of the context
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its AND with the operand
@@ -2812,17 +2264,6 @@ SHMEMI_INLINE void shmem_uint32_atomic_fetch_and_nbi(uint32_t *fetch, uint32_t *
     int pe) SHMEMI_ATOMIC_FETCH_AND_NBI(shmem_uint32_atomic_fetch_and_nbi, uint, uint32_t)
 SHMEMI_INLINE void shmem_uint64_atomic_fetch_and_nbi(uint64_t *fetch, uint64_t *dest, uint64_t value,
     int pe) SHMEMI_ATOMIC_FETCH_AND_NBI(shmem_uint64_atomic_fetch_and_nbi, ulong, uint64_t)
-
-/** Begin to clear bits of an object of another PE by AND and to fetch its old value.
- *
- * Returns as soon as the operation has begun.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param fetch local address that gets the old value, by the next quiet of the context
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its AND with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_fetch_and_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_uint_atomic_fetch_and_nbi(shmem_ctx_t ctx, unsigned int *fetch,
     unsigned int *dest, unsigned int value, int pe) SHMEMI_CTX_ATOMIC_FETCH_AND_NBI(shmem_ctx_uint_atomic_fetch_and_nbi, uint, unsigned int)
 SHMEMI_INLINE void shmem_ctx_ulong_atomic_fetch_and_nbi(shmem_ctx_t ctx, unsigned long *fetch,
@@ -2841,6 +2282,8 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_fetch_and_nbi(shmem_ctx_t ctx, uint64
 /** Begin to set bits of an object of another PE by OR and to fetch its old value.
  *
  * Returns as soon as the operation has begun.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param fetch local address that gets the old value, by the next quiet of the context
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its OR with the operand
@@ -2861,17 +2304,6 @@ SHMEMI_INLINE void shmem_uint32_atomic_fetch_or_nbi(uint32_t *fetch, uint32_t *d
     int pe) SHMEMI_ATOMIC_FETCH_OR_NBI(shmem_uint32_atomic_fetch_or_nbi, uint, uint32_t)
 SHMEMI_INLINE void shmem_uint64_atomic_fetch_or_nbi(uint64_t *fetch, uint64_t *dest, uint64_t value,
     int pe) SHMEMI_ATOMIC_FETCH_OR_NBI(shmem_uint64_atomic_fetch_or_nbi, ulong, uint64_t)
-
-/** Begin to set bits of an object of another PE by OR and to fetch its old value.
- *
- * Returns as soon as the operation has begun.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param fetch local address that gets the old value, by the next quiet of the context
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its OR with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_fetch_or_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_uint_atomic_fetch_or_nbi(shmem_ctx_t ctx, unsigned int *fetch,
     unsigned int *dest, unsigned int value, int pe) SHMEMI_CTX_ATOMIC_FETCH_OR_NBI(shmem_ctx_uint_atomic_fetch_or_nbi, uint, unsigned int)
 SHMEMI_INLINE void shmem_ctx_ulong_atomic_fetch_or_nbi(shmem_ctx_t ctx, unsigned long *fetch,
@@ -2890,6 +2322,8 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_fetch_or_nbi(shmem_ctx_t ctx, uint64_
 /** Begin to flip bits of an object of another PE by XOR and to fetch its old value.
  *
  * Returns as soon as the operation has begun.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param fetch local address that gets the old value, by the next quiet of the context
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its XOR with the operand
@@ -2910,17 +2344,6 @@ SHMEMI_INLINE void shmem_uint32_atomic_fetch_xor_nbi(uint32_t *fetch, uint32_t *
     int pe) SHMEMI_ATOMIC_FETCH_XOR_NBI(shmem_uint32_atomic_fetch_xor_nbi, uint, uint32_t)
 SHMEMI_INLINE void shmem_uint64_atomic_fetch_xor_nbi(uint64_t *fetch, uint64_t *dest, uint64_t value,
     int pe) SHMEMI_ATOMIC_FETCH_XOR_NBI(shmem_uint64_atomic_fetch_xor_nbi, ulong, uint64_t)
-
-/** Begin to flip bits of an object of another PE by XOR and to fetch its old value.
- *
- * Returns as soon as the operation has begun.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- * @param fetch local address that gets the old value, by the next quiet of the context
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its XOR with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_fetch_xor_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_uint_atomic_fetch_xor_nbi(shmem_ctx_t ctx, unsigned int *fetch,
     unsigned int *dest, unsigned int value, int pe) SHMEMI_CTX_ATOMIC_FETCH_XOR_NBI(shmem_ctx_uint_atomic_fetch_xor_nbi, uint, unsigned int)
 SHMEMI_INLINE void shmem_ctx_ulong_atomic_fetch_xor_nbi(shmem_ctx_t ctx, unsigned long *fetch,
@@ -2942,17 +2365,10 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_fetch_xor_nbi(shmem_ctx_t ctx, uint64
  * the same PE: puts, atomics, signals, and the program's own stores. It does not wait for them, orders
  * nothing between different PEs, and does not order non-blocking gets and fetches.
  *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
+ *
  * See shmem_fence(3). */
 SHMEMI_INLINE void shmem_fence(void) SHMEMI_FENCE(shmem_fence)
-
-/** Order the operations to each PE.
- *
- * What the context's operations before it change on a PE is changed before what operations after it change on
- * the same PE: puts, atomics, signals, and the program's own stores. It does not wait for them, orders
- * nothing between different PEs, and does not order non-blocking gets and fetches.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- *
- * See shmem_fence(3). */
 SHMEMI_INLINE void shmem_ctx_fence(shmem_ctx_t ctx) SHMEMI_CTX_FENCE(shmem_ctx_fence)
 
 /** Complete the operations of a context.
@@ -2961,17 +2377,10 @@ SHMEMI_INLINE void shmem_ctx_fence(shmem_ctx_t ctx) SHMEMI_CTX_FENCE(shmem_ctx_f
  * puts, atomics and signals, blocking or not, and the program's own stores to symmetric memory. Results of
  * non-blocking gets and fetches are there, and sources of non-blocking puts may be changed.
  *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
+ *
  * See shmem_quiet(3). */
 SHMEMI_INLINE void shmem_quiet(void) SHMEMI_QUIET(shmem_quiet)
-
-/** Complete the operations of a context.
- *
- * When it returns, all operations that the PE has made on the context are complete, and seen by all PEs:
- * puts, atomics and signals, blocking or not, and the program's own stores to symmetric memory. Results of
- * non-blocking gets and fetches are there, and sources of non-blocking puts may be changed.
- * @param ctx context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`
- *
- * See shmem_quiet(3). */
 SHMEMI_INLINE void shmem_ctx_quiet(shmem_ctx_t ctx) SHMEMI_CTX_QUIET(shmem_ctx_quiet)
 
 /** Complete operations and release a lock, which the PE holds.

@@ -1,20 +1,35 @@
 //! The comments of the headers, which editors show for a routine.
 //!
-//! A comment is written once for the functions of a family. Clang, and so clangd, gives a comment to all declarations
-//! that follow it without `;`, `{`, `}`, `#` or `@` between: so functions of several types end in a macro, not
-//! in a semicolon.
+//! A comment is written once for all functions in turn that it describes: of all types, with a context and without.
+//! Clang, and so clangd, gives a comment to all declarations that follow it without `;`, `{`, `}`, `#` or `@` between:
+//! so functions that share a comment end in a macro, not in a semicolon.
 
 use std::fmt::Write;
 
-use crate::family::{Status, Symbol};
+use crate::family::{Family, Status, Symbol};
 use crate::reference::{Block, Entry, Reference, Section, blocks};
 
 /// Columns of a comment.
 const WIDTH: usize = 110;
 
-/// The comment of a routine's family, for the form of `symbol`; nothing if the reference lacks it.
-pub fn comment(reference: &Reference, symbol: &Symbol<'_>) -> String {
-    let family = symbol.family;
+/// The functions of `families`, parted where the comment changes, with their comments.
+pub fn commented<'a>(
+    reference: &Reference,
+    families: impl Iterator<Item = &'a Family>,
+) -> Vec<(String, Vec<Symbol<'a>>)> {
+    let mut parts: Vec<(String, Vec<Symbol<'a>>)> = Vec::new();
+    for family in families {
+        let comment = comment(reference, family);
+        match parts.last_mut().filter(|(last, _)| *last == comment) {
+            Some((_, symbols)) => symbols.extend(family.symbols()),
+            None => parts.push((comment, family.symbols())),
+        }
+    }
+    parts
+}
+
+/// The comment of a routine's family; nothing if the reference lacks it.
+fn comment(reference: &Reference, family: &Family) -> String {
     let Some(entry) = reference.entry_of(family) else {
         return String::new();
     };
@@ -26,9 +41,13 @@ pub fn comment(reference: &Reference, symbol: &Symbol<'_>) -> String {
     };
     lines.extend(standing.map(str::to_owned));
     lines.extend(first_paragraph(&entry.description));
-    for (_, name) in symbol.params() {
-        let words = reference.argument(entry, &name).unwrap_or_default();
-        lines.push(format!("@param {name} {words}"));
+    let words = |name: &str| reference.argument(entry, name).unwrap_or_default();
+    // Only some of the functions have this parameter: as `@param`, clang would warn about it.
+    if family.has_ctx() {
+        lines.push(format!("`ctx`: {}.", words("ctx")));
+    }
+    for (_, name) in family.symbols()[0].params() {
+        lines.push(format!("@param {name} {}", words(&name)));
     }
     if family.ret != "void"
         && let Some(returns) = first_paragraph(entry.section(Section::Returns))

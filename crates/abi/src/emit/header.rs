@@ -17,15 +17,11 @@ fn prototypes<'a>(
 ) {
     for chapter in chapters {
         writeln!(out, "/* {} */\n", chapter.title).unwrap();
-        for family in chapter.families.iter().filter(|f| !left_out(f)) {
-            let types = family.group.types().len();
-            for (i, symbol) in family.symbols().iter().enumerate() {
-                if i % types == 0 {
-                    out.push_str(if i > 0 { "\n" } else { "" });
-                    out.push_str(&doc::comment(reference, symbol));
-                }
-                let end = if types > 1 { " SHMEMI_END" } else { ";" };
-                writeln!(out, "{}{end}", prototype(symbol, &symbol.name())).unwrap();
+        for (comment, symbols) in doc::commented(reference, chapter.families.iter().filter(|f| !left_out(f))) {
+            out.push_str(&comment);
+            let end = if symbols.len() > 1 { " SHMEMI_END" } else { ";" };
+            for symbol in symbols {
+                writeln!(out, "{}{end}", prototype(&symbol, &symbol.name())).unwrap();
             }
             out.push('\n');
         }
@@ -118,7 +114,7 @@ pub fn api(chapters: &[Chapter], reference: &Reference) -> String {
     out
 }
 
-/// How functions of several types end: `emit/doc.rs` says why.
+/// How functions end that share a comment: `emit/doc.rs` says why.
 const END: &str = "/* Ends a declaration that shares its comment with those after it. */\n#define SHMEMI_END ;\n\n";
 
 /// `include/pshmem.h`.

@@ -28,20 +28,18 @@ pub fn inline(chapters: &[Chapter], reference: &Reference) -> String {
         writeln!(out, "#define {name}({parameters}) ;").unwrap();
     }
     out.push_str("#endif\n");
-    for (family, inline) in &inlined {
-        for (i, symbol) in family.symbols().iter().enumerate() {
-            let first = i == 0 || (symbol.ctx && i == family.symbols().len() / 2);
-            if first {
-                out.push('\n');
-                out.push_str(&doc::comment(reference, symbol));
-            }
-            let arguments = match family.group {
+    for (comment, symbols) in doc::commented(reference, inlined.iter().map(|(family, _)| *family)) {
+        out.push('\n');
+        out.push_str(&comment);
+        for symbol in symbols {
+            let arguments = match symbol.family.group {
                 Group::Single => symbol.name(),
                 Group::Sizes | Group::Mem => format!("{}, {}", symbol.name(), symbol.ty.size),
                 _ => format!("{}, {}, {}", symbol.name(), symbol.ty.basic().name, symbol.ty.c),
             };
             let prototype = wrapped(&format!("SHMEMI_INLINE {}", symbol.prototype()));
-            writeln!(out, "{prototype} {}({arguments})", name(symbol, inline)).unwrap();
+            let inline = symbol.family.inline.expect("only inlined families");
+            writeln!(out, "{prototype} {}({arguments})", name(&symbol, inline)).unwrap();
         }
     }
     out.push_str("\n#ifndef SHMEMI_FAST_PATH\n#undef SHMEMI_INLINE\n#endif\n");
