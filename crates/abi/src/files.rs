@@ -28,14 +28,15 @@ pub fn generated() -> Vec<Generated> {
     files.push((checker::RUST_PATH.to_owned(), checker::operations()));
     files.push(("include/shmemx.h".to_owned(), extensions::header(&chapters, &reference)));
     files.extend(variables::pages());
-    files.extend(manual::pages(&chapters, &reference).expect("the pages are in the repository"));
     files.into_iter().map(|(path, text)| (path.into(), text)).collect()
 }
 
-/// The manual pages of section 3 that are not written by hand, which an installation has. Paths are the files' names.
+/// The manual pages of section 3, which an installation has. Paths are the files' names.
 pub fn manual_pages() -> Vec<Generated> {
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
-    let pages = pages::manual(&table::chapters(), &reference).into_iter();
+    let chapters = table::chapters();
+    let by_hand = manual::pages(&chapters, &reference).unwrap_or_else(|why| panic!("{why}"));
+    let pages = pages::manual(&chapters, &reference).into_iter().chain(by_hand);
     pages.map(|(name, text)| (name.into(), text)).collect()
 }
 

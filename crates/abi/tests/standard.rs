@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use ferroshmem_abi::emit::{manual, pages};
+use ferroshmem_abi::emit::manual;
 use ferroshmem_abi::family::Status;
 use ferroshmem_abi::reference::{Reference, display_name};
 use ferroshmem_abi::{files, table};
@@ -136,21 +136,15 @@ fn examples_check_their_results() {
 }
 
 /// All manual pages of section 3: the file's name, and text.
-fn all_pages(reference: &Reference) -> Vec<(String, String)> {
-    let chapters = table::chapters();
-    let by_hand = manual::pages(&chapters, reference).expect("the pages are in the repository");
-    let by_hand = by_hand.into_iter().map(|(path, text)| {
-        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-        (name, text)
-    });
-    let generated = pages::manual(&chapters, reference);
-    by_hand.chain(generated).collect()
+fn all_pages() -> Vec<(String, String)> {
+    let pages = files::manual_pages().into_iter();
+    pages.map(|(name, text)| (name.display().to_string(), text)).collect()
 }
 
 #[test]
 fn pages_refer_to_pages() {
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
-    let pages = all_pages(&reference);
+    let pages = all_pages();
     for entry in &reference.entries {
         for name in &entry.see {
             assert!(
@@ -169,8 +163,7 @@ fn every_extension_has_a_manual_page() {
     let families = chapters.iter().flat_map(|chapter| &chapter.families);
     let extensions = families.map(|family| display_name(family, false));
     let routines: BTreeSet<_> = extensions.filter(|name| name.starts_with("shmemx_")).collect();
-    let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
-    let pages = all_pages(&reference);
+    let pages = all_pages();
     let is_extension = |(name, _): &&(String, String)| name.starts_with("shmemx_");
     let header = include_str!("../../../include/shmemx.h");
     let pages: Vec<_> = pages.iter().filter(is_extension).collect();

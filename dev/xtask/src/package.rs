@@ -35,7 +35,7 @@ const LINKS: &[(&str, &str)] = &[
 /// Begins a comment of a manual page that lists names by which it is found.
 const FOUND_BY: &str = ".\\\" Found by: ";
 
-/// Installs the files. `pages` is the folder of the manual pages that were generated, if they are wanted.
+/// Installs the files. `pages` is the folder of the manual pages of section 3, if they are wanted.
 pub(crate) fn install(tree: &mut Tree, pages: Option<&Path>) -> Result<()> {
     for (template, to) in FILES {
         tree.write(to, &filled_in(template)?)?;
@@ -48,8 +48,7 @@ pub(crate) fn install(tree: &mut Tree, pages: Option<&Path>) -> Result<()> {
     for (target, to) in LINKS {
         tree.link(target, to)?;
     }
-    let by_hand = workspace::root().join("packaging/man");
-    for folder in [Some(by_hand.as_path()), pages].into_iter().flatten() {
+    if let Some(folder) = pages {
         for page in below(folder, ".3")? {
             let text = with_version(&folder.join(&page))?;
             tree.write(&format!("share/man/man3/{page}"), &text)?;

@@ -5,22 +5,21 @@ use std::fmt::Write;
 use std::{fs, io};
 
 use super::pages;
-use super::variables::replaced;
 use crate::reference::{Entry, Reference};
 use crate::root;
 use crate::table::Chapter;
 
-/// Begins the synopsis.
-const BEGIN: &str = ".\\\" Generated from crates/abi/src/families by cargo run -p ferroshmem-abi -- --write\n";
-/// Begins the example.
-const BEGIN_EXAMPLE: &str = ".\\\" Generated from crates/abi/reference by cargo run -p ferroshmem-abi -- --write\n";
+/// The line of a page that stands for its synopsis.
+const SYNOPSIS: &str = "@SYNOPSIS@\n";
+/// The line that stands for its section with the example.
+const EXAMPLE: &str = "@EXAMPLE@\n";
 /// Where the pages are, from the repository's root.
 const FOLDER: &str = "packaging/man";
 
-/// The pages of section 3 that are written by hand: path from the repository's root, and text.
+/// The pages of section 3 that are written by hand: the file's name, and text.
 ///
 /// # Errors
-/// If they cannot be read.
+/// If they cannot be read, or one lacks a line that stands for what is generated.
 pub fn pages(chapters: &[Chapter], reference: &Reference) -> io::Result<Vec<(String, String)>> {
     let mut pages = Vec::new();
     for entry in fs::read_dir(root().join(FOLDER))? {
@@ -30,16 +29,19 @@ pub fn pages(chapters: &[Chapter], reference: &Reference) -> io::Result<Vec<(Str
         }
         let text = fs::read_to_string(&path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let synopsis = synopsis(chapters, &names(&text));
-        let mut text = replaced(&text, BEGIN, &synopsis);
+        let replaced = |text: &str, line: &str, by: &str| match text.contains(line) {
+            true => Ok(text.replacen(line, by, 1)),
+            false => Err(io::Error::other(format!("{FOLDER}/{name} lacks {}", line.trim_end()))),
+        };
+        let mut text = replaced(&text, SYNOPSIS, &synopsis(chapters, &names(&text)))?;
         let is_page = |entry: &&Entry| entry.manual.as_deref() == name.strip_suffix(".3");
         let entry = reference.entries.iter().find(is_page);
         if let Some(example) = entry.and_then(|entry| entry.example.as_ref()) {
             let mut section = String::new();
             pages::example(&mut section, example);
-            text = replaced(&text, BEGIN_EXAMPLE, &section);
+            text = replaced(&text, EXAMPLE, &section)?;
         }
-        pages.push((format!("{FOLDER}/{name}"), text));
+        pages.push((name.into_owned(), text));
     }
     Ok(pages)
 }

@@ -26,14 +26,14 @@ pub fn pages() -> Vec<(String, String)> {
         // A page that is not there is outdated, as one without the generated part is.
         let text = fs::read_to_string(root().join(&path)).unwrap_or_default();
         let list = config::manual_list(*readers);
-        (path, replaced(&text, BEGIN, &list))
+        (path, replaced(&text, &list))
     };
     PAGES.iter().map(page).collect()
 }
 
-/// `page` with `text` as its generated part, which begins with the line `begin`.
-pub(super) fn replaced(page: &str, begin: &str, text: &str) -> String {
-    let (head, rest) = page.split_once(begin).unwrap_or((page, ""));
+/// `page` with `text` as its generated part.
+fn replaced(page: &str, text: &str) -> String {
+    let (head, rest) = page.split_once(BEGIN).unwrap_or((page, ""));
     let tail = rest.split_once(END).map_or("", |(_, tail)| tail);
-    [head, begin, text, END, tail].concat()
+    [head, BEGIN, text, END, tail].concat()
 }
