@@ -2,7 +2,7 @@
 //! the files made from it: headers, the exported Rust functions of `libshmem`, type-generic
 //! routines, aliases, the Fortran interface, and the programs that call every prototype.
 //!
-//! It knows C's names and types, and for headers and manual pages the environment variables (`config`); it does not
+//! It knows C's names and types, and for manual pages the environment variables (`config`); it does not
 //! know what routines do. Developers and build scripts run it; no library has it.
 
 pub mod constants;

@@ -165,7 +165,7 @@ fn every_extension_has_a_manual_page() {
     let routines: BTreeSet<_> = extensions.filter(|name| name.starts_with("shmemx_")).collect();
     let pages = all_pages();
     let is_extension = |(name, _): &&(String, String)| name.starts_with("shmemx_");
-    let header = include_str!("../../../include/shmemx.h");
+    let header = include_str!("../../../include/shmem/extensions.h");
     let pages: Vec<_> = pages.iter().filter(is_extension).collect();
     let mut documented = BTreeSet::new();
     for (path, page) in pages {
@@ -175,7 +175,7 @@ fn every_extension_has_a_manual_page() {
             if name.ends_with("_t") {
                 assert!(is_shown("Vt"), "{path}: {name} is not described");
                 let is_declared = header.contains(&format!("\n}} {name};"));
-                assert!(is_declared, "{path}: shmemx.h declares no type {name}");
+                assert!(is_declared, "{path}: shmem/extensions.h declares no type {name}");
                 continue;
             }
             assert!(is_shown("Fo") || is_shown("Fn"), "{path}: {name} has no synopsis");

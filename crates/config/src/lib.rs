@@ -6,7 +6,7 @@
 //! value         the types: how a value is read, what it accepts, its default
 //! given         what a PE is given for the variables that hold for the whole job
 //! environment   the environment of this process, which no other module reads
-//! text          the table for oshmem_info, the manual pages and the C header
+//! text          the table for oshmem_info and the manual pages
 //! ```
 //!
 //! A variable is read once: by the library into [`Settings`] at start-up (and into
@@ -38,7 +38,7 @@ use ferroshmem_tuning::{Collective, Forced};
 pub use self::environment::{Environment, Lookup, Values, cache_home, inherited, inherited_all, isolate, search_path};
 pub use self::given::{GivenDiffers, GivenSettings};
 pub use self::table::*;
-pub use self::text::{c_comment, describe, manual_list};
+pub use self::text::{describe, manual_list};
 pub use self::value::{Command, ConfigError, Problem, SocketMap, TuningFilePath, ValueType};
 pub use self::variable::{Entry, Program, Scope, Variable};
 

@@ -1,4 +1,4 @@
-//! The table as text: for `oshmem_info`, the manual pages and the C header.
+//! The table as text: for `oshmem_info` and the manual pages.
 
 use super::environment::Environment;
 use super::table::TABLE;
@@ -53,24 +53,6 @@ pub fn manual_list(readers: Option<&[Program]>) -> String {
     text + ".El\n"
 }
 
-/// The variables of jobs as the lines of a C comment, without its delimiters.
-pub fn c_comment() -> String {
-    let mut text = String::new();
-    for line in SCOPES.iter().flat_map(|line| wrapped(line, 94)) {
-        text += &format!(" * {line}\n");
-    }
-    for entry in of_jobs() {
-        let alias = entry.alias().map(|a| format!(" (or {a})"));
-        text += &format!(" *\n * {}{}\n", entry.name(), alias.unwrap_or_default());
-        for line in [entry.help().to_owned(), values(entry) + "."] {
-            for line in wrapped(&line, 90) {
-                text += &format!(" *     {line}\n");
-            }
-        }
-    }
-    text
-}
-
 fn of_jobs() -> impl Iterator<Item = &'static dyn Entry> {
     TABLE.iter().copied().filter(|entry| entry.is_of_jobs())
 }
@@ -90,21 +72,6 @@ const SCOPES: [&str; 3] = [
     "Scope PE: each PE follows the value that it is given itself.",
 ];
 
-/// The words of `text` in lines of at most `width` characters.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,12 +86,5 @@ mod tests {
             let item = format!(".It Ev {}", entry.name());
             assert!(overview.contains(&item) != wrappers.contains(&item));
         }
-    }
-
-    #[test]
-    fn comments_keep_their_width() {
-        let text = c_comment();
-        assert!(text.lines().all(|line| line.len() <= 100), "{text}");
-        assert!(!text.contains("*/"));
     }
 }

@@ -40,7 +40,8 @@ pub(crate) struct Options {
 const OLD: &str = env!("CARGO_PKG_VERSION");
 
 /// Where all names are that the library exports: the headers that declare each routine, and the linker's list.
-const NAMES: [&str; 3] = ["include/shmem/api.h", "include/shmemx.h", "libshmem/exports.map"];
+const NAMES: [&str; 4] =
+    ["include/shmem/api.h", "include/shmemx.h", "include/shmem/extensions.h", "libshmem/exports.map"];
 
 /// Releases a version.
 ///

@@ -1,3 +1,6 @@
+/* The types of extensions, and what their routines do. Included by shmemx.h. */
+#ifndef SHMEM_EXTENSIONS_H
+#define SHMEM_EXTENSIONS_H
 
 /* A symmetric space: a part of each PE's symmetric heap with a kind of memory of its own, for whole
  * pages. An address in it is a symmetric address for all routines; put, get and atomics of local
@@ -204,3 +207,5 @@ typedef struct {
  * shmemx_stream_reset lets all PEs use the stream again, _destroy destroys it. Both are collective, end what is not
  * ended, and forget what is not pulled. */
 typedef struct shmemi_stream *shmemx_stream_t;
+
+#endif
