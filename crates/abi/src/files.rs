@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::emit::{
-    checker, compat, constants, extensions, fuzz, generic, header, inline, manual, misuse, overloads, pages, rust,
+    checker, compat, constants, extensions, fuzz, generic, header, inline, misuse, overloads, pages, rust,
     test_program, variables,
 };
 use crate::reference::Reference;
@@ -34,9 +34,7 @@ pub fn generated() -> Vec<Generated> {
 /// The manual pages of section 3, which an installation has. Paths are the files' names.
 pub fn manual_pages() -> Vec<Generated> {
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
-    let chapters = table::chapters();
-    let by_hand = manual::pages(&chapters, &reference).unwrap_or_else(|why| panic!("{why}"));
-    let pages = pages::manual(&chapters, &reference).into_iter().chain(by_hand);
+    let pages = pages::manual(&table::chapters(), &reference).into_iter();
     pages.map(|(name, text)| (name.into(), text)).collect()
 }
 

@@ -186,7 +186,7 @@ fn every_extension_has_a_manual_page() {
     let missing: Vec<_> = routines.difference(&documented).collect();
     assert!(
         missing.is_empty(),
-        "these have no page in packaging/man: {missing:?}; without `Manual:` in their entry in \
-         crates/abi/reference, a page is generated"
+        "these are on no page of crates/abi/reference/pages: {missing:?}; without `Manual:` in their entry, a page is \
+         generated"
     );
 }

@@ -104,7 +104,7 @@ fn sentence(brief: &str) -> String {
 fn first_paragraph(text: &str) -> Option<String> {
     blocks(text).into_iter().find_map(|block| match block {
         Block::Paragraph(text) => Some(text),
-        Block::List(_) => None,
+        Block::List(_) | Block::Code(_) => None,
     })
 }
 

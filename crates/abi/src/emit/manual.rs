@@ -1,49 +1,49 @@
-//! The manual pages of extensions: their synopses, made from the table, and their examples, from the reference. The
-//! rest of a page is written by hand.
+//! The manual pages of extensions that have words of their own. Their synopses are made from the table.
 
 use std::fmt::Write;
-use std::{fs, io};
 
-use super::pages;
+use super::pages::{DATE, example, found_by, lower, prototype, roff};
+use crate::family::Family;
 use crate::reference::{Entry, Reference};
-use crate::root;
 use crate::table::Chapter;
 
-/// The line of a page that stands for its synopsis.
-const SYNOPSIS: &str = "@SYNOPSIS@\n";
-/// The line that stands for its section with the example.
-const EXAMPLE: &str = "@EXAMPLE@\n";
-/// Where the pages are, from the repository's root.
-const FOLDER: &str = "packaging/man";
+/// Sections, by their titles on a page and in the reference, after the description and after the example.
+const BEFORE_EXAMPLE: &[(&str, &str)] = &[("Ss Types", "Types"), ("Sh RETURN VALUES", "Returns")];
+const AFTER_EXAMPLE: &[(&str, &str)] = &[("Sh ERRORS", "Errors"), ("Sh SEE ALSO", "See")];
 
-/// The pages of section 3 that are written by hand: the file's name, and text.
-///
-/// # Errors
-/// If they cannot be read, or one lacks a line that stands for what is generated.
-pub fn pages(chapters: &[Chapter], reference: &Reference) -> io::Result<Vec<(String, String)>> {
-    let mut pages = Vec::new();
-    for entry in fs::read_dir(root().join(FOLDER))? {
-        let path = entry?.path();
-        if path.extension().is_none_or(|section| section != "3") {
-            continue;
+/// The pages: the file's name, and text.
+pub(super) fn pages(chapters: &[Chapter], reference: &Reference) -> Vec<(String, String)> {
+    let entries = reference.entries.iter();
+    entries.filter_map(|entry| Some((format!("{}.3", entry.manual.as_ref()?), mdoc(entry, chapters)))).collect()
+}
+
+fn mdoc(entry: &Entry, chapters: &[Chapter]) -> String {
+    let (names, description) = entry.page_names();
+    let title = entry.manual.as_deref().unwrap_or_default().to_uppercase();
+    let mut out = format!(".Dd {DATE}\n.Dt {title} 3\n.Os \"FerroSHMEM @VERSION@\"\n.Sh NAME\n");
+    writeln!(out, ".Nm {}\n.Nd {}", names.join(" ,\n.Nm "), lower(&entry.brief)).unwrap();
+    out += ".Sh SYNOPSIS\n";
+    synopsis(&mut out, chapters, &names);
+    roff(&mut out, entry.page_section("Synopsis"), false);
+    out += ".Sh DESCRIPTION\n";
+    roff(&mut out, description, false);
+    let write = |out: &mut String, sections: &[(&str, &str)]| {
+        for (title, section) in sections {
+            let text = entry.page_section(section);
+            if !text.is_empty() {
+                writeln!(out, ".{title}").unwrap();
+                roff(out, text, false);
+            }
         }
-        let text = fs::read_to_string(&path)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let replaced = |text: &str, line: &str, by: &str| match text.contains(line) {
-            true => Ok(text.replacen(line, by, 1)),
-            false => Err(io::Error::other(format!("{FOLDER}/{name} lacks {}", line.trim_end()))),
-        };
-        let mut text = replaced(&text, SYNOPSIS, &synopsis(chapters, &names(&text)))?;
-        let is_page = |entry: &&Entry| entry.manual.as_deref() == name.strip_suffix(".3");
-        let entry = reference.entries.iter().find(is_page);
-        if let Some(example) = entry.and_then(|entry| entry.example.as_ref()) {
-            let mut section = String::new();
-            pages::example(&mut section, example);
-            text = replaced(&text, EXAMPLE, &section)?;
-        }
-        pages.push((name.into_owned(), text));
+    };
+    write(&mut out, BEFORE_EXAMPLE);
+    if let Some(text) = &entry.example {
+        example(&mut out, text);
     }
-    Ok(pages)
+    write(&mut out, AFTER_EXAMPLE);
+    out += ".Sh STANDARDS\nThis is an extension of\n.%T OpenSHMEM Specification 1.6 .\n";
+    roff(&mut out, entry.page_section("Standards"), true);
+    out
 }
 
 /// The routines that a page is about, as its section NAME lists them.
@@ -53,36 +53,21 @@ pub fn names(page: &str) -> Vec<&str> {
     lines.map(|name| name.trim_end_matches(" ,")).collect()
 }
 
-/// The prototypes of routines. Those of several types are shown once, with `TYPENAME` in their names. What the table
-/// does not have is a macro, which the page itself shows.
-fn synopsis(chapters: &[Chapter], names: &[&str]) -> String {
-    let mut text = found_by(chapters, names);
-    text += ".In shmemx.h\n";
-    for name in names {
+/// The prototypes of routines. Those of several types are shown once, with `TYPENAME` in their names, and found by all
+/// names. What the table does not have is a macro, which the page itself shows.
+fn synopsis(out: &mut String, chapters: &[Chapter], names: &[&str]) {
+    let families = |name: &str| -> Vec<&Family> {
         let pattern = name.replace("TYPENAME", "{T}");
-        let mut families = chapters.iter().flat_map(|chapter| &chapter.families);
-        let Some(family) = families.find(|family| family.pattern == pattern) else {
-            continue;
-        };
-        writeln!(text, ".Ft \"{}\"\n.Fo {name}", family.ret.trim()).unwrap();
-        let params = if family.params.is_empty() { "void" } else { family.params };
-        for param in params.split(", ") {
-            writeln!(text, ".Fa \"{param}\"").unwrap();
-        }
-        text += ".Fc\n";
-    }
-    text
-}
-
-/// The names by which a page is found that are of several types.
-fn found_by(chapters: &[Chapter], names: &[&str]) -> String {
-    let families = || chapters.iter().flat_map(|chapter| &chapter.families);
+        let all = chapters.iter().flat_map(|chapter| &chapter.families);
+        all.filter(|family| family.pattern == pattern).collect()
+    };
     let typed = names.iter().filter(|name| name.contains("TYPENAME"));
-    let mut all = Vec::new();
-    for name in typed {
-        let pattern = name.replace("TYPENAME", "{T}");
-        let of = families().filter(|family| family.pattern == pattern);
-        all.extend(of.flat_map(|family| family.symbols()).map(|s| s.name()));
+    let symbols = typed.flat_map(|name| families(name)).flat_map(Family::symbols);
+    *out += &found_by(&symbols.map(|symbol| symbol.name()).collect::<Vec<_>>());
+    *out += ".In shmemx.h\n";
+    for name in names {
+        if let Some(family) = families(name).first() {
+            prototype(out, family.ret, name, family.params);
+        }
     }
-    pages::found_by(&all)
 }

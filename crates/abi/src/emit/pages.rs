@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 
 use ferroshmem_config as config;
 
+use super::manual;
 use crate::family::{Status, declaration};
 use crate::fortran::synopses;
 use crate::reference::{Block, Entry, Example, FOLDER, Page, Reference, Section, Span, blocks, spans};
 use crate::table::Chapter;
 
-/// Where manual pages are, from the repository's root.
 /// The date of the pages: that of the reference's last revision.
-const DATE: &str = "November 25, 2026";
+pub(super) const DATE: &str = "November 25, 2026";
 /// Begins a line of a manual page with names by which it is found, besides those in NAME.
 const ALSO: &str = ".\\\" Found by:";
 
@@ -21,20 +21,16 @@ static VARIABLES: LazyLock<String> = LazyLock::new(|| config::manual_list(None))
 
 const ORDER: &[Section] = &[Section::Ordering, Section::Threads, Section::Cost, Section::Notes];
 
-/// The manual pages that are not written by hand: the file's name, and text.
+/// The manual pages: the file's name, and text.
 pub fn manual(chapters: &[Chapter], reference: &Reference) -> Vec<(String, String)> {
     let pages = reference.pages(chapters);
     let pages = pages.iter().filter(|page| !page.entry.is_by_hand());
-    pages
-        .map(|page| {
-            let name = format!("{}.3", page.entry.name);
-            (name, mdoc(page, chapters, reference))
-        })
-        .collect()
+    let pages = pages.map(|page| (format!("{}.3", page.entry.name), mdoc(page, chapters, reference)));
+    pages.chain(manual::pages(chapters, reference)).collect()
 }
 
 /// Lines with all names by which a page is found.
-pub fn found_by(names: &[String]) -> String {
+pub(super) fn found_by(names: &[String]) -> String {
     let lines = names.chunks(4).map(|names| format!("{ALSO} {}\n", names.join(" ")));
     lines.collect()
 }
@@ -169,7 +165,7 @@ fn errors(page: &Page<'_>, mut write: impl FnMut(&str)) {
     }
 }
 
-fn prototype(out: &mut String, ret: &str, name: &str, params: &str) {
+pub(super) fn prototype(out: &mut String, ret: &str, name: &str, params: &str) {
     writeln!(out, ".Ft \"{}\"\n.Fo {name}", ret.trim()).unwrap();
     let params = if params.is_empty() { "void" } else { params };
     for param in params.split(", ") {
@@ -179,7 +175,7 @@ fn prototype(out: &mut String, ret: &str, name: &str, params: &str) {
 }
 
 /// Writes a text in mdoc; an item of a list begins without a paragraph.
-fn roff(out: &mut String, text: &str, item: bool) {
+pub(super) fn roff(out: &mut String, text: &str, item: bool) {
     let begins = out.ends_with(".Pp\n") || {
         let last = out.lines().last().unwrap_or_default();
         item || last.starts_with(".Sh") || last.starts_with(".Ss")
@@ -204,6 +200,7 @@ fn roff(out: &mut String, text: &str, item: bool) {
                 }
                 out.push_str(".El\n");
             }
+            Block::Code(code) => literal(out, code),
         }
     }
 }
@@ -277,8 +274,13 @@ fn flush(out: &mut String, current: &mut String) {
     current.clear();
 }
 
-/// The macro that marks code: a routine, a constant, a variable, an argument, or anything else.
+/// The macro that marks code: a manual page, a routine, a constant, a variable, an argument, or anything else.
 fn macro_of(code: &str) -> String {
+    if let Some((page, section)) = code.strip_suffix(')').and_then(|code| code.split_once('('))
+        && matches!(section, "1" | "3" | "7")
+    {
+        return format!(".Xr {page} {section}");
+    }
     let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let routine = code.trim_end_matches("()");
     if is_name(routine)
@@ -404,22 +406,21 @@ fn markdown_page(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -
     }
     let returns = entry.section(Section::Returns);
     let returns = if returns.is_empty() { "None." } else { returns };
-    let mut sections = vec![("Returns", returns)];
-    sections.extend(ORDER.iter().map(|s| (s.title(), entry.section(*s))));
     if entry.is_by_hand() {
-        sections.clear();
-        sections.push(("Manual page", ""));
-    }
-    for (title, text) in sections.iter().filter(|(_, text)| !text.is_empty()) {
-        writeln!(out, "\n## {title}\n\n{text}").unwrap();
-    }
-    if let Some(manual) = &entry.manual {
-        if let Some(example) = &entry.example {
-            let Example { text, code } = example;
+        let (_, description) = entry.page_names();
+        write!(out, "\n## Description\n\n{description}\n").unwrap();
+        for (title, text) in entry.page.iter().skip(1) {
+            write!(out, "\n## {title}\n\n{}\n", text.trim()).unwrap();
+        }
+        if let Some(Example { text, code }) = &entry.example {
             write!(out, "\n## Example\n\n{text}\n\n```c\n{code}```\n").unwrap();
         }
-        writeln!(out, "\nThe rest is in the manual page: `man {manual}`.").unwrap();
         return out;
+    }
+    let mut sections = vec![("Returns", returns)];
+    sections.extend(ORDER.iter().map(|s| (s.title(), entry.section(*s))));
+    for (title, text) in sections.iter().filter(|(_, text)| !text.is_empty()) {
+        writeln!(out, "\n## {title}\n\n{text}").unwrap();
     }
     out.push_str("\n## Errors\n\n");
     errors(page, |text| {
@@ -437,8 +438,12 @@ fn markdown_page(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -
 pub(super) fn example(out: &mut String, example: &Example) {
     *out += ".Sh EXAMPLES\n";
     roff(out, &example.text, false);
+    literal(out, &example.code);
+}
+
+fn literal(out: &mut String, code: &str) {
     *out += ".Bd -literal -offset indent\n";
-    for line in example.code.lines() {
+    for line in code.lines() {
         let line = line.replace('\\', "\\e");
         let begin = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
         writeln!(out, "{begin}{line}").unwrap();
@@ -448,7 +453,7 @@ pub(super) fn example(out: &mut String, example: &Example) {
 
 fn see_also(out: &mut String, entry: &Entry, reference: &Reference) {
     if !entry.see.is_empty() {
-        // Pages that are written by hand have an entry of another name.
+        // Pages with words of their own have an entry of another name.
         let file = |name: &str| {
             let by_hand = |e: &&Entry| e.manual.as_deref() == Some(name);
             let found = reference.entries.iter().find(by_hand);
@@ -483,7 +488,7 @@ fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn lower(brief: &str) -> String {
+pub(super) fn lower(brief: &str) -> String {
     let mut letters = brief.trim_end_matches('.').chars();
     letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
 }

@@ -60,8 +60,10 @@ pub struct Entry {
     pub standard: String,
     /// Pages to look at, too.
     pub see: Vec<String>,
-    /// A page that is written by hand: the entry then has the words for the headers alone.
+    /// Name of a page with words of its own: the entry then has those for the headers alone.
     pub manual: Option<String>,
+    /// The sections of that page, by their titles; the first has none.
+    pub page: Vec<(String, String)>,
     /// Paragraphs.
     pub description: String,
     /// Routines by the names that pages list, with a line about each, which may be empty.
@@ -79,9 +81,20 @@ impl Entry {
         self.sections.get(&section).map_or("", String::as_str)
     }
 
-    /// Whether its manual page is written by hand.
+    /// Whether its page has words of its own.
     pub fn is_by_hand(&self) -> bool {
         self.manual.is_some()
+    }
+
+    /// The words of a section of that page, which may be none.
+    pub fn page_section(&self, title: &str) -> &str {
+        self.page.iter().find(|(known, _)| known == title).map_or("", |(_, text)| text.trim())
+    }
+
+    /// What that page is about: the line before its description; and the description.
+    pub fn page_names(&self) -> (Vec<&str>, &str) {
+        let (names, description) = self.page_section("").split_once("\n\n").unwrap_or_default();
+        (names.split(',').map(str::trim).collect(), description)
     }
 }
 
@@ -131,6 +144,7 @@ fn one(file: &str, chapter: &str, name: &str, body: &str, shared: &BTreeMap<Sect
         standard: String::new(),
         see: Vec::new(),
         manual: None,
+        page: Vec::new(),
         description: String::new(),
         routines: Vec::new(),
         arguments: Vec::new(),
@@ -184,7 +198,7 @@ fn example(body: &str) -> Result<Example, String> {
 }
 
 /// The parts that begin with a line `mark title`; the first has none. Lines of programs begin none.
-fn split(text: &str, mark: &str) -> Vec<(String, String)> {
+pub(super) fn split(text: &str, mark: &str) -> Vec<(String, String)> {
     let mut parts = vec![(String::new(), String::new())];
     let mut in_code = false;
     for line in text.lines() {

@@ -21,6 +21,8 @@ use crate::types::Group;
 
 /// Where the entries are, from the repository's root.
 pub const FOLDER: &str = "crates/abi/reference";
+/// Where pages with words of their own are, from the same.
+pub const PAGES: &str = "crates/abi/reference/pages";
 /// Words for arguments that mean the same in many routines.
 const COMMON: &str = "common.md";
 
@@ -73,6 +75,12 @@ impl Reference {
                 _ => all.entries.extend(
                     entry::parse(&name, &text).map_err(|why| io::Error::other(format!("{FOLDER}/{name}: {why}")))?,
                 ),
+            }
+        }
+        for entry in &mut all.entries {
+            if let Some(page) = &entry.manual {
+                let path = root().join(PAGES).join(format!("{page}.md"));
+                entry.page = entry::split(&fs::read_to_string(path)?, "## ");
             }
         }
         Ok(all)

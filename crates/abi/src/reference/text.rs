@@ -1,4 +1,4 @@
-//! The little Markdown of the reference: paragraphs, lists, and code within lines.
+//! The little Markdown of the reference: paragraphs, lists, programs, and code within lines.
 
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -7,6 +7,8 @@ pub enum Block {
     Paragraph(String),
     /// A list.
     List(Vec<String>),
+    /// Lines of a program.
+    Code(String),
 }
 
 /// A part of a line.
@@ -18,8 +20,19 @@ pub enum Span<'a> {
     Code(&'a str),
 }
 
-/// The paragraphs and lists of a text.
+/// The paragraphs, lists and programs of a text.
 pub fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for (i, part) in text.split("```").enumerate() {
+        match i % 2 {
+            0 => blocks.extend(paragraphs(part)),
+            _ => blocks.push(Block::Code(part.trim_start_matches("c\n").to_owned())),
+        }
+    }
+    blocks
+}
+
+fn paragraphs(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     for part in text.split("\n\n").map(str::trim).filter(|p| !p.is_empty()) {
         let mut lines: Vec<String> = Vec::new();
@@ -62,10 +75,11 @@ mod tests {
 
     #[test]
     fn text_has_paragraphs_and_lists() {
-        let found = blocks("One\nline.\n\nItems:\n- a\n- b\n  c\n");
+        let found = blocks("One\nline.\n\nItems:\n- a\n- b\n  c\n\n```c\nint d;\n\nint e;\n```\n");
         let paragraph = |text: &str| Block::Paragraph(text.to_owned());
         let list = Block::List(vec!["a".to_owned(), "b c".to_owned()]);
-        assert_eq!(found, [paragraph("One line."), paragraph("Items:"), list]);
+        let code = Block::Code("int d;\n\nint e;\n".to_owned());
+        assert_eq!(found, [paragraph("One line."), paragraph("Items:"), list, code]);
     }
 
     #[test]
