@@ -24,11 +24,6 @@ static void gather(long *restrict dest, const long *restrict source, size_t coun
         dest[i] = source[STRIDE * i];
 }
 
-#define NOTHING (void)0
-#define TO_PEER void *to = shmem_ptr(t.dest, t.peer)
-#define FROM_PEER const void *from = shmem_ptr(t.source, t.peer)
-#define SOURCE ((const long *)t.source)
-#define DEST ((long *)t.dest)
 #define LONGS (t.bytes / sizeof(long))
 
 /* Windows of `operation`, which may use its index `w`. */
@@ -61,60 +56,27 @@ WINDOWS(put_rate_ptr, TO_PEER, memcpy((long *)to + w, SOURCE + w, sizeof(long)),
 WINDOWS(p_rate, NOTHING, shmem_long_p(DEST + w, SOURCE[w], t.peer), shmem_quiet())
 WINDOWS(p_rate_ptr, TO_PEER, ((long *)to)[w] = SOURCE[w], shmem_quiet())
 
-/* Passes over arrays, in ordinary loops, which compilers may optimise. */
-static void p(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    size_t count = t.bytes / sizeof(double);
-    const double *source = (const double *)t.source;
-    double *dest = (double *)t.dest;
-    for (long r = 0; r < repetitions; r++) {
-        for (size_t i = 0; i < count; i++)
-            shmem_double_p(&dest[i], source[i], t.peer);
-        shmem_quiet();
-        keep_memory();
+/* Passes over arrays of double, in ordinary loops, which compilers may optimise. */
+#define PASSES(name, prepare, element, finish)                          \
+    static void name(const struct transfer *transfer, long repetitions) \
+    {                                                                   \
+        const struct transfer t = *transfer;                            \
+        const size_t count = t.bytes / sizeof(double);                  \
+        const double *source = (const double *)t.source;                \
+        double *dest = (double *)t.dest;                                \
+        prepare;                                                        \
+        for (long r = 0; r < repetitions; r++) {                        \
+            for (size_t i = 0; i < count; i++)                          \
+                element;                                                \
+            finish;                                                     \
+            keep_memory();                                              \
+        }                                                               \
     }
-}
 
-static void p_ptr(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    size_t count = t.bytes / sizeof(double);
-    const double *source = (const double *)t.source;
-    double *there = shmem_ptr(t.dest, t.peer);
-    for (long r = 0; r < repetitions; r++) {
-        for (size_t i = 0; i < count; i++)
-            there[i] = source[i];
-        shmem_quiet();
-        keep_memory();
-    }
-}
-
-static void g(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    size_t count = t.bytes / sizeof(double);
-    const double *source = (const double *)t.source;
-    double *dest = (double *)t.dest;
-    for (long r = 0; r < repetitions; r++) {
-        for (size_t i = 0; i < count; i++)
-            dest[i] = shmem_double_g(&source[i], t.peer);
-        keep_memory();
-    }
-}
-
-static void g_ptr(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    size_t count = t.bytes / sizeof(double);
-    const double *there = shmem_ptr(t.source, t.peer);
-    double *dest = (double *)t.dest;
-    for (long r = 0; r < repetitions; r++) {
-        for (size_t i = 0; i < count; i++)
-            dest[i] = there[i];
-        keep_memory();
-    }
-}
+PASSES(p, NOTHING, shmem_double_p(&dest[i], source[i], t.peer), shmem_quiet())
+PASSES(p_ptr, dest = shmem_ptr(dest, t.peer), dest[i] = source[i], shmem_quiet())
+PASSES(g, NOTHING, dest[i] = shmem_double_g(&source[i], t.peer), NOTHING)
+PASSES(g_ptr, source = shmem_ptr(source, t.peer), dest[i] = source[i], NOTHING)
 
 #if HAS_MESSAGES
 /* Windows of messages to the peer, which answers each window with an empty message. */

@@ -14,113 +14,36 @@
 #include "put_signal.h"
 #include "reachable.h"
 
-static void put(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    for (long r = 0; r < repetitions; r++) {
-        shmem_putmem(t.dest, t.source, t.bytes, t.peer);
-        shmem_quiet();
-        keep_memory();
-    }
-}
+#define COUNT const size_t count = t.bytes / sizeof(long)
 
-static void put_ptr(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    char *there = shmem_ptr(t.dest, t.peer);
-    for (long r = 0; r < repetitions; r++) {
-        memcpy(there, t.source, t.bytes);
-        shmem_quiet();
-        keep_memory();
+/* Repeats `operation`, which `finish` completes. */
+#define REPEATED(name, prepare, operation, finish)                      \
+    static void name(const struct transfer *transfer, long repetitions) \
+    {                                                                   \
+        const struct transfer t = *transfer;                            \
+        prepare;                                                        \
+        for (long r = 0; r < repetitions; r++) {                        \
+            operation;                                                  \
+            finish;                                                     \
+            keep_memory();                                              \
+        }                                                               \
     }
-}
 
-static void get(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    for (long r = 0; r < repetitions; r++) {
-        shmem_getmem(t.dest, t.source, t.bytes, t.peer);
-        keep_memory();
-    }
-}
-
-static void get_ptr(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    const char *there = shmem_ptr(t.source, t.peer);
-    for (long r = 0; r < repetitions; r++) {
-        memcpy(t.dest, there, t.bytes);
-        keep_memory();
-    }
-}
+REPEATED(put, NOTHING, shmem_putmem(t.dest, t.source, t.bytes, t.peer), shmem_quiet())
+REPEATED(put_ptr, TO_PEER, memcpy(to, t.source, t.bytes), shmem_quiet())
+REPEATED(get, NOTHING, shmem_getmem(t.dest, t.source, t.bytes, t.peer), NOTHING)
+REPEATED(get_ptr, FROM_PEER, memcpy(t.dest, from, t.bytes), NOTHING)
 
 /* Within the memory of a PE: what every transfer on a node costs at least. */
-static void copy(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    for (long r = 0; r < repetitions; r++) {
-        shmem_putmem(t.dest, t.source, t.bytes, t.me);
-        shmem_quiet();
-        keep_memory();
-    }
-}
+REPEATED(copy, NOTHING, shmem_putmem(t.dest, t.source, t.bytes, t.me), shmem_quiet())
+REPEATED(copy_ptr, NOTHING, memcpy(t.dest, t.source, t.bytes), NOTHING)
 
-static void copy_ptr(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    for (long r = 0; r < repetitions; r++) {
-        memcpy(t.dest, t.source, t.bytes);
-        keep_memory();
-    }
-}
-
-static void iput(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    size_t count = t.bytes / sizeof(long);
-    for (long r = 0; r < repetitions; r++) {
-        shmem_long_iput((long *)t.dest, (const long *)t.source, STRIDE, 1, count, t.peer);
-        shmem_quiet();
-        keep_memory();
-    }
-}
-
-static void iput_ptr(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    size_t count = t.bytes / sizeof(long);
-    const long *source = (const long *)t.source;
-    long *there = shmem_ptr(t.dest, t.peer);
-    for (long r = 0; r < repetitions; r++) {
-        for (size_t i = 0; i < count; i++)
-            there[STRIDE * i] = source[i];
-        shmem_quiet();
-        keep_memory();
-    }
-}
-
-static void iget(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    size_t count = t.bytes / sizeof(long);
-    for (long r = 0; r < repetitions; r++) {
-        shmem_long_iget((long *)t.dest, (const long *)t.source, 1, STRIDE, count, t.peer);
-        keep_memory();
-    }
-}
-
-static void iget_ptr(const struct transfer *transfer, long repetitions)
-{
-    const struct transfer t = *transfer;
-    size_t count = t.bytes / sizeof(long);
-    const long *there = shmem_ptr(t.source, t.peer);
-    long *dest = (long *)t.dest;
-    for (long r = 0; r < repetitions; r++) {
-        for (size_t i = 0; i < count; i++)
-            dest[i] = there[STRIDE * i];
-        keep_memory();
-    }
-}
+REPEATED(iput, COUNT, shmem_long_iput(DEST, SOURCE, STRIDE, 1, count, t.peer), shmem_quiet())
+REPEATED(iput_ptr, COUNT; long *there = shmem_ptr(t.dest, t.peer),
+         for (size_t i = 0; i < count; i++) there[STRIDE * i] = SOURCE[i], shmem_quiet())
+REPEATED(iget, COUNT, shmem_long_iget(DEST, SOURCE, 1, STRIDE, count, t.peer), NOTHING)
+REPEATED(iget_ptr, COUNT; const long *there = shmem_ptr(t.source, t.peer),
+         for (size_t i = 0; i < count; i++) DEST[i] = there[STRIDE * i], NOTHING)
 
 /* p and g, as calls and through shmem_ptr, of one type. */
 #define SCALAR(type)                                                            \
