@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::emit::{
-    checker, compat, constants, extensions, fuzz, generic, header, inline, misuse, overloads, pages, rust,
-    test_program, variables,
+    checker, compat, constants, extensions, fuzz, generic, header, inline, misuse, overloads, pages, rust, test_program,
 };
 use crate::reference::Reference;
 use crate::{fortran, root, table};
@@ -27,7 +26,6 @@ pub fn generated() -> Vec<Generated> {
     ];
     files.push((checker::RUST_PATH.to_owned(), checker::operations()));
     files.push(("include/shmemx.h".to_owned(), extensions::header(&chapters, &reference)));
-    files.extend(variables::pages());
     files.into_iter().map(|(path, text)| (path.into(), text)).collect()
 }
 

@@ -23,10 +23,19 @@ pub fn describe() -> String {
     out
 }
 
-/// The variables that one of `readers` reads, or all variables of jobs, as a list of mdoc.
-pub fn manual_list(readers: Option<&[Program]>) -> String {
+/// The pages with a list of variables, and what reads the variables of the list; none: all those of jobs.
+const PAGES: &[(&str, &[Program])] = &[
+    ("ferroshmem.7", &[]),
+    ("oshrun.1", &[Program::Oshrun]),
+    ("oshtune.1", &[Program::Oshtune]),
+    ("oshcc.1", &[Program::Oshcc, Program::Oshcxx, Program::Oshfort]),
+];
+
+/// The list of variables of a manual page, in mdoc, if it has one.
+pub fn manual_list(page: &str) -> Option<String> {
+    let (_, readers) = PAGES.iter().find(|(name, _)| *name == page)?;
     let mut text = String::new();
-    if readers.is_none() {
+    if readers.is_empty() {
         for line in SCOPES {
             text += &format!("{line}\n");
         }
@@ -34,8 +43,8 @@ pub fn manual_list(readers: Option<&[Program]>) -> String {
     text += ".Bl -tag -width Ds\n";
     for entry in TABLE {
         let listed = match readers {
-            None => entry.is_of_jobs(),
-            Some(readers) => readers.iter().any(|r| entry.readers().contains(r)),
+            [] => entry.is_of_jobs(),
+            readers => readers.iter().any(|r| entry.readers().contains(r)),
         };
         if !listed {
             continue;
@@ -50,7 +59,7 @@ pub fn manual_list(readers: Option<&[Program]>) -> String {
         values[..1].make_ascii_uppercase();
         text += &format!("{values}.\n");
     }
-    text + ".El\n"
+    Some(text + ".El\n")
 }
 
 fn of_jobs() -> impl Iterator<Item = &'static dyn Entry> {
@@ -78,10 +87,10 @@ mod tests {
 
     #[test]
     fn every_variable_has_its_page() {
-        let overview = manual_list(None);
+        let overview = manual_list("ferroshmem.7").unwrap();
         assert!(overview.contains(".It Ev SHMEM_INFO Pq Ev SMA_INFO\n"));
         assert!(!overview.contains("OSHMEM_CC") && !overview.contains("FERROSHMEM_JOB"));
-        let wrappers = manual_list(Some(&[Program::Oshcc, Program::Oshcxx, Program::Oshfort]));
+        let wrappers = manual_list("oshcc.1").unwrap();
         for entry in TABLE {
             let item = format!(".It Ev {}", entry.name());
             assert!(overview.contains(&item) != wrappers.contains(&item));

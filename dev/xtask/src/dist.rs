@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: the files of a release: an installation, the sources, what they are made of, and checksums.
 
 use crate::debian::sources;
-use crate::run::{run, shown, works};
+use crate::run::{printed, run, shown, works};
 use crate::{install, workspace};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -111,11 +111,7 @@ fn cyclonedx() -> Command {
 
 /// What `sha256sum --check` reads.
 fn sums(folder: &Path, files: &[String]) -> Result<String> {
-    let mut sum = Command::new("sha256sum");
-    let output = sum.args(files).current_dir(folder).output();
-    let output = output.context("cannot run sha256sum (coreutils)")?;
-    ensure!(output.status.success(), "sha256sum failed");
-    Ok(String::from_utf8(output.stdout)?)
+    printed(Command::new("sha256sum").args(files).current_dir(folder))
 }
 
 /// The part of the changelog about a version; before that has one, what is not released.

@@ -1,7 +1,7 @@
 //! `cargo xtask install`: builds and installs under a prefix.
 
 use crate::files::{DATA, PROGRAM, Tree, below};
-use crate::run::{run, shown, works};
+use crate::run::{printed, run, shown, works};
 use crate::target::{self, Target};
 use crate::{link, package, workspace};
 use anyhow::{Context, Result};
@@ -198,9 +198,7 @@ fn written(what: &str, commands_in: Option<&Path>, profile: &str) -> Result<Path
         cargo.args(["--quiet", "--profile", profile, "--package", WRITER, "--"]);
         cargo
     };
-    let output = write.arg(format!("--{what}")).arg(&folder).output();
-    let output = output.context("cannot run the program that writes what is made from the table of routines")?;
-    anyhow::ensure!(output.status.success(), "{WRITER} --{what}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    printed(write.arg(format!("--{what}")).arg(&folder))?;
     Ok(folder)
 }
 
@@ -253,18 +251,14 @@ impl Parts<'_> {
             tree.copy(&headers.join(&header), &format!("include/{header}"), DATA, |_| Ok(()))?;
         }
         self.install_fortran(&mut tree)?;
-        package::install(&mut tree, self.pages)?;
+        package::install(&mut tree, &self.own.join("oshrun"), self.pages)?;
         eprintln!("+ installed {} files in {}", tree.installed().len(), shown(root).display());
         Ok(())
     }
 
     fn install_completions(&self, tree: &mut Tree) -> Result<()> {
         for (shell, to) in COMPLETIONS {
-            let mut generate = Command::new(self.own.join("oshrun"));
-            let output = generate.args(["--generate", shell]).output();
-            let output = output.context("cannot run the oshrun that was built")?;
-            anyhow::ensure!(output.status.success(), "oshrun --generate {shell} failed");
-            tree.write(to, &String::from_utf8_lossy(&output.stdout))?;
+            tree.write(to, &printed(Command::new(self.own.join("oshrun")).args(["--generate", shell]))?)?;
         }
         Ok(())
     }
@@ -316,13 +310,10 @@ impl Parts<'_> {
     }
 
     fn strip(&self, option: &str, file: &Path) -> Result<()> {
-        let Some(strip) = &self.strip else {
-            return Ok(());
-        };
-        let output = Command::new(strip).arg(option).arg(file).output();
-        let output = output.with_context(|| format!("cannot run {strip}"))?;
-        anyhow::ensure!(output.status.success(), "{strip} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-        Ok(())
+        match &self.strip {
+            Some(strip) => printed(Command::new(strip).arg(option).arg(file)).map(drop),
+            None => Ok(()),
+        }
     }
 }
 

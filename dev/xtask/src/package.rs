@@ -2,10 +2,12 @@
 //! version filled in. None of them names the prefix, so an installation can be moved.
 
 use crate::files::{Tree, below};
+use crate::run::printed;
 use crate::workspace;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// Template below `packaging/` and where it goes.
 const FILES: &[(&str, &str)] = &[
@@ -32,13 +34,21 @@ const LINKS: &[(&str, &str)] = &[
     ("ferroshmem.7", "share/man/man7/shmem.7"),
 ];
 
+/// The line of a manual page that stands for its list of variables.
+const VARIABLES: &str = "@VARIABLES@\n";
+
 /// Begins a comment of a manual page that lists names by which it is found.
 const FOUND_BY: &str = ".\\\" Found by: ";
 
-/// Installs the files. `pages` is the folder of the manual pages of section 3, if they are wanted.
-pub(crate) fn install(tree: &mut Tree, pages: Option<&Path>) -> Result<()> {
+/// Installs the files. `oshrun` says what variables there are; `pages` is the folder of the manual pages of section 3, if they are wanted.
+pub(crate) fn install(tree: &mut Tree, oshrun: &Path, pages: Option<&Path>) -> Result<()> {
     for (template, to) in FILES {
-        tree.write(to, &filled_in(template)?)?;
+        let mut text = filled_in(template)?;
+        if let (true, Some(page)) = (text.contains(VARIABLES), Path::new(template).file_name()) {
+            let list = printed(Command::new(oshrun).arg("--variables-of").arg(page))?;
+            text = text.replace(VARIABLES, &list);
+        }
+        tree.write(to, &text)?;
     }
     for (template, ending) in MODULES {
         let version = env!("CARGO_PKG_VERSION");

@@ -1,6 +1,6 @@
 //! `cargo xtask release`: from a clean clone to the tag and the files of a release.
 
-use crate::run::{line, run, shown};
+use crate::run::{line, printed, run, shown};
 use crate::{link, workspace};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -132,10 +132,7 @@ fn of_git(arguments: &[&str]) -> Command {
 
 /// What git prints.
 fn git(arguments: &[&str]) -> Result<String> {
-    let output = of_git(arguments).output().context("cannot run git")?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "git {}: {}", arguments.join(" "), errors.trim());
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    printed(&mut of_git(arguments))
 }
 
 /// Programs of the last release run with this one: it has all names of that, or another soname.
@@ -199,9 +196,8 @@ fn edits(new: &str) -> Result<Vec<Edit>> {
         fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
     };
     let today = |format: &str| -> Result<String> {
-        let output =
-            Command::new("date").args(["--utc", format]).env("LC_ALL", "C").output().context("cannot run date")?;
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        let date = printed(Command::new("date").args(["--utc", format]).env("LC_ALL", "C"))?;
+        Ok(date.trim().to_owned())
     };
     let edit = |path: &str, text: String| Edit { path: path.to_owned(), text, old_path: None };
     let log = changelog(&read("CHANGELOG.md")?, new, &today("+%F")?)?;

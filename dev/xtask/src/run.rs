@@ -28,6 +28,18 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// What a command prints.
+///
+/// # Errors
+/// If it cannot be started or does not end well.
+pub(crate) fn printed(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot run {}", line(command)))?;
+    if !output.status.success() {
+        bail!("{}: {}", line(command), String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// Whether a command can be started and ends well; it prints nothing.
 pub(crate) fn works(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

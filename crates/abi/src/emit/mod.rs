@@ -20,8 +20,6 @@ pub mod overloads;
 pub mod pages;
 pub mod rust;
 pub mod test_program;
-#[cfg(feature = "variables")]
-pub mod variables;
 
 pub use crate::family::wrapped;
 

@@ -17,7 +17,7 @@ pub(super) const DATE: &str = "November 25, 2026";
 const ALSO: &str = ".\\\" Found by:";
 
 /// The list of variables on manual pages.
-static VARIABLES: LazyLock<String> = LazyLock::new(|| config::manual_list(None));
+static VARIABLES: LazyLock<String> = LazyLock::new(|| config::manual_list("ferroshmem.7").unwrap_or_default());
 
 const ORDER: &[Section] = &[Section::Ordering, Section::Threads, Section::Cost, Section::Notes];
 
