@@ -21,25 +21,13 @@ static int peer;
         }                                      \
     }
 
-/* The best of the bare copies for the series that is measured, which is found out once. */
-static const struct bare *best(char *dest, const char *source)
-{
-    static const struct series *known;
-    static struct bare fastest;
-    if (known != series) {
-        known = series;
-        char *const dests[] = {dest, huge_dest};
-        const char *const sources[] = {source, huge_source};
-        fastest = best_copy(dests, sources, 2, series->bytes);
-    }
-    return &fastest;
-}
-
 static void bare(char *dest, const char *source, long count)
 {
-    const struct bare *const bare = best(dest, source);
+    char *const dests[] = {dest, huge_dest};
+    const char *const sources[] = {source, huge_source};
+    const struct bare best = best_of_series(dests, sources, 2);
     for (long i = 0; i < count; i++)
-        bare->copy(bare->dest, bare->source, series->bytes);
+        best.copy(best.dest, best.source, series->bytes);
 }
 
 static void bare_put(long count) { bare(there, local, count); }

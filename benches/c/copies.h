@@ -108,4 +108,18 @@ static inline struct bare best_copy(char *const *dests, const char *const *sourc
     return bare;
 }
 
+/* The same for the series that is measured, which its PEs find out at once, and once. */
+static inline struct bare best_of_series(char *const *dests, const char *const *sources, int n)
+{
+    static const struct series *known;
+    static struct bare fastest;
+    if (known != series) {
+        known = series;
+        fastest = best_copy(dests, sources, n, series->bytes);
+        if (series->together)
+            shmem_barrier_all();
+    }
+    return fastest;
+}
+
 #endif

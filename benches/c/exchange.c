@@ -14,19 +14,11 @@ static long long *their_filled;
 static uint64_t messages;
 static int me, peer;
 
-/* The best bare copy for the series that is measured, which both PEs find out at once, and once. */
 static copy_function *best(void)
 {
-    static const struct series *known;
-    static copy_function *fastest;
-    if (known != series) {
-        known = series;
-        char *const dests[] = {there};
-        const char *const sources[] = {local};
-        fastest = best_copy(dests, sources, 1, series->bytes).copy;
-        shmem_barrier_all();
-    }
-    return fastest;
+    char *const dests[] = {there};
+    const char *const sources[] = {local};
+    return best_of_series(dests, sources, 1).copy;
 }
 
 static void bare_signal(long count)
@@ -110,12 +102,7 @@ static const struct series all[] = {
 
 int main(void)
 {
-    shmem_init();
-    if (shmem_n_pes() != 2) {
-        fprintf(stderr, "this needs 2 PEs, not %d\n", shmem_n_pes());
-        return 1;
-    }
-    me = shmem_my_pe();
+    me = one_of_two();
     peer = 1 - me;
     heap = shmem_align(4096, LARGEST);
     local = aligned_alloc(4096, LARGEST);

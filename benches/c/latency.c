@@ -88,12 +88,7 @@ static const struct series all[] = {
 
 int main(void)
 {
-    shmem_init();
-    if (shmem_n_pes() != 2) {
-        fprintf(stderr, "this needs 2 PEs, not %d\n", shmem_n_pes());
-        return 1;
-    }
-    me = shmem_my_pe();
+    me = one_of_two();
     peer = 1 - me;
     heap = shmem_align(LINE, sizeof *heap);
     heap->ball = heap->flag = heap->counter = heap->lock = 0;

@@ -72,6 +72,17 @@ static inline long read_order(const struct series *all, long n, long *rounds)
     exit(1);
 }
 
+/* Begins a program of two PEs; the number of this one. */
+static inline int one_of_two(void)
+{
+    shmem_init();
+    if (shmem_n_pes() != 2) {
+        fprintf(stderr, "this needs 2 PEs, not %d\n", shmem_n_pes());
+        exit(1);
+    }
+    return shmem_my_pe();
+}
+
 /* Carries out orders for the `n` series of `all`. Called by all PEs. */
 static inline void serve(const struct series *all, long n)
 {
