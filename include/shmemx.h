@@ -114,88 +114,65 @@ extern "C" {
 /* Symmetric spaces */
 
 /** Make a symmetric space for the PEs of a team: a part of the heap with a kind of memory of its own.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param config configuration; a null pointer if `config_mask` is 0
  * @param config_mask the fields of `config` that are set, combined by `|`
  * @param new_space local address that gets the space; `SHMEMX_SPACE_INVALID` on errors
  * @return `shmemx_space_create`: 0, or -1 on all PEs if one has no such memory. Allocations: the address, or
  *   a null pointer if there is no room.
- *
- * See shmemx_space_create(3). */
+ * @see shmemx_space_create(3) */
 int shmemx_space_create(shmem_team_t team, const shmemx_space_config_t *config, long config_mask,
     shmemx_space_t *new_space);
 
 /** End a space with all of its blocks.
- *
- * An extension.
  * @param space a space; all PEs of its team call
- *
- * See shmemx_space_create(3). */
+ * @see shmemx_space_create(3) */
 void shmemx_space_destroy(shmemx_space_t space);
 
 /** Allocate memory of a space.
- *
- * An extension.
  * @param space a space; all PEs of its team call
  * @param size number of bytes; the same on all PEs
  * @return `shmemx_space_create`: 0, or -1 on all PEs if one has no such memory. Allocations: the address, or
  *   a null pointer if there is no room.
- *
- * See shmemx_space_create(3). */
+ * @see shmemx_space_create(3) */
 void *shmemx_space_malloc(shmemx_space_t space, size_t size);
 
 /** Allocate memory of a space that is zero.
- *
- * An extension.
  * @param space a space; all PEs of its team call
  * @param count number of elements; the same on all PEs
  * @param size number of bytes; the same on all PEs
  * @return `shmemx_space_create`: 0, or -1 on all PEs if one has no such memory. Allocations: the address, or
  *   a null pointer if there is no room.
- *
- * See shmemx_space_create(3). */
+ * @see shmemx_space_create(3) */
 void *shmemx_space_calloc(shmemx_space_t space, size_t count, size_t size);
 
 /** Allocate aligned memory of a space.
- *
- * An extension.
  * @param space a space; all PEs of its team call
  * @param alignment bytes, a power of two, of which the address is a multiple
  * @param size number of bytes; the same on all PEs
  * @return `shmemx_space_create`: 0, or -1 on all PEs if one has no such memory. Allocations: the address, or
  *   a null pointer if there is no room.
- *
- * See shmemx_space_create(3). */
+ * @see shmemx_space_create(3) */
 void *shmemx_space_align(shmemx_space_t space, size_t alignment, size_t size);
 
 /** Free memory of a space.
- *
- * An extension.
  * @param space a space; all PEs of its team call
  * @param ptr address that an allocation has returned; the same block on all PEs
- *
- * See shmemx_space_create(3). */
+ * @see shmemx_space_create(3) */
 void shmemx_space_free(shmemx_space_t space, void *ptr);
 
 /* Threads that help */
 
 /** Let the calling thread make chunks of the PE's large copies, until `*until` is not 0 or the time is over.
- *
- * An extension.
  * @param until a variable of the program that another thread sets, or null
  * @param milliseconds for how long at most; negative: without limit
  * @return How many chunks of copies the thread has made.
- *
- * See shmemx_thread_lend(3). */
+ * @see shmemx_thread_lend(3) */
 int shmemx_thread_lend(const int *until, int milliseconds);
 
 /* Jobs that grow */
 
 /** Start PEs of a program, as a job of their own that is connected with this one.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
  * @param command the program, which is found as a shell finds it
@@ -204,14 +181,11 @@ int shmemx_thread_lend(const int *until, int milliseconds);
  * @param config_mask the fields of `config` that are set, combined by `|`
  * @param children local address that gets the group of the new PEs; `SHMEMX_GROUP_INVALID` on errors
  * @return 0; -1 on all PEs of the team if the PEs cannot be started.
- *
- * See shmemx_spawn(3). */
+ * @see shmemx_spawn(3) */
 int shmemx_spawn(shmem_team_t team, int PE_root, const char *command, int npes,
     const shmemx_spawn_config_t *config, long config_mask, shmemx_group_t *children);
 
 /** Start PEs of several programs as one job that is connected with this one.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
  * @param count number of programs
@@ -221,288 +195,207 @@ int shmemx_spawn(shmem_team_t team, int PE_root, const char *command, int npes,
  * @param config_masks the mask of each configuration, or a null pointer
  * @param children local address that gets the group of the new PEs; `SHMEMX_GROUP_INVALID` on errors
  * @return 0; -1 on all PEs of the team if the PEs cannot be started.
- *
- * See shmemx_spawn(3). */
+ * @see shmemx_spawn(3) */
 int shmemx_spawn_multiple(shmem_team_t team, int PE_root, int count, char *const *commands,
     const int *npes, const shmemx_spawn_config_t *configs, const long *config_masks,
     shmemx_group_t *children);
 
 /** Return the group of the PEs that have started this job.
- *
- * An extension.
  * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
  *   `SHMEMX_GROUP_INVALID`.
- *
- * See shmemx_group_parents(3). */
+ * @see shmemx_group_parents(3) */
 shmemx_group_t shmemx_group_parents(void);
 
 /** Return the number of PEs of a group.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
  *   `SHMEMX_GROUP_INVALID`.
- *
- * See shmemx_group_parents(3). */
+ * @see shmemx_group_parents(3) */
 int shmemx_group_n_pes(shmemx_group_t group);
 
 /** Return the number by which all routines take a PE of a group.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param pe number of the PE in the group
  * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
  *   `SHMEMX_GROUP_INVALID`.
- *
- * See shmemx_group_parents(3). */
+ * @see shmemx_group_parents(3) */
 int shmemx_group_pe(shmemx_group_t group, int pe);
 
 /** Return the team of the PEs of both groups.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
  *   `SHMEMX_GROUP_INVALID`.
- *
- * See shmemx_group_parents(3). */
+ * @see shmemx_group_parents(3) */
 shmem_team_t shmemx_group_team(shmemx_group_t group);
 
 /** Say whether a group is connected, has failed or is disconnected.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
  *   `SHMEMX_GROUP_INVALID`.
- *
- * See shmemx_group_parents(3). */
+ * @see shmemx_group_parents(3) */
 int shmemx_group_state(shmemx_group_t group);
 
 /** End the connection with a group.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
  *   `SHMEMX_GROUP_INVALID`.
- *
- * See shmemx_group_parents(3). */
+ * @see shmemx_group_parents(3) */
 int shmemx_group_disconnect(shmemx_group_t group);
 
 /** Give symmetric memory of this PE a name, by which PEs of connected jobs find it.
- *
- * An extension.
  * @param name the name
  * @param addr symmetric address of the memory
  * @param size number of bytes
  * @return 0 or an address; -1 or a null pointer on errors.
- *
- * See shmemx_export(3). */
+ * @see shmemx_export(3) */
 int shmemx_export(const char *name, const void *addr, size_t size);
 
 /** Take a name back.
- *
- * An extension.
  * @param name the name
  * @return 0 or an address; -1 or a null pointer on errors.
- *
- * See shmemx_export(3). */
+ * @see shmemx_export(3) */
 int shmemx_unexport(const char *name);
 
 /** Call kernels on all PEs of a group, as one message.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param count number of calls
  * @param calls name and arguments of each call
  * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on
  *   errors.
- *
- * See shmemx_kernel_call(3). */
+ * @see shmemx_kernel_call(3) */
 shmemx_request_t shmemx_kernel_call_multiple(shmemx_group_t group, size_t count,
     const shmemx_kernel_call_t *calls);
 
 /** Say whether all PEs have run the calls of a request.
- *
- * An extension.
  * @param request the request that a call has returned
  * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on
  *   errors.
- *
- * See shmemx_kernel_call(3). */
+ * @see shmemx_kernel_call(3) */
 int shmemx_kernel_test(shmemx_request_t request);
 
 /** Wait until all PEs have run the calls of a request.
- *
- * An extension.
  * @param request the request that a call has returned
  * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on
  *   errors.
- *
- * See shmemx_kernel_call(3). */
+ * @see shmemx_kernel_call(3) */
 int shmemx_kernel_wait(shmemx_request_t request);
 
 /** Run kernels until the callers disconnect.
- *
- * An extension.
  * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on
  *   errors.
- *
- * See shmemx_kernel_call(3). */
+ * @see shmemx_kernel_call(3) */
 int shmemx_kernel_serve(void);
 
 /** Make a function a kernel, for `SHMEMX_KERNEL`.
- *
- * An extension.
  * @param kernel the kernel, which stays
- *
- * See shmemx_kernel_call(3). */
+ * @see shmemx_kernel_call(3) */
 void shmemx_kernel_register(shmemx_kernel_t *kernel);
 
 /** Return an address for memory that the PEs of a group have exported.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param name the name
  * @param size number of bytes
  * @return 0 or an address; -1 or a null pointer on errors.
- *
- * See shmemx_export(3). */
+ * @see shmemx_export(3) */
 void *shmemx_import(shmemx_group_t group, const char *name, size_t size);
 
 /* Jobs that connect */
 
 /** Open a port of this PE.
- *
- * An extension.
  * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
  * @return 0; -1 on errors.
- *
- * See shmemx_port_open(3). */
+ * @see shmemx_port_open(3) */
 int shmemx_port_open(char *port);
 
 /** Close a port.
- *
- * An extension.
  * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
  * @return 0; -1 on errors.
- *
- * See shmemx_port_open(3). */
+ * @see shmemx_port_open(3) */
 int shmemx_port_close(const char *port);
 
 /** Give a port a name, by which jobs of the user find it.
- *
- * An extension.
  * @param name the name, of up to 64 bytes
  * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
  * @return 0; -1 on errors.
- *
- * See shmemx_port_open(3). */
+ * @see shmemx_port_open(3) */
 int shmemx_port_publish(const char *name, const char *port);
 
 /** Take the name of a port back.
- *
- * An extension.
  * @param name the name, of up to 64 bytes
  * @return 0; -1 on errors.
- *
- * See shmemx_port_open(3). */
+ * @see shmemx_port_open(3) */
 int shmemx_port_unpublish(const char *name);
 
 /** Find the port that has a name.
- *
- * An extension.
  * @param name the name, of up to 64 bytes
  * @param timeout milliseconds to wait; negative: as long as it takes
  * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
  * @return 0; -1 on errors.
- *
- * See shmemx_port_open(3). */
+ * @see shmemx_port_open(3) */
 int shmemx_port_lookup(const char *name, int timeout, char *port);
 
 /** Wait for a job that connects to a port.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
  * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
  * @param group local address that gets the group; `SHMEMX_GROUP_INVALID` on errors
  * @return 0; -1 on errors.
- *
- * See shmemx_port_open(3). */
+ * @see shmemx_port_open(3) */
 int shmemx_port_accept(shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group);
 
 /** Connect to a job that accepts at a port.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
  * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
  * @param group local address that gets the group; `SHMEMX_GROUP_INVALID` on errors
  * @return 0; -1 on errors.
- *
- * See shmemx_port_open(3). */
+ * @see shmemx_port_open(3) */
 int shmemx_port_connect(shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group);
 
 /** Wait for a job that connects to a port; the failure of one job is not the other's.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
  * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
  * @param group local address that gets the group; `SHMEMX_GROUP_INVALID` on errors
  * @return 0; -1 on errors.
- *
- * See shmemx_port_open(3). */
+ * @see shmemx_port_open(3) */
 int shmemx_port_accept_independent(shmem_team_t team, int PE_root, const char *port,
     shmemx_group_t *group);
 
 /** Connect to a job that accepts at a port; the failure of one job is not the other's.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
  * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
  * @param group local address that gets the group; `SHMEMX_GROUP_INVALID` on errors
  * @return 0; -1 on errors.
- *
- * See shmemx_port_open(3). */
+ * @see shmemx_port_open(3) */
 int shmemx_port_connect_independent(shmem_team_t team, int PE_root, const char *port,
     shmemx_group_t *group);
 
 /** Connect with the job at the other end of a socket.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
  * @param fd descriptor of the connected socket
  * @param group local address that gets the group; `SHMEMX_GROUP_INVALID` on errors
  * @return 0; -1 on errors.
- *
- * See shmemx_port_open(3). */
+ * @see shmemx_port_open(3) */
 int shmemx_join(shmem_team_t team, int PE_root, int fd, shmemx_group_t *group);
 
 /* Collectives between groups */
 
 /** Wait for all PEs of both groups.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_sync(3). */
+ * @see shmemx_group_sync(3) */
 int shmemx_group_sync(shmemx_group_t group);
 
 /** Wait for all PEs of both groups, and complete the operations on the default context.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_sync(3). */
+ * @see shmemx_group_sync(3) */
 int shmemx_group_barrier(shmemx_group_t group);
 
 /** Copy bytes of one PE to all PEs of the other group.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param dest symmetric address that gets the bytes, in the other group
  * @param source symmetric address of the bytes, on the root
@@ -510,60 +403,47 @@ int shmemx_group_barrier(shmemx_group_t group);
  * @param PE_root `SHMEMX_ROOT` on the root, `SHMEMX_PROC_NULL` on the other PEs of its group, the root's
  *   number on the PEs of the other group
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_broadcastmem(3). */
+ * @see shmemx_group_broadcastmem(3) */
 int shmemx_group_broadcastmem(shmemx_group_t group, void *dest, const void *source, size_t nelems,
     int PE_root);
 
 /** Join the blocks of the PEs of the other group on each PE.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param dest symmetric address of room for the blocks of the other group
  * @param dest_nelems bytes of a block that comes from the other group
  * @param source symmetric address of what this PE gives
  * @param source_nelems bytes of a block that goes to the other group
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_fcollectmem(3). */
+ * @see shmemx_group_fcollectmem(3) */
 int shmemx_group_fcollectmem(shmemx_group_t group, void *dest, size_t dest_nelems,
     const void *source, size_t source_nelems);
 
 /** Give each PE of the other group a block, and get one from each.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param dest symmetric address of room for the blocks of the other group
  * @param dest_nelems bytes of a block that comes from the other group
  * @param source symmetric address of what this PE gives
  * @param source_nelems bytes of a block that goes to the other group
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_fcollectmem(3). */
+ * @see shmemx_group_fcollectmem(3) */
 int shmemx_group_alltoallmem(shmemx_group_t group, void *dest, size_t dest_nelems,
     const void *source, size_t source_nelems);
 
 /** Make a context on which PE i is PE i of the group.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param options as for `shmem_ctx_create`
  * @param ctx local address that gets the context; `SHMEM_CTX_INVALID` on errors
  * @return 0; -1 if the context cannot be made.
- *
- * See shmemx_group_create_ctx(3). */
+ * @see shmemx_group_create_ctx(3) */
 int shmemx_group_create_ctx(shmemx_group_t group, long options, shmem_ctx_t *ctx);
 
 /** Combine elements of the other group by bitwise AND.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param dest symmetric address of room for `nreduce` elements
  * @param source symmetric address of `nreduce` elements
  * @param nreduce number of elements of each PE
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_reduce(3). */
+ * @see shmemx_group_reduce(3) */
 int shmemx_uchar_group_and_reduce(shmemx_group_t group, unsigned char *dest,
     const unsigned char *source, size_t nreduce) SHMEMI_END
 int shmemx_ushort_group_and_reduce(shmemx_group_t group, unsigned short *dest,
@@ -607,15 +487,12 @@ int shmemx_ptrdiff_group_and_reduce(shmemx_group_t group, ptrdiff_t *dest, const
     size_t nreduce) SHMEMI_END
 
 /** Combine elements of the other group by bitwise OR.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param dest symmetric address of room for `nreduce` elements
  * @param source symmetric address of `nreduce` elements
  * @param nreduce number of elements of each PE
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_reduce(3). */
+ * @see shmemx_group_reduce(3) */
 int shmemx_uchar_group_or_reduce(shmemx_group_t group, unsigned char *dest,
     const unsigned char *source, size_t nreduce) SHMEMI_END
 int shmemx_ushort_group_or_reduce(shmemx_group_t group, unsigned short *dest,
@@ -659,15 +536,12 @@ int shmemx_ptrdiff_group_or_reduce(shmemx_group_t group, ptrdiff_t *dest, const 
     size_t nreduce) SHMEMI_END
 
 /** Combine elements of the other group by bitwise XOR.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param dest symmetric address of room for `nreduce` elements
  * @param source symmetric address of `nreduce` elements
  * @param nreduce number of elements of each PE
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_reduce(3). */
+ * @see shmemx_group_reduce(3) */
 int shmemx_uchar_group_xor_reduce(shmemx_group_t group, unsigned char *dest,
     const unsigned char *source, size_t nreduce) SHMEMI_END
 int shmemx_ushort_group_xor_reduce(shmemx_group_t group, unsigned short *dest,
@@ -711,15 +585,12 @@ int shmemx_ptrdiff_group_xor_reduce(shmemx_group_t group, ptrdiff_t *dest, const
     size_t nreduce) SHMEMI_END
 
 /** Take the largest of the elements of the other group.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param dest symmetric address of room for `nreduce` elements
  * @param source symmetric address of `nreduce` elements
  * @param nreduce number of elements of each PE
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_reduce(3). */
+ * @see shmemx_group_reduce(3) */
 int shmemx_char_group_max_reduce(shmemx_group_t group, char *dest, const char *source,
     size_t nreduce) SHMEMI_END
 int shmemx_schar_group_max_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
@@ -769,15 +640,12 @@ int shmemx_longdouble_group_max_reduce(shmemx_group_t group, long double *dest,
     const long double *source, size_t nreduce) SHMEMI_END
 
 /** Take the smallest of the elements of the other group.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param dest symmetric address of room for `nreduce` elements
  * @param source symmetric address of `nreduce` elements
  * @param nreduce number of elements of each PE
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_reduce(3). */
+ * @see shmemx_group_reduce(3) */
 int shmemx_char_group_min_reduce(shmemx_group_t group, char *dest, const char *source,
     size_t nreduce) SHMEMI_END
 int shmemx_schar_group_min_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
@@ -827,15 +695,12 @@ int shmemx_longdouble_group_min_reduce(shmemx_group_t group, long double *dest,
     const long double *source, size_t nreduce) SHMEMI_END
 
 /** Add the elements of the other group.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param dest symmetric address of room for `nreduce` elements
  * @param source symmetric address of `nreduce` elements
  * @param nreduce number of elements of each PE
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_reduce(3). */
+ * @see shmemx_group_reduce(3) */
 int shmemx_char_group_sum_reduce(shmemx_group_t group, char *dest, const char *source,
     size_t nreduce) SHMEMI_END
 int shmemx_schar_group_sum_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
@@ -889,15 +754,12 @@ int shmemx_complexf_group_sum_reduce(shmemx_group_t group, shmemi_complexf *dest
     const shmemi_complexf *source, size_t nreduce) SHMEMI_END
 
 /** Multiply the elements of the other group.
- *
- * An extension.
  * @param group group of the PEs of another job
  * @param dest symmetric address of room for `nreduce` elements
  * @param source symmetric address of `nreduce` elements
  * @param nreduce number of elements of each PE
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- *
- * See shmemx_group_reduce(3). */
+ * @see shmemx_group_reduce(3) */
 int shmemx_char_group_prod_reduce(shmemx_group_t group, char *dest, const char *source,
     size_t nreduce) SHMEMI_END
 int shmemx_schar_group_prod_reduce(shmemx_group_t group, signed char *dest,
@@ -953,20 +815,15 @@ int shmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *des
 /* Non-blocking collectives */
 
 /** Begin to synchronise the PEs of a team.
- *
- * An extension.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
 
 /** Begin to copy an array of one PE to all PEs of a team.
- *
- * An extension.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -976,14 +833,11 @@ int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     int PE_root, shmemx_req_h *request);
 
 /** Begin to gather arrays of several lengths.
- *
- * An extension.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -992,14 +846,11 @@ int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, si
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 int shmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     shmemx_req_h *request);
 
 /** Begin to gather arrays of one length.
- *
- * An extension.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1008,14 +859,11 @@ int shmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 int shmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     shmemx_req_h *request);
 
 /** Begin to exchange blocks between all PEs of a team.
- *
- * An extension.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1024,14 +872,11 @@ int shmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, siz
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     shmemx_req_h *request);
 
 /** Begin to exchange blocks of bytes that are strides apart.
- *
- * An extension.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1042,14 +887,11 @@ int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, siz
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t nelems, shmemx_req_h *request);
 
 /** Begin to combine arrays of all PEs of a team.
- *
- * An extension.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1062,14 +904,11 @@ int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, pt
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype,
     int op, shmemx_req_h *request);
 
 /** Begin to add up the arrays of the PEs before.
- *
- * An extension.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1081,94 +920,70 @@ int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t n
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 int shmemx_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype,
     int inclusive, shmemx_req_h *request);
 
 /** Say whether a request is complete, and end it then.
- *
- * An extension.
  * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 int shmemx_req_test(shmemx_req_h *request);
 
 /** Wait until a request is complete, and end it.
- *
- * An extension.
  * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 int shmemx_req_wait(shmemx_req_h *request);
 
 /** End a request, and let its collective go on.
- *
- * An extension.
  * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 void shmemx_req_free(shmemx_req_h *request);
 
 /** End a request of several that is complete, if there is one.
- *
- * An extension.
  * @param count number of requests
  * @param requests local array of requests
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 size_t shmemx_req_testany(size_t count, shmemx_req_h *requests);
 
 /** Say whether several requests are complete, and end them then.
- *
- * An extension.
  * @param count number of requests
  * @param requests local array of requests
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 int shmemx_req_testall(size_t count, shmemx_req_h *requests);
 
 /** Wait until one of several requests is complete, and end it.
- *
- * An extension.
  * @param count number of requests
  * @param requests local array of requests
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 size_t shmemx_req_waitany(size_t count, shmemx_req_h *requests);
 
 /** Wait until several requests are complete, and end them.
- *
- * An extension.
  * @param count number of requests
  * @param requests local array of requests
  * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
  *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
  *   any: the index of the request that has ended, or `SIZE_MAX`.
- *
- * See shmemx_nb(3). */
+ * @see shmemx_nb(3) */
 int shmemx_req_waitall(size_t count, shmemx_req_h *requests);
 
 /* Messages */
 
 /** Send a message to a PE of the team.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param buf local address of the message, or of room for it
  * @param nbytes bytes of the message, or of the room
@@ -1176,13 +991,10 @@ int shmemx_req_waitall(size_t count, shmemx_req_h *requests);
  * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 int shmemx_msg_send(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag);
 
 /** Receive a message.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param buf local address of the message, or of room for it
  * @param nbytes bytes of the message, or of the room
@@ -1191,14 +1003,11 @@ int shmemx_msg_send(shmem_team_t team, const void *buf, size_t nbytes, int pe, i
  * @param status local address that gets sender, tag, length and error, or a null pointer
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 int shmemx_msg_recv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag,
     shmemx_msg_status_t *status);
 
 /** Begin to send a message.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param buf local address of the message, or of room for it
  * @param nbytes bytes of the message, or of the room
@@ -1207,14 +1016,11 @@ int shmemx_msg_recv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag
  * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 int shmemx_msg_isend(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag,
     shmemx_msg_request_t *request);
 
 /** Begin to receive a message.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param buf local address of the message, or of room for it
  * @param nbytes bytes of the message, or of the room
@@ -1223,262 +1029,189 @@ int shmemx_msg_isend(shmem_team_t team, const void *buf, size_t nbytes, int pe, 
  * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 int shmemx_msg_irecv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag,
     shmemx_msg_request_t *request);
 
 /** Wait for a message, and leave it.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
  * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
  * @param status local address that gets sender, tag, length and error, or a null pointer
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 int shmemx_msg_probe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status);
 
 /** Say whether a message is there, and leave it.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
  * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
  * @param status local address that gets sender, tag, length and error, or a null pointer
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 int shmemx_msg_iprobe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status);
 
 /** Give a receive up that no message has matched.
- *
- * An extension.
  * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 int shmemx_msg_cancel(shmemx_msg_request_t *request);
 
 /** Say whether a request is complete, and end it then.
- *
- * An extension.
  * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
  * @param status local address that gets sender, tag, length and error, or a null pointer
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 int shmemx_msg_test(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
 
 /** Wait until a request is complete, and end it.
- *
- * An extension.
  * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
  * @param status local address that gets sender, tag, length and error, or a null pointer
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 int shmemx_msg_wait(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
 
 /** End a request of several that is complete, if there is one.
- *
- * An extension.
  * @param count number of requests
  * @param requests local array of requests
  * @param status local address that gets sender, tag, length and error, or a null pointer
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 size_t shmemx_msg_testany(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *status);
 
 /** Say whether several requests are complete, and end them then.
- *
- * An extension.
  * @param count number of requests
  * @param requests local array of requests
  * @param statuses local array that gets them, or a null pointer
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 int shmemx_msg_testall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
 
 /** Wait until one of several requests is complete, and end it.
- *
- * An extension.
  * @param count number of requests
  * @param requests local array of requests
  * @param status local address that gets sender, tag, length and error, or a null pointer
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 size_t shmemx_msg_waitany(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *status);
 
 /** Wait until several requests are complete, and end them.
- *
- * An extension.
  * @param count number of requests
  * @param requests local array of requests
  * @param statuses local array that gets them, or a null pointer
  * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
  *   the room; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmemx_msg_send(3). */
+ * @see shmemx_msg_send(3) */
 int shmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
 
 /* Streams of items */
 
 /** Make a stream of items of one size between the PEs of a team.
- *
- * An extension.
  * @param team the team whose PEs take part; all of them make the call
  * @param item_size bytes of an item; the same on all PEs
  * @param options 0, or options of streams; the same on all PEs
  * @param stream the stream, or the local address that gets it
  * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
- *
- * See shmemx_stream_create(3). */
+ * @see shmemx_stream_create(3) */
 int shmemx_stream_create(shmem_team_t team, size_t item_size, long options, shmemx_stream_t *stream);
 
 /** Give a stream an item for a PE.
- *
- * An extension.
  * @param stream the stream, or the local address that gets it
  * @param item local address of an item
  * @param pe number of the PE in the team, or a local address that gets the sender's, or a null pointer
  * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
- *
- * See shmemx_stream_create(3). */
+ * @see shmemx_stream_create(3) */
 int shmemx_stream_push(shmemx_stream_t stream, const void *item, int pe);
 
 /** Give a stream several items for a PE.
- *
- * An extension.
  * @param stream the stream, or the local address that gets it
  * @param items local address of items, or of the pointer that gets their address
  * @param nitems number of items
  * @param pe number of the PE in the team, or a local address that gets the sender's, or a null pointer
  * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
- *
- * See shmemx_stream_create(3). */
+ * @see shmemx_stream_create(3) */
 size_t shmemx_stream_push_many(shmemx_stream_t stream, const void *items, size_t nitems, int pe);
 
 /** Take an item that has arrived.
- *
- * An extension.
  * @param stream the stream, or the local address that gets it
  * @param item local address of an item
  * @param pe number of the PE in the team, or a local address that gets the sender's, or a null pointer
  * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
- *
- * See shmemx_stream_create(3). */
+ * @see shmemx_stream_create(3) */
 int shmemx_stream_pull(shmemx_stream_t stream, void *item, int *pe);
 
 /** Show items that have arrived, where they are.
- *
- * An extension.
  * @param stream the stream, or the local address that gets it
  * @param items local address of items, or of the pointer that gets their address
  * @param pe number of the PE in the team, or a local address that gets the sender's, or a null pointer
  * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
- *
- * See shmemx_stream_create(3). */
+ * @see shmemx_stream_create(3) */
 size_t shmemx_stream_view(shmemx_stream_t stream, const void **items, int *pe);
 
 /** Send what has been pushed.
- *
- * An extension.
  * @param stream the stream, or the local address that gets it
- *
- * See shmemx_stream_create(3). */
+ * @see shmemx_stream_create(3) */
 void shmemx_stream_flush(shmemx_stream_t stream);
 
 /** Say that this PE pushes no more.
- *
- * An extension.
  * @param stream the stream, or the local address that gets it
- *
- * See shmemx_stream_create(3). */
+ * @see shmemx_stream_create(3) */
 void shmemx_stream_end(shmemx_stream_t stream);
 
 /** Wait until an item can be pulled, or none will come.
- *
- * An extension.
  * @param stream the stream, or the local address that gets it
  * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
- *
- * See shmemx_stream_create(3). */
+ * @see shmemx_stream_create(3) */
 int shmemx_stream_wait(shmemx_stream_t stream);
 
 /** Say whether no item will come any more.
- *
- * An extension.
  * @param stream the stream, or the local address that gets it
  * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
- *
- * See shmemx_stream_create(3). */
+ * @see shmemx_stream_create(3) */
 int shmemx_stream_done(shmemx_stream_t stream);
 
 /** Begin a stream anew.
- *
- * An extension.
  * @param stream the stream, or the local address that gets it
- *
- * See shmemx_stream_create(3). */
+ * @see shmemx_stream_create(3) */
 void shmemx_stream_reset(shmemx_stream_t stream);
 
 /** End a stream.
- *
- * An extension.
  * @param stream the stream, or the local address that gets it
- *
- * See shmemx_stream_create(3). */
+ * @see shmemx_stream_create(3) */
 void shmemx_stream_destroy(shmemx_stream_t stream);
 
 /* Regions in profiles */
 
 /** Begin a region of the program, which `oshrun --profile` and `--trace` show.
- *
- * An extension.
  * @param name the name of the region
- *
- * See shmemx_region_begin(3). */
+ * @see shmemx_region_begin(3) */
 void shmemx_region_begin(const char *name);
 
 /** End the region that the calling thread has begun last.
- *
- * An extension.
- *
- * See shmemx_region_begin(3). */
+ * @see shmemx_region_begin(3) */
 void shmemx_region_end(void);
 
 /* Counters of calls */
 
 /** Read what this PE has counted of a kind of routine.
- *
- * An extension.
  * @param kind `SHMEMX_COUNTER_ALL`, `_PUT`, `_GET`, `_ATOMIC`, `_SIGNAL`, `_COLLECTIVE`, `_WAIT`, `_QUIET`,
  *   `_LOCK` or `_MESSAGE`
  * @param quantity `SHMEMX_COUNTER_OPERATIONS`, `SHMEMX_COUNTER_BYTES` or `SHMEMX_COUNTER_NANOSECONDS`
  * @return The number of calls that have ended, of bytes that this PE moved by them, or of nanoseconds in
  *   them; 0 unless `SHMEM_COUNTERS=1` has calls counted.
- *
- * See shmemx_counter_read(3). */
+ * @see shmemx_counter_read(3) */
 uint64_t shmemx_counter_read(int kind, int quantity);
 
 /** Begin to count again at zero, on this PE.
- *
- * An extension.
- *
- * See shmemx_counter_read(3). */
+ * @see shmemx_counter_read(3) */
 void shmemx_counter_reset(void);
 
 /* The profiling interface: the same functions with names that no tool replaces. */

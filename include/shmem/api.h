@@ -13,8 +13,7 @@
  * Called by all PEs before any other routine, but for queries of version, name and initialisation. When it
  * returns, symmetric memory of all PEs can be accessed, and `SHMEM_TEAM_WORLD` and `SHMEM_CTX_DEFAULT` exist.
  * It provides `SHMEM_THREAD_SINGLE`.
- *
- * See shmem_init(3). */
+ * @see shmem_init(3) */
 void shmem_init(void);
 
 /** Initialise the library for a level of threads.
@@ -23,8 +22,7 @@ void shmem_init(void);
  * @param requested the level that the program needs
  * @param provided local address that gets the level provided, which is `requested`
  * @return 0. For a `requested` that is no level, a value that is not 0, and the library is not initialised.
- *
- * See shmem_init_thread(3). */
+ * @see shmem_init_thread(3) */
 int shmem_init_thread(int requested, int *provided);
 
 /** End the use of the library.
@@ -32,15 +30,13 @@ int shmem_init_thread(int requested, int *provided);
  * Called by all PEs. It completes all operations of the PEs, waits for all of them as `shmem_barrier_all`
  * does, and releases contexts, teams and symmetric memory. No routine may be called after it, and no
  * symmetric object be accessed in the heap.
- *
- * See shmem_finalize(3). */
+ * @see shmem_finalize(3) */
 void shmem_finalize(void);
 
 /** Return the level of threads.
  * @param provided local address that gets the level, as `shmem_init_thread` has; `SHMEM_THREAD_SINGLE` after
  *   `shmem_init`
- *
- * See shmem_query_thread(3). */
+ * @see shmem_query_thread(3) */
 void shmem_query_thread(int *provided);
 
 /** Say whether the library is initialised.
@@ -48,8 +44,7 @@ void shmem_query_thread(int *provided);
  * May be called at any time, also before `shmem_init`.
  * @param initialized local address that gets 1 if the library can be used, else 0: before `shmem_init` and
  *   after the last `shmem_finalize`
- *
- * See shmem_query_initialized(3). */
+ * @see shmem_query_initialized(3) */
 void shmem_query_initialized(int *initialized);
 
 /** Return the version of the standard.
@@ -57,8 +52,7 @@ void shmem_query_initialized(int *initialized);
  * May be called at any time. `SHMEM_MAJOR_VERSION` and `SHMEM_MINOR_VERSION` are the same for the header.
  * @param major local address that gets 1
  * @param minor local address that gets 6
- *
- * See shmem_info_get_version(3). */
+ * @see shmem_info_get_version(3) */
 void shmem_info_get_version(int *major, int *minor);
 
 /** Return the name of the library.
@@ -66,15 +60,13 @@ void shmem_info_get_version(int *major, int *minor);
  * May be called at any time. The name begins with "FerroSHMEM" and has the version, as `SHMEM_VENDOR_STRING`
  * of the header has it.
  * @param name array of `SHMEM_MAX_NAME_LEN` bytes, which gets the name, with a null byte at its end
- *
- * See shmem_info_get_name(3). */
+ * @see shmem_info_get_name(3) */
 void shmem_info_get_name(char *name);
 
 /** Say whether a PE can be reached.
  * @param pe any number
  * @return 1 if `pe` is a PE of the job, all of which this library reaches by all routines; else 0.
- *
- * See shmem_pe_accessible(3). */
+ * @see shmem_pe_accessible(3) */
 int shmem_pe_accessible(int pe);
 
 /** Say whether an address is symmetric.
@@ -82,8 +74,7 @@ int shmem_pe_accessible(int pe);
  * @param pe any number
  * @return 1 if `addr` is in the symmetric heap or in a global or static variable of the executable, and `pe`
  *   is a PE; else 0: for addresses of the stack, of `malloc`, and of variables of shared libraries.
- *
- * See shmem_addr_accessible(3). */
+ * @see shmem_addr_accessible(3) */
 int shmem_addr_accessible(const void *addr, int pe);
 
 /** Return an address of another PE's object for loads and stores.
@@ -91,8 +82,7 @@ int shmem_addr_accessible(const void *addr, int pe);
  * @param pe number of a PE of the job
  * @return The address at which the object of PE `pe` is mapped in the calling PE, on the same node; a null
  *   pointer if `pe` is on another node or `dest` is not symmetric.
- *
- * See shmem_ptr(3). */
+ * @see shmem_ptr(3) */
 void *shmem_ptr(const void *dest, int pe);
 
 /** Give a profiling tool a level.
@@ -100,8 +90,7 @@ void *shmem_ptr(const void *dest, int pe);
  * The library ignores it. Tools define it to begin and to end measuring: 0 turns profiling off, 1 on, 2 on
  * with its buffers flushed; other levels are the tool's.
  * @param level level of profiling, for the tool
- *
- * See shmem_pcontrol(3). */
+ * @see shmem_pcontrol(3) */
 void shmem_pcontrol(int level, ...);
 
 /** End the job from any PE.
@@ -109,8 +98,7 @@ void shmem_pcontrol(int level, ...);
  * Ends all PEs of the job, whatever they do, with `status` as the status that the launcher returns. The
  * calling PE runs its `atexit` functions and flushes its streams; others may be killed. It does not return.
  * @param status the job's exit status
- *
- * See shmem_global_exit(3). */
+ * @see shmem_global_exit(3) */
 SHMEMI_NORETURN void shmem_global_exit(int status);
 
 /** Initialise the library, as programs did before OpenSHMEM 1.2.
@@ -119,24 +107,21 @@ SHMEMI_NORETURN void shmem_global_exit(int status);
  *
  * `shmem_init` replaces it. The library is finalised when the program ends.
  * @param npes not used: the launcher gives the number of PEs
- *
- * See start_pes(3). */
+ * @see start_pes(3) */
 void start_pes(int npes);
 
 /** Return the number of this PE: the old name of `shmem_my_pe`.
  *
  * Deprecated by the standard.
  * @return The number of the calling PE: 0 to `shmem_n_pes()` - 1.
- *
- * See shmem_my_pe(3). */
+ * @see shmem_my_pe(3) */
 int _my_pe(void);
 
 /** Return the number of PEs of the job: the old name of `shmem_n_pes`.
  *
  * Deprecated by the standard.
  * @return The number of PEs, which does not change while the job runs.
- *
- * See shmem_n_pes(3). */
+ * @see shmem_n_pes(3) */
 int _num_pes(void);
 
 /** Do nothing: caches are coherent.
@@ -145,8 +130,7 @@ int _num_pes(void);
  *
  * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they
  * do nothing.
- *
- * See shmem_cache(3). */
+ * @see shmem_cache(3) */
 void shmem_clear_cache_inv(void) SHMEMI_END
 void shmem_set_cache_inv(void) SHMEMI_END
 
@@ -157,8 +141,7 @@ void shmem_set_cache_inv(void) SHMEMI_END
  * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they
  * do nothing.
  * @param dest not used
- *
- * See shmem_cache(3). */
+ * @see shmem_cache(3) */
 void shmem_clear_cache_line_inv(void *dest) SHMEMI_END
 void shmem_set_cache_line_inv(void *dest) SHMEMI_END
 
@@ -168,8 +151,7 @@ void shmem_set_cache_line_inv(void *dest) SHMEMI_END
  *
  * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they
  * do nothing.
- *
- * See shmem_cache(3). */
+ * @see shmem_cache(3) */
 void shmem_udcflush(void);
 
 /** Do nothing: caches are coherent.
@@ -179,8 +161,7 @@ void shmem_udcflush(void);
  * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they
  * do nothing.
  * @param dest not used
- *
- * See shmem_cache(3). */
+ * @see shmem_cache(3) */
 void shmem_udcflush_line(void *dest);
 
 /* Memory management */
@@ -192,8 +173,7 @@ void shmem_udcflush_line(void *dest);
  * @param size number of bytes; the same on all PEs
  * @return The block's address, which other routines take for the block of any PE; a null pointer on all PEs
  *   if there is no room, or `size` is 0.
- *
- * See shmem_malloc(3). */
+ * @see shmem_malloc(3) */
 void *shmem_malloc(size_t size);
 
 /** Free symmetric memory.
@@ -201,8 +181,7 @@ void *shmem_malloc(size_t size);
  * A barrier comes before the block is released: operations of PEs on it must be complete, by `shmem_quiet` or
  * a barrier, before they call.
  * @param ptr address of a block, the same on all PEs, or a null pointer, which does nothing
- *
- * See shmem_free(3). */
+ * @see shmem_free(3) */
 void shmem_free(void *ptr);
 
 /** Change the size of a symmetric block.
@@ -213,8 +192,7 @@ void shmem_free(void *ptr);
  * @param size number of bytes; the same on all PEs
  * @return The address of the block; a null pointer, and the old block as it was, if there is no room, or
  *   `size` is 0.
- *
- * See shmem_realloc(3). */
+ * @see shmem_realloc(3) */
 void *shmem_realloc(void *ptr, size_t size);
 
 /** Allocate aligned symmetric memory.
@@ -222,8 +200,7 @@ void *shmem_realloc(void *ptr, size_t size);
  * @param size number of bytes; the same on all PEs
  * @return The block's address; a null pointer on all PEs if there is no room, `size` is 0, or `alignment` is
  *   no power of two.
- *
- * See shmem_align(3). */
+ * @see shmem_align(3) */
 void *shmem_align(size_t alignment, size_t size);
 
 /** Allocate symmetric memory with hints for its use.
@@ -232,16 +209,14 @@ void *shmem_align(size_t alignment, size_t size);
  * @param size number of bytes; the same on all PEs
  * @param hints 0, or hints; the same on all PEs
  * @return The block's address; a null pointer on all PEs if there is no room, or `size` is 0.
- *
- * See shmem_malloc_with_hints(3). */
+ * @see shmem_malloc_with_hints(3) */
 void *shmem_malloc_with_hints(size_t size, long hints);
 
 /** Allocate symmetric memory that is zero.
  * @param count number of elements; the same on all PEs
  * @param size bytes of an element; the same on all PEs
  * @return The block's address; a null pointer on all PEs if there is no room, or `count` or `size` is 0.
- *
- * See shmem_calloc(3). */
+ * @see shmem_calloc(3) */
 void *shmem_calloc(size_t count, size_t size);
 
 /** Allocate symmetric memory: the old name of `shmem_malloc`.
@@ -253,8 +228,7 @@ void *shmem_calloc(size_t count, size_t size);
  * @param size number of bytes; the same on all PEs
  * @return The block's address, which other routines take for the block of any PE; a null pointer on all PEs
  *   if there is no room, or `size` is 0.
- *
- * See shmem_malloc(3). */
+ * @see shmem_malloc(3) */
 void *shmalloc(size_t size);
 
 /** Free symmetric memory: the old name of `shmem_free`.
@@ -264,8 +238,7 @@ void *shmalloc(size_t size);
  * A barrier comes before the block is released: operations of PEs on it must be complete, by `shmem_quiet` or
  * a barrier, before they call.
  * @param ptr address of a block, the same on all PEs, or a null pointer, which does nothing
- *
- * See shmem_free(3). */
+ * @see shmem_free(3) */
 void shfree(void *ptr);
 
 /** Change the size of a symmetric block: the old name of `shmem_realloc`.
@@ -278,8 +251,7 @@ void shfree(void *ptr);
  * @param size number of bytes; the same on all PEs
  * @return The address of the block; a null pointer, and the old block as it was, if there is no room, or
  *   `size` is 0.
- *
- * See shmem_realloc(3). */
+ * @see shmem_realloc(3) */
 void *shrealloc(void *ptr, size_t size);
 
 /** Allocate aligned symmetric memory: the old name of `shmem_align`.
@@ -289,8 +261,7 @@ void *shrealloc(void *ptr, size_t size);
  * @param size number of bytes; the same on all PEs
  * @return The block's address; a null pointer on all PEs if there is no room, `size` is 0, or `alignment` is
  *   no power of two.
- *
- * See shmem_align(3). */
+ * @see shmem_align(3) */
 void *shmemalign(size_t alignment, size_t size);
 
 /* Team management */
@@ -298,15 +269,13 @@ void *shmemalign(size_t alignment, size_t size);
 /** Return the number of this PE in a team.
  * @param team a team, or `SHMEM_TEAM_INVALID`
  * @return The number: 0 to the number of PEs less 1; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmem_team_my_pe(3). */
+ * @see shmem_team_my_pe(3) */
 int shmem_team_my_pe(shmem_team_t team);
 
 /** Return the number of PEs of a team.
  * @param team a team, or `SHMEM_TEAM_INVALID`
  * @return The number of PEs; -1 for `SHMEM_TEAM_INVALID`.
- *
- * See shmem_team_n_pes(3). */
+ * @see shmem_team_n_pes(3) */
 int shmem_team_n_pes(shmem_team_t team);
 
 /** Return the configuration of a team.
@@ -317,8 +286,7 @@ int shmem_team_n_pes(shmem_team_t team);
  * @param config_mask `SHMEM_TEAM_NUM_CONTEXTS`, or 0
  * @param config local address that gets the fields of the mask
  * @return 0; a value that is not 0 for `SHMEM_TEAM_INVALID`.
- *
- * See shmem_team_get_config(3). */
+ * @see shmem_team_get_config(3) */
 int shmem_team_get_config(shmem_team_t team, long config_mask, shmem_team_config_t *config);
 
 /** Translate a PE's number from one team to another.
@@ -327,8 +295,7 @@ int shmem_team_get_config(shmem_team_t team, long config_mask, shmem_team_config
  * @param dest_team team in which its number is asked for
  * @return The number in `dest_team`; -1 if the PE is not in it, `src_pe` is not in `src_team`, or a team is
  *   `SHMEM_TEAM_INVALID`.
- *
- * See shmem_team_translate_pe(3). */
+ * @see shmem_team_translate_pe(3) */
 int shmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team);
 
 /** Make a team of PEs at equal distances.
@@ -346,8 +313,7 @@ int shmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest
  *   errors
  * @return 0 on all PEs of the parent, also on those that are not in the team. A value that is not 0 if the
  *   PEs are not all in the parent team, or the team cannot be made.
- *
- * See shmem_team_split_strided(3). */
+ * @see shmem_team_split_strided(3) */
 int shmem_team_split_strided(shmem_team_t parent_team, int start, int stride, int size,
     const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team);
 
@@ -365,8 +331,7 @@ int shmem_team_split_strided(shmem_team_t parent_team, int start, int stride, in
  * @param yaxis_mask fields of `yaxis_config` that are set
  * @param yaxis_team local address that gets the team of this PE's column
  * @return 0; a value that is not 0, and `SHMEM_TEAM_INVALID` for both teams, if they cannot be made.
- *
- * See shmem_team_split_2d(3). */
+ * @see shmem_team_split_2d(3) */
 int shmem_team_split_2d(shmem_team_t parent_team, int xrange,
     const shmem_team_config_t *xaxis_config, long xaxis_mask, shmem_team_t *xaxis_team,
     const shmem_team_config_t *yaxis_config, long yaxis_mask, shmem_team_t *yaxis_team);
@@ -376,8 +341,7 @@ int shmem_team_split_2d(shmem_team_t parent_team, int xrange,
  * All PEs of the team call it. Contexts of the team that the program has not destroyed are destroyed, without
  * completing their operations.
  * @param team a team that the program has made, or `SHMEM_TEAM_INVALID`, which does nothing
- *
- * See shmem_team_destroy(3). */
+ * @see shmem_team_destroy(3) */
 void shmem_team_destroy(shmem_team_t team);
 
 /** Return an address of a team member's object for loads and stores.
@@ -386,8 +350,7 @@ void shmem_team_destroy(shmem_team_t team);
  * @param pe number of a PE in the team
  * @return The address at which the object of the PE is mapped in the calling PE, on the same node; a null
  *   pointer if the PE is on another node, `dest` is not symmetric, or the team is `SHMEM_TEAM_INVALID`.
- *
- * See shmem_team_ptr(3). */
+ * @see shmem_team_ptr(3) */
 void *shmem_team_ptr(shmem_team_t team, const void *dest, int pe);
 
 /** Make a context of a team.
@@ -398,8 +361,7 @@ void *shmem_team_ptr(shmem_team_t team, const void *dest, int pe);
  * @param options as for `shmem_ctx_create`
  * @param ctx local address that gets the context; `SHMEM_CTX_INVALID` on errors
  * @return 0; a value that is not 0 if the context cannot be made, or the team is `SHMEM_TEAM_INVALID`.
- *
- * See shmem_team_create_ctx(3). */
+ * @see shmem_team_create_ctx(3) */
 int shmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx);
 
 /* Communication contexts and sessions */
@@ -411,14 +373,12 @@ int shmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx);
  * @param options 0, or options combined by `|`
  * @param ctx local address that gets the context; `SHMEM_CTX_INVALID` on errors
  * @return 0; a value that is not 0 if the context cannot be made. The program then uses another context.
- *
- * See shmem_ctx_create(3). */
+ * @see shmem_ctx_create(3) */
 int shmem_ctx_create(long options, shmem_ctx_t *ctx);
 
 /** End a context.
  * @param ctx a context that the program has made, or `SHMEM_CTX_INVALID`, which does nothing
- *
- * See shmem_ctx_destroy(3). */
+ * @see shmem_ctx_destroy(3) */
 void shmem_ctx_destroy(shmem_ctx_t ctx);
 
 /** Return the team of a context.
@@ -426,8 +386,7 @@ void shmem_ctx_destroy(shmem_ctx_t ctx);
  * @param team local address that gets the team: `SHMEM_TEAM_WORLD` for the default context and those of
  *   `shmem_ctx_create`
  * @return 0; a value that is not 0, and `SHMEM_TEAM_INVALID`, for `SHMEM_CTX_INVALID`.
- *
- * See shmem_ctx_get_team(3). */
+ * @see shmem_ctx_get_team(3) */
 int shmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team);
 
 /** Begin a session: announce many operations on a context.
@@ -439,8 +398,7 @@ int shmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team);
  * @param options 0, or `SHMEM_CTX_SESSION_BATCH`
  * @param config configuration; a null pointer if `config_mask` is 0
  * @param config_mask the fields of `config` that are set, combined by `|`
- *
- * See shmem_ctx_session_start(3). */
+ * @see shmem_ctx_session_start(3) */
 void shmem_ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config,
     long config_mask);
 
@@ -448,8 +406,7 @@ void shmem_ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_sess
  *
  * Without a session it does nothing.
  * @param ctx a context; `SHMEM_CTX_INVALID` does nothing
- *
- * See shmem_ctx_session_stop(3). */
+ * @see shmem_ctx_session_stop(3) */
 void shmem_ctx_session_stop(shmem_ctx_t ctx);
 
 /* Remote memory access */
@@ -471,8 +428,7 @@ void shmem_ctx_session_stop(shmem_ctx_t ctx);
  * @param signal value that the signal is set to, or that is added to it
  * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_signal(3). */
+ * @see shmem_put_signal(3) */
 void shmem_float_put_signal(float *dest, const float *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_double_put_signal(double *dest, const double *source, size_t nelems, uint64_t *sig_addr,
@@ -607,8 +563,7 @@ void shmem_ctx_putmem_signal(shmem_ctx_t ctx, void *dest, const void *source, si
  * @param signal value that the signal is set to, or that is added to it
  * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_signal_nbi(3). */
+ * @see shmem_put_signal_nbi(3) */
 void shmem_float_put_signal_nbi(float *dest, const float *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_double_put_signal_nbi(double *dest, const double *source, size_t nelems,
@@ -741,8 +696,7 @@ void shmem_ctx_putmem_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source
  * @param sig_addr symmetric address on PE `pe` of the signal
  * @param signal new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_signal_set(3). */
+ * @see shmem_signal_set(3) */
 void shmem_signal_set(uint64_t *sig_addr, uint64_t signal, int pe) SHMEMI_END
 void shmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe) SHMEMI_END
 
@@ -752,16 +706,14 @@ void shmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, 
  * @param sig_addr symmetric address on PE `pe` of the signal
  * @param signal number to add
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_signal_add(3). */
+ * @see shmem_signal_add(3) */
 void shmem_signal_add(uint64_t *sig_addr, uint64_t signal, int pe) SHMEMI_END
 void shmem_ctx_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe) SHMEMI_END
 
 /** Return a signal of this PE.
  * @param sig_addr symmetric address of the signal, on this PE
  * @return The value of the signal.
- *
- * See shmem_signal_fetch(3). */
+ * @see shmem_signal_fetch(3) */
 uint64_t shmem_signal_fetch(const uint64_t *sig_addr);
 
 /** Wait until a signal of this PE meets a condition.
@@ -772,8 +724,7 @@ uint64_t shmem_signal_fetch(const uint64_t *sig_addr);
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that the signal is compared with
  * @return The value of the signal that has met the condition.
- *
- * See shmem_signal_wait_until(3). */
+ * @see shmem_signal_wait_until(3) */
 uint64_t shmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
 
 /* Collectives on teams */
@@ -782,15 +733,13 @@ uint64_t shmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value
  *
  * Returns once all PEs of the job have called it, and the operations that they have made before on the
  * default context are complete at their targets.
- *
- * See shmem_barrier_all(3). */
+ * @see shmem_barrier_all(3) */
 void shmem_barrier_all(void);
 
 /** Wait for all PEs.
  *
  * Returns once all PEs of the job have called it. It completes no operations, unlike `shmem_barrier_all`.
- *
- * See shmem_sync_all(3). */
+ * @see shmem_sync_all(3) */
 void shmem_sync_all(void);
 
 /** Wait for the PEs of a team.
@@ -798,8 +747,7 @@ void shmem_sync_all(void);
  * Returns once all PEs of the team have called it. It completes no operations: `shmem_quiet` before it does.
  * @param team the team whose PEs take part; all of them make the call
  * @return 0. -1 for `SHMEM_TEAM_INVALID`, at once. The form for active sets returns nothing.
- *
- * See shmem_sync(3). */
+ * @see shmem_sync(3) */
 int shmem_team_sync(shmem_team_t team);
 
 /** Give each PE a block, and get one from each.
@@ -812,8 +760,7 @@ int shmem_team_sync(shmem_team_t team);
  * @param source symmetric address of `nelems` elements for each PE; the same object on all PEs
  * @param nelems number of elements of a block (bytes in the mem form), the same on all PEs
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_alltoall(3). */
+ * @see shmem_alltoall(3) */
 int shmem_float_alltoall(shmem_team_t team, float *dest, const float *source, size_t nelems) SHMEMI_END
 int shmem_double_alltoall(shmem_team_t team, double *dest, const double *source, size_t nelems) SHMEMI_END
 int shmem_longdouble_alltoall(shmem_team_t team, long double *dest, const long double *source,
@@ -861,8 +808,7 @@ int shmem_alltoallmem(shmem_team_t team, void *dest, const void *source, size_t 
  * @param sst distance between neighbouring elements in `source`, in elements; the same on all PEs
  * @param nelems number of elements of a block (bytes in the mem form), the same on all PEs
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_alltoalls(3). */
+ * @see shmem_alltoalls(3) */
 int shmem_float_alltoalls(shmem_team_t team, float *dest, const float *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t nelems) SHMEMI_END
 int shmem_double_alltoalls(shmem_team_t team, double *dest, const double *source, ptrdiff_t dst,
@@ -925,8 +871,7 @@ int shmem_alltoallsmem(shmem_team_t team, void *dest, const void *source, ptrdif
  * @param PE_root number of the root in the team, or in the active set of the deprecated forms; the same on
  *   all PEs
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_broadcast(3). */
+ * @see shmem_broadcast(3) */
 int shmem_float_broadcast(shmem_team_t team, float *dest, const float *source, size_t nelems,
     int PE_root) SHMEMI_END
 int shmem_double_broadcast(shmem_team_t team, double *dest, const double *source, size_t nelems,
@@ -987,8 +932,7 @@ int shmem_broadcastmem(shmem_team_t team, void *dest, const void *source, size_t
  * @param nelems number of elements of the block (bytes in the mem forms); the same on all PEs for fcollect,
  *   any number, also 0, for collect
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_collect(3). */
+ * @see shmem_collect(3) */
 int shmem_float_collect(shmem_team_t team, float *dest, const float *source, size_t nelems) SHMEMI_END
 int shmem_double_collect(shmem_team_t team, double *dest, const double *source, size_t nelems) SHMEMI_END
 int shmem_longdouble_collect(shmem_team_t team, long double *dest, const long double *source,
@@ -1033,8 +977,7 @@ int shmem_ptrdiff_collect(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *s
  * @param nelems number of elements of the block (bytes in the mem forms); the same on all PEs for fcollect,
  *   any number, also 0, for collect
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_collect(3). */
+ * @see shmem_collect(3) */
 int shmem_collectmem(shmem_team_t team, void *dest, const void *source, size_t nelems);
 
 /** Join blocks of all PEs on each PE, of one length.
@@ -1047,8 +990,7 @@ int shmem_collectmem(shmem_team_t team, void *dest, const void *source, size_t n
  * @param nelems number of elements of the block (bytes in the mem forms); the same on all PEs for fcollect,
  *   any number, also 0, for collect
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_collect(3). */
+ * @see shmem_collect(3) */
 int shmem_float_fcollect(shmem_team_t team, float *dest, const float *source, size_t nelems) SHMEMI_END
 int shmem_double_fcollect(shmem_team_t team, double *dest, const double *source, size_t nelems) SHMEMI_END
 int shmem_longdouble_fcollect(shmem_team_t team, long double *dest, const long double *source,
@@ -1093,8 +1035,7 @@ int shmem_ptrdiff_fcollect(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *
  * @param nelems number of elements of the block (bytes in the mem forms); the same on all PEs for fcollect,
  *   any number, also 0, for collect
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_collect(3). */
+ * @see shmem_collect(3) */
 int shmem_fcollectmem(shmem_team_t team, void *dest, const void *source, size_t nelems);
 
 /** Combine elements of all PEs by bitwise AND.
@@ -1107,8 +1048,7 @@ int shmem_fcollectmem(shmem_team_t team, void *dest, const void *source, size_t 
  * @param source symmetric address of `nreduce` elements; the same object on all PEs
  * @param nreduce number of elements of each PE
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 int shmem_uchar_and_reduce(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nreduce) SHMEMI_END
 int shmem_ushort_and_reduce(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1144,8 +1084,7 @@ int shmem_size_and_reduce(shmem_team_t team, size_t *dest, const size_t *source,
  * @param source symmetric address of `nreduce` elements; the same object on all PEs
  * @param nreduce number of elements of each PE
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 int shmem_char_and_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_and_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1167,8 +1106,7 @@ int shmem_ptrdiff_and_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
  * @param source symmetric address of `nreduce` elements; the same object on all PEs
  * @param nreduce number of elements of each PE
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 int shmem_uchar_or_reduce(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nreduce) SHMEMI_END
 int shmem_ushort_or_reduce(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1204,8 +1142,7 @@ int shmem_size_or_reduce(shmem_team_t team, size_t *dest, const size_t *source, 
  * @param source symmetric address of `nreduce` elements; the same object on all PEs
  * @param nreduce number of elements of each PE
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 int shmem_char_or_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_or_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1227,8 +1164,7 @@ int shmem_ptrdiff_or_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t 
  * @param source symmetric address of `nreduce` elements; the same object on all PEs
  * @param nreduce number of elements of each PE
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 int shmem_uchar_xor_reduce(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nreduce) SHMEMI_END
 int shmem_ushort_xor_reduce(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1264,8 +1200,7 @@ int shmem_size_xor_reduce(shmem_team_t team, size_t *dest, const size_t *source,
  * @param source symmetric address of `nreduce` elements; the same object on all PEs
  * @param nreduce number of elements of each PE
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 int shmem_char_xor_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_xor_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1287,8 +1222,7 @@ int shmem_ptrdiff_xor_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
  * @param source symmetric address of `nreduce` elements; the same object on all PEs
  * @param nreduce number of elements of each PE
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 int shmem_char_max_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_max_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1336,8 +1270,7 @@ int shmem_longdouble_max_reduce(shmem_team_t team, long double *dest, const long
  * @param source symmetric address of `nreduce` elements; the same object on all PEs
  * @param nreduce number of elements of each PE
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 int shmem_char_min_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_min_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1385,8 +1318,7 @@ int shmem_longdouble_min_reduce(shmem_team_t team, long double *dest, const long
  * @param source symmetric address of `nreduce` elements; the same object on all PEs
  * @param nreduce number of elements of each PE
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 int shmem_char_sum_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_sum_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1438,8 +1370,7 @@ int shmem_complexf_sum_reduce(shmem_team_t team, shmemi_complexf *dest,
  * @param source symmetric address of `nreduce` elements; the same object on all PEs
  * @param nreduce number of elements of each PE
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 int shmem_char_prod_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_prod_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1491,8 +1422,7 @@ int shmem_complexf_prod_reduce(shmem_team_t team, shmemi_complexf *dest,
  * @param source symmetric address of `nelems` elements; the same object on all PEs
  * @param nelems number of elements, the same on all PEs
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`.
- *
- * See shmem_scan(3). */
+ * @see shmem_scan(3) */
 int shmem_char_sum_inscan(shmem_team_t team, char *dest, const char *source, size_t nelems) SHMEMI_END
 int shmem_schar_sum_inscan(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nelems) SHMEMI_END
@@ -1544,8 +1474,7 @@ int shmem_complexf_sum_inscan(shmem_team_t team, shmemi_complexf *dest,
  * @param source symmetric address of `nelems` elements; the same object on all PEs
  * @param nelems number of elements, the same on all PEs
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`.
- *
- * See shmem_scan(3). */
+ * @see shmem_scan(3) */
 int shmem_char_sum_exscan(shmem_team_t team, char *dest, const char *source, size_t nelems) SHMEMI_END
 int shmem_schar_sum_exscan(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nelems) SHMEMI_END
@@ -1600,8 +1529,7 @@ int shmem_complexf_sum_exscan(shmem_team_t team, shmemi_complexf *dest,
  * @param PE_size number of PEs of the active set
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_barrier(3). */
+ * @see shmem_barrier(3) */
 void shmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync);
 
 /** Wait for the PEs of an active set; with one argument, a team, the C11 and C++ form of `shmem_team_sync`.
@@ -1614,8 +1542,7 @@ void shmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync);
  * @param PE_size number of PEs of the active set
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_sync(3). */
+ * @see shmem_sync(3) */
 void shmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync);
 
 /** Give each PE a block, and get one from each.
@@ -1633,8 +1560,7 @@ void shmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync);
  * @param PE_size number of PEs of the active set
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_alltoall(3). */
+ * @see shmem_alltoall(3) */
 void shmem_alltoall32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
     int PE_size, long *pSync) SHMEMI_END
 void shmem_alltoall64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
@@ -1657,8 +1583,7 @@ void shmem_alltoall64(void *dest, const void *source, size_t nelems, int PE_star
  * @param PE_size number of PEs of the active set
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_alltoalls(3). */
+ * @see shmem_alltoalls(3) */
 void shmem_alltoalls32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
     int PE_start, int logPE_stride, int PE_size, long *pSync) SHMEMI_END
 void shmem_alltoalls64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
@@ -1680,8 +1605,7 @@ void shmem_alltoalls64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t 
  * @param PE_size number of PEs of the active set
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_broadcast(3). */
+ * @see shmem_broadcast(3) */
 void shmem_broadcast32(void *dest, const void *source, size_t nelems, int PE_root, int PE_start,
     int logPE_stride, int PE_size, long *pSync) SHMEMI_END
 void shmem_broadcast64(void *dest, const void *source, size_t nelems, int PE_root, int PE_start,
@@ -1702,8 +1626,7 @@ void shmem_broadcast64(void *dest, const void *source, size_t nelems, int PE_roo
  * @param PE_size number of PEs of the active set
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_collect(3). */
+ * @see shmem_collect(3) */
 void shmem_collect32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
     int PE_size, long *pSync) SHMEMI_END
 void shmem_collect64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
@@ -1724,8 +1647,7 @@ void shmem_collect64(void *dest, const void *source, size_t nelems, int PE_start
  * @param PE_size number of PEs of the active set
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_collect(3). */
+ * @see shmem_collect(3) */
 void shmem_fcollect32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
     int PE_size, long *pSync) SHMEMI_END
 void shmem_fcollect64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
@@ -1748,8 +1670,7 @@ void shmem_fcollect64(void *dest, const void *source, size_t nelems, int PE_star
  *   elements; not used by this library
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 void shmem_short_and_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_and_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1776,8 +1697,7 @@ void shmem_longlong_and_to_all(long long *dest, const long long *source, int nre
  *   elements; not used by this library
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 void shmem_short_or_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_or_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1804,8 +1724,7 @@ void shmem_longlong_or_to_all(long long *dest, const long long *source, int nred
  *   elements; not used by this library
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 void shmem_short_xor_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_xor_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1832,8 +1751,7 @@ void shmem_longlong_xor_to_all(long long *dest, const long long *source, int nre
  *   elements; not used by this library
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 void shmem_short_max_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_max_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1866,8 +1784,7 @@ void shmem_longdouble_max_to_all(long double *dest, const long double *source, i
  *   elements; not used by this library
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 void shmem_short_min_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_min_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1900,8 +1817,7 @@ void shmem_longdouble_min_to_all(long double *dest, const long double *source, i
  *   elements; not used by this library
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 void shmem_short_sum_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_sum_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1938,8 +1854,7 @@ void shmem_complexf_sum_to_all(shmemi_complexf *dest, const shmemi_complexf *sou
  *   elements; not used by this library
  * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
  *   first use
- *
- * See shmem_reductions(3). */
+ * @see shmem_reductions(3) */
 void shmem_short_prod_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_prod_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1969,8 +1884,7 @@ void shmem_complexf_prod_to_all(shmemi_complexf *dest, const shmemi_complexf *so
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that the variable is compared with
- *
- * See shmem_wait_until(3). */
+ * @see shmem_wait_until(3) */
 void shmem_int_wait_until(int *ivar, int cmp, int cmp_value) SHMEMI_END
 void shmem_long_wait_until(long *ivar, int cmp, long cmp_value) SHMEMI_END
 void shmem_longlong_wait_until(long long *ivar, int cmp, long long cmp_value) SHMEMI_END
@@ -1994,8 +1908,7 @@ void shmem_ptrdiff_wait_until(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value) SHM
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that the variable is compared with
- *
- * See shmem_wait_until(3). */
+ * @see shmem_wait_until(3) */
 void shmem_short_wait_until(short *ivar, int cmp, short cmp_value) SHMEMI_END
 void shmem_ushort_wait_until(unsigned short *ivar, int cmp, unsigned short cmp_value) SHMEMI_END
 
@@ -2009,8 +1922,7 @@ void shmem_ushort_wait_until(unsigned short *ivar, int cmp, unsigned short cmp_v
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
- *
- * See shmem_wait_until_all(3). */
+ * @see shmem_wait_until_all(3) */
 void shmem_int_wait_until_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) SHMEMI_END
 void shmem_long_wait_until_all(long *ivars, size_t nelems, const int *status, int cmp,
     long cmp_value) SHMEMI_END
@@ -2047,8 +1959,7 @@ void shmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *st
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
- *
- * See shmem_wait_until_all(3). */
+ * @see shmem_wait_until_all(3) */
 void shmem_short_wait_until_all(short *ivars, size_t nelems, const int *status, int cmp,
     short cmp_value) SHMEMI_END
 void shmem_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -2066,8 +1977,7 @@ void shmem_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return The index of a variable that meets the condition; `SIZE_MAX` if none is left, at once.
- *
- * See shmem_wait_until_any(3). */
+ * @see shmem_wait_until_any(3) */
 size_t shmem_int_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp,
     int cmp_value) SHMEMI_END
 size_t shmem_long_wait_until_any(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2107,8 +2017,7 @@ size_t shmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return The index of a variable that meets the condition; `SIZE_MAX` if none is left, at once.
- *
- * See shmem_wait_until_any(3). */
+ * @see shmem_wait_until_any(3) */
 size_t shmem_short_wait_until_any(short *ivars, size_t nelems, const int *status, int cmp,
     short cmp_value) SHMEMI_END
 size_t shmem_ushort_wait_until_any(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -2127,8 +2036,7 @@ size_t shmem_ushort_wait_until_any(unsigned short *ivars, size_t nelems, const i
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return The number of indices stored in `indices`; 0 if no variable is left, at once.
- *
- * See shmem_wait_until_some(3). */
+ * @see shmem_wait_until_some(3) */
 size_t shmem_int_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, int cmp_value) SHMEMI_END
 size_t shmem_long_wait_until_some(long *ivars, size_t nelems, size_t *indices, const int *status,
@@ -2169,8 +2077,7 @@ size_t shmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *in
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return The number of indices stored in `indices`; 0 if no variable is left, at once.
- *
- * See shmem_wait_until_some(3). */
+ * @see shmem_wait_until_some(3) */
 size_t shmem_short_wait_until_some(short *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, short cmp_value) SHMEMI_END
 size_t shmem_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t *indices,
@@ -2187,8 +2094,7 @@ size_t shmem_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
- *
- * See shmem_wait_until_all_vector(3). */
+ * @see shmem_wait_until_all_vector(3) */
 void shmem_int_wait_until_all_vector(int *ivars, size_t nelems, const int *status, int cmp,
     const int *cmp_values) SHMEMI_END
 void shmem_long_wait_until_all_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2227,8 +2133,7 @@ void shmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const 
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
- *
- * See shmem_wait_until_all_vector(3). */
+ * @see shmem_wait_until_all_vector(3) */
 void shmem_short_wait_until_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values) SHMEMI_END
 void shmem_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, const int *status,
@@ -2246,8 +2151,7 @@ void shmem_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, co
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The index of a variable that meets the condition; `SIZE_MAX` if none is left, at once.
- *
- * See shmem_wait_until_any_vector(3). */
+ * @see shmem_wait_until_any_vector(3) */
 size_t shmem_int_wait_until_any_vector(int *ivars, size_t nelems, const int *status, int cmp,
     const int *cmp_values) SHMEMI_END
 size_t shmem_long_wait_until_any_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2287,8 +2191,7 @@ size_t shmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, cons
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The index of a variable that meets the condition; `SIZE_MAX` if none is left, at once.
- *
- * See shmem_wait_until_any_vector(3). */
+ * @see shmem_wait_until_any_vector(3) */
 size_t shmem_short_wait_until_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values) SHMEMI_END
 size_t shmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, const int *status,
@@ -2309,8 +2212,7 @@ size_t shmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, 
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The number of indices stored in `indices`; 0 if no variable is left, at once.
- *
- * See shmem_wait_until_some_vector(3). */
+ * @see shmem_wait_until_some_vector(3) */
 size_t shmem_int_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const int *cmp_values) SHMEMI_END
 size_t shmem_long_wait_until_some_vector(long *ivars, size_t nelems, size_t *indices,
@@ -2353,8 +2255,7 @@ size_t shmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, siz
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The number of indices stored in `indices`; 0 if no variable is left, at once.
- *
- * See shmem_wait_until_some_vector(3). */
+ * @see shmem_wait_until_some_vector(3) */
 size_t shmem_short_wait_until_some_vector(short *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const short *cmp_values) SHMEMI_END
 size_t shmem_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
@@ -2368,8 +2269,7 @@ size_t shmem_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return 1 if the comparison holds, else 0.
- *
- * See shmem_test(3). */
+ * @see shmem_test(3) */
 int shmem_int_test(int *ivar, int cmp, int cmp_value) SHMEMI_END
 int shmem_long_test(long *ivar, int cmp, long cmp_value) SHMEMI_END
 int shmem_longlong_test(long long *ivar, int cmp, long long cmp_value) SHMEMI_END
@@ -2393,8 +2293,7 @@ int shmem_ptrdiff_test(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value) SHMEMI_END
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return 1 if the comparison holds, else 0.
- *
- * See shmem_test(3). */
+ * @see shmem_test(3) */
 int shmem_short_test(short *ivar, int cmp, short cmp_value) SHMEMI_END
 int shmem_ushort_test(unsigned short *ivar, int cmp, unsigned short cmp_value) SHMEMI_END
 
@@ -2409,8 +2308,7 @@ int shmem_ushort_test(unsigned short *ivar, int cmp, unsigned short cmp_value) S
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return 1 if all meet the condition, or none is left; else 0.
- *
- * See shmem_test_all(3). */
+ * @see shmem_test_all(3) */
 int shmem_int_test_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) SHMEMI_END
 int shmem_long_test_all(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value) SHMEMI_END
 int shmem_longlong_test_all(long long *ivars, size_t nelems, const int *status, int cmp,
@@ -2446,8 +2344,7 @@ int shmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, i
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return 1 if all meet the condition, or none is left; else 0.
- *
- * See shmem_test_all(3). */
+ * @see shmem_test_all(3) */
 int shmem_short_test_all(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value) SHMEMI_END
 int shmem_ushort_test_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
     unsigned short cmp_value) SHMEMI_END
@@ -2463,8 +2360,7 @@ int shmem_ushort_test_all(unsigned short *ivars, size_t nelems, const int *statu
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return The index of a variable that meets the condition; `SIZE_MAX` if there is none.
- *
- * See shmem_test_any(3). */
+ * @see shmem_test_any(3) */
 size_t shmem_int_test_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) SHMEMI_END
 size_t shmem_long_test_any(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value) SHMEMI_END
 size_t shmem_longlong_test_any(long long *ivars, size_t nelems, const int *status, int cmp,
@@ -2501,8 +2397,7 @@ size_t shmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return The index of a variable that meets the condition; `SIZE_MAX` if there is none.
- *
- * See shmem_test_any(3). */
+ * @see shmem_test_any(3) */
 size_t shmem_short_test_any(short *ivars, size_t nelems, const int *status, int cmp,
     short cmp_value) SHMEMI_END
 size_t shmem_ushort_test_any(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -2521,8 +2416,7 @@ size_t shmem_ushort_test_any(unsigned short *ivars, size_t nelems, const int *st
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return The number of indices stored in `indices`, which may be 0.
- *
- * See shmem_test_some(3). */
+ * @see shmem_test_some(3) */
 size_t shmem_int_test_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
     int cmp_value) SHMEMI_END
 size_t shmem_long_test_some(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
@@ -2563,8 +2457,7 @@ size_t shmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return The number of indices stored in `indices`, which may be 0.
- *
- * See shmem_test_some(3). */
+ * @see shmem_test_some(3) */
 size_t shmem_short_test_some(short *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, short cmp_value) SHMEMI_END
 size_t shmem_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indices,
@@ -2582,8 +2475,7 @@ size_t shmem_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indi
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return 1 if all meet the condition, or none is left; else 0.
- *
- * See shmem_test_all_vector(3). */
+ * @see shmem_test_all_vector(3) */
 int shmem_int_test_all_vector(int *ivars, size_t nelems, const int *status, int cmp,
     const int *cmp_values) SHMEMI_END
 int shmem_long_test_all_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2623,8 +2515,7 @@ int shmem_ptrdiff_test_all_vector(ptrdiff_t *ivars, size_t nelems, const int *st
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return 1 if all meet the condition, or none is left; else 0.
- *
- * See shmem_test_all_vector(3). */
+ * @see shmem_test_all_vector(3) */
 int shmem_short_test_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values) SHMEMI_END
 int shmem_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -2642,8 +2533,7 @@ int shmem_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The index of a variable that meets the condition; `SIZE_MAX` if there is none.
- *
- * See shmem_test_any_vector(3). */
+ * @see shmem_test_any_vector(3) */
 size_t shmem_int_test_any_vector(int *ivars, size_t nelems, const int *status, int cmp,
     const int *cmp_values) SHMEMI_END
 size_t shmem_long_test_any_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2683,8 +2573,7 @@ size_t shmem_ptrdiff_test_any_vector(ptrdiff_t *ivars, size_t nelems, const int 
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The index of a variable that meets the condition; `SIZE_MAX` if there is none.
- *
- * See shmem_test_any_vector(3). */
+ * @see shmem_test_any_vector(3) */
 size_t shmem_short_test_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values) SHMEMI_END
 size_t shmem_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -2704,8 +2593,7 @@ size_t shmem_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const 
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The number of indices stored in `indices`, which may be 0.
- *
- * See shmem_test_some_vector(3). */
+ * @see shmem_test_some_vector(3) */
 size_t shmem_int_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, const int *cmp_values) SHMEMI_END
 size_t shmem_long_test_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status,
@@ -2747,8 +2635,7 @@ size_t shmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *i
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The number of indices stored in `indices`, which may be 0.
- *
- * See shmem_test_some_vector(3). */
+ * @see shmem_test_some_vector(3) */
 size_t shmem_short_test_some_vector(short *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, const short *cmp_values) SHMEMI_END
 size_t shmem_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
@@ -2764,8 +2651,7 @@ size_t shmem_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that the variable is compared with
- *
- * See shmem_wait_until(3). */
+ * @see shmem_wait_until(3) */
 void shmem_wait_until(long *ivar, int cmp, long cmp_value);
 
 /** Wait until a `long` of this PE has another value than `cmp_value`.
@@ -2776,8 +2662,7 @@ void shmem_wait_until(long *ivar, int cmp, long cmp_value);
  * holds.
  * @param ivar symmetric address of the variable, on this PE
  * @param cmp_value value that the variable is compared with
- *
- * See shmem_wait_until(3). */
+ * @see shmem_wait_until(3) */
 void shmem_wait(long *ivar, long cmp_value);
 
 /** Wait until a variable of this PE has another value than `cmp_value`.
@@ -2788,8 +2673,7 @@ void shmem_wait(long *ivar, long cmp_value);
  * holds.
  * @param ivar symmetric address of the variable, on this PE
  * @param cmp_value value that the variable is compared with
- *
- * See shmem_wait_until(3). */
+ * @see shmem_wait_until(3) */
 void shmem_short_wait(short *ivar, short cmp_value) SHMEMI_END
 void shmem_ushort_wait(unsigned short *ivar, unsigned short cmp_value) SHMEMI_END
 void shmem_int_wait(int *ivar, int cmp_value) SHMEMI_END
@@ -2815,8 +2699,7 @@ void shmem_ptrdiff_wait(ptrdiff_t *ivar, ptrdiff_t cmp_value) SHMEMI_END
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param target_pes local array of PE numbers: in the context's team, or in the job without a context
  * @param npes number of elements of `target_pes`
- *
- * See shmem_pe_quiet(3). */
+ * @see shmem_pe_quiet(3) */
 void shmem_pe_quiet(const int *target_pes, size_t npes) SHMEMI_END
 void shmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes) SHMEMI_END
 
@@ -2826,8 +2709,7 @@ void shmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes) SHM
  * nothing else. At most one PE holds it. PEs get it in the order in which they have asked for it.
  * @param lock symmetric address of the lock
  * @return `shmem_test_lock` returns 0 if the PE has got the lock now, else 1.
- *
- * See shmem_lock(3). */
+ * @see shmem_lock(3) */
 int shmem_test_lock(long *lock);
 
 #endif

@@ -95,14 +95,12 @@
 
 /** Return the number of this PE.
  * @return The number of the calling PE: 0 to `shmem_n_pes()` - 1.
- *
- * See shmem_my_pe(3). */
+ * @see shmem_my_pe(3) */
 SHMEMI_INLINE int shmem_my_pe(void) SHMEMI_MY_PE(shmem_my_pe)
 
 /** Return the number of PEs of the job.
  * @return The number of PEs, which does not change while the job runs.
- *
- * See shmem_n_pes(3). */
+ * @see shmem_n_pes(3) */
 SHMEMI_INLINE int shmem_n_pes(void) SHMEMI_N_PES(shmem_n_pes)
 
 /** Copy contiguous elements to another PE.
@@ -115,8 +113,7 @@ SHMEMI_INLINE int shmem_n_pes(void) SHMEMI_N_PES(shmem_n_pes)
  * @param source local address of the elements to be copied
  * @param nelems number of elements; of bytes in the mem forms
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put(3). */
+ * @see shmem_put(3) */
 SHMEMI_INLINE void shmem_float_put(float *dest, const float *source, size_t nelems, int pe) SHMEMI_PUT(shmem_float_put, float, float)
 SHMEMI_INLINE void shmem_double_put(double *dest, const double *source, size_t nelems, int pe) SHMEMI_PUT(shmem_double_put, double, double)
 SHMEMI_INLINE void shmem_longdouble_put(long double *dest, const long double *source, size_t nelems,
@@ -223,8 +220,7 @@ SHMEMI_INLINE void shmem_ctx_putmem(shmem_ctx_t ctx, void *dest, const void *sou
  * @param dest symmetric address on PE `pe` of the element
  * @param value the element
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_p(3). */
+ * @see shmem_p(3) */
 SHMEMI_INLINE void shmem_float_p(float *dest, float value, int pe) SHMEMI_P(shmem_float_p, float, float)
 SHMEMI_INLINE void shmem_double_p(double *dest, double value, int pe) SHMEMI_P(shmem_double_p, double, double)
 SHMEMI_INLINE void shmem_longdouble_p(long double *dest, long double value, int pe) SHMEMI_P(shmem_longdouble_p, longdouble, long double)
@@ -293,8 +289,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_p(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff
  *   without gaps
  * @param nelems number of elements
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_iput(3). */
+ * @see shmem_iput(3) */
 SHMEMI_INLINE void shmem_float_iput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst,
     size_t nelems, int pe) SHMEMI_IPUT(shmem_float_iput, float, float)
 SHMEMI_INLINE void shmem_double_iput(double *dest, const double *source, ptrdiff_t dst,
@@ -425,8 +420,7 @@ SHMEMI_INLINE void shmem_ctx_iput128(shmem_ctx_t ctx, void *dest, const void *so
  * @param bsize number of elements in a block
  * @param nblocks number of blocks
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_ibput(3). */
+ * @see shmem_ibput(3) */
 SHMEMI_INLINE void shmem_float_ibput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst,
     size_t bsize, size_t nblocks, int pe) SHMEMI_IBPUT(shmem_float_ibput, float, float)
 SHMEMI_INLINE void shmem_double_ibput(double *dest, const double *source, ptrdiff_t dst,
@@ -556,8 +550,7 @@ SHMEMI_INLINE void shmem_ctx_ibput128(shmem_ctx_t ctx, void *dest, const void *s
  * @param source symmetric address on PE `pe` of the elements
  * @param nelems number of elements; of bytes in the mem forms
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_get(3). */
+ * @see shmem_get(3) */
 SHMEMI_INLINE void shmem_float_get(float *dest, const float *source, size_t nelems, int pe) SHMEMI_GET(shmem_float_get, float, float)
 SHMEMI_INLINE void shmem_double_get(double *dest, const double *source, size_t nelems, int pe) SHMEMI_GET(shmem_double_get, double, double)
 SHMEMI_INLINE void shmem_longdouble_get(long double *dest, const long double *source, size_t nelems,
@@ -664,8 +657,7 @@ SHMEMI_INLINE void shmem_ctx_getmem(shmem_ctx_t ctx, void *dest, const void *sou
  * @param source symmetric address on PE `pe` of the element
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The element.
- *
- * See shmem_g(3). */
+ * @see shmem_g(3) */
 SHMEMI_INLINE float shmem_float_g(const float *source, int pe) SHMEMI_G(shmem_float_g, float, float)
 SHMEMI_INLINE double shmem_double_g(const double *source, int pe) SHMEMI_G(shmem_double_g, double, double)
 SHMEMI_INLINE long double shmem_longdouble_g(const long double *source, int pe) SHMEMI_G(shmem_longdouble_g, longdouble, long double)
@@ -731,8 +723,7 @@ SHMEMI_INLINE ptrdiff_t shmem_ctx_ptrdiff_g(shmem_ctx_t ctx, const ptrdiff_t *so
  *   without gaps
  * @param nelems number of elements
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_iget(3). */
+ * @see shmem_iget(3) */
 SHMEMI_INLINE void shmem_float_iget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst,
     size_t nelems, int pe) SHMEMI_IGET(shmem_float_iget, float, float)
 SHMEMI_INLINE void shmem_double_iget(double *dest, const double *source, ptrdiff_t dst,
@@ -863,8 +854,7 @@ SHMEMI_INLINE void shmem_ctx_iget128(shmem_ctx_t ctx, void *dest, const void *so
  * @param bsize number of elements in a block
  * @param nblocks number of blocks
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_ibget(3). */
+ * @see shmem_ibget(3) */
 SHMEMI_INLINE void shmem_float_ibget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst,
     size_t bsize, size_t nblocks, int pe) SHMEMI_IBGET(shmem_float_ibget, float, float)
 SHMEMI_INLINE void shmem_double_ibget(double *dest, const double *source, ptrdiff_t dst,
@@ -994,8 +984,7 @@ SHMEMI_INLINE void shmem_ctx_ibget128(shmem_ctx_t ctx, void *dest, const void *s
  * @param source local address of the elements, unchanged until the next quiet
  * @param nelems number of elements; of bytes in the mem forms
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_put_nbi(3). */
+ * @see shmem_put_nbi(3) */
 SHMEMI_INLINE void shmem_float_put_nbi(float *dest, const float *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_float_put_nbi, float, float)
 SHMEMI_INLINE void shmem_double_put_nbi(double *dest, const double *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_double_put_nbi, double, double)
 SHMEMI_INLINE void shmem_longdouble_put_nbi(long double *dest, const long double *source,
@@ -1109,8 +1098,7 @@ SHMEMI_INLINE void shmem_ctx_putmem_nbi(shmem_ctx_t ctx, void *dest, const void 
  * @param source symmetric address on PE `pe` of the elements
  * @param nelems number of elements; of bytes in the mem forms
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_get_nbi(3). */
+ * @see shmem_get_nbi(3) */
 SHMEMI_INLINE void shmem_float_get_nbi(float *dest, const float *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_float_get_nbi, float, float)
 SHMEMI_INLINE void shmem_double_get_nbi(double *dest, const double *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_double_get_nbi, double, double)
 SHMEMI_INLINE void shmem_longdouble_get_nbi(long double *dest, const long double *source,
@@ -1220,8 +1208,7 @@ SHMEMI_INLINE void shmem_ctx_getmem_nbi(shmem_ctx_t ctx, void *dest, const void 
  * @param source symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The value of the object.
- *
- * See shmem_atomic_fetch(3). */
+ * @see shmem_atomic_fetch(3) */
 SHMEMI_INLINE float shmem_float_atomic_fetch(const float *source, int pe) SHMEMI_ATOMIC_FETCH(shmem_float_atomic_fetch, float, float)
 SHMEMI_INLINE double shmem_double_atomic_fetch(const double *source, int pe) SHMEMI_ATOMIC_FETCH(shmem_double_atomic_fetch, double, double)
 SHMEMI_INLINE int shmem_int_atomic_fetch(const int *source, int pe) SHMEMI_ATOMIC_FETCH(shmem_int_atomic_fetch, int, int)
@@ -1265,8 +1252,7 @@ SHMEMI_INLINE ptrdiff_t shmem_ctx_ptrdiff_atomic_fetch(shmem_ctx_t ctx, const pt
  * @param source symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The value of the object.
- *
- * See shmem_atomic_fetch(3). */
+ * @see shmem_atomic_fetch(3) */
 SHMEMI_INLINE float shmem_float_fetch(const float *source, int pe) SHMEMI_ATOMIC_FETCH(shmem_float_fetch, float, float)
 SHMEMI_INLINE double shmem_double_fetch(const double *source, int pe) SHMEMI_ATOMIC_FETCH(shmem_double_fetch, double, double)
 SHMEMI_INLINE int shmem_int_fetch(const int *source, int pe) SHMEMI_ATOMIC_FETCH(shmem_int_fetch, int, int)
@@ -1288,8 +1274,7 @@ SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_fetch(const ptrdiff_t *source, int pe) SHM
  * @param dest symmetric address of the object on PE `pe`
  * @param value new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_set(3). */
+ * @see shmem_atomic_set(3) */
 SHMEMI_INLINE void shmem_float_atomic_set(float *dest, float value, int pe) SHMEMI_ATOMIC_SET(shmem_float_atomic_set, float, float)
 SHMEMI_INLINE void shmem_double_atomic_set(double *dest, double value, int pe) SHMEMI_ATOMIC_SET(shmem_double_atomic_set, double, double)
 SHMEMI_INLINE void shmem_int_atomic_set(int *dest, int value, int pe) SHMEMI_ATOMIC_SET(shmem_int_atomic_set, int, int)
@@ -1333,8 +1318,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_set(shmem_ctx_t ctx, ptrdiff_t *dest
  * @param dest symmetric address of the object on PE `pe`
  * @param value new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_set(3). */
+ * @see shmem_atomic_set(3) */
 SHMEMI_INLINE void shmem_float_set(float *dest, float value, int pe) SHMEMI_ATOMIC_SET(shmem_float_set, float, float)
 SHMEMI_INLINE void shmem_double_set(double *dest, double value, int pe) SHMEMI_ATOMIC_SET(shmem_double_set, double, double)
 SHMEMI_INLINE void shmem_int_set(int *dest, int value, int pe) SHMEMI_ATOMIC_SET(shmem_int_set, int, int)
@@ -1360,8 +1344,7 @@ SHMEMI_INLINE void shmem_ptrdiff_set(ptrdiff_t *dest, ptrdiff_t value, int pe) S
  * @param value new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value: the object has been replaced if it equals `cond`.
- *
- * See shmem_atomic_compare_swap(3). */
+ * @see shmem_atomic_compare_swap(3) */
 SHMEMI_INLINE int shmem_int_atomic_compare_swap(int *dest, int cond, int value, int pe) SHMEMI_ATOMIC_COMPARE_SWAP(shmem_int_atomic_compare_swap, int, int)
 SHMEMI_INLINE long shmem_long_atomic_compare_swap(long *dest, long cond, long value, int pe) SHMEMI_ATOMIC_COMPARE_SWAP(shmem_long_atomic_compare_swap, long, long)
 SHMEMI_INLINE long long shmem_longlong_atomic_compare_swap(long long *dest, long long cond,
@@ -1418,8 +1401,7 @@ SHMEMI_INLINE ptrdiff_t shmem_ctx_ptrdiff_atomic_compare_swap(shmem_ctx_t ctx, p
  * @param value new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value: the object has been replaced if it equals `cond`.
- *
- * See shmem_atomic_compare_swap(3). */
+ * @see shmem_atomic_compare_swap(3) */
 SHMEMI_INLINE int shmem_int_cswap(int *dest, int cond, int value, int pe) SHMEMI_ATOMIC_COMPARE_SWAP(shmem_int_cswap, int, int)
 SHMEMI_INLINE long shmem_long_cswap(long *dest, long cond, long value, int pe) SHMEMI_ATOMIC_COMPARE_SWAP(shmem_long_cswap, long, long)
 SHMEMI_INLINE long long shmem_longlong_cswap(long long *dest, long long cond, long long value,
@@ -1445,8 +1427,7 @@ SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_cswap(ptrdiff_t *dest, ptrdiff_t cond, ptr
  * @param value new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
- *
- * See shmem_atomic_swap(3). */
+ * @see shmem_atomic_swap(3) */
 SHMEMI_INLINE float shmem_float_atomic_swap(float *dest, float value, int pe) SHMEMI_ATOMIC_SWAP(shmem_float_atomic_swap, float, float)
 SHMEMI_INLINE double shmem_double_atomic_swap(double *dest, double value, int pe) SHMEMI_ATOMIC_SWAP(shmem_double_atomic_swap, double, double)
 SHMEMI_INLINE int shmem_int_atomic_swap(int *dest, int value, int pe) SHMEMI_ATOMIC_SWAP(shmem_int_atomic_swap, int, int)
@@ -1495,8 +1476,7 @@ SHMEMI_INLINE ptrdiff_t shmem_ctx_ptrdiff_atomic_swap(shmem_ctx_t ctx, ptrdiff_t
  * @param value new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
- *
- * See shmem_atomic_swap(3). */
+ * @see shmem_atomic_swap(3) */
 SHMEMI_INLINE float shmem_float_swap(float *dest, float value, int pe) SHMEMI_ATOMIC_SWAP(shmem_float_swap, float, float)
 SHMEMI_INLINE double shmem_double_swap(double *dest, double value, int pe) SHMEMI_ATOMIC_SWAP(shmem_double_swap, double, double)
 SHMEMI_INLINE int shmem_int_swap(int *dest, int value, int pe) SHMEMI_ATOMIC_SWAP(shmem_int_swap, int, int)
@@ -1519,8 +1499,7 @@ SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_swap(ptrdiff_t *dest, ptrdiff_t value, int
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
- *
- * See shmem_atomic_fetch_inc(3). */
+ * @see shmem_atomic_fetch_inc(3) */
 SHMEMI_INLINE int shmem_int_atomic_fetch_inc(int *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_int_atomic_fetch_inc, int, int)
 SHMEMI_INLINE long shmem_long_atomic_fetch_inc(long *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_long_atomic_fetch_inc, long, long)
 SHMEMI_INLINE long long shmem_longlong_atomic_fetch_inc(long long *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_longlong_atomic_fetch_inc, longlong, long long)
@@ -1556,8 +1535,7 @@ SHMEMI_INLINE ptrdiff_t shmem_ctx_ptrdiff_atomic_fetch_inc(shmem_ctx_t ctx, ptrd
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
- *
- * See shmem_atomic_fetch_inc(3). */
+ * @see shmem_atomic_fetch_inc(3) */
 SHMEMI_INLINE int shmem_int_finc(int *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_int_finc, int, int)
 SHMEMI_INLINE long shmem_long_finc(long *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_long_finc, long, long)
 SHMEMI_INLINE long long shmem_longlong_finc(long long *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_longlong_finc, longlong, long long)
@@ -1576,8 +1554,7 @@ SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_finc(ptrdiff_t *dest, int pe) SHMEMI_ATOMI
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_inc(3). */
+ * @see shmem_atomic_inc(3) */
 SHMEMI_INLINE void shmem_int_atomic_inc(int *dest, int pe) SHMEMI_ATOMIC_INC(shmem_int_atomic_inc, int, int)
 SHMEMI_INLINE void shmem_long_atomic_inc(long *dest, int pe) SHMEMI_ATOMIC_INC(shmem_long_atomic_inc, long, long)
 SHMEMI_INLINE void shmem_longlong_atomic_inc(long long *dest, int pe) SHMEMI_ATOMIC_INC(shmem_longlong_atomic_inc, longlong, long long)
@@ -1608,8 +1585,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_inc(shmem_ctx_t ctx, ptrdiff_t *dest
  * Deprecated by the standard.
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_inc(3). */
+ * @see shmem_atomic_inc(3) */
 SHMEMI_INLINE void shmem_int_inc(int *dest, int pe) SHMEMI_ATOMIC_INC(shmem_int_inc, int, int)
 SHMEMI_INLINE void shmem_long_inc(long *dest, int pe) SHMEMI_ATOMIC_INC(shmem_long_inc, long, long)
 SHMEMI_INLINE void shmem_longlong_inc(long long *dest, int pe) SHMEMI_ATOMIC_INC(shmem_longlong_inc, longlong, long long)
@@ -1632,8 +1608,7 @@ SHMEMI_INLINE void shmem_ptrdiff_inc(ptrdiff_t *dest, int pe) SHMEMI_ATOMIC_INC(
  * @param value number to add
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
- *
- * See shmem_atomic_fetch_add(3). */
+ * @see shmem_atomic_fetch_add(3) */
 SHMEMI_INLINE int shmem_int_atomic_fetch_add(int *dest, int value, int pe) SHMEMI_ATOMIC_FETCH_ADD(shmem_int_atomic_fetch_add, int, int)
 SHMEMI_INLINE long shmem_long_atomic_fetch_add(long *dest, long value, int pe) SHMEMI_ATOMIC_FETCH_ADD(shmem_long_atomic_fetch_add, long, long)
 SHMEMI_INLINE long long shmem_longlong_atomic_fetch_add(long long *dest, long long value, int pe) SHMEMI_ATOMIC_FETCH_ADD(shmem_longlong_atomic_fetch_add, longlong, long long)
@@ -1681,8 +1656,7 @@ SHMEMI_INLINE ptrdiff_t shmem_ctx_ptrdiff_atomic_fetch_add(shmem_ctx_t ctx, ptrd
  * @param value number to add
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
- *
- * See shmem_atomic_fetch_add(3). */
+ * @see shmem_atomic_fetch_add(3) */
 SHMEMI_INLINE int shmem_int_fadd(int *dest, int value, int pe) SHMEMI_ATOMIC_FETCH_ADD(shmem_int_fadd, int, int)
 SHMEMI_INLINE long shmem_long_fadd(long *dest, long value, int pe) SHMEMI_ATOMIC_FETCH_ADD(shmem_long_fadd, long, long)
 SHMEMI_INLINE long long shmem_longlong_fadd(long long *dest, long long value, int pe) SHMEMI_ATOMIC_FETCH_ADD(shmem_longlong_fadd, longlong, long long)
@@ -1705,8 +1679,7 @@ SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_fadd(ptrdiff_t *dest, ptrdiff_t value, int
  * @param dest symmetric address of the object on PE `pe`
  * @param value number to add
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_add(3). */
+ * @see shmem_atomic_add(3) */
 SHMEMI_INLINE void shmem_int_atomic_add(int *dest, int value, int pe) SHMEMI_ATOMIC_ADD(shmem_int_atomic_add, int, int)
 SHMEMI_INLINE void shmem_long_atomic_add(long *dest, long value, int pe) SHMEMI_ATOMIC_ADD(shmem_long_atomic_add, long, long)
 SHMEMI_INLINE void shmem_longlong_atomic_add(long long *dest, long long value, int pe) SHMEMI_ATOMIC_ADD(shmem_longlong_atomic_add, longlong, long long)
@@ -1748,8 +1721,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_add(shmem_ctx_t ctx, ptrdiff_t *dest
  * @param dest symmetric address of the object on PE `pe`
  * @param value number to add
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_add(3). */
+ * @see shmem_atomic_add(3) */
 SHMEMI_INLINE void shmem_int_add(int *dest, int value, int pe) SHMEMI_ATOMIC_ADD(shmem_int_add, int, int)
 SHMEMI_INLINE void shmem_long_add(long *dest, long value, int pe) SHMEMI_ATOMIC_ADD(shmem_long_add, long, long)
 SHMEMI_INLINE void shmem_longlong_add(long long *dest, long long value, int pe) SHMEMI_ATOMIC_ADD(shmem_longlong_add, longlong, long long)
@@ -1769,8 +1741,7 @@ SHMEMI_INLINE void shmem_ptrdiff_add(ptrdiff_t *dest, ptrdiff_t value, int pe) S
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its AND with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_and(3). */
+ * @see shmem_atomic_and(3) */
 SHMEMI_INLINE void shmem_uint_atomic_and(unsigned int *dest, unsigned int value, int pe) SHMEMI_ATOMIC_AND(shmem_uint_atomic_and, uint, unsigned int)
 SHMEMI_INLINE void shmem_ulong_atomic_and(unsigned long *dest, unsigned long value, int pe) SHMEMI_ATOMIC_AND(shmem_ulong_atomic_and, ulong, unsigned long)
 SHMEMI_INLINE void shmem_ulonglong_atomic_and(unsigned long long *dest, unsigned long long value,
@@ -1798,8 +1769,7 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_and(shmem_ctx_t ctx, uint64_t *dest, 
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its OR with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_or(3). */
+ * @see shmem_atomic_or(3) */
 SHMEMI_INLINE void shmem_uint_atomic_or(unsigned int *dest, unsigned int value, int pe) SHMEMI_ATOMIC_OR(shmem_uint_atomic_or, uint, unsigned int)
 SHMEMI_INLINE void shmem_ulong_atomic_or(unsigned long *dest, unsigned long value, int pe) SHMEMI_ATOMIC_OR(shmem_ulong_atomic_or, ulong, unsigned long)
 SHMEMI_INLINE void shmem_ulonglong_atomic_or(unsigned long long *dest, unsigned long long value,
@@ -1827,8 +1797,7 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_or(shmem_ctx_t ctx, uint64_t *dest, u
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its XOR with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_xor(3). */
+ * @see shmem_atomic_xor(3) */
 SHMEMI_INLINE void shmem_uint_atomic_xor(unsigned int *dest, unsigned int value, int pe) SHMEMI_ATOMIC_XOR(shmem_uint_atomic_xor, uint, unsigned int)
 SHMEMI_INLINE void shmem_ulong_atomic_xor(unsigned long *dest, unsigned long value, int pe) SHMEMI_ATOMIC_XOR(shmem_ulong_atomic_xor, ulong, unsigned long)
 SHMEMI_INLINE void shmem_ulonglong_atomic_xor(unsigned long long *dest, unsigned long long value,
@@ -1857,8 +1826,7 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_xor(shmem_ctx_t ctx, uint64_t *dest, 
  * @param value operand: the object becomes its AND with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
- *
- * See shmem_atomic_fetch_and(3). */
+ * @see shmem_atomic_fetch_and(3) */
 SHMEMI_INLINE unsigned int shmem_uint_atomic_fetch_and(unsigned int *dest, unsigned int value,
     int pe) SHMEMI_ATOMIC_FETCH_AND(shmem_uint_atomic_fetch_and, uint, unsigned int)
 SHMEMI_INLINE unsigned long shmem_ulong_atomic_fetch_and(unsigned long *dest, unsigned long value,
@@ -1891,8 +1859,7 @@ SHMEMI_INLINE uint64_t shmem_ctx_uint64_atomic_fetch_and(shmem_ctx_t ctx, uint64
  * @param value operand: the object becomes its OR with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
- *
- * See shmem_atomic_fetch_or(3). */
+ * @see shmem_atomic_fetch_or(3) */
 SHMEMI_INLINE unsigned int shmem_uint_atomic_fetch_or(unsigned int *dest, unsigned int value,
     int pe) SHMEMI_ATOMIC_FETCH_OR(shmem_uint_atomic_fetch_or, uint, unsigned int)
 SHMEMI_INLINE unsigned long shmem_ulong_atomic_fetch_or(unsigned long *dest, unsigned long value,
@@ -1925,8 +1892,7 @@ SHMEMI_INLINE uint64_t shmem_ctx_uint64_atomic_fetch_or(shmem_ctx_t ctx, uint64_
  * @param value operand: the object becomes its XOR with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
- *
- * See shmem_atomic_fetch_xor(3). */
+ * @see shmem_atomic_fetch_xor(3) */
 SHMEMI_INLINE unsigned int shmem_uint_atomic_fetch_xor(unsigned int *dest, unsigned int value,
     int pe) SHMEMI_ATOMIC_FETCH_XOR(shmem_uint_atomic_fetch_xor, uint, unsigned int)
 SHMEMI_INLINE unsigned long shmem_ulong_atomic_fetch_xor(unsigned long *dest, unsigned long value,
@@ -1960,8 +1926,7 @@ SHMEMI_INLINE uint64_t shmem_ctx_uint64_atomic_fetch_xor(shmem_ctx_t ctx, uint64
  * @param fetch local address that gets the value, by the next quiet of the context
  * @param source symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_fetch_nbi(3). */
+ * @see shmem_atomic_fetch_nbi(3) */
 SHMEMI_INLINE void shmem_float_atomic_fetch_nbi(float *fetch, const float *source, int pe) SHMEMI_ATOMIC_FETCH_NBI(shmem_float_atomic_fetch_nbi, float, float)
 SHMEMI_INLINE void shmem_double_atomic_fetch_nbi(double *fetch, const double *source, int pe) SHMEMI_ATOMIC_FETCH_NBI(shmem_double_atomic_fetch_nbi, double, double)
 SHMEMI_INLINE void shmem_int_atomic_fetch_nbi(int *fetch, const int *source, int pe) SHMEMI_ATOMIC_FETCH_NBI(shmem_int_atomic_fetch_nbi, int, int)
@@ -2019,8 +1984,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_fetch_nbi(shmem_ctx_t ctx, ptrdiff_t
  * @param cond value that the object must have to be replaced
  * @param value new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_compare_swap_nbi(3). */
+ * @see shmem_atomic_compare_swap_nbi(3) */
 SHMEMI_INLINE void shmem_int_atomic_compare_swap_nbi(int *fetch, int *dest, int cond, int value,
     int pe) SHMEMI_ATOMIC_COMPARE_SWAP_NBI(shmem_int_atomic_compare_swap_nbi, int, int)
 SHMEMI_INLINE void shmem_long_atomic_compare_swap_nbi(long *fetch, long *dest, long cond, long value,
@@ -2080,8 +2044,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_compare_swap_nbi(shmem_ctx_t ctx, pt
  * @param dest symmetric address of the object on PE `pe`
  * @param value new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_swap_nbi(3). */
+ * @see shmem_atomic_swap_nbi(3) */
 SHMEMI_INLINE void shmem_float_atomic_swap_nbi(float *fetch, float *dest, float value, int pe) SHMEMI_ATOMIC_SWAP_NBI(shmem_float_atomic_swap_nbi, float, float)
 SHMEMI_INLINE void shmem_double_atomic_swap_nbi(double *fetch, double *dest, double value, int pe) SHMEMI_ATOMIC_SWAP_NBI(shmem_double_atomic_swap_nbi, double, double)
 SHMEMI_INLINE void shmem_int_atomic_swap_nbi(int *fetch, int *dest, int value, int pe) SHMEMI_ATOMIC_SWAP_NBI(shmem_int_atomic_swap_nbi, int, int)
@@ -2140,8 +2103,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_swap_nbi(shmem_ctx_t ctx, ptrdiff_t 
  * @param fetch local address that gets the old value, by the next quiet of the context
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_fetch_inc_nbi(3). */
+ * @see shmem_atomic_fetch_inc_nbi(3) */
 SHMEMI_INLINE void shmem_int_atomic_fetch_inc_nbi(int *fetch, int *dest, int pe) SHMEMI_ATOMIC_FETCH_INC_NBI(shmem_int_atomic_fetch_inc_nbi, int, int)
 SHMEMI_INLINE void shmem_long_atomic_fetch_inc_nbi(long *fetch, long *dest, int pe) SHMEMI_ATOMIC_FETCH_INC_NBI(shmem_long_atomic_fetch_inc_nbi, long, long)
 SHMEMI_INLINE void shmem_longlong_atomic_fetch_inc_nbi(long long *fetch, long long *dest, int pe) SHMEMI_ATOMIC_FETCH_INC_NBI(shmem_longlong_atomic_fetch_inc_nbi, longlong, long long)
@@ -2190,8 +2152,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_fetch_inc_nbi(shmem_ctx_t ctx, ptrdi
  * @param dest symmetric address of the object on PE `pe`
  * @param value number to add
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_fetch_add_nbi(3). */
+ * @see shmem_atomic_fetch_add_nbi(3) */
 SHMEMI_INLINE void shmem_int_atomic_fetch_add_nbi(int *fetch, int *dest, int value, int pe) SHMEMI_ATOMIC_FETCH_ADD_NBI(shmem_int_atomic_fetch_add_nbi, int, int)
 SHMEMI_INLINE void shmem_long_atomic_fetch_add_nbi(long *fetch, long *dest, long value, int pe) SHMEMI_ATOMIC_FETCH_ADD_NBI(shmem_long_atomic_fetch_add_nbi, long, long)
 SHMEMI_INLINE void shmem_longlong_atomic_fetch_add_nbi(long long *fetch, long long *dest,
@@ -2248,8 +2209,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_fetch_add_nbi(shmem_ctx_t ctx, ptrdi
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its AND with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_fetch_and_nbi(3). */
+ * @see shmem_atomic_fetch_and_nbi(3) */
 SHMEMI_INLINE void shmem_uint_atomic_fetch_and_nbi(unsigned int *fetch, unsigned int *dest,
     unsigned int value, int pe) SHMEMI_ATOMIC_FETCH_AND_NBI(shmem_uint_atomic_fetch_and_nbi, uint, unsigned int)
 SHMEMI_INLINE void shmem_ulong_atomic_fetch_and_nbi(unsigned long *fetch, unsigned long *dest,
@@ -2288,8 +2248,7 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_fetch_and_nbi(shmem_ctx_t ctx, uint64
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its OR with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_fetch_or_nbi(3). */
+ * @see shmem_atomic_fetch_or_nbi(3) */
 SHMEMI_INLINE void shmem_uint_atomic_fetch_or_nbi(unsigned int *fetch, unsigned int *dest,
     unsigned int value, int pe) SHMEMI_ATOMIC_FETCH_OR_NBI(shmem_uint_atomic_fetch_or_nbi, uint, unsigned int)
 SHMEMI_INLINE void shmem_ulong_atomic_fetch_or_nbi(unsigned long *fetch, unsigned long *dest,
@@ -2328,8 +2287,7 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_fetch_or_nbi(shmem_ctx_t ctx, uint64_
  * @param dest symmetric address of the object on PE `pe`
  * @param value operand: the object becomes its XOR with the operand
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- *
- * See shmem_atomic_fetch_xor_nbi(3). */
+ * @see shmem_atomic_fetch_xor_nbi(3) */
 SHMEMI_INLINE void shmem_uint_atomic_fetch_xor_nbi(unsigned int *fetch, unsigned int *dest,
     unsigned int value, int pe) SHMEMI_ATOMIC_FETCH_XOR_NBI(shmem_uint_atomic_fetch_xor_nbi, uint, unsigned int)
 SHMEMI_INLINE void shmem_ulong_atomic_fetch_xor_nbi(unsigned long *fetch, unsigned long *dest,
@@ -2366,8 +2324,7 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_fetch_xor_nbi(shmem_ctx_t ctx, uint64
  * nothing between different PEs, and does not order non-blocking gets and fetches.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
- *
- * See shmem_fence(3). */
+ * @see shmem_fence(3) */
 SHMEMI_INLINE void shmem_fence(void) SHMEMI_FENCE(shmem_fence)
 SHMEMI_INLINE void shmem_ctx_fence(shmem_ctx_t ctx) SHMEMI_CTX_FENCE(shmem_ctx_fence)
 
@@ -2378,8 +2335,7 @@ SHMEMI_INLINE void shmem_ctx_fence(shmem_ctx_t ctx) SHMEMI_CTX_FENCE(shmem_ctx_f
  * non-blocking gets and fetches are there, and sources of non-blocking puts may be changed.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
- *
- * See shmem_quiet(3). */
+ * @see shmem_quiet(3) */
 SHMEMI_INLINE void shmem_quiet(void) SHMEMI_QUIET(shmem_quiet)
 SHMEMI_INLINE void shmem_ctx_quiet(shmem_ctx_t ctx) SHMEMI_CTX_QUIET(shmem_ctx_quiet)
 
@@ -2388,8 +2344,7 @@ SHMEMI_INLINE void shmem_ctx_quiet(shmem_ctx_t ctx) SHMEMI_CTX_QUIET(shmem_ctx_q
  * A lock is a symmetric `long` that is 0 before its first use, the same object on all PEs, and used for
  * nothing else. At most one PE holds it. PEs get it in the order in which they have asked for it.
  * @param lock symmetric address of the lock
- *
- * See shmem_lock(3). */
+ * @see shmem_lock(3) */
 SHMEMI_INLINE void shmem_clear_lock(long *lock) SHMEMI_CLEAR_LOCK(shmem_clear_lock)
 
 /** Wait until no other PE holds a lock, and take it.
@@ -2397,8 +2352,7 @@ SHMEMI_INLINE void shmem_clear_lock(long *lock) SHMEMI_CLEAR_LOCK(shmem_clear_lo
  * A lock is a symmetric `long` that is 0 before its first use, the same object on all PEs, and used for
  * nothing else. At most one PE holds it. PEs get it in the order in which they have asked for it.
  * @param lock symmetric address of the lock
- *
- * See shmem_lock(3). */
+ * @see shmem_lock(3) */
 SHMEMI_INLINE void shmem_set_lock(long *lock) SHMEMI_SET_LOCK(shmem_set_lock)
 
 #ifndef SHMEMI_FAST_PATH

@@ -37,6 +37,8 @@ fn comment(reference: &Reference, family: &Family) -> String {
     let standing = match family.status {
         Status::Current => None,
         Status::Deprecated => Some("Deprecated by the standard."),
+        // The prefix says so.
+        Status::Extension if family.pattern.starts_with("shmemx_") => None,
         Status::Extension => Some("An extension."),
     };
     lines.extend(standing.map(str::to_owned));
@@ -54,7 +56,7 @@ fn comment(reference: &Reference, family: &Family) -> String {
     {
         lines.push(format!("@return {returns}"));
     }
-    lines.push(format!("See {}(3).", page(entry)));
+    lines.push(format!("@see {}(3)", page(entry)));
     let mut out = String::new();
     for (i, line) in lines.iter().enumerate() {
         let begin = if i == 0 { "/** " } else { " * " };
