@@ -1069,11 +1069,16 @@ SHMEMI_INLINE void shmem_ctx_size_put_nbi(shmem_ctx_t ctx, size_t *dest, const s
     size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_size_put_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ctx_ptrdiff_put_nbi(shmem_ctx_t ctx, ptrdiff_t *dest,
     const ptrdiff_t *source, size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_ptrdiff_put_nbi, long, ptrdiff_t)
-SHMEMI_INLINE void shmem_put8_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put8_nbi, 1)
-SHMEMI_INLINE void shmem_put16_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put16_nbi, 2)
-SHMEMI_INLINE void shmem_put32_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put32_nbi, 4)
-SHMEMI_INLINE void shmem_put64_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put64_nbi, 8)
-SHMEMI_INLINE void shmem_put128_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put128_nbi, 16)
+SHMEMI_INLINE void shmem_put8_nbi(void *dest, const void *source, size_t nelems,
+    int pe) SHMEMI_PUT_SIZE_NBI(shmem_put8_nbi, 1)
+SHMEMI_INLINE void shmem_put16_nbi(void *dest, const void *source, size_t nelems,
+    int pe) SHMEMI_PUT_SIZE_NBI(shmem_put16_nbi, 2)
+SHMEMI_INLINE void shmem_put32_nbi(void *dest, const void *source, size_t nelems,
+    int pe) SHMEMI_PUT_SIZE_NBI(shmem_put32_nbi, 4)
+SHMEMI_INLINE void shmem_put64_nbi(void *dest, const void *source, size_t nelems,
+    int pe) SHMEMI_PUT_SIZE_NBI(shmem_put64_nbi, 8)
+SHMEMI_INLINE void shmem_put128_nbi(void *dest, const void *source, size_t nelems,
+    int pe) SHMEMI_PUT_SIZE_NBI(shmem_put128_nbi, 16)
 SHMEMI_INLINE void shmem_ctx_put8_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     int pe) SHMEMI_CTX_PUT_SIZE_NBI(shmem_ctx_put8_nbi, 1)
 SHMEMI_INLINE void shmem_ctx_put16_nbi(shmem_ctx_t ctx, void *dest, const void *source,
@@ -1183,11 +1188,16 @@ SHMEMI_INLINE void shmem_ctx_size_get_nbi(shmem_ctx_t ctx, size_t *dest, const s
     size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_size_get_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ctx_ptrdiff_get_nbi(shmem_ctx_t ctx, ptrdiff_t *dest,
     const ptrdiff_t *source, size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_ptrdiff_get_nbi, long, ptrdiff_t)
-SHMEMI_INLINE void shmem_get8_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get8_nbi, 1)
-SHMEMI_INLINE void shmem_get16_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get16_nbi, 2)
-SHMEMI_INLINE void shmem_get32_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get32_nbi, 4)
-SHMEMI_INLINE void shmem_get64_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get64_nbi, 8)
-SHMEMI_INLINE void shmem_get128_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get128_nbi, 16)
+SHMEMI_INLINE void shmem_get8_nbi(void *dest, const void *source, size_t nelems,
+    int pe) SHMEMI_GET_SIZE_NBI(shmem_get8_nbi, 1)
+SHMEMI_INLINE void shmem_get16_nbi(void *dest, const void *source, size_t nelems,
+    int pe) SHMEMI_GET_SIZE_NBI(shmem_get16_nbi, 2)
+SHMEMI_INLINE void shmem_get32_nbi(void *dest, const void *source, size_t nelems,
+    int pe) SHMEMI_GET_SIZE_NBI(shmem_get32_nbi, 4)
+SHMEMI_INLINE void shmem_get64_nbi(void *dest, const void *source, size_t nelems,
+    int pe) SHMEMI_GET_SIZE_NBI(shmem_get64_nbi, 8)
+SHMEMI_INLINE void shmem_get128_nbi(void *dest, const void *source, size_t nelems,
+    int pe) SHMEMI_GET_SIZE_NBI(shmem_get128_nbi, 16)
 SHMEMI_INLINE void shmem_ctx_get8_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
     int pe) SHMEMI_CTX_GET_SIZE_NBI(shmem_ctx_get8_nbi, 1)
 SHMEMI_INLINE void shmem_ctx_get16_nbi(shmem_ctx_t ctx, void *dest, const void *source,

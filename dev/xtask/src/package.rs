@@ -40,7 +40,8 @@ const VARIABLES: &str = "@VARIABLES@\n";
 /// Begins a comment of a manual page that lists names by which it is found.
 const FOUND_BY: &str = ".\\\" Found by: ";
 
-/// Installs the files. `oshrun` says what variables there are; `pages` is the folder of the manual pages of section 3, if they are wanted.
+/// Installs the files. `oshrun` says what variables there are; `pages` is the folder of the manual pages of section 3,
+/// if they are wanted.
 pub(crate) fn install(tree: &mut Tree, oshrun: &Path, pages: Option<&Path>) -> Result<()> {
     for (template, to) in FILES {
         let mut text = filled_in(template)?;

@@ -32,14 +32,20 @@ pub fn inline(chapters: &[Chapter], reference: &Reference) -> String {
         out.push('\n');
         out.push_str(&comment);
         for symbol in symbols {
-            let arguments = match symbol.family.group {
+            let inline = symbol.family.inline.expect("only inlined families");
+            let group = symbol.family.group;
+            let arguments = match group {
                 Group::Single => symbol.name(),
                 Group::Sizes | Group::Mem => format!("{}, {}", symbol.name(), symbol.ty.size),
                 _ => format!("{}, {}, {}", symbol.name(), symbol.ty.basic().name, symbol.ty.c),
             };
-            let prototype = wrapped(&format!("SHMEMI_INLINE {}", symbol.prototype()));
-            let inline = symbol.family.inline.expect("only inlined families");
-            writeln!(out, "{prototype} {}({arguments})", name(&symbol, inline)).unwrap();
+            let prototype = format!("SHMEMI_INLINE {}", symbol.prototype());
+            let body = format!("{}({arguments})", name(&symbol, inline));
+            let line = format!("{} {body}", wrapped(&prototype));
+            // Of many types, the names are on lines of one form.
+            let is_long = group == Group::Sizes && line.lines().any(|line| line.len() > 120);
+            let line = if is_long { wrapped(&format!("{prototype} {body}")) } else { line };
+            writeln!(out, "{line}").unwrap();
         }
     }
     out.push_str("\n#ifndef SHMEMI_FAST_PATH\n#undef SHMEMI_INLINE\n#endif\n");
