@@ -49,7 +49,7 @@ template <class T> constexpr T *of_one_type(T *dest, const T *)
          unsigned long long: SHMEMX_UNSIGNED) +                                                    \
      (int)sizeof *(pointer))
 /* The first of two pointers to the same type. */
-#define SHMEMI_OF_ONE_TYPE(dest, source) (1 ? (dest) : (dest) + 0 * sizeof((dest) == (source)))
+#define SHMEMI_OF_ONE_TYPE(dest, source) (1 ? (dest) : (dest) + 0 * sizeof(&*(dest) == &*(source)))
 #endif
 
 #ifdef SHMEMX_DATATYPE

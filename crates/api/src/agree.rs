@@ -28,7 +28,11 @@ pub fn agree(name: &'static str, team: usize, say: u64) -> Result<(), Difference
     let Some(team) = rt.teams.find(name, team) else {
         return Ok(());
     };
-    let group = Group::of_team(&rt.node, name, team);
+    agree_in(&Group::of_team(&rt.node, name, team), say)
+}
+
+/// The same in the team of a call.
+pub(crate) fn agree_in(group: &Group<'_>, say: u64) -> Result<(), Difference> {
     if group.has_failed() {
         return Ok(());
     }

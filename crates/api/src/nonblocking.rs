@@ -2,6 +2,7 @@
 //! return 0, or -1 for `SHMEM_TEAM_INVALID`.
 
 use std::ffi::{c_int, c_void};
+use std::panic::Location;
 use std::{ptr, thread};
 
 use ferroshmem_collective::nonblocking::{Operation, first_of_one_team};
@@ -12,10 +13,21 @@ use ferroshmem_layout::WaitKind;
 use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
 
-use super::on_group::{Arrays, Collective, OnGroup};
+use super::agree::agree_in;
+pub use super::on_group::Collective;
+use super::on_group::{Arrays, OnGroup};
 
 /// What `shmemx_req_test` returns of a request that is not complete.
 const UNDER_WAY: c_int = 1;
+
+/// What the members compare before any of them executes a collective, and where the program has begun it.
+#[derive(Debug, Clone, Copy)]
+pub struct Agreement {
+    /// The same on all members, and another than that of earlier collectives of the team.
+    pub word: u64,
+    /// Where it has begun.
+    pub place: &'static Location<'static>,
+}
 
 /// Begins a collective of the team.
 ///
@@ -24,28 +36,55 @@ const UNDER_WAY: c_int = 1;
 unsafe fn begin(
     name: &'static str,
     team: usize,
-    (dest, source): (*mut c_void, *const c_void),
+    arrays: (*mut c_void, *const c_void),
     request: *mut usize,
     collective: Collective,
 ) -> c_int {
+    // SAFETY: the caller's promises.
+    let begun = unsafe { begin_agreed(name, team, arrays, collective, None) };
+    // SAFETY: as above.
+    unsafe { request.write(begun) };
+    if begun != 0 { 0 } else { -1 }
+}
+
+/// Begins a collective of the team; its request, or 0 for no team.
+///
+/// # Safety
+/// The arrays are as the collective needs them until the request is complete.
+pub unsafe fn begin_agreed(
+    name: &'static str,
+    team: usize,
+    (dest, source): (*mut c_void, *const c_void),
+    collective: Collective,
+    agreement: Option<Agreement>,
+) -> usize {
     let rt = runtime::get(name);
     let arrays = Arrays { dest: dest.cast(), source: source.cast() };
-    let begun = rt.teams.find(name, team).map_or(0, |team| {
+    rt.teams.find(name, team).map_or(0, |team| {
         if team.connection.is_some() {
             fatal(name, "non-blocking collectives are for the teams of one job: use the routine that waits");
         }
-        let operation = Operation::new(move |node, shadow| {
+        let operation = Operation::new(collective.bytes(team.members.size), move |node, shadow| {
             // Whole, as it is what may go to another thread.
             let arrays: Arrays = arrays;
             let group = Group::of_team(node, name, shadow);
+            if let Some(Agreement { word, place }) = agreement
+                && let Err(other) = agree_in(&group, word)
+            {
+                fatal(
+                    name,
+                    format_args!(
+                        "PE {} begins another collective of the team, or with another array, length, type, operator or \
+                            root: all members must begin the same ones in the same order; begun at {place}",
+                        other.pe
+                    ),
+                );
+            }
             // SAFETY: the caller promises valid arrays until the request is complete.
             unsafe { OnGroup { node, group: &group }.execute(&collective, arrays) };
         });
-        rt.collectives.begin(&rt.node, team, operation)
-    });
-    // SAFETY: the caller promises that `request` can be written.
-    unsafe { request.write(begun as usize) };
-    if begun != 0 { 0 } else { -1 }
+        rt.collectives.begin(&rt.node, team, operation) as usize
+    })
 }
 
 /// Begins to synchronise a team.
@@ -194,7 +233,7 @@ unsafe fn slice<'a>(requests: *mut usize, count: usize) -> &'a mut [usize] {
 }
 
 /// Whether a request is complete, as one is that has ended; makes progress with it.
-fn is_complete(name: &'static str, request: usize) -> bool {
+pub fn is_complete(name: &'static str, request: usize) -> bool {
     let rt = runtime::get(name);
     rt.collectives.test(&rt.node, request as u64)
 }

@@ -22,8 +22,9 @@ pub(crate) struct Arrays {
 unsafe impl Send for Arrays {}
 
 /// A collective with its arguments, but for the arrays: those of the methods of [`OnGroup`].
+#[allow(missing_docs, reason = "the arguments of the C routines")]
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Collective {
+pub enum Collective {
     Sync,
     Broadcast { bytes: usize, root: c_int, to_root: bool },
     Collect { bytes: usize },
@@ -32,6 +33,20 @@ pub(crate) enum Collective {
     Alltoalls { dst: isize, sst: isize, n: usize, elem: usize },
     Reduce { n: usize, op: &'static Operator },
     Scan { n: usize, op: &'static Operator, inclusive: bool },
+}
+
+impl Collective {
+    /// Some bytes that each of so many members moves.
+    pub(crate) fn bytes(&self, members: usize) -> usize {
+        let (bytes, times) = match *self {
+            Self::Sync => (0, 1),
+            Self::Broadcast { bytes, .. } => (bytes, 1),
+            Self::Collect { bytes } | Self::Fcollect { bytes } | Self::Alltoall { bytes } => (bytes, members),
+            Self::Alltoalls { n, elem, .. } => (n.saturating_mul(elem), members),
+            Self::Reduce { n, op } | Self::Scan { n, op, .. } => (n.saturating_mul(op.size), 1),
+        };
+        bytes.saturating_mul(times)
+    }
 }
 
 /// A call under way. The safety of its methods is that of the C routines: `dest` and `source`

@@ -3,11 +3,18 @@
 //! Those of a team are executed in the order in which they began, which is the same on all members, over the team's
 //! [shadow](Team::shadow): so they meet no flag of a collective that its caller waits for. A coroutine for each team
 //! executes the algorithms that blocking calls use. Where one of them waits for other members, the coroutine is
-//! suspended ([`suspension`]), and resumed when a thread of this PE tests for a request, or waits for anything. Who
-//! waits for a request resumes it in such a way that it waits itself, as a blocking call does.
+//! suspended ([`suspension`]), and resumed when a thread of this PE tests for a request, or waits for anything, or by a
+//! worker, which executes large operations while the PE computes ([`offload::begin_collective`]). Who waits for a
+//! request resumes it in such a way that it waits itself, as a blocking call does.
 //!
 //! A coroutine may be resumed by several threads, one after the other. That is sound, as what an algorithm holds over a
-//! wait is the team's, or shared memory: [`suspension`] and the scratch buffers know that their thread may change.
+//! wait is the team's, or shared memory: [`suspension`] and the scratch buffers know that their thread may change. The
+//! lock `execution` orders them: a thread has it from before it resumes the coroutine until this is suspended, so it
+//! sees all that earlier threads have written there. What the program has written before it begins an operation comes
+//! with the lock `operations`, and `completed` gives the program what the operation has written.
+//!
+//! A worker may lose its core while it has the lock. So no thread waits for the lock as such: who waits for a request
+//! lets the worker run on its own core, and who tests in vain for long does, too.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,13 +29,14 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::handle::Table;
 use ferroshmem_core::node::Node;
+use ferroshmem_core::offload;
 use ferroshmem_core::team::Team;
-use ferroshmem_core::wait::progress::{self, make_progress};
+use ferroshmem_core::wait::progress::{self, Advance, make_progress};
 use ferroshmem_core::wait::suspension::{self, Suspension};
 use ferroshmem_layout::WaitKind;
 
 /// Words of what an operation knows.
-const WORDS: usize = 9;
+const WORDS: usize = 11;
 
 type Words = [MaybeUninit<u64>; WORDS];
 
@@ -38,11 +46,15 @@ type Words = [MaybeUninit<u64>; WORDS];
 pub struct Operation {
     words: Words,
     execute: unsafe fn(&Words, &Node, &Team),
+    /// Bytes that this PE moves.
+    bytes: usize,
+    /// Whether workers know of it.
+    has_worker: bool,
 }
 
 impl Operation {
-    /// An operation that a closure executes.
-    pub fn new<F: Fn(&Node, &Team) + Copy + Send + 'static>(closure: F) -> Self {
+    /// An operation that a closure executes, by which this PE moves some `bytes` bytes.
+    pub fn new<F: Fn(&Node, &Team) + Copy + Send + 'static>(bytes: usize, closure: F) -> Self {
         unsafe fn execute<F: Fn(&Node, &Team)>(words: &Words, node: &Node, team: &Team) {
             // SAFETY: `new` has written a closure of this type.
             let closure = unsafe { &*words.as_ptr().cast::<F>() };
@@ -53,7 +65,7 @@ impl Operation {
         let mut words = [MaybeUninit::uninit(); WORDS];
         // SAFETY: there is room for it, as was just asserted.
         unsafe { words.as_mut_ptr().cast::<F>().write(closure) };
-        Self { words, execute: execute::<F> }
+        Self { words, execute: execute::<F>, bytes, has_worker: false }
     }
 
     fn execute(&self, node: &Node, team: &Team) {
@@ -67,8 +79,8 @@ const STACK: usize = 256 << 10;
 
 /// Why a coroutine is suspended.
 enum Event {
-    /// Other members are not as far.
-    Waits,
+    /// Other members are not as far; in this wait, they were not before, `again`.
+    Waits { again: bool },
     /// An operation is complete.
     Completed,
     /// There is no operation.
@@ -99,6 +111,10 @@ pub struct Queue {
     begun: AtomicU32,
     /// Written by the coroutine alone.
     completed: AtomicU32,
+    /// Threads in [`complete`](Self::complete), which other threads leave the coroutine to.
+    waiters: AtomicU32,
+    /// Tests in a row that have found the coroutine with another thread.
+    vain_tests: AtomicU32,
 }
 
 impl fmt::Debug for Queue {
@@ -122,6 +138,8 @@ impl Queue {
             yielder: AtomicPtr::default(),
             begun: AtomicU32::new(0),
             completed: AtomicU32::new(0),
+            waiters: AtomicU32::new(0),
+            vain_tests: AtomicU32::new(0),
         }
     }
 
@@ -136,7 +154,9 @@ impl Queue {
     }
 
     /// Begins an operation; returns its number.
-    fn begin(&self, node: &'static Node, operation: Operation) -> u32 {
+    fn begin(&self, node: &'static Node, mut operation: Operation) -> u32 {
+        let has_worker = offload::begin_collective(operation.bytes);
+        operation.has_worker = has_worker;
         let number = {
             let mut operations = lock(&self.operations);
             operations.push_back(operation);
@@ -144,31 +164,71 @@ impl Queue {
             self.begun.store(number, Ordering::Relaxed);
             number
         };
-        self.advance(node);
+        if has_worker {
+            offload::ask_for_worker();
+        } else {
+            self.advance(node);
+        }
         number
     }
 
-    /// Executes operations until one has to wait; false if another thread executes them.
-    fn advance(&self, node: &'static Node) -> bool {
-        let Some(mut execution) = self.try_execution() else {
-            return false;
-        };
+    /// Executes operations until one has to wait: whether there was anything to do. None: another thread has them.
+    fn advance(&self, node: &'static Node) -> Option<bool> {
+        let mut execution = self.try_execution()?;
+        let mut has_advanced = false;
         let data = ptr::from_ref(self).cast();
         // SAFETY: the coroutine is resumed at once, and what was set before is set again after.
         let before = unsafe { suspension::replace(Some(Suspension { data, suspend: Self::suspend })) };
-        while matches!(self.resume(node, &mut execution), Event::Completed) && self.is_busy() {}
+        loop {
+            let event = self.resume(node, &mut execution);
+            has_advanced |= matches!(event, Event::Completed | Event::Waits { again: false });
+            if !matches!(event, Event::Completed) || !self.is_busy() {
+                break;
+            }
+        }
         // SAFETY: as before the call.
         unsafe { suspension::replace(before) };
-        true
+        Some(has_advanced)
+    }
+
+    /// Makes progress with operations that no thread waits for.
+    fn make_progress(&self, node: &'static Node) -> Advance {
+        if !self.is_busy() || self.waiters.load(Ordering::Relaxed) > 0 {
+            return Advance::default();
+        }
+        let has_advanced = self.advance(node).unwrap_or(false);
+        Advance { has_advanced, is_under_way: self.is_busy() }
+    }
+
+    /// Makes progress for a thread that tests for one of the operations.
+    fn test(&self, node: &'static Node) {
+        /// A worker that still has the coroutine has lost its core, or copies beside what the program computes.
+        const MOST: u32 = 256;
+
+        if self.advance(node).is_some() {
+            self.vain_tests.store(0, Ordering::Relaxed);
+        } else if self.vain_tests.fetch_add(1, Ordering::Relaxed) >= MOST && self.waiters.load(Ordering::Relaxed) == 0 {
+            offload::wait_for_worker(|| self.waiters.load(Ordering::Relaxed) > 0 || self.advance(node).is_some());
+            self.vain_tests.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Waits until the operation of a number is complete.
     fn complete(&self, node: &'static Node, number: u32) {
+        if self.is_complete(number) {
+            return;
+        }
+        self.waiters.fetch_add(1, Ordering::Relaxed);
         while !self.is_complete(number) {
             let Some(mut execution) = self.try_execution() else {
-                // Another thread waits for it, or for an earlier one.
                 make_progress(WaitKind::Team);
-                thread::yield_now();
+                match self.waiters.load(Ordering::Relaxed) {
+                    1 => offload::wait_for_worker(|| {
+                        self.waiters.load(Ordering::Relaxed) > 1 || self.try_execution().is_some()
+                    }),
+                    // Another thread waits for it, or for an earlier one.
+                    _ => thread::yield_now(),
+                }
                 continue;
             };
             // SAFETY: the thread waits, on the coroutine and elsewhere.
@@ -179,6 +239,7 @@ impl Queue {
             // SAFETY: as before the call.
             unsafe { suspension::replace(before) };
         }
+        self.waiters.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Waits until all operations are complete.
@@ -217,6 +278,9 @@ impl Queue {
                     None => Event::Idle,
                     Some(operation) => {
                         operation.execute(node, &queue.shadow);
+                        if operation.has_worker {
+                            offload::end_collective();
+                        }
                         let number = queue.completed.load(Ordering::Relaxed).wrapping_add(1);
                         queue.completed.store(number, Ordering::Release);
                         Event::Completed
@@ -228,10 +292,10 @@ impl Queue {
     }
 
     /// Suspends the coroutine of a queue, on which this thread runs.
-    unsafe fn suspend(queue: *const ()) {
+    unsafe fn suspend(queue: *const (), again: bool) {
         // SAFETY: the queue is that of `advance`, whose coroutine has stored its yielder, which lives as long as it.
         let yielder = unsafe { &*(*queue.cast::<Self>()).yielder.load(Ordering::Relaxed) };
-        yielder.suspend(Event::Waits);
+        yielder.suspend(Event::Waits { again });
     }
 }
 
@@ -284,7 +348,7 @@ impl Queues {
     pub fn test(&self, node: &'static Node, request: u64) -> bool {
         self.find(request).is_none_or(|(queue, number)| {
             if !queue.is_complete(number) {
-                queue.advance(node);
+                queue.test(node);
             }
             queue.is_complete(number)
         })
@@ -297,18 +361,23 @@ impl Queues {
         }
     }
 
-    /// Makes progress with what no thread waits for; whether there is any.
-    pub fn make_progress(&self, node: &'static Node) -> bool {
-        let mut has_any = false;
+    /// Makes progress with what no thread waits for.
+    pub fn make_progress(&self, node: &'static Node) -> Advance {
+        let mut all = Advance::default();
         for i in 0.. {
             // Not kept: what waits within an operation makes progress, too.
-            let queue = self.all.try_lock().ok().and_then(|all| all.get(i).cloned());
+            let Ok(queue) = self.all.try_lock().map(|all| all.get(i).cloned()) else {
+                all.is_under_way = true;
+                break;
+            };
             let Some(queue) = queue else {
                 break;
             };
-            has_any |= queue.is_busy() && queue.advance(node) && queue.is_busy();
+            let Advance { has_advanced, is_under_way } = queue.make_progress(node);
+            all.has_advanced |= has_advanced;
+            all.is_under_way |= is_under_way;
         }
-        has_any
+        all
     }
 
     /// Completes all operations of a team.

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use ferroshmem_platform::thread;
 
 use super::pools::Pools;
-use super::{Config, ENGINE, events, idle_workers, set_thresholds, set_thresholds_for, tool};
+use super::{Config, ENGINE, collectives, events, idle_workers, set_thresholds, set_thresholds_for, tool};
 use crate::failure::fatal::debug;
+use crate::wait::progress;
 
 /// How long a helper polls after its last chunk before it sleeps: the next transfer is often soon, and finds it awake
 /// then.
@@ -119,6 +120,11 @@ impl Helpers {
         *self.config.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Threads of the library that help now.
+    pub(super) fn workers(&self) -> u32 {
+        self.workers.load(Ordering::Relaxed)
+    }
+
     /// Threads of the program that help now.
     pub(super) fn lent(&self) -> u32 {
         self.lent.load(Ordering::Relaxed)
@@ -130,7 +136,7 @@ impl Helpers {
         if self.state.load(Ordering::Acquire) == UNSTARTED {
             self.start();
         }
-        let own = self.workers.load(Ordering::Relaxed) + self.lent();
+        let own = self.workers() + self.lent();
         (own + self.pools.idle()) as usize
     }
 
@@ -142,18 +148,13 @@ impl Helpers {
 
     /// Whether any may help, now or later without a call that says so.
     fn may_help(&self) -> bool {
-        let here = self.workers.load(Ordering::Relaxed) + self.lent() > 0;
+        let here = self.workers() + self.lent() > 0;
         here || self.pools.any() || tool::is_active()
     }
 
     pub(super) fn report(&self) -> Report {
         let why = self.why.load(Ordering::Relaxed) as usize;
-        Report {
-            workers: self.workers.load(Ordering::Relaxed),
-            lent: self.lent(),
-            pooled: self.pools.threads(),
-            why: Why::ALL[why],
-        }
+        Report { workers: self.workers(), lent: self.lent(), pooled: self.pools.threads(), why: Why::ALL[why] }
     }
 
     /// Starts the workers, once in the life of the process.
@@ -257,12 +258,38 @@ fn work() {
     let mut polls = POLL;
     loop {
         // One that has got its core too late polls for no further chunks: another thread wants the core.
-        if ENGINE.has_chunks() {
-            help_while(|| true, polls);
+        if ENGINE.has_chunks() || collectives::are_under_way() {
+            execute_collectives();
+            help_while(|| !collectives::are_under_way(), polls);
+            if collectives::are_under_way() {
+                continue;
+            }
         }
         let begin = Instant::now();
-        events::wait(ENGINE.events(), None, || ENGINE.has_chunks());
+        events::wait(ENGINE.events(), None, || ENGINE.has_chunks() || collectives::are_under_way());
         polls = next_polls(polls, polls + begin.elapsed());
+    }
+}
+
+/// In a worker: executes collectives, and takes chunks, as long as there are collectives.
+fn execute_collectives() {
+    /// Other PEs may be late for as long as they compute.
+    const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+
+    let mut since = Instant::now();
+    while collectives::are_under_way() {
+        if ENGINE.help() || progress::advance_collectives().has_advanced {
+            ENGINE.starvation.answered();
+            since = Instant::now();
+            continue;
+        }
+        let idle = since.elapsed();
+        if idle > POLL {
+            // Other PEs wake no worker: it comes late by a part of what it has waited.
+            events::wait(ENGINE.events(), Some((idle / 8).min(LONGEST_PAUSE)), || ENGINE.has_chunks());
+        } else {
+            std::hint::spin_loop();
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
 
 use ferroshmem_platform::{Cores, thread};
 use rustix::thread::{Pid, gettid, sched_getcpu};
@@ -55,6 +56,21 @@ fn cores_of_pes() -> Cores {
         }
     }
     cores
+}
+
+/// What time of a processor the workers have used together.
+pub(super) fn time_used() -> Duration {
+    let of = |tid: i32| {
+        // The kernel's number of the clock of a thread (CLOCK_THREAD_CPUTIME_ID of another one).
+        let clock = !tid << 3 | 6;
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the pointer is to a live timespec.
+        match unsafe { libc::clock_gettime(clock, &raw mut time) } {
+            0 => Duration::new(time.tv_sec as u64, time.tv_nsec as u32),
+            _ => Duration::ZERO,
+        }
+    };
+    WORKERS.iter().map(|tid| tid.load(Ordering::Relaxed)).filter(|tid| *tid != 0).map(of).sum()
 }
 
 /// Lets the workers run on the core of the calling thread alone, which is about to sleep.

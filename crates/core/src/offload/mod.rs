@@ -3,6 +3,7 @@
 //! ```text
 //! chunks     how threads take chunks of a transfer, and when it is complete
 //! events     where idle threads sleep until there are chunks
+//! collectives    which non-blocking collectives workers execute
 //! transfer   what the chunks are
 //! pending    copies that go on after their calls
 //! watch      whether sources of puts are changed or freed too early, under `SHMEM_CHECK`
@@ -28,6 +29,7 @@
 //! finds no room is done by its call.
 
 pub mod chunks;
+mod collectives;
 pub mod events;
 mod helpers;
 mod idle_workers;
@@ -43,6 +45,7 @@ mod watch;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+pub use self::collectives::end as end_collective;
 use self::helpers::Helpers;
 pub use self::helpers::{Report, lend, lend_until};
 pub use self::overview::overview;
@@ -124,6 +127,7 @@ fn as_usize(bytes: u64) -> usize {
 pub fn configure(config: Config) {
     watch::set(config.check);
     ENGINE.helpers.configure(config);
+    collectives::configure(config.may_have_workers(), config.offload.map(as_usize));
     let may_help = ENGINE.helpers.lent() > 0 || ENGINE.helpers.pools.any();
     set_thresholds_for(&config, config.may_have_workers() || may_help);
 }
@@ -252,6 +256,29 @@ pub unsafe fn queue(owner: Owner, dest: *mut u8, source: *const u8, bytes: usize
     // Its pages have been copied before if they are moved now.
     simd::count_chunked(dest, source, bytes, bytes);
     true
+}
+
+/// Whether workers are to execute a non-blocking collective that moves `bytes` bytes: it counts as one until
+/// [`end_collective`].
+pub fn begin_collective(bytes: usize) -> bool {
+    let may_come = collectives::is_large(bytes) && ENGINE.helpers() > 0 && ENGINE.helpers.workers() > 0;
+    if may_come {
+        collectives::begin();
+    }
+    may_come
+}
+
+/// Asks for a worker, after there is something of a collective to execute.
+pub fn ask_for_worker() {
+    // Threads of the program that sleep there, too, do not execute it.
+    let wanted = if ENGINE.helpers.lent() == 0 { 1 } else { u32::MAX };
+    events::post(ENGINE.events(), wanted);
+}
+
+/// Waits until a worker has done something for a collective. It shares the worker's large copies, and lets it have the
+/// core if it has lost its own.
+pub fn wait_for_worker(is_done: impl FnMut() -> bool) {
+    ENGINE.help_until(is_done);
 }
 
 /// How many helpers would share `bytes` bytes of work; 0: it is not to be shared.
@@ -410,10 +437,14 @@ impl Engine {
     #[cold]
     #[inline(never)]
     fn complete(&self, owner: &Owner) {
-        let queued = || self.pending.slots.iter();
+        self.help_until(|| !self.pending.has(owner));
+    }
+
+    /// Takes chunks, and waits for what helpers have taken, until that is done.
+    fn help_until(&self, mut is_done: impl FnMut() -> bool) {
         let mut delay = None;
-        while self.pending.has(owner) {
-            if queued().any(Slot::help) {
+        while !is_done() {
+            if self.help() {
                 delay = None;
                 continue;
             }
@@ -422,17 +453,20 @@ impl Engine {
     }
 }
 
-/// A thread's wait for a chunk that a helper has taken.
+/// A thread's wait for a chunk, or a part of a collective, that a helper has taken.
 struct Delay<'a> {
     engine: &'a Engine,
+    /// When it began, or, later, when workers were last known to run.
     begin: Instant,
+    /// What time of a processor they had used a while after.
+    used: Option<Duration>,
     /// Whether workers are to run on this thread's core meanwhile.
     has_workers: bool,
 }
 
 impl<'a> Delay<'a> {
     fn new(engine: &'a Engine) -> Self {
-        Self { engine, begin: Instant::now(), has_workers: false }
+        Self { engine, begin: Instant::now(), used: None, has_workers: false }
     }
 
     /// Lets some time pass.
@@ -441,11 +475,22 @@ impl<'a> Delay<'a> {
         const LATE: Duration = Duration::from_micros(50);
         const SLEEP: Duration = Duration::from_micros(20);
 
-        if self.begin.elapsed() < LATE {
+        let waited = self.begin.elapsed();
+        if waited < LATE / 2 {
+            std::hint::spin_loop();
+            return;
+        }
+        let used = *self.used.get_or_insert_with(idle_workers::time_used);
+        if waited < LATE {
             std::hint::spin_loop();
             return;
         }
         if !self.has_workers {
+            if idle_workers::time_used() >= used + LATE / 4 {
+                // One runs, and what it has taken is long.
+                (self.begin, self.used) = (Instant::now(), None);
+                return;
+            }
             self.has_workers = true;
             idle_workers::move_here();
         }

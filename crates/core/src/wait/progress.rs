@@ -23,8 +23,17 @@ pub struct Progressed {
     pub messages: fn(),
     /// With streams.
     pub streams: fn(),
-    /// With non-blocking collectives; whether any are under way that no thread waits for.
-    pub collectives: fn() -> bool,
+    /// With non-blocking collectives.
+    pub collectives: fn() -> Advance,
+}
+
+/// What comes of making progress with non-blocking collectives that no thread waits for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Advance {
+    /// Whether any has gone on.
+    pub has_advanced: bool,
+    /// Whether any is under way.
+    pub is_under_way: bool,
 }
 
 static PROGRESSED: OnceLock<Progressed> = OnceLock::new();
@@ -54,10 +63,15 @@ pub fn make_progress(kind: WaitKind) -> bool {
             (progressed.streams)();
         }
         if has_collectives {
-            has_any |= (progressed.collectives)();
+            has_any |= (progressed.collectives)().is_under_way;
         }
     }
     has_any
+}
+
+/// Makes progress with non-blocking collectives alone, in a thread of the library's.
+pub(crate) fn advance_collectives() -> Advance {
+    PROGRESSED.get().map(|progressed| (progressed.collectives)()).unwrap_or_default()
 }
 
 /// After a test of a kind that has found nothing: does for other PEs what a wait does, and gives up the core where PEs

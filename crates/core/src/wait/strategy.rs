@@ -306,6 +306,7 @@ pub struct Waiter<'a> {
     /// The connection to other nodes, if what is waited for may come from there.
     internode: Option<&'static Fabric>,
     is_idle: bool,
+    has_suspended: bool,
     spins: Spins,
     /// What follows the spins; made when they are over.
     backoff: Option<Paced>,
@@ -317,7 +318,7 @@ impl<'a> Waiter<'a> {
     #[inline]
     pub fn new(reason: WaitReason<'a>) -> Self {
         let spins = if suspension::is_set() { Spins::default() } else { POLICY.spins() };
-        Self { reason, internode: None, is_idle: false, spins, backoff: None, recorder: None }
+        Self { reason, internode: None, is_idle: false, has_suspended: false, spins, backoff: None, recorder: None }
     }
 
     /// A wait for PEs of this node that may not come for long: it sleeps after its spins.
@@ -349,7 +350,7 @@ impl<'a> Waiter<'a> {
             if let Some(fabric) = self.internode {
                 fabric.progress();
             }
-            suspension::suspend();
+            suspension::suspend(std::mem::replace(&mut self.has_suspended, true));
             // What resumed it may be a thread that waits.
             if !suspension::is_set() {
                 self.restart();

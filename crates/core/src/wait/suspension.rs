@@ -10,11 +10,12 @@ use std::cell::Cell;
 pub struct Suspension {
     /// What `suspend` takes.
     pub data: *const (),
-    /// Returns once the coroutine is resumed.
+    /// Returns once the coroutine is resumed. It is told whether the wait has suspended before: if not, the coroutine
+    /// has gone on since it was resumed.
     ///
     /// # Safety
     /// `data` is this structure's, and the thread runs on that coroutine.
-    pub suspend: unsafe fn(data: *const ()),
+    pub suspend: unsafe fn(data: *const (), again: bool),
 }
 
 thread_local! {
@@ -41,10 +42,11 @@ pub(super) fn is_set() -> bool {
     current().is_some()
 }
 
-/// Suspends, if waits of this thread do. After it, another thread may run here, whose waits may wait.
-pub(super) fn suspend() {
+/// Suspends, if waits of this thread do; `again`: this one has before. After it, another thread may run here, whose
+/// waits may wait.
+pub(super) fn suspend(again: bool) {
     if let Some(Suspension { data, suspend }) = current() {
         // SAFETY: `replace` was told that the thread runs on the coroutine.
-        unsafe { suspend(data) };
+        unsafe { suspend(data, again) };
     }
 }

@@ -180,7 +180,7 @@ pub fn initialise(name: &str, level: i32) {
                 rt.streams.make_progress(&rt.node);
             }
         },
-        collectives: || runtime::current().is_some_and(|rt| rt.collectives.make_progress(&rt.node)),
+        collectives: || runtime::current().map(|rt| rt.collectives.make_progress(&rt.node)).unwrap_or_default(),
     });
     let native_required = hooks::get().is_some_and(|hooks| (hooks.native_required)());
     let recorded = profiling::start(&rt.node, &rt.node.settings.profiling, native_required);

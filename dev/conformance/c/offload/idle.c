@@ -1,11 +1,15 @@
 /* With nothing set, a thread of the library makes a large non-blocking copy while its PE computes and the other PE, if
- * there is one, sleeps. The thread has the lowest policy, so that it runs on idle cores alone. */
+ * there is one, sleeps, and threads of both execute a non-blocking collective. They have the lowest
+ * policy, so that they run on idle cores alone. */
 #define _GNU_SOURCE /* SCHED_IDLE */
 #include "check.h"
 
 #include <dirent.h>
 #include <sched.h>
+#include <shmemx.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { BYTES = 16 << 20 };
@@ -27,6 +31,34 @@ static int idle_workers(void)
     if (tasks != NULL)
         closedir(tasks);
     return count;
+}
+
+/* A sum of which no PE calls the library before it has the result: the first one computes, the others sleep. Whether it
+ * came so on all PEs: where other programs have used the cores, workers are not asked for a while. */
+static bool sum(int me, int n, int round)
+{
+    enum { NUMBERS = 1 << 17 };
+    static long dest[NUMBERS], source[NUMBERS];
+    static int came, all;
+    const volatile long *const arrives = dest;
+    const time_t last = time(NULL) + 1;
+    shmemx_req_h request;
+    for (int i = 0; i < NUMBERS; i++)
+        source[i] = round * (i + me), dest[i] = -1;
+    shmem_barrier_all();
+    CHECK(shmemx_sum_reduce_nb(SHMEM_TEAM_WORLD, dest, source, NUMBERS, &request) == 0, "begins");
+    for (int i = 0; i < NUMBERS && (came = arrives[i] != -1 || time(NULL) <= last);)
+        if (arrives[i] != -1)
+            i++;
+        else if (me > 0)
+            usleep(100);
+    CHECK(shmemx_req_wait(&request) == 0, "ends");
+    for (int i = 0; i < NUMBERS; i++) {
+        const long expected = round * ((long)n * i + n * (n - 1) / 2);
+        CHECK(dest[i] == expected, "number %d is %ld in round %d", i, dest[i], round);
+    }
+    shmem_int_min_reduce(SHMEM_TEAM_WORLD, &all, &came, 1);
+    return all;
 }
 
 int main(void)
@@ -60,6 +92,10 @@ int main(void)
         }
         shmem_barrier_all();
     }
+    bool came = false;
+    for (int round = 1; round <= 20 && !came; round++)
+        came = sum(me, to + 1, round);
+    CHECK(came, "no worker has executed a collective");
     shmem_finalize();
     return check_status();
 }
