@@ -111,7 +111,9 @@ mod wait;
 mod world;
 
 pub use amo::{Amo, AmoInt};
-pub use collective::{And, Max, Min, Operator, Or, Part, PartMut, Prod, Reducible, Sum, Xor};
+pub use collective::{
+    And, CollectiveRequest, Collectives, Max, Min, Operator, Or, Part, PartMut, Prod, Reducible, Sum, Xor,
+};
 pub use compare::Compare;
 pub use context::{Context, ContextOptions, Session};
 pub use counter::{Counted, Counter};

@@ -97,7 +97,7 @@ impl Step {
 
 /// The word that a PE contributes to a step: the call, the number of steps before, and a digest of the
 /// call's details.
-fn word(step: Step, taken: u32, details: &[Detail]) -> u64 {
+pub(crate) fn word(step: Step, taken: u32, details: &[Detail]) -> u64 {
     let mix = |sum: u64, (_, value): &Detail| {
         // The finaliser of SplitMix64 spreads each bit over all.
         let mut x = (sum ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -12,7 +12,7 @@ use crate::team::AsMember;
 use crate::team::{Team, lives};
 
 /// Two arrays as details of a step: where they are and how long, which is the same on all PEs.
-fn details<T: Plain>(dest: &mut PartMut<'_, T>, source: Part<'_, T>, more: [Detail; 2]) -> [Detail; 7] {
+pub(super) fn details<T: Plain>(dest: &mut PartMut<'_, T>, source: Part<'_, T>, more: [Detail; 2]) -> [Detail; 7] {
     [
         (What::Array, dest.start().addr() as u64),
         (What::Length, dest.len() as u64),
@@ -25,15 +25,15 @@ fn details<T: Plain>(dest: &mut PartMut<'_, T>, source: Part<'_, T>, more: [Deta
 }
 
 /// No more details.
-const NONE: [Detail; 2] = [(What::Sharing, 0); 2];
+pub(super) const NONE: [Detail; 2] = [(What::Sharing, 0); 2];
 
 /// One array as details of a step.
-fn in_place(start: usize, n: usize, [ty, operator]: [Detail; 2]) -> [Detail; 4] {
+pub(super) fn in_place(start: usize, n: usize, [ty, operator]: [Detail; 2]) -> [Detail; 4] {
     [(What::Array, start as u64), (What::Length, n as u64), ty, operator]
 }
 
 /// As [`Result`], for an array that must be so long.
-fn enough(array: usize, needed: Option<usize>) -> Result<(), TeamError> {
+pub(super) fn enough(array: usize, needed: Option<usize>) -> Result<(), TeamError> {
     match needed {
         Some(needed) if needed <= array => Ok(()),
         _ => Err(TeamError::TooShort { needed: needed.unwrap_or(usize::MAX), array }),

@@ -88,17 +88,17 @@ impl Team<'_> {
             return Err(TeamError::TooShort { needed, array });
         }
         let all = block * n;
-        let mut mine = dest.elements()[..block].to_vec();
-        fold(&mut mine, &dest.elements()[block..all], &operator);
+        let mut mine = dest[..block].to_vec();
+        fold(&mut mine, &dest[block..all], &operator);
         for (i, piece) in mine.chunks((CHUNK / size_of::<T>()).max(1)).enumerate() {
             let of_all = self.try_gather_slice(piece)?;
             let first = i * (CHUNK / size_of::<T>()).max(1);
             for (member, piece) in of_all.chunks(piece.len()).enumerate() {
-                dest.elements()[member * block + first..][..piece.len()].copy_from_slice(piece);
+                dest[member * block + first..][..piece.len()].copy_from_slice(piece);
             }
         }
         // Fewer elements than members.
-        let rest = &mut dest.elements()[all..source.len()];
+        let rest = &mut dest[all..source.len()];
         rest.copy_from_slice(&source.elements()[all..]);
         self.reduce_slice_by(rest, operator);
         Ok(())

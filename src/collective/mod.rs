@@ -5,10 +5,12 @@
 
 mod arrays;
 mod by_function;
+mod nonblocking;
 mod operator;
 mod values;
 
 pub use crate::memory::{Part, PartMut};
+pub use nonblocking::{CollectiveRequest, Collectives};
 pub use operator::{And, Max, Min, Operator, Or, Prod, Reducible, Sum, Xor};
 use operator::{reduction, scan_details};
 

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
-use std::ops::RangeBounds;
+use std::ops::{Deref, DerefMut, RangeBounds};
 use std::ptr::NonNull;
 use std::slice;
 
@@ -23,7 +23,7 @@ pub struct Part<'a, T: Plain> {
 }
 
 /// Some elements of a [`Symmetric`] array that a collective writes: the array itself, or
-/// [`Symmetric::part_mut`].
+/// [`Symmetric::part_mut`]. Between collective calls it is a slice of this PE's.
 #[derive(Debug)]
 pub struct PartMut<'a, T: Plain> {
     start: NonNull<T>,
@@ -120,28 +120,25 @@ impl<'a, T: Plain> PartMut<'a, T> {
         Self { len: elements.len(), start: NonNull::from(elements).cast(), elements: PhantomData }
     }
 
-    /// Number of elements.
-    ///
-    /// As in the example of [`Part::len`].
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are none.
-    ///
-    /// As in the example of [`Part::len`].
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The elements of this PE, between collective calls.
-    pub(crate) fn elements(&mut self) -> &mut [T] {
-        // SAFETY: borrowed mutably from a slice of this PE's part, which other PEs use only in collective calls.
-        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-
     /// Address of the first element on this PE.
     pub(crate) fn start(&mut self) -> *mut T {
         self.start.as_ptr()
+    }
+}
+
+impl<T: Plain> Deref for PartMut<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: as below.
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Plain> DerefMut for PartMut<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: borrowed mutably from a slice of this PE's part, which other PEs use only in collective calls; one
+        // that waits, or a request, has this value meanwhile.
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }

@@ -61,6 +61,8 @@ pub struct Team<'p> {
     size: usize,
     /// Collective steps so far. The world's are counted in `step`, because arrays take them too.
     taken: AtomicU32,
+    /// Collectives begun that go on.
+    begun: AtomicU32,
     scratch: Rc<Scratch>,
     /// Members of the first and the second job, if it is the team of a group.
     groups: Option<[usize; 2]>,
@@ -87,6 +89,7 @@ impl Team<'_> {
             me: number(team::my_pe("Team", handle)),
             size: number(team::n_pes("Team", handle)),
             taken: AtomicU32::new(0),
+            begun: AtomicU32::new(0),
             scratch,
             groups: None,
             parent: PhantomData,
@@ -108,6 +111,7 @@ impl Team<'_> {
             me,
             size: groups[0] + groups[1],
             taken: AtomicU32::new(0),
+            begun: AtomicU32::new(0),
             scratch,
             groups: Some(groups),
             parent: PhantomData,
@@ -154,6 +158,13 @@ impl Team<'_> {
             _ => &self.taken,
         };
         step::of_team(self.handle, taken, step, details);
+    }
+
+    /// The number of the collective that goes on which begins now.
+    pub(crate) fn next_nonblocking(&self) -> u32 {
+        let number = self.begun.load(Relaxed).wrapping_add(1);
+        self.begun.store(number, Relaxed);
+        number
     }
 
     /// This PE, by its number in the team.

@@ -16,6 +16,7 @@ mod functions;
 mod groups;
 mod locks;
 mod messages;
+mod nonblocking;
 mod ports;
 mod reductions;
 mod scans;
@@ -90,6 +91,7 @@ const PROGRAMS: &[&[Program]] = &[
     spaces::PROGRAMS,
     groups::PROGRAMS,
     messages::PROGRAMS,
+    nonblocking::PROGRAMS,
     streams::PROGRAMS,
     ports::PROGRAMS,
     threads::PROGRAMS,

@@ -67,6 +67,13 @@ misuse! {
         let [first, _second] = arrays;
         let _ = first.share();
     }
+    another_begun(2, "begins another collective of the team"): |world, odd| {
+        let mut array = world.alloc::<u64>(9)?;
+        world.nonblocking(|collectives| match odd {
+            true => collectives.reduce_in_place(&mut array, Max).wait().len(),
+            false => collectives.reduce_in_place(&mut array, Sum).wait().len(),
+        });
+    }
     drops_in_other_orders(5, "drop of an array"): |world, odd| {
         let (first, second) = (world.alloc::<u32>(9)?, world.alloc::<u32>(9)?);
         if odd {
