@@ -5,36 +5,56 @@
 //! Reads rustdoc's JSON. If that format changes, the test fails instead of passing without a check.
 
 use std::collections::BTreeSet;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
-/// Builds with unstable options share this folder: `RUSTC_BOOTSTRAP` has cargo run build scripts again.
-const TARGET: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/../sanitizers");
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// A command of cargo's for the crate with all features.
-fn cargo(command: &str) -> Command {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo
-        .args([command, "--quiet", "--lib", "--all-features", "--target-dir", TARGET])
-        .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env_remove("RUSTDOCFLAGS");
-    cargo
+/// The words by which rustdoc compiles the crate with all features: those of its examples' tests, which use what the
+/// tests of the workspace have built. For `cargo rustdoc`, all that it depends on would be checked once more.
+fn words() -> &'static [String] {
+    static WORDS: OnceLock<Vec<String>> = OnceLock::new();
+    WORDS.get_or_init(|| {
+        // In rustdoc's place, it writes its words down.
+        const SCRIPT: &str =
+            "#!/bin/sh\ncase \"$*\" in *'--crate-name ferroshmem '*) printf '%s\\n' \"$@\" >\"$0.words\";; esac\n";
+        let script = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rustdoc");
+        fs::write(&script, SCRIPT).expect("the target folder is writable");
+        fs::set_permissions(&script, Permissions::from_mode(0o755)).expect("it is ours");
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["test", "--quiet", "--workspace", "--doc"]).current_dir(ROOT);
+        let status = cargo.env("RUSTDOC", &script).env_remove("RUSTDOCFLAGS").status().expect("cargo runs");
+        assert!(status.success());
+        let text = fs::read_to_string(script.with_extension("words")).expect("the script has written it");
+        let mut words = Vec::from_iter(text.lines().map(str::to_owned));
+        let test = words.iter().position(|word| word == "--test-run-directory").expect("cargo tests examples");
+        words.drain(test..test + 2);
+        words.retain(|word| word != "--test");
+        let manifest = fs::read_to_string(format!("{ROOT}/Cargo.toml")).expect("the manifest");
+        let (_, features) = manifest.split_once("[features]\n").expect("the crate has features");
+        for (feature, _) in features.lines().take_while(|line| !line.is_empty()).filter_map(|l| l.split_once(" = ")) {
+            let has = words.contains(&format!("feature=\"{feature}\""));
+            assert!(has, "the workspace is built without {feature}: add it in dev/interop/Cargo.toml");
+        }
+        words
+    })
 }
 
 /// The documentation of the crate with all features, as rustdoc's JSON.
 fn documentation() -> &'static Value {
     static JSON: OnceLock<Value> = OnceLock::new();
     JSON.get_or_init(|| {
-        let mut cargo = cargo("rustdoc");
-        let status = cargo
-            .args(["--", "-Zunstable-options", "--output-format=json", "-Dwarnings"])
-            .status()
-            .expect("cargo runs");
+        let folder = concat!(env!("CARGO_TARGET_TMPDIR"), "/surface");
+        let mut rustdoc = Command::new("rustdoc");
+        rustdoc.args(words()).args(["-Zunstable-options", "--output-format=json", "-Dwarnings", "--out-dir", folder]);
+        let status = rustdoc.current_dir(ROOT).env("RUSTC_BOOTSTRAP", "1").status().expect("rustdoc runs");
         assert!(status.success());
-        let json = std::fs::read(format!("{TARGET}/doc/ferroshmem.json")).expect("rustdoc wrote it");
+        let json = fs::read(format!("{folder}/ferroshmem.json")).expect("rustdoc wrote it");
         serde_json::from_slice(&json).expect("it is JSON")
     })
 }
@@ -66,8 +86,7 @@ fn methods(json: &Value) -> BTreeSet<String> {
 /// Every routine of the C API has a line in the table of the guide, whose Rust forms the crate has.
 #[test]
 fn every_routine_has_a_form_or_a_reason() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rust-routines.md");
-    let text = std::fs::read_to_string(path).expect("the table is there");
+    let text = fs::read_to_string(format!("{ROOT}/docs/rust-routines.md")).expect("the table is there");
     let code = |cell: &str| {
         let parts = cell.split('`').skip(1).step_by(2).map(str::to_owned);
         parts.collect::<Vec<_>>()
@@ -149,22 +168,19 @@ fn no_foreign_types() {
 /// and no other line.
 #[test]
 fn mistakes_are_explained() {
-    let output = cargo("check").arg("--message-format=json").output().expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let built: Vec<Value> = lines.map(|line| serde_json::from_slice(line).expect("a line of JSON")).collect();
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/surface/mistakes.rs");
     let mut rustc = Command::new("rustc");
     rustc.args([source, "--edition=2024", "--error-format=short", "--emit=metadata", "-o", "/dev/null"]);
-    for name in ["ferroshmem", "rayon"] {
-        let artifact = built.iter().find(|message| message["target"]["name"] == name).expect("it is built");
-        let file = artifact["filenames"][0].as_str().expect("a file");
-        rustc.args(["--extern", &format!("{name}={file}"), &format!("-Ldependency={TARGET}/debug/deps")]);
+    for pair in words().windows(2) {
+        let name = pair[1].split_once('=').map_or("", |(name, _)| name);
+        if pair[0] == "-L" || pair[0] == "--extern" && ["ferroshmem", "rayon"].contains(&name) {
+            rustc.args(pair);
+        }
     }
     let output = rustc.output().expect("rustc runs");
     // A name has its path where another crate has the same.
     let diagnostics = String::from_utf8_lossy(&output.stderr).replace("ferroshmem::", "");
-    let text = std::fs::read_to_string(source).expect("the mistakes");
+    let text = fs::read_to_string(source).expect("the mistakes");
     let mut errors = Vec::from_iter(diagnostics.lines().filter(|line| line.contains(": error")));
     let before = errors.len();
     let mut expected = 0;

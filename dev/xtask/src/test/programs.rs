@@ -75,8 +75,8 @@ const HINTS: &[Hint] = &[
     hint("core/model", 0, 1),
     hint("xtask/packages", 0, 1),
     hint("tools/oshtune", 0, 1),
-    // It has cargo document the public interface.
-    Hint { resource: Some(UNSTABLE_FOLDER), ..hint("ferroshmem/surface", 0, 1) },
+    // It has cargo find what the crate is built of.
+    Hint { resource: Some(DEBUG_FOLDER), ..hint("ferroshmem/surface", 0, 1) },
     // It has cargo build the library for another processor.
     Hint { resource: Some(DEBUG_FOLDER), ..hint("conformance/emulated", 2, 2) },
     // It has cargo build the examples.
