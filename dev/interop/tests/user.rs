@@ -171,13 +171,14 @@ fn pe_2_fails() {
 }
 
 /// Cargo in a copy of the program, with `user`'s own settings instead of the tester's. The copies share
-/// what cargo builds for them. It builds that once: debugging information and parts for the next build would be half of
-/// the time.
+/// what cargo builds for them, and crates of a registry with this workspace: its target folder has them. It builds that
+/// once: debugging information and parts for the next build would be half of the time.
 fn cargo(s: &Setting, program: &Path, command: &str) -> Job {
     let script = format!(
-        "unset RUST_TEST_THREADS RUST_TEST_NOCAPTURE CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER
-         export CARGO_PROFILE_DEV_DEBUG=none CARGO_INCREMENTAL=0 CARGO_NET_OFFLINE=true CARGO_TARGET_DIR=../target
+        "unset RUST_TEST_THREADS RUST_TEST_NOCAPTURE CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER RUSTC_WORKSPACE_WRAPPER
+         export CARGO_PROFILE_DEV_DEBUG=none CARGO_INCREMENTAL=0 CARGO_NET_OFFLINE=true CARGO_TARGET_DIR='{}/..'
          cd '{}' && PATH='{}':$PATH cargo {command}",
+        env!("CARGO_TARGET_TMPDIR"),
         program.display(),
         s.prefix.bin("").display(),
     );
@@ -186,6 +187,12 @@ fn cargo(s: &Setting, program: &Path, command: &str) -> Job {
     job.watchdog = Duration::from_secs(1200);
     job
 }
+
+/// Features that crates have in this workspace: without them, those and what is over them would be compiled once more.
+const BUILT: &str = r#"
+syn-2 = { package = "syn", version = "2", features = ["extra-traits", "full"] }
+syn-3 = { package = "syn", version = "3", features = ["full"] }
+"#;
 
 /// Copies the program to where it may be built, with the versions of this workspace.
 fn copy(name: &str) -> Result<PathBuf> {
@@ -201,7 +208,8 @@ fn copy(name: &str) -> Result<PathBuf> {
     let manifest = manifest
         .replace("../../..", &root.display().to_string())
         // Without a version of its own, a copy would take the other's test program for its own.
-        .replace("\"0.1.0\"", &format!("\"0.1.0+{name}\""));
+        .replace("\"0.1.0\"", &format!("\"0.1.0+{name}\""))
+        + BUILT;
     fs::write(to.join("Cargo.toml"), manifest)?;
     fs::copy(root.join("Cargo.lock"), to.join("Cargo.lock"))?;
     Ok(to)

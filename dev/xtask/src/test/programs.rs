@@ -61,7 +61,6 @@ const HINTS: &[Hint] = &[
     hint("conformance/programs", 2, 2),
     hint("conformance/linkage", 2, 2),
     hint("ferroshmem/pes", 2, 2),
-    hint("interop/user", 2, 1),
     hint("interop/python", 2, 1),
     hint("interop/mpi", 2, 2),
     hint("fabric/processes", 0, 1),
@@ -77,6 +76,8 @@ const HINTS: &[Hint] = &[
     hint("tools/oshtune", 0, 1),
     // It has cargo find what the crate is built of.
     Hint { resource: Some(DEBUG_FOLDER), ..hint("ferroshmem/surface", 0, 1) },
+    // It has cargo build a user's program.
+    Hint { resource: Some(DEBUG_FOLDER), ..hint("interop/user", 2, 1) },
     // It has cargo build the library for another processor.
     Hint { resource: Some(DEBUG_FOLDER), ..hint("conformance/emulated", 2, 2) },
     // It has cargo build the examples.
