@@ -1,5 +1,6 @@
 //! Synthetic measurements of the shape of real ones.
 
+use pgas_microbench::Quantity::{Bandwidth, Rate};
 use pgas_microbench::report::{Context, RunRecord};
 use pgas_microbench::{Measurement, Quantity};
 
@@ -75,6 +76,12 @@ fn row(program: &str, implementation: &str, operation: &str, form: &str) -> Meas
         samples: 21,
         ..Measurement::blank(Quantity::Latency, "us")
     }
+}
+
+/// The row with another quantity than a latency.
+fn of(quantity: Quantity, row: Measurement) -> Measurement {
+    let unit = if quantity == Rate { "Mop/s" } else { "MB/s" };
+    Measurement { quantity, unit: unit.to_owned(), ..row }
 }
 
 /// The row with a median that differs by a few percent, the same each time.
@@ -168,9 +175,7 @@ fn bandwidth(rows: &mut Vec<Measurement>) {
                     pes: 2 * pairs,
                     pairs,
                     bytes,
-                    quantity: Quantity::Bandwidth,
-                    unit: "MB/s".to_owned(),
-                    ..row("bandwidth", mpi, "sendrecv", "sendrecv")
+                    ..of(Bandwidth, row("bandwidth", mpi, "sendrecv", "sendrecv"))
                 };
                 rows.push(measured(row, bytes as f64 / (0.1 + copy_time(bytes) * 2.0)));
             }
@@ -189,9 +194,7 @@ fn bandwidth(rows: &mut Vec<Measurement>) {
                         pes: 2 * pairs,
                         pairs,
                         bytes,
-                        quantity: Quantity::Bandwidth,
-                        unit: "MB/s".to_owned(),
-                        ..row("bandwidth", who, operation, form)
+                        ..of(Bandwidth, row("bandwidth", who, operation, form))
                     };
                     rows.push(measured(row, sum));
                 }
@@ -200,14 +203,8 @@ fn bandwidth(rows: &mut Vec<Measurement>) {
                 if form == "rma" && operation == "p" {
                     continue;
                 }
-                let row = Measurement {
-                    pes: 2 * pairs,
-                    pairs,
-                    bytes: 8,
-                    quantity: Quantity::Rate,
-                    unit: "Mop/s".to_owned(),
-                    ..row("bandwidth", who, operation, form)
-                };
+                let row =
+                    Measurement { pes: 2 * pairs, pairs, bytes: 8, ..of(Rate, row("bandwidth", who, operation, form)) };
                 rows.push(measured(row, 1.0 / (copy_time(8) * factor + more)));
             }
         }
@@ -245,9 +242,7 @@ fn updates(rows: &mut Vec<Measurement>) {
                     pes: 2 * pairs,
                     pairs: if operation == "pair_put" { pairs } else { 0 },
                     bytes: 8,
-                    quantity: Quantity::Rate,
-                    unit: "Mop/s".to_owned(),
-                    ..row("updates", who, operation, "call")
+                    ..of(Rate, row("updates", who, operation, "call"))
                 };
                 rows.push(measured(row, rate / turns(2 * pairs)));
             }
@@ -280,13 +275,7 @@ fn packing(rows: &mut Vec<Measurement>) {
 fn puts(rows: &mut Vec<Measurement>) {
     for (who, form, rate) in [(OURS, "call", 300.0), (SHMEM_PEER, "call", 20.0), (MPI[0], "rma", 15.0)] {
         for operation in ["one_to_all", "all_to_all"] {
-            let row = Measurement {
-                pes: 9,
-                bytes: 8,
-                quantity: Quantity::Rate,
-                unit: "Mop/s".to_owned(),
-                ..row("puts", who, operation, form)
-            };
+            let row = Measurement { pes: 9, bytes: 8, ..of(Rate, row("puts", who, operation, form)) };
             rows.push(measured(row, rate));
         }
     }
@@ -336,12 +325,7 @@ fn overlap(rows: &mut Vec<Measurement>) {
 fn graph500(rows: &mut Vec<Measurement>) {
     for pes in [1, 4] {
         for (who, rate) in [(OURS, 220.0), (SHMEM_PEER, 160.0)] {
-            let row = Measurement {
-                pes,
-                quantity: Quantity::Rate,
-                unit: "Mop/s".to_owned(),
-                ..row("graph500", who, "scale 16", "call")
-            };
+            let row = Measurement { pes, ..of(Rate, row("graph500", who, "scale 16", "call")) };
             rows.push(measured(row, rate * f64::from(pes)));
         }
     }
@@ -357,21 +341,12 @@ fn two_sided(rows: &mut Vec<Measurement>) {
             rows.push(measured(pair("exchange", bytes), time));
             if who == OURS {
                 rows.push(measured(pair("sendrecv", bytes), time));
-                let bandwidth = Measurement {
-                    program: "bandwidth".to_owned(),
-                    quantity: Quantity::Bandwidth,
-                    unit: "MB/s".to_owned(),
-                    ..pair("sendrecv", bytes)
-                };
+                let bandwidth =
+                    Measurement { program: "bandwidth".to_owned(), ..of(Bandwidth, pair("sendrecv", bytes)) };
                 rows.push(measured(bandwidth, bytes as f64 / time));
             }
         }
-        let rate = Measurement {
-            program: "bandwidth".to_owned(),
-            quantity: Quantity::Rate,
-            unit: "Mop/s".to_owned(),
-            ..pair("sendrecv", 8)
-        };
+        let rate = Measurement { program: "bandwidth".to_owned(), ..of(Rate, pair("sendrecv", 8)) };
         rows.push(measured(rate, 1.0 / start));
     }
     for (who, start) in [(OURS, 0.05), (SHMEM_PEER, 0.1)] {
@@ -455,9 +430,7 @@ fn stream(rows: &mut Vec<Measurement>) {
                 let row = Measurement {
                     pes,
                     bytes: 8_000_000 * u64::from(pes),
-                    quantity: Quantity::Bandwidth,
-                    unit: "MB/s".to_owned(),
-                    ..row("stream", who, kernel, form)
+                    ..of(Bandwidth, row("stream", who, kernel, form))
                 };
                 rows.push(measured(row, base * factor * f64::from(pes)));
             }
@@ -476,9 +449,7 @@ fn nas(rows: &mut Vec<Measurement>) {
                             pes: *pes,
                             class: class.to_owned(),
                             samples: 3,
-                            quantity: Quantity::Rate,
-                            unit: "Mop/s".to_owned(),
-                            ..row(program, who, program, form)
+                            ..of(Rate, row(program, who, program, form))
                         };
                         let cores = f64::from((*pes).min(2));
                         rows.push(measured(row, base * size * factor * cores));
