@@ -6,7 +6,8 @@ use std::fmt::Write;
 use super::legacy::{Test, routines};
 
 const PROGRAM: &str = include_str!("../templates/fortran/every_routine.f90");
-/// Subroutines for any type, each after a line with its name.
+/// What subroutines for any type do with a `routine` of some `name`, each after a line with its own name; and what they
+/// call.
 const TYPED: &str = include_str!("../templates/fortran/typed.f90");
 
 /// Types: in names, of variables, and one of it.
@@ -18,6 +19,9 @@ const TYPES: &[(&str, &str, &str)] = &[
     ("comp4", "complex(4)", "(1.0_4, 0.0_4)"),
     ("comp8", "complex(8)", "(1.0_8, 0.0_8)"),
 ];
+
+/// Those whose routine returns a value.
+const FETCHING: &[&str] = &["fadd", "finc", "cswap", "swap", "fetch"];
 
 pub(super) fn text() -> String {
     let (mut calls, mut externals, mut subroutines) = (String::new(), String::new(), BTreeSet::new());
@@ -35,7 +39,7 @@ pub(super) fn text() -> String {
             }
         };
         writeln!(calls, "  call {check}({name}, '{name}'{further})").unwrap();
-        let returns = matches!(routine.test, Test::Typed("fadd" | "finc" | "cswap" | "swap" | "fetch"));
+        let returns = matches!(routine.test, Test::Typed(check) if FETCHING.contains(&check));
         match of_type(routine.member).filter(|_| returns) {
             Some((_, ty, _)) => writeln!(externals, "  {ty}, external :: {name}").unwrap(),
             None => writeln!(externals, "  external {name}").unwrap(),
@@ -47,7 +51,14 @@ pub(super) fn text() -> String {
         let (_, ty, one) = of_type(name).unwrap_or_else(|| panic!("no type {name}"));
         let start = format!("== {subroutine}\n");
         let (_, text) = TYPED.split_once(&start).unwrap_or_else(|| panic!("no test {subroutine}"));
-        let text = text.split("\n== ").next().unwrap_or_default();
+        let mut text = text.split("\n== ").next().unwrap_or_default().to_owned();
+        if subroutine != "common" {
+            let external =
+                if FETCHING.contains(&subroutine) { "{type}, external :: routine" } else { "external routine" };
+            text = format!(
+                "subroutine {subroutine}_{name}(routine, name)\n  {external}\n  character(*) name\n{text}\nend"
+            );
+        }
         typed += &text.replace("{T}", name).replace("{type}", ty).replace("{one}", one);
         typed.push('\n');
     }

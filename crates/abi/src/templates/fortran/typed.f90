@@ -1,139 +1,71 @@
 == add
-subroutine add_{T}(routine, name)
-  external routine
-  character(*) name
   call begin_{T}(100)
   call routine(value_{T}, {one} * 5, next)
   call finish_{T}(name, 105)
-end
 == fadd
-subroutine fadd_{T}(routine, name)
-  {type}, external :: routine
-  character(*) name
   call begin_{T}(100)
   call expect(routine(value_{T}, {one} * 5, next) == 100, name)
   call finish_{T}(name, 105)
-end
 == inc
-subroutine inc_{T}(routine, name)
-  external routine
-  character(*) name
   call begin_{T}(100)
   call routine(value_{T}, next)
   call finish_{T}(name, 101)
-end
 == finc
-subroutine finc_{T}(routine, name)
-  {type}, external :: routine
-  character(*) name
   call begin_{T}(100)
   call expect(routine(value_{T}, next) == 100, name)
   call finish_{T}(name, 101)
-end
 == cswap
-subroutine cswap_{T}(routine, name)
-  {type}, external :: routine
-  character(*) name
   call begin_{T}(100)
   call expect(routine(value_{T}, {one} * 99, {one} * 7, next) == 100, name)
   call expect(routine(value_{T}, {one} * 100, {one} * 8, next) == 100, name)
   call finish_{T}(name, 8)
-end
 == swap
-subroutine swap_{T}(routine, name)
-  {type}, external :: routine
-  character(*) name
   call begin_{T}(100)
   call expect(routine(value_{T}, {one} * (-9), next) == 100, name)
   call finish_{T}(name, -9)
-end
 == fetch
-subroutine fetch_{T}(routine, name)
-  {type}, external :: routine
-  character(*) name
   call begin_{T}(100 + me)
   call expect(routine(value_{T}, next) == 100 + next, name)
   call finish_{T}(name, 100 + me)
-end
 == set
-subroutine set_{T}(routine, name)
-  external routine
-  character(*) name
   call begin_{T}(100)
   call routine(value_{T}, {one} * (-10), next)
   call finish_{T}(name, -10)
-end
 == wait
-subroutine wait_{T}(routine, name)
-  external routine
-  character(*) name
   call begin_{T}(100)
   if (me == 0) call pass_{T}({one} * 3)
   call routine(value_{T}, {one} * 100)
   call expect(value_{T} == 3, name)
   if (me /= 0) call pass_{T}({one} * 3)
   call finish_{T}(name, 3)
-end
 == wait_until
-subroutine wait_until_{T}(routine, name)
-  external routine
-  character(*) name
   call begin_{T}(100)
   if (me == 0) call pass_{T}({one} * 203)
   call routine(value_{T}, SHMEM_CMP_GE, {one} * 101)
   call expect(value_{T} == 203, name)
   if (me /= 0) call pass_{T}({one} * 203)
   call finish_{T}(name, 203)
-end
 == and
-subroutine and_{T}(routine, name)
-  external routine
-  character(*) name
   call reduce_{T}(routine, [not(ishft({one}, me)), {one} * 6])
   call expect(all(into_{T} == [not(ishft({one}, n_pes) - 1), {one} * 6]), name)
-end
 == or
-subroutine or_{T}(routine, name)
-  external routine
-  character(*) name
   call reduce_{T}(routine, [ishft({one}, me), {one} * 6])
   call expect(all(into_{T} == [ishft({one}, n_pes) - 1, {one} * 6]), name)
-end
 == xor
-subroutine xor_{T}(routine, name)
-  external routine
-  character(*) name
   call reduce_{T}(routine, [ishft({one}, me), {one} * 6])
   call expect(all(into_{T} == [ishft({one}, n_pes) - 1, {one} * 6 * mod(n_pes, 2)]), name)
-end
 == max
-subroutine max_{T}(routine, name)
-  external routine
-  character(*) name
   call reduce_{T}(routine, [{one} * me, -{one} * me])
   call expect(all(into_{T} == [n_pes - 1, 0]), name)
-end
 == min
-subroutine min_{T}(routine, name)
-  external routine
-  character(*) name
   call reduce_{T}(routine, [{one} * me, -{one} * me])
   call expect(all(into_{T} == [0, 1 - n_pes]), name)
-end
 == sum
-subroutine sum_{T}(routine, name)
-  external routine
-  character(*) name
   call reduce_{T}(routine, [{one} * me, -{one}])
   call expect(all(into_{T} == [{one} * (n_pes * (n_pes - 1) / 2), -{one} * n_pes]), name)
-end
 == prod
-subroutine prod_{T}(routine, name)
-  external routine
-  character(*) name
   call reduce_{T}(routine, [{one} * 2, -{one}])
   call expect(all(into_{T} == [{one} * 2**n_pes, (-{one})**n_pes]), name)
-end
 == common
 ! The value of the next PE is `start`.
 subroutine begin_{T}(start)
