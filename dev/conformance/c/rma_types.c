@@ -9,6 +9,13 @@ enum { N = 61, SPAN = 400 };
 
 static shmem_ctx_t context;
 
+/* The routine with the context, or without. */
+#define EITHER(name, routine, ...)                                                                 \
+    if (ctx_form)                                                                                  \
+        shmem_ctx_##name##_##routine(context, __VA_ARGS__);                                        \
+    else                                                                                           \
+        shmem_##name##_##routine(__VA_ARGS__)
+
 #define TEST_TYPE(type, name)                                                                      \
     static type name##_global[SPAN];                                                               \
                                                                                                    \
@@ -43,49 +50,33 @@ static shmem_ctx_t context;
             source[i] = VALUE(type, me, i);                                                        \
                                                                                                    \
         name##_clear(array);                                                                       \
-        if (ctx_form)                                                                              \
-            shmem_ctx_##name##_put(context, array + 5, source, N, to);                             \
-        else                                                                                       \
-            shmem_##name##_put(array + 5, source, N, to);                                          \
+        EITHER(name, put, array + 5, source, N, to);                                               \
         shmem_ctx_quiet(context);                                                                  \
         shmem_barrier_all();                                                                       \
         name##_expect(where, array, from, 5, 1, 1, -1);                                            \
                                                                                                    \
         for (int i = 0; i < SPAN; i++)                                                             \
             got[i] = (type)99;                                                                     \
-        if (ctx_form)                                                                              \
-            shmem_ctx_##name##_get(context, got + 2, array + 5, N, to);                            \
-        else                                                                                       \
-            shmem_##name##_get(got + 2, array + 5, N, to);                                         \
+        EITHER(name, get, got + 2, array + 5, N, to);                                              \
         name##_expect("get", got, me, 2, 1, 1, -1);                                                \
         shmem_barrier_all();                                                                       \
                                                                                                    \
         name##_clear(array);                                                                       \
-        if (ctx_form)                                                                              \
-            shmem_ctx_##name##_put_nbi(context, array, source, N, to);                             \
-        else                                                                                       \
-            shmem_##name##_put_nbi(array, source, N, to);                                          \
+        EITHER(name, put_nbi, array, source, N, to);                                               \
         shmem_ctx_quiet(context);                                                                  \
         shmem_barrier_all();                                                                       \
         name##_expect("put_nbi", array, from, 0, 1, 1, -1);                                        \
         for (int i = 0; i < SPAN; i++)                                                             \
             got[i] = (type)99;                                                                     \
-        if (ctx_form)                                                                              \
-            shmem_ctx_##name##_get_nbi(context, got, array, N, to);                                \
-        else                                                                                       \
-            shmem_##name##_get_nbi(got, array, N, to);                                             \
+        EITHER(name, get_nbi, got, array, N, to);                                                  \
         shmem_ctx_quiet(context);                                                                  \
         shmem_quiet();                                                                             \
         name##_expect("get_nbi", got, me, 0, 1, 1, -1);                                            \
         shmem_barrier_all();                                                                       \
                                                                                                    \
         name##_clear(array);                                                                       \
-        for (int i = 0; i < N; i++) {                                                              \
-            if (ctx_form)                                                                          \
-                shmem_ctx_##name##_p(context, array + i, source[i], to);                           \
-            else                                                                                   \
-                shmem_##name##_p(array + i, source[i], to);                                        \
-        }                                                                                          \
+        for (int i = 0; i < N; i++)                                                                \
+            EITHER(name, p, array + i, source[i], to);                                             \
         shmem_ctx_quiet(context);                                                                  \
         shmem_barrier_all();                                                                       \
         name##_expect("p", array, from, 0, 1, 1, -1);                                              \
@@ -97,39 +88,27 @@ static shmem_ctx_t context;
         shmem_barrier_all();                                                                       \
                                                                                                    \
         name##_clear(array);                                                                       \
-        if (ctx_form)                                                                              \
-            shmem_ctx_##name##_iput(context, array + 1, source, 3, 2, N, to);                      \
-        else                                                                                       \
-            shmem_##name##_iput(array + 1, source, 3, 2, N, to);                                   \
+        EITHER(name, iput, array + 1, source, 3, 2, N, to);                                        \
         shmem_ctx_quiet(context);                                                                  \
         shmem_barrier_all();                                                                       \
         name##_expect("iput", array, from, 1, 3, 1, 2);                                            \
         for (int i = 0; i < SPAN; i++)                                                             \
             got[i] = (type)99;                                                                     \
-        if (ctx_form)                                                                              \
-            shmem_ctx_##name##_iget(context, got + 4, array + 1, 5, 3, N, to);                     \
-        else                                                                                       \
-            shmem_##name##_iget(got + 4, array + 1, 5, 3, N, to);                                  \
+        EITHER(name, iget, got + 4, array + 1, 5, 3, N, to);                                       \
         name##_expect("iget", got, me, 4, 5, 1, 2);                                                \
         shmem_barrier_all();                                                                       \
                                                                                                    \
         /* N is no multiple of 4: the last block is whole all the same, so move 15 blocks */       \
         /* and complete the N elements by a contiguous put. */                                     \
         name##_clear(array);                                                                       \
-        if (ctx_form)                                                                              \
-            shmem_ctx_##name##_ibput(context, array + 2, source, 6, 5, 4, N / 4, to);              \
-        else                                                                                       \
-            shmem_##name##_ibput(array + 2, source, 6, 5, 4, N / 4, to);                           \
+        EITHER(name, ibput, array + 2, source, 6, 5, 4, N / 4, to);                                \
         shmem_##name##_put(array + 2 + N / 4 * 6, source + N / 4 * 5, N % 4, to);                  \
         shmem_ctx_quiet(context);                                                                  \
         shmem_barrier_all();                                                                       \
         name##_expect("ibput", array, from, 2, 6, 4, 5);                                           \
         for (int i = 0; i < SPAN; i++)                                                             \
             got[i] = (type)99;                                                                     \
-        if (ctx_form)                                                                              \
-            shmem_ctx_##name##_ibget(context, got, array + 2, 4, 6, 4, N / 4, to);                 \
-        else                                                                                       \
-            shmem_##name##_ibget(got, array + 2, 4, 6, 4, N / 4, to);                              \
+        EITHER(name, ibget, got, array + 2, 4, 6, 4, N / 4, to);                                   \
         shmem_##name##_get(got + N / 4 * 4, array + 2 + N / 4 * 6, N % 4, to);                     \
         name##_expect("ibget", got, me, 0, 4, 4, 5);                                               \
         shmem_barrier_all();                                                                       \
