@@ -197,8 +197,19 @@ fn example(body: &str) -> Result<Example, String> {
     Ok(Example { text: text.trim().to_owned(), code: code.to_owned() })
 }
 
+/// The sections of a page with words of its own; the first has no title.
+pub(super) fn page(text: &str) -> Result<Vec<(String, String)>, String> {
+    const TITLES: [&str; 7] = ["", "Synopsis", "Types", "Returns", "Errors", "See", "Standards"];
+
+    let sections = split(text, "## ");
+    match sections.iter().find(|(title, _)| !TITLES.contains(&title.as_str())) {
+        Some((title, _)) => Err(format!("{title} is no section")),
+        None => Ok(sections),
+    }
+}
+
 /// The parts that begin with a line `mark title`; the first has none. Lines of programs begin none.
-pub(super) fn split(text: &str, mark: &str) -> Vec<(String, String)> {
+fn split(text: &str, mark: &str) -> Vec<(String, String)> {
     let mut parts = vec![(String::new(), String::new())];
     let mut in_code = false;
     for line in text.lines() {
@@ -242,5 +253,6 @@ mod tests {
         let text = "Title: T\n# shmem_a\nDo a\n## Colour\nRed\n";
         let why = parse("a.md", text).expect_err("no such section");
         assert_eq!(why, "shmem_a: Colour is no section");
+        assert_eq!(page("shmem_a\n\n## Colour\nRed\n"), Err("Colour is no section".to_owned()));
     }
 }

@@ -79,8 +79,8 @@ impl Reference {
         }
         for entry in &mut all.entries {
             if let Some(page) = &entry.manual {
-                let path = root().join(PAGES).join(format!("{page}.md"));
-                entry.page = entry::split(&fs::read_to_string(path)?, "## ");
+                let text = fs::read_to_string(root().join(PAGES).join(format!("{page}.md")))?;
+                entry.page = entry::page(&text).map_err(|why| io::Error::other(format!("{PAGES}/{page}.md: {why}")))?;
             }
         }
         Ok(all)
