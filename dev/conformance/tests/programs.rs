@@ -83,9 +83,9 @@ impl Variant {
 }
 
 /// The plain programs are compiled with -O2 by both compilers, and with -O3, but for those that [`Build`] does not
-/// optimise. Where a variant leaves out a branch of the inlined functions, -O1 shows the same in half the time; where it
-/// inlines nothing, or the other compiler optimises the same, no optimisation. A type of each size shows what the other
-/// types of the size do.
+/// optimise. Where a variant leaves out a branch of the inlined functions, -O1 shows the same in half the time; where
+/// it inlines nothing, or the other compiler optimises the same, no optimisation. A type of each size shows what the
+/// other types of the size do.
 const VARIANTS: &[Variant] = &[
     Variant { name: "clang", compiler: Compiler::Clang, flags: &["-DFEW_TYPES"], env: &[] },
     Variant { name: "clang-unoptimised", compiler: Compiler::Clang, flags: &["-O0"], env: &[] },

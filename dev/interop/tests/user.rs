@@ -175,7 +175,8 @@ fn pe_2_fails() {
 /// once: debugging information and parts for the next build would be half of the time.
 fn cargo(s: &Setting, program: &Path, command: &str) -> Job {
     let script = format!(
-        "unset RUST_TEST_THREADS RUST_TEST_NOCAPTURE CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER RUSTC_WORKSPACE_WRAPPER
+        "unset RUST_TEST_THREADS RUST_TEST_NOCAPTURE RUSTC_WORKSPACE_WRAPPER
+         unset CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER
          export CARGO_PROFILE_DEV_DEBUG=none CARGO_INCREMENTAL=0 CARGO_NET_OFFLINE=true CARGO_TARGET_DIR='{}/..'
          cd '{}' && PATH='{}':$PATH cargo {command}",
         env!("CARGO_TARGET_TMPDIR"),
