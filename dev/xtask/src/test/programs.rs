@@ -56,30 +56,40 @@ const HINTS: &[Hint] = &[
     hint("conformance/nodes", 4, 0),
     // It waits for an idle machine before it measures again.
     hint("pgas-microbench/command", 0, 0),
+    hint("conformance/spawn", 2, 0),
+    hint("conformance/pages", 0, 0),
     emulating("cluster/machines", 1),
     emulating("conformance/numa", 2),
     hint("conformance/programs", 2, 2),
+    hint("collective/unit", 0, 1),
     hint("conformance/linkage", 2, 2),
     hint("ferroshmem/pes", 2, 2),
-    hint("interop/python", 2, 1),
-    hint("interop/mpi", 2, 2),
     hint("fabric/processes", 0, 1),
-    hint("conformance/spawn", 2, 1),
-    hint("conformance/algorithms", 2, 2),
-    hint("conformance/sp", 2, 2),
     hint("conformance/faults", 4, 1),
-    hint("conformance/microbench", 2, 1),
-    hint("cluster/hosts", 0, 1),
-    hint("tools/unit", 0, 1),
-    hint("core/model", 0, 1),
-    hint("xtask/packages", 0, 1),
-    hint("tools/oshtune", 0, 1),
-    // It has cargo find what the crate is built of.
-    Hint { resource: Some(DEBUG_FOLDER), ..hint("ferroshmem/surface", 0, 1) },
-    // It has cargo build a user's program.
-    Hint { resource: Some(DEBUG_FOLDER), ..hint("interop/user", 2, 1) },
+    hint("conformance/messages", 0, 1),
     // It has cargo build the library for another processor.
     Hint { resource: Some(DEBUG_FOLDER), ..hint("conformance/emulated", 2, 2) },
+    hint("interop/python", 2, 1),
+    hint("interop/mpi", 2, 2),
+    hint("conformance/algorithms", 2, 2),
+    hint("conformance/sp", 2, 2),
+    hint("conformance/microbench", 2, 1),
+    // It has cargo build a user's program.
+    Hint { resource: Some(DEBUG_FOLDER), ..hint("interop/user", 2, 1) },
+    hint("xtask/install", 0, 1),
+    hint("xtask/packages", 0, 1),
+    hint("abi/headers", 0, 1),
+    hint("core/model", 0, 1),
+    hint("tools/unit", 0, 1),
+    hint("conformance/fuzz", 0, 1),
+    hint("conformance/checks", 0, 1),
+    hint("conformance/diagnosis", 0, 1),
+    hint("conformance/fortran", 0, 1),
+    hint("conformance/offload", 0, 1),
+    hint("tools/oshtune", 0, 1),
+    hint("cluster/hosts", 0, 0),
+    // It has cargo find what the crate is built of.
+    Hint { resource: Some(DEBUG_FOLDER), ..hint("ferroshmem/surface", 0, 1) },
     // It has cargo build the examples.
     Hint { resource: Some(DEBUG_FOLDER), ..hint("ferroshmem/examples", 2, 1) },
 ];
@@ -192,8 +202,9 @@ fn step(program: Program, plan: &Plan<'_>, libraries: &str, linting: bool) -> St
             command.envs(LINTING);
         }
     }
-    // Unit tests know nothing of an installation.
-    match program.unit {
+    // Unit tests and those of the product's crates know nothing of an installation: they run while it is made, which
+    // takes one thread.
+    match program.unit || program.folder.parent().is_some_and(|folder| folder.ends_with("crates")) {
         true => step.needs(&[BUILD]),
         false => step.needs(&[BUILD, INSTALLATION]),
     }
@@ -264,5 +275,8 @@ mod tests {
         let steps = steps(&format!("{other}\n{MESSAGE}"), &plan, false).unwrap();
         let names: Vec<_> = steps.iter().map(|step| step.name.as_str()).collect();
         assert_eq!(names, ["conformance/linkage", "conformance/is"]);
+        assert!(steps.iter().all(|step| step.needs == [BUILD, INSTALLATION]));
+        let of_product = MESSAGE.replace("/w/dev/conformance/", "/w/crates/tools/");
+        assert_eq!(super::steps(&of_product, &plan, false).unwrap()[0].needs, [BUILD]);
     }
 }
