@@ -22,6 +22,6 @@ const SPOILER: &str = "dev/conformance/c/microbench/spoiler.c";
 /// The same program, where wrong data come of some operations.
 pub(crate) fn spoiled_program(s: &Setting, name: &str) -> Result<PathBuf> {
     let (oshcc, spoiler) = (s.prefix.bin("oshcc"), workspace().join(SPOILER));
-    let flags = format!("-DSHMEM_NO_INLINE {}", spoiler.display());
-    Ok(make_with(FOLDER, &["all"], ("OSHCC", &oshcc), &flags, &s.cache)?.join(name))
+    let goals = ["all", &format!("LDLIBS={} -lm", spoiler.display())];
+    Ok(make_with(FOLDER, &goals, ("OSHCC", &oshcc), "-DSHMEM_NO_INLINE", &s.cache)?.join(name))
 }
