@@ -2,6 +2,7 @@
 #ifndef FUZZ_COLLECTIVES_H
 #define FUZZ_COLLECTIVES_H
 
+#include "nonblocking.h"
 #include "one_sided.h"
 
 /* Work arrays of active sets: each is used by one call between two barriers of all. */
@@ -27,6 +28,8 @@ struct collective {
     struct area *source_area, *dest_area;
     size_t source, dest;
     int number;
+    int nonblocking;
+    unsigned char *results; /* what each member's dest is to be */
 };
 
 /* A thread calls the collectives of a team, so that those of different teams run at the same time. */
@@ -227,10 +230,23 @@ static void result_of(const struct collective *c, int member, unsigned char *int
 static void emit_collective(const struct collective *c)
 {
     for (int i = 0; i < c->size; i++) {
-        struct op *op = append(c->pes[i], c->thread, CALL, c->r, c->number);
+        struct op *op = append(c->pes[i], c->thread, c->nonblocking ? BEGIN : CALL, c->r, c->number);
+        int place = c->nonblocking ? begun_count[c->pes[i]][c->thread]++ : 0;
         if (op == NULL)
             continue;
         struct arguments *a = &op->a;
+        if (c->nonblocking) {
+            struct begun *own = begun[c->thread][place] = take(sizeof *own);
+            memset(own, 0, sizeof *own);
+            op->begun = memcpy(take(sizeof own), &own, sizeof own);
+            own->check.number = c->number;
+            own->check.routine = c->r;
+            if (c->dest_area != NULL && !needs_numbers(c->r->class) && !is_padded(c->r)) {
+                own->check.found = c->dest_area->base + c->dest;
+                own->check.expected = c->results + (size_t)i * c->dest_bytes;
+                own->check.bytes = c->dest_bytes;
+            }
+        }
         if (c->dest_area != NULL) {
             a->dest = c->dest_area->base + c->dest;
             a->source = c->source_area->base + c->source;
@@ -269,6 +285,7 @@ static void synchronise_team(const struct collective *c)
     struct collective sync = *c;
     struct rng rng = {0};
     sync.r = draw_routine(&rng, KIND_TEAM_SYNC, 0, 0);
+    sync.nonblocking = 0;
     sync.dest_area = NULL;
     emit_collective(&sync);
     synchronise(c->mask, c->thread);
@@ -334,7 +351,14 @@ static int draw_collective(struct rng *rng, int number)
     if (c.set && work_arrays_used == WORK_ARRAYS)
         return 0;
     c.work = work_arrays_used;
+    c.nonblocking = once_in(rng, 3) && has_nonblocking(c.r);
+    for (int i = 0; i < c.size; i++)
+        c.nonblocking &= begun_count[c.pes[i]][c.thread] < MOST_BEGUN;
     if (c.r->size == 0) {
+        if (c.nonblocking) {
+            emit_collective(&c);
+            return 1;
+        }
         work_arrays_used += c.set;
         draw_synchronisation(rng, &c);
         return 1;
@@ -356,19 +380,19 @@ static int draw_collective(struct rng *rng, int number)
         return 1;
     if (store && in_place)
         synchronise_team(&c);
-    emit_collective(&c);
-    unsigned char *results = take(c.dest_bytes * (size_t)c.size + 1);
+    unsigned char *results = c.results = take(c.dest_bytes * (size_t)c.size + 1);
     for (int i = 0; i < c.size; i++) {
         memcpy(results + (size_t)i * c.dest_bytes, model(c.dest_area, c.pes[i], c.dest), c.dest_bytes);
         result_of(&c, i, results + (size_t)i * c.dest_bytes);
     }
+    emit_collective(&c);
     int apart = numbers || is_padded(c.r);
     for (int i = 0; i < c.size; i++) {
         int pe = c.pes[i];
         memcpy(model(c.dest_area, pe, c.dest), results + (size_t)i * c.dest_bytes, c.dest_bytes);
-        struct toucher read = {bit(pe), pe, c.thread, 0, 0, READ};
-        /* What depends on the order of summation, or is padding, is open until the next barrier. */
-        struct toucher write = {apart ? 0 : bit(pe), pe, c.thread, 0, 0, WRITE};
+        struct toucher read = {c.nonblocking ? 0 : bit(pe), pe, c.thread, 0, 0, READ};
+        /* What depends on the order of summation, is padding, or goes on, is open until the next barrier. */
+        struct toucher write = {apart || c.nonblocking ? 0 : bit(pe), pe, c.thread, 0, 0, WRITE};
         if (!in_place)
             touch(c.source_area, pe, c.source, c.source + c.source_bytes, &read, c.r, number)->complete = 1;
         touch(c.dest_area, pe, c.dest, c.dest + c.dest_bytes, &write, c.r, number)->complete = 1;

@@ -52,6 +52,8 @@ static void draw_pause(struct rng *rng, int pe, int thread, int number)
 static void draw_operation(struct rng *rng, int number)
 {
     int pe = below(rng, n), thread = below(rng, threads), die = below(rng, 100);
+    if (begun_count[pe][thread] > 0 && once_in(rng, 3))
+        draw_end(rng, pe, thread, number);
     if (die < 34) {
         int target = below(rng, n), context = draw_context(rng, pe, thread, target);
         const struct routine *r = draw_routine(rng, draw_kind(rng, TRANSFERS), context, 0);
@@ -78,8 +80,11 @@ static void end_phase(struct rng *rng)
 {
     int how = below(rng, 3);
     for (int pe = 0; pe < n; pe++)
-        for (int t = 0; t < threads; t++)
+        for (int t = 0; t < threads; t++) {
+            while (begun_count[pe][t] > 0)
+                draw_end(rng, pe, t, 0);
             complete_all(rng, pe, t, 0);
+        }
     perform_all();
     if (how == 0)
         F(shmem_barrier_all)();

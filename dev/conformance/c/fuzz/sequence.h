@@ -3,6 +3,7 @@
 #define FUZZ_SEQUENCE_H
 
 #include <pthread.h>
+#include <shmemx.h>
 #include <time.h>
 
 #include "model.h"
@@ -28,7 +29,9 @@ struct waited {
     const unsigned char *before, *after, *common, *values;
 };
 
-enum action { CALL, STORE, STORE_DIRECTLY, WAIT, PAUSE, NOTHING };
+enum action { CALL, STORE, STORE_DIRECTLY, WAIT, PAUSE, NOTHING, BEGIN, END };
+
+struct begun;
 
 struct op {
     struct op *following;
@@ -44,6 +47,8 @@ struct op {
     const unsigned char *from;
     size_t bytes;
     int microseconds;
+    struct begun **begun; /* what the operation begins, or ends */
+    int ended, way;
 };
 
 struct list {
@@ -195,6 +200,9 @@ static void wait_for(struct op *op)
         }
         if (left == 0)
             break;
+        /* A look at a signal is no wait: collectives that have begun do not go on. */
+        if (op->routine->kind == KIND_SIGNAL_FETCH)
+            (shmemx_req_testany)(0, NULL);
         if (tries % 64 == 63)
             pause_for(50);
     }
@@ -206,6 +214,10 @@ static void wait_for(struct op *op)
     if (op->routine->kind == KIND_SIGNAL_WAIT_UNTIL && memcmp(a->result, w->after, 8) != 0)
         differs(op->number, "%s: returns another value than the signal's", op->routine->name);
 }
+
+/* Of non-blocking collectives. */
+static void begin(const struct op *op);
+static void end(const struct op *op);
 
 static void act(struct op *op)
 {
@@ -234,6 +246,12 @@ static void act(struct op *op)
         break;
     case NOTHING:
         break;
+    case BEGIN:
+        begin(op);
+        break;
+    case END:
+        end(op);
+        break;
     }
 }
 
@@ -254,7 +272,8 @@ static const char *place_of(char *text, size_t room, const void *p)
 
 static void trace(const struct op *op, int thread)
 {
-    static const char *const names[] = {"", "store", "store by shmem_ptr", "wait by ", "pause", "look"};
+    static const char *const names[] = {"", "store", "store by shmem_ptr", "wait by ",
+                                        "pause", "look", "begin ", "end"};
     char dest[40], source[40];
     const struct arguments *a = &op->a;
     fprintf(stderr,
@@ -276,7 +295,7 @@ static void *perform(void *argument)
         if (tracing)
             trace(op, thread);
         act(op);
-        if (op->routine != NULL)
+        if (op->routine != NULL && op->action != BEGIN)
             called[op->routine - routines] = 1;
         __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
         if (op->deferred < 0) {

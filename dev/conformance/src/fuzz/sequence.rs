@@ -203,6 +203,11 @@ fn environment(random: &mut Random) -> Vec<(String, String)> {
         // Of contexts of threads, between hosts.
         set(config::ENDPOINTS.name, "1");
     }
+    if random.once_in(4) {
+        // They make copies, and execute non-blocking collectives, of any size.
+        set(config::WORKERS.name, random.pick(&["1", "2"]));
+        set(config::OFFLOAD_THRESHOLD.name, "1");
+    }
     env
 }
 

@@ -1,0 +1,179 @@
+/* Non-blocking collectives: begun in the lists of all members, and ended in any order later in the same phase. */
+#ifndef FUZZ_NONBLOCKING_H
+#define FUZZ_NONBLOCKING_H
+
+#include "draw.h"
+
+/* Requests that a thread has at a time, and that one call ends. */
+enum { MOST_BEGUN = 64, MOST_ENDED = 4 };
+
+/* A collective that has begun, on one member: its request, and what its dest is to be. */
+struct begun {
+    shmemx_req_h request;
+    struct check check;
+};
+
+/* How many a thread of a PE has drawn and not ended; and those of this PE. */
+static int begun_count[MOST_PES][MOST_THREADS];
+static struct begun *begun[MOST_THREADS][MOST_BEGUN];
+
+static int datatype_of(const struct routine *r)
+{
+    return r->size + (r->class == SIGNED ? SHMEMX_SIGNED
+                      : r->class == REAL ? SHMEMX_FLOATING
+                      : r->class == COMPLEX ? SHMEMX_COMPLEX
+                                            : SHMEMX_UNSIGNED);
+}
+
+/* The operator of a reduction, as the non-blocking form takes it; -1: it is none. */
+static int nonblocking_operator(enum kind kind)
+{
+    switch (kind) {
+    case KIND_AND_REDUCE:
+        return SHMEMX_AND;
+    case KIND_OR_REDUCE:
+        return SHMEMX_OR;
+    case KIND_XOR_REDUCE:
+        return SHMEMX_XOR;
+    case KIND_MAX_REDUCE:
+        return SHMEMX_MAX;
+    case KIND_MIN_REDUCE:
+        return SHMEMX_MIN;
+    case KIND_SUM_REDUCE:
+        return SHMEMX_SUM;
+    case KIND_PROD_REDUCE:
+        return SHMEMX_PROD;
+    default:
+        return -1;
+    }
+}
+
+static int has_nonblocking(const struct routine *r)
+{
+    switch (r->kind) {
+    case KIND_TEAM_SYNC:
+    case KIND_BROADCAST:
+    case KIND_COLLECT:
+    case KIND_FCOLLECT:
+    case KIND_ALLTOALL:
+    case KIND_SUM_INSCAN:
+    case KIND_SUM_EXSCAN:
+        return 1;
+    case KIND_ALLTOALLS:
+        /* Its strides are between bytes. */
+        return r->size == 1;
+    default:
+        return nonblocking_operator(r->kind) >= 0;
+    }
+}
+
+/* Begins what a routine that waits does. */
+static void begin(const struct op *op)
+{
+    const struct routine *r = op->routine;
+    const struct arguments *a = &op->a;
+    shmemx_req_h *request = &op->begun[0]->request;
+    size_t bytes = a->nelems * (size_t)r->size;
+    int status, type = datatype_of(r);
+    switch (r->kind) {
+    case KIND_TEAM_SYNC:
+        status = (shmemx_sync_nb)(a->team, request);
+        break;
+    case KIND_BROADCAST:
+        status = (shmemx_broadcastmem_nb)(a->team, a->dest, a->source, bytes, a->PE_root, request);
+        break;
+    case KIND_COLLECT:
+        status = (shmemx_collectmem_nb)(a->team, a->dest, a->source, bytes, request);
+        break;
+    case KIND_FCOLLECT:
+        status = (shmemx_fcollectmem_nb)(a->team, a->dest, a->source, bytes, request);
+        break;
+    case KIND_ALLTOALL:
+        status = (shmemx_alltoallmem_nb)(a->team, a->dest, a->source, bytes, request);
+        break;
+    case KIND_ALLTOALLS:
+        status = (shmemx_alltoallsmem_nb)(a->team, a->dest, a->source, a->dst, a->sst, bytes, request);
+        break;
+    case KIND_SUM_INSCAN:
+    case KIND_SUM_EXSCAN:
+        status = (shmemx_scan_nb)(a->team, a->dest, a->source, a->nelems, type, r->kind == KIND_SUM_INSCAN, request);
+        break;
+    default:
+        status = (shmemx_reduce_nb)(a->team, a->dest, a->source, a->nelems, type, nonblocking_operator(r->kind),
+                                    request);
+    }
+    if (status != 0)
+        differs(op->number, "the non-blocking form of %s: returns %d", r->name, status);
+}
+
+/* Ends requests, in one of the ways that there are. */
+static void end(const struct op *op)
+{
+    shmemx_req_h requests[MOST_ENDED];
+    size_t count = (size_t)op->ended, left = count;
+    for (size_t i = 0; i < count; i++)
+        requests[i] = op->begun[i]->request;
+    for (long tries = 1; left > 0; tries++) {
+        size_t index = SIZE_MAX;
+        switch (op->way) {
+        case 0:
+            if ((shmemx_req_waitall)(count, requests) == 0)
+                left = 0;
+            break;
+        case 1:
+            if ((shmemx_req_testall)(count, requests) == 0)
+                left = 0;
+            break;
+        case 2:
+            index = (shmemx_req_waitany)(count, requests);
+            if (index >= count)
+                differs(op->number, "shmemx_req_waitany: index %zu of %zu", index, count);
+            break;
+        case 3:
+            index = (shmemx_req_testany)(count, requests);
+            break;
+        case 4:
+            if ((shmemx_req_test)(&requests[left - 1]) == 0)
+                index = left - 1;
+            break;
+        default:
+            (shmemx_req_wait)(&requests[left - 1]);
+            index = left - 1;
+        }
+        if (index != SIZE_MAX) {
+            examine(&op->begun[index]->check);
+            left--;
+        }
+        if (tries % 64 == 0)
+            pause_for(50);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (requests[i] != SHMEMX_REQ_INVALID)
+            differs(op->number, "request %zu of %zu has not ended", i, count);
+        (shmemx_req_free)(&requests[i]);
+        examine(&op->begun[i]->check);
+    }
+}
+
+/* Ends some of the requests of a thread of a PE, in any order. */
+static void draw_end(struct rng *rng, int pe, int thread, int number)
+{
+    int *count = &begun_count[pe][thread];
+    int ended = between(rng, 1, *count < MOST_ENDED ? *count : MOST_ENDED), way = below(rng, 6);
+    struct op *op = append(pe, thread, END, NULL, number);
+    if (op != NULL) {
+        op->begun = take((size_t)ended * sizeof *op->begun);
+        op->ended = ended;
+        op->way = way;
+    }
+    for (int i = 0; i < ended; i++) {
+        int at = below(rng, *count);
+        --*count;
+        if (op != NULL) {
+            op->begun[i] = begun[thread][at];
+            begun[thread][at] = begun[thread][*count];
+        }
+    }
+}
+
+#endif
