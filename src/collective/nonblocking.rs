@@ -142,7 +142,8 @@ impl<'scope, 'env> Collectives<'scope, 'env> {
     /// # let world = ferroshmem::World::init()?;
     /// let (mut source, mut dest) = (world.alloc::<usize>(4)?, world.alloc::<usize>(4)?);
     /// source.fill(world.my_pe().number());
-    /// world.nonblocking(|collectives| collectives.broadcast(world.pe(0)?, &mut dest, &source).map(drop))?;
+    /// let root = world.pe(0)?;
+    /// world.nonblocking(|collectives| collectives.broadcast(root, &mut dest, &source).map(drop))?;
     /// assert_eq!(dest[..], [0; 4]); // complete
     /// # Ok::<(), ferroshmem::Error>(())
     /// ```
