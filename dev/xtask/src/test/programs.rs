@@ -56,8 +56,8 @@ const HINTS: &[Hint] = &[
     hint("conformance/nodes", 4, 0),
     // It waits for an idle machine before it measures again.
     hint("pgas-microbench/command", 0, 0),
-    hint("conformance/spawn", 2, 0),
-    hint("conformance/pages", 0, 0),
+    hint("conformance/spawn", 2, 1),
+    hint("conformance/pages", 0, 1),
     emulating("cluster/machines", 1),
     emulating("conformance/numa", 2),
     hint("conformance/programs", 2, 2),
@@ -87,7 +87,7 @@ const HINTS: &[Hint] = &[
     hint("conformance/fortran", 0, 1),
     hint("conformance/offload", 0, 1),
     hint("tools/oshtune", 0, 1),
-    hint("cluster/hosts", 0, 0),
+    hint("cluster/hosts", 0, 1),
     // It has cargo find what the crate is built of.
     Hint { resource: Some(DEBUG_FOLDER), ..hint("ferroshmem/surface", 0, 1) },
     // It has cargo build the examples.
