@@ -77,6 +77,9 @@ const OPTIONAL: &[(&str, &str)] = &[
 /// Steps that are named in the list of the slowest.
 const SLOWEST: usize = 10;
 
+/// Lines about a step that failed, at the end.
+const REASONS: usize = 20;
+
 /// Options of the task.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -415,6 +418,11 @@ fn conclude(ended: &[Ended], elapsed: Duration, cores: usize, folder: &Path) -> 
         ended.iter().filter(|step| step.outcome == Outcome::Failed).map(|step| step.name.as_str()).collect();
     for name in &failed {
         println!("  FAILED   {name}");
+        // All of it was printed when the step ended; who reads the end of a log sees why here.
+        let output = fs::read(step::output_file(folder, name)).unwrap_or_default();
+        for line in step::reasons(&String::from_utf8_lossy(&output), REASONS) {
+            println!("           {line}");
+        }
     }
     println!(
         "Took {} min {} s; {:.0} s of processor time on {cores} cores.",

@@ -103,6 +103,20 @@ impl Outcome {
     }
 }
 
+/// Why a step failed, by what it printed: what the test harness lists of the trials that failed, or else the end. At
+/// most `most` lines.
+pub(super) fn reasons(output: &str, most: usize) -> Vec<&str> {
+    const LIST: &str = "failures:";
+
+    let lines: Vec<&str> = output.lines().filter(|line| !line.is_empty()).collect();
+    let Some(begin) = lines.iter().position(|line| *line == LIST) else {
+        return lines[lines.len().saturating_sub(most)..].to_vec();
+    };
+    // The names follow under the same word.
+    let listed = lines[begin + 1..].iter().take_while(|line| **line != LIST);
+    listed.take(most).copied().collect()
+}
+
 /// The time that a command took.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Times {
@@ -169,6 +183,16 @@ mod tests {
     fn processor_time_includes_descendants() {
         let line = "7 (a (b) c) Z 1 7 7 0 -1 4 0 0 0 0 10 2 300 40 20 0 1 0 5 0 0";
         assert_eq!(ticks(line), Some(352));
+    }
+
+    #[test]
+    fn reasons_are_those_of_failed_trials() {
+        let harness =
+            "test a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b ----\nstatus 1\nno line\n\n\nfailures:\n    b\n";
+        assert_eq!(reasons(harness, 9), ["---- b ----", "status 1", "no line"]);
+        assert_eq!(reasons(harness, 2), ["---- b ----", "status 1"]);
+        assert_eq!(reasons("one\ntwo\nthree\n", 2), ["two", "three"]);
+        assert!(reasons("", 2).is_empty());
     }
 
     #[test]
