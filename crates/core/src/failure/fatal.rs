@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 use std::fmt::Display;
 use std::io::Write;
-use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{OnceLock, RwLock};
 
 use ferroshmem_platform::line::one_line;
 use ferroshmem_platform::output;
@@ -41,6 +41,9 @@ fn end_job(routine: &str, message: &dyn Display, caller: fn() -> Option<String>)
         let line = one_line(&line);
         print_line(&line);
         debugger::at_failure();
+        if let Some(notify) = OTHER_NODES.get() {
+            notify();
+        }
         let launcher = match job {
             Some(job) => job.bootstrap(),
             None => job::launcher_of_unjoined(),
@@ -54,6 +57,14 @@ fn end_job(routine: &str, message: &dyn Display, caller: fn() -> Option<String>)
     }
     // SAFETY: ends the process at once; the program's output was flushed above.
     unsafe { libc::_exit(STATUS) }
+}
+
+/// What notifies the PEs of other nodes.
+static OTHER_NODES: OnceLock<fn()> = OnceLock::new();
+
+/// Has `notify` called once a PE has reported: it has the PEs of other nodes report nothing.
+pub fn notify_other_nodes(notify: fn()) {
+    let _ = OTHER_NODES.set(notify);
 }
 
 /// What is said of a call.

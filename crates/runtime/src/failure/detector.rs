@@ -4,8 +4,8 @@
 //! Each PE watches the process of the next PE of its node, which may end or be stopped. The first PE of each node, its
 //! *leader*, sends a heartbeat to the leader of the next node, and misses the heartbeats of the node before. A PE that
 //! finds another one failed writes a failure notice to the leaders of all nodes, a leader passes it on to its node's
-//! PEs, and every PE that reads one ends, the first of a node with a line. The fabric's progress thread does all of it,
-//! whatever the program does.
+//! PEs, and every PE that reads one ends, the first of a node with a line unless the failed PE's node has printed one.
+//! The fabric's progress thread does all of it, whatever the program does.
 
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
@@ -26,6 +26,7 @@ use super::hang::NodeHangWatch;
 use super::heartbeat_age::HeartbeatAge;
 use super::notice::{Cause, PeFailure};
 use super::successor::Successor;
+use crate::runtime;
 
 /// The failure detector of one PE.
 #[derive(Debug)]
@@ -120,6 +121,7 @@ impl FailureDetector {
         previous.age = HeartbeatAge::since(Instant::now());
         self.internode.store(ptr::from_ref(internode).cast_mut(), Ordering::Release);
         drop(previous);
+        fatal::notify_other_nodes(notify_of_report);
         if self.timeout.is_some() {
             // Without the thread, a tick notices the end some time later.
             let ended = || self.check_successor();
@@ -313,6 +315,9 @@ impl FailureDetector {
         if let Some(line) = line {
             self.job.abort(fatal::STATUS, &line);
         }
+        if failure.cause == Cause::Reported {
+            thread::sleep(LAUNCHER);
+        }
         exit_failed()
     }
 
@@ -336,16 +341,20 @@ impl FailureDetector {
             return;
         }
         let until = Instant::now() + FLUSH;
+        if failure.cause == Cause::Reported {
+            // No line is to follow.
+            return internode.fabric().quiet_unless(&self.context, || Instant::now() > until);
+        }
         while Instant::now() < until {
             internode.fabric().progress();
             thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Prints why the job ends and what waits for it, once on each node; the line, if it was this PE. At
-    /// once: the launcher may end the job in this moment.
+    /// Prints why the job ends and what waits for it, once on each node, unless that is said; the line, if it was this
+    /// PE. At once: the launcher may end the job in this moment.
     fn report(&self, failure: PeFailure) -> Option<String> {
-        if !fatal::claim_report(self.job) {
+        if !fatal::claim_report(self.job) || failure.cause == Cause::Reported {
             return None;
         }
         let pes = self.job.placement.local_pes();
@@ -371,6 +380,16 @@ impl FailureDetector {
     }
 }
 
+/// Notifies the other nodes that this PE has said why the job ends.
+fn notify_of_report() {
+    if let Some(detector) = runtime::current().and_then(|rt| rt.failure_detector)
+        && let Some(internode) = detector.internode()
+    {
+        let reported = PeFailure { pe: detector.job.pe as u32, cause: Cause::Reported, status: 0 };
+        detector.notify_other_nodes(internode, reported);
+    }
+}
+
 fn exit_failed() -> ! {
     // SAFETY: ends the process at once.
     unsafe { libc::_exit(fatal::STATUS) }
@@ -378,6 +397,10 @@ fn exit_failed() -> ! {
 
 /// How long a failure notice may take to arrive after the connection of a PE that ends is closed.
 const NOTICE: Duration = Duration::from_millis(300);
+
+/// Time for the launcher to end this PE, after one that has reported has asked for the job's end. Some launchers add
+/// lines of their own for a PE that ends before.
+const LAUNCHER: Duration = Duration::from_secs(2);
 
 impl Events for FailureDetector {
     fn peer_failed(&self, pe: usize, reason: &str) {

@@ -16,6 +16,8 @@ pub(crate) enum Cause {
     GlobalExit = 4,
     /// Its process is stopped by a signal or by a debugger.
     Stopped = 5,
+    /// Its process ended, and a PE of its node has said why.
+    Reported = 6,
 }
 
 impl fmt::Display for Cause {
@@ -26,6 +28,7 @@ impl fmt::Display for Cause {
             Self::Unreachable => "cannot be reached any more",
             Self::GlobalExit => "has called shmem_global_exit",
             Self::Stopped => "is stopped, by SIGSTOP or a debugger (SHMEM_FABRIC_TIMEOUT=0 lets a job wait for it)",
+            Self::Reported => "has ended, for the reason that is said",
         })
     }
 }
@@ -55,6 +58,7 @@ impl PeFailure {
             2 => Cause::Silent,
             4 => Cause::GlobalExit,
             5 => Cause::Stopped,
+            6 => Cause::Reported,
             _ => Cause::Unreachable,
         };
         Some(Self { pe: (word >> 32) as u32, cause, status: (word >> 8) as u8 })
@@ -68,7 +72,8 @@ mod tests {
     #[test]
     fn words_come_back() {
         assert_eq!(PeFailure::from_word(0), None);
-        for cause in [Cause::Ended, Cause::Silent, Cause::Unreachable, Cause::GlobalExit, Cause::Stopped] {
+        let ends = [Cause::Ended, Cause::GlobalExit, Cause::Stopped, Cause::Reported];
+        for cause in ends.into_iter().chain([Cause::Silent, Cause::Unreachable]) {
             for pe in [0, 7, u32::MAX] {
                 let failure = PeFailure { pe, cause, status: 41 };
                 assert_eq!(PeFailure::from_word(failure.to_word()), Some(failure));

@@ -68,8 +68,12 @@ impl Successor {
             return None;
         };
         let state = PeState::from_word(block.state.load(Ordering::Acquire));
-        let leaves = matches!(state, PeState::Finalized | PeState::GlobalExit);
-        (!leaves).then_some(PeFailure { pe: job.placement.local_pes()[index], cause, status: 0 })
+        let cause = match (state, cause) {
+            (PeState::Finalized | PeState::GlobalExit, _) => return None,
+            (PeState::Reported, Cause::Ended) => Cause::Reported,
+            _ => cause,
+        };
+        Some(PeFailure { pe: job.placement.local_pes()[index], cause, status: 0 })
     }
 
     /// Has a thread call `notice` in the moment in which its process begins to end, if there is one: once

@@ -76,11 +76,20 @@ static void message(long round)
     free(mine);
 }
 
+/* The first PE misuses the library while the others wait for it. */
+static void misuse(long round)
+{
+    sleep(1);
+    if (shmem_my_pe() == 0)
+        shmem_long_p(&never, 1, -1);
+    wait(round);
+}
+
 static const struct {
     const char *name;
     void (*run)(long round);
 } activities[] = {{"put", put}, {"amo", amo}, {"barrier", barrier}, {"wait", wait}, {"idle", idle},
-                  {"message", message}};
+                  {"message", message}, {"misuse", misuse}};
 
 static void verify(long rounds)
 {
@@ -123,7 +132,7 @@ int main(int argc, char **argv)
         if (argc > 2 && strcmp(argv[1], activities[i].name) == 0)
             run = activities[i].run;
     shmem_init();
-    REQUIRE(run != NULL, "arguments: put|amo|barrier|wait|idle|message ROUNDS");
+    REQUIRE(run != NULL, "arguments: put|amo|barrier|wait|idle|message|misuse ROUNDS");
     long rounds = strtol(argv[2], NULL, 10);
     shmem_barrier_all();
     printf("PE %d is %d\n", shmem_my_pe(), (int)getpid());

@@ -99,6 +99,8 @@ pub(crate) fn add(suite: &mut Suite) {
                 .add_launch(&name, launch, short, move |s, launch| goes_on(s, launch, link, job(s, activity, rounds)?));
         }
     }
+    let hydra = Launch { launcher: Launcher::Hydra, place: PLACE };
+    suite.add_launch("fault::misuse", hydra, true, ends_with_one_line);
     // Slurm's own daemons outlive a job by seconds on such a link.
     for launcher in [Launcher::Hydra, Launcher::OpenMpi] {
         let launch = Launch { launcher, place: PLACE };
@@ -110,6 +112,31 @@ pub(crate) fn add(suite: &mut Suite) {
             goes_on(s, launch, SLOW_LINK, job)
         });
     }
+}
+
+/// A PE ends the job with a line while the launcher cannot: the PEs of the other host end without one of theirs.
+fn ends_with_one_line(s: &Setting, launch: Launch) -> Result<()> {
+    let mut cluster = s.stations.take()?;
+    let job = job(s, "misuse", 0)?;
+    let mut process = cluster.command(launch, &job)?.spawn()?;
+    for pe in 0..PLACE.pes {
+        process.wait_for(&format!("PE {pe} is "), START)?;
+    }
+    cluster.cluster.kill("a", process.pid(), Signal::SIGSTOP)?;
+    let stopped = Instant::now();
+    while pes_left(&cluster, &job.command[0])? != 0 && stopped.elapsed() < OVER_WITHIN {
+        sleep(Duration::from_millis(20));
+    }
+    let left = pes_left(&cluster, &job.command[0])?;
+    cluster.cluster.kill("a", process.pid(), Signal::SIGCONT)?;
+    let status = process.wait(LAUNCHER_SEES)?;
+    ensure!(left == 0, "{left} PEs live {OVER_WITHIN:?} after it\n{process}");
+    ensure!(status.is_some_and(|status| !status.success()), "{status:?}\n{process}");
+    let errors = process.stderr();
+    let lines: Vec<&str> = errors.lines().filter(|line| line.contains("ferroshmem:")).collect();
+    ensure!(lines.len() == 1 && lines[0].contains("PE 0: shmem_long_p: "), "{process}");
+    s.stations.give(cluster);
+    Ok(())
 }
 
 /// Adds the trials of a PE that fails before `shmem_init`.
