@@ -128,12 +128,12 @@ fn crash(s: &Setting, ways: [&'static str; 2]) -> Result<()> {
     if ways[0].contains("crash") {
         return lost(local, 1, LOST);
     }
-    ensure!(shell_status(local.status) == 139, "{local}");
-    ensure!(shell_status(spread.status) != 0, "{spread}");
+    ensure!(shell_status(local.status) == 139, "{local}\n{spread}");
+    ensure!(shell_status(spread.status) != 0, "{spread}\n{local}");
     // Hydra adds lines of its own.
     let lines = spread.stderr.lines();
     let mut own = lines.filter(|line| line.contains("ferroshmem:"));
     let line = own.next().context("no line")?;
-    ensure!(line.contains(LOST) && own.next().is_none(), "{spread}");
+    ensure!(line.contains(LOST) && own.next().is_none(), "{spread}\n{local}");
     Ok(())
 }

@@ -21,7 +21,12 @@ use crate::launch::shutdown::Shutdown;
 
 impl Supervisor {
     pub(super) fn reap(&mut self) {
+        let mut ended = Vec::new();
         while let Reaped::Child(pid, status) = reap() {
+            ended.push((pid, status));
+        }
+        put_causes_first(&mut ended);
+        for (pid, status) in ended {
             // Other children are orphans of PEs.
             let of_pe = |(index, job): (usize, &mut RunningJob)| {
                 let pe = job.alive.remove(&pid)?;
@@ -119,6 +124,12 @@ impl Supervisor {
     }
 }
 
+/// Processes that were found ended together: first those that a signal has killed, of which the end of others may be a
+/// consequence.
+fn put_causes_first(ended: &mut [(Pid, ExitStatus)]) {
+    ended.sort_by_key(|(_, status)| status.signal().is_none());
+}
+
 /// The line for a process of `program` that has ended, with the place of its core file if there is one.
 fn with_core_file(line: String, program: &Executable, pid: Pid, status: ExitStatus) -> String {
     let Some(signal) = status.signal().filter(|_| status.core_dumped()) else {
@@ -130,4 +141,17 @@ fn with_core_file(line: String, program: &Executable, pid: Pid, status: ExitStat
     let dumped =
         Dumped { pid, program: &path(&program.path), directory: &here.join(directory.unwrap_or_default()), signal };
     line.replacen("core dumped", &format!("core dumped{}", dumped.place()), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_is_the_cause_of_an_exit() {
+        let ended = |pid, raw| (Pid::from_raw(pid), ExitStatus::from_raw(raw));
+        let mut all = [ended(1, 1 << 8), ended(2, libc::SIGSEGV), ended(3, 0), ended(4, libc::SIGABRT)];
+        put_causes_first(&mut all);
+        assert_eq!(all.map(|(pid, _)| pid.as_raw()), [2, 4, 1, 3]);
+    }
 }
