@@ -125,109 +125,70 @@
 #define SHMEMI_CTX_ATOMIC_FETCH_INC_NBI(routine, name, type) \
     { shmemi_fetch_inc_nbi_##name(ctx, fetch, dest, pe, 0, routine); }
 
-#define SHMEMI_DEFINE_ATOMIC_ADD(name, type)                                                    \
-    SHMEMI_ATOMIC_VOID(type, shmemi_add_##name, (type *dest, type value, int pe),                      \
+/* Updates by a value, of which `builtin` returns the old one: without a result, with it, and with it in `fetch`. */
+#define SHMEMI_DEFINE_UPDATE(operation, type, builtin)                                          \
+    SHMEMI_ATOMIC_VOID(type, operation, (type *dest, type value, int pe),                       \
         (type *, type, int), (dest, value, pe),                                                 \
-        __atomic_fetch_add((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_ADD(routine, name, type) \
-    { shmemi_add_##name(0, dest, value, pe, routine, 0); }
-#define SHMEMI_CTX_ATOMIC_ADD(routine, name, type) \
-    { shmemi_add_##name(ctx, dest, value, pe, 0, routine); }
-
-#define SHMEMI_DEFINE_ATOMIC_FETCH_ADD(name, type)                                              \
-    SHMEMI_ATOMIC_VALUE(shmemi_fetch_add_##name, type, (type *dest, type value, int pe),         \
+        builtin((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
+#define SHMEMI_DEFINE_FETCH_UPDATE(operation, type, builtin)                                    \
+    SHMEMI_ATOMIC_VALUE(operation, type, (type *dest, type value, int pe),                      \
         (type *, type, int), (dest, value, pe),                                                 \
-        SHMEMI_RETURN_COMPLETE(type, __atomic_fetch_add((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST)))
-#define SHMEMI_ATOMIC_FETCH_ADD(routine, name, type) \
-    { return shmemi_fetch_add_##name(0, dest, value, pe, routine, 0); }
-#define SHMEMI_CTX_ATOMIC_FETCH_ADD(routine, name, type) \
-    { return shmemi_fetch_add_##name(ctx, dest, value, pe, 0, routine); }
-
-#define SHMEMI_DEFINE_ATOMIC_FETCH_ADD_NBI(name, type)                                          \
-    SHMEMI_ATOMIC_VOID(type, shmemi_fetch_add_nbi_##name, (type *fetch, type *dest, type value, int pe),\
+        SHMEMI_RETURN_COMPLETE(type, builtin((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST)))
+#define SHMEMI_DEFINE_UPDATE_NBI(operation, type, builtin)                                \
+    SHMEMI_ATOMIC_VOID(type, operation, (type *fetch, type *dest, type value, int pe),          \
         (type *, type *, type, int), (fetch, dest, value, pe),                                  \
-        *fetch = __atomic_fetch_add((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_ADD_NBI(routine, name, type) \
-    { shmemi_fetch_add_nbi_##name(0, fetch, dest, value, pe, routine, 0); }
-#define SHMEMI_CTX_ATOMIC_FETCH_ADD_NBI(routine, name, type) \
-    { shmemi_fetch_add_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }
+        *fetch = builtin((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
+#define SHMEMI_UPDATE(operation, routine) { operation(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_UPDATE(operation, routine) { operation(ctx, dest, value, pe, 0, routine); }
+#define SHMEMI_FETCH_UPDATE(operation, routine) { return operation(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_FETCH_UPDATE(operation, routine) { return operation(ctx, dest, value, pe, 0, routine); }
+#define SHMEMI_UPDATE_NBI(operation, routine) { operation(0, fetch, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_UPDATE_NBI(operation, routine) { operation(ctx, fetch, dest, value, pe, 0, routine); }
 
-#define SHMEMI_DEFINE_ATOMIC_AND(name, type)                                                    \
-    SHMEMI_ATOMIC_VOID(type, shmemi_and_##name, (type *dest, type value, int pe),                      \
-        (type *, type, int), (dest, value, pe),                                                 \
-        __atomic_fetch_and((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_AND(routine, name, type) \
-    { shmemi_and_##name(0, dest, value, pe, routine, 0); }
-#define SHMEMI_CTX_ATOMIC_AND(routine, name, type) \
-    { shmemi_and_##name(ctx, dest, value, pe, 0, routine); }
+#define SHMEMI_DEFINE_ATOMIC_ADD(name, type) SHMEMI_DEFINE_UPDATE(shmemi_add_##name, type, __atomic_fetch_add)
+#define SHMEMI_ATOMIC_ADD(routine, name, type) SHMEMI_UPDATE(shmemi_add_##name, routine)
+#define SHMEMI_CTX_ATOMIC_ADD(routine, name, type) SHMEMI_CTX_UPDATE(shmemi_add_##name, routine)
+#define SHMEMI_DEFINE_ATOMIC_FETCH_ADD(name, type) \
+    SHMEMI_DEFINE_FETCH_UPDATE(shmemi_fetch_add_##name, type, __atomic_fetch_add)
+#define SHMEMI_ATOMIC_FETCH_ADD(routine, name, type) SHMEMI_FETCH_UPDATE(shmemi_fetch_add_##name, routine)
+#define SHMEMI_CTX_ATOMIC_FETCH_ADD(routine, name, type) SHMEMI_CTX_FETCH_UPDATE(shmemi_fetch_add_##name, routine)
+#define SHMEMI_DEFINE_ATOMIC_FETCH_ADD_NBI(name, type) \
+    SHMEMI_DEFINE_UPDATE_NBI(shmemi_fetch_add_nbi_##name, type, __atomic_fetch_add)
+#define SHMEMI_ATOMIC_FETCH_ADD_NBI(routine, name, type) SHMEMI_UPDATE_NBI(shmemi_fetch_add_nbi_##name, routine)
+#define SHMEMI_CTX_ATOMIC_FETCH_ADD_NBI(routine, name, type) SHMEMI_CTX_UPDATE_NBI(shmemi_fetch_add_nbi_##name, routine)
 
-#define SHMEMI_DEFINE_ATOMIC_FETCH_AND(name, type)                                              \
-    SHMEMI_ATOMIC_VALUE(shmemi_fetch_and_##name, type, (type *dest, type value, int pe),         \
-        (type *, type, int), (dest, value, pe),                                                 \
-        SHMEMI_RETURN_COMPLETE(type, __atomic_fetch_and((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST)))
-#define SHMEMI_ATOMIC_FETCH_AND(routine, name, type) \
-    { return shmemi_fetch_and_##name(0, dest, value, pe, routine, 0); }
-#define SHMEMI_CTX_ATOMIC_FETCH_AND(routine, name, type) \
-    { return shmemi_fetch_and_##name(ctx, dest, value, pe, 0, routine); }
+#define SHMEMI_DEFINE_ATOMIC_AND(name, type) SHMEMI_DEFINE_UPDATE(shmemi_and_##name, type, __atomic_fetch_and)
+#define SHMEMI_ATOMIC_AND(routine, name, type) SHMEMI_UPDATE(shmemi_and_##name, routine)
+#define SHMEMI_CTX_ATOMIC_AND(routine, name, type) SHMEMI_CTX_UPDATE(shmemi_and_##name, routine)
+#define SHMEMI_DEFINE_ATOMIC_FETCH_AND(name, type) \
+    SHMEMI_DEFINE_FETCH_UPDATE(shmemi_fetch_and_##name, type, __atomic_fetch_and)
+#define SHMEMI_ATOMIC_FETCH_AND(routine, name, type) SHMEMI_FETCH_UPDATE(shmemi_fetch_and_##name, routine)
+#define SHMEMI_CTX_ATOMIC_FETCH_AND(routine, name, type) SHMEMI_CTX_FETCH_UPDATE(shmemi_fetch_and_##name, routine)
+#define SHMEMI_DEFINE_ATOMIC_FETCH_AND_NBI(name, type) \
+    SHMEMI_DEFINE_UPDATE_NBI(shmemi_fetch_and_nbi_##name, type, __atomic_fetch_and)
+#define SHMEMI_ATOMIC_FETCH_AND_NBI(routine, name, type) SHMEMI_UPDATE_NBI(shmemi_fetch_and_nbi_##name, routine)
+#define SHMEMI_CTX_ATOMIC_FETCH_AND_NBI(routine, name, type) SHMEMI_CTX_UPDATE_NBI(shmemi_fetch_and_nbi_##name, routine)
 
-#define SHMEMI_DEFINE_ATOMIC_FETCH_AND_NBI(name, type)                                          \
-    SHMEMI_ATOMIC_VOID(type, shmemi_fetch_and_nbi_##name, (type *fetch, type *dest, type value, int pe),\
-        (type *, type *, type, int), (fetch, dest, value, pe),                                  \
-        *fetch = __atomic_fetch_and((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_AND_NBI(routine, name, type) \
-    { shmemi_fetch_and_nbi_##name(0, fetch, dest, value, pe, routine, 0); }
-#define SHMEMI_CTX_ATOMIC_FETCH_AND_NBI(routine, name, type) \
-    { shmemi_fetch_and_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }
+#define SHMEMI_DEFINE_ATOMIC_OR(name, type) SHMEMI_DEFINE_UPDATE(shmemi_or_##name, type, __atomic_fetch_or)
+#define SHMEMI_ATOMIC_OR(routine, name, type) SHMEMI_UPDATE(shmemi_or_##name, routine)
+#define SHMEMI_CTX_ATOMIC_OR(routine, name, type) SHMEMI_CTX_UPDATE(shmemi_or_##name, routine)
+#define SHMEMI_DEFINE_ATOMIC_FETCH_OR(name, type) \
+    SHMEMI_DEFINE_FETCH_UPDATE(shmemi_fetch_or_##name, type, __atomic_fetch_or)
+#define SHMEMI_ATOMIC_FETCH_OR(routine, name, type) SHMEMI_FETCH_UPDATE(shmemi_fetch_or_##name, routine)
+#define SHMEMI_CTX_ATOMIC_FETCH_OR(routine, name, type) SHMEMI_CTX_FETCH_UPDATE(shmemi_fetch_or_##name, routine)
+#define SHMEMI_DEFINE_ATOMIC_FETCH_OR_NBI(name, type) \
+    SHMEMI_DEFINE_UPDATE_NBI(shmemi_fetch_or_nbi_##name, type, __atomic_fetch_or)
+#define SHMEMI_ATOMIC_FETCH_OR_NBI(routine, name, type) SHMEMI_UPDATE_NBI(shmemi_fetch_or_nbi_##name, routine)
+#define SHMEMI_CTX_ATOMIC_FETCH_OR_NBI(routine, name, type) SHMEMI_CTX_UPDATE_NBI(shmemi_fetch_or_nbi_##name, routine)
 
-#define SHMEMI_DEFINE_ATOMIC_OR(name, type)                                                     \
-    SHMEMI_ATOMIC_VOID(type, shmemi_or_##name, (type *dest, type value, int pe),                       \
-        (type *, type, int), (dest, value, pe),                                                 \
-        __atomic_fetch_or((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_OR(routine, name, type) { shmemi_or_##name(0, dest, value, pe, routine, 0); }
-#define SHMEMI_CTX_ATOMIC_OR(routine, name, type) \
-    { shmemi_or_##name(ctx, dest, value, pe, 0, routine); }
-
-#define SHMEMI_DEFINE_ATOMIC_FETCH_OR(name, type)                                               \
-    SHMEMI_ATOMIC_VALUE(shmemi_fetch_or_##name, type, (type *dest, type value, int pe),          \
-        (type *, type, int), (dest, value, pe),                                                 \
-        SHMEMI_RETURN_COMPLETE(type, __atomic_fetch_or((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST)))
-#define SHMEMI_ATOMIC_FETCH_OR(routine, name, type) \
-    { return shmemi_fetch_or_##name(0, dest, value, pe, routine, 0); }
-#define SHMEMI_CTX_ATOMIC_FETCH_OR(routine, name, type) \
-    { return shmemi_fetch_or_##name(ctx, dest, value, pe, 0, routine); }
-
-#define SHMEMI_DEFINE_ATOMIC_FETCH_OR_NBI(name, type)                                           \
-    SHMEMI_ATOMIC_VOID(type, shmemi_fetch_or_nbi_##name, (type *fetch, type *dest, type value, int pe),\
-        (type *, type *, type, int), (fetch, dest, value, pe),                                  \
-        *fetch = __atomic_fetch_or((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_OR_NBI(routine, name, type) \
-    { shmemi_fetch_or_nbi_##name(0, fetch, dest, value, pe, routine, 0); }
-#define SHMEMI_CTX_ATOMIC_FETCH_OR_NBI(routine, name, type) \
-    { shmemi_fetch_or_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }
-
-#define SHMEMI_DEFINE_ATOMIC_XOR(name, type)                                                    \
-    SHMEMI_ATOMIC_VOID(type, shmemi_xor_##name, (type *dest, type value, int pe),                      \
-        (type *, type, int), (dest, value, pe),                                                 \
-        __atomic_fetch_xor((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_XOR(routine, name, type) \
-    { shmemi_xor_##name(0, dest, value, pe, routine, 0); }
-#define SHMEMI_CTX_ATOMIC_XOR(routine, name, type) \
-    { shmemi_xor_##name(ctx, dest, value, pe, 0, routine); }
-
-#define SHMEMI_DEFINE_ATOMIC_FETCH_XOR(name, type)                                              \
-    SHMEMI_ATOMIC_VALUE(shmemi_fetch_xor_##name, type, (type *dest, type value, int pe),         \
-        (type *, type, int), (dest, value, pe),                                                 \
-        SHMEMI_RETURN_COMPLETE(type, __atomic_fetch_xor((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST)))
-#define SHMEMI_ATOMIC_FETCH_XOR(routine, name, type) \
-    { return shmemi_fetch_xor_##name(0, dest, value, pe, routine, 0); }
-#define SHMEMI_CTX_ATOMIC_FETCH_XOR(routine, name, type) \
-    { return shmemi_fetch_xor_##name(ctx, dest, value, pe, 0, routine); }
-
-#define SHMEMI_DEFINE_ATOMIC_FETCH_XOR_NBI(name, type)                                          \
-    SHMEMI_ATOMIC_VOID(type, shmemi_fetch_xor_nbi_##name, (type *fetch, type *dest, type value, int pe),\
-        (type *, type *, type, int), (fetch, dest, value, pe),                                  \
-        *fetch = __atomic_fetch_xor((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_XOR_NBI(routine, name, type) \
-    { shmemi_fetch_xor_nbi_##name(0, fetch, dest, value, pe, routine, 0); }
-#define SHMEMI_CTX_ATOMIC_FETCH_XOR_NBI(routine, name, type) \
-    { shmemi_fetch_xor_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }
+#define SHMEMI_DEFINE_ATOMIC_XOR(name, type) SHMEMI_DEFINE_UPDATE(shmemi_xor_##name, type, __atomic_fetch_xor)
+#define SHMEMI_ATOMIC_XOR(routine, name, type) SHMEMI_UPDATE(shmemi_xor_##name, routine)
+#define SHMEMI_CTX_ATOMIC_XOR(routine, name, type) SHMEMI_CTX_UPDATE(shmemi_xor_##name, routine)
+#define SHMEMI_DEFINE_ATOMIC_FETCH_XOR(name, type) \
+    SHMEMI_DEFINE_FETCH_UPDATE(shmemi_fetch_xor_##name, type, __atomic_fetch_xor)
+#define SHMEMI_ATOMIC_FETCH_XOR(routine, name, type) SHMEMI_FETCH_UPDATE(shmemi_fetch_xor_##name, routine)
+#define SHMEMI_CTX_ATOMIC_FETCH_XOR(routine, name, type) SHMEMI_CTX_FETCH_UPDATE(shmemi_fetch_xor_##name, routine)
+#define SHMEMI_DEFINE_ATOMIC_FETCH_XOR_NBI(name, type) \
+    SHMEMI_DEFINE_UPDATE_NBI(shmemi_fetch_xor_nbi_##name, type, __atomic_fetch_xor)
+#define SHMEMI_ATOMIC_FETCH_XOR_NBI(routine, name, type) SHMEMI_UPDATE_NBI(shmemi_fetch_xor_nbi_##name, routine)
+#define SHMEMI_CTX_ATOMIC_FETCH_XOR_NBI(routine, name, type) SHMEMI_CTX_UPDATE_NBI(shmemi_fetch_xor_nbi_##name, routine)
