@@ -47,27 +47,11 @@ REPEATED(iget_ptr, COUNT; const long *there = shmem_ptr(t.source, t.peer),
 
 /* p and g, as calls and through shmem_ptr, of one type. */
 #define SCALAR(type)                                                            \
-    static void type##_p(const struct transfer *transfer, long repetitions)     \
-    {                                                                           \
-        const struct transfer t = *transfer;                                    \
-        const type value = *(const type *)t.source;                             \
-        for (long r = 0; r < repetitions; r++) {                                \
-            shmem_##type##_p((type *)t.dest, value, t.peer);                    \
-            shmem_quiet();                                                      \
-            keep_memory();                                                      \
-        }                                                                       \
-    }                                                                           \
-    static void type##_p_ptr(const struct transfer *transfer, long repetitions) \
-    {                                                                           \
-        const struct transfer t = *transfer;                                    \
-        const type value = *(const type *)t.source;                             \
-        type *there = shmem_ptr(t.dest, t.peer);                                \
-        for (long r = 0; r < repetitions; r++) {                                \
-            *there = value;                                                     \
-            shmem_quiet();                                                      \
-            keep_memory();                                                      \
-        }                                                                       \
-    }                                                                           \
+    REPEATED(type##_p, const type value = *(const type *)t.source,              \
+             shmem_##type##_p((type *)t.dest, value, t.peer), shmem_quiet())    \
+    REPEATED(type##_p_ptr, const type value = *(const type *)t.source;          \
+             type *there = shmem_ptr(t.dest, t.peer), *there = value,           \
+             shmem_quiet())                                                     \
     static void type##_g(const struct transfer *transfer, long repetitions)     \
     {                                                                           \
         const struct transfer t = *transfer;                                    \
