@@ -29,11 +29,11 @@ pub fn generated() -> Vec<Generated> {
     files.into_iter().map(|(path, text)| (path.into(), text)).collect()
 }
 
-/// The manual pages of section 3, which an installation has. Paths are the files' names.
+/// The manual pages, which an installation has. Paths are the files' names.
 pub fn manual_pages() -> Vec<Generated> {
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
-    let pages = pages::manual(&table::chapters(), &reference).into_iter();
-    pages.map(|(name, text)| (name.into(), text)).collect()
+    let pages = pages::manual(&table::chapters(), &reference).unwrap_or_else(|why| panic!("{why}"));
+    pages.into_iter().map(|(name, text)| (name.into(), text)).collect()
 }
 
 /// What an installation makes libraries of, for programs of other OpenSHMEMs. Paths are the files' names.

@@ -2,13 +2,13 @@
 //! from the table. To be read, `--functions DIR` writes the functions that `ferroshmem-sys` makes for itself, and
 //! `--tests DIR` the sources that tests make. `--compat DIR` writes the sources of libraries for programs of other
 //! OpenSHMEMs, `--fortran DIR` what an installation has for Fortran, `--manual DIR` the manual pages that it has,
-//! `--markdown DIR` the reference as Markdown, for the book.
+//! `--markdown DIR` the reference, and the pages of the commands, as Markdown for the book.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::{fs, io};
 
-use ferroshmem_abi::emit::pages;
+use ferroshmem_abi::emit::{commands, pages};
 use ferroshmem_abi::files::Generated;
 use ferroshmem_abi::reference::Reference;
 use ferroshmem_abi::{files, table};
@@ -62,12 +62,13 @@ fn write(folder: &Path, files: Vec<Generated>) -> ExitCode {
     }
 }
 
-/// Writes the reference as Markdown.
+/// Writes the reference as Markdown below a folder, and the pages of the commands.
 fn markdown(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
+    let reference = folder.join("reference");
+    fs::create_dir_all(&reference)?;
     let chapters = table::chapters();
     for (name, text) in pages::markdown(&chapters, &Reference::read()?) {
-        fs::write(folder.join(name), text)?;
+        fs::write(reference.join(name), text)?;
     }
-    Ok(())
+    commands::markdown()?.into_iter().try_for_each(|(name, text)| fs::write(folder.join(name), text))
 }

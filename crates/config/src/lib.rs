@@ -38,7 +38,7 @@ use ferroshmem_tuning::{Collective, Forced};
 pub use self::environment::{Environment, Lookup, Values, cache_home, inherited, inherited_all, isolate, search_path};
 pub use self::given::{GivenDiffers, GivenSettings};
 pub use self::table::*;
-pub use self::text::{describe, manual_list};
+pub use self::text::{describe, page_list};
 pub use self::value::{Command, ConfigError, Problem, SocketMap, TuningFilePath, ValueType};
 pub use self::variable::{Entry, Program, Scope, Variable};
 

@@ -1,4 +1,4 @@
-//! The table as text: for `oshmem_info` and the manual pages.
+//! The table as text: for `oshmem_info` and the pages of the commands.
 
 use super::environment::Environment;
 use super::table::TABLE;
@@ -25,22 +25,19 @@ pub fn describe() -> String {
 
 /// The pages with a list of variables, and what reads the variables of the list; none: all those of jobs.
 const PAGES: &[(&str, &[Program])] = &[
-    ("ferroshmem.7", &[]),
-    ("oshrun.1", &[Program::Oshrun]),
-    ("oshtune.1", &[Program::Oshtune]),
-    ("oshcc.1", &[Program::Oshcc, Program::Oshcxx, Program::Oshfort]),
+    ("ferroshmem", &[]),
+    ("oshrun", &[Program::Oshrun]),
+    ("oshtune", &[Program::Oshtune]),
+    ("oshcc", &[Program::Oshcc, Program::Oshcxx, Program::Oshfort]),
 ];
 
-/// The list of variables of a manual page, in mdoc, if it has one.
-pub fn manual_list(page: &str) -> Option<String> {
+/// The list of variables of a page, in Markdown, if it has one.
+pub fn page_list(page: &str) -> Option<String> {
     let (_, readers) = PAGES.iter().find(|(name, _)| *name == page)?;
     let mut text = String::new();
     if readers.is_empty() {
-        for line in SCOPES {
-            text += &format!("{line}\n");
-        }
+        text += &format!("{}\n\n", SCOPES.join(" "));
     }
-    text += ".Bl -tag -width Ds\n";
     for entry in TABLE {
         let listed = match readers {
             [] => entry.is_of_jobs(),
@@ -49,17 +46,12 @@ pub fn manual_list(page: &str) -> Option<String> {
         if !listed {
             continue;
         }
-        text += &format!(".It Ev {}", entry.name());
-        if let Some(alias) = entry.alias() {
-            text += &format!(" Pq Ev {alias}");
-        }
-        // One line for each sentence, as roff wants it.
-        text += &format!("\n{}\n", entry.help().replace(". ", ".\n"));
+        let alias = entry.alias().map(|alias| format!(" (`{alias}`)")).unwrap_or_default();
         let mut values = values(*entry);
         values[..1].make_ascii_uppercase();
-        text += &format!("{values}.\n");
+        text += &format!("- `{}`{alias}: {} {values}.\n", entry.name(), entry.help());
     }
-    Some(text + ".El\n")
+    Some(text)
 }
 
 fn of_jobs() -> impl Iterator<Item = &'static dyn Entry> {
@@ -87,12 +79,12 @@ mod tests {
 
     #[test]
     fn every_variable_has_its_page() {
-        let overview = manual_list("ferroshmem.7").unwrap();
-        assert!(overview.contains(".It Ev SHMEM_INFO Pq Ev SMA_INFO\n"));
+        let overview = page_list("ferroshmem").unwrap();
+        assert!(overview.contains("- `SHMEM_INFO` (`SMA_INFO`): "));
         assert!(!overview.contains("OSHMEM_CC") && !overview.contains("FERROSHMEM_JOB"));
-        let wrappers = manual_list("oshcc.1").unwrap();
+        let wrappers = page_list("oshcc").unwrap();
         for entry in TABLE {
-            let item = format!(".It Ev {}", entry.name());
+            let item = format!("- `{}`", entry.name());
             assert!(overview.contains(&item) != wrappers.contains(&item));
         }
     }

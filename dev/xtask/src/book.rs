@@ -35,7 +35,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     }
     copy(&workspace::root().join("docs"), &source, "../")?;
     let reference = source.join("reference");
-    run(workspace::cargo("run").args(["--quiet", "--package", "ferroshmem-abi", "--", "--markdown"]).arg(&reference))?;
+    run(workspace::cargo("run").args(["--quiet", "--package", "ferroshmem-abi", "--", "--markdown"]).arg(&source))?;
     let chapters = fs::read_to_string(reference.join("SUMMARY.md"))?;
     let summary = source.join("SUMMARY.md");
     let text = fs::read_to_string(&summary)? + &chapters;

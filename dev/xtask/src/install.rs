@@ -212,7 +212,7 @@ struct Parts<'a> {
     library: &'a Path,
     /// Whether what `oshrun --check` preloads is.
     has_checks: bool,
-    /// The folder of the manual pages of the reference.
+    /// The folder of the manual pages.
     pages: Option<&'a Path>,
     /// The folder of the sources of libraries for programs of other OpenSHMEMs.
     compat: Option<&'a Path>,
@@ -251,7 +251,7 @@ impl Parts<'_> {
             tree.copy(&headers.join(&header), &format!("include/{header}"), DATA, |_| Ok(()))?;
         }
         self.install_fortran(&mut tree)?;
-        package::install(&mut tree, &self.own.join("oshrun"), self.pages)?;
+        package::install(&mut tree, self.pages)?;
         eprintln!("+ installed {} files in {}", tree.installed().len(), shown(root).display());
         Ok(())
     }

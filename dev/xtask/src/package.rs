@@ -2,69 +2,42 @@
 //! version filled in. None of them names the prefix, so an installation can be moved.
 
 use crate::files::{Tree, below};
-use crate::run::printed;
 use crate::workspace;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// Template below `packaging/` and where it goes.
 const FILES: &[(&str, &str)] = &[
     ("ferroshmem.pc.in", "lib/pkgconfig/ferroshmem.pc"),
     ("FerroSHMEMConfig.cmake.in", "lib/cmake/FerroSHMEM/FerroSHMEMConfig.cmake"),
     ("FerroSHMEMConfigVersion.cmake.in", "lib/cmake/FerroSHMEM/FerroSHMEMConfigVersion.cmake"),
-    ("man/oshrun.1", "share/man/man1/oshrun.1"),
-    ("man/oshcc.1", "share/man/man1/oshcc.1"),
-    ("man/oshmem_info.1", "share/man/man1/oshmem_info.1"),
-    ("man/oshtune.1", "share/man/man1/oshtune.1"),
-    ("man/ferroshmem.7", "share/man/man7/ferroshmem.7"),
 ];
 
 /// Environment modules, by the endings that say what reads them: Tcl for all, Lua for Lmod alone.
 const MODULES: &[(&str, &str)] = &[("modulefiles/ferroshmem.tcl.in", ""), ("modulefiles/ferroshmem.lua.in", ".lua")];
 
-/// Other names of the same file.
-const LINKS: &[(&str, &str)] = &[
-    ("ferroshmem.pc", "lib/pkgconfig/shmem.pc"),
-    ("oshcc.1", "share/man/man1/oshc++.1"),
-    ("oshcc.1", "share/man/man1/oshCC.1"),
-    ("oshcc.1", "share/man/man1/oshcxx.1"),
-    ("oshcc.1", "share/man/man1/oshfort.1"),
-    ("ferroshmem.7", "share/man/man7/shmem.7"),
-];
-
-/// The line of a manual page that stands for its list of variables.
-const VARIABLES: &str = "@VARIABLES@\n";
-
 /// Begins a comment of a manual page that lists names by which it is found.
 const FOUND_BY: &str = ".\\\" Found by: ";
 
-/// Installs the files. `oshrun` says what variables there are; `pages` is the folder of the manual pages of section 3,
-/// if they are wanted.
-pub(crate) fn install(tree: &mut Tree, oshrun: &Path, pages: Option<&Path>) -> Result<()> {
+/// Installs the files; `pages` is the folder of the manual pages, if they are wanted.
+pub(crate) fn install(tree: &mut Tree, pages: Option<&Path>) -> Result<()> {
     for (template, to) in FILES {
-        let mut text = filled_in(template)?;
-        if let (true, Some(page)) = (text.contains(VARIABLES), Path::new(template).file_name()) {
-            let list = printed(Command::new(oshrun).arg("--variables-of").arg(page))?;
-            text = text.replace(VARIABLES, &list);
-        }
-        tree.write(to, &text)?;
+        tree.write(to, &filled_in(template)?)?;
     }
+    // Another name of the same file.
+    tree.link("ferroshmem.pc", "lib/pkgconfig/shmem.pc")?;
     for (template, ending) in MODULES {
         let version = env!("CARGO_PKG_VERSION");
         let to = format!("share/modulefiles/ferroshmem/{version}{ending}");
         tree.write(&to, &filled_in(template)?)?;
     }
-    for (target, to) in LINKS {
-        tree.link(target, to)?;
-    }
-    if let Some(folder) = pages {
-        for page in below(folder, ".3")? {
+    for (folder, section) in pages.into_iter().flat_map(|folder| ["1", "3", "7"].map(|section| (folder, section))) {
+        for page in below(folder, &format!(".{section}"))? {
             let text = with_version(&folder.join(&page))?;
-            tree.write(&format!("share/man/man3/{page}"), &text)?;
+            tree.write(&format!("share/man/man{section}/{page}"), &text)?;
             for name in other_names(&text, &page) {
-                tree.link(&page, &format!("share/man/man3/{name}"))?;
+                tree.link(&page, &format!("share/man/man{section}/{name}"))?;
             }
         }
     }
@@ -82,8 +55,8 @@ fn with_version(path: &Path) -> Result<String> {
     Ok(text.replace("@VERSION@", env!("CARGO_PKG_VERSION")))
 }
 
-/// The files by which the routines of a page are found, beside that of the page: those of its section NAME, where
-/// routines of several types have the name of the type-generic one, and those that a comment of the page lists.
+/// The files by which the routines or commands of a page are found, beside that of the page: those of its section NAME,
+/// where routines of several types have the name of the type-generic one, and those that a comment of the page lists.
 fn other_names(text: &str, page: &str) -> Vec<String> {
     let head = text.split(".Nd ").next().unwrap_or_default();
     let shown = head.lines().filter_map(|line| line.strip_prefix(".Nm "));
@@ -92,8 +65,9 @@ fn other_names(text: &str, page: &str) -> Vec<String> {
     let found_by = text.lines().filter_map(|line| line.strip_prefix(FOUND_BY));
     let listed = found_by.flat_map(str::split_whitespace).map(str::to_owned);
     let mut names: Vec<String> = Vec::new();
+    let section = Path::new(page).extension().unwrap_or_default().display();
     for name in shown.chain(listed) {
-        let name = name + ".3";
+        let name = format!("{name}.{section}");
         if name != page && !names.contains(&name) {
             names.push(name);
         }

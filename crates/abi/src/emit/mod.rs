@@ -2,6 +2,8 @@
 
 pub mod checker;
 pub mod checks;
+#[cfg(feature = "variables")]
+pub mod commands;
 pub mod compat;
 pub mod constants;
 pub mod doc;

@@ -1,11 +1,11 @@
 //! The pages of the reference: manual pages in mdoc(7), and Markdown for the book and for HTML.
 
 use std::fmt::Write;
-use std::sync::LazyLock;
+use std::io;
 
 use ferroshmem_config as config;
 
-use super::manual;
+use super::{commands, manual};
 use crate::family::{Status, declaration};
 use crate::fortran::synopses;
 use crate::reference::{Block, Entry, Example, FOLDER, Page, Reference, Section, Span, blocks, spans};
@@ -16,17 +16,17 @@ pub(super) const DATE: &str = "November 25, 2026";
 /// Begins a line of a manual page with names by which it is found, besides those in NAME.
 const ALSO: &str = ".\\\" Found by:";
 
-/// The list of variables on manual pages.
-static VARIABLES: LazyLock<String> = LazyLock::new(|| config::manual_list("ferroshmem.7").unwrap_or_default());
-
 const ORDER: &[Section] = &[Section::Ordering, Section::Threads, Section::Cost, Section::Notes];
 
 /// The manual pages: the file's name, and text.
-pub fn manual(chapters: &[Chapter], reference: &Reference) -> Vec<(String, String)> {
+///
+/// # Errors
+/// If the text of a command cannot be read.
+pub fn manual(chapters: &[Chapter], reference: &Reference) -> io::Result<Vec<(String, String)>> {
     let pages = reference.pages(chapters);
     let pages = pages.iter().filter(|page| !page.entry.is_by_hand());
     let pages = pages.map(|page| (format!("{}.3", page.entry.name), mdoc(page, chapters, reference)));
-    pages.chain(manual::pages(chapters, reference)).collect()
+    Ok(pages.chain(manual::pages(chapters, reference)).chain(commands::manual()?).collect())
 }
 
 /// Lines with all names by which a page is found.
@@ -191,10 +191,14 @@ pub(super) fn roff(out: &mut String, text: &str, item: bool) {
                 }
             }
             Block::List(items) => {
-                out.push_str(".Bl -bullet -compact\n");
-                for item in items {
-                    out.push_str(".It\n");
-                    for sentence in sentences(item) {
+                let terms: Option<Vec<_>> = items.iter().map(|item| term(item)).collect();
+                let is_bulleted = terms.is_none();
+                out.push_str(if is_bulleted { ".Bl -bullet -compact\n" } else { ".Bl -tag -width Ds\n" });
+                let terms = terms.unwrap_or_else(|| items.iter().map(|item| (String::new(), item.as_str())).collect());
+                for (term, text) in terms {
+                    out.push_str(format!(".It {term}").trim_end());
+                    out.push('\n');
+                    for sentence in sentences(text) {
                         line(out, sentence);
                     }
                 }
@@ -203,6 +207,18 @@ pub(super) fn roff(out: &mut String, text: &str, item: bool) {
             Block::Code(code) => literal(out, code),
         }
     }
+}
+
+/// The term that an item of a list explains, as macros, and the explanation: of "`a`, `b`: text" or "`a` (`b`): text".
+fn term(item: &str) -> Option<(String, &str)> {
+    let end = [item.find("`: "), item.find("`): ")].into_iter().flatten().min()?;
+    let (term, text) = item.split_at(end + item[end..].find(": ")?);
+    let parts = spans(term).into_iter().map(|span| match span {
+        Span::Code(code) => Some(macro_of(code)[1..].to_owned()),
+        Span::Words(words) => matches!(words.trim(), "," | "(" | ")").then(|| words.trim().to_owned()),
+    });
+    let parts: Vec<String> = parts.collect::<Option<_>>()?;
+    Some((parts.join(" "), &text[2..]))
 }
 
 /// The sentences of a paragraph, each of which begins a line of mdoc.
@@ -274,8 +290,19 @@ fn flush(out: &mut String, current: &mut String) {
     current.clear();
 }
 
-/// The macro that marks code: a manual page, a routine, a constant, a variable, an argument, or anything else.
+/// The macro that marks code: an option, a manual page, a routine, a command, a constant, a variable, an argument, or
+/// anything else.
 fn macro_of(code: &str) -> String {
+    let option = code.trim_start_matches('-');
+    if option.len() < code.len() && option.starts_with(char::is_alphabetic) {
+        let dashes = if code.starts_with("--") { ".Fl Fl" } else { ".Fl" };
+        let (name, value) = option.split_at(option.find([' ', '=', '[']).unwrap_or(option.len()));
+        return match value.strip_prefix(' ') {
+            None if value.is_empty() => format!("{dashes} {name}"),
+            None => format!("{dashes} {name} Ns Ar {}", quoted(value)),
+            Some(value) => format!("{dashes} {name} Ar {}", quoted(value)),
+        };
+    }
     if let Some((page, section)) = code.strip_suffix(')').and_then(|code| code.split_once('('))
         && matches!(section, "1" | "3" | "7")
     {
@@ -289,6 +316,9 @@ fn macro_of(code: &str) -> String {
     {
         return format!(".Fn {routine}");
     }
+    if commands::is_command(code) {
+        return format!(".Nm {code}");
+    }
     if !is_name(code) {
         return format!(".Ql {}", quoted(code));
     }
@@ -296,8 +326,7 @@ fn macro_of(code: &str) -> String {
         return format!(".Vt {code}");
     }
     if code.chars().all(|c| !c.is_ascii_lowercase()) && code.len() > 2 {
-        let is_variable =
-            VARIABLES.contains(&format!(".It Ev {code}\n")) || VARIABLES.contains(&format!(".It Ev {code} Pq"));
+        let is_variable = config::TABLE.iter().any(|entry| entry.name() == code || entry.alias() == Some(code));
         return format!("{} {code}", if is_variable { ".Ev" } else { ".Dv" });
     }
     format!(".Fa {code}")
@@ -441,7 +470,7 @@ pub(super) fn example(out: &mut String, example: &Example) {
     literal(out, &example.code);
 }
 
-fn literal(out: &mut String, code: &str) {
+pub(super) fn literal(out: &mut String, code: &str) {
     *out += ".Bd -literal -offset indent\n";
     for line in code.lines() {
         let line = line.replace('\\', "\\e");

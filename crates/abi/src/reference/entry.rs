@@ -209,7 +209,7 @@ pub(super) fn page(text: &str) -> Result<Vec<(String, String)>, String> {
 }
 
 /// The parts that begin with a line `mark title`; the first has none. Lines of programs begin none.
-fn split(text: &str, mark: &str) -> Vec<(String, String)> {
+pub(crate) fn split(text: &str, mark: &str) -> Vec<(String, String)> {
     let mut parts = vec![(String::new(), String::new())];
     let mut in_code = false;
     for line in text.lines() {

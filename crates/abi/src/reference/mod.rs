@@ -6,6 +6,8 @@ mod entry;
 mod errors;
 mod text;
 
+#[cfg(feature = "variables")]
+pub(crate) use entry::split;
 pub use entry::{Entry, Example, Section};
 pub use text::{Block, Span, blocks, spans};
 

@@ -26,7 +26,8 @@ pub fn blocks(text: &str) -> Vec<Block> {
     for (i, part) in text.split("```").enumerate() {
         match i % 2 {
             0 => blocks.extend(paragraphs(part)),
-            _ => blocks.push(Block::Code(part.trim_start_matches("c\n").to_owned())),
+            // After the line with the language.
+            _ => blocks.push(Block::Code(part.split_once('\n').map_or(part, |(_, code)| code).to_owned())),
         }
     }
     blocks

@@ -54,9 +54,6 @@ pub(super) enum Mapping {
     Spread,
 }
 
-/// Options that no user gives.
-const HIDDEN: [&str; 2] = [GLOBAL, "--variables-of"];
-
 /// A shell that completes command lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Completions {
@@ -80,12 +77,12 @@ impl Completions {
         clap_complete::generate(shell, &mut FirstArgs::command(), "oshrun", &mut script);
         let script = String::from_utf8_lossy(&script).into_owned();
         // What is hidden in the summary is listed there nevertheless.
-        HIDDEN.iter().fold(script, |script, option| match self {
-            Self::Bash => script.replace(&format!("{option} --"), "--"),
+        match self {
+            Self::Bash => script.replace(&format!("{GLOBAL} --"), "--"),
             Self::Zsh | Self::Fish => {
-                script.split_inclusive('\n').filter(|line| !line.contains(&option[2..])).collect()
+                script.split_inclusive('\n').filter(|line| !line.contains(&GLOBAL[2..])).collect()
             }
-        })
+        }
     }
 }
 
@@ -198,9 +195,6 @@ struct FirstArgs {
     /// Prints what a shell reads to complete command lines of oshrun, and runs nothing
     #[arg(long, value_name = "SHELL", value_enum)]
     generate: Option<Completions>,
-    /// Prints the list of variables of this manual page, and runs nothing
-    #[arg(long, hide = true, value_name = "PAGE")]
-    variables_of: Option<String>,
     /// As -x, for the programs of all sections
     #[arg(long, hide = true)]
     global_variable: Vec<OsString>,
@@ -308,10 +302,6 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
     let mut first = FirstArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
     if let Some(shell) = first.generate {
         return Err(Failure::Answer(shell.script()));
-    }
-    if let Some(page) = first.variables_of {
-        let list = config::manual_list(&page);
-        return Err(list.map_or_else(|| Failure::usage(format!("{page} has no list")), Failure::Answer));
     }
     first.placement.bind_to = first.placement.binding()?;
     let hang = first.times.hang_variables();
