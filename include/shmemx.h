@@ -816,10 +816,11 @@ int shmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *des
 
 /** Begin to synchronise the PEs of a team.
  * @param team a team; all its PEs begin the same collectives in the same order
- * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
 
@@ -827,12 +828,13 @@ int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb`
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
  * @param PE_root number of the PE in the team whose `source` is copied
- * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     int PE_root, shmemx_req_h *request);
@@ -841,11 +843,12 @@ int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, si
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb`
- * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     shmemx_req_h *request);
@@ -854,11 +857,12 @@ int shmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb`
- * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     shmemx_req_h *request);
@@ -867,11 +871,12 @@ int shmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, siz
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb`
- * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     shmemx_req_h *request);
@@ -882,11 +887,12 @@ int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, siz
  * @param source symmetric address of this PE's array, which does not change until the request is complete
  * @param dst bytes between the blocks' elements in `dest`
  * @param sst bytes between the blocks' elements in `source`
- * @param nelems number of bytes; of elements for `shmemx_scan_nb`
- * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t nelems, shmemx_req_h *request);
@@ -900,10 +906,11 @@ int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, pt
  *   `SHMEMX_COMPLEX`, plus their bytes
  * @param op `SHMEMX_SUM`, `SHMEMX_PROD`, `SHMEMX_MIN`, `SHMEMX_MAX`, `SHMEMX_AND`, `SHMEMX_OR` or
  *   `SHMEMX_XOR`
- * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype,
     int op, shmemx_req_h *request);
@@ -912,72 +919,206 @@ int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t n
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb`
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
  * @param datatype a kind of elements, `SHMEMX_SIGNED`, `SHMEMX_UNSIGNED`, `SHMEMX_FLOATING` or
  *   `SHMEMX_COMPLEX`, plus their bytes
  * @param inclusive not 0 to add the own array, too
- * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype,
     int inclusive, shmemx_req_h *request);
 
+/** Make a request that synchronises a team each time it starts.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @see shmemx_nb(3) */
+int shmemx_sync_init(shmem_team_t team, shmemx_req_h *request);
+
+/** Make a request of a broadcast.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param PE_root number of the PE in the team whose `source` is copied
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @see shmemx_nb(3) */
+int shmemx_broadcastmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
+    int PE_root, shmemx_req_h *request);
+
+/** Make a request of a collect of several lengths.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @see shmemx_nb(3) */
+int shmemx_collectmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
+    shmemx_req_h *request);
+
+/** Make a request of a collect of one length.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @see shmemx_nb(3) */
+int shmemx_fcollectmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
+    shmemx_req_h *request);
+
+/** Make a request of an all-to-all.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @see shmemx_nb(3) */
+int shmemx_alltoallmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
+    shmemx_req_h *request);
+
+/** Make a request of an all-to-all of bytes that are strides apart.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param dst bytes between the blocks' elements in `dest`
+ * @param sst bytes between the blocks' elements in `source`
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @see shmemx_nb(3) */
+int shmemx_alltoallsmem_init(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
+    ptrdiff_t sst, size_t nelems, shmemx_req_h *request);
+
+/** Make a request of a reduction.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nreduce number of elements
+ * @param datatype a kind of elements, `SHMEMX_SIGNED`, `SHMEMX_UNSIGNED`, `SHMEMX_FLOATING` or
+ *   `SHMEMX_COMPLEX`, plus their bytes
+ * @param op `SHMEMX_SUM`, `SHMEMX_PROD`, `SHMEMX_MIN`, `SHMEMX_MAX`, `SHMEMX_AND`, `SHMEMX_OR` or
+ *   `SHMEMX_XOR`
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @see shmemx_nb(3) */
+int shmemx_reduce_init(shmem_team_t team, void *dest, const void *source, size_t nreduce,
+    int datatype, int op, shmemx_req_h *request);
+
+/** Make a request of a scan.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param datatype a kind of elements, `SHMEMX_SIGNED`, `SHMEMX_UNSIGNED`, `SHMEMX_FLOATING` or
+ *   `SHMEMX_COMPLEX`, plus their bytes
+ * @param inclusive not 0 to add the own array, too
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @see shmemx_nb(3) */
+int shmemx_scan_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype,
+    int inclusive, shmemx_req_h *request);
+
+/** Start the collective of a persistent request.
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @see shmemx_nb(3) */
+void shmemx_req_start(shmemx_req_h *request);
+
+/** Start the collectives of several persistent requests.
+ * @param count number of requests
+ * @param requests local array of requests
+ * @see shmemx_nb(3) */
+void shmemx_req_startall(size_t count, shmemx_req_h *requests);
+
 /** Say whether a request is complete, and end it then.
- * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_req_test(shmemx_req_h *request);
 
 /** Wait until a request is complete, and end it.
- * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_req_wait(shmemx_req_h *request);
 
 /** End a request, and let its collective go on.
- * @param request local address of the request, which becomes `SHMEMX_REQ_INVALID` when it ends
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
+ *   persistent
  * @see shmemx_nb(3) */
 void shmemx_req_free(shmemx_req_h *request);
 
 /** End a request of several that is complete, if there is one.
  * @param count number of requests
  * @param requests local array of requests
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 size_t shmemx_req_testany(size_t count, shmemx_req_h *requests);
 
 /** Say whether several requests are complete, and end them then.
  * @param count number of requests
  * @param requests local array of requests
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_req_testall(size_t count, shmemx_req_h *requests);
 
 /** Wait until one of several requests is complete, and end it.
  * @param count number of requests
  * @param requests local array of requests
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 size_t shmemx_req_waitany(size_t count, shmemx_req_h *requests);
 
 /** Wait until several requests are complete, and end them.
  * @param count number of requests
  * @param requests local array of requests
- * @return Those that begin: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`. `shmemx_req_test` and
- *   `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and `shmemx_req_waitall`: 0. Those for
- *   any: the index of the request that has ended, or `SIZE_MAX`.
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
+ *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_req_waitall(size_t count, shmemx_req_h *requests);
 
@@ -1302,6 +1443,16 @@ SHMEMI_PSHMEM(shmemx_alltoallmem_nb)
 SHMEMI_PSHMEM(shmemx_alltoallsmem_nb)
 SHMEMI_PSHMEM(shmemx_reduce_nb)
 SHMEMI_PSHMEM(shmemx_scan_nb)
+SHMEMI_PSHMEM(shmemx_sync_init)
+SHMEMI_PSHMEM(shmemx_broadcastmem_init)
+SHMEMI_PSHMEM(shmemx_collectmem_init)
+SHMEMI_PSHMEM(shmemx_fcollectmem_init)
+SHMEMI_PSHMEM(shmemx_alltoallmem_init)
+SHMEMI_PSHMEM(shmemx_alltoallsmem_init)
+SHMEMI_PSHMEM(shmemx_reduce_init)
+SHMEMI_PSHMEM(shmemx_scan_init)
+SHMEMI_PSHMEM(shmemx_req_start)
+SHMEMI_PSHMEM(shmemx_req_startall)
 SHMEMI_PSHMEM(shmemx_req_test)
 SHMEMI_PSHMEM(shmemx_req_wait)
 SHMEMI_PSHMEM(shmemx_req_free)

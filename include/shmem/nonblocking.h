@@ -1,4 +1,4 @@
-/* Non-blocking collectives (extension): their forms for all types, in C11 and in C++. See shmemx.h. */
+/* Non-blocking and persistent collectives (extension): their forms for all types, in C11 and in C++. See shmemx.h. */
 #ifndef SHMEM_NONBLOCKING_H
 #define SHMEM_NONBLOCKING_H
 
@@ -53,33 +53,43 @@ template <class T> constexpr T *of_one_type(T *dest, const T *)
 #endif
 
 #ifdef SHMEMX_DATATYPE
-#define SHMEMI_BYTES_NB(name, team, dest, source, nelems, ...)                                     \
-    shmemx_##name##mem_nb(team, SHMEMI_OF_ONE_TYPE(dest, source), source,                          \
-                          (nelems) * sizeof *(dest), __VA_ARGS__)
-#define shmemx_broadcast_nb(team, dest, source, nelems, PE_root, request)                          \
-    SHMEMI_BYTES_NB(broadcast, team, dest, source, nelems, PE_root, request)
-#define shmemx_collect_nb(team, dest, source, nelems, request)                                     \
-    SHMEMI_BYTES_NB(collect, team, dest, source, nelems, request)
-#define shmemx_fcollect_nb(team, dest, source, nelems, request)                                    \
-    SHMEMI_BYTES_NB(fcollect, team, dest, source, nelems, request)
-#define shmemx_alltoall_nb(team, dest, source, nelems, request)                                    \
-    SHMEMI_BYTES_NB(alltoall, team, dest, source, nelems, request)
+/* Names end in _nb, or in _init, which makes a request that starts later. */
+#define SHMEMI_BYTES(routine, team, dest, source, nelems, ...)                                     \
+    shmemx_##routine(team, SHMEMI_OF_ONE_TYPE(dest, source), source, (nelems) * sizeof *(dest),    \
+                     __VA_ARGS__)
+#define SHMEMI_REDUCE(form, op, team, dest, source, nreduce, request)                              \
+    shmemx_reduce_##form(team, SHMEMI_OF_ONE_TYPE(dest, source), source, nreduce,                  \
+                         SHMEMX_DATATYPE(dest), op, request)
+#define SHMEMI_SCAN(form, inclusive, team, dest, source, nelems, request)                          \
+    shmemx_scan_##form(team, SHMEMI_OF_ONE_TYPE(dest, source), source, nelems,                     \
+                       SHMEMX_DATATYPE(dest), inclusive, request)
 
-#define SHMEMI_REDUCE_NB(op, team, dest, source, nreduce, request)                                 \
-    shmemx_reduce_nb(team, SHMEMI_OF_ONE_TYPE(dest, source), source, nreduce,                      \
-                     SHMEMX_DATATYPE(dest), op, request)
-#define shmemx_sum_reduce_nb(...) SHMEMI_REDUCE_NB(SHMEMX_SUM, __VA_ARGS__)
-#define shmemx_prod_reduce_nb(...) SHMEMI_REDUCE_NB(SHMEMX_PROD, __VA_ARGS__)
-#define shmemx_min_reduce_nb(...) SHMEMI_REDUCE_NB(SHMEMX_MIN, __VA_ARGS__)
-#define shmemx_max_reduce_nb(...) SHMEMI_REDUCE_NB(SHMEMX_MAX, __VA_ARGS__)
-#define shmemx_and_reduce_nb(...) SHMEMI_REDUCE_NB(SHMEMX_AND, __VA_ARGS__)
-#define shmemx_or_reduce_nb(...) SHMEMI_REDUCE_NB(SHMEMX_OR, __VA_ARGS__)
-#define shmemx_xor_reduce_nb(...) SHMEMI_REDUCE_NB(SHMEMX_XOR, __VA_ARGS__)
-#define SHMEMI_SCAN_NB(inclusive, team, dest, source, nelems, request)                             \
-    shmemx_scan_nb(team, SHMEMI_OF_ONE_TYPE(dest, source), source, nelems, SHMEMX_DATATYPE(dest),  \
-                   inclusive, request)
-#define shmemx_sum_inscan_nb(...) SHMEMI_SCAN_NB(1, __VA_ARGS__)
-#define shmemx_sum_exscan_nb(...) SHMEMI_SCAN_NB(0, __VA_ARGS__)
+#define shmemx_broadcast_nb(...) SHMEMI_BYTES(broadcastmem_nb, __VA_ARGS__)
+#define shmemx_collect_nb(...) SHMEMI_BYTES(collectmem_nb, __VA_ARGS__)
+#define shmemx_fcollect_nb(...) SHMEMI_BYTES(fcollectmem_nb, __VA_ARGS__)
+#define shmemx_alltoall_nb(...) SHMEMI_BYTES(alltoallmem_nb, __VA_ARGS__)
+#define shmemx_sum_reduce_nb(...) SHMEMI_REDUCE(nb, SHMEMX_SUM, __VA_ARGS__)
+#define shmemx_prod_reduce_nb(...) SHMEMI_REDUCE(nb, SHMEMX_PROD, __VA_ARGS__)
+#define shmemx_min_reduce_nb(...) SHMEMI_REDUCE(nb, SHMEMX_MIN, __VA_ARGS__)
+#define shmemx_max_reduce_nb(...) SHMEMI_REDUCE(nb, SHMEMX_MAX, __VA_ARGS__)
+#define shmemx_and_reduce_nb(...) SHMEMI_REDUCE(nb, SHMEMX_AND, __VA_ARGS__)
+#define shmemx_or_reduce_nb(...) SHMEMI_REDUCE(nb, SHMEMX_OR, __VA_ARGS__)
+#define shmemx_xor_reduce_nb(...) SHMEMI_REDUCE(nb, SHMEMX_XOR, __VA_ARGS__)
+#define shmemx_sum_inscan_nb(...) SHMEMI_SCAN(nb, 1, __VA_ARGS__)
+#define shmemx_sum_exscan_nb(...) SHMEMI_SCAN(nb, 0, __VA_ARGS__)
+#define shmemx_broadcast_init(...) SHMEMI_BYTES(broadcastmem_init, __VA_ARGS__)
+#define shmemx_collect_init(...) SHMEMI_BYTES(collectmem_init, __VA_ARGS__)
+#define shmemx_fcollect_init(...) SHMEMI_BYTES(fcollectmem_init, __VA_ARGS__)
+#define shmemx_alltoall_init(...) SHMEMI_BYTES(alltoallmem_init, __VA_ARGS__)
+#define shmemx_sum_reduce_init(...) SHMEMI_REDUCE(init, SHMEMX_SUM, __VA_ARGS__)
+#define shmemx_prod_reduce_init(...) SHMEMI_REDUCE(init, SHMEMX_PROD, __VA_ARGS__)
+#define shmemx_min_reduce_init(...) SHMEMI_REDUCE(init, SHMEMX_MIN, __VA_ARGS__)
+#define shmemx_max_reduce_init(...) SHMEMI_REDUCE(init, SHMEMX_MAX, __VA_ARGS__)
+#define shmemx_and_reduce_init(...) SHMEMI_REDUCE(init, SHMEMX_AND, __VA_ARGS__)
+#define shmemx_or_reduce_init(...) SHMEMI_REDUCE(init, SHMEMX_OR, __VA_ARGS__)
+#define shmemx_xor_reduce_init(...) SHMEMI_REDUCE(init, SHMEMX_XOR, __VA_ARGS__)
+#define shmemx_sum_inscan_init(...) SHMEMI_SCAN(init, 1, __VA_ARGS__)
+#define shmemx_sum_exscan_init(...) SHMEMI_SCAN(init, 0, __VA_ARGS__)
 #endif
 
 #endif

@@ -114,7 +114,7 @@ impl<'scope, 'env> Collectives<'scope, 'env> {
         let arrays = (arrays.0.cast(), arrays.1.cast());
         // SAFETY: symmetric memory, which is borrowed for longer than the closure of `Team::nonblocking` runs, after
         // which `Completion` waits. Its lengths are the same on all members, which compare them before.
-        let request = unsafe { nonblocking::begin_agreed(name, team, arrays, collective, Some(agreement)) };
+        let request = unsafe { nonblocking::begin_agreed(name, team, arrays, collective, Some(agreement), false) };
         self.last.set(request);
         CollectiveRequest { request, dest, scope: PhantomData }
     }

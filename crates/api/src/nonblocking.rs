@@ -1,13 +1,15 @@
 //! Non-blocking collectives and their requests (extension; specification, pull request 456). Those that begin one
-//! return 0, or -1 for `SHMEM_TEAM_INVALID`.
+//! return 0, or -1 for `SHMEM_TEAM_INVALID`; so do their persistent forms, which make a request that begins it later.
 
 use std::ffi::{c_int, c_void};
 use std::panic::Location;
 use std::{ptr, thread};
 
-use ferroshmem_collective::nonblocking::{Operation, first_of_one_team};
+use ferroshmem_collective::nonblocking::Operation;
+use ferroshmem_collective::nonblocking::exchange::{self, Combination};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
+use ferroshmem_core::memory::Argument;
 use ferroshmem_core::wait::progress::after_idle_test;
 use ferroshmem_layout::WaitKind;
 use ferroshmem_runtime as runtime;
@@ -29,11 +31,11 @@ pub struct Agreement {
     pub place: &'static Location<'static>,
 }
 
-/// Begins a collective of the team.
+/// Begins a collective of the team, or makes a persistent request of it.
 ///
 /// # Safety
 /// `request` can be written; the arrays are as the collective needs them until the request is complete.
-unsafe fn begin(
+unsafe fn begin<const PERSISTENT: bool>(
     name: &'static str,
     team: usize,
     arrays: (*mut c_void, *const c_void),
@@ -41,22 +43,24 @@ unsafe fn begin(
     collective: Collective,
 ) -> c_int {
     // SAFETY: the caller's promises.
-    let begun = unsafe { begin_agreed(name, team, arrays, collective, None) };
+    let begun = unsafe { begin_agreed(name, team, arrays, collective, None, PERSISTENT) };
     // SAFETY: as above.
     unsafe { request.write(begun) };
     if begun != 0 { 0 } else { -1 }
 }
 
-/// Begins a collective of the team; its request, or 0 for no team.
+/// Begins a collective of the team, or makes a persistent request of it; its request, or 0 for no team.
 ///
 /// # Safety
 /// The arrays are as the collective needs them until the request is complete.
+#[inline(never)]
 pub unsafe fn begin_agreed(
     name: &'static str,
     team: usize,
     (dest, source): (*mut c_void, *const c_void),
     collective: Collective,
     agreement: Option<Agreement>,
+    is_persistent: bool,
 ) -> usize {
     let rt = runtime::get(name);
     let arrays = Arrays { dest: dest.cast(), source: source.cast() };
@@ -83,25 +87,59 @@ pub unsafe fn begin_agreed(
             // SAFETY: the caller promises valid arrays until the request is complete.
             unsafe { OnGroup { node, group: &group }.execute(&collective, arrays) };
         });
-        rt.collectives.begin(&rt.node, team, operation) as usize
+        let request = if is_persistent {
+            let exchange = exchange(name, rt, (team.members.size, arrays), &collective);
+            // SAFETY: as above.
+            unsafe { rt.collectives.init(name, &rt.node, team, operation, exchange) }
+        } else {
+            rt.collectives.begin(&rt.node, team, operation)
+        };
+        request as usize
     })
 }
 
-/// Begins to synchronise a team.
+/// How an exchange executes a collective; looks at its arrays.
+fn exchange(
+    name: &'static str,
+    rt: &runtime::Runtime,
+    (members, Arrays { dest, source }): (usize, Arrays),
+    collective: &Collective,
+) -> Option<(Combination, exchange::Arrays)> {
+    let (combination, bytes) = match *collective {
+        Collective::Sync => (Combination::Blocks { differ: false }, 0),
+        Collective::Fcollect { bytes } => (Combination::Blocks { differ: false }, bytes),
+        Collective::Alltoall { bytes } => (Combination::Blocks { differ: true }, bytes),
+        Collective::Reduce { n, op } => (Combination::Reduction(op), n.saturating_mul(op.size)),
+        _ => return None,
+    };
+    let blocks = |differ| bytes.saturating_mul(if differ { members } else { 1 });
+    let (to, from) = match combination {
+        Combination::Blocks { differ } => (blocks(true), blocks(differ)),
+        Combination::Reduction(_) => (bytes, bytes),
+    };
+    for (argument, addr, length) in [("dest", dest.cast_const(), to), ("source", source, from)] {
+        if length > 0 {
+            rt.node.transport.memory.own(Argument { routine: name, name: argument }, addr.cast(), length);
+        }
+    }
+    Some((combination, exchange::Arrays { dest, source, bytes }))
+}
+
+/// Begins to synchronise a team; this and the next ones, if `PERSISTENT`, as often as their request starts.
 ///
 /// # Safety
 /// For this and all functions below: `dest` and `source` are symmetric, and valid for the lengths that the standard
 /// demands of the same routine without `_nb`, until the request is complete; `request` can be written.
-pub unsafe fn sync(name: &'static str, team: usize, request: *mut usize) -> c_int {
+pub unsafe fn sync<const PERSISTENT: bool>(name: &'static str, team: usize, request: *mut usize) -> c_int {
     // SAFETY: the caller's promise, here and below.
-    unsafe { begin(name, team, (ptr::null_mut(), ptr::null()), request, Collective::Sync) }
+    unsafe { begin::<PERSISTENT>(name, team, (ptr::null_mut(), ptr::null()), request, Collective::Sync) }
 }
 
 /// Begins to copy the root's `source` to every member's `dest`.
 ///
 /// # Safety
 /// As [`sync`].
-pub unsafe fn broadcast(
+pub unsafe fn broadcast<const PERSISTENT: bool>(
     name: &'static str,
     team: usize,
     dest: *mut c_void,
@@ -111,14 +149,16 @@ pub unsafe fn broadcast(
     request: *mut usize,
 ) -> c_int {
     // SAFETY: as above.
-    unsafe { begin(name, team, (dest, source), request, Collective::Broadcast { bytes, root, to_root: true }) }
+    unsafe {
+        begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Broadcast { bytes, root, to_root: true })
+    }
 }
 
 /// Begins to gather all sources, which may differ in length, on every member.
 ///
 /// # Safety
 /// As [`sync`].
-pub unsafe fn collect(
+pub unsafe fn collect<const PERSISTENT: bool>(
     name: &'static str,
     team: usize,
     dest: *mut c_void,
@@ -127,14 +167,14 @@ pub unsafe fn collect(
     request: *mut usize,
 ) -> c_int {
     // SAFETY: as above.
-    unsafe { begin(name, team, (dest, source), request, Collective::Collect { bytes }) }
+    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Collect { bytes }) }
 }
 
 /// Begins to gather all sources, of one length, on every member.
 ///
 /// # Safety
 /// As [`sync`].
-pub unsafe fn fcollect(
+pub unsafe fn fcollect<const PERSISTENT: bool>(
     name: &'static str,
     team: usize,
     dest: *mut c_void,
@@ -143,14 +183,14 @@ pub unsafe fn fcollect(
     request: *mut usize,
 ) -> c_int {
     // SAFETY: as above.
-    unsafe { begin(name, team, (dest, source), request, Collective::Fcollect { bytes }) }
+    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Fcollect { bytes }) }
 }
 
 /// Begins to exchange blocks of `bytes` bytes between all members.
 ///
 /// # Safety
 /// As [`sync`].
-pub unsafe fn alltoall(
+pub unsafe fn alltoall<const PERSISTENT: bool>(
     name: &'static str,
     team: usize,
     dest: *mut c_void,
@@ -159,7 +199,7 @@ pub unsafe fn alltoall(
     request: *mut usize,
 ) -> c_int {
     // SAFETY: as above.
-    unsafe { begin(name, team, (dest, source), request, Collective::Alltoall { bytes }) }
+    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Alltoall { bytes }) }
 }
 
 /// Begins to exchange blocks of `n` bytes that are `dst` and `sst` bytes apart.
@@ -167,7 +207,7 @@ pub unsafe fn alltoall(
 /// # Safety
 /// As [`sync`].
 #[allow(clippy::too_many_arguments, reason = "C's signature")]
-pub unsafe fn alltoalls(
+pub unsafe fn alltoalls<const PERSISTENT: bool>(
     name: &'static str,
     team: usize,
     dest: *mut c_void,
@@ -178,14 +218,14 @@ pub unsafe fn alltoalls(
     request: *mut usize,
 ) -> c_int {
     // SAFETY: as above.
-    unsafe { begin(name, team, (dest, source), request, Collective::Alltoalls { dst, sst, n, elem: 1 }) }
+    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Alltoalls { dst, sst, n, elem: 1 }) }
 }
 
 /// Begins to reduce element by element over all members. An operator that the type does not have ends the job.
 ///
 /// # Safety
 /// As [`sync`].
-pub unsafe fn reduce(
+pub unsafe fn reduce<const PERSISTENT: bool>(
     name: &'static str,
     team: usize,
     dest: *mut c_void,
@@ -196,7 +236,7 @@ pub unsafe fn reduce(
 ) -> c_int {
     let op = known(name, op);
     // SAFETY: as above.
-    unsafe { begin(name, team, (dest, source), request, Collective::Reduce { n, op }) }
+    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Reduce { n, op }) }
 }
 
 /// Begins to add up the sources of the members before, and with `is_inclusive` not 0 of the own one.
@@ -204,7 +244,7 @@ pub unsafe fn reduce(
 /// # Safety
 /// As [`sync`].
 #[allow(clippy::too_many_arguments, reason = "C's signature")]
-pub unsafe fn scan(
+pub unsafe fn scan<const PERSISTENT: bool>(
     name: &'static str,
     team: usize,
     dest: *mut c_void,
@@ -216,7 +256,7 @@ pub unsafe fn scan(
 ) -> c_int {
     let (op, inclusive) = (known(name, op), is_inclusive != 0);
     // SAFETY: as above.
-    unsafe { begin(name, team, (dest, source), request, Collective::Scan { n, op, inclusive }) }
+    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Scan { n, op, inclusive }) }
 }
 
 fn known(name: &str, op: Option<&'static Operator>) -> &'static Operator {
@@ -235,14 +275,16 @@ unsafe fn slice<'a>(requests: *mut usize, count: usize) -> &'a mut [usize] {
 /// Whether a request is complete, as one is that has ended; makes progress with it.
 pub fn is_complete(name: &'static str, request: usize) -> bool {
     let rt = runtime::get(name);
-    rt.collectives.test(&rt.node, request as u64)
+    rt.collectives.test(name, &rt.node, request as u64)
 }
 
 /// Ends a request that is complete: its index.
 fn end_any(name: &'static str, requests: &mut [usize]) -> Option<usize> {
-    let found = requests.iter().position(|request| *request != 0 && is_complete(name, *request));
+    let collectives = &runtime::get(name).collectives;
+    let is_found = |request: &usize| collectives.is_active(name, *request as u64) && is_complete(name, *request);
+    let found = requests.iter().position(is_found);
     match found {
-        Some(i) => requests[i] = 0,
+        Some(i) => collectives.end(name, &mut requests[i]),
         None => after_idle_test(WaitKind::Team),
     }
     found
@@ -266,14 +308,36 @@ pub unsafe fn wait(name: &'static str, request: *mut usize) -> c_int {
     unsafe { waitall(name, 1, request) }
 }
 
-/// Ends a request whose collective goes on.
+/// Ends a request whose collective goes on, or a persistent one that has not started.
 ///
 /// # Safety
 /// As [`test`].
 pub unsafe fn free(name: &'static str, request: *mut usize) {
-    runtime::get(name);
     // SAFETY: as above.
-    unsafe { request.write(0) };
+    let request = unsafe { &mut *request };
+    runtime::get(name).collectives.free(name, *request as u64);
+    *request = 0;
+}
+
+/// Starts the collective of a persistent request.
+///
+/// # Safety
+/// As [`test`], and its arrays are as the collective needs them.
+pub unsafe fn start(name: &'static str, request: *mut usize) {
+    // SAFETY: as above.
+    unsafe { startall(name, 1, request) };
+}
+
+/// Starts the collectives of several persistent requests, in their order.
+///
+/// # Safety
+/// As [`testall`], and their arrays are as the collectives need them.
+pub unsafe fn startall(name: &'static str, count: usize, requests: *mut usize) {
+    let rt = runtime::get(name);
+    // SAFETY: as above.
+    for request in unsafe { slice(requests, count) } {
+        rt.collectives.start(name, &rt.node, *request as u64);
+    }
 }
 
 /// Whether all of several requests are complete: 0 if they are, and then ended; else 1.
@@ -287,7 +351,9 @@ pub unsafe fn testall(name: &'static str, count: usize, requests: *mut usize) ->
         after_idle_test(WaitKind::Team);
         return UNDER_WAY;
     }
-    requests.fill(0);
+    for request in requests {
+        runtime::get(name).collectives.end(name, request);
+    }
     0
 }
 
@@ -308,8 +374,7 @@ pub unsafe fn waitall(name: &'static str, count: usize, requests: *mut usize) ->
     let rt = runtime::get(name);
     // SAFETY: as above.
     for request in unsafe { slice(requests, count) } {
-        rt.collectives.wait(&rt.node, *request as u64);
-        *request = 0;
+        rt.collectives.wait(name, &rt.node, request);
     }
     0
 }
@@ -322,13 +387,12 @@ pub unsafe fn waitany(name: &'static str, count: usize, requests: *mut usize) ->
     let rt = runtime::get(name);
     // SAFETY: as above.
     let requests = unsafe { slice(requests, count) };
-    while requests.iter().any(|request| *request != 0) {
+    while requests.iter().any(|request| rt.collectives.is_active(name, *request as u64)) {
         if let Some(found) = end_any(name, requests) {
             return found;
         }
-        if let Some(first) = first_of_one_team(requests) {
-            rt.collectives.wait(&rt.node, requests[first] as u64);
-            requests[first] = 0;
+        if let Some(first) = rt.collectives.first_of_one_team(name, requests) {
+            rt.collectives.wait(name, &rt.node, &mut requests[first]);
             return first;
         }
         thread::yield_now();

@@ -1,4 +1,5 @@
-/* Non-blocking collectives (extension): results, order, several teams, threads of a PE that waits elsewhere. */
+/* Non-blocking collectives (extension): results, order, several teams, requests that persist, a PE that waits
+ * elsewhere. */
 #include <complex.h>
 #include <shmem.h>
 #include <shmemx.h>
@@ -217,6 +218,97 @@ static void many(shmem_team_t reversed)
     CHECK(shmemx_req_waitany(AT_ONCE, requests[0]) == SIZE_MAX);
 }
 
+/* Requests that start several times: alone, many at once beside collectives of the other form, in any order of their
+ * ends; of few bytes, in one exchange, and of more. */
+static void persistent(shmem_team_t team)
+{
+    enum { REQUESTS = 6 };
+    static long short_sum, blocks[64], all[64], scanned, root_value;
+    int team_me = shmem_team_my_pe(team), size = shmem_team_n_pes(team), last = size - 1;
+    size_t length = 200;
+    long pes = 0;
+    shmemx_req_h requests[REQUESTS], other;
+    if (size > 64)
+        return;
+    for (int k = 0; k < size; k++)
+        pes += shmem_team_translate_pe(team, k, WORLD);
+    CHECK(shmemx_sum_reduce_init(team, &short_sum, source, 1, &requests[0]) == 0);
+    CHECK(shmemx_fcollect_init(team, all, source, 1, &requests[1]) == 0);
+    CHECK(shmemx_alltoall_init(team, blocks, source, 1, &requests[2]) == 0);
+    CHECK(shmemx_sum_inscan_init(team, &scanned, source, 1, &requests[3]) == 0);
+    CHECK(shmemx_broadcast_init(team, &root_value, source, 1, last, &requests[4]) == 0);
+    CHECK(shmemx_sum_reduce_init(team, dest, source, length, &requests[5]) == 0);
+    /* One that has not started is complete. */
+    CHECK(shmemx_req_test(&requests[0]) == 0 && requests[0] != SHMEMX_REQ_INVALID);
+    CHECK(shmemx_req_waitany(REQUESTS, requests) == SIZE_MAX);
+    for (int round = 0; round < ROUNDS; round++) {
+        int from = shmem_team_translate_pe(team, last, WORLD);
+        if (round % 3 == 2 && team_me == 0)
+            shmemx_req_testany(0, NULL);
+        fill(length, round);
+        /* One after the other, or all at once, or behind one that some still execute. */
+        if (round % 3 == 1)
+            shmemx_sync_nb(team, &other);
+        for (int i = 0; i < REQUESTS; i++) {
+            shmemx_req_start(&requests[i]);
+            if (round % 3 == 0) {
+                if (i % 2 == 0)
+                    CHECK(shmemx_req_wait(&requests[i]) == 0);
+                else
+                    while (shmemx_req_test(&requests[i]) != 0)
+                        ;
+            }
+        }
+        if (round % 3 == 1)
+            shmemx_req_wait(&other);
+        if (round % 3 == 2)
+            for (int left = REQUESTS; left > 0; left--)
+                CHECK(shmemx_req_waitany(REQUESTS, requests) < REQUESTS);
+        CHECK(shmemx_req_waitall(REQUESTS, requests) == 0);
+        for (int i = 0; i < REQUESTS; i++)
+            CHECK(requests[i] != SHMEMX_REQ_INVALID);
+        CHECK(short_sum == size * value(0, 0, round) + pes * 1000003L);
+        for (size_t i = 0; i < length; i++)
+            CHECK(dest[i] == size * value(0, i, round) + pes * 1000003L);
+        for (int k = 0; k < size; k++) {
+            int pe = shmem_team_translate_pe(team, k, WORLD);
+            CHECK(all[k] == value(pe, 0, round));
+            CHECK(blocks[k] == value(pe, (size_t)team_me, round));
+        }
+        CHECK(root_value == value(from, 0, round));
+        if (team_me == last)
+            CHECK(scanned == short_sum);
+        shmem_team_sync(team);
+    }
+    for (int i = 0; i < REQUESTS; i++) {
+        shmemx_req_free(&requests[i]);
+        CHECK(requests[i] == SHMEMX_REQ_INVALID);
+    }
+    shmem_team_sync(team);
+}
+
+/* A PE that has started a collective of few bytes computes; the others go on. */
+static void start_goes_on(void)
+{
+    static volatile long flag;
+    static long sum, one = 1;
+    shmemx_req_h request;
+    shmemx_sum_reduce_init(WORLD, &sum, &one, 1, &request);
+    shmem_barrier_all();
+    shmemx_req_start(&request);
+    if (me == 0 && n == 2 && shmem_ptr(&sum, 1) != NULL && getenv("SHMEM_CHECK") == NULL) {
+        /* Polled in the program: the library executes nothing here. */
+        while (flag == 0)
+            ;
+    }
+    shmemx_req_wait(&request);
+    CHECK(sum == n);
+    if (me == 1)
+        shmem_long_p((long *)&flag, 1, 0);
+    shmemx_req_free(&request);
+    shmem_barrier_all();
+}
+
 /* A PE that has begun a collective waits for something else, which comes after the collective alone: it goes on. */
 static void beside_a_wait(void)
 {
@@ -257,6 +349,12 @@ int main(void)
     types();
     for (int i = 0; i < ROUNDS; i++)
         many(reversed == SHMEM_TEAM_INVALID ? WORLD : reversed);
+    persistent(WORLD);
+    persistent(reversed == SHMEM_TEAM_INVALID ? WORLD : reversed);
+    if (evens != SHMEM_TEAM_INVALID)
+        persistent(evens);
+    shmem_barrier_all();
+    start_goes_on();
     fill(LARGEST, 0);
     shmem_barrier_all();
     beside_a_wait();

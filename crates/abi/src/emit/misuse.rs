@@ -106,6 +106,7 @@ fn right(family: &Family, name: &str) -> String {
         Role::Array(_) if name == "source" => "(void *)block2".to_owned(),
         Role::Symmetric(Extent::Bytes(8)) => "(void *)block2".to_owned(),
         Role::Symmetric(_) | Role::Array(_) => "(void *)block".to_owned(),
+        Role::Result(_) if function == "nonblocking::start" => "&live_request".to_owned(),
         Role::Write(_) | Role::Result(_) => "(void *)private1".to_owned(),
         Role::Read(_) | Role::OptionalRead(_) => "(void *)private2".to_owned(),
         Role::AnyTimeResult => "(void *)private1".to_owned(),

@@ -72,33 +72,50 @@ pub fn ports() -> Vec<Family> {
     ])
 }
 
-/// Non-blocking collectives, and their requests.
+/// Non-blocking collectives, those that start many times, and their requests.
 #[rustfmt::skip]
 pub fn nonblocking() -> Vec<Family> {
     const MEM: &str = "shmem_team_t team, void *dest, const void *source, size_t nelems, shmemx_req_h *request";
     const ONE: &str = "shmemx_req_h *request";
     const SEVERAL: &str = "size_t count, shmemx_req_h *requests";
+    const SYNC: &str = "shmem_team_t team, shmemx_req_h *request";
+    const BROADCAST: &str =
+        "shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root, shmemx_req_h *request";
+    const STRIDES: &str =
+        "shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, shmemx_req_h \
+            *request";
+    const REDUCE: &str =
+        "shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op, shmemx_req_h \
+            *request";
+    const SCAN: &str =
+        "shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int inclusive, shmemx_req_h \
+            *request";
 
     let mut all = singles(Status::Extension, &[
-        ["shmemx_sync_nb", "int", "shmem_team_t team, shmemx_req_h *request", "nonblocking::sync"],
-        ["shmemx_broadcast{T}_nb", "int",
-         "shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root, shmemx_req_h *request",
-         "nonblocking::broadcast"],
-        ["shmemx_collect{T}_nb", "int", MEM, "nonblocking::collect"],
-        ["shmemx_fcollect{T}_nb", "int", MEM, "nonblocking::fcollect"],
-        ["shmemx_alltoall{T}_nb", "int", MEM, "nonblocking::alltoall"],
-        ["shmemx_alltoalls{T}_nb", "int",
-         "shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, shmemx_req_h \
-             *request",
-         "nonblocking::alltoalls"],
-        ["shmemx_reduce_nb", "int",
-         "shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op, shmemx_req_h \
-             *request",
-         "nonblocking::reduce({n}, team, dest, source, nreduce, operator(datatype, op), request)"],
-        ["shmemx_scan_nb", "int",
-         "shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int inclusive, shmemx_req_h \
-             *request",
-         "nonblocking::scan({n}, team, dest, source, nelems, operator(datatype, SHMEMX_SUM), inclusive, request)"],
+        ["shmemx_sync_nb", "int", SYNC, "nonblocking::sync::<false>"],
+        ["shmemx_broadcast{T}_nb", "int", BROADCAST, "nonblocking::broadcast::<false>"],
+        ["shmemx_collect{T}_nb", "int", MEM, "nonblocking::collect::<false>"],
+        ["shmemx_fcollect{T}_nb", "int", MEM, "nonblocking::fcollect::<false>"],
+        ["shmemx_alltoall{T}_nb", "int", MEM, "nonblocking::alltoall::<false>"],
+        ["shmemx_alltoalls{T}_nb", "int", STRIDES, "nonblocking::alltoalls::<false>"],
+        ["shmemx_reduce_nb", "int", REDUCE,
+         "nonblocking::reduce::<false>({n}, team, dest, source, nreduce, operator(datatype, op), request)"],
+        ["shmemx_scan_nb", "int", SCAN,
+         "nonblocking::scan::<false>({n}, team, dest, source, nelems, operator(datatype, SHMEMX_SUM), inclusive, \
+             request)"],
+        ["shmemx_sync_init", "int", SYNC, "nonblocking::sync::<true>"],
+        ["shmemx_broadcast{T}_init", "int", BROADCAST, "nonblocking::broadcast::<true>"],
+        ["shmemx_collect{T}_init", "int", MEM, "nonblocking::collect::<true>"],
+        ["shmemx_fcollect{T}_init", "int", MEM, "nonblocking::fcollect::<true>"],
+        ["shmemx_alltoall{T}_init", "int", MEM, "nonblocking::alltoall::<true>"],
+        ["shmemx_alltoalls{T}_init", "int", STRIDES, "nonblocking::alltoalls::<true>"],
+        ["shmemx_reduce_init", "int", REDUCE,
+         "nonblocking::reduce::<true>({n}, team, dest, source, nreduce, operator(datatype, op), request)"],
+        ["shmemx_scan_init", "int", SCAN,
+         "nonblocking::scan::<true>({n}, team, dest, source, nelems, operator(datatype, SHMEMX_SUM), inclusive, \
+             request)"],
+        ["shmemx_req_start", "void", ONE, "nonblocking::start"],
+        ["shmemx_req_startall", "void", SEVERAL, "nonblocking::startall"],
         ["shmemx_req_test", "int", ONE, "nonblocking::test"],
         ["shmemx_req_wait", "int", ONE, "nonblocking::wait"],
         ["shmemx_req_free", "void", ONE, "nonblocking::free"],

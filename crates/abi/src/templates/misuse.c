@@ -47,6 +47,7 @@ static unsigned char *private1, *private2;
 static shmem_ctx_t live_ctx, freed_ctx;
 static shmem_team_t live_team, freed_team;
 static shmemx_space_t live_space, freed_space;
+static shmemx_req_h live_request;
 static const shmemx_space_config_t space_config = {4096, 0, 0, 0, 0};
 static int no_such_pe = INT_MAX, some_pe = 0;
 
@@ -72,6 +73,7 @@ static void set_up(void) {
     shmem_team_destroy(freed_team);
     need(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &live_team) == 0);
     long mask = SHMEMX_SPACE_SHEAP_SIZE;
+    need(shmemx_sync_init(SHMEM_TEAM_WORLD, &live_request) == 0);
     need(shmemx_space_create(SHMEM_TEAM_WORLD, &space_config, mask, &live_space) == 0);
     need(shmemx_space_create(SHMEM_TEAM_WORLD, &space_config, mask, &freed_space) == 0);
     shmemx_space_destroy(freed_space);

@@ -228,6 +228,42 @@ static void messages(void) {
     check(F(shmemx_msg_waitall)(2, requests, NULL) == 0, "shmemx_msg_waitall");
 }
 
+/* Requests that start several times. */
+static void persistent(long *all, long *mine) {
+    static long source[2], dest[2];
+    const size_t size = sizeof(long);
+    enum { REQUESTS = 8 };
+    shmemx_req_h requests[REQUESTS];
+    F(shmemx_sync_init)(SHMEM_TEAM_WORLD, &requests[0]);
+    F(shmemx_reduce_init)(SHMEM_TEAM_WORLD, dest, source, 1, SHMEMX_SIGNED + sizeof(long), SHMEMX_SUM, &requests[1]);
+    F(shmemx_scan_init)(SHMEM_TEAM_WORLD, &dest[1], source, 1, SHMEMX_SIGNED + sizeof(long), 1, &requests[2]);
+    F(shmemx_broadcastmem_init)(SHMEM_TEAM_WORLD, &source[1], source, size, n - 1, &requests[3]);
+    F(shmemx_fcollectmem_init)(SHMEM_TEAM_WORLD, all, mine, size, &requests[4]);
+    F(shmemx_collectmem_init)(SHMEM_TEAM_WORLD, all + n, mine, size, &requests[5]);
+    F(shmemx_alltoallmem_init)(SHMEM_TEAM_WORLD, all, mine, size, &requests[6]);
+    F(shmemx_alltoallsmem_init)(SHMEM_TEAM_WORLD, all, mine, 2, 1, 1, &requests[7]);
+    for (int round = 1; round <= 3; round++) {
+        source[0] = round;
+        for (int i = 0; i < 2 * n; i++)
+            mine[i] = round * (me + 1);
+        F(shmemx_req_startall)(4, requests);
+        check(F(shmemx_req_waitall)(4, requests) == 0, "shmemx_sync_init, shmemx_req_startall");
+        check(dest[0] == round * n, "shmemx_reduce_init");
+        check(dest[1] == round * (me + 1), "shmemx_scan_init");
+        check(source[1] == round, "shmemx_broadcastmem_init");
+        for (int i = 4; i < REQUESTS; i++) {
+            F(shmemx_req_start)(&requests[i]);
+            F(shmemx_req_wait)(&requests[i]);
+            if (i < 7)
+                check(all[n - 1] == round * n, "shmemx_req_start");
+        }
+        check(all[2 * n - 1] == round * n, "shmemx_collectmem_init");
+        check(((unsigned char *)all)[0] == (me % 8 == 0 ? round : 0), "shmemx_alltoallsmem_init");
+    }
+    for (int i = 0; i < REQUESTS; i++)
+        F(shmemx_req_free)(&requests[i]);
+}
+
 /* Non-blocking collectives. */
 static void nonblocking(void) {
     static long source[4], dest[4];
@@ -266,6 +302,7 @@ static void nonblocking(void) {
     F(shmemx_req_wait)(&requests[0]);
     /* Byte `me` of PE 0. */
     check(((unsigned char *)all)[0] == (me % 8 == 0), "shmemx_alltoallsmem_nb");
+    persistent(all, mine);
     shmem_free(mine);
     shmem_free(all);
 }

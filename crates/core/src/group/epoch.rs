@@ -70,6 +70,27 @@ impl<'g> Epoch<'g> {
         &slots.of(member).flags[self.parity()][flag]
     }
 
+    /// Its number, by which [`Group::resume`] goes on with it.
+    #[inline]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Whether a flag of this PE is posted: acquires what its poster released. For groups with slots, as
+    /// [`value`](Self::value).
+    #[inline]
+    pub fn is_posted(&self, flag: usize) -> bool {
+        let slots = self.slots();
+        flag::value(&self.line(slots, self.group.me, flag).flag) == self.number & flag::VALUE
+    }
+
+    /// The value with which a flag of this PE is posted, until this PE ends the epoch.
+    #[inline]
+    pub fn value(&self, flag: usize) -> *const u8 {
+        let slots = self.slots();
+        self.line(slots, self.group.me, flag).value.0.get().cast()
+    }
+
     /// Posts a flag of a member: releases all earlier writes.
     #[inline]
     pub fn post(&self, member: usize, flag: usize) {
@@ -142,7 +163,7 @@ impl<'g> Epoch<'g> {
             };
         }
         self.wait(flag);
-        let from = self.line(self.slots(), self.group.me, flag).value.0.get().cast();
+        let from = self.value(flag);
         // SAFETY: the caller promises that `value` is writable for `bytes` bytes. The flag is posted,
         // and by rule 2 not written in this epoch again.
         unsafe { copy_small(value, from, bytes) };

@@ -111,9 +111,9 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The members of a team in this PE's node group.
+    /// The members of a team in this PE's node group. The call is not entered yet.
     #[inline]
-    fn of_node_group(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
+    pub fn of_node_group(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
         let mut slots = Slots {
             first: NonNull::from(team.slot(0)),
             step: team.local.stride as isize * size_of::<TeamSlot>() as isize,
@@ -312,6 +312,12 @@ impl<'a> Group<'a> {
                 form: Form::Direct,
             },
         }
+    }
+
+    /// Goes on with an epoch that has begun and not ended.
+    #[inline]
+    pub fn resume(&self, number: u32) -> Epoch<'_> {
+        Epoch { group: self, number }
     }
 
     /// Whether the barrier is the central one, whose last member to arrive can work for all

@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include <malloc.h>
+#include <shmemx.h>
 #include <time.h>
 
 static int word, words[16];
@@ -64,6 +65,56 @@ static void wait_cmp(void) { shmem_int_wait_until(&word, 77, 0); }
 static void test_cmp(void) { shmem_int_test(&word, -3, 0); }
 static void wait_any_cmp(void) { shmem_int_wait_until_any(words, 4, NULL, 99, 0); }
 static void signal_cmp(void) { shmem_signal_wait_until(&signal_word, 1000, 0); }
+
+/* A request that persists, of a sum that PE 0 does not start. */
+static shmemx_req_h sum(void)
+{
+    static long part, all;
+    shmemx_req_h request;
+    shmemx_sum_reduce_init(SHMEM_TEAM_WORLD, &all, &part, 1, &request);
+    return request;
+}
+static void start_started(void)
+{
+    shmemx_req_h request = sum();
+    shmemx_req_start(&request);
+    shmemx_req_start(&request);
+}
+static void free_started(void)
+{
+    shmemx_req_h request = sum();
+    shmemx_req_start(&request);
+    shmemx_req_free(&request);
+}
+static void start_other(void)
+{
+    shmemx_req_h request;
+    shmemx_sync_nb(SHMEM_TEAM_WORLD, &request);
+    shmemx_req_start(&request);
+}
+static void start_freed(void)
+{
+    shmemx_req_h request = sum(), copy = request;
+    shmemx_req_free(&request);
+    sum();
+    shmemx_req_start(&copy);
+}
+static void start_without_team(void)
+{
+    shmem_team_t team;
+    shmemx_req_h request;
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team);
+    shmemx_sync_init(team, &request);
+    shmem_team_destroy(team);
+    now();
+    shmemx_req_start(&request);
+}
+static void init_private(void)
+{
+    long part = 1, all = 0;
+    shmemx_req_h request;
+    shmemx_sum_reduce_init(SHMEM_TEAM_WORLD, &all, &part, 1, &request);
+}
 
 static void put_private(void)
 {
@@ -356,7 +407,9 @@ static const struct {
     ALONE(put_pe), ALONE(put_negative_pe), ALONE(put_far_pe), ALONE(get_pe), ALONE(p_pe),
     ALONE(g_pe), ALONE(iput_pe), ALONE(nbi_pe), ALONE(amo_pe), ALONE(inc_pe), ALONE(signal_pe),
     ALONE(put_signal_pe), TOGETHER(ctx_pe), ALONE(signal_op), ALONE(wait_cmp), ALONE(test_cmp),
-    ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(put_private), ALONE(put_private_far), ALONE(p_stack), TOGETHER(p_stack_of_all), ALONE(put_wild),
+    ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(start_started), ALONE(free_started), ALONE(start_other),
+    ALONE(start_freed), TOGETHER(start_without_team), ALONE(init_private),
+    ALONE(put_private), ALONE(put_private_far), ALONE(p_stack), TOGETHER(p_stack_of_all), ALONE(put_wild),
     ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), TOGETHER(put_past_heap), TOGETHER(put_past_heap_far),
     TOGETHER(double_free), TOGETHER(free_foreign), TOGETHER(free_middle),
     TOGETHER(realloc_freed), ALONE(clear_free_lock), TOGETHER(exhausted), TOGETHER(align_3),

@@ -10,6 +10,7 @@ enum { MOST_BEGUN = 64, MOST_ENDED = 4 };
 /* A collective that has begun, on one member: its request, and what its dest is to be. */
 struct begun {
     shmemx_req_h request;
+    int persists;
     struct check check;
 };
 
@@ -67,43 +68,66 @@ static int has_nonblocking(const struct routine *r)
     }
 }
 
-/* Begins what a routine that waits does. */
+typedef int array_form(shmem_team_t, void *, const void *, size_t, shmemx_req_h *);
+
+/* What begins a collective, and what makes a request of it. */
+static const struct {
+    int (*sync)(shmem_team_t, shmemx_req_h *);
+    int (*broadcast)(shmem_team_t, void *, const void *, size_t, int, shmemx_req_h *);
+    array_form *collect, *fcollect, *alltoall;
+    int (*alltoalls)(shmem_team_t, void *, const void *, ptrdiff_t, ptrdiff_t, size_t, shmemx_req_h *);
+    int (*scan)(shmem_team_t, void *, const void *, size_t, int, int, shmemx_req_h *);
+    int (*reduce)(shmem_team_t, void *, const void *, size_t, int, int, shmemx_req_h *);
+} forms[] = {
+    {(shmemx_sync_nb), (shmemx_broadcastmem_nb), (shmemx_collectmem_nb), (shmemx_fcollectmem_nb),
+     (shmemx_alltoallmem_nb), (shmemx_alltoallsmem_nb), (shmemx_scan_nb), (shmemx_reduce_nb)},
+    {(shmemx_sync_init), (shmemx_broadcastmem_init), (shmemx_collectmem_init), (shmemx_fcollectmem_init),
+     (shmemx_alltoallmem_init), (shmemx_alltoallsmem_init), (shmemx_scan_init), (shmemx_reduce_init)},
+};
+
+/* Begins what a routine that waits does; every second one by a request that persists. */
 static void begin(const struct op *op)
 {
     const struct routine *r = op->routine;
     const struct arguments *a = &op->a;
     shmemx_req_h *request = &op->begun[0]->request;
     size_t bytes = a->nelems * (size_t)r->size;
-    int status, type = datatype_of(r);
+    int status, type = datatype_of(r), persists = op->number % 2;
     switch (r->kind) {
     case KIND_TEAM_SYNC:
-        status = (shmemx_sync_nb)(a->team, request);
+        status = forms[persists].sync(a->team, request);
         break;
     case KIND_BROADCAST:
-        status = (shmemx_broadcastmem_nb)(a->team, a->dest, a->source, bytes, a->PE_root, request);
+        status = forms[persists].broadcast(a->team, a->dest, a->source, bytes, a->PE_root, request);
         break;
     case KIND_COLLECT:
-        status = (shmemx_collectmem_nb)(a->team, a->dest, a->source, bytes, request);
+        status = forms[persists].collect(a->team, a->dest, a->source, bytes, request);
         break;
     case KIND_FCOLLECT:
-        status = (shmemx_fcollectmem_nb)(a->team, a->dest, a->source, bytes, request);
+        status = forms[persists].fcollect(a->team, a->dest, a->source, bytes, request);
         break;
     case KIND_ALLTOALL:
-        status = (shmemx_alltoallmem_nb)(a->team, a->dest, a->source, bytes, request);
+        status = forms[persists].alltoall(a->team, a->dest, a->source, bytes, request);
         break;
     case KIND_ALLTOALLS:
-        status = (shmemx_alltoallsmem_nb)(a->team, a->dest, a->source, a->dst, a->sst, bytes, request);
+        status = forms[persists].alltoalls(a->team, a->dest, a->source, a->dst, a->sst, bytes, request);
         break;
     case KIND_SUM_INSCAN:
     case KIND_SUM_EXSCAN:
-        status = (shmemx_scan_nb)(a->team, a->dest, a->source, a->nelems, type, r->kind == KIND_SUM_INSCAN, request);
+        status = forms[persists].scan(a->team, a->dest, a->source, a->nelems, type, r->kind == KIND_SUM_INSCAN,
+                                      request);
         break;
     default:
-        status = (shmemx_reduce_nb)(a->team, a->dest, a->source, a->nelems, type, nonblocking_operator(r->kind),
-                                    request);
+        status = forms[persists].reduce(a->team, a->dest, a->source, a->nelems, type, nonblocking_operator(r->kind),
+                                        request);
     }
     if (status != 0)
         differs(op->number, "the non-blocking form of %s: returns %d", r->name, status);
+    if (persists && op->number % 4 == 1)
+        (shmemx_req_start)(request);
+    else if (persists)
+        (shmemx_req_startall)(1, request);
+    op->begun[0]->persists = persists;
 }
 
 /* Ends requests, in one of the ways that there are. */
@@ -148,7 +172,7 @@ static void end(const struct op *op)
             pause_for(50);
     }
     for (size_t i = 0; i < count; i++) {
-        if (requests[i] != SHMEMX_REQ_INVALID)
+        if ((requests[i] != SHMEMX_REQ_INVALID) != op->begun[i]->persists)
             differs(op->number, "request %zu of %zu has not ended", i, count);
         (shmemx_req_free)(&requests[i]);
         examine(&op->begun[i]->check);

@@ -13,15 +13,22 @@
 //! sees all that earlier threads have written there. What the program has written before it begins an operation comes
 //! with the lock `operations`, and `completed` gives the program what the operation has written.
 //!
+//! A persistent request may start an exchange of few bytes ([`exchange`]) instead, if nothing is under way. Who has the
+//! lock ends it before it resumes the coroutine.
+//!
 //! A worker may lose its core while it has the lock. So no thread waits for the lock as such: who waits for a request
 //! lets the worker run on its own core, and who tests in vain for long does, too.
+
+pub mod exchange;
+mod persistent;
+mod try_lock;
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::mem::MaybeUninit;
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use corosensei::stack::DefaultStack;
@@ -35,6 +42,10 @@ use ferroshmem_core::wait::progress::{self, Advance, make_progress};
 use ferroshmem_core::wait::suspension::{self, Suspension};
 use ferroshmem_layout::WaitKind;
 
+use exchange::Exchange;
+use persistent::{Persistent, is_persistent};
+use try_lock::{Guard, TryLock};
+
 /// Words of what an operation knows.
 const WORDS: usize = 11;
 
@@ -42,7 +53,7 @@ type Words = [MaybeUninit<u64>; WORDS];
 
 /// A collective with its arguments: executed over the shadow of its team. A closure without an allocation, which would
 /// take as long as a collective of a few bytes.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Operation {
     words: Words,
     execute: unsafe fn(&Words, &Node, &Team),
@@ -87,15 +98,26 @@ enum Event {
     Idle,
 }
 
-struct Execution(Coroutine<(), Event, ()>);
+/// What executes operations.
+#[derive(Default)]
+struct Execution {
+    /// The exchange that is under way, before all other operations.
+    exchange: Option<NonNull<Exchange<'static>>>,
+    /// Executes the others.
+    coroutine: Option<Coroutine<(), Event, ()>>,
+}
 
 // SAFETY: what is on the stack of a suspended coroutine belongs to algorithms of this crate (see above), to no thread.
+// Exchanges go from thread to thread.
 unsafe impl Send for Execution {}
 
 impl Drop for Execution {
     fn drop(&mut self) {
-        // SAFETY: a queue is dropped when all its operations are complete, so nothing on the stack needs to be dropped.
-        unsafe { self.0.force_reset() };
+        if let Some(coroutine) = &mut self.coroutine {
+            // SAFETY: a queue is dropped when all its operations are complete, so nothing on the stack needs to be
+            // dropped.
+            unsafe { coroutine.force_reset() };
+        }
     }
 }
 
@@ -105,16 +127,18 @@ pub struct Queue {
     tag: u32,
     shadow: Team,
     operations: Mutex<VecDeque<Operation>>,
-    execution: Mutex<Option<Execution>>,
+    execution: TryLock<Execution>,
     /// What suspends the coroutine, once it runs.
     yielder: AtomicPtr<Yielder<(), Event>>,
     begun: AtomicU32,
-    /// Written by the coroutine alone.
+    /// Written with the lock of `execution`, or while nothing is under way.
     completed: AtomicU32,
     /// Threads in [`complete`](Self::complete), which other threads leave the coroutine to.
     waiters: AtomicU32,
     /// Tests in a row that have found the coroutine with another thread.
     vain_tests: AtomicU32,
+    /// Whether the team is destroyed.
+    has_ended: AtomicBool,
 }
 
 impl fmt::Debug for Queue {
@@ -134,12 +158,13 @@ impl Queue {
             tag: team.handle() as u32,
             shadow: team.shadow(node),
             operations: Mutex::default(),
-            execution: Mutex::default(),
+            execution: TryLock::default(),
             yielder: AtomicPtr::default(),
             begun: AtomicU32::new(0),
             completed: AtomicU32::new(0),
             waiters: AtomicU32::new(0),
             vain_tests: AtomicU32::new(0),
+            has_ended: AtomicBool::new(false),
         }
     }
 
@@ -153,6 +178,58 @@ impl Queue {
         self.completed.load(Ordering::Relaxed) != self.begun.load(Ordering::Relaxed)
     }
 
+    /// The number of the next operation.
+    fn next(&self) -> u32 {
+        self.begun.load(Ordering::Relaxed).wrapping_add(1)
+    }
+
+    /// The oldest operation is complete: gives the program what it has written.
+    fn count_completed(&self) {
+        let number = self.completed.load(Ordering::Relaxed).wrapping_add(1);
+        self.completed.store(number, Ordering::Release);
+    }
+
+    /// Begins an exchange, if nothing is under way; returns its number.
+    ///
+    /// # Safety
+    /// Its arrays are as the collective needs them, and it lasts, until it is complete.
+    unsafe fn begin_exchange(&self, exchange: &Exchange<'static>) -> Option<u32> {
+        if self.is_busy() {
+            return None;
+        }
+        let execution = if exchange.is_of_one() { None } else { Some(self.try_execution()?) };
+        let number = self.next();
+        self.begun.store(number, Ordering::Relaxed);
+        // SAFETY: the caller's promises, for all that follows.
+        unsafe {
+            if let Some(mut execution) = execution {
+                self.shadow.enter();
+                exchange.begin();
+                execution.exchange = Some(NonNull::from(exchange));
+            } else {
+                exchange.end();
+                self.count_completed();
+            }
+        }
+        Some(number)
+    }
+
+    /// Ends the exchange that is under way, if the values are there; whether none is under way any more.
+    fn end_exchange(&self, execution: &mut Execution) -> bool {
+        if let Some(exchange) = execution.exchange {
+            // SAFETY: the caller of `begin_exchange` has promised that it lasts, and the arrays.
+            let exchange = unsafe { exchange.as_ref() };
+            if !exchange.is_complete() {
+                return false;
+            }
+            // SAFETY: as above.
+            unsafe { exchange.end() };
+            execution.exchange = None;
+            self.count_completed();
+        }
+        true
+    }
+
     /// Begins an operation; returns its number.
     fn begin(&self, node: &'static Node, mut operation: Operation) -> u32 {
         let has_worker = offload::begin_collective(operation.bytes);
@@ -160,7 +237,7 @@ impl Queue {
         let number = {
             let mut operations = lock(&self.operations);
             operations.push_back(operation);
-            let number = self.begun.load(Ordering::Relaxed).wrapping_add(1);
+            let number = self.next();
             self.begun.store(number, Ordering::Relaxed);
             number
         };
@@ -175,7 +252,13 @@ impl Queue {
     /// Executes operations until one has to wait: whether there was anything to do. None: another thread has them.
     fn advance(&self, node: &'static Node) -> Option<bool> {
         let mut execution = self.try_execution()?;
-        let mut has_advanced = false;
+        let mut has_advanced = execution.exchange.is_some();
+        if !self.end_exchange(&mut execution) {
+            return Some(false);
+        }
+        if !self.is_busy() {
+            return Some(has_advanced);
+        }
         let data = ptr::from_ref(self).cast();
         // SAFETY: the coroutine is resumed at once, and what was set before is set again after.
         let before = unsafe { suspension::replace(Some(Suspension { data, suspend: Self::suspend })) };
@@ -231,6 +314,12 @@ impl Queue {
                 }
                 continue;
             };
+            if let Some(exchange) = execution.exchange {
+                // SAFETY: the caller of `begin_exchange` has promised that it lasts.
+                unsafe { exchange.as_ref() }.wait();
+                self.end_exchange(&mut execution);
+                continue;
+            }
             // SAFETY: the thread waits, on the coroutine and elsewhere.
             let before = unsafe { suspension::replace(None) };
             while !self.is_complete(number) {
@@ -247,17 +336,13 @@ impl Queue {
         self.complete(node, self.begun.load(Ordering::Acquire));
     }
 
-    fn try_execution(&self) -> Option<MutexGuard<'_, Option<Execution>>> {
-        match self.execution.try_lock() {
-            Ok(execution) => Some(execution),
-            Err(TryLockError::Poisoned(execution)) => Some(execution.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+    fn try_execution(&self) -> Option<Guard<'_, Execution>> {
+        self.execution.try_lock()
     }
 
     /// Resumes the coroutine until it is suspended.
-    fn resume(&self, node: &'static Node, execution: &mut Option<Execution>) -> Event {
-        let Execution(coroutine) = execution.get_or_insert_with(|| self.execution(node));
+    fn resume(&self, node: &'static Node, execution: &mut Execution) -> Event {
+        let coroutine = execution.coroutine.get_or_insert_with(|| self.coroutine(node));
         match coroutine.resume(()) {
             CoroutineResult::Yield(event) => event,
             CoroutineResult::Return(()) => unreachable!("it has no end"),
@@ -265,12 +350,12 @@ impl Queue {
     }
 
     #[cold]
-    fn execution(&self, node: &'static Node) -> Execution {
+    fn coroutine(&self, node: &'static Node) -> Coroutine<(), Event, ()> {
         let stack = DefaultStack::new(STACK)
             .unwrap_or_else(|e| fatal("non-blocking collectives", format_args!("no memory for a stack: {e}")));
         // SAFETY: the queue owns the coroutine, and stays where it is.
         let queue: &'static Self = unsafe { &*ptr::from_ref(self) };
-        Execution(Coroutine::with_stack(stack, move |yielder, ()| {
+        Coroutine::with_stack(stack, move |yielder, ()| {
             queue.yielder.store(ptr::from_ref(yielder).cast_mut(), Ordering::Relaxed);
             loop {
                 let operation = lock(&queue.operations).pop_front();
@@ -281,14 +366,13 @@ impl Queue {
                         if operation.has_worker {
                             offload::end_collective();
                         }
-                        let number = queue.completed.load(Ordering::Relaxed).wrapping_add(1);
-                        queue.completed.store(number, Ordering::Release);
+                        queue.count_completed();
                         Event::Completed
                     }
                 };
                 yielder.suspend(event);
             }
-        }))
+        })
     }
 
     /// Suspends the coroutine of a queue, on which this thread runs.
@@ -299,28 +383,25 @@ impl Queue {
     }
 }
 
-/// The index of the one of several requests that completes first, if those that have not ended are of one team: they
-/// complete in their order.
-pub fn first_of_one_team(requests: &[usize]) -> Option<usize> {
-    let live = || (0..requests.len()).filter(|i| requests[*i] != 0);
-    let begin = requests[live().next()?];
-    let is_of_team = live().all(|i| requests[i] as u32 == begin as u32);
-    let after = |i: &usize| ((requests[*i] >> 32) as u32).wrapping_sub((begin >> 32) as u32) as i32;
-    live().min_by_key(after).filter(|_| is_of_team)
-}
-
 /// The queues of all teams that have had a non-blocking collective.
 #[derive(Debug, Default)]
 pub struct Queues {
     /// By the ids of the teams.
     table: Table<Arc<Queue>>,
     all: Mutex<Vec<Arc<Queue>>>,
+    persistent: Table<Persistent>,
+    /// Persistent requests made so far.
+    inits: AtomicU64,
 }
 
 impl Queues {
+    fn queue(&self, node: &Node, team: &Team) -> &Arc<Queue> {
+        self.table.get(team.id).unwrap_or_else(|| self.add(node, team))
+    }
+
     /// Begins an operation on a team; returns its request, which is not 0.
     pub fn begin(&self, node: &'static Node, team: &Team, operation: Operation) -> u64 {
-        let queue = self.table.get(team.id).unwrap_or_else(|| self.add(node, team));
+        let queue = self.queue(node, team);
         u64::from(queue.begin(node, operation)) << 32 | u64::from(queue.tag)
     }
 
@@ -337,16 +418,37 @@ impl Queues {
         self.table.get(team.id).unwrap_or_else(|| fatal("non-blocking collectives", "there are too many teams"))
     }
 
-    /// The queue and number of a request; None if its team is destroyed, so that it is complete.
-    fn find(&self, request: u64) -> Option<(&Arc<Queue>, u32)> {
+    /// The queue and number of a request; None if it has ended, has not started, or its team is destroyed, so that it
+    /// is complete.
+    fn find(&self, name: &str, request: u64) -> Option<(&Queue, u32)> {
+        if is_persistent(request) {
+            let persistent = self.persistent(name, request);
+            return persistent.number().map(|number| (&*persistent.queue, number));
+        }
         let id = (request as usize & 0xffff).checked_sub(1)?;
         let queue = self.table.get(id).filter(|queue| queue.tag == request as u32)?;
         Some((queue, (request >> 32) as u32))
     }
 
+    /// Whether a request has begun something and not ended, complete or not.
+    pub fn is_active(&self, name: &str, request: u64) -> bool {
+        match is_persistent(request) {
+            true => self.persistent(name, request).number().is_some(),
+            false => request != 0,
+        }
+    }
+
+    /// Ends a request that is complete; a persistent one may start again.
+    pub fn end(&self, name: &str, request: &mut usize) {
+        match is_persistent(*request as u64) {
+            true => self.persistent(name, *request as u64).end(),
+            false => *request = 0,
+        }
+    }
+
     /// Whether a request is complete; makes progress with it.
-    pub fn test(&self, node: &'static Node, request: u64) -> bool {
-        self.find(request).is_none_or(|(queue, number)| {
+    pub fn test(&self, name: &str, node: &'static Node, request: u64) -> bool {
+        self.find(name, request).is_none_or(|(queue, number)| {
             if !queue.is_complete(number) {
                 queue.test(node);
             }
@@ -354,11 +456,32 @@ impl Queues {
         })
     }
 
-    /// Waits until a request is complete.
-    pub fn wait(&self, node: &'static Node, request: u64) {
-        if let Some((queue, number)) = self.find(request) {
+    /// Waits until a request is complete, and ends it.
+    pub fn wait(&self, name: &str, node: &'static Node, request: &mut usize) {
+        if is_persistent(*request as u64) {
+            self.persistent(name, *request as u64).wait(node);
+            return;
+        }
+        if let Some((queue, number)) = self.find(name, *request as u64) {
             queue.complete(node, number);
         }
+        *request = 0;
+    }
+
+    /// The index of the one of several requests that completes first, if those that are active are of one team: they
+    /// complete in their order.
+    pub fn first_of_one_team(&self, name: &str, requests: &[usize]) -> Option<usize> {
+        let mut first: Option<(usize, &Queue, u32)> = None;
+        for (i, request) in requests.iter().enumerate() {
+            if let Some((queue, number)) = self.find(name, *request as u64) {
+                match first {
+                    Some((_, other, _)) if !ptr::eq(queue, other) => return None,
+                    Some((_, _, before)) if number.wrapping_sub(before) as i32 > 0 => {}
+                    _ => first = Some((i, queue, number)),
+                }
+            }
+        }
+        first.map(|(i, ..)| i)
     }
 
     /// Makes progress with what no thread waits for.
@@ -398,6 +521,7 @@ impl Queues {
     /// Ends the queue of a team, whose members have completed all operations.
     pub fn leave(&self, node: &Node, team: usize) {
         if let Some(queue) = self.table.remove(team) {
+            queue.has_ended.store(true, Ordering::Relaxed);
             queue.shadow.leave(node);
             progress::COLLECTIVES.fetch_sub(1, Ordering::Relaxed);
             lock(&self.all).retain(|other| !Arc::ptr_eq(other, &queue));
