@@ -52,10 +52,13 @@ impl Persistent {
     /// Waits until what has started is complete, and ends it.
     #[inline]
     pub(super) fn wait(&self, node: &'static Node) {
+        /// Some times what a flag takes from a PE that has its own core.
+        const POLLS: u32 = 100;
+
         if let Some(number) = self.number() {
-            // Looked at before the lock is taken, which takes as long as half of an exchange where it comes before.
+            // Without the lock, which would come between the flags of two PEs that meet here.
             if let Some(exchange) = &self.exchange
-                && exchange.is_complete()
+                && (0..POLLS).any(|_| exchange.is_complete())
                 && let Some(mut execution) = self.queue.try_execution()
             {
                 self.queue.end_exchange(&mut execution);
