@@ -26,7 +26,6 @@ use super::hang::NodeHangWatch;
 use super::heartbeat_age::HeartbeatAge;
 use super::notice::{Cause, PeFailure};
 use super::successor::Successor;
-use crate::runtime;
 
 /// The failure detector of one PE.
 #[derive(Debug)]
@@ -121,7 +120,6 @@ impl FailureDetector {
         previous.age = HeartbeatAge::since(Instant::now());
         self.internode.store(ptr::from_ref(internode).cast_mut(), Ordering::Release);
         drop(previous);
-        fatal::notify_other_nodes(notify_of_report);
         if self.timeout.is_some() {
             // Without the thread, a tick notices the end some time later.
             let ended = || self.check_successor();
@@ -321,6 +319,14 @@ impl FailureDetector {
         exit_failed()
     }
 
+    /// Notifies the other nodes that this PE has said why the job ends.
+    pub(crate) fn notify_of_report(&self) {
+        if let Some(internode) = self.internode() {
+            let reported = PeFailure { pe: self.job.pe as u32, cause: Cause::Reported, status: 0 };
+            self.notify_other_nodes(internode, reported);
+        }
+    }
+
     /// Notifies the leaders of the other nodes.
     fn notify_other_nodes(&self, internode: &Internode, failure: PeFailure) {
         /// Time for the notices to leave, and for lines to be forwarded: launchers that are asked to
@@ -377,16 +383,6 @@ impl FailureDetector {
         let line = format!("ferroshmem: PE {me}: PE {pe} on {host} {}; {doing}", failure.cause);
         fatal::print_line(&line);
         Some(line)
-    }
-}
-
-/// Notifies the other nodes that this PE has said why the job ends.
-fn notify_of_report() {
-    if let Some(detector) = runtime::current().and_then(|rt| rt.failure_detector)
-        && let Some(internode) = detector.internode()
-    {
-        let reported = PeFailure { pe: detector.job.pe as u32, cause: Cause::Reported, status: 0 };
-        detector.notify_other_nodes(internode, reported);
     }
 }
 

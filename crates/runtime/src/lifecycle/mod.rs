@@ -31,7 +31,7 @@ use ferroshmem_collective::nonblocking::Queues;
 use ferroshmem_collective::split;
 use ferroshmem_config::{Settings, SocketMap, Values};
 use ferroshmem_core::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
-use ferroshmem_core::failure::fatal::{debug, fatal, set_debug, warn};
+use ferroshmem_core::failure::fatal::{debug, fatal, notify_other_nodes, set_debug, warn};
 use ferroshmem_core::failure::{checks, debugger, place};
 use ferroshmem_core::group::Group;
 use ferroshmem_core::internode::{Internode, InternodeError};
@@ -164,6 +164,11 @@ pub fn initialise(name: &str, level: i32) {
         ports: Ports::default(),
         names: Names::default(),
         nesting: AtomicU32::new(1),
+    });
+    notify_other_nodes(|| {
+        if let Some(detector) = runtime::current().and_then(|rt| rt.failure_detector) {
+            detector.notify_of_report();
+        }
     });
     record::set_find_block(|address| {
         let rt = runtime::current()?;
