@@ -20,12 +20,8 @@ pub(crate) fn cases() -> Vec<Case> {
         Case::new("rxm_threads_of_all_call_all", 3, crowd).by_rxm(),
         Case::new("a_pe_calls_itself", 1, crowd),
         Case::new("a_pe_that_computes_is_called", 2, computing),
-        Case::new("more_pes_than_slots_call_one", 66, |job| {
-            all_to_one(job, 40);
-        }),
-        Case::new("all_post_to_one_and_to_all", 4, |job| {
-            all_to_one(job, 20_000);
-        }),
+        Case::new("more_pes_than_slots_call_one", 66, |job| all_to_one(job, 40)),
+        Case::new("all_post_to_one_and_to_all", 4, |job| all_to_one(job, 20_000)),
     ]
 }
 
@@ -75,10 +71,7 @@ fn call_all(job: &Job, thread: usize) {
             let start = (round / 3) % LONGEST;
             let mut bytes = vec![0; len + 1];
             // SAFETY: room for as many bytes.
-            unsafe {
-                let from = job.at(pe, CONSTANT + start);
-                job.fabric.get(&context, bytes.as_mut_ptr(), from, len);
-            }
+            unsafe { job.fabric.get(&context, bytes.as_mut_ptr(), job.at(pe, CONSTANT + start), len) };
             let mut expected: Vec<u8> = (start..start + len).map(constant).collect();
             expected.push(0); // beyond what was read
             assert_eq!(bytes, expected);

@@ -202,10 +202,7 @@ fn random_programs(job: &Job) {
 }
 
 fn check(job: &Job, context: &Context, pe: usize, base: usize, model: &Model) {
-    let mut bytes = vec![0; model.bytes.len()];
-    let (to, from) = (bytes.as_mut_ptr(), job.at(pe, base));
-    // SAFETY: within heap and buffer.
-    unsafe { job.fabric.get(context, to, from, bytes.len()) };
+    let bytes = job.get(context, job.at(pe, base), model.bytes.len());
     let differs = bytes.iter().zip(&model.bytes).position(|(a, b)| a != b);
     assert_eq!(differs, None, "PE {pe}'s bytes from {base} on");
 }
@@ -263,10 +260,7 @@ fn all_put_to_one(job: &Job) {
         for i in 0..WORDS {
             // Every third one lies after that before it.
             let word = if i % 3 == 0 { i } else { i * 7 % WORDS };
-            let value = round << 32 | word as u64;
-            let at = job.at(0, base + 8 * word);
-            // SAFETY: within the heap, and the value may go on return.
-            unsafe { job.fabric.put(&job.context, at, (&raw const value).cast(), 8) };
+            job.put_word(&job.context, job.at(0, base + 8 * word), round << 32 | word as u64);
         }
         job.fabric.fence(&job.context);
     }
@@ -288,19 +282,12 @@ fn one_among_many(job: &Job) {
     job.barrier();
     match job.pe {
         0 => {
-            let one = 1u64;
             let mut i = 0;
             // The first is a write, the others wait for each other.
-            for word in 0..3 {
-                let at = job.at(1, FLAG + 8 * word);
-                // SAFETY: within the heap.
-                unsafe { job.fabric.put(&job.context, at, (&raw const one).cast(), 8) };
-            }
+            (0..3).for_each(|word| job.put_word(&job.context, job.at(1, FLAG + 8 * word), 1));
             while job.word(0).load(Acquire) == 0 {
                 i += 1;
-                let at = job.at(2, 8 * (i * 7919 % 1000));
-                // SAFETY: as above.
-                unsafe { job.fabric.put(&job.context, at, (&raw const one).cast(), 8) };
+                job.put_word(&job.context, job.at(2, 8 * (i * 7919 % 1000)), 1);
             }
             job.fabric.quiet(&job.context);
         }

@@ -133,10 +133,7 @@ fn gather(job: &Job, n: usize) {
         for i in 0..ROUNDS * WORDS {
             let (round, word) = (i / WORDS + 1, i * 7 % WORDS);
             let pe = (word + thread) % job.n;
-            let (at, value) = (job.at(pe, base + 8 * word), (round << 32 | word) as u64);
-            let from = (&raw const value).cast();
-            // SAFETY: a word that is readable, to a word of the heap.
-            unsafe { job.fabric.put(context, at, from, 8) };
+            job.put_word(context, job.at(pe, base + 8 * word), (round << 32 | word) as u64);
             let count = job.at(pe, base + COUNT);
             if i % 701 == 700 {
                 assert_eq!(job.fabric.fetch(context, count, add), added[pe]);
@@ -202,7 +199,6 @@ fn computing(job: &Job) {
     let context = job.new_context(1);
     if job.pe == 0 {
         let data = vec![3u8; LEN];
-        let done = 1u64;
         // SAFETY: what does not block is complete before the data go.
         unsafe {
             job.fabric.put_nbi(&context, job.at(1, 0), data.as_ptr(), LEN);
@@ -212,21 +208,12 @@ fn computing(job: &Job) {
             thread::yield_now();
         }
         job.fabric.quiet(&context);
-        // SAFETY: a word that is readable.
-        unsafe {
-            let from = (&raw const done).cast();
-            job.fabric.put(&context, job.at(1, end), from, size_of_val(&done));
-        }
+        job.put_word(&context, job.at(1, end), 1);
         job.fabric.quiet(&context);
     } else {
         let last = job.word(LEN - 8);
         job.fabric.wait(|| last.load(Acquire) == u64::from_ne_bytes([3; 8]));
-        let done = 1u64;
-        // SAFETY: a word that is readable.
-        unsafe {
-            let from = (&raw const done).cast();
-            job.fabric.put(&context, job.at(0, answer), from, size_of_val(&done));
-        }
+        job.put_word(&context, job.at(0, answer), 1);
         job.fabric.quiet(&context);
         job.fabric.wait(|| job.word(end).load(Acquire) == 1);
         assert!(job.bytes(0, LEN).iter().all(|byte| *byte == 3));
@@ -242,11 +229,7 @@ fn many_contexts(job: &Job) {
     let mut before = 0;
     for i in 0..MANY as u64 {
         let context = job.new_context(i as usize);
-        // SAFETY: a word that is readable.
-        unsafe {
-            let at = job.at(job.next(), 8 * (i as usize % 64));
-            job.fabric.put(&context, at, (&raw const i).cast(), size_of::<u64>());
-        }
+        job.put_word(&context, job.at(job.next(), 8 * (i as usize % 64)), i);
         job.fabric.quiet(&context);
         if i == 100 {
             job.barrier();

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use ferroshmem_fabric::Exposed;
 
+use crate::failures::{SOON, die};
 use crate::job::{Case, Job, PEER_FAILED};
 
 /// Exposures at a time.
@@ -93,11 +94,7 @@ fn killed(job: &Job) {
     let exposed = unsafe { job.fabric.expose(own.as_ptr(), own.len()) };
     let (_, exposed) = exposed.expect("it is registered");
     let all = exchange(job, exposed);
-    if job.pe == 1 {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        // SAFETY: ends this process.
-        unsafe { libc::raise(libc::SIGKILL) };
-    }
+    die(job, SOON);
     loop {
         let to = own.as_mut_ptr();
         // SAFETY: the vector has room, and stays until quiet.

@@ -1,20 +1,19 @@
 //! A PE that dies is noticed by PEs that have operations to it.
 
+use std::time::Duration;
+
 use ferroshmem_fabric::{Aggregate, AtomicOp, Op, Width};
 
 use crate::job::{Case, Job, PEER_FAILED};
+
+/// After that, operations of the other PE are under way.
+pub(crate) const SOON: Duration = Duration::from_millis(50);
 
 pub(crate) fn cases() -> Vec<Case> {
     let ends = |pe| (pe == 0).then_some(PEER_FAILED);
     vec![
         Case { ends, ..Case::new("killed_while_written_to", 2, |job| killed(job, false)) },
-        Case {
-            ends,
-            ..Case::new("killed_while_own_endpoint_writes", 2, |job| {
-                killed(job, false);
-            })
-            .own_endpoints(1)
-        },
+        Case { ends, ..Case::new("killed_while_own_endpoint_writes", 2, |job| killed(job, false)).own_endpoints(1) },
         Case { ends, ..Case::new("killed_while_idle", 2, |job| killed(job, true)) },
         Case {
             ends,
@@ -30,13 +29,19 @@ pub(crate) fn cases() -> Vec<Case> {
         Case {
             ends: |pe| (pe == 0).then_some(0),
             survives: true,
-            ..Case::new("killed_and_outlived_own_endpoint", 2, |job| {
-                outlive(job, true);
-            })
-            .own_endpoints(1)
+            ..Case::new("killed_and_outlived_own_endpoint", 2, |job| outlive(job, true)).own_endpoints(1)
         },
         Case { survives: true, ..Case::new("shut_down", 2, |job| outlive(job, false)) },
     ]
+}
+
+/// PE 1 dies after this time.
+pub(crate) fn die(job: &Job, after: Duration) {
+    if job.pe == 1 {
+        std::thread::sleep(after);
+        // SAFETY: ends this process.
+        unsafe { libc::raise(libc::SIGKILL) };
+    }
 }
 
 /// PE 1 dies, and PE 0 goes on writing to it.
@@ -45,22 +50,13 @@ fn killed(job: &Job, idle: bool) {
     job.fabric.post(&job.context, job.at(1, 0), AtomicOp::new(Op::Add, Width::W64, 1));
     job.fabric.quiet(&job.context);
     job.barrier();
-    if job.pe == 1 {
-        if !idle {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        // SAFETY: ends this process.
-        unsafe { libc::raise(libc::SIGKILL) };
-    }
+    die(job, if idle { Duration::ZERO } else { SOON });
     if idle {
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(200));
     }
     loop {
-        // SAFETY: within heap and buffer.
-        unsafe {
-            job.fabric.put(&job.context, job.at(1, 0), data.as_ptr(), 8);
-            job.fabric.put(&job.context, job.at(1, 0), data.as_ptr(), data.len());
-        }
+        job.put(&job.context, job.at(1, 0), &data[..8]);
+        job.put(&job.context, job.at(1, 0), &data);
         job.fabric.quiet(&job.context);
     }
 }
@@ -68,15 +64,9 @@ fn killed(job: &Job, idle: bool) {
 /// PE 1 dies while PE 0 has messages full of puts for it.
 fn killed_while_put_to(job: &Job) {
     job.barrier();
-    if job.pe == 1 {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        // SAFETY: ends this process.
-        unsafe { libc::raise(libc::SIGKILL) };
-    }
+    die(job, SOON);
     for i in 0u64.. {
-        let at = job.at(1, 8 * (i as usize * 7919 % 1000));
-        // SAFETY: within the heap.
-        unsafe { job.fabric.put(&job.context, at, (&raw const i).cast(), 8) };
+        job.put_word(&job.context, job.at(1, 8 * (i as usize * 7919 % 1000)), i);
     }
 }
 
@@ -84,11 +74,7 @@ fn killed_while_put_to(job: &Job) {
 fn killed_while_injected_to(job: &Job) {
     let data = [1u8; 16];
     job.barrier();
-    if job.pe == 1 {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        // SAFETY: ends this process.
-        unsafe { libc::raise(libc::SIGKILL) };
-    }
+    die(job, SOON);
     loop {
         // SAFETY: within heap and array.
         unsafe {
@@ -100,9 +86,8 @@ fn killed_while_injected_to(job: &Job) {
 /// PE 0 goes on when PE 1 has died, or when it is told to, while threads of it wait: all operations return then.
 fn outlive(job: &Job, dies: bool) {
     job.barrier();
-    if job.pe == 1 && dies {
-        // SAFETY: ends this process.
-        unsafe { libc::raise(libc::SIGKILL) };
+    if dies {
+        die(job, Duration::ZERO);
     }
     if job.pe == 0 {
         std::thread::scope(|threads| {
@@ -113,7 +98,7 @@ fn outlive(job: &Job, dies: bool) {
                 }
             });
             if !dies {
-                std::thread::sleep(std::time::Duration::from_millis(20));
+                std::thread::sleep(Duration::from_millis(20));
                 job.fabric.shut_down();
             }
         });

@@ -142,6 +142,25 @@ impl Job {
         context
     }
 
+    /// Puts bytes into a PE's heap; they may be changed on return.
+    pub(crate) fn put(&self, context: &Context, at: Remote, data: &[u8]) {
+        // SAFETY: within the heap, and the source is free on return.
+        unsafe { self.fabric.put(context, at, data.as_ptr(), data.len()) };
+    }
+
+    /// Puts a word.
+    pub(crate) fn put_word(&self, context: &Context, at: Remote, value: u64) {
+        self.put(context, at, &value.to_ne_bytes());
+    }
+
+    /// Gets so many bytes of a PE's heap.
+    pub(crate) fn get(&self, context: &Context, at: Remote, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0xee; len];
+        // SAFETY: within heap and buffer, which is filled on return.
+        unsafe { self.fabric.get(context, bytes.as_mut_ptr(), at, len) };
+        bytes
+    }
+
     /// A word of the own heap.
     pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: within the heap, which is aligned to pages; peers write words.

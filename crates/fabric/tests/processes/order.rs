@@ -6,83 +6,40 @@ use ferroshmem_fabric::{Aggregate, AtomicOp, Context, Op, Width};
 
 use crate::job::{Case, Job};
 
+/// Writes of two kinds, of which the second comes after the first.
+macro_rules! ordered {
+    ($name:literal, $first:ident, $second:ident) => {
+        Case::new($name, 2, |job| order(job, Kind::$first, Kind::$second))
+    };
+}
+
 pub(crate) fn cases() -> Vec<Case> {
+    let aggregated = |case: Case| case.aggregating(Aggregate::default());
+    let apart = |case: Case| case.own_endpoints(1);
     vec![
-        Case::new("fence_then_post", 2, |job| {
-            order(job, Kind::Put, Kind::Post);
-        }),
-        Case::new("fence_then_put", 2, |job| order(job, Kind::Put, Kind::Put)),
-        Case::new("aggregated_fence_then_post", 2, |job| {
-            order(job, Kind::Put, Kind::Post);
-        })
-        .aggregating(Aggregate::default()),
-        Case::new("aggregated_fence_then_put", 2, |job| {
-            order(job, Kind::Put, Kind::Put);
-        })
-        .aggregating(Aggregate::default()),
-        Case::new("long_put_then_aggregated_put", 2, |job| {
-            order(job, Kind::Long, Kind::Put);
-        })
-        .aggregating(Aggregate::default()),
-        Case::new("aggregated_put_then_injected", 2, |job| {
-            order(job, Kind::Put, Kind::Injected);
-        })
-        .aggregating(Aggregate::default()),
-        Case::new("post_fence_put", 2, |job| order(job, Kind::Post, Kind::Put)),
-        Case::new("long_put_then_post", 2, |job| {
-            order(job, Kind::Long, Kind::Post);
-        }),
-        Case::new("long_put_then_put", 2, |job| {
-            order(job, Kind::Long, Kind::Put);
-        }),
-        Case::new("put_then_injected", 2, |job| {
-            order(job, Kind::Put, Kind::Injected);
-        }),
-        Case::new("post_then_injected", 2, |job| {
-            order(job, Kind::Post, Kind::Injected);
-        }),
-        Case::new("local_completion_then_injected", 2, |job| {
-            order(job, Kind::LocalCompletion, Kind::Injected);
-        }),
-        Case::new("local_completion_then_injected_pinned", 2, |job| {
-            order(job, Kind::LocalCompletion, Kind::Injected);
-        })
-        .pinned(),
-        Case::new("own_endpoint_fence_then_post", 2, |job| {
-            order(job, Kind::Put, Kind::Post);
-        })
-        .own_endpoints(1),
-        Case::new("own_endpoint_fence_then_put", 2, |job| {
-            order(job, Kind::Put, Kind::Put);
-        })
-        .own_endpoints(1),
-        Case::new("own_endpoint_aggregated_fence_then_post", 2, |job| {
-            order(job, Kind::Put, Kind::Post);
-        })
-        .aggregating(Aggregate::default())
-        .own_endpoints(1),
-        Case::new("own_endpoint_long_put_then_aggregated_put", 2, |job| {
-            order(job, Kind::Long, Kind::Put);
-        })
-        .aggregating(Aggregate::default())
-        .own_endpoints(1),
-        Case::new("own_endpoint_post_fence_put", 2, |job| {
-            order(job, Kind::Post, Kind::Put);
-        })
-        .own_endpoints(1),
-        Case::new("own_endpoint_post_then_injected", 2, |job| {
-            order(job, Kind::Post, Kind::Injected);
-        })
-        .own_endpoints(1),
-        Case::new("own_endpoint_local_completion_then_injected", 2, |job| {
-            order(job, Kind::LocalCompletion, Kind::Injected);
-        })
-        .own_endpoints(1),
-        Case::new("own_endpoint_aggregated_put_then_get", 2, put_then_get)
-            .aggregating(Aggregate::default())
-            .own_endpoints(1),
-        Case::new("own_endpoint_dropped_context_completes", 2, dropped).own_endpoints(1),
-        Case::new("aggregated_put_then_get", 2, put_then_get).aggregating(Aggregate::default()),
+        ordered!("fence_then_post", Put, Post),
+        ordered!("fence_then_put", Put, Put),
+        aggregated(ordered!("aggregated_fence_then_post", Put, Post)),
+        aggregated(ordered!("aggregated_fence_then_put", Put, Put)),
+        aggregated(ordered!("long_put_then_aggregated_put", Long, Put)),
+        aggregated(ordered!("aggregated_put_then_injected", Put, Injected)),
+        ordered!("post_fence_put", Post, Put),
+        ordered!("long_put_then_post", Long, Post),
+        ordered!("long_put_then_put", Long, Put),
+        ordered!("put_then_injected", Put, Injected),
+        ordered!("post_then_injected", Post, Injected),
+        ordered!("local_completion_then_injected", LocalCompletion, Injected),
+        ordered!("local_completion_then_injected_pinned", LocalCompletion, Injected).pinned(),
+        apart(ordered!("own_endpoint_fence_then_post", Put, Post)),
+        apart(ordered!("own_endpoint_fence_then_put", Put, Put)),
+        apart(aggregated(ordered!("own_endpoint_aggregated_fence_then_post", Put, Post))),
+        apart(aggregated(ordered!("own_endpoint_long_put_then_aggregated_put", Long, Put))),
+        apart(ordered!("own_endpoint_post_fence_put", Post, Put)),
+        apart(ordered!("own_endpoint_post_then_injected", Post, Injected)),
+        apart(ordered!("own_endpoint_local_completion_then_injected", LocalCompletion, Injected)),
+        apart(aggregated(Case::new("own_endpoint_aggregated_put_then_get", 2, put_then_get))),
+        apart(Case::new("own_endpoint_dropped_context_completes", 2, dropped)),
+        aggregated(Case::new("aggregated_put_then_get", 2, put_then_get)),
         Case::new("dropped_context_completes", 2, dropped),
     ]
 }
@@ -95,18 +52,10 @@ fn put_then_get(job: &Job) {
         return;
     }
     for round in 1..=ROUNDS {
-        for i in 0..WORDS {
-            let (from, at) = ((&raw const round).cast(), job.at(1, 16 * i));
-            // SAFETY: a word that is readable.
-            unsafe { job.fabric.put(&job.context, at, from, size_of::<u64>()) };
-        }
-        let mut got = [0; 2 * WORDS];
-        let to = (&raw mut got).cast();
-        // SAFETY: as many bytes are writable.
-        unsafe {
-            job.fabric.get(&job.context, to, job.at(1, 0), size_of_val(&got));
-        };
-        let seen: Vec<u64> = got.into_iter().step_by(2).collect();
+        (0..WORDS).for_each(|i| job.put_word(&job.context, job.at(1, 16 * i), round));
+        let got = job.get(&job.context, job.at(1, 0), 2 * WORDS * size_of::<u64>());
+        let (words, _) = got.as_chunks();
+        let seen: Vec<u64> = words.iter().step_by(2).map(|word| u64::from_ne_bytes(*word)).collect();
         assert_eq!(seen, [round; WORDS]);
     }
 }
@@ -132,27 +81,18 @@ fn order(job: &Job, first: Kind, second: Kind) {
     let mut long: Vec<u64> = vec![0; (1 << 17) - 1];
     for round in 1..=ROUNDS {
         if job.pe == 0 {
-            let write = |kind, offset, data: &[u64]| match kind {
-                // SAFETY: the data lives until quiet, at the end of the round.
-                Kind::Put | Kind::Long => unsafe {
-                    let len = size_of_val(data);
-                    let (from, at) = (data.as_ptr().cast(), job.at(1, offset));
-                    job.fabric.put_nbi(&job.context, at, from, len);
-                },
-                // SAFETY: as above.
-                Kind::LocalCompletion => unsafe {
-                    let len = size_of_val(data);
-                    let (from, at) = (data.as_ptr().cast(), job.at(1, offset));
-                    job.fabric.put_local_completion(&job.context, at, from, len);
-                },
-                // SAFETY: as above.
-                Kind::Injected => unsafe {
-                    let (from, at) = (data.as_ptr().cast(), job.at(1, offset));
-                    job.fabric.inject(&job.context, at, from, size_of_val(data));
-                },
-                Kind::Post => {
-                    let (at, op) = (job.at(1, offset), Op::Write);
-                    job.fabric.post(&job.context, at, AtomicOp::new(op, Width::W64, data[0]));
+            let write = |kind, offset, data: &[u64]| {
+                let (from, at, len) = (data.as_ptr().cast(), job.at(1, offset), size_of_val(data));
+                match kind {
+                    // SAFETY: the data lives until quiet, at the end of the round.
+                    Kind::Put | Kind::Long => unsafe { job.fabric.put_nbi(&job.context, at, from, len) },
+                    // SAFETY: as above.
+                    Kind::LocalCompletion => unsafe {
+                        job.fabric.put_local_completion(&job.context, at, from, len);
+                    },
+                    // SAFETY: as above.
+                    Kind::Injected => unsafe { job.fabric.inject(&job.context, at, from, len) },
+                    Kind::Post => job.fabric.post(&job.context, at, AtomicOp::new(Op::Write, Width::W64, data[0])),
                 }
             };
             if is_long {

@@ -25,14 +25,10 @@ fn computes(job: &Job) {
         assert!(!job.fabric.notifies_writes() || job.counts.changes.load(Relaxed) > 0);
         return;
     }
-    let mut back = vec![0u8; 3 << 20];
-    // SAFETY: within heap and buffer.
-    unsafe {
-        let (at, len) = (job.at(1, 4096), back.len());
-        job.fabric.put(&job.context, at, back.as_ptr(), len);
-        job.fabric.quiet(&job.context);
-        job.fabric.get(&job.context, back.as_mut_ptr(), at, len);
-    }
+    let at = job.at(1, 4096);
+    job.put(&job.context, at, &vec![0u8; 3 << 20]);
+    job.fabric.quiet(&job.context);
+    job.get(&job.context, at, 3 << 20);
     for i in 0..5 {
         let was = job.fabric.fetch(&job.context, job.at(1, 8), AtomicOp::new(Op::Add, Width::W64, 1));
         assert_eq!(was, i);
@@ -69,10 +65,7 @@ fn used() -> Duration {
 fn eventually(job: &Job) {
     if job.pe == 0 {
         for word in 0..100u64 {
-            let value = (word + 1).to_ne_bytes();
-            let at = job.at(1, word as usize * 16);
-            // SAFETY: within the heap; put copies.
-            unsafe { job.fabric.put(&job.context, at, value.as_ptr(), 8) };
+            job.put_word(&job.context, job.at(1, word as usize * 16), word + 1);
         }
     } else {
         for word in 0..100 {

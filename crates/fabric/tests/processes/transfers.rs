@@ -1,6 +1,6 @@
 //! Contiguous transfers and blocks, of all sizes and to every PE, oneself included.
 
-use ferroshmem_fabric::Blocks;
+use ferroshmem_fabric::{Blocks, Remote};
 
 use crate::job::{Case, Job};
 
@@ -35,41 +35,30 @@ fn across(job: &Job) {
         for len in [8, 60, 200, 5000, 3 * MIB] {
             let data = pattern(edge + len + job.pe, len);
             let at = job.at(job.next(), edge - len / 2 - 1);
-            let mut back = vec![0; len];
-            // SAFETY: within the heap.
-            unsafe {
-                job.fabric.put(&job.context, at, data.as_ptr(), len);
-                job.fabric.quiet(&job.context);
-                job.fabric.get(&job.context, back.as_mut_ptr(), at, len);
-            }
-            assert!(back == data, "{len} bytes at {edge}");
+            assert!(there_and_back(job, at, &data) == data, "{len} bytes at {edge}");
         }
         for (block, step) in [(24, 24), (24, 40), (20_000, 30_000)] {
             let n = 20;
             let data = pattern(edge + block, block * n);
             let at = job.at(job.next(), edge - 7 * step - 11);
             let mut back = vec![0; block * n];
-            let (step, dense) = (step as isize, block as isize);
+            let blocks = Blocks { bytes: block, count: n, local_stride: block as isize, remote_stride: step as isize };
             // SAFETY: within the heap.
             unsafe {
-                let (from, to) = (data.as_ptr(), back.as_mut_ptr());
-                job.fabric.put_blocks(
-                    &job.context,
-                    at,
-                    from,
-                    Blocks { bytes: block, count: n, local_stride: dense, remote_stride: step },
-                );
+                job.fabric.put_blocks(&job.context, at, data.as_ptr(), blocks);
                 job.fabric.quiet(&job.context);
-                job.fabric.get_blocks(
-                    &job.context,
-                    to,
-                    at,
-                    Blocks { bytes: block, count: n, local_stride: dense, remote_stride: step },
-                );
+                job.fabric.get_blocks(&job.context, back.as_mut_ptr(), at, blocks);
             }
             assert!(back == data, "blocks of {block} at {edge}");
         }
     }
+}
+
+/// Puts bytes to a place, and gets what is there then.
+fn there_and_back(job: &Job, at: Remote, data: &[u8]) -> Vec<u8> {
+    job.put(&job.context, at, data);
+    job.fabric.quiet(&job.context);
+    job.get(&job.context, at, data.len())
 }
 
 /// Bytes that depend on where they belong.
@@ -88,18 +77,16 @@ fn sizes(job: &Job) {
             let data = pattern(round + me + usize::from(nbi), len);
             let at = job.at(next, offset);
             let mut back = vec![0xee; len];
-            // SAFETY: all within buffers that live until quiet.
-            unsafe {
-                if nbi {
+            if nbi {
+                // SAFETY: all within buffers that live until quiet.
+                unsafe {
                     job.fabric.put_nbi(&job.context, at, data.as_ptr(), len);
                     job.fabric.quiet_pe(&job.context, next);
                     job.fabric.get_nbi(&job.context, back.as_mut_ptr(), at, len);
                     job.fabric.quiet(&job.context);
-                } else {
-                    job.fabric.put(&job.context, at, data.as_ptr(), len);
-                    job.fabric.quiet(&job.context);
-                    job.fabric.get(&job.context, back.as_mut_ptr(), at, len);
                 }
+            } else {
+                back = there_and_back(job, at, &data);
             }
             assert!(back == data, "{len} bytes, nbi: {nbi}");
             job.barrier();
@@ -114,13 +101,10 @@ fn sizes(job: &Job) {
 fn source(job: &Job) {
     for len in [8, 64, 65, 256, 257, 4096, 16 << 10, 40_000, 3 * MIB] {
         let mut data = vec![1u8; len];
-        // SAFETY: the source lives until put returns.
-        unsafe {
-            job.fabric.put(&job.context, job.at(job.next(), 0), data.as_ptr(), len);
-            data.fill(2);
-            job.fabric.put(&job.context, job.at(job.next(), len), data.as_ptr(), len);
-            data.fill(3);
-        }
+        job.put(&job.context, job.at(job.next(), 0), &data);
+        data.fill(2);
+        job.put(&job.context, job.at(job.next(), len), &data);
+        data.fill(3);
         job.fabric.quiet(&job.context);
         job.barrier();
         assert!(job.bytes(0, len).iter().all(|&b| b == 1), "{len} bytes");
@@ -150,27 +134,15 @@ fn blocks(job: &Job) {
         let begin = |step: isize| if step < 0 { step.unsigned_abs() * n } else { 0 };
         let data = pattern(round + job.pe, span(here));
         let mut back = vec![0u8; span(here)];
+        let blocks = Blocks { bytes: block, count: n, local_stride: here, remote_stride: there };
         // SAFETY: spans hold all blocks.
         unsafe {
             std::ptr::write_bytes(job.heap, 0xaa, span(there));
             job.barrier();
-            let to = job.at(next, begin(there));
-            let from = data.as_ptr().add(begin(here));
-            job.fabric.put_blocks(
-                &job.context,
-                to,
-                from,
-                Blocks { bytes: block, count: n, local_stride: here, remote_stride: there },
-            );
+            let at = job.at(next, begin(there));
+            job.fabric.put_blocks(&job.context, at, data.as_ptr().add(begin(here)), blocks);
             job.fabric.quiet(&job.context);
-            let from = to;
-            let to = back.as_mut_ptr().add(begin(here));
-            job.fabric.get_blocks(
-                &job.context,
-                to,
-                from,
-                Blocks { bytes: block, count: n, local_stride: here, remote_stride: there },
-            );
+            job.fabric.get_blocks(&job.context, back.as_mut_ptr().add(begin(here)), at, blocks);
         }
         job.barrier();
         let sent = pattern(round + (job.pe + job.n - 1) % job.n, span(here));
@@ -191,15 +163,7 @@ fn blocks(job: &Job) {
 fn beyond(job: &Job) {
     let data = pattern(job.pe, 100_000);
     for offset in [(2usize << 30) - 50_000, (4 << 30) - 50_000, (6 << 30) - 100_000] {
-        let at = job.at(job.next(), offset);
-        let mut back = vec![0u8; data.len()];
-        // SAFETY: within the heap.
-        unsafe {
-            job.fabric.put(&job.context, at, data.as_ptr(), data.len());
-            job.fabric.quiet(&job.context);
-            job.fabric.get(&job.context, back.as_mut_ptr(), at, back.len());
-        }
-        assert!(back == data);
+        assert!(there_and_back(job, job.at(job.next(), offset), &data) == data);
     }
 }
 
@@ -208,10 +172,7 @@ fn scatter(job: &Job) {
     const ROWS: usize = 2000;
     for i in 0..ROWS {
         for pe in 0..job.n {
-            let value = ((job.pe * ROWS + i) as u64).to_ne_bytes();
-            let at = job.at(pe, (i * job.n + job.pe) * 8);
-            // SAFETY: within the heap; put copies.
-            unsafe { job.fabric.put(&job.context, at, value.as_ptr(), 8) };
+            job.put_word(&job.context, job.at(pe, (i * job.n + job.pe) * 8), (job.pe * ROWS + i) as u64);
         }
     }
     job.fabric.quiet(&job.context);
@@ -232,17 +193,12 @@ fn threads(job: &Job) {
             scope.spawn(move || {
                 for i in 0..EACH {
                     let slot = (thread * EACH + i) * 16;
-                    let value = (slot as u64 + 1).to_ne_bytes();
+                    let value = slot as u64 + 1;
                     let at = job.at(job.next(), slot);
-                    let mut back = [0u8; 8];
-                    // SAFETY: within the heap.
-                    unsafe {
-                        job.fabric.put(&job.context, at, value.as_ptr(), 8);
-                        if i % 7 == thread {
-                            job.fabric.quiet(&job.context);
-                            job.fabric.get(&job.context, back.as_mut_ptr(), at, 8);
-                            assert_eq!(back, value);
-                        }
+                    job.put_word(&job.context, at, value);
+                    if i % 7 == thread {
+                        job.fabric.quiet(&job.context);
+                        assert_eq!(job.get(&job.context, at, 8), value.to_ne_bytes());
                     }
                 }
             });
