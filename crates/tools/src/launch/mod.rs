@@ -17,6 +17,7 @@ mod binding;
 mod check;
 mod check_options;
 mod compatibility;
+mod completions;
 mod connected;
 mod core_file;
 mod deadlock;
@@ -54,6 +55,7 @@ mod time_slices;
 mod values;
 mod variables;
 mod waits;
+mod words;
 
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;

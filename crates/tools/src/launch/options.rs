@@ -1,9 +1,8 @@
 //! The command line of `oshrun`.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use ferroshmem_config::{self as config, HANG_HINT, HANG_TIMEOUT};
 use ferroshmem_core::job::service::Program;
 
 use super::check_options::{CheckArgs, Checks};
-use super::compatibility::{self, Foreign, GLOBAL};
+use super::completions::Completions;
 use super::debugging::{Debugger, DebuggingArgs};
 use super::failure::Failure;
 use super::help::{DETAILS, PROGRAMS, STREAMS, USAGE, summary};
@@ -24,6 +23,7 @@ use super::profiling::{Asked, Profiling, ProfilingArgs, SavedRecords};
 use super::program;
 use super::status_options::{StatusArgs, StatusPlan};
 use super::values::{HintTime, cores, count, microseconds, seconds, seconds_or_none};
+use super::words::{divide, variable};
 use crate::terminal::columns;
 
 /// Which cores a PE may use.
@@ -52,38 +52,6 @@ pub(super) enum Mapping {
     Compact,
     /// As far from each other as there is room.
     Spread,
-}
-
-/// A shell that completes command lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Completions {
-    /// For `share/bash-completion/completions/oshrun`.
-    Bash,
-    /// For `_oshrun` in a folder of `fpath`.
-    Zsh,
-    /// For `share/fish/vendor_completions.d/oshrun.fish`.
-    Fish,
-}
-
-impl Completions {
-    /// What the shell reads to complete command lines of `oshrun`.
-    fn script(self) -> String {
-        let shell = match self {
-            Self::Bash => clap_complete::Shell::Bash,
-            Self::Zsh => clap_complete::Shell::Zsh,
-            Self::Fish => clap_complete::Shell::Fish,
-        };
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut FirstArgs::command(), "oshrun", &mut script);
-        let script = String::from_utf8_lossy(&script).into_owned();
-        // What is hidden in the summary is listed there nevertheless.
-        match self {
-            Self::Bash => script.replace(&format!("{GLOBAL} --"), "--"),
-            Self::Zsh | Self::Fish => {
-                script.split_inclusive('\n').filter(|line| !line.contains(&GLOBAL[2..])).collect()
-            }
-        }
-    }
 }
 
 /// Which PE reads standard input; the others find it empty.
@@ -301,7 +269,7 @@ pub(super) fn read(arguments: Vec<OsString>, cores: usize) -> Result<Request, Fa
     }
     let mut first = FirstArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
     if let Some(shell) = first.generate {
-        return Err(Failure::Answer(shell.script()));
+        return Err(Failure::Answer(shell.script(&mut FirstArgs::command())));
     }
     first.placement.bind_to = first.placement.binding()?;
     let hang = first.times.hang_variables();
@@ -438,105 +406,6 @@ fn section(args: SectionArgs, command: &[OsString], default: Option<usize>) -> R
     })
 }
 
-/// `VAR=VALUE` is to be set; `VAR` is inherited, if it is there: with its value, for launchers
-/// that hand no environment on.
-fn variable(text: &OsStr) -> Result<(OsString, OsString), Failure> {
-    let bytes = text.as_bytes();
-    let name_end = bytes.iter().position(|b| *b == b'=').unwrap_or(bytes.len());
-    let name = OsStr::from_bytes(&bytes[..name_end]);
-    if name.is_empty() {
-        let text = text.to_string_lossy();
-        return Err(Failure::usage(format!("-x \"{text}\" names no variable")));
-    }
-    let given = bytes.get(name_end + 1..).map(OsStr::from_bytes);
-    let value = given.map_or_else(|| config::inherited(name), |v| Some(v.to_owned()));
-    value.map(|value| (name.to_owned(), value)).ok_or_else(|| {
-        let name = name.to_string_lossy();
-        Failure::usage(format!("-x {name}: the variable is not set; give -x {name}=VALUE"))
-    })
-}
-
-/// Divides a section into its options, in the form that clap reads (a name first, long
-/// options with two dashes, none of other launchers), and the command that they precede. Clap could find the
-/// end of the options itself, but would take `-np 4` for `-n p`.
-fn divide<P: CommandFactory>(group: &[OsString]) -> Result<(Vec<OsString>, &[OsString]), Failure> {
-    let parser = P::command();
-    let mut options = vec![OsString::from("oshrun")];
-    let mut i = 0;
-    while let Some(token) = group.get(i) {
-        let bytes = token.as_bytes();
-        if bytes == b"--" {
-            return Ok((options, &group[i + 1..]));
-        }
-        if bytes.len() < 2 || bytes[0] != b'-' {
-            break;
-        }
-        i += 1;
-        let (name, attached) = compatibility::parts(bytes);
-        let mut values = Vec::from_iter(attached);
-        let mut take = |n: usize| {
-            while values.len() < n
-                && let Some(value) = group.get(i)
-            {
-                values.push(value.clone());
-                i += 1;
-            }
-            std::mem::take(&mut values)
-        };
-        if let Some(long) = long(&parser, name) {
-            let mut option = OsString::from_vec([b"--", name].concat());
-            let takes_value = usize::from(long.get_action().takes_values());
-            // A value that may be left out is in one word with its option.
-            let may_lack = long.get_num_args().is_some_and(|n| n.min_values() == 0);
-            let mut others = Vec::new();
-            if let Some(given) = take(if may_lack { 0 } else { takes_value }).first() {
-                let (value, more) = compatibility::value_of(name, given)?;
-                // In one word with its option, so that it may begin with a dash.
-                option.push("=");
-                option.push(value);
-                others = more;
-            }
-            options.push(option);
-            options.extend(others);
-            continue;
-        }
-        let foreign = Foreign::find(name);
-        match short(&parser, bytes) {
-            // A whole name goes before a letter with its value.
-            Some(short) if !matches!(foreign, Some((_, None))) => {
-                options.push(token.clone());
-                if bytes.len() == 2 && short.get_action().takes_values() {
-                    options.extend(take(1));
-                }
-            }
-            _ => match foreign {
-                Some((foreign, digits)) => {
-                    let mut given = Vec::from_iter(digits.map(|d| OsStr::from_bytes(d).into()));
-                    given.extend(take(foreign.values.saturating_sub(given.len())));
-                    options.extend(foreign.translate(token, &given)?);
-                }
-                None => options.push(token.clone()),
-            },
-        }
-    }
-    Ok((options, &group[i..]))
-}
-
-/// The long option of this name.
-fn long<'a>(parser: &'a clap::Command, name: &[u8]) -> Option<&'a clap::Arg> {
-    parser.get_arguments().find(|a| {
-        let aliases = a.get_all_aliases().into_iter().flatten();
-        let mut names = a.get_long().into_iter().chain(aliases);
-        names.any(|n| n.as_bytes() == name)
-    })
-}
-
-/// The option of one letter that a word begins with.
-fn short<'a>(parser: &'a clap::Command, token: &[u8]) -> Option<&'a clap::Arg> {
-    let letter = Some(char::from(token[1]));
-    parser.get_arguments().find(|a| a.get_short() == letter)
-}
-
 /// Help and version are as clap prints them; an error becomes one line.
 fn from_clap(error: &clap::Error) -> Failure {
     use clap::error::ErrorKind;
@@ -558,6 +427,7 @@ fn from_clap(error: &clap::Error) -> Failure {
 mod tests {
     use super::super::check_options::What;
     use super::super::help::SUMMARY;
+    use super::super::words::long;
     use super::*;
 
     fn read(line: &str) -> Result<CommandLine, String> {
