@@ -44,8 +44,6 @@ pub mod header {
     /// Events so far; how many the ring has room for, so far as the disk went.
     pub const EVENTS_TOTAL: usize = 15;
     pub const EVENTS_ROOM: usize = 16;
-    /// Events lost because the file could not grow.
-    pub const EVENTS_LOST: usize = 17;
     /// Nanoseconds of the thread that initialised the library in routines; of other threads.
     pub const MAIN_NS: usize = 18;
     pub const OTHERS_NS: usize = 19;
