@@ -2,10 +2,8 @@
 
 use ferroshmem_core::barrier::{self, SocketTree, TaskBarrier};
 use ferroshmem_core::wait::flag;
-use loom::sync::Arc;
-use loom::thread;
 
-use super::common::{AlwaysSleep, Cells, ModelWord, model};
+use super::common::{AlwaysSleep, Cells, ModelWord, members, model};
 
 /// Members, and how often threads are preempted: more of both takes minutes.
 const SIZES: [(usize, usize); 2] = [(2, 2), (3, 1)];
@@ -17,9 +15,7 @@ where
     B: Fn(usize, u32) + Send + Sync + 'static,
 {
     model(preemptions, move || {
-        let barrier = Arc::new(barrier());
-        let cells = Arc::new(Cells::new());
-        let member = move |me: usize, barrier: &B, cells: &Cells| {
+        members(size, (barrier(), Cells::new()), move |me, (barrier, cells): &(B, Cells)| {
             cells.write(me, me as u32 + 1);
             barrier(me, 1);
             for i in 0..size {
@@ -27,17 +23,7 @@ where
             }
             barrier(me, 2);
             cells.write(me, 0);
-        };
-        let others: Vec<_> = (1..size)
-            .map(|me| {
-                let (barrier, cells) = (barrier.clone(), cells.clone());
-                thread::spawn(move || member(me, &barrier, &cells))
-            })
-            .collect();
-        member(0, &barrier, &cells);
-        for o in others {
-            o.join().unwrap();
-        }
+        });
     });
 }
 
@@ -89,8 +75,7 @@ fn the_dissemination_barrier_holds_all_members() {
 #[test]
 fn values_of_an_epoch_are_read_before_the_next_but_one() {
     model(2, || {
-        let shared = Arc::new((flags(2), Cells::new()));
-        let member = |me: usize, (flags, values): &(Vec<[[ModelWord; 3]; 2]>, Cells)| {
+        members(2, (flags(2), Cells::new()), |me, (flags, values)| {
             for epoch in 1..=3 {
                 let parity = epoch as usize % 2;
                 let post = |m: usize, k: usize| {
@@ -103,13 +88,7 @@ fn values_of_an_epoch_are_read_before_the_next_but_one() {
                 };
                 barrier::dissemination(me, 2, post, wait);
             }
-        };
-        let other = {
-            let shared = shared.clone();
-            thread::spawn(move || member(1, &shared))
-        };
-        member(0, &shared);
-        other.join().unwrap();
+        });
     });
 }
 
@@ -180,20 +159,13 @@ fn the_barrier_of_sockets_holds_all_members() {
 #[test]
 fn the_last_to_arrive_works_for_all() {
     model(2, || {
-        let words = Arc::new((ModelWord::new(), ModelWord::new()));
-        let cells = Arc::new(Cells::new());
-        let member = |me: usize, words: &(ModelWord, ModelWord), cells: &Cells| {
+        let words = [ModelWord::new(), ModelWord::new()];
+        members(2, (words, Cells::new()), |me, ([arrivals, release], cells)| {
             cells.write(me, me as u32 + 1);
             let work = || cells.write(2, cells.read(0) + cells.read(1));
-            barrier::central(&words.0, &words.1, 2, 1, || AlwaysSleep, work);
+            barrier::central(arrivals, release, 2, 1, || AlwaysSleep, work);
             assert_eq!(cells.read(2), 3);
-        };
-        let other = {
-            let (words, cells) = (words.clone(), cells.clone());
-            thread::spawn(move || member(1, &words, &cells))
-        };
-        member(0, &words, &cells);
-        other.join().unwrap();
+        });
     });
 }
 
@@ -203,24 +175,17 @@ fn the_last_to_arrive_works_for_all() {
 fn shared_tasks_are_done_once_before_any_member_leaves() {
     for helpers in [2, 1] {
         model(2, move || {
-            let words: Arc<[ModelWord; 5]> = Arc::new(std::array::from_fn(|_| ModelWord::new()));
-            let cells = Arc::new(Cells::new());
-            let member = move |me: usize, w: &[ModelWord; 5], cells: &Cells| {
-                let barrier =
-                    TaskBarrier { arrivals: &w[0], next: &w[1], done: &w[2], arrived: &w[3], finished: &w[4] };
+            let words = std::array::from_fn(|_| ModelWord::new());
+            members(2, (words, Cells::new()), move |me, (words, cells)| {
+                let [arrivals, next, done, arrived, finished] = words;
+                let barrier = TaskBarrier { arrivals, next, done, arrived, finished };
                 cells.write(me, 1);
                 let task = |i: u32| cells.write(i as usize, cells.read(i as usize) + 1);
                 for (epoch, expected) in [(1, 2), (2, 3)] {
                     barrier.arrive(2, epoch, (2, me < helpers), || AlwaysSleep, task);
                     assert_eq!((cells.read(0), cells.read(1)), (expected, expected));
                 }
-            };
-            let other = {
-                let (words, cells) = (words.clone(), cells.clone());
-                thread::spawn(move || member(1, &words, &cells))
-            };
-            member(0, &words, &cells);
-            other.join().unwrap();
+            });
         });
     }
 }
@@ -229,9 +194,8 @@ fn shared_tasks_are_done_once_before_any_member_leaves() {
 #[test]
 fn one_member_works_before_the_other_leaves() {
     model(2, || {
-        let words: Arc<[ModelWord; 3]> = Arc::new(std::array::from_fn(|_| ModelWord::new()));
-        let cells = Arc::new(Cells::new());
-        let member = |me: usize, w: &[ModelWord; 3], cells: &Cells| {
+        let words: [ModelWord; 3] = std::array::from_fn(|_| ModelWord::new());
+        members(2, (words, Cells::new()), |me, (w, cells)| {
             for epoch in 1..=2 {
                 cells.write(me, epoch);
                 let work = (me == 0).then_some(|| cells.write(2, cells.read(0) + cells.read(1)));
@@ -239,12 +203,6 @@ fn one_member_works_before_the_other_leaves() {
                 barrier::behind_first(&w[0], (&w[1], &w[2]), 2, epoch, work, sleep, |_| AlwaysSleep);
                 assert_eq!(cells.read(2), 2 * epoch);
             }
-        };
-        let other = {
-            let (words, cells) = (words.clone(), cells.clone());
-            thread::spawn(move || member(1, &words, &cells))
-        };
-        member(0, &words, &cells);
-        other.join().unwrap();
+        });
     });
 }

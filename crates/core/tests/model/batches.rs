@@ -7,7 +7,7 @@ use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 
-use super::common::model;
+use super::common::{beside, model};
 
 struct Model;
 
@@ -136,15 +136,12 @@ fn nothing_is_left_when_the_progress_thread_rests() {
     model(3, || {
         let pe = Pe::new();
         let stream = pe.registry.idle_period();
-        let gatherer = {
-            let pe = pe.clone();
-            thread::spawn(move || {
-                let context = pe.context();
-                for item in 1..=2 {
-                    pe.gather(&context, item, stream);
-                }
-            })
-        };
+        let gatherer = beside(&pe, move |pe| {
+            let context = pe.context();
+            for item in 1..=2 {
+                pe.gather(&context, item, stream);
+            }
+        });
         pe.until_rest();
         gatherer.join().unwrap();
         assert_eq!(pe.messages(), [1, 2]);
@@ -158,10 +155,7 @@ fn what_is_handed_over_keeps_its_order() {
     model(3, || {
         let pe = Pe::new();
         let context = pe.context();
-        let idles = {
-            let pe = pe.clone();
-            thread::spawn(move || pe.hand_over_all())
-        };
+        let idles = beside(&pe, Pe::hand_over_all);
         let completes = {
             let (pe, context) = (pe.clone(), context.clone());
             thread::spawn(move || pe.hand_over_filled(&context))

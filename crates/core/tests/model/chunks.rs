@@ -10,7 +10,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::thread;
 
-use super::common::{Cells, ModelWord, model};
+use super::common::{Cells, ModelWord, beside, model};
 
 /// A counter of chunks.
 struct ModelCounter(AtomicU64);
@@ -145,10 +145,7 @@ impl ModelPlace {
 fn chunks_are_done_once_and_before_their_transfer_is_complete() {
     model(2, || {
         let place = Arc::new(ModelPlace::new());
-        let worker = {
-            let place = place.clone();
-            thread::spawn(move || place.work())
-        };
+        let worker = beside(&place, ModelPlace::work);
         for (what, chunks) in [(7, 2), (8, 1)] {
             place.offer(what, chunks);
             place.complete(what, chunks);
@@ -165,15 +162,12 @@ fn chunks_are_done_once_and_before_their_transfer_is_complete() {
 fn a_signal_is_of_its_transfer_and_comes_once() {
     model(2, || {
         let place = Arc::new(ModelPlace::with_signals(true));
-        let worker = {
-            let place = place.clone();
-            thread::spawn(move || {
-                // As a worker that polls: it may take chunks of both transfers, or of none.
-                for _ in 0..2 {
-                    place.help();
-                }
-            })
-        };
+        let worker = beside(&place, |place| {
+            // As a worker that polls: it may take chunks of both transfers, or of none.
+            for _ in 0..2 {
+                place.help();
+            }
+        });
         let mut sum = 0;
         for (what, chunks) in [(7, 2), (8, 1)] {
             place.offer(what, chunks);
@@ -192,8 +186,7 @@ fn an_event_wakes_helpers_that_are_about_to_sleep() {
         let place = Arc::new(ModelPlace::new());
         let workers: Vec<_> = (0..2)
             .map(|_| {
-                let place = place.clone();
-                thread::spawn(move || {
+                beside(&place, |place| {
                     while place.chunks.finished() == 0 && !place.help() {
                         let is_work = || place.chunks.remain() || place.chunks.finished() != 0;
                         events::wait(&place.events, None, is_work);

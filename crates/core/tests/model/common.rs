@@ -6,7 +6,7 @@ use std::time::Duration;
 use ferroshmem_core::wait::{Next, Rest, WaitStrategy, Word};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::AtomicU32;
-use loom::sync::{Condvar, Mutex};
+use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
 /// A word with a modelled futex: its value, and a count of wake-ups under a lock.
@@ -92,6 +92,29 @@ impl Cells {
     pub(crate) fn read(&self, i: usize) -> u32 {
         // SAFETY: see the type; loom tracks the access.
         self.0[i].with(|p| unsafe { *p })
+    }
+}
+
+/// A thread beside this one, which has what both share.
+pub(crate) fn beside<S: Send + Sync + 'static, T: 'static>(
+    shared: &Arc<S>,
+    run: impl FnOnce(&S) -> T + Send + 'static,
+) -> thread::JoinHandle<T> {
+    let shared = shared.clone();
+    thread::spawn(move || run(&shared))
+}
+
+/// Calls `member` with its number for each of `size` members, and what they share: the first is this thread.
+pub(crate) fn members<S: Send + Sync + 'static>(
+    size: usize,
+    shared: S,
+    member: impl Fn(usize, &S) + Copy + Send + 'static,
+) {
+    let shared = Arc::new(shared);
+    let others: Vec<_> = (1..size).map(|me| beside(&shared, move |shared| member(me, shared))).collect();
+    member(0, &shared);
+    for other in others {
+        other.join().unwrap();
     }
 }
 

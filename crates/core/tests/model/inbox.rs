@@ -8,7 +8,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, fence};
 use loom::thread;
 
-use super::common::model;
+use super::common::{beside, model};
 
 /// An inbox of eight cells, whose data are beside it.
 struct ModelInbox {
@@ -121,12 +121,8 @@ impl cells::Cells for ModelInbox {
 fn an_inbox_keeps_each_writers_order() {
     model(3, || {
         let inbox = Arc::new(ModelInbox::at(6));
-        let writers: Vec<_> = [10..12, 20..21]
-            .map(|values| {
-                let inbox = inbox.clone();
-                thread::spawn(move || values.for_each(|value| inbox.send(value)))
-            })
-            .into();
+        let writers =
+            [10..12, 20..21].map(|values| beside(&inbox, move |inbox| values.for_each(|value| inbox.send(value))));
         let mut reader = Reader::new(&*inbox);
         let mut values: Vec<u32> = (0..3).map(|_| inbox.receive(&mut reader)).collect();
         let first: Vec<u32> = values.iter().copied().filter(|v| *v < 20).collect();
@@ -146,10 +142,7 @@ fn an_inbox_that_is_full_gives_room_when_it_was_read() {
         let inbox = Arc::new(ModelInbox::at(0));
         (0..8).for_each(|value| inbox.send(value));
         assert!(cells::reserve(&*inbox, 1).is_none());
-        let writer = {
-            let inbox = inbox.clone();
-            thread::spawn(move || inbox.send(8))
-        };
+        let writer = beside(&inbox, |inbox| inbox.send(8));
         let mut reader = Reader::new(&*inbox);
         for value in 0..9 {
             assert_eq!(inbox.receive(&mut reader), value);
@@ -164,10 +157,7 @@ fn a_writer_that_finds_no_room_is_told_of_it() {
     model(3, || {
         let inbox = Arc::new(ModelInbox::at(0));
         (0..8).for_each(|value| inbox.send(value));
-        let writers = [8, 9].map(|value| {
-            let inbox = inbox.clone();
-            thread::spawn(move || cells::push_or_want(&*inbox, || inbox.push(value)))
-        });
+        let writers = [8, 9].map(|value| beside(&inbox, move |inbox| cells::push_or_want(inbox, || inbox.push(value))));
         let mut reader = Reader::new(&*inbox);
         let mut is_told = false;
         for value in 0..2 {

@@ -9,24 +9,19 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, fence};
 use loom::thread;
 
-use super::common::{AlwaysSleep, Cells, ModelWord, model};
+use super::common::{AlwaysSleep, Cells, ModelWord, beside, model};
 
 #[test]
 fn a_posted_flag_wakes_all_waiters() {
     model(3, || {
-        let word = Arc::new(ModelWord::new());
-        let cells = Arc::new(Cells::new());
-        let waiters: Vec<_> = (0..2)
-            .map(|_| {
-                let (word, cells) = (word.clone(), cells.clone());
-                thread::spawn(move || {
-                    flag::wait(&*word, 1, || AlwaysSleep);
-                    assert_eq!(cells.read(0), 7);
-                })
-            })
-            .collect();
-        cells.write(0, 7);
-        flag::post(&*word, 1);
+        let shared = Arc::new((ModelWord::new(), Cells::new()));
+        let wait = |(word, cells): &(ModelWord, Cells)| {
+            flag::wait(word, 1, || AlwaysSleep);
+            assert_eq!(cells.read(0), 7);
+        };
+        let waiters = [beside(&shared, wait), beside(&shared, wait)];
+        shared.1.write(0, 7);
+        flag::post(&shared.0, 1);
         for w in waiters {
             w.join().unwrap();
         }
@@ -37,13 +32,10 @@ fn a_posted_flag_wakes_all_waiters() {
 fn a_flag_posted_twice_is_not_missed() {
     model(4, || {
         let word = Arc::new(ModelWord::new());
-        let waiter = {
-            let word = word.clone();
-            thread::spawn(move || {
-                flag::wait_until_changed(&*word, 0, || AlwaysSleep);
-                flag::wait(&*word, 2, || AlwaysSleep);
-            })
-        };
+        let waiter = beside(&word, |word| {
+            flag::wait_until_changed(word, 0, || AlwaysSleep);
+            flag::wait(word, 2, || AlwaysSleep);
+        });
         flag::post(&*word, 1);
         flag::post(&*word, 2);
         waiter.join().unwrap();
@@ -54,13 +46,10 @@ fn a_flag_posted_twice_is_not_missed() {
 fn a_counter_gives_each_post_once_and_returns_to_zero() {
     model(4, || {
         let word = Arc::new(ModelWord::new());
-        let poster = {
-            let word = word.clone();
-            thread::spawn(move || {
-                counter::post(&*word);
-                counter::post(&*word);
-            })
-        };
+        let poster = beside(&word, |word| {
+            counter::post(word);
+            counter::post(word);
+        });
         counter::take(&*word, &mut AlwaysSleep);
         counter::take(&*word, &mut AlwaysSleep);
         poster.join().unwrap();
@@ -116,11 +105,10 @@ fn a_signal_that_is_updated_wakes_its_waiters() {
         });
         let waiters: Vec<_> = (0..2)
             .map(|_| {
-                let signals = signals.clone();
-                thread::spawn(move || {
+                beside(&signals, |signals| {
                     let is_there = || (signals.signal.load(Ordering::Relaxed) == 1).then_some(());
                     let sleep = |updates| signals.updates.sleep(updates, 1, None, Rest::UNTIL_WOKEN);
-                    while signals::last_look(&*signals, is_there, sleep).is_none() {}
+                    while signals::last_look(signals, is_there, sleep).is_none() {}
                 })
             })
             .collect();
