@@ -190,13 +190,18 @@ impl Clusters {
     /// Runs a job on several hosts, which must succeed.
     pub fn expect_success(&self, launch: Launch, job: &Job) -> Result<Outcome> {
         ensure!(job.options.is_empty(), "these options are oshrun's");
+        self.run(launch, job)?.successful(job.watchdog.max(WATCHDOG))
+    }
+
+    /// Runs a job on several hosts.
+    pub fn run(&self, launch: Launch, job: &Job) -> Result<Outcome> {
         let mut cluster = self.take()?;
         let outcome = cluster.run(launch, job)?;
         // A launcher that was killed may have left more than processes.
-        if !outcome.hung {
+        if !outcome.hung && outcome.left == 0 {
             self.give(cluster);
         }
-        outcome.successful(job.watchdog.max(WATCHDOG))
+        Ok(outcome)
     }
 
     /// An idle cluster, or a new one.

@@ -104,7 +104,7 @@ impl Job {
     pub fn expect_failure(&self, prefix: &Prefix, scratch: &Path, status: i32, words: &[&str]) -> Result<()> {
         let before = Machine::now();
         let outcome = self.run(prefix, scratch)?;
-        outcome.failed(Some(status), words)?;
+        outcome.ended_saying(Some(status), words)?;
         let left = before.left_files();
         ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
         Ok(())
@@ -126,12 +126,24 @@ impl Outcome {
         Ok(self)
     }
 
+    /// The same, if the job has ended with this status, and no process is left.
+    ///
+    /// # Errors
+    /// If it has not.
+    pub fn ended(self, status: i32) -> Result<Self> {
+        ensure!(!self.hung, "hangs\n{self}");
+        let got = shell_status(self.status);
+        ensure!(got == status, "status {got}, not {status}\n{self}");
+        ensure!(self.left == 0, "{} processes outlived the job\n{self}", self.left);
+        Ok(self)
+    }
+
     /// That the job has ended with the status, any but 0 if none is given, and one line with the words, or no line if
     /// there are none; and that no process is left.
     ///
     /// # Errors
     /// If it has not.
-    pub fn failed(&self, status: Option<i32>, words: &[&str]) -> Result<()> {
+    pub fn ended_saying(&self, status: Option<i32>, words: &[&str]) -> Result<()> {
         ensure!(!self.hung, "hangs\n{self}");
         let got = shell_status(self.status);
         match status {
@@ -234,6 +246,23 @@ impl Running {
     /// What the job has printed to standard output so far.
     pub fn stdout_so_far(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap_or_default()
+    }
+
+    /// Waits until the job has printed a word, or has no process any more.
+    pub fn wait_for_output(&self, word: &str) {
+        while !self.stdout_so_far().contains(word) && self.processes() > 0 {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Kills the supervisor of the job, whose parent is the launcher, and by that all of its PEs.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn kill_supervisor(&self) -> Result<()> {
+        let supervisor = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.pid()))?;
+        let supervisor = supervisor.split_whitespace().next().context("no child")?;
+        Ok(kill(Pid::from_raw(supervisor.parse()?), Signal::SIGKILL)?)
     }
 
     /// What the job has printed to standard error so far.

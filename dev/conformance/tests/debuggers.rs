@@ -83,9 +83,7 @@ fn attaches(s: &Setting) -> Result<()> {
     gdb()?;
     let gdb = "gdb -nx -batch -p {pid} -ex 'print reached' -ex 'break on_pe_1' -ex continue -ex 'set var reached = 41 \
         + {pe}' -ex 'detach'";
-    let outcome = run(s, "", &["--debug-pes", "1", "--debugger", gdb])?;
-    ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
-    ensure!(outcome.status.success(), "{outcome}");
+    let outcome = run(s, "", &["--debug-pes", "1", "--debugger", gdb])?.ended(0)?;
     let text = &outcome.stdout;
     ensure!(
         text.contains("$1 = 0")
@@ -98,9 +96,7 @@ fn attaches(s: &Setting) -> Result<()> {
 }
 
 fn debugger_fails(s: &Setting) -> Result<()> {
-    let outcome = run(s, "", &["--debugger", "exit 7"])?;
-    ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
-    ensure!(outcome.status.code() == Some(1), "{outcome}");
+    let outcome = run(s, "", &["--debugger", "exit 7"])?.ended(1)?;
     ensure!(
         outcome.stderr.contains("the debugger of PE ") && outcome.stderr.contains("before it was attached"),
         "{outcome}"
@@ -123,9 +119,7 @@ fn non_stop(s: &Setting) -> Result<()> {
         .options(&["-n", "2", "--stdin", "none", "--label"])
         .args(&["-nx", "-batch", "-x"])
         .args(&[&script.display().to_string(), &program.display().to_string()]);
-    let outcome = job.run(&s.prefix, &s.scratch)?;
-    ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
-    ensure!(outcome.status.success(), "{outcome}");
+    let outcome = job.run(&s.prefix, &s.scratch)?.ended(0)?;
     let count = |words: &str| outcome.stdout.matches(words).count();
     ensure!(count("$1 = 7") == 2 && count("ended with reached = 1") == 2, "{outcome}");
     Ok(())

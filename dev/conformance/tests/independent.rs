@@ -2,16 +2,14 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use ferroshmem_conformance::job::{Outcome, Running, shell_status};
 use ferroshmem_conformance::leftovers::Machine;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 
 /// How a child ends its job, and words of the line that is printed about it, of which there are some if they are not
 /// empty.
@@ -112,9 +110,7 @@ fn went_well(outcome: &Outcome) -> Result<()> {
 /// Children go on when their parents are killed; the status is that of the parents.
 fn parents_die(s: &Setting, wait: &str) -> Result<()> {
     let job = Job::new(2, &program(s)?).args(&["survive", wait]);
-    let outcome = job.run(&s.prefix, &s.scratch)?;
-    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
-    ensure!(shell_status(outcome.status) == 137, "{outcome}");
+    let outcome = job.run(&s.prefix, &s.scratch)?.ended(137)?;
     ensure!(outcome.stdout.trim() == "failed", "{outcome}");
     ensure!(outcome.stderr.lines().count() == 1, "{outcome}");
     Ok(())
@@ -143,13 +139,8 @@ fn ports(s: &Setting, wait: &str) -> Result<()> {
     let file = file(s, wait)?;
     let accepting = start(s, 2, &["accept", &file, wait])?;
     let connecting = start(s, 2, &["connect", &file, wait])?;
-    while !connecting.stdout_so_far().contains("connected") && connecting.processes() > 0 {
-        thread::sleep(Duration::from_millis(5));
-    }
-    // The supervisor, whose parent is the launcher.
-    let supervisor = fs::read_to_string(format!("/proc/{0}/task/{0}/children", connecting.pid()))?;
-    let supervisor = supervisor.split_whitespace().next().context("no child")?;
-    kill(Pid::from_raw(supervisor.parse()?), Signal::SIGKILL)?;
+    connecting.wait_for_output("connected");
+    connecting.kill_supervisor()?;
     end(connecting)?;
     let outcome = end(accepting)?;
     went_well(&outcome)?;
@@ -162,9 +153,7 @@ fn mismatch(s: &Setting) -> Result<()> {
     let file = file(s, "mismatch")?;
     let accepting = start(s, 1, &["accept", &file, "sync"])?;
     let connecting = start(s, 2, &["mismatch", &file, "sync"])?;
-    while !connecting.stdout_so_far().contains("connected") && connecting.processes() > 0 {
-        thread::sleep(Duration::from_millis(5));
-    }
+    connecting.wait_for_output("connected");
     kill(connecting.pid(), Signal::SIGTERM)?;
     let outcome = end(connecting)?;
     let words = "it calls shmemx_port_accept_independent: call shmemx_port_connect_independent";

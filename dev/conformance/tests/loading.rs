@@ -111,17 +111,6 @@ fn linked(library: &Path) -> Result<[String; 2]> {
     Ok([library.display().to_string(), format!("-Wl,-rpath,{}", folder.display())])
 }
 
-/// The job has failed, and said this in one line.
-fn says(outcome: &Outcome, words: &[&str]) -> Result<()> {
-    ensure!(!outcome.hung && !outcome.status.success(), "{outcome}");
-    let lines: Vec<&str> = outcome.stderr.lines().collect();
-    ensure!(lines.len() == 1, "{} lines\n{outcome}", lines.len());
-    for word in words {
-        ensure!(lines[0].contains(word), "no \"{word}\"\n{outcome}");
-    }
-    Ok(())
-}
-
 /// Headers newer than the library, or those of another soname.
 fn header(s: &Setting, pes: usize) -> Result<()> {
     let run = |flags: &[&str]| {
@@ -132,9 +121,10 @@ fn header(s: &Setting, pes: usize) -> Result<()> {
     // An older release: its programs run.
     run(&["-DOWN_NEEDS=\"1, 0, 0, 9\""])?.successful(std::time::Duration::from_secs(60))?;
     let newer = run(&["-DOWN_NEEDS=\"1, 99, 2, 3\""])?;
-    says(&newer, &["the program was compiled with the headers of FerroSHMEM 99.2.3", "compile it again"])?;
+    newer
+        .ended_saying(None, &["the program was compiled with the headers of FerroSHMEM 99.2.3", "compile it again"])?;
     let other = run(&["-DOWN_NEEDS=\"2, 0, 0, 1\""])?;
-    says(&other, &["the program was compiled for libshmem.so.2", "compile it again"])
+    other.ended_saying(None, &["the program was compiled for libshmem.so.2", "compile it again"])
 }
 
 /// A second copy of the library notices that the first one has the job.
@@ -168,19 +158,19 @@ fn two_libraries(s: &Setting, pes: usize) -> Result<()> {
     let flags = ["-lshmem", &file, &rpath];
     let program = program(s, "both", BOTH, Language::C, &flags)?;
     let outcome = Job::new(pes, &program).run(&s.prefix, &s.scratch)?;
-    says(&outcome, &["two OpenSHMEM libraries", "liboshmem.so.40", "link one of them alone"])
+    outcome.ended_saying(None, &["two OpenSHMEM libraries", "liboshmem.so.40", "link one of them alone"])
 }
 
 /// A program of another installation, whose library has another number.
 fn another_soname(s: &Setting) -> Result<()> {
     let outcome = of_another(s, "libshmem.so.2")?;
-    says(&outcome, &["it needs libshmem.so.2", "that of libshmem.so.1", "compile it again"])
+    outcome.ended_saying(None, &["it needs libshmem.so.2", "that of libshmem.so.1", "compile it again"])
 }
 
 /// Another OpenSHMEM's program.
 fn another_library(s: &Setting) -> Result<()> {
     let outcome = of_another(s, "libsma.so.3")?;
-    says(&outcome, &["libsma.so.3", "Sandia", "oshcc"])
+    outcome.ended_saying(None, &["libsma.so.3", "Sandia", "oshcc"])
 }
 
 /// MPI's launcher is what starts such a program; it runs nevertheless, as it may not use MPI.

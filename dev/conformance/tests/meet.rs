@@ -241,20 +241,12 @@ fn end(job: Running) -> Result<Outcome> {
 
 /// The job ends well, and prints no line.
 fn well(job: Running) -> Result<()> {
-    let outcome = end(job)?;
-    ensure!(shell_status(outcome.status) == 0, "{outcome}");
-    ensure!(outcome.stderr.is_empty(), "{outcome}");
-    Ok(())
+    end(job)?.ended_saying(Some(0), &[])
 }
 
 /// The job ends with this status, and with one line of these words.
 fn with_line(job: Running, status: i32, words: &str) -> Result<()> {
-    let outcome = end(job)?;
-    let got = shell_status(outcome.status);
-    ensure!(got == status, "status {got}, not {status}\n{outcome}");
-    let one = outcome.stderr.lines().count() == 1;
-    ensure!(one && outcome.stderr.contains(words), "no \"{words}\"\n{outcome}");
-    Ok(())
+    end(job)?.ended_saying(Some(status), &[words])
 }
 
 /// Every kind of operation, as between parents and children.
@@ -327,29 +319,14 @@ fn chain(s: &Setting) -> Result<()> {
     with_line(last, 139, "oshrun: a connected job has failed: PE 0")
 }
 
-/// Kills the supervisor of a job, whose parent is the launcher, and by that all of its PEs.
-fn kill_supervisor(job: &Running) -> Result<()> {
-    let supervisor = fs::read_to_string(format!("/proc/{0}/task/{0}/children", job.pid()))?;
-    let supervisor = supervisor.split_whitespace().next().context("no child")?;
-    let supervisor = nix::unistd::Pid::from_raw(supervisor.parse()?);
-    Ok(kill(supervisor, Signal::SIGKILL)?)
-}
-
-/// Waits until a job has printed a word.
-fn wait_for_output(job: &Running, word: &str) {
-    while !job.stdout_so_far().contains(word) {
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// One job has a name at a time; once it is killed, the next one has it.
 fn name_of_a_killed_job(s: &Setting) -> Result<()> {
     let named = Named::new(s)?;
     for _ in 0..3 {
         let holding = named.start("hold", 1, &[])?;
-        wait_for_output(&holding, "published");
+        holding.wait_for_output("published");
         with_line(named.start("taken", 1, &[])?, 0, "the name is taken: process")?;
-        kill_supervisor(&holding)?;
+        holding.kill_supervisor()?;
         end(holding)?;
         well(named.start("absent", 1, &[])?)?;
     }
@@ -363,23 +340,14 @@ fn name_of_another_user(s: &Setting) -> Result<()> {
     tool::root()?;
     let named = Named::new(s)?;
     let publishing = named.start("publish", 1, &[])?;
-    wait_for_output(&publishing, "published");
+    publishing.wait_for_output("published");
     let address = named.address()?;
-    let theirs = as_another_user(|| {
-        let socket = unix_socket()?;
-        connect(socket.as_raw_fd(), &address)?;
-        Ok(socket)
-    })?;
+    let theirs = as_another_user(|| connected(&address))?;
     let answer = receive(theirs.as_fd())?;
     ensure!(answer.is_none(), "another user is answered: {answer:?}");
     well(named.start("look-up", 1, &[])?)?;
     well(publishing)?;
-    let theirs = as_another_user(|| {
-        let socket = unix_socket()?;
-        bind(socket.as_raw_fd(), &address)?;
-        listen(&socket, Backlog::new(5)?)?;
-        Ok(socket)
-    })?;
+    let theirs = as_another_user(|| listener(&address))?;
     let words = "taken by a process of another user";
     with_line(named.start("taken", 1, &[])?, 0, words)?;
     with_line(named.start("look-up-taken", 1, &[])?, 0, words)?;
@@ -467,10 +435,8 @@ fn killed(s: &Setting) -> Result<()> {
     let meeting = Meeting::new(s)?;
     let accepting = meeting.start("accept-idle", 1, &[])?;
     let connecting = meeting.start("connect-tell", 1, &[])?;
-    while !connecting.stdout_so_far().contains("connected") {
-        thread::sleep(Duration::from_millis(5));
-    }
-    kill_supervisor(&accepting)?;
+    connecting.wait_for_output("connected");
+    accepting.kill_supervisor()?;
     with_line(connecting, 1, "a connected job has failed: it is gone")?;
     end(accepting)?;
     nothing_left(&meeting)
@@ -489,9 +455,7 @@ fn ends_while_accepting(s: &Setting) -> Result<()> {
     let accepting = meeting.start("accept-never", 1, &[])?;
     let connecting = meeting.start("connect-refused", 1, &[])?;
     meeting.text()?;
-    while !connecting.stdout_so_far().contains("connecting") {
-        thread::sleep(Duration::from_millis(5));
-    }
+    connecting.wait_for_output("connecting");
     kill(accepting.pid(), Signal::SIGKILL)?;
     with_line(connecting, 0, "the port is closed")?;
     end(accepting)?;
@@ -502,9 +466,7 @@ fn ends_while_connecting(s: &Setting) -> Result<()> {
     let meeting = Meeting::new(s)?;
     let accepting = meeting.start("accept-late", 1, &[])?;
     let gone = meeting.start("connect-refused", 1, &[])?;
-    while !gone.stdout_so_far().contains("connecting") {
-        thread::sleep(Duration::from_millis(5));
-    }
+    gone.wait_for_output("connecting");
     kill(gone.pid(), Signal::SIGKILL)?;
     end(gone)?;
     let connecting = meeting.start("connect", 2, &[])?;
@@ -537,11 +499,23 @@ fn address_of(text: &str) -> Result<UnixAddr> {
     Ok(UnixAddr::new_abstract(name.as_bytes())?)
 }
 
-/// Connects to a port as no job does.
-fn stranger(text: &str) -> Result<OwnedFd> {
+/// Connects to an address as no job does.
+fn connected(address: &UnixAddr) -> Result<OwnedFd> {
     let socket = unix_socket()?;
-    connect(socket.as_raw_fd(), &address_of(text)?)?;
+    connect(socket.as_raw_fd(), address)?;
     Ok(socket)
+}
+
+/// Listens at an address.
+fn listener(address: &UnixAddr) -> Result<OwnedFd> {
+    let socket = unix_socket()?;
+    bind(socket.as_raw_fd(), address)?;
+    listen(&socket, Backlog::new(5)?)?;
+    Ok(socket)
+}
+
+fn stranger(text: &str) -> Result<OwnedFd> {
+    connected(&address_of(text)?)
 }
 
 /// Silence, garbage, wrong secrets and other versions delay no caller, and print nothing on the side of the port.
@@ -599,15 +573,8 @@ fn another_user(s: &Setting) -> Result<()> {
     well(accepting)?;
     // The port of another user.
     let text = a_text();
-    let socket = as_another_user(|| {
-        let socket = unix_socket()?;
-        bind(socket.as_raw_fd(), &address_of(&text)?)?;
-        listen(&socket, Backlog::new(5)?)?;
-        Ok(socket)
-    })?;
-    refused(&meeting, 2, &text, "belongs to another user")?;
-    drop(socket);
-    Ok(())
+    let _socket = as_another_user(|| listener(&address_of(&text)?))?;
+    refused(&meeting, 2, &text, "belongs to another user")
 }
 
 /// A job that connects to the port of this text is refused, on all PEs, with one line.
@@ -615,12 +582,9 @@ fn refused(meeting: &Meeting<'_>, pes: usize, text: &str, words: &str) -> Result
     let job = Job::new(pes, &meeting.program).args(&["connect-to", text]);
     let (prefix, scratch) = (&meeting.setting.prefix, &meeting.setting.scratch);
     let outcome = end(Running::start(&job, prefix, scratch)?)?;
-    ensure!(shell_status(outcome.status) == 0, "{outcome}");
     let all = outcome.stdout.matches("refused").count() == pes.max(1);
     ensure!(all, "not all PEs go on\n{outcome}");
-    let one = outcome.stderr.lines().count() == 1;
-    ensure!(one && outcome.stderr.contains(words), "no \"{words}\"\n{outcome}");
-    Ok(())
+    outcome.ended_saying(Some(0), &[words])
 }
 
 fn refused_texts(s: &Setting) -> Result<()> {
@@ -644,9 +608,7 @@ fn closed(s: &Setting) -> Result<()> {
     let go = meeting.file.with_extension("go");
     let accepting = meeting.start("accept-close", 1, &[&go.to_string_lossy()])?;
     let connecting = meeting.start("connect-refused", 2, &[])?;
-    while !connecting.stdout_so_far().contains("connecting") {
-        thread::sleep(Duration::from_millis(5));
-    }
+    connecting.wait_for_output("connecting");
     fs::write(&go, "go")?;
     with_line(connecting, 0, "the port is closed")?;
     let outcome = end(accepting)?;
@@ -660,9 +622,7 @@ fn another_version(s: &Setting) -> Result<()> {
     const REFUSED: u32 = 3;
 
     let (meeting, text) = (Meeting::new(s)?, a_text());
-    let port = unix_socket()?;
-    bind(port.as_raw_fd(), &address_of(&text)?)?;
-    listen(&port, Backlog::new(5)?)?;
+    let port = listener(&address_of(&text)?)?;
     let answering = thread::spawn(move || -> Result<()> {
         use std::os::fd::FromRawFd;
         // SAFETY: opened by the call, and nothing else has it.

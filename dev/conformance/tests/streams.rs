@@ -62,7 +62,7 @@ fn main() {
             });
         }
     }
-    suite.add("guide::words".into(), guide);
+    suite.add("guide::words".into(), |s| guide::prints(s, "streams.md", 1, 4));
     for (way, status, words) in FAULTS {
         suite.add(format!("fault::{way}"), move |s| fault(s, way, status, words));
     }
@@ -74,16 +74,6 @@ fn job(s: &Setting, pes: usize, source: &str) -> Result<Job> {
     let build = Build::new(source, Compiler::Gcc);
     let program = build.flags(&["-pthread"]).run(&s.prefix, &s.cache)?;
     Ok(Job::new(pes, &program))
-}
-
-/// The program in `docs/streams.md` prints what is said there.
-fn guide(s: &Setting) -> Result<()> {
-    let guide = guide::page("streams.md")?;
-    let compiled = guide::compile(s, &guide, "words")?;
-    let outcome = Job::new(4, &compiled).expect_success(&s.prefix, &s.scratch)?;
-    let printed = format!("`{}`", outcome.stdout.trim());
-    ensure!(guide.contains(&printed), "{outcome}");
-    Ok(())
 }
 
 /// The job ends with the status and one line, and nothing is left.

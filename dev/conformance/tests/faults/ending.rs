@@ -36,7 +36,7 @@ pub(crate) fn expect(s: &Setting, job: &Job, status: Status, words: &[&str]) -> 
 
 /// Status, one line with the words (or none), no process left.
 pub(crate) fn ended_rightly(outcome: &Outcome, status: Status, words: &[&str]) -> Result<()> {
-    outcome.failed(
+    outcome.ended_saying(
         match status {
             Status::Is(status) => Some(status),
             Status::NonZero => None,

@@ -33,10 +33,8 @@ fn says_what_pes_do(s: &Setting, launch: Launch) -> Result<()> {
     let build = Build::new(SOURCE, Compiler::Gcc).flags(&["-g", "-O0"]);
     let job = Job::new(launch.place.pes, &build.run(&s.prefix, &s.cache)?);
     let job = job.env("SHMEM_HANG_TIMEOUT", "3");
-    let mut cluster = s.stations.take()?;
-    let outcome = cluster.run(launch, &job)?;
+    let outcome = s.stations.run(launch, &job)?;
     ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
-    s.stations.give(cluster);
     ensure!(!outcome.status.success(), "{outcome}");
     let text = format!("{}{}", outcome.stdout, outcome.stderr);
     let has = |words: &[&str]| text.lines().any(|l| words.iter().all(|w| l.contains(w)));

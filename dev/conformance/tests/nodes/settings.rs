@@ -78,11 +78,7 @@ fn job(s: &Setting, host: &str, (name, value): (&str, &str), holds: &str) -> Res
 }
 
 pub(crate) fn run(s: &Setting, launch: Launch, job: &Job) -> Result<Outcome> {
-    let mut cluster = s.stations.take()?;
-    let outcome = cluster.run(launch, job)?;
-    if !outcome.hung {
-        s.stations.give(cluster);
-    }
+    let outcome = s.stations.run(launch, job)?;
     ensure!(!outcome.hung, "hangs\n{outcome}");
     Ok(outcome)
 }

@@ -31,11 +31,7 @@ pub(crate) fn add(suite: &mut Suite) {
     let launch = Launch { launcher: Launcher::Hydra, place: PLACE };
     for (way, children, child, host) in WAYS {
         suite.add_launch(&format!("spawn::{way}"), launch, true, move |s, launch| {
-            let mut cluster = s.stations.take()?;
-            let outcome = cluster.run(launch, &job(s, &[way, children, child])?)?;
-            if !outcome.hung {
-                s.stations.give(cluster);
-            }
+            let outcome = s.stations.run(launch, &job(s, &[way, children, child])?)?;
             well(&outcome, children.parse()?, host)
         });
     }
@@ -61,11 +57,7 @@ pub(crate) fn add(suite: &mut Suite) {
                 _ => true,
             };
             suite.add_launch(&format!("spawn::{way}"), launch, short, move |s, launch| {
-                let mut cluster = s.stations.take()?;
-                let outcome = cluster.run(launch, &job(s, &[way, children, child])?)?;
-                if !outcome.hung {
-                    s.stations.give(cluster);
-                }
+                let outcome = s.stations.run(launch, &job(s, &[way, children, child])?)?;
                 well(&outcome, children.parse()?, host)
             });
         }
@@ -104,13 +96,7 @@ pub(crate) fn add(suite: &mut Suite) {
     suite.add_launch("spawn::kernels", launch, true, |s, launch| {
         let build = Build::new("kernels/calls.c", Compiler::Gcc).flags(&["-DHELD=2000"]);
         let program = build.run(&s.prefix, &s.cache)?;
-        let mut cluster = s.stations.take()?;
-        let outcome = cluster.run(launch, &Job::new(PLACE.pes, &program).args(&["2"]))?;
-        ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
-        s.stations.give(cluster);
-        let is_well = shell_status(outcome.status) == 0 && outcome.stderr.is_empty();
-        ensure!(is_well, "{outcome}");
-        Ok(())
+        s.stations.run(launch, &Job::new(PLACE.pes, &program).args(&["2"]))?.ended_saying(Some(0), &[])
     });
     // oshrun becomes Hydra.
     suite.add_launch("spawn::oshrun", launch, true, |s, _| {
@@ -129,10 +115,8 @@ pub(crate) fn add(suite: &mut Suite) {
 
 /// The job ends with an error, and leaves nothing.
 fn fails(s: &Setting, launch: Launch, job: &Job) -> Result<()> {
-    let mut cluster = s.stations.take()?;
-    let outcome = cluster.run(launch, job)?;
+    let outcome = s.stations.run(launch, job)?;
     ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
-    s.stations.give(cluster);
     ensure!(shell_status(outcome.status) != 0, "{outcome}");
     let lines = outcome.stderr.matches("ferroshmem:").count();
     // One of each job on each host.
@@ -148,14 +132,10 @@ fn independent(s: &Setting, launch: Launch) -> Result<()> {
         true => ["end-all", "variable"],
         false => ["never", "finalize"],
     };
-    let mut cluster = s.stations.take()?;
-    let outcome = cluster.run(launch, &Job::new(PLACE.pes, &program).args(&args))?;
-    ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
-    s.stations.give(cluster);
+    let outcome = s.stations.run(launch, &Job::new(PLACE.pes, &program).args(&args))?.ended(0)?;
     let lines = outcome.stderr.matches("ferroshmem:").count();
     ensure!(
-        shell_status(outcome.status) == 0
-            && outcome.stdout.contains("failed")
+        outcome.stdout.contains("failed")
             && !outcome.stderr.contains("not so")
             && lines == usize::from(!is_slurm)
             && (is_slurm || outcome.stderr.contains("connect them by shmemx_port_accept_independent")),
@@ -166,15 +146,9 @@ fn independent(s: &Setting, launch: Launch) -> Result<()> {
 
 /// The spawn fails with one line of words, after which the job goes on.
 fn refused(s: &Setting, launch: Launch, job: &Job, words: &str) -> Result<()> {
-    let mut cluster = s.stations.take()?;
-    let outcome = cluster.run(launch, job)?;
-    if !outcome.hung {
-        s.stations.give(cluster);
-    }
+    let outcome = s.stations.run(launch, job)?.ended(0)?;
     ensure!(
-        shell_status(outcome.status) == 0
-            && outcome.left == 0
-            && outcome.stdout.matches("refused").count() == PLACE.pes
+        outcome.stdout.matches("refused").count() == PLACE.pes
             && outcome.stderr.matches("ferroshmem:").count() == 1
             && outcome.stderr.contains(words),
         "{outcome}"
@@ -189,8 +163,7 @@ fn job(s: &Setting, args: &[&str]) -> Result<Job> {
 
 /// The job has ended well, and at least so many PEs were started: on the host, or on both of the job.
 fn well(outcome: &Outcome, children: usize, host: Option<&str>) -> Result<()> {
-    ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
-    ensure!(shell_status(outcome.status) == 0 && outcome.stderr.is_empty(), "{outcome}");
+    outcome.ended_saying(Some(0), &[])?;
     let on = |host: &str| {
         let line = format!("started on {host}");
         outcome.stdout.lines().filter(|l| *l == line).count()
