@@ -77,7 +77,6 @@ fn batches_keep_the_order_of_their_context() {
 fn gathering_takes_no_lock_that_threads_share() {
     let limits = Limits::new(2);
     let messages = ActiveMessages::new(0, 2, limits);
-    let network = Nowhere(AtomicUsize::new(0));
     let context = ContextCounters::default();
     let peer = context.peer(1, 2);
     let mut items = 0u64;
@@ -92,7 +91,7 @@ fn gathering_takes_no_lock_that_threads_share() {
         let batches = context.batches();
         let is_behind = batches.is_some_and(|batches| messages.gather_to_open(1, short, (batches, peer)));
         let put = (BatchItem::Put(&data), place);
-        let is_gathered = is_behind || messages.gather(&network, 1, put, (&context, peer), Urgency::Usual).unwrap();
+        let is_gathered = is_behind || messages.gather(&Nowhere, 1, put, (&context, peer), Urgency::Usual).unwrap();
         if !is_gathered {
             break;
         }
