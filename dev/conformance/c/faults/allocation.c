@@ -1,21 +1,12 @@
 /* Allocation calls that differ between PEs, which must not pass: from then on, the same symmetric
  * address would be in different blocks. Arguments: how the last PE differs, and whether it is late.
  * Equal calls come first, and must pass. */
-#include "check.h"
+#include "clock.h"
 
 #include <shmemx.h>
-#include <time.h>
 #include <unistd.h>
 
 static int odd;
-
-static void now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    printf("FAULT_AT %lld\n", (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000);
-    fflush(stdout);
-}
 
 static void malloc_size(void) { shmem_malloc(odd ? 200 : 100); }
 static void hints(void) { shmem_malloc_with_hints(64, odd ? SHMEM_MALLOC_SIGNAL_REMOTE : 0); }

@@ -4,23 +4,15 @@
  *   absent    a signal ends it while the others are inside and wait for it
  *   exit0     it leaves without shmem_finalize
  *   stopped   it stands still for a second; the results must be right, and the job ends well */
-#include "check.h"
+#include "clock.h"
 
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LONG = 6000, MOST_PES = 8 };
 
 static double source[LONG * MOST_PES], dest[LONG * MOST_PES];
 static int me, n;
-
-static long long now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void sleep_ms(long ms)
 {
@@ -94,8 +86,7 @@ static void later(int is_stop)
     if (fork() != 0)
         return;
     sleep_ms(100);
-    printf("FAULT_AT %lld\n", now_ms());
-    fflush(stdout);
+    now();
     kill(self, is_stop ? SIGSTOP : SIGKILL);
     if (is_stop) {
         sleep_ms(1000);
@@ -129,8 +120,7 @@ int main(int argc, char **argv)
     static const size_t lengths[] = {1, 7, 100, LONG / 8, LONG};
     for (int round = 0; longest < 1500 || !is_stop; round++) {
         if (me == 1 && round == 40 && strcmp(way, "exit0") == 0) {
-            printf("FAULT_AT %lld\n", now_ms());
-            fflush(stdout);
+            now();
             exit(0);
         }
         run(lengths[round % 5]);

@@ -1,17 +1,8 @@
 /* All PEs call shmem_global_exit(0) by themselves, on a slow link: those of the second half first, and
  * those of the first half when the others have ended, but before they read the notice of it. */
-#include "check.h"
-
-#include <time.h>
+#include "clock.h"
 
 enum { AGREE_MS = 5000, BETWEEN_MS = 500 };
-
-static long long now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t); /* one clock for all hosts of a machine */
-    return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 int main(void)
 {

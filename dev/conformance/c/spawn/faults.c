@@ -1,6 +1,6 @@
 /* What may go wrong with a group: the first argument says what does. Children get a second one. */
 #define _GNU_SOURCE
-#include "../check.h"
+#include "way.h"
 
 #include <shmemx.h>
 #include <dirent.h>
@@ -10,12 +10,6 @@
 #include <unistd.h>
 
 static long cell;
-static const char *way;
-
-static int is(const char *name)
-{
-    return strcmp(way, name) == 0;
-}
 
 /* Takes the memory of the global variables from the PE of a job of one, as if there were none. They are behind the heaps in
  * the job's memory; of the files that the process has, only parts of a job's memory are large. */

@@ -1,7 +1,7 @@
 /* Two jobs that join over a socket: the first argument says what this one does, the second is the path at which one
  * listens and the other connects. */
 #define _GNU_SOURCE
-#include "../check.h"
+#include "way.h"
 
 #include <fcntl.h>
 #include <shmemx.h>
@@ -12,12 +12,6 @@
 enum { ROUNDS = 30, TEXT = SHMEMX_MAX_PORT_NAME };
 
 static long sum;
-static const char *way;
-
-static int is(const char *name)
-{
-    return strcmp(way, name) == 0;
-}
 
 static int meet(const char *path)
 {

@@ -1,17 +1,12 @@
 /* Two jobs that connect: the first argument says which one this is and what it does, the second names a file for the
  * text of the port. */
 #include "port.h"
+#include "way.h"
 
 #include <dirent.h>
 #include <signal.h>
 
 static long cell, sum, total;
-static const char *way;
-
-static int is(const char *name)
-{
-    return strcmp(way, name) == 0;
-}
 
 /* Each group adds to the other's memory, and both sum up. */
 static void use(shmemx_group_t group)

@@ -1,17 +1,11 @@
 /* Collectives between groups of two PEs each, called wrongly: the first argument says how. Children get a second one. */
-#include "../check.h"
+#include "way.h"
 
 #include <shmemx.h>
 
 enum { LONG = 100000 };
 
 static unsigned char to[LONG], from[LONG];
-static const char *way;
-
-static int is(const char *name)
-{
-    return strcmp(way, name) == 0;
-}
 
 int main(int argc, char **argv)
 {

@@ -1,23 +1,17 @@
 /* Jobs that connect by the name of a port: the first argument says which one this is and what it does, the second is
  * the name. */
-#include "../check.h"
+#include "way.h"
 
 #include <shmemx.h>
 #include <unistd.h>
 
 static long sum;
-static const char *way;
-
-static int is(const char *name)
-{
-    return strcmp(way, name) == 0;
-}
 
 /* Each group adds to the other's memory. */
 static void use(shmemx_group_t group)
 {
-    int others = shmemx_group_n_pes(group), is_near = strstr(way, "-near") != NULL;
-    for (int i = 0; i < others && (is_near || strstr(way, "-far")); i++)
+    int others = shmemx_group_n_pes(group), is_near = has("-near");
+    for (int i = 0; i < others && (is_near || has("-far")); i++)
         CHECK((shmem_ptr(&sum, shmemx_group_pe(group, i)) != NULL) == is_near, "PE %d", i);
     for (int i = 0; i < others; i++)
         shmem_long_atomic_inc(&sum, shmemx_group_pe(group, i));

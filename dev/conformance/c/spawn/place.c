@@ -1,7 +1,7 @@
 /* Where PEs that are spawned run: the first argument says what the configuration has. The parent, one PE that is not
  * bound, is given the CPUs of each child. */
 #define _GNU_SOURCE
-#include "../check.h"
+#include "way.h"
 
 #include <sched.h>
 #include <shmemx.h>
@@ -10,12 +10,6 @@
 enum { CHILDREN = 4 };
 
 static int counts[CHILDREN], firsts[CHILDREN], words[CHILDREN];
-static const char *way;
-
-static int is(const char *name)
-{
-    return strcmp(way, name) == 0;
-}
 
 /* How many CPUs this process may use, and the first of them. */
 static int cpus(int *first)

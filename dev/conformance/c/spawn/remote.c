@@ -4,6 +4,7 @@
  * get the third as their first. With OTHER it is another program, whose globals are others. */
 #define _GNU_SOURCE
 #include "port.h"
+#include "way.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -22,7 +23,6 @@ static double halves[PES];
 static uint64_t signals[2];
 static unsigned host;
 static long from[PES * 512], to[PES * 512];
-static const char *way;
 
 /* Where the other group has its copies: its own addresses if both run one program. */
 static struct {
@@ -32,11 +32,6 @@ static struct {
     uint64_t *signals;
     unsigned *host;
 } there;
-
-static int has(const char *words)
-{
-    return strstr(way, words) != NULL;
-}
 
 static void *lent(shmemx_group_t group, const char *name, void *own, size_t size)
 {

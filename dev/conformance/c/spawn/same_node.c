@@ -2,6 +2,7 @@
  * the fabric is one memory. The first argument says what this job does; the text of the port goes through the file that the
  * second one names. */
 #include "port.h"
+#include "way.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -11,12 +12,6 @@ enum { PES = 128, UPDATES = 300, TURNS = 5 };
 static long words[PES], counter, lock, guarded, flag;
 static uint64_t signal_word;
 static unsigned host;
-static const char *way;
-
-static int has(const char *words_of)
-{
-    return strstr(way, words_of) != NULL;
-}
 
 /* Whether an address of this process is mapped. */
 static int is_mapped(void *at)
