@@ -62,7 +62,7 @@ fn within_file_limit(size: u64, resize: impl FnOnce() -> io::Result<()>) -> io::
 pub enum MapAddress {
     /// Wherever there is room.
     Anywhere,
-    /// At this address if there is room, else wherever there is.
+    /// At this address, or at one of those [`STEP`] apart after it, the first that has room; else wherever there is.
     Near(usize),
     /// At this address, or not at all.
     Exactly(usize),
@@ -70,15 +70,28 @@ pub enum MapAddress {
     Over(usize),
 }
 
+/// Bytes between two addresses of [`MapAddress::Near`].
+pub const STEP: usize = 512 << 30;
+
+/// Addresses that are tried for it.
+const STEPS: usize = 9;
+
 /// Maps `len` bytes of `file` from `offset`, readable and writable, shared. By the C library's `mmap`, as
 /// sanitizers learn of mappings there.
 ///
 /// # Safety
 /// With [`MapAddress::Over`], the caller owns all of the memory replaced.
 pub unsafe fn map_shared(file: BorrowedFd<'_>, offset: u64, len: usize, place: MapAddress) -> io::Result<*mut u8> {
+    if let MapAddress::Near(first) = place {
+        let exactly = |step| MapAddress::Exactly(first + step * STEP);
+        // SAFETY: nothing existing is touched.
+        let at = (0..STEPS).find_map(|step| unsafe { map_shared(file, offset, len, exactly(step)) }.ok());
+        // SAFETY: as above.
+        return at.map_or_else(|| unsafe { map_shared(file, offset, len, MapAddress::Anywhere) }, Ok);
+    }
     let (at, flags) = match place {
-        MapAddress::Anywhere => (0, 0),
-        MapAddress::Near(at) | MapAddress::Exactly(at) => (at, 0),
+        MapAddress::Anywhere | MapAddress::Near(_) => (0, 0),
+        MapAddress::Exactly(at) => (at, 0),
         MapAddress::Over(at) => (at, libc::MAP_FIXED),
     };
     // SAFETY: without MAP_FIXED nothing existing is touched; with it, the caller promises to own what
@@ -262,6 +275,20 @@ mod tests {
         }
         // SAFETY: used no more.
         unsafe { unmap(at as usize, LEN) };
+    }
+
+    #[test]
+    fn mappings_near_an_address_follow_each_other() {
+        const AT: usize = 80 << 40;
+        let file = memory_file(1 << 20).unwrap();
+        // SAFETY: placed where there is room.
+        let map = || unsafe { map_shared(file.as_fd(), 0, 1 << 20, MapAddress::Near(AT)) }.unwrap() as usize;
+        let all: Vec<usize> = (0..=STEPS).map(|_| map()).collect();
+        let places: Vec<usize> = (0..STEPS).map(|step| AT + step * STEP).collect();
+        assert_eq!(all[..STEPS], places);
+        assert!(!places.contains(&all[STEPS]));
+        // SAFETY: used no more.
+        all.into_iter().for_each(|at| unsafe { unmap(at, 1 << 20) });
     }
 
     #[test]
