@@ -62,7 +62,7 @@ fn within_file_limit(size: u64, resize: impl FnOnce() -> io::Result<()>) -> io::
 pub enum MapAddress {
     /// Wherever there is room.
     Anywhere,
-    /// At this address, or at one of those [`STEP`] apart after it, the first that has room; else wherever there is.
+    /// At this address, or within 4 TiB after it where there is room beside what is there; else wherever there is.
     Near(usize),
     /// At this address, or not at all.
     Exactly(usize),
@@ -70,11 +70,16 @@ pub enum MapAddress {
     Over(usize),
 }
 
-/// Bytes between two addresses of [`MapAddress::Near`].
-pub const STEP: usize = 512 << 30;
+/// Addresses at which [`MapAddress::Near`] tries to map `len` bytes: beside as many mappings of that length, and beside
+/// fewer of up to 512 GiB.
+fn addresses_near(first: usize, len: usize) -> impl Iterator<Item = usize> {
+    const LARGE: usize = 512 << 30;
+    const END: usize = 8 * LARGE;
 
-/// Addresses that are tried for it.
-const STEPS: usize = 9;
+    let small = len.next_power_of_two();
+    let all = (0..END).step_by(LARGE).flat_map(move |large| (0..16).map(move |n| large + n * small));
+    all.filter(move |offset| offset + len <= END).map(move |offset| first + offset)
+}
 
 /// Maps `len` bytes of `file` from `offset`, readable and writable, shared. By the C library's `mmap`, as
 /// sanitizers learn of mappings there.
@@ -83,9 +88,9 @@ const STEPS: usize = 9;
 /// With [`MapAddress::Over`], the caller owns all of the memory replaced.
 pub unsafe fn map_shared(file: BorrowedFd<'_>, offset: u64, len: usize, place: MapAddress) -> io::Result<*mut u8> {
     if let MapAddress::Near(first) = place {
-        let exactly = |step| MapAddress::Exactly(first + step * STEP);
         // SAFETY: nothing existing is touched.
-        let at = (0..STEPS).find_map(|step| unsafe { map_shared(file, offset, len, exactly(step)) }.ok());
+        let exactly = |at| unsafe { map_shared(file, offset, len, MapAddress::Exactly(at)) }.ok();
+        let at = addresses_near(first, len).find_map(exactly);
         // SAFETY: as above.
         return at.map_or_else(|| unsafe { map_shared(file, offset, len, MapAddress::Anywhere) }, Ok);
     }
@@ -278,17 +283,27 @@ mod tests {
     }
 
     #[test]
-    fn mappings_near_an_address_follow_each_other() {
+    fn mappings_near_an_address_have_places_of_their_own() {
         const AT: usize = 80 << 40;
+        const LARGE: usize = 300 << 30;
         let file = memory_file(1 << 20).unwrap();
         // SAFETY: placed where there is room.
-        let map = || unsafe { map_shared(file.as_fd(), 0, 1 << 20, MapAddress::Near(AT)) }.unwrap() as usize;
-        let all: Vec<usize> = (0..=STEPS).map(|_| map()).collect();
-        let places: Vec<usize> = (0..STEPS).map(|step| AT + step * STEP).collect();
-        assert_eq!(all[..STEPS], places);
-        assert!(!places.contains(&all[STEPS]));
+        let map = |len| unsafe { map_shared(file.as_fd(), 0, len, MapAddress::Near(AT)) }.unwrap() as usize;
+        // As one of 1,024 PEs, and then several of few.
+        let large = map(LARGE);
+        let mut small: Vec<usize> = (0..100).map(|_| map(1 << 20)).collect();
+        assert_eq!(large, AT);
+        small.sort_unstable();
+        small.dedup();
+        assert_eq!(small.len(), 100);
+        assert!(small.iter().all(|at| (AT + LARGE..AT + (4 << 40)).contains(at)), "{small:x?}");
         // SAFETY: used no more.
-        all.into_iter().for_each(|at| unsafe { unmap(at, 1 << 20) });
+        unsafe {
+            unmap(large, LARGE);
+            for at in small {
+                unmap(at, 1 << 20);
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 /* Two jobs that connect: the first argument says which one this is and what it does, the second names a file for the
  * text of the port. */
+#include "../near_stack.h"
 #include "port.h"
 #include "way.h"
 
@@ -59,6 +60,7 @@ static void make(int accepts, const char *port, shmemx_group_t *group)
     int status = accepts ? shmemx_port_accept(SHMEM_TEAM_WORLD, 0, port, group)
                          : shmemx_port_connect(SHMEM_TEAM_WORLD, 0, port, group);
     REQUIRE(status == 0 && *group != SHMEMX_GROUP_INVALID);
+    CHECK(!near_the_stack());
 }
 
 /* Connects and disconnects many times, at the end of which this process and its supervisor have what they had at the
