@@ -81,8 +81,8 @@ impl StreamAreas {
     /// Gives bytes back that no PE accesses any more.
     pub fn give_back(&self, offset: usize, bytes: usize) {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        own.free.push((offset, bytes));
-        own.free.sort_unstable();
+        let at = own.free.partition_point(|(before, _)| *before < offset);
+        own.free.insert(at, (offset, bytes));
         // Neighbours are one.
         own.free.dedup_by(|next, before| {
             let follows = before.0 + before.1 == next.0;
