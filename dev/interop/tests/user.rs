@@ -17,10 +17,7 @@ fn main() {
     suite.add("cargo-run-and-test".into(), run_and_test);
     suite.add("cargo-test-fails".into(), failing_test);
     suite.add("attributes".into(), attributes);
-    for document in ["docs/install.md", "docs/rust.md"] {
-        let name = document.rsplit('/').next().unwrap_or(document);
-        suite.add(format!("runner-of-{name}"), move |s| documented(s, document));
-    }
+    suite.add("runner-of-rust.md".into(), |s| documented(s, "docs/rust.md"));
     suite.run();
 }
 
