@@ -4,7 +4,7 @@
 //! [`futex`] sleeps on a word, [`Core`] offers the core to other threads, [`watch`] waits for a store to a cache line,
 //! and [`Backoff`] decides when a thread that waits polls, offers its core and sleeps; its [`Limits`] are in one table.
 //! What a process is made of: [`mapping`], [`huge_pages`] and [`memory_policy`] of its memory, [`loaded`] objects,
-//! [`threads`]. What the machine has: [`cores`], [`numa`], [`processor`], [`cache`]. Whether others use it:
+//! [`threads`]. A lock for a few instructions: [`ShortLock`]. What the machine has: [`cores`], [`numa`], [`processor`], [`cache`]. Whether others use it:
 //! [`conditions`].
 
 mod backoff;
@@ -31,6 +31,7 @@ mod prefetch;
 pub mod process;
 pub mod processor;
 pub mod registers;
+mod short_lock;
 pub mod socket;
 pub mod stack;
 mod tasks;
@@ -50,4 +51,5 @@ pub use offer::{Core, Scheduler};
 pub use prefetch::{prefetch_for_read, prefetch_for_write};
 pub use processor::Processor;
 pub use registers::Registers;
+pub use short_lock::{Held, ShortLock};
 pub use watch::watch;

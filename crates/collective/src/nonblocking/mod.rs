@@ -21,7 +21,6 @@
 
 pub mod exchange;
 mod persistent;
-mod try_lock;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -41,10 +40,10 @@ use ferroshmem_core::team::Team;
 use ferroshmem_core::wait::progress::{self, Advance, make_progress};
 use ferroshmem_core::wait::suspension::{self, Suspension};
 use ferroshmem_layout::WaitKind;
+use ferroshmem_platform::{Held, ShortLock};
 
 use exchange::Exchange;
 use persistent::{Persistent, is_persistent};
-use try_lock::{Guard, TryLock};
 
 /// Words of what an operation knows.
 const WORDS: usize = 11;
@@ -127,7 +126,7 @@ pub struct Queue {
     tag: u32,
     shadow: Team,
     operations: Mutex<VecDeque<Operation>>,
-    execution: TryLock<Execution>,
+    execution: ShortLock<Execution>,
     /// What suspends the coroutine, once it runs.
     yielder: AtomicPtr<Yielder<(), Event>>,
     begun: AtomicU32,
@@ -158,7 +157,7 @@ impl Queue {
             tag: team.handle() as u32,
             shadow: team.shadow(node),
             operations: Mutex::default(),
-            execution: TryLock::default(),
+            execution: ShortLock::default(),
             yielder: AtomicPtr::default(),
             begun: AtomicU32::new(0),
             completed: AtomicU32::new(0),
@@ -336,7 +335,7 @@ impl Queue {
         self.complete(node, self.begun.load(Ordering::Acquire));
     }
 
-    fn try_execution(&self) -> Option<Guard<'_, Execution>> {
+    fn try_execution(&self) -> Option<Held<'_, Execution>> {
         self.execution.try_lock()
     }
 

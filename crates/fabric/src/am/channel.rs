@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use ferroshmem_platform::{Held, ShortLock};
 use zerocopy::IntoBytes;
 
 use super::fault::Reason;
@@ -12,7 +13,7 @@ use super::network::Network;
 use crate::completion::{CompletionCounter, PeerCounters};
 use crate::encoding::message::{HEADER, Header, Kind};
 use crate::encoding::request::{LastPut, Request, SegmentAddress, Short, append_put, append_record, put_bytes};
-use crate::lock::ShortLock;
+use crate::lock::hold;
 
 /// Contexts whose items take turns in a message, each counted once: as many as threads that have one, usually.
 const CONTEXTS: usize = 8;
@@ -20,9 +21,17 @@ const CONTEXTS: usize = 8;
 /// Both directions of the way to a PE, made when the first message goes or comes.
 #[derive(Default)]
 pub(super) struct Channel {
-    pub outgoing: ShortLock<Outgoing>,
+    outgoing: ShortLock<Outgoing>,
     /// Locked before `outgoing`, where a thread needs both.
     pub incoming: Mutex<Incoming>,
+}
+
+impl Channel {
+    /// Locks what goes to the PE.
+    #[inline]
+    pub(super) fn outgoing(&self) -> Held<'_, Outgoing> {
+        hold(&self.outgoing)
+    }
 }
 
 /// How much may be under way to a PE.

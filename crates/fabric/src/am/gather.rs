@@ -182,7 +182,7 @@ impl ActiveMessages {
         most: Option<u32>,
     ) -> Result<bool, Fault> {
         let awaited = PendingResult { counter, result: ptr::null_mut() };
-        let mut outgoing = self.channel(pe)?.outgoing.lock();
+        let mut outgoing = self.channel(pe)?.outgoing();
         if most.is_some_and(|most| outgoing.outstanding() >= most) {
             return Ok(false);
         }

@@ -116,7 +116,7 @@ impl ActiveMessages {
         awaited: PendingResult,
         urgency: Urgency,
     ) -> Result<bool, Fault> {
-        let mut outgoing = self.channel(pe)?.outgoing.lock();
+        let mut outgoing = self.channel(pe)?.outgoing();
         let is_appended = outgoing.append(self.limits, item, place, awaited);
         let is_sent = match urgency {
             Urgency::BatchItem => false,
@@ -146,7 +146,7 @@ impl ActiveMessages {
         let channel = self.channels.get(pe).and_then(OnceLock::get);
         channel.is_some_and(|channel| {
             let now = (self.limits.capacity, self.registry.idle_period());
-            channel.outgoing.lock().append_to_open(now, item, peer)
+            channel.outgoing().append_to_open(now, item, peer)
         })
     }
 
@@ -225,7 +225,7 @@ impl ActiveMessages {
         };
         for pe in all {
             if let Some(channel) = self.channels.get(pe).and_then(OnceLock::get) {
-                let mut outgoing = channel.outgoing.lock();
+                let mut outgoing = channel.outgoing();
                 outgoing.listed_late = false;
                 outgoing.acknowledge_deferred();
                 self.list(pe, &mut outgoing);
@@ -245,7 +245,7 @@ impl ActiveMessages {
             std::mem::take(&mut *unsent)
         };
         for pe in all {
-            let mut outgoing = self.channel(pe)?.outgoing.lock();
+            let mut outgoing = self.channel(pe)?.outgoing();
             outgoing.listed = false;
             // What waits for the window is listed again by the acknowledgement.
             if !self.send(network, pe, &mut outgoing, window)? || flush == Flush::Replies {
@@ -263,7 +263,7 @@ impl ActiveMessages {
         pe: usize,
         (request, place): (Request, SegmentAddress),
     ) -> Result<Option<(u32, u32)>, Fault> {
-        let mut outgoing = self.channel(pe)?.outgoing.lock();
+        let mut outgoing = self.channel(pe)?.outgoing();
         let Some((slot, tag, sequence)) = outgoing.free_slot() else {
             return Ok(None);
         };
@@ -279,7 +279,7 @@ impl ActiveMessages {
 
     /// The reply to a request in the slot has been read.
     pub(crate) fn replied(&self, network: &impl Network, pe: usize, sequence: u32) -> Result<(), Fault> {
-        let mut outgoing = self.channel(pe)?.outgoing.lock();
+        let mut outgoing = self.channel(pe)?.outgoing();
         outgoing.free();
         let done = outgoing.acknowledge(network, pe, sequence);
         done.map_err(|reason| reason.of(pe))?;
@@ -293,7 +293,7 @@ impl ActiveMessages {
         let pe = header.source as usize;
         let channel = self.channel(pe)?;
         {
-            let mut outgoing = channel.outgoing.lock();
+            let mut outgoing = channel.outgoing();
             outgoing.grant(header.slot);
             let mut taken = outgoing.acknowledge(network, pe, header.executed);
             if kind == Kind::Results && taken.is_ok() {
@@ -308,7 +308,7 @@ impl ActiveMessages {
         let mut incoming = lock(&channel.incoming);
         if !incoming.is_known {
             incoming.is_known = true;
-            channel.outgoing.lock().granted = self.slots.grant(pe);
+            channel.outgoing().granted = self.slots.grant(pe);
         }
         let ahead = header.sequence.wrapping_sub(incoming.next);
         let executed = if ahead == 0 {
@@ -396,7 +396,7 @@ impl ActiveMessages {
         }
         let sequence = incoming.next;
         incoming.next = sequence.wrapping_add(1);
-        let mut outgoing = channel.outgoing.lock();
+        let mut outgoing = channel.outgoing();
         outgoing.reply(self.limits, sequence, results, records);
         self.list(pe, &mut outgoing);
         Ok(())
@@ -429,7 +429,7 @@ impl ActiveMessages {
         // SAFETY: as in `execute_one`.
         let reply = unsafe { request.execute(at) };
         incoming.next = sequence.wrapping_add(1);
-        channel.outgoing.lock().replied_by_slot(sequence);
+        channel.outgoing().replied_by_slot(sequence);
         self.execute_early(network, pe, channel, &mut incoming)?;
         Ok(reply)
     }

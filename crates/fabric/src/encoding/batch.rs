@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst, fence};
 
+use ferroshmem_platform::ShortLock;
+
 use super::request::{LastPut, Request, SegmentAddress, Short, append_put, put_bytes};
 use crate::batches::{self, Batches, Primitives};
-use crate::lock::ShortLock;
 
 /// The system's words, and locks that are given back by a plain store.
 pub(crate) struct System;
