@@ -62,16 +62,22 @@ fn within_file_limit(size: u64, resize: impl FnOnce() -> io::Result<()>) -> io::
 pub enum MapAddress {
     /// Wherever there is room.
     Anywhere,
-    /// At this address, or within 4 TiB after it where there is room beside what is there; else wherever there is.
-    Near(usize),
     /// At this address, or not at all.
     Exactly(usize),
     /// At this address, in place of what is there.
     Over(usize),
 }
 
-/// Addresses at which [`MapAddress::Near`] tries to map `len` bytes: beside as many mappings of that length, and beside
-/// fewer of up to 512 GiB.
+/// Maps as [`map_shared`] does: at the address `first`, or within 4 TiB after it where there is room beside what is there,
+/// else wherever there is.
+pub fn map_shared_near(file: BorrowedFd<'_>, offset: u64, len: usize, first: usize) -> io::Result<*mut u8> {
+    // SAFETY: nothing is replaced.
+    let map = |place| unsafe { map_shared(file, offset, len, place) };
+    let near = addresses_near(first, len).find_map(|at| map(MapAddress::Exactly(at)).ok());
+    near.map_or_else(|| map(MapAddress::Anywhere), Ok)
+}
+
+/// Addresses for `len` bytes: beside as many mappings of that length, and beside fewer of up to 512 GiB.
 fn addresses_near(first: usize, len: usize) -> impl Iterator<Item = usize> {
     const LARGE: usize = 512 << 30;
     const END: usize = 8 * LARGE;
@@ -87,15 +93,8 @@ fn addresses_near(first: usize, len: usize) -> impl Iterator<Item = usize> {
 /// # Safety
 /// With [`MapAddress::Over`], the caller owns all of the memory replaced.
 pub unsafe fn map_shared(file: BorrowedFd<'_>, offset: u64, len: usize, place: MapAddress) -> io::Result<*mut u8> {
-    if let MapAddress::Near(first) = place {
-        // SAFETY: nothing existing is touched.
-        let exactly = |at| unsafe { map_shared(file, offset, len, MapAddress::Exactly(at)) }.ok();
-        let at = addresses_near(first, len).find_map(exactly);
-        // SAFETY: as above.
-        return at.map_or_else(|| unsafe { map_shared(file, offset, len, MapAddress::Anywhere) }, Ok);
-    }
     let (at, flags) = match place {
-        MapAddress::Anywhere | MapAddress::Near(_) => (0, 0),
+        MapAddress::Anywhere => (0, 0),
         MapAddress::Exactly(at) => (at, 0),
         MapAddress::Over(at) => (at, libc::MAP_FIXED),
     };
@@ -287,8 +286,7 @@ mod tests {
         const AT: usize = 80 << 40;
         const LARGE: usize = 300 << 30;
         let file = memory_file(1 << 20).unwrap();
-        // SAFETY: placed where there is room.
-        let map = |len| unsafe { map_shared(file.as_fd(), 0, len, MapAddress::Near(AT)) }.unwrap() as usize;
+        let map = |len| map_shared_near(file.as_fd(), 0, len, AT).unwrap() as usize;
         // As one of 1,024 PEs, and then several of few.
         let large = map(LARGE);
         let mut small: Vec<usize> = (0..100).map(|_| map(1 << 20)).collect();

@@ -8,12 +8,13 @@ use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ferroshmem_platform::mapping::{self, Advice, MapAddress};
+use ferroshmem_platform::mapping::{self, MapAddress};
 use ferroshmem_platform::{Features, NodeCores, socket};
 use ferroshmem_simd as simd;
 use ferroshmem_tuning::{CopySizes, Tuning};
 
-use super::plan::{CONTROL_AT, MIN_STRIDE, Plan};
+use super::part;
+use super::plan::{MIN_STRIDE, Plan};
 use ferroshmem_layout::inbox::Inbox;
 use ferroshmem_layout::{EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, REFUSED, TeamSlot, VERSION};
 
@@ -180,11 +181,7 @@ impl Control {
 
     fn map(file: &File, offsets: Offsets) -> io::Result<Self> {
         let len = offsets.control_size();
-        // SAFETY: placed where there is room.
-        let base = unsafe { mapping::map_shared(file.as_fd(), 0, len, MapAddress::Near(CONTROL_AT))? };
-        mapping::advise(base as usize, len, Advice::LinuxDontDump);
-        let base = NonNull::new(base).expect("mmap does not return null");
-        Ok(Self { base, offsets })
+        Ok(Self { base: part::map(file, 0, len, part::CONTROL_AT)?, offsets })
     }
 
     fn at<T>(&self, offset: usize) -> &'static T {

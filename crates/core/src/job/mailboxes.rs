@@ -2,12 +2,9 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 use std::ptr::NonNull;
 
-use ferroshmem_platform::mapping::{self, Advice, MapAddress};
-
-use super::plan::MAILBOXES_AT;
+use super::part;
 use ferroshmem_layout::{
     ACTIVE_SETS, MAX_TEAMS, Mailbox, Offsets, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES, RENDEZVOUS_TEAMS,
     RendezvousBuffers, SHADOW, StatusArea, TeamMailbox, place_of,
@@ -29,12 +26,7 @@ impl Mailboxes {
     /// Maps those of a node of `n_pes` PEs.
     pub fn map(file: &File, offsets: Offsets, n_pes: usize) -> io::Result<Self> {
         let len = n_pes * size_of::<Mailbox>();
-        let at = MapAddress::Near(MAILBOXES_AT);
-        // SAFETY: placed where there is room.
-        let base = unsafe { mapping::map_shared(file.as_fd(), offsets.mailbox(0), len, at)? };
-        mapping::advise(base as usize, len, Advice::LinuxDontDump);
-        let first = NonNull::new(base.cast()).expect("mmap does not return null");
-        Ok(Self { first, n_pes })
+        Ok(Self { first: part::map(file, offsets.mailbox(0), len, part::MAILBOXES_AT)?.cast(), n_pes })
     }
 
     /// PE `index`'s of the node, as memory.

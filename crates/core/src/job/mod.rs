@@ -14,6 +14,7 @@ mod attach;
 mod business_card;
 mod error;
 mod localities;
+mod part;
 mod process_group;
 
 pub use attach::{

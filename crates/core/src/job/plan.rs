@@ -14,15 +14,6 @@ pub const MIN_STRIDE: u64 = 1 << 32;
 /// the globals.
 pub const WINDOW_SPACE: u64 = 16 << 40;
 
-/// Where the first part of the job's file goes: between the windows of heaps and globals. Where the kernel places
-/// mappings, an address of the stack plus a multiple of the stride could be in it: with 1,024 PEs it takes 257 GiB of
-/// the 1 TiB there, and a stray put would change it without a fault. Those of the jobs that are connected follow.
-pub(super) const CONTROL_AT: usize = 50 << 40;
-/// Where the areas of streams go, for the same reason.
-pub(super) const STREAMS_AT: usize = 55 << 40;
-/// Where the mailboxes go, for the same reason.
-pub(super) const MAILBOXES_AT: usize = 60 << 40;
-
 /// Sizes of a job's symmetric memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {

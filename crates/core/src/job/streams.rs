@@ -2,14 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use ferroshmem_platform::mapping::{self, Advice, MapAddress};
-
 use super::Attachment;
-use super::plan::STREAMS_AT;
+use super::part;
 use ferroshmem_layout::{Offsets, STREAM_AREA};
 
 /// The mapped areas of the node's PEs. Live until the process ends.
@@ -48,13 +45,8 @@ impl StreamAreas {
 
     fn map(file: &File, offsets: Offsets, n_pes: usize) -> io::Result<Self> {
         let len = n_pes * STREAM_AREA;
-        let at = MapAddress::Near(STREAMS_AT);
-        // SAFETY: placed where there is room.
-        let base = unsafe { mapping::map_shared(file.as_fd(), offsets.streams(0), len, at)? };
-        mapping::advise(base as usize, len, Advice::LinuxDontDump);
-        let first = NonNull::new(base).expect("mmap does not return null");
-        let own = Mutex::default();
-        Ok(Self { first, n_pes, own })
+        let first = part::map(file, offsets.streams(0), len, part::STREAMS_AT)?;
+        Ok(Self { first, n_pes, own: Mutex::default() })
     }
 
     /// The area of PE `index` of the node.
