@@ -91,29 +91,31 @@ pub fn nonblocking() -> Vec<Family> {
         "shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int inclusive, shmemx_req_h \
             *request";
 
-    let mut all = singles(Status::Extension, &[
-        ["shmemx_sync_nb", "int", SYNC, "nonblocking::sync::<false>"],
-        ["shmemx_broadcast{T}_nb", "int", BROADCAST, "nonblocking::broadcast::<false>"],
-        ["shmemx_collect{T}_nb", "int", MEM, "nonblocking::collect::<false>"],
-        ["shmemx_fcollect{T}_nb", "int", MEM, "nonblocking::fcollect::<false>"],
-        ["shmemx_alltoall{T}_nb", "int", MEM, "nonblocking::alltoall::<false>"],
-        ["shmemx_alltoalls{T}_nb", "int", STRIDES, "nonblocking::alltoalls::<false>"],
-        ["shmemx_reduce_nb", "int", REDUCE,
-         "nonblocking::reduce::<false>({n}, team, dest, source, nreduce, operator(datatype, op), request)"],
-        ["shmemx_scan_nb", "int", SCAN,
-         "nonblocking::scan::<false>({n}, team, dest, source, nelems, operator(datatype, SHMEMX_SUM), inclusive, \
-             request)"],
-        ["shmemx_sync_init", "int", SYNC, "nonblocking::sync::<true>"],
-        ["shmemx_broadcast{T}_init", "int", BROADCAST, "nonblocking::broadcast::<true>"],
-        ["shmemx_collect{T}_init", "int", MEM, "nonblocking::collect::<true>"],
-        ["shmemx_fcollect{T}_init", "int", MEM, "nonblocking::fcollect::<true>"],
-        ["shmemx_alltoall{T}_init", "int", MEM, "nonblocking::alltoall::<true>"],
-        ["shmemx_alltoalls{T}_init", "int", STRIDES, "nonblocking::alltoalls::<true>"],
-        ["shmemx_reduce_init", "int", REDUCE,
-         "nonblocking::reduce::<true>({n}, team, dest, source, nreduce, operator(datatype, op), request)"],
-        ["shmemx_scan_init", "int", SCAN,
-         "nonblocking::scan::<true>({n}, team, dest, source, nelems, operator(datatype, SHMEMX_SUM), inclusive, \
-             request)"],
+    macro_rules! rows {
+        ($ending:literal, $is_persistent:literal: $([$name:literal, $params:ident, $body:literal, $end:literal],)*) => {
+            [$([concat!("shmemx_", $name, $ending), "int", $params,
+                concat!("nonblocking::", $body, "::<", $is_persistent, ">", $end)]),*]
+        };
+    }
+    // Those that begin by their call, or make a request that starts many times.
+    macro_rules! forms {
+        ($ending:literal, $is_persistent:literal) => {
+            rows!($ending, $is_persistent:
+                ["sync", SYNC, "sync", ""],
+                ["broadcast{T}", BROADCAST, "broadcast", ""],
+                ["collect{T}", MEM, "collect", ""],
+                ["fcollect{T}", MEM, "fcollect", ""],
+                ["alltoall{T}", MEM, "alltoall", ""],
+                ["alltoalls{T}", STRIDES, "alltoalls", ""],
+                ["reduce", REDUCE, "reduce", "({n}, team, dest, source, nreduce, operator(datatype, op), request)"],
+                ["scan", SCAN, "scan",
+                 "({n}, team, dest, source, nelems, operator(datatype, SHMEMX_SUM), inclusive, request)"],
+            )
+        };
+    }
+
+    let mut all = singles(Status::Extension, &[forms!("_nb", "false"), forms!("_init", "true")].concat());
+    all.extend(singles(Status::Extension, &[
         ["shmemx_req_start", "void", ONE, "nonblocking::start"],
         ["shmemx_req_startall", "void", SEVERAL, "nonblocking::startall"],
         ["shmemx_req_test", "int", ONE, "nonblocking::test"],
@@ -123,7 +125,7 @@ pub fn nonblocking() -> Vec<Family> {
         ["shmemx_req_testall", "int", SEVERAL, "nonblocking::testall"],
         ["shmemx_req_waitany", "size_t", SEVERAL, "nonblocking::waitany"],
         ["shmemx_req_waitall", "int", SEVERAL, "nonblocking::waitall"],
-    ]);
+    ]));
     for family in all.iter_mut().filter(|family| family.pattern.contains("{T}")) {
         family.group = Group::Mem;
     }
