@@ -124,6 +124,11 @@ pub fn initialise(name: &str, level: i32) {
     let connected = job.placement.spans_nodes().then(|| {
         let (internode, detector) = connect(job, space, &settings).unwrap_or_else(|e| fatal(name, e));
         detector.begin(internode);
+        notify_other_nodes(|| {
+            if let Some(detector) = runtime::current().and_then(|rt| rt.failure_detector) {
+                detector.notify_of_report();
+            }
+        });
         (internode, &**detector)
     });
     static ALONE: Once = Once::new();
@@ -164,11 +169,6 @@ pub fn initialise(name: &str, level: i32) {
         ports: Ports::default(),
         names: Names::default(),
         nesting: AtomicU32::new(1),
-    });
-    notify_other_nodes(|| {
-        if let Some(detector) = runtime::current().and_then(|rt| rt.failure_detector) {
-            detector.notify_of_report();
-        }
     });
     record::set_find_block(|address| {
         let rt = runtime::current()?;
