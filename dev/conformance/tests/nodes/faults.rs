@@ -118,19 +118,12 @@ pub(crate) fn add(suite: &mut Suite) {
 fn ends_with_one_line(s: &Setting, launch: Launch) -> Result<()> {
     let mut cluster = s.stations.take()?;
     let job = job(s, "misuse", 0)?;
-    let mut process = cluster.command(launch, &job)?.spawn()?;
-    for pe in 0..PLACE.pes {
-        process.wait_for(&format!("PE {pe} is "), START)?;
-    }
+    let mut process = start(&mut cluster, launch, &job)?;
     cluster.cluster.kill("a", process.pid(), Signal::SIGSTOP)?;
-    let stopped = Instant::now();
-    while pes_left(&cluster, &job.command[0])? != 0 && stopped.elapsed() < OVER_WITHIN {
-        sleep(Duration::from_millis(20));
-    }
-    let left = pes_left(&cluster, &job.command[0])?;
+    let over = wait_until_over(&cluster, &process, &job);
     cluster.cluster.kill("a", process.pid(), Signal::SIGCONT)?;
+    over?;
     let status = process.wait(LAUNCHER_SEES)?;
-    ensure!(left == 0, "{left} PEs live {OVER_WITHIN:?} after it\n{process}");
     ensure!(status.is_some_and(|status| !status.success()), "{status:?}\n{process}");
     let errors = process.stderr();
     let lines: Vec<&str> = errors.lines().filter(|line| line.contains("ferroshmem:")).collect();
@@ -202,27 +195,35 @@ fn goes_on(s: &Setting, launch: Launch, link: Impairment, job: Job) -> Result<()
     outcome.successful(job.watchdog).map(drop)
 }
 
+/// Starts a job, and waits until its PEs have.
+fn start(cluster: &mut TestCluster, launch: Launch, job: &Job) -> Result<Process> {
+    let mut process = cluster.command(launch, job)?.spawn()?;
+    for pe in 0..PLACE.pes {
+        process.wait_for(&format!("PE {pe} is "), START)?;
+    }
+    Ok(process)
+}
+
+/// Waits until a job has no PE any more.
+fn wait_until_over(cluster: &TestCluster, process: &Process, job: &Job) -> Result<()> {
+    let happened = Instant::now();
+    let left = || pes_left(cluster, &job.command[0]);
+    while left()? != 0 {
+        ensure!(happened.elapsed() < OVER_WITHIN, "{} PEs live {OVER_WITHIN:?} after it\n{process}", left()?);
+        sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
 /// A fault ends the job, and a line names it.
 fn ends(s: &Setting, launch: Launch, activity: &str, fault: Fault) -> Result<()> {
     let mut cluster = s.stations.take()?;
     let job = job(s, activity, 0)?;
-    let mut process = cluster.command(launch, &job)?.spawn()?;
-    for pe in 0..PLACE.pes {
-        process.wait_for(&format!("PE {pe} is "), START)?;
-    }
+    let mut process = start(&mut cluster, launch, &job)?;
     // They are at it.
     sleep(Duration::from_millis(300));
     inject(&cluster, &process, fault)?;
-    let happened = Instant::now();
-    let program = &job.command[0];
-    while pes_left(&cluster, program)? != 0 {
-        ensure!(
-            happened.elapsed() < OVER_WITHIN,
-            "{} PEs live {OVER_WITHIN:?} after it\n{process}",
-            pes_left(&cluster, program)?
-        );
-        sleep(Duration::from_millis(20));
-    }
+    wait_until_over(&cluster, &process, &job)?;
     let status = process.wait(LAUNCHER_SEES)?;
     let left = match fault {
         // Launchers may wait for ever for what they cannot reach.
