@@ -4,8 +4,8 @@
 //! [`futex`] sleeps on a word, [`Core`] offers the core to other threads, [`watch`] waits for a store to a cache line,
 //! and [`Backoff`] decides when a thread that waits polls, offers its core and sleeps; its [`Limits`] are in one table.
 //! What a process is made of: [`mapping`], [`huge_pages`] and [`memory_policy`] of its memory, [`loaded`] objects,
-//! [`threads`]. A lock for a few instructions: [`ShortLock`]. What the machine has: [`cores`], [`numa`], [`processor`], [`cache`]. Whether others use it:
-//! [`conditions`].
+//! [`threads`]. A lock for a few instructions: [`ShortLock`]. What the machine has: [`cores`], [`numa`], [`processor`],
+//! [`cache`]. Whether others use it: [`conditions`].
 
 mod backoff;
 pub mod cache;

@@ -68,8 +68,8 @@ pub enum MapAddress {
     Over(usize),
 }
 
-/// Maps as [`map_shared`] does: at the address `first`, or within 4 TiB after it where there is room beside what is there,
-/// else wherever there is.
+/// Maps as [`map_shared`] does: at the address `first`, or within 4 TiB after it where there is room beside what is
+/// there, else wherever there is.
 pub fn map_shared_near(file: BorrowedFd<'_>, offset: u64, len: usize, first: usize) -> io::Result<*mut u8> {
     // SAFETY: nothing is replaced.
     let map = |place| unsafe { map_shared(file, offset, len, place) };

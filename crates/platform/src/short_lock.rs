@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::thread;
 use std::time::Duration;
 
-/// A lock that is taken often, and seldom by two threads at a time. It is given back by a plain store: a mutex asks by an
-/// atomic operation whether a thread sleeps, which takes as long as what is done with the lock.
+/// A lock that is taken often, and seldom by two threads at a time. It is given back by a plain store: a mutex asks by
+/// an atomic operation whether a thread sleeps, which takes as long as what is done with the lock.
 #[derive(Debug, Default)]
 pub struct ShortLock<T> {
     is_held: AtomicBool,
