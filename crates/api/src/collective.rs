@@ -15,7 +15,7 @@ const DONE: c_int = 0;
 const INVALID: c_int = -1;
 
 /// Runs `body` as a collective of the team.
-#[inline]
+#[inline(always)]
 fn on_team(name: &'static str, team: usize, body: impl FnOnce(&OnGroup<'_>)) -> c_int {
     let rt = runtime::get(name);
     let Some(team) = rt.teams.find(name, team) else {

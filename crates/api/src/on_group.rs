@@ -85,6 +85,7 @@ impl<'a> OnGroup<'a> {
     }
 
     /// Where the members' copies of the `bytes` at `addr` are. Of no bytes the address is not looked at.
+    #[inline(always)]
     fn addresses(&self, argument: &str, addr: *const u8, bytes: usize) -> MemberAddresses<'a, u8> {
         if bytes == 0 {
             return MemberAddresses::at_stride(addr.cast_mut(), 0, self.group.me);

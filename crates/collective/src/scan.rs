@@ -28,6 +28,7 @@ struct Scan<'a> {
 /// # Safety
 /// `dest` and `source` are valid for `n` elements on every member, and aligned; they are the
 /// same or do not overlap.
+#[inline(never)] // its callers are optimised for size
 pub unsafe fn scan<'a>(
     group: &'a Group<'a>,
     dest: MemberAddresses<'a, u8>,

@@ -22,6 +22,7 @@ struct Free {
     returned: Vec<usize>,
 }
 
+#[inline(always)]
 fn locate(index: usize) -> (usize, usize) {
     let chunk = (index / FIRST + 1).ilog2() as usize;
     (chunk, index - FIRST * ((1 << chunk) - 1))
@@ -33,6 +34,7 @@ impl<T> Table<T> {
         Self { chunks: [const { OnceLock::new() }; CHUNKS], free: Mutex::new(Free { next: 0, returned: Vec::new() }) }
     }
 
+    #[inline(always)]
     fn place(&self, index: usize) -> Option<&AtomicPtr<T>> {
         let (chunk, offset) = locate(index);
         self.chunks.get(chunk)?.get()?.get(offset)
@@ -64,7 +66,7 @@ impl<T> Table<T> {
     }
 
     /// The object at `index`.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, index: usize) -> Option<&T> {
         let object = self.place(index)?.load(Ordering::Acquire);
         // SAFETY: null, or a box that `remove` has not taken; the standard makes use of a

@@ -96,13 +96,13 @@ impl Subgroups<'_> {
 
 impl<'a> Group<'a> {
     /// A collective of a team, entered now.
-    #[inline]
+    #[inline(always)]
     pub fn of_team(node: &'a Node, name: &'static str, team: &'a Team) -> Self {
         Self::over_slots(node, name, team, WaitKind::Team)
     }
 
     /// A collective of a team whose waits are reported as `kind`.
-    #[inline]
+    #[inline(always)]
     pub fn over_slots(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
         team.enter();
         match &team.hierarchy {
@@ -112,7 +112,7 @@ impl<'a> Group<'a> {
     }
 
     /// The members of a team in this PE's node group. The call is not entered yet.
-    #[inline]
+    #[inline(always)]
     pub fn of_node_group(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
         let mut slots = Slots {
             first: NonNull::from(team.slot(0)),

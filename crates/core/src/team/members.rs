@@ -25,7 +25,7 @@ impl Members {
     }
 
     /// Number within these members of world PE `pe`, if it is one.
-    #[inline]
+    #[inline(always)]
     pub fn index_of(&self, pe: usize) -> Option<usize> {
         let distance = pe as i32 - self.start;
         let index = match self.stride {

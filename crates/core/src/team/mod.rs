@@ -84,6 +84,7 @@ impl Team {
 
     /// The number of member `index` among the PEs of this PE's job; where it is of another job, its number
     /// above those.
+    #[inline(always)]
     pub fn number_of(&self, index: usize) -> usize {
         let connection = self.connection.as_ref();
         let of_job = connection.and_then(|connection| connection.pe_of_job(index));
@@ -91,6 +92,7 @@ impl Team {
     }
 
     /// The member with a number as [`number_of`](Self::number_of) gives it.
+    #[inline(always)]
     pub fn index_of(&self, pe: usize) -> Option<usize> {
         let connection = self.connection.as_ref();
         let of_job = connection.and_then(|connection| connection.member_of_job(pe));
@@ -304,7 +306,7 @@ impl Teams {
 
     /// The team that a C handle names; None for `SHMEM_TEAM_INVALID` and for handles of destroyed
     /// teams.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, handle: usize) -> Option<&Team> {
         let id = (handle & 0xffff).checked_sub(1)?;
         self.table.get(id).filter(|t| t.handle() == handle)
@@ -312,7 +314,7 @@ impl Teams {
 
     /// The team that a C handle names; None for `SHMEM_TEAM_INVALID`. Another handle that
     /// names no team ends the job.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, name: &str, handle: usize) -> Option<&Team> {
         let team = self.get(handle);
         if team.is_none() && handle != TEAM_INVALID {
