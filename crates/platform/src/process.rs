@@ -21,6 +21,19 @@ pub fn state_of(pid: i32) -> Option<u8> {
     state(&fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// Whether the process `pid` has begun to end: its memory and files may be closed before its parent can wait for it.
+pub fn is_ending(pid: i32) -> bool {
+    fs::read(format!("/proc/{pid}/stat")).is_ok_and(|line| ends(&line))
+}
+
+fn ends(line: &[u8]) -> bool {
+    /// Linux's PF_EXITING (include/linux/sched.h).
+    const EXITING: u32 = 4;
+
+    let flags = || fields(line)?.nth(6)?.parse::<u32>().ok();
+    matches!(state(line), Some(b'Z' | b'X')) || flags().is_some_and(|flags| flags & EXITING != 0)
+}
+
 /// The processor time of a process and of the children that it has waited for, in ticks: the sum of utime,
 /// stime, cutime and cstime.
 pub fn ticks(line: &[u8]) -> Option<u64> {
@@ -51,5 +64,7 @@ mod tests {
         assert_eq!(ticks(line), Some(352));
         assert_eq!(ticks(b"7 (sh) R 1 7 7 0 -1 4 0 0 0 0 10 2"), None);
         assert_eq!(state(b"12 (sh"), None);
+        assert!(ends(line) && ends(b"7 (sh) R 1 7 7 0 -1 4194564 0"));
+        assert!(!ends(b"7 (sh) R 1 7 7 0 -1 4194560 0") && !ends(b"12 (sh"));
     }
 }

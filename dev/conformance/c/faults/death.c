@@ -1,12 +1,24 @@
 /* Ways for PE 1 to end while the others wait in a barrier. Argument: the way. */
 #include "clock.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static long never;
 static volatile int *volatile nowhere = (int *)8;
+
+/* Ends the process a while after its first thread. */
+static void *end_late(void *unused)
+{
+    (void)unused;
+    nanosleep(&(struct timespec){0, 400000000}, NULL);
+    now();
+    kill(getpid(), SIGSEGV);
+    return NULL;
+}
 
 int main(int argc, char **argv)
 {
@@ -19,7 +31,18 @@ int main(int argc, char **argv)
     char *heap = checked_malloc((size_t)4 << 20);
     memset(heap, me, (size_t)4 << 20);
     shmem_barrier_all();
-    if (strcmp(way, "killed_in_barrier") == 0 && me == 1) {
+    if (strcmp(way, "ends_slowly") == 0 && me == 1) {
+        /* As of a process that the kernel takes apart: its first thread has ended. */
+        pthread_t thread;
+        pthread_create(&thread, NULL, end_late, NULL);
+        shmem_long_p(&never, 1, 0);
+        syscall(SYS_exit, 0);
+    } else if (strcmp(way, "ends_slowly") == 0 && me == 0) {
+        /* Reports that PE 1 has ended, as one does whose connection to it is closed. */
+        shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
+        nanosleep(&(struct timespec){0, 200000000}, NULL);
+        exit(3);
+    } else if (strcmp(way, "killed_in_barrier") == 0 && me == 1) {
         /* A child kills it once it waits with the others. */
         pid_t self = getpid();
         if (fork() == 0) {

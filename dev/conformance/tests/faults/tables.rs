@@ -138,6 +138,8 @@ pub(crate) const DEATHS: &[Death] = &[
         words: &["PE 1", "on the stack", "used for PE 2", "not symmetric"],
     },
     Death { way: "killed_in_barrier", status: Status::Is(137), words: &["PE 1", "SIGKILL"] },
+    // Another PE that ends meanwhile does not count as the cause.
+    Death { way: "ends_slowly", status: Status::Is(139), words: &["PE 1", "SIGSEGV"] },
     Death { way: "leaves_a_child", status: Status::Is(5), words: &["PE 1", "status 5"] },
     Death { way: "global_exit7", status: Status::Is(7), words: &[] },
     Death { way: "global_exit0", status: Status::Is(0), words: &[] },

@@ -6,8 +6,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Release};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use ferroshmem_layout::PeState;
+use ferroshmem_platform::process;
 use nix::unistd::Pid;
 
 use super::Supervisor;
@@ -21,9 +24,9 @@ use crate::launch::shutdown::Shutdown;
 
 impl Supervisor {
     pub(super) fn reap(&mut self) {
-        let mut ended = Vec::new();
-        while let Reaped::Child(pid, status) = reap() {
-            ended.push((pid, status));
+        let mut ended: Vec<_> = all_ended().collect();
+        if ended.iter().any(|(_, status)| status.code().is_some_and(|code| code != 0)) {
+            self.await_ending(&mut ended);
         }
         put_causes_first(&mut ended);
         for (pid, status) in ended {
@@ -38,6 +41,23 @@ impl Supervisor {
             } else if let Some(pe) = self.debuggers.ended(pid) {
                 self.debugger_has_ended(pe, status);
             }
+        }
+    }
+
+    /// Waits for PEs that have begun to end. The kernel closes the connections of a process first, so that another PE
+    /// may have reported its end, and ended, before.
+    fn await_ending(&self, ended: &mut Vec<(Pid, ExitStatus)>) {
+        /// What a busy machine may need to take a process apart.
+        const WITHIN: Duration = Duration::from_secs(2);
+
+        let until = Instant::now() + WITHIN;
+        let pes: Vec<Pid> = self.jobs.iter().flat_map(|job| job.alive.keys().copied()).collect();
+        let is_awaited = |pid: &Pid, ended: &[(Pid, _)]| {
+            !ended.iter().any(|(other, _)| other == pid) && process::is_ending(pid.as_raw())
+        };
+        while Instant::now() < until && pes.iter().any(|pid| is_awaited(pid, ended)) {
+            sleep(Duration::from_millis(1));
+            ended.extend(all_ended());
         }
     }
 
@@ -122,6 +142,14 @@ impl Supervisor {
             self.end_job(0, Shutdown::now(status), &line);
         }
     }
+}
+
+/// The children that have ended and were not waited for.
+fn all_ended() -> impl Iterator<Item = (Pid, ExitStatus)> {
+    std::iter::from_fn(|| match reap() {
+        Reaped::Child(pid, status) => Some((pid, status)),
+        Reaped::NoneYet | Reaped::NoneLeft => None,
+    })
 }
 
 /// Processes that were found ended together: first those that a signal has killed, of which the end of others may be a
