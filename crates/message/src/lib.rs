@@ -60,8 +60,12 @@ pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
 /// Most bytes of a message on a node whose data are sent without being asked for. From there on, the data are copied in
 /// less time than a receiver's answer takes. Between nodes, all that a record of the fabric has room for goes so.
 const EAGER: u64 = 8 << 10;
-/// Bytes of a fragment: an inbox has room for eight.
-const FRAGMENT: u64 = 30 << 10;
+/// Most bytes of a fragment: the receiver copies one while the sender writes the next.
+const FRAGMENT: u64 = (16 << 10) - 64;
+/// Least bytes of one.
+const SHORTEST: u64 = (4 << 10) - 64;
+/// Fragments of a message for which neither length is a limit.
+const FRAGMENTS: u64 = 4;
 /// From so many bytes that a receiver keeps on, senders keep theirs.
 const KEPT: u64 = 16 << 20;
 /// What a message without data counts, which a receiver keeps.

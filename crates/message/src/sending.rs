@@ -13,7 +13,7 @@ use super::place;
 use super::remote;
 use super::request::{Phase, Request, SENT, Status, TeamPeer};
 use super::state::{PendingRecord, State};
-use super::{EAGER, FRAGMENT, KEPT, Messages};
+use super::{EAGER, FRAGMENT, FRAGMENTS, KEPT, Messages, SHORTEST};
 
 impl Messages {
     /// Begins a send; its handle, or [`SENT`].
@@ -194,7 +194,8 @@ impl Messages {
         let Some(request) = state.requests.get(handle) else {
             return true;
         };
-        let longest = remote::longest_fragment(node, request.peer as usize).unwrap_or(FRAGMENT);
+        let here = || request.all.div_ceil(FRAGMENTS).clamp(SHORTEST, FRAGMENT);
+        let longest = remote::longest_fragment(node, request.peer as usize).unwrap_or_else(here);
         while request.done < request.allowed {
             let len = longest.min(request.allowed - request.done);
             let envelope =
