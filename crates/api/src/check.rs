@@ -14,7 +14,7 @@ pub use ferroshmem_core::memory::{Argument, MemoryKind};
 use ferroshmem_core::point::Comparison;
 use ferroshmem_core::profiling::{self, Operation, Scope};
 pub use ferroshmem_core::profiling::{Kind, ended};
-pub use ferroshmem_core::team::Members;
+use ferroshmem_core::team::Team;
 use ferroshmem_layout::profile::team::ACTIVE_SET;
 use ferroshmem_runtime::{self as runtime, Runtime};
 
@@ -44,14 +44,15 @@ pub enum Concerns {
 impl Concerns {
     /// Found without ending the job: of an argument that is wrong the routine says so itself.
     pub(crate) fn scope(self, rt: &Runtime, routine: &'static str) -> Scope {
-        let of_team =
-            |id: usize, members, root: c_int| Scope::Team { members, id: id as u64, root: root.max(0) as u32 };
+        let of_team = |team: &Team, root: c_int| Scope::Team {
+            members: team.members.triplet(),
+            id: team.id as u64 | u64::from(team.members.digest()) << 33,
+            root: root.max(0) as u32,
+        };
         match self {
             Self::None => Scope::None,
             Self::Pe(context, pe) => Scope::Pe(rt.call(routine, context, pe).pe),
-            Self::Team(team, root) => {
-                rt.teams.get(team).map_or(Scope::None, |team| of_team(team.id, team.members, root))
-            }
+            Self::Team(team, root) => rt.teams.get(team).map_or(Scope::None, |team| of_team(team, root)),
             Self::TeamPe(team, pe) => {
                 let team = rt.teams.get(team).filter(|team| team.connection.is_none());
                 let index = usize::try_from(pe).ok();
@@ -59,18 +60,11 @@ impl Concerns {
                 pe.map_or(Scope::None, |(team, i)| Scope::Pe(team.members.pe(i)))
             }
             Self::Set(start, log_stride, size, root) => Scope::Team {
-                members: Members {
-                    start,
-                    stride: 1_i32.checked_shl(log_stride as u32).unwrap_or(0),
-                    size: size.max(1) as usize,
-                },
+                members: (start, 1_i32.checked_shl(log_stride as u32).unwrap_or(0), size.max(1) as u32),
                 id: ACTIVE_SET,
                 root: root.max(0) as u32,
             },
-            Self::World => {
-                let team = rt.teams.world();
-                of_team(team.id, team.members, 0)
-            }
+            Self::World => of_team(rt.teams.world(), 0),
         }
     }
 }

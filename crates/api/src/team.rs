@@ -144,13 +144,97 @@ pub unsafe fn split_2d(
     if made.is_some() { 0 } else { -1 }
 }
 
-/// Makes a team of the members of `parent` that this PE names by start, stride and number, all of which name the same;
-/// no team if it names none. Collective over `parent`: the handle, 0 without a team, or None if no team is left.
-pub fn split_apart(name: &'static str, parent: usize, mine: Option<(c_int, c_int, c_int)>) -> Option<usize> {
+/// Makes a team of some PEs of `parent`, in the order of the list.
+///
+/// # Safety
+/// `pes` has `npes` elements; `config` is valid unless `mask` is 0; `new_team` is valid.
+pub unsafe fn split_list(
+    name: &'static str,
+    parent: usize,
+    pes: *const c_int,
+    npes: c_int,
+    config: *const TeamConfig,
+    mask: c_long,
+    new_team: *mut usize,
+) -> c_int {
+    let rt = runtime::get(name);
+    let made = rt.teams.find(name, parent).and_then(|parent| {
+        refuse_team_of_connection(name, parent);
+        let Ok(len) = usize::try_from(npes) else {
+            fatal(name, format_args!("npes = {npes} is negative: give the number of PEs in the list"));
+        };
+        let pes = match len {
+            0 => &[],
+            _ if pes.is_null() => fatal(name, "pes is a null pointer, but npes is not 0: give a list of PEs"),
+            // SAFETY: the caller promises so many elements.
+            _ => unsafe { std::slice::from_raw_parts(pes, len) },
+        };
+        check_list(name, pes, parent.members.size);
+        let group = Group::of_team(&rt.node, name, parent);
+        group.check_agreement(&rt.node, &[("npes", npes as u64)]);
+        if rt.node.settings.check {
+            let shown: Vec<_> = (0..len).map(|i| format!("pes[{i}]")).collect();
+            let words: Vec<_> = shown.iter().zip(pes).map(|(name, pe)| (&**name, *pe as u64)).collect();
+            words.chunks(6).for_each(|some| group.check_agreement(&rt.node, some));
+        }
+        // SAFETY: the caller promises that `config` is valid if the mask is not 0.
+        let contexts = unsafe { contexts_in(name, config, mask) };
+        let indices = pes.iter().map(|pe| *pe as usize);
+        split::split_list(&rt.node, &rt.teams, name, parent, indices, contexts)
+    });
+    // SAFETY: the caller promises that `new_team` can be written.
+    unsafe { new_team.write(made.unwrap_or(TEAM_INVALID)) };
+    if made.is_some() { 0 } else { -1 }
+}
+
+/// Ends the job unless a list names PEs of a team of `size` PEs, and each of them once.
+fn check_list(name: &str, pes: &[c_int], size: usize) {
+    let mut named_by = vec![None; size];
+    for (i, pe) in pes.iter().enumerate() {
+        let Some(first) = usize::try_from(*pe).ok().and_then(|pe| named_by.get_mut(pe)) else {
+            fatal(name, format_args!("pes[{i}] = {pe} is out of range: the parent team has PEs 0 to {}", size - 1));
+        };
+        if let Some(first) = first.replace(i) {
+            fatal(name, format_args!("pes[{i}] = {pe} is also pes[{first}]: name each PE once"));
+        }
+    }
+}
+
+/// Makes a team of the PEs of `parent` that give the same color; no team if it is negative.
+///
+/// # Safety
+/// `config` is valid unless `mask` is 0; `new_team` is valid.
+pub unsafe fn split_color(
+    name: &'static str,
+    parent: usize,
+    color: c_int,
+    key: c_int,
+    config: *const TeamConfig,
+    mask: c_long,
+    new_team: *mut usize,
+) -> c_int {
+    // SAFETY: the caller promises that `config` is valid if the mask is not 0.
+    let contexts = unsafe { contexts_in(name, config, mask) };
+    let made = split_by(name, parent, u64::try_from(color).ok(), key.into(), contexts);
+    // SAFETY: the caller promises that `new_team` can be written.
+    unsafe { new_team.write(made.unwrap_or(TEAM_INVALID)) };
+    if made.is_some() { 0 } else { -1 }
+}
+
+/// Makes a team of the PEs of `parent` that give the same color, numbered by their keys. Returns its handle, 0 on a PE
+/// that gives none, or None if no team is left.
+pub fn split_by(
+    name: &'static str,
+    parent: usize,
+    color: Option<u64>,
+    key: i64,
+    contexts: c_int,
+) -> Option<usize> {
     let rt = runtime::get(name);
     let parent = rt.teams.find(name, parent)?;
     refuse_team_of_connection(name, parent);
-    split::split_apart(&rt.node, &rt.teams, name, parent, mine)
+    Group::of_team(&rt.node, name, parent).check_agreement(&rt.node, &[]);
+    split::split_color(&rt.node, &rt.teams, name, parent, (color, key), contexts)
 }
 
 /// Destroys a team.

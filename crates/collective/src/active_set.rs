@@ -24,22 +24,29 @@ struct Key {
     work_array: usize,
 }
 
-/// The sets that this PE has used, each with the id of its team, or None if no id was left at the
-/// first call. All members agree, because all of them took part in the first call.
+/// A set's PEs, and the id of its team, or None if no id was left at the first call. All members agree, because all of
+/// them took part in the first call.
+#[derive(Debug, Clone, Copy)]
+struct Set {
+    members: &'static Members,
+    id: Option<usize>,
+}
+
+/// The sets that this PE has used, for good.
 #[derive(Debug, Default)]
 pub struct ActiveSets {
-    known: RwLock<BTreeMap<Key, Option<usize>>>,
+    known: RwLock<BTreeMap<Key, Set>>,
 }
 
 impl ActiveSets {
-    fn find(&self, key: &Key) -> Option<Option<usize>> {
+    fn find(&self, key: &Key) -> Option<Set> {
         let known = self.known.read().unwrap_or_else(|e| e.into_inner());
         known.get(key).copied()
     }
 
-    fn add(&self, key: Key, id: Option<usize>) {
+    fn add(&self, key: Key, set: Set) {
         let mut known = self.known.write().unwrap_or_else(|e| e.into_inner());
-        known.insert(key, id);
+        known.insert(key, set);
     }
 }
 
@@ -53,22 +60,23 @@ pub fn enter<'a>(
     work_array: *mut c_long,
 ) -> Group<'a> {
     let key = Key { start, log_stride, size, work_array: work_array.expose_provenance() };
-    let id = sets.find(&key).unwrap_or_else(|| {
-        let first = over_work_array(node, name, key);
+    let Set { members, id } = sets.find(&key).unwrap_or_else(|| {
+        let members = Box::leak(Box::new(members_of(node, name, key)));
+        let first = over_work_array(node, name, key, members);
         check_work_array(node, &first, key);
-        let id = split::create_for_active_set(node, teams, &first);
-        sets.add(key, id);
-        id
+        let set = Set { members, id: split::create_for_active_set(node, teams, &first) };
+        sets.add(key, set);
+        set
     });
     match id.and_then(|id| teams.by_id(id)) {
         Some(team) => Group::over_slots(node, name, team, WaitKind::ActiveSet),
-        None => over_work_array(node, name, key),
+        None => over_work_array(node, name, key, members),
     }
 }
 
 /// Ends the job if the work array is not initialised: its flags would let this PE pass, or hold it for ever.
 fn check_work_array(node: &Node, set: &Group<'_>, key: Key) {
-    let array = WorkArray::new(&node.transport, set.name, *set.members(), key.work_array);
+    let array = WorkArray::new(&node.transport, set.name, set.members(), key.work_array);
     if let Some((element, value)) = array.uninitialised_element(set.me) {
         fatal(
             set.name,
@@ -81,19 +89,24 @@ fn check_work_array(node: &Node, set: &Group<'_>, key: Key) {
     }
 }
 
-/// A group of an active set without a team. A set that is not of this job's PEs, or without this
-/// PE, ends the job.
-fn over_work_array<'a>(node: &'a Node, name: &'static str, key: Key) -> Group<'a> {
-    let Key { start, log_stride, size, work_array } = key;
+/// A group of an active set without a team.
+fn over_work_array<'a>(node: &'a Node, name: &'static str, key: Key, members: &'a Members) -> Group<'a> {
+    let me = members.index_of(node.me).expect("this PE is in its active set");
+    let array = WorkArray::new(&node.transport, name, members, key.work_array);
+    Group::over_work_array(array, me, node.settings.reproducible)
+}
+
+/// The PEs of an active set. One that is not of this job's PEs, or without this PE, ends the job.
+fn members_of(node: &Node, name: &str, key: Key) -> Members {
+    let Key { start, log_stride, size, .. } = key;
     let describe = format_args!("PE_start = {start}, logPE_stride = {log_stride}, PE_size = {size}");
     let world = Members::world(node.n_pes);
     let members = (0..31).contains(&log_stride).then(|| world.strided(start, 1 << log_stride, size)).flatten();
     let Some(members) = members else {
         fatal(name, format_args!("{describe} is not a set of PEs of this job (0 to {})", node.n_pes - 1));
     };
-    let Some(me) = members.index_of(node.me) else {
+    if members.index_of(node.me).is_none() {
         fatal(name, format_args!("this PE is not in the active set ({describe})"));
-    };
-    let array = WorkArray::new(&node.transport, name, members, work_array);
-    Group::over_work_array(array, me, node.settings.reproducible)
+    }
+    members
 }

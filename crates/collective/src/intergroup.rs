@@ -11,7 +11,6 @@ use std::ops::Range;
 use ferroshmem_core::connection::Groups;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, MemberAddresses};
-use ferroshmem_core::team::Members;
 use ferroshmem_layout::{RING_BYTES, SMALL};
 use ferroshmem_simd::{self as simd, Operator};
 use ferroshmem_tuning::{Algorithm, Collective, EAGER};
@@ -94,7 +93,7 @@ impl<'a> Intergroup<'a> {
     fn left(&self, member: usize, word: usize) -> MemberAddresses<'a, u8> {
         let place = self.group.call_word(member, word);
         let (bases, offset) = self.groups.at_place(place);
-        MemberAddresses::irregular(&Members::world(self.group.size), bases, offset)
+        MemberAddresses::irregular(self.group.local_members(), bases, offset)
     }
 
     /// The arrays of a group, which its first member has left. After the first synchronisation.

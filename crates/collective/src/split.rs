@@ -227,7 +227,7 @@ fn create(
     parent.id_block.store(claimed.block as u32, Ordering::Relaxed);
     let mut handles = [0; MOST];
     for (i, (members, num_contexts)) in wanted.iter().enumerate() {
-        let Some(members) = *members else { continue };
+        let Some(members) = members.clone() else { continue };
         let new = NewTeam {
             id: claimed.ids[i],
             members,
@@ -251,7 +251,7 @@ pub fn create_for_active_set(node: &Node, teams: &Teams, set: &Group<'_>) -> Opt
         return None;
     }
     let id = claim_id(node, set, MAX_TEAMS - ACTIVE_SETS..MAX_TEAMS)?;
-    let mut new = NewTeam { id, members: *set.members(), num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2] };
+    let mut new = NewTeam { id, members: set.members().clone(), num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2] };
     continue_counts(node, &mut new);
     insert(node, teams, new);
     // After the call a member may use the team at once, so all must have read the counts in its
@@ -310,18 +310,52 @@ pub fn split_strided(
     Some(handles[0])
 }
 
-/// Teams of members that each name themselves: the handle for this PE (0 if it names none), or None if no id is left.
-/// Those that one member names are in the parent, as all others are whom it names name the same.
-pub fn split_apart(
+/// `shmemx_team_split_list`: a team of these members of the parent, each named once and in range: the handle for this PE
+/// (0 outside of the team, or if it is empty), or None if no id is left.
+pub fn split_list(
     node: &Node,
     teams: &Teams,
     name: &'static str,
     parent: &Team,
-    mine: Option<(i32, i32, i32)>,
+    indices: impl ExactSizeIterator<Item = usize>,
+    num_contexts: i32,
 ) -> Option<usize> {
     let group = Group::of_team(node, name, parent);
-    let members = mine.and_then(|(start, stride, size)| parent.members.strided(start, stride, size));
-    let handles = create(node, teams, (&group, parent), &[(members, 0)])?;
+    if indices.len() == 0 {
+        group.sync();
+        return Some(0);
+    }
+    let members = parent.members.pick(indices);
+    let mine = members.index_of(node.me).map(|_| members);
+    let handles = create(node, teams, (&group, parent), &[(mine, num_contexts)])?;
+    Some(handles[0])
+}
+
+/// `shmemx_team_split_color`: a team of the members that give this PE's color, numbered by their keys, and by their
+/// numbers in the parent where those are the same. Returns its handle, 0 if this PE gives no color, or None if no id is
+/// left.
+pub fn split_color(
+    node: &Node,
+    teams: &Teams,
+    name: &'static str,
+    parent: &Team,
+    (color, key): (Option<u64>, i64),
+    num_contexts: i32,
+) -> Option<usize> {
+    let group = Group::of_team(node, name, parent);
+    let mine = [u64::from(color.is_some()), color.unwrap_or(0), key as u64];
+    for (word, value) in mine.into_iter().enumerate() {
+        group.publish_call_word(word, value);
+    }
+    group.sync();
+    // No member goes past the agreement on ids before all have read the words.
+    let members = color.map(|_| {
+        let same = (0..group.size).filter(|m| (0..2).all(|word| group.call_word(*m, word) == mine[word]));
+        let mut keys: Vec<_> = same.map(|member| (group.call_word(member, 2) as i64, member)).collect();
+        keys.sort_unstable();
+        parent.members.pick(keys.into_iter().map(|(_, member)| member))
+    });
+    let handles = create(node, teams, (&group, parent), &[(members, num_contexts)])?;
     Some(handles[0])
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
+use crate::MAX_PES;
+
 /// Kinds of waits, as stored in [`WaitRecord::kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
@@ -46,6 +48,8 @@ pub struct WaitRecord {
     pub start: AtomicI32,
     /// Stride between its PEs.
     pub stride: AtomicI32,
+    /// If the stride is 0 and there are several, the PEs: a bit each.
+    pub listed: [AtomicU64; MAX_PES / 64],
     /// Its number of PEs.
     pub size: AtomicU32,
     /// The collective's number on its team (see [`OwnLine::entered`](crate::OwnLine::entered)).
@@ -71,6 +75,23 @@ impl WaitRecord {
         for (word, value) in self.routine.iter().zip(name_to_words(name)) {
             word.store(value, Ordering::Relaxed);
         }
+    }
+
+    /// Stores the PEs of a team that are no sequence.
+    pub fn set_listed(&self, pes: &[u32]) {
+        let mut words = [0_u64; MAX_PES / 64];
+        for pe in pes {
+            words[*pe as usize / 64] |= 1 << (pe % 64);
+        }
+        for (word, value) in self.listed.iter().zip(words) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// These PEs, ascending.
+    pub fn listed(&self) -> Vec<u32> {
+        let words = self.listed.each_ref().map(|word| word.load(Ordering::Relaxed));
+        (0..MAX_PES as u32).filter(|pe| words[*pe as usize / 64] >> (pe % 64) & 1 != 0).collect()
     }
 
     /// The routine's name as last stored.

@@ -31,7 +31,7 @@ pub(super) enum Channel<'a> {
 pub(super) struct Slots<'a> {
     /// The slot of member 0.
     pub(super) first: NonNull<TeamSlot>,
-    /// Bytes from one member's slot to the next's.
+    /// Bytes from one member's slot to the next's; 0 if the members are a list.
     pub(super) step: isize,
     /// The members by their numbers on the node, which are also those of their slots.
     pub(super) local: &'a LocalMembers,
@@ -50,8 +50,19 @@ impl Slots<'_> {
     /// Member `member`'s slot.
     #[inline]
     pub(super) fn of(&self, member: usize) -> &TeamSlot {
-        // SAFETY: slots lie `step` bytes apart, one for each member, and are never unmapped; all
-        // their fields are atomics, or cells that are accessed by raw pointers.
-        unsafe { self.first.byte_offset(self.step * member as isize).as_ref() }
+        let distance = match self.step {
+            0 => self.listed(member),
+            step => step * member as isize,
+        };
+        // SAFETY: there is a slot for each member, so far from the first one, and it is never unmapped; all
+        // its fields are atomics, or cells that are accessed by raw pointers.
+        unsafe { self.first.byte_offset(distance).as_ref() }
+    }
+
+    /// Bytes from the first member's slot to another's. Out of line, for the sake of sequences.
+    #[cold]
+    #[inline(never)]
+    fn listed(&self, member: usize) -> isize {
+        (self.local.pe(member) as isize - self.local.pe(0) as isize) * size_of::<TeamSlot>() as isize
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use super::Group;
 use crate::team::Members;
 
 /// The addresses of the members' copies of one symmetric array of `T`.
@@ -11,19 +12,32 @@ pub struct MemberAddresses<'a, T> {
     first: *mut T,
     /// Bytes from one member's copy to the next's.
     step: isize,
-    /// Otherwise the addresses of all PEs' copies.
+    /// Otherwise where the copies of the node's PEs are.
     irregular: Option<Irregular<'a>>,
     marker: PhantomData<*mut T>,
 }
 
-/// The copies of members at `bases[pe] + offset`.
+/// Copies that are found by the members' numbers on the node.
 #[derive(Clone, Copy)]
 struct Irregular<'a> {
+    local: &'a Members,
+    /// The copies are at `bases[pe] + offset`, or if there are none, `step` bytes from one PE to the next, of which
+    /// `first` is PE 0's.
     bases: &'a [usize],
     offset: usize,
-    /// Number on the node of member 0, and from there to the next member's.
-    first: usize,
-    stride: isize,
+}
+
+impl Irregular<'_> {
+    /// Member `member`'s copy. Out of line, for the sake of copies at a constant distance.
+    #[cold]
+    #[inline(never)]
+    fn of(&self, first: *mut u8, step: isize, member: usize) -> *mut u8 {
+        let pe = self.local.pe(member);
+        match self.bases {
+            [] => first.wrapping_byte_offset(step.wrapping_mul(pe as isize)),
+            bases => std::ptr::with_exposed_provenance_mut(bases[pe] + self.offset),
+        }
+    }
 }
 
 impl<T> Clone for MemberAddresses<'_, T> {
@@ -52,10 +66,23 @@ impl<'a, T> MemberAddresses<'a, T> {
         Self { first, step, irregular: None, marker: PhantomData }
     }
 
+    /// Copies in windows that lie `stride` bytes apart, of which `mine` is this PE's.
+    #[inline]
+    pub(super) fn in_windows(mine: *mut T, stride: isize, group: &Group<'a>) -> Self {
+        let local = group.local_members();
+        match local.stride() {
+            0 => Self {
+                irregular: Some(Irregular { local, bases: &[], offset: 0 }),
+                ..Self::at_stride(mine, stride, local.pe(group.me))
+            },
+            step => Self::at_stride(mine, step as isize * stride, group.me),
+        }
+    }
+
     /// Copies of the PEs `local` of a node at `bases[pe] + offset`.
-    pub fn irregular(local: &Members, bases: &'a [usize], offset: usize) -> Self {
-        let irregular = Irregular { bases, offset, first: local.start as usize, stride: local.stride as isize };
-        Self { first: std::ptr::null_mut(), step: 0, irregular: Some(irregular), marker: PhantomData }
+    pub fn irregular(local: &'a Members, bases: &'a [usize], offset: usize) -> Self {
+        let irregular = Some(Irregular { local, bases, offset });
+        Self { first: std::ptr::null_mut(), step: 0, irregular, marker: PhantomData }
     }
 
     /// Member `member`'s copy.
@@ -63,10 +90,7 @@ impl<'a, T> MemberAddresses<'a, T> {
     pub fn of(&self, member: usize) -> *mut T {
         match &self.irregular {
             None => self.first.wrapping_byte_offset(self.step.wrapping_mul(member as isize)),
-            Some(s) => {
-                let pe = s.first.wrapping_add_signed(s.stride * member as isize);
-                std::ptr::with_exposed_provenance_mut(s.bases[pe] + s.offset)
-            }
+            Some(irregular) => irregular.of(self.first.cast(), self.step, member).cast(),
         }
     }
 
@@ -74,9 +98,9 @@ impl<'a, T> MemberAddresses<'a, T> {
     #[inline]
     pub fn from(&self, i: usize) -> Self {
         let mut this = *self;
-        match &mut this.irregular {
-            None => this.first = this.first.wrapping_add(i),
-            Some(s) => s.offset += i * size_of::<T>(),
+        this.first = this.first.wrapping_add(i);
+        if let Some(irregular) = &mut this.irregular {
+            irregular.offset += i * size_of::<T>();
         }
         this
     }

@@ -63,7 +63,7 @@ pub struct Group<'a> {
     pub reproducible: bool,
     /// Whether PEs outnumber cores.
     pub oversubscribed: bool,
-    members: Members,
+    members: &'a Members,
     channel: Channel<'a>,
     traffic: Traffic,
 }
@@ -116,7 +116,7 @@ impl<'a> Group<'a> {
     pub fn of_node_group(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
         let mut slots = Slots {
             first: NonNull::from(team.slot(0)),
-            step: team.local.stride as isize * size_of::<TeamSlot>() as isize,
+            step: team.local.stride() as isize * size_of::<TeamSlot>() as isize,
             local: &team.local,
             epoch: &team.epoch,
             ring: &team.ring,
@@ -146,7 +146,7 @@ impl<'a> Group<'a> {
             size: team.local.size,
             reproducible,
             oversubscribed,
-            members: if team.hierarchy.is_none() { team.members } else { *team.local },
+            members: if team.hierarchy.is_none() { &team.members } else { &team.local },
             channel: Channel::Slots(slots),
             traffic: Traffic::default(),
         }
@@ -183,7 +183,7 @@ impl<'a> Group<'a> {
             size: team.members.size,
             reproducible: node.settings.reproducible,
             oversubscribed: POLICY.oversubscribed(),
-            members: team.members,
+            members: &team.members,
             channel: Channel::Hierarchy(HierarchicalTeam {
                 node,
                 internode: node.transport.remote(),
@@ -203,7 +203,7 @@ impl<'a> Group<'a> {
             size,
             reproducible: team.node.settings.reproducible,
             oversubscribed: POLICY.oversubscribed(),
-            members: team.team.members,
+            members: &team.team.members,
             channel: Channel::Mailboxes(MailboxChannel { team, scope }),
             traffic: Traffic::default(),
         }
@@ -232,8 +232,8 @@ impl<'a> Group<'a> {
     }
 
     /// The members.
-    pub fn members(&self) -> &Members {
-        &self.members
+    pub fn members(&self) -> &'a Members {
+        self.members
     }
 
     /// The connection whose members these are, if they are of two jobs.
@@ -254,10 +254,10 @@ impl<'a> Group<'a> {
 
     /// The members by their numbers on the node, if they are in one node group.
     #[inline]
-    fn local_members(&self) -> &Members {
+    pub fn local_members(&self) -> &'a Members {
         match &self.channel {
             Channel::Slots(slots) => slots.local,
-            _ => &self.members,
+            _ => self.members,
         }
     }
 
@@ -454,12 +454,15 @@ impl<'a> Group<'a> {
 
     /// How a wait for another job, which these members are to be connected with, is reported.
     pub fn wait_for_another_job(&self) -> WaitReason<'_> {
-        WaitReason { members: self.wait_reason().members, ..WaitReason::at(WaitKind::Connection, self.name, 0) }
+        WaitReason {
+            members: self.members.triplet(),
+            list: self.members.list(),
+            ..WaitReason::at(WaitKind::Connection, self.name, 0)
+        }
     }
 
     /// How a wait for other members is reported.
     fn wait_reason(&self) -> WaitReason<'_> {
-        let members = (self.members.start, self.members.stride, self.members.size as u32);
         let (kind, address, team, sequence) = match &self.channel {
             Channel::Slots(slots) => {
                 let entered = slots.of(self.me).own.entered.load(Ordering::Relaxed);
@@ -473,7 +476,8 @@ impl<'a> Group<'a> {
             routine: self.name,
             address,
             team,
-            members,
+            members: self.members.triplet(),
+            list: self.members.list(),
             sequence,
             connection: self.connection().and_then(Connection::watched_state),
             condition: None,
@@ -494,12 +498,11 @@ impl<'a, T> MemberAddresses<'a, T> {
         }
         let space = memory.space;
         if let Some(connection) = group.connection() {
-            return Self::resolve_connected(memory, connection, argument, addr, len);
+            return Self::resolve_connected(memory, (group, connection), argument, addr, len);
         }
         if space.at_stride() && !space.any_runs_other_program() {
             let stride = 1isize << space.log2_stride();
-            let step = group.local_members().stride as isize * stride;
-            return Self::at_stride(mine.cast(), step, group.me);
+            return Self::in_windows(mine.cast(), stride, group);
         }
         Self::resolve_each(memory, group, argument, addr, len)
     }
@@ -509,7 +512,7 @@ impl<'a, T> MemberAddresses<'a, T> {
     #[inline(never)]
     fn resolve_connected(
         memory: &SymmetricMemory,
-        connection: &'a Connection,
+        (group, connection): (&Group<'a>, &'a Connection),
         argument: Argument<'_>,
         addr: *const T,
         len: usize,
@@ -526,7 +529,7 @@ impl<'a, T> MemberAddresses<'a, T> {
             );
         }
         let (bases, offset) = connection.copies(memory.space, addr.addr());
-        Self::irregular(&Members::world(connection.len()), bases, offset)
+        Self::irregular(group.local_members(), bases, offset)
     }
 
     /// As [`resolve`](Self::resolve), where copies of symmetric objects may not lie at a constant
@@ -535,7 +538,7 @@ impl<'a, T> MemberAddresses<'a, T> {
     #[inline(never)]
     fn resolve_each(
         memory: &'a SymmetricMemory,
-        group: &Group<'_>,
+        group: &Group<'a>,
         argument: Argument<'_>,
         addr: *const T,
         len: usize,
@@ -549,8 +552,7 @@ impl<'a, T> MemberAddresses<'a, T> {
             Some((bases, offset)) => Self::irregular(local, bases, offset),
             None => {
                 let stride = 1isize << memory.space.log2_stride();
-                let step = local.stride as isize * stride;
-                Self::at_stride(addr.cast_mut(), step, group.me)
+                Self::in_windows(addr.cast_mut(), stride, group)
             }
         }
     }

@@ -123,7 +123,7 @@ impl Member {
     /// The same member, where member m of all is on socket `sockets[m]`.
     pub fn on_sockets(mut self, sockets: &[usize]) -> Self {
         let localities = Localities::new(sockets.iter().map(|socket| Locality::new(*socket, 0)));
-        self.members = LocalMembers::new(*self.members, self.me, &localities);
+        self.members = LocalMembers::new(Members::clone(&self.members), self.me, &localities);
         self
     }
 
@@ -152,7 +152,7 @@ impl Member {
             size: self.size,
             reproducible: self.reproducible,
             oversubscribed: decisions.choose(Collective::Barrier, 0).algorithm == Algorithm::Central,
-            members: *self.members,
+            members: &self.members,
             channel: Channel::Slots(slots),
             traffic: Traffic::default(),
         }

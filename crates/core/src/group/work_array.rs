@@ -24,13 +24,13 @@ const CALL: usize = 24;
 pub struct WorkArray<'a> {
     pub(super) transport: &'a Transport,
     pub(super) name: &'static str,
-    pub(super) members: Members,
+    pub(super) members: &'a Members,
     pub(super) address: usize,
 }
 
 impl<'a> WorkArray<'a> {
     /// The work array at `address` of a set of PEs that calls routine `name`.
-    pub fn new(transport: &'a Transport, name: &'static str, members: Members, address: usize) -> Self {
+    pub fn new(transport: &'a Transport, name: &'static str, members: &'a Members, address: usize) -> Self {
         Self { transport, name, members, address }
     }
 

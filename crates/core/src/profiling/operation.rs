@@ -2,8 +2,6 @@
 
 use ferroshmem_layout::profile::Kind;
 
-use crate::team::Members;
-
 /// The PEs that an operation concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -13,9 +11,10 @@ pub enum Scope {
     Pe(usize),
     /// The members of a team or active set, and the root.
     Team {
-        /// Its PEs.
-        members: Members,
-        /// The team's id, or [`ferroshmem_layout::profile::team::ACTIVE_SET`].
+        /// Its [PEs](crate::team::Members::triplet).
+        members: (i32, i32, u32),
+        /// The team's id, or [`ferroshmem_layout::profile::team::ACTIVE_SET`]; above 33 bits what
+        /// [tells lists of PEs apart](crate::team::Members::digest).
         id: u64,
         /// The root's number in the team.
         root: u32,

@@ -512,8 +512,8 @@ impl Recorder {
     }
 
     /// The place of the team, and the number of its collective that has just ended.
-    fn next_collective(&self, members: crate::team::Members, id: u64) -> (u64, u64) {
-        let key = [members.start as u64, members.stride as u64, members.size as u64, id];
+    fn next_collective(&self, (start, stride, size): (i32, i32, u32), id: u64) -> (u64, u64) {
+        let key = [start as u64, stride as u64, size.into(), id];
         for index in 0..team::MOST {
             let at = self.layout.teams().start + index * team::WORDS;
             if self.get(at + team::SIZE) == 0 {

@@ -1,32 +1,100 @@
 //! Which PEs a team or an active set consists of.
 
-/// An arithmetic sequence of world PE numbers: what every split of a team makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use std::sync::Arc;
+
+/// World PE numbers in the order of a team: an arithmetic sequence, or where they are none, a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Members {
-    /// World number of the first PE.
-    pub start: i32,
-    /// Distance from one PE to the next; may be negative.
-    pub stride: i32,
+    start: i32,
+    /// Distance from one PE to the next; may be negative. 0 if there is a list.
+    stride: i32,
     /// Number of PEs.
     pub size: usize,
+    list: Option<Arc<List>>,
 }
+
+/// PEs that are no arithmetic sequence.
+#[derive(Debug, PartialEq, Eq)]
+struct List {
+    pes: Box<[u32]>,
+    lowest: usize,
+    /// The number in the list of each PE from the lowest to the highest, [`NONE`] of others.
+    index_of: Box<[u32]>,
+    digest: u32,
+}
+
+const NONE: u32 = u32::MAX;
 
 impl Members {
     /// All PEs of a job.
     pub fn world(n_pes: usize) -> Self {
-        Self { start: 0, stride: 1, size: n_pes }
+        Self::sequence(0, 1, n_pes)
+    }
+
+    /// `size` PEs from `start` on, `stride` apart.
+    pub fn sequence(start: i32, stride: i32, size: usize) -> Self {
+        Self { start, stride, size, list: None }
+    }
+
+    /// These PEs, at least one, and each once: a sequence if they are one.
+    pub fn of(pes: Vec<u32>) -> Self {
+        let number = |index: usize| pes[index] as i32;
+        let size = pes.len();
+        let stride = if size > 1 { number(1) - number(0) } else { 1 };
+        if pes.windows(2).all(|pair| pair[1] as i32 - pair[0] as i32 == stride) {
+            return Self::sequence(number(0), stride, size);
+        }
+        let lowest = pes.iter().min().map_or(0, |pe| *pe as usize);
+        let highest = pes.iter().max().map_or(0, |pe| *pe as usize);
+        let mut index_of = vec![NONE; highest - lowest + 1].into_boxed_slice();
+        let mut digest = 0_u32;
+        for (index, pe) in pes.iter().enumerate() {
+            index_of[*pe as usize - lowest] = index as u32;
+            // By the golden ratio, as Fibonacci hashing has it.
+            digest = (digest.rotate_left(5) ^ pe).wrapping_mul(0x9e37_79b9);
+        }
+        let list = List { pes: pes.into_boxed_slice(), lowest, index_of, digest };
+        Self { start: list.pes[0] as i32, stride: 0, size, list: Some(Arc::new(list)) }
+    }
+
+    /// The distance from one PE to the next; 0 if they are a list.
+    #[inline]
+    pub fn stride(&self) -> i32 {
+        self.stride
+    }
+
+    /// First PE, [stride](Self::stride) and number of PEs.
+    pub fn triplet(&self) -> (i32, i32, u32) {
+        (self.start, self.stride, self.size as u32)
+    }
+
+    /// The PEs, if they are a list; else none.
+    pub fn list(&self) -> &[u32] {
+        self.list.as_ref().map_or(&[], |list| &list.pes)
+    }
+
+    /// Tells lists apart that have the same [triplet](Self::triplet). 0 of a sequence.
+    pub fn digest(&self) -> u32 {
+        self.list.as_ref().map_or(0, |list| list.digest)
     }
 
     /// World number of member `index`.
     #[inline]
     pub fn pe(&self, index: usize) -> usize {
         debug_assert!(index < self.size);
-        (self.start + self.stride * index as i32) as usize
+        match &self.list {
+            None => (self.start + self.stride * index as i32) as usize,
+            Some(list) => list.pes[index] as usize,
+        }
     }
 
     /// Number within these members of world PE `pe`, if it is one.
     #[inline(always)]
     pub fn index_of(&self, pe: usize) -> Option<usize> {
+        if let Some(list) = &self.list {
+            let index = list.index_of.get(pe.checked_sub(list.lowest)?)?;
+            return (*index != NONE).then_some(*index as usize);
+        }
         let distance = pe as i32 - self.start;
         let index = match self.stride {
             0 => (distance == 0).then_some(0)?,
@@ -34,6 +102,11 @@ impl Members {
             _ => return None,
         };
         usize::try_from(index).ok().filter(|i| *i < self.size)
+    }
+
+    /// The members with these numbers, at least one, and each once.
+    pub fn pick(&self, indices: impl IntoIterator<Item = usize>) -> Self {
+        Self::of(indices.into_iter().map(|index| self.pe(index) as u32).collect())
     }
 
     /// The sub-sequence that starts at member `start` and takes every `stride`-th, `size` in all.
@@ -48,8 +121,11 @@ impl Members {
         if !all.contains(&i64::from(start)) || !all.contains(&last) {
             return None;
         }
+        if self.list.is_some() {
+            return Some(self.pick((0..size).map(|i| (start + stride * i) as usize)));
+        }
         let stride = self.stride * if stride == 0 { 1 } else { stride };
-        Some(Self { start: self.pe(start as usize) as i32, stride, size: count })
+        Some(Self::sequence(self.pe(start as usize) as i32, stride, count))
     }
 }
 
@@ -60,18 +136,34 @@ mod tests {
     #[test]
     fn numbers_go_there_and_back() {
         let world = Members::world(12);
+        let list = world.pick([3, 11, 0, 4, 7]);
         for m in [
-            world,
+            world.clone(),
             world.strided(1, 2, 5).unwrap(),
             world.strided(11, -3, 4).unwrap(),
             world.strided(3, 0, 1).unwrap(),
             world.strided(11, -3, 4).unwrap().strided(3, -1, 4).unwrap(),
+            list.clone(),
+            list.strided(4, -1, 3).unwrap(),
+            list.pick([1, 0, 4]),
         ] {
             for i in 0..m.size {
                 assert_eq!(m.index_of(m.pe(i)), Some(i));
             }
-            assert_eq!((0..12).filter_map(|pe| m.index_of(pe)).count(), m.size);
+            assert_eq!((0..20).filter_map(|pe| m.index_of(pe)).count(), m.size);
         }
+    }
+
+    #[test]
+    fn a_list_that_is_a_sequence_becomes_one() {
+        let world = Members::world(12);
+        assert_eq!(world.pick([9, 6, 3]), world.strided(9, -3, 3).unwrap());
+        assert_eq!(world.pick([5]), Members::sequence(5, 1, 1));
+        let list = world.pick([0, 7, 2, 5]);
+        assert_eq!((list.triplet(), list.list()), ((0, 0, 4), &[0, 7, 2, 5][..]));
+        assert_eq!(list.strided(0, 2, 2).unwrap(), Members::sequence(0, 2, 2));
+        assert_ne!(list.digest(), world.pick([0, 2, 7, 5]).digest());
+        assert_eq!(list.strided(0, 2, 3), None);
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl Team {
             }
             _ => self.first_epochs,
         };
-        let new = NewTeam { id, members: self.members, num_contexts: 0, epoch, mailbox_epochs };
+        let new = NewTeam { id, members: self.members.clone(), num_contexts: 0, epoch, mailbox_epochs };
         new.build(node.job, &node.localities, &node.selection, self.generation)
     }
 
@@ -173,28 +173,6 @@ pub fn out_of_range(routine: &str, pe: i32, size: usize, of: &str) -> ! {
     fatal(routine, format_args!("PE {pe} is out of range: this {of} has PEs 0 to {}", size - 1))
 }
 
-/// The PEs whose memory this PE has mapped, as a team: all PEs of this node, or the PEs around
-/// this one whose numbers are an arithmetic sequence.
-fn sharers(job: &Attachment) -> Members {
-    let here = job.placement.local_pes();
-    let mut run = Members { start: here[0] as i32, stride: 1, size: 1 };
-    for pair in here.windows(2) {
-        let distance = (pair[1] - pair[0]) as i32;
-        if run.size == 1 {
-            run.stride = distance;
-        }
-        if distance == run.stride {
-            run.size += 1;
-            continue;
-        }
-        if run.index_of(job.pe).is_some() {
-            break;
-        }
-        run = Members { start: pair[1] as i32, stride: 1, size: 1 };
-    }
-    run
-}
-
 /// A team about to be made.
 pub struct NewTeam {
     /// Its id, which the members have agreed on.
@@ -214,15 +192,15 @@ impl NewTeam {
         let index = self.members.index_of(job.pe).expect("callers pass the team that this PE is in");
         let groups = NodeGroups::new(&self.members, &job.placement);
         let (own_group, local_index) = groups.of(index);
-        let local = groups.all()[own_group].local;
+        let local = groups.all()[own_group].local.clone();
         let local = LocalMembers::new(local, local_index, localities);
         Team {
             id: self.id,
-            members: self.members,
             decisions: selection.decisions(local.shape()),
             local,
             hierarchy: (!groups.is_single())
-                .then(|| Hierarchy::new(groups, own_group, self.mailbox_epochs, self.members)),
+                .then(|| Hierarchy::new(groups, own_group, self.mailbox_epochs, &self.members)),
+            members: self.members,
             index,
             local_index,
             num_contexts: self.num_contexts,
@@ -282,6 +260,7 @@ impl Teams {
     ) -> Self {
         let this = Self { table: Table::new(), generation: AtomicU32::new(0), splitting: AtomicU32::new(0) };
         let world = Members::world(job.n_pes());
+        let here = job.placement.local_pes().iter().map(|pe| *pe as u32);
         // A slot that no team has left takes no memory until it is used.
         let left = &job.control.pe_block(job.index).team_epochs;
         let is_first = left.load(Ordering::Relaxed) == 0;
@@ -289,7 +268,7 @@ impl Teams {
             let slot = job.control.team_slot(id, job.index);
             slot.own.epoch.load(Ordering::Relaxed)
         };
-        for (id, members) in [(WORLD, world), (SHARED, sharers(job))] {
+        for (id, members) in [(WORLD, world), (SHARED, Members::of(here.collect()))] {
             let new = NewTeam {
                 id,
                 members,
@@ -348,7 +327,7 @@ impl Teams {
         let selection = control.header().selection(Forced::default());
         let team = Team {
             id: FIRST_CONNECTION + place,
-            members: Members { start: connection.first as i32, ..Members::world(connection.len()) },
+            members: Members::sequence(connection.first as i32, 1, connection.len()),
             // Where PEs of other jobs run is not known.
             local: LocalMembers::new(local, local_index, &Localities::default()),
             hierarchy: None,
@@ -359,7 +338,7 @@ impl Teams {
             first_epochs: (0, [0; 2]),
             id_block: AtomicU32::new(0),
             ring: RingPosition::default(),
-            decisions: selection.decisions(local.size),
+            decisions: selection.decisions(n),
             slots: (control, WORLD),
             connection: Some(connection),
             generation,

@@ -1,6 +1,4 @@
-//! How a team lies on nodes: its members of one node are one or more *node groups*, each an
-//! arithmetic sequence of the node's PEs, so that the slots and windows of a node group lie at a
-//! constant distance.
+//! How a team lies on nodes: its members of one node are a *node group*.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,38 +32,31 @@ impl NodeGroups {
     pub fn new(members: &Members, placement: &Placement) -> Self {
         if placement.nodes() == 1 {
             // PEs have their numbers on the node.
-            let stride = if members.size == 1 { 1 } else { members.stride };
-            let local = Members { stride, ..*members };
             return Self {
-                all: vec![NodeGroup { leader: 0, local, node: 0 }],
+                all: vec![NodeGroup { leader: 0, local: members.clone(), node: 0 }],
                 of_member: Vec::new(),
                 members_of: Vec::new(),
             };
         }
-        let mut all: Vec<NodeGroup> = Vec::new();
+        let mut group_of: Vec<Option<usize>> = vec![None; placement.nodes()];
         let mut of_member = Vec::with_capacity(members.size);
-        // The last group of each node: it alone can grow, since earlier ones ended where the
-        // sequence broke.
-        let mut last: Vec<Option<usize>> = vec![None; placement.nodes()];
+        let (mut nodes, mut members_of, mut locals) = (Vec::new(), Vec::<Vec<u32>>::new(), Vec::<Vec<u32>>::new());
         for member in 0..members.size {
             let place = placement.of(members.pe(member));
-            let last = &mut last[place.node as usize];
-            let grown = last.filter(|i| grow(&mut all[*i].local, place.index as i32));
-            let group = grown.unwrap_or_else(|| {
-                all.push(NodeGroup {
-                    leader: member as u32,
-                    local: Members { start: place.index as i32, stride: 1, size: 1 },
-                    node: place.node,
-                });
-                all.len() - 1
+            let group = *group_of[place.node as usize].get_or_insert_with(|| {
+                nodes.push(place.node);
+                members_of.push(Vec::new());
+                locals.push(Vec::new());
+                nodes.len() - 1
             });
-            *last = Some(group);
-            of_member.push((group as u32, all[group].local.size as u32 - 1));
+            of_member.push((group as u32, locals[group].len() as u32));
+            members_of[group].push(member as u32);
+            locals[group].push(place.index);
         }
-        let mut members_of = vec![Vec::new(); all.len()];
-        for (member, (group, _)) in of_member.iter().enumerate() {
-            members_of[*group as usize].push(member as u32);
-        }
+        let groups = nodes.iter().zip(locals).zip(&members_of);
+        let all: Vec<_> = groups
+            .map(|((node, local), members)| NodeGroup { leader: members[0], local: Members::of(local), node: *node })
+            .collect();
         if all.len() == 1 {
             of_member.clear();
             members_of.clear();
@@ -97,18 +88,6 @@ impl NodeGroups {
     }
 }
 
-/// Adds a PE at the end of a sequence if it continues the sequence.
-fn grow(sequence: &mut Members, next: i32) -> bool {
-    let last = sequence.start + sequence.stride * (sequence.size as i32 - 1);
-    if sequence.size == 1 && next != last {
-        sequence.stride = next - last;
-    } else if next - last != sequence.stride {
-        return false;
-    }
-    sequence.size += 1;
-    true
-}
-
 /// A team of several node groups: its members synchronise within node groups by slots in shared
 /// memory, and between node groups by mailboxes.
 #[derive(Debug)]
@@ -127,7 +106,7 @@ pub struct Hierarchy {
 
 impl Hierarchy {
     /// The hierarchy of `members`; the mailboxes continue to count from `epochs`.
-    pub fn new(groups: NodeGroups, own_group: usize, epochs: [u64; 2], members: Members) -> Self {
+    pub fn new(groups: NodeGroups, own_group: usize, epochs: [u64; 2], members: &Members) -> Self {
         let leaders = groups.all().iter();
         let leaders = leaders.map(|group| members.pe(group.leader as usize) as u32).collect();
         Self { groups, own_group, leaders, epochs: epochs.map(AtomicU64::new), published: AtomicU64::new(0) }
@@ -164,8 +143,8 @@ pub(crate) fn mailbox_epochs(internode: Option<&Internode>, index: usize, id: us
 mod tests {
     use super::*;
 
-    fn node_groups(nodes: &[u32], members: Members) -> NodeGroups {
-        let groups = NodeGroups::new(&members, &Placement::new(nodes, 0));
+    fn node_groups(nodes: &[u32], members: &Members) -> NodeGroups {
+        let groups = NodeGroups::new(members, &Placement::new(nodes, 0));
         let placement = Placement::new(nodes, 0);
         for member in 0..members.size {
             let (group, index) = groups.of(member);
@@ -179,9 +158,9 @@ mod tests {
 
     #[test]
     fn one_node_is_one_group() {
-        let p = node_groups(&[0, 0, 0, 0], Members::world(4).strided(3, -2, 2).unwrap());
+        let p = node_groups(&[0, 0, 0, 0], &Members::world(4).strided(3, -2, 2).unwrap());
         assert!(p.is_single());
-        assert_eq!(p.all()[0].local.stride, -2);
+        assert_eq!(p.all()[0].local.stride(), -2);
     }
 
     #[test]
@@ -189,19 +168,23 @@ mod tests {
         for nodes in [[0, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1]] {
             for stride in [1, 2] {
                 let size = 6 / stride;
-                let p = node_groups(&nodes, Members::world(6).strided(0, stride, size).unwrap());
+                let p = node_groups(&nodes, &Members::world(6).strided(0, stride, size).unwrap());
                 assert!(p.all().len() <= 2, "{nodes:?} {stride}");
             }
         }
     }
 
     #[test]
-    fn gaps_break_sequences() {
-        let p = node_groups(&[0, 0, 1, 0, 0, 0], Members::world(6).strided(0, 2, 3).unwrap());
+    fn members_of_a_node_are_one_group_however_they_lie() {
         // PEs 0, 2, 4: numbers 0 and 3 of one node, 0 of the other.
+        let p = node_groups(&[0, 0, 1, 0, 0, 0], &Members::world(6).strided(0, 2, 3).unwrap());
         assert_eq!(p.all().len(), 2);
-        let p = node_groups(&[0, 1, 0, 0, 0, 1, 0], Members::world(7).strided(0, 2, 4).unwrap());
         // Numbers 0, 1, 3, 4 of one node.
-        assert!(p.all().len() >= 2);
+        let p = node_groups(&[0, 1, 0, 0, 0, 1, 0], &Members::world(7).strided(0, 2, 4).unwrap());
+        assert!(p.is_single());
+        assert_eq!(p.all()[0].local.list(), [0, 1, 3, 4]);
+        let p = node_groups(&[0, 0, 1, 0, 1, 1, 1], &Members::world(7).pick([6, 0, 2, 1, 5, 3]));
+        assert_eq!((p.all().len(), p.all()[0].leader, p.all()[1].leader), (2, 0, 1));
+        assert_eq!((p.all()[0].local.list(), p.all()[1].local.list()), (&[3, 0, 2][..], &[][..]));
     }
 }

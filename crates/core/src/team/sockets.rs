@@ -137,7 +137,7 @@ mod tests {
     }
 
     fn members(start: i32, stride: i32, size: usize) -> Members {
-        Members { start, stride, size }
+        Members::sequence(start, stride, size)
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct WaitReason<'a> {
     pub team: u32,
     /// First PE, stride and number of PEs of a collective.
     pub members: (i32, i32, u32),
+    /// Its PEs, where they are no sequence; else none.
+    pub list: &'a [u32],
     /// Number of the collective on its team.
     pub sequence: u32,
     /// How far the connection is whose members are waited for, if its groups end independently.
@@ -42,7 +44,7 @@ pub struct WaitReason<'a> {
 impl<'a> WaitReason<'a> {
     /// A wait for one address.
     pub fn at(kind: WaitKind, routine: &'a str, address: usize) -> Self {
-        Self { kind, routine, address, team: 0, members: (0, 0, 0), sequence: 0, connection: None, condition: None }
+        Self { kind, routine, address, team: 0, members: (0, 0, 0), list: &[], sequence: 0, connection: None, condition: None }
     }
 
     /// Whether the wait is in vain, since the other group of a connection has ended.
@@ -106,6 +108,9 @@ impl Recorder {
         r.start.store(reason.members.0, Ordering::Relaxed);
         r.stride.store(reason.members.1, Ordering::Relaxed);
         r.size.store(reason.members.2, Ordering::Relaxed);
+        if !reason.list.is_empty() {
+            r.set_listed(reason.list);
+        }
         r.sequence.store(reason.sequence, Ordering::Relaxed);
         let find = FIND_BLOCK.get().filter(|_| reason.address != 0);
         let (start, len) = find.and_then(|f| f(reason.address)).unwrap_or_default();

@@ -148,7 +148,7 @@ fn forget(name: &str, rt: &Runtime, group: usize) {
     let Some(team) = rt.teams.get(group) else {
         return;
     };
-    let (id, members) = (team.id, team.members);
+    let (id, members) = (team.id, team.members.clone());
     if let Some(connection) = &team.connection {
         fatal::unshare_reports(connection.number());
     }
