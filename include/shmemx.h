@@ -37,6 +37,12 @@
 #define SHMEMX_FALLBACK_NONE 0
 #define SHMEMX_FALLBACK_DEFAULT 1
 
+/* What the PEs of a team share: a node, a socket, a NUMA node, a last-level cache */
+#define SHMEMX_TEAM_NODE 0
+#define SHMEMX_TEAM_SOCKET 1
+#define SHMEMX_TEAM_NUMA 2
+#define SHMEMX_TEAM_CACHE 3
+
 /* Instead of a root, in collectives between groups: this PE is the root; another PE of this group is */
 #define SHMEMX_ROOT -2
 #define SHMEMX_PROC_NULL -1
@@ -160,6 +166,58 @@ void *shmemx_space_align(shmemx_space_t space, size_t alignment, size_t size);
  * @param ptr address that an allocation has returned; the same block on all PEs
  * @see shmemx_space_create(3) */
 void shmemx_space_free(shmemx_space_t space, void *ptr);
+
+/* Teams of any PEs */
+
+/** Make a team of the PEs that give the same color.
+ *
+ * The teams have all that teams of `shmem_team_split_strided` have: collectives, contexts, messages, streams,
+ * splits of their own. All PEs of the parent team call the routine.
+ * @param parent_team team to take PEs from, of PEs of one job
+ * @param color the team that this PE is to be in; negative: none
+ * @param key by which the PEs of a color are numbered
+ * @param config configuration; a null pointer if `config_mask` is 0
+ * @param config_mask the fields of `config` that are set, combined by `|`
+ * @param new_team local address that gets the team; `SHMEM_TEAM_INVALID` on PEs that are in none, and on
+ *   errors
+ * @return 0 on all PEs of the parent, also on those that are in no team. A value that is not 0 if the parent
+ *   is `SHMEM_TEAM_INVALID`, or there are too many teams.
+ * @see shmemx_team_split(3) */
+int shmemx_team_split_color(shmem_team_t parent_team, int color, int key,
+    const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team);
+
+/** Make a team of a list of PEs.
+ *
+ * The teams have all that teams of `shmem_team_split_strided` have: collectives, contexts, messages, streams,
+ * splits of their own. All PEs of the parent team call the routine.
+ * @param parent_team team to take PEs from, of PEs of one job
+ * @param pes numbers of PEs in the parent, each once: the same on all PEs of the parent
+ * @param npes how many there are; with 0, no team is made
+ * @param config configuration; a null pointer if `config_mask` is 0
+ * @param config_mask the fields of `config` that are set, combined by `|`
+ * @param new_team local address that gets the team; `SHMEM_TEAM_INVALID` on PEs that are in none, and on
+ *   errors
+ * @return 0 on all PEs of the parent, also on those that are in no team. A value that is not 0 if the parent
+ *   is `SHMEM_TEAM_INVALID`, or there are too many teams.
+ * @see shmemx_team_split(3) */
+int shmemx_team_split_list(shmem_team_t parent_team, const int *pes, int npes,
+    const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team);
+
+/** Make a team of the PEs that share a part of a machine.
+ *
+ * The teams have all that teams of `shmem_team_split_strided` have: collectives, contexts, messages, streams,
+ * splits of their own. All PEs of the parent team call the routine.
+ * @param parent_team team to take PEs from, of PEs of one job
+ * @param kind one of `SHMEMX_TEAM_*`: the same on all PEs of the parent
+ * @param config configuration; a null pointer if `config_mask` is 0
+ * @param config_mask the fields of `config` that are set, combined by `|`
+ * @param new_team local address that gets the team; `SHMEM_TEAM_INVALID` on PEs that are in none, and on
+ *   errors
+ * @return 0 on all PEs of the parent, also on those that are in no team. A value that is not 0 if the parent
+ *   is `SHMEM_TEAM_INVALID`, or there are too many teams.
+ * @see shmemx_team_split(3) */
+int shmemx_team_split_kind(shmem_team_t parent_team, int kind, const shmem_team_config_t *config,
+    long config_mask, shmem_team_t *new_team);
 
 /* Threads that help */
 
@@ -1384,6 +1442,9 @@ SHMEMI_PSHMEM(shmemx_space_malloc)
 SHMEMI_PSHMEM(shmemx_space_calloc)
 SHMEMI_PSHMEM(shmemx_space_align)
 SHMEMI_PSHMEM(shmemx_space_free)
+SHMEMI_PSHMEM(shmemx_team_split_color)
+SHMEMI_PSHMEM(shmemx_team_split_list)
+SHMEMI_PSHMEM(shmemx_team_split_kind)
 SHMEMI_PSHMEM(shmemx_thread_lend)
 SHMEMI_PSHMEM(shmemx_spawn)
 SHMEMI_PSHMEM(shmemx_spawn_multiple)

@@ -345,12 +345,6 @@ pub enum TeamError {
     /// Members that the parent does not have, or no team left to make.
     #[error("{OnPe}no team was made: not all members asked for are in the parent, or there are too many teams")]
     Split,
-    /// Members of one color that do not lie a fixed stride apart.
-    #[error(
-        "{OnPe}the members of a color, in the order of their keys, do not lie a fixed stride apart in their team: \
-            number the PEs so that they do"
-    )]
-    Irregular,
     /// The PE is not in the team.
     #[error("{OnPe}the PE is not in this team: Team::member_of says whether one is")]
     NotMember,

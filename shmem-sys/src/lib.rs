@@ -50,6 +50,8 @@ const _: () = {
     assert!(runtime::MALLOC_HIGH_BW_MEM == SHMEMX_MALLOC_HIGH_BW_MEM);
     assert!(runtime::GROUP_INVALID == SHMEMX_GROUP_INVALID);
     assert!(runtime::MAX_PORT_NAME == SHMEMX_MAX_PORT_NAME);
+    assert!(runtime::TEAM_NODE == SHMEMX_TEAM_NODE && runtime::TEAM_SOCKET == SHMEMX_TEAM_SOCKET);
+    assert!(runtime::TEAM_NUMA == SHMEMX_TEAM_NUMA && runtime::TEAM_CACHE == SHMEMX_TEAM_CACHE);
     assert!(runtime::ROOT == SHMEMX_ROOT && runtime::PROC_NULL == SHMEMX_PROC_NULL);
     assert!(runtime::SPAWN_ARGV == SHMEMX_SPAWN_ARGV && runtime::SPAWN_ENV == SHMEMX_SPAWN_ENV);
     assert!(runtime::SPAWN_WDIR == SHMEMX_SPAWN_WDIR);

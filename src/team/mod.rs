@@ -367,8 +367,7 @@ impl Team<'_> {
     /// same by their numbers in this team; no team of the members that give none. Collective over this team. (As
     /// `MPI_Comm_split`)
     ///
-    /// The members of a color must lie a fixed stride apart in this team, in the order of their keys: rows, columns,
-    /// blocks, every third member, all of them backwards. Teams of OpenSHMEM are such.
+    /// A team of a list of members, in its order: each of them gives the same color, and its place in the list as key.
     ///
     /// ```
     /// # use ferroshmem::Sum;
@@ -381,29 +380,13 @@ impl Team<'_> {
     /// ```
     ///
     /// # Errors
-    /// If the members of a color do not lie so, there are too many teams, or the team is that of a group. The same on
-    /// all members.
+    /// If there are too many teams, or the team is that of a group. The same on all members.
     #[track_caller]
     pub fn split(&self, color: Option<usize>, key: i64) -> Result<Option<Team<'_>>, TeamError> {
         self.of_one_job()?;
-        let mine = [u64::from(color.is_some()), color.unwrap_or(0) as u64, key as u64];
-        let keys = self.gather_value(mine);
-        let mut mine_lie = None;
-        let mut colors: Vec<u64> = keys.iter().filter(|s| s[0] == 1).map(|s| s[1]).collect();
-        colors.sort_unstable();
-        colors.dedup();
-        for one in colors {
-            let in_color = |number: &usize| keys[*number][0] == 1 && keys[*number][1] == one;
-            let mut members = Vec::from_iter((0..self.size).filter(in_color));
-            members.sort_by_key(|number| keys[*number][2] as i64);
-            // All members compute the same, so all return the error.
-            let sequence = arithmetic(&members).ok_or(TeamError::Irregular)?;
-            if color.is_some_and(|color| color as u64 == one) {
-                mine_lie = Some(sequence);
-            }
-        }
         self.step(Step::SplitByColor, &[]);
-        let made = team::split_apart("Team::split", self.handle, mine_lie);
+        let color = color.map(|color| color as u64);
+        let made = team::split_by("Team::split", self.handle, (color, key), &[], 0);
         made.map(|handle| self.child(handle)).ok_or(TeamError::Split)
     }
 
@@ -496,15 +479,6 @@ impl Team<'_> {
     fn child(&self, handle: usize) -> Option<Team<'_>> {
         (handle != 0).then(|| Team::of_handle(handle, Rc::clone(&self.scratch)))
     }
-}
-
-/// The start, stride and number of members whose numbers are those; None if their distances differ.
-fn arithmetic(members: &[usize]) -> Option<(i32, i32, i32)> {
-    let distance = |pair: &[usize]| pair[1] as i32 - pair[0] as i32;
-    let mut distances = members.windows(2).map(distance);
-    let stride = distances.next().unwrap_or(1);
-    let start = *members.first()? as i32;
-    distances.all(|other| other == stride).then_some((start, stride, members.len() as i32))
 }
 
 /// What a collective returns, of a team that is no failed group's.

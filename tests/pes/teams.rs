@@ -191,9 +191,20 @@ fn colors() -> Result<(), Error> {
         verify(&world, rest, &Vec::from_iter(1..n))?;
     }
     assert!(world.split(None, 0)?.is_none());
-    // Three members that do not lie a stride apart.
-    let irregular = world.split([0, 1, 3].contains(&me).then_some(4), 0);
-    assert_eq!(irregular.err(), (n > 3).then_some(TeamError::Irregular));
+    // Members that do not lie a stride apart, in an order of their own; of those, every second one, and rows.
+    let list = Vec::from_iter([3, 0, 1, 6, 2].into_iter().filter(|pe| *pe < n));
+    let place = list.iter().position(|pe| *pe == me);
+    let team = world.split(place.map(|_| 4), place.unwrap_or(0) as i64)?;
+    assert_eq!(team.is_some(), place.is_some());
+    if let (Some(team), Some(place)) = (team, place) {
+        verify(&world, &team, &list)?;
+        if let Some(half) = team.split_strided(0, 2, list.len().div_ceil(2))? {
+            verify(&world, &half, &Vec::from_iter(list.iter().copied().step_by(2)))?;
+        }
+        let (row, column) = team.split_2d(2)?;
+        verify(&world, &row, list.chunks(2).nth(place / 2).expect("a row"))?;
+        verify(&world, &column, &Vec::from_iter(list.iter().copied().skip(place % 2).step_by(2)))?;
+    }
     Ok(())
 }
 

@@ -136,6 +136,15 @@ pub const EXTENSIONS: &[Section] = &[
         constants: &[c("SHMEMX_FALLBACK_NONE", "0", "c_int"), c("SHMEMX_FALLBACK_DEFAULT", "1", "c_int")],
     },
     Section {
+        title: "What the PEs of a team share: a node, a socket, a NUMA node, a last-level cache",
+        constants: &[
+            c("SHMEMX_TEAM_NODE", "0", "c_int"),
+            c("SHMEMX_TEAM_SOCKET", "1", "c_int"),
+            c("SHMEMX_TEAM_NUMA", "2", "c_int"),
+            c("SHMEMX_TEAM_CACHE", "3", "c_int"),
+        ],
+    },
+    Section {
         title: "Instead of a root, in collectives between groups: this PE is the root; another PE of this group is",
         constants: &[c("SHMEMX_ROOT", "-2", "c_int"), c("SHMEMX_PROC_NULL", "-1", "c_int")],
     },

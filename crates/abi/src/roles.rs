@@ -241,6 +241,15 @@ const ROWS: &[Row] = &[
      &[("parent_team", TeamOrInvalid), ("xrange", Value),
        ("xaxis_config", Configuration("xaxis_mask")), ("xaxis_mask", Value), ("xaxis_team", Result(WORD)),
        ("yaxis_config", Configuration("yaxis_mask")), ("yaxis_mask", Value), ("yaxis_team", Result(WORD))]),
+    (&["team::split_color"],
+     &[("parent_team", TeamOrInvalid), ("color", Value), ("key", Value),
+       ("config", Configuration("config_mask")), ("config_mask", Value), ("new_team", Result(WORD))]),
+    (&["team::split_list"],
+     &[("parent_team", TeamOrInvalid), ("pes", Value), ("npes", Value),
+       ("config", Configuration("config_mask")), ("config_mask", Value), ("new_team", Result(WORD))]),
+    (&["team::split_kind"],
+     &[("parent_team", TeamOrInvalid), ("kind", Value),
+       ("config", Configuration("config_mask")), ("config_mask", Value), ("new_team", Result(WORD))]),
     (&["space::create"],
      &[("team", TeamOrInvalid), ("config", Value), ("config_mask", Value), ("new_space", Result(WORD))]),
     (&["space::destroy"], &[("space", SpaceOrInvalid)]),
@@ -436,12 +445,8 @@ pub fn kind(family: &Family) -> Option<&'static str> {
         _ if function.starts_with("message::") => "Test",
         "memory::free" => "Free",
         _ if function.starts_with("memory::") => "Allocate",
-        "team::split_strided"
-        | "team::split_2d"
-        | "team::destroy"
-        | "context::create"
-        | "context::destroy"
-        | "team::create_ctx" => "Other",
+        "team::destroy" | "context::create" | "context::destroy" | "team::create_ctx" => "Other",
+        _ if function.starts_with("team::split_") => "Other",
         _ if ["space::", "spawn::", "port::", "group::"].iter().any(|p| function.starts_with(p)) => "Other",
         _ => return None,
     })

@@ -33,6 +33,7 @@ pub fn chapters() -> Vec<Chapter> {
         chapter("p2p", "Point-to-point synchronization", families::p2p::all()),
         chapter("ordering", "Memory ordering and locks", families::setup::ordering()),
         extension("spaces", "Symmetric spaces", families::extensions::spaces()),
+        extension("splits", "Teams of any PEs", families::extensions::teams()),
         extension("threads", "Threads that help", families::extensions::threads()),
         extension("spawn", "Jobs that grow", families::extensions::spawn()),
         extension("ports", "Jobs that connect", families::extensions::ports()),

@@ -3,9 +3,12 @@
 use std::ffi::{c_int, c_long, c_void};
 
 use ferroshmem_collective::split;
-use ferroshmem_core::constants::{CTX_INVALID, PREDEFINED_TEAMS, TEAM_INVALID, TEAM_NUM_CONTEXTS};
+use ferroshmem_core::constants::{
+    CTX_INVALID, PREDEFINED_TEAMS, TEAM_CACHE, TEAM_INVALID, TEAM_NODE, TEAM_NUM_CONTEXTS, TEAM_NUMA, TEAM_SOCKET,
+};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
+use ferroshmem_platform::socket::last_level_cache;
 use ferroshmem_runtime as runtime;
 
 use super::handles::refuse_team_of_connection;
@@ -215,26 +218,67 @@ pub unsafe fn split_color(
 ) -> c_int {
     // SAFETY: the caller promises that `config` is valid if the mask is not 0.
     let contexts = unsafe { contexts_in(name, config, mask) };
-    let made = split_by(name, parent, u64::try_from(color).ok(), key.into(), contexts);
+    let made = split_by(name, parent, (u64::try_from(color).ok(), key.into()), &[], contexts);
     // SAFETY: the caller promises that `new_team` can be written.
     unsafe { new_team.write(made.unwrap_or(TEAM_INVALID)) };
     if made.is_some() { 0 } else { -1 }
 }
 
-/// Makes a team of the PEs of `parent` that give the same color, numbered by their keys. Returns its handle, 0 on a PE
-/// that gives none, or None if no team is left.
+/// Makes a team of the PEs of `parent` that share with this one what `kind` says.
+///
+/// # Safety
+/// `config` is valid unless `mask` is 0; `new_team` is valid.
+pub unsafe fn split_kind(
+    name: &'static str,
+    parent: usize,
+    kind: c_int,
+    config: *const TeamConfig,
+    mask: c_long,
+    new_team: *mut usize,
+) -> c_int {
+    // SAFETY: the caller promises that `config` is valid if the mask is not 0.
+    let contexts = unsafe { contexts_in(name, config, mask) };
+    let color = place(name, kind);
+    let made = split_by(name, parent, (Some(color), 0), &[("kind", kind as u64)], contexts);
+    // SAFETY: the caller promises that `new_team` can be written.
+    unsafe { new_team.write(made.unwrap_or(TEAM_INVALID)) };
+    if made.is_some() { 0 } else { -1 }
+}
+
+/// The part of the machines that this PE runs on: of those of a kind on a node, 0 is where that is not known.
+fn place(name: &str, kind: c_int) -> u64 {
+    let node = &runtime::get(name).node;
+    let locality = node.localities.of(node.job.index).unwrap_or_default();
+    let part = match kind {
+        TEAM_NODE => None,
+        TEAM_SOCKET => locality.socket(),
+        TEAM_NUMA => locality.numa(),
+        TEAM_CACHE => last_level_cache(),
+        _ => fatal(
+            name,
+            format_args!(
+                "kind = {kind} is none: give SHMEMX_TEAM_NODE, SHMEMX_TEAM_SOCKET, SHMEMX_TEAM_NUMA or \
+                    SHMEMX_TEAM_CACHE"
+            ),
+        ),
+    };
+    u64::from(node.job.placement.of(node.me).node) << 32 | part.map_or(0, |part| u64::from(part) + 1)
+}
+
+/// Makes a team of the PEs of `parent` that give the same color, numbered by their keys; all give the arguments `same`.
+/// Returns its handle, 0 on a PE that gives no color, or None if no team is left.
 pub fn split_by(
     name: &'static str,
     parent: usize,
-    color: Option<u64>,
-    key: i64,
+    color_and_key: (Option<u64>, i64),
+    same: &[(&str, u64)],
     contexts: c_int,
 ) -> Option<usize> {
     let rt = runtime::get(name);
     let parent = rt.teams.find(name, parent)?;
     refuse_team_of_connection(name, parent);
-    Group::of_team(&rt.node, name, parent).check_agreement(&rt.node, &[]);
-    split::split_color(&rt.node, &rt.teams, name, parent, (color, key), contexts)
+    Group::of_team(&rt.node, name, parent).check_agreement(&rt.node, same);
+    split::split_color(&rt.node, &rt.teams, name, parent, color_and_key, contexts)
 }
 
 /// Destroys a team.

@@ -82,6 +82,18 @@ impl ThisPe {
         }
     }
 
+    /// The same, one by one.
+    pub(crate) fn pes(&self, call: &Call) -> Vec<usize> {
+        let Some(members) = self.members(call) else {
+            return Vec::new();
+        };
+        let team = call.argument(Role::Team).filter(|_| members.is_list());
+        match team.and_then(|team| self.library.pes(team)) {
+            Some(listed) => listed.into_iter().filter_map(|pe| usize::try_from(pe).ok()).collect(),
+            None => members.pes().collect(),
+        }
+    }
+
     /// A context as the checks know it: 0 for the default one, which has two names.
     pub(crate) fn context(&self, context: usize) -> usize {
         match context == self.library.default_context {

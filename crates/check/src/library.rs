@@ -54,11 +54,16 @@ impl Library {
 
     /// The members of a team; None unless all are among the `n_pes` PEs of the job.
     pub fn members(&self, team: usize, n_pes: usize) -> Option<Members> {
-        let size = call!(self.team_n_pes, team).and_then(|n| usize::try_from(n).ok())?;
-        let world = |pe| call!(self.team_translate_pe, team, pe, self.world);
-        let start = world(0)?;
-        let second = if size > 1 { world(1)? } else { start };
-        Members::of(start, second.checked_sub(start)?, size, n_pes)
+        match team == self.world {
+            true => Some(Members::world(n_pes)),
+            false => Members::of_list(&self.pes(team)?, n_pes),
+        }
+    }
+
+    /// The same, one by one.
+    pub fn pes(&self, team: usize) -> Option<Vec<c_int>> {
+        let size = call!(self.team_n_pes, team)?;
+        (0..size).map(|pe| call!(self.team_translate_pe, team, pe, self.world)).collect()
     }
 
     /// The PE of the world that a context's number means.

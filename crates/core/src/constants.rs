@@ -64,6 +64,14 @@ pub const MALLOC_HINTS: c_long = MALLOC_ATOMICS_REMOTE | MALLOC_SIGNAL_REMOTE | 
 
 /// `SHMEMX_GROUP_INVALID`.
 pub const GROUP_INVALID: usize = 0;
+/// `SHMEMX_TEAM_NODE`.
+pub const TEAM_NODE: c_int = 0;
+/// `SHMEMX_TEAM_SOCKET`.
+pub const TEAM_SOCKET: c_int = 1;
+/// `SHMEMX_TEAM_NUMA`.
+pub const TEAM_NUMA: c_int = 2;
+/// `SHMEMX_TEAM_CACHE`.
+pub const TEAM_CACHE: c_int = 3;
 /// `SHMEMX_ROOT`.
 pub const ROOT: c_int = -2;
 /// `SHMEMX_PROC_NULL`.

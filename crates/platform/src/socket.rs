@@ -20,6 +20,22 @@ fn online(devices: &Path) -> Vec<usize> {
     text.map_or_else(|_| Vec::new(), |text| numbers(text.trim()))
 }
 
+/// The first core of those that share the last-level cache with this process, if all its cores share one.
+pub fn last_level_cache() -> Option<u32> {
+    cache_of(Path::new(DEVICES), &Cores::of_this_process())
+}
+
+/// That of a process with these cores, as `devices` (`/sys/devices/system`) describes them.
+fn cache_of(devices: &Path, cores: &Cores) -> Option<u32> {
+    let first = cores.iter().next()?;
+    let file = |index: usize| devices.join(format!("cpu/cpu{first}/cache/index{index}/shared_cpu_list"));
+    // The kernel numbers a core's caches by their levels.
+    let texts = (0..).map_while(|index| fs::read_to_string(file(index)).ok());
+    let sharing = numbers(texts.last()?.trim());
+    let is_one = cores.iter().all(|core| sharing.contains(&core));
+    u32::try_from(*sharing.first()?).ok().filter(|_| is_one)
+}
+
 /// The place of a process whose cores are all of one socket, as a word for shared memory. A place that is not
 /// known is 0: of a process that is not bound, or whose machine has one socket alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -126,6 +142,16 @@ mod tests {
         assert_eq!(Locality::UNKNOWN.socket(), None);
         assert_eq!(Locality::from_word(of(&[7]).to_word()), of(&[7]));
         assert_eq!(Locality::new(1 << 16, 0), Locality::UNKNOWN);
+        let cache = |cores: &[usize]| {
+            let mask = cores.iter().fold(Cores::default(), |mask, core| mask.with(*core));
+            cache_of(devices.path(), &mask)
+        };
+        assert_eq!(cache(&[2]), None);
+        for cpu in 0..8 {
+            write(&format!("cpu/cpu{cpu}/cache/index0/shared_cpu_list"), &format!("{cpu}\n"));
+            write(&format!("cpu/cpu{cpu}/cache/index1/shared_cpu_list"), if cpu < 3 { "0-2\n" } else { "3-7\n" });
+        }
+        assert_eq!((cache(&[1, 2]), cache(&[7]), cache(&[2, 3]), cache(&[])), (Some(0), Some(3), None, None));
         // A single node.
         write("node/online", "0\n");
         assert_eq!(of(&[0]), Locality::UNKNOWN);

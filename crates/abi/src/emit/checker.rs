@@ -104,7 +104,7 @@ fn operation(family: &Family) -> &'static str {
         "collective::reduce" | "active::reduce" => "Reduce",
         "collective::scan" => "Scan",
         _ if function.starts_with("collective::") || function.starts_with("active::") => "Exchange",
-        "team::split_strided" | "team::split_2d" => "Split",
+        _ if function.starts_with("team::split_") => "Split",
         "message::send" | "message::isend" => "Send",
         _ if function.starts_with("stream::push") => "Send",
         // What it has written, others may know once they have waited for their requests.

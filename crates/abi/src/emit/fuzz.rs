@@ -13,8 +13,8 @@ pub const PATH: &str = "fuzz/routines.h";
 
 /// Chapters whose single routines the fuzzer calls by hand: it has to know what they make.
 const BY_HAND: &[&str] = &[
-    "setup", "memory", "teams", "contexts", "spaces", "threads", "spawn", "ports", "groups", "nonblocking", "messages",
-    "streams", "regions", "counters",
+    "setup", "memory", "teams", "contexts", "spaces", "splits", "threads", "spawn", "ports", "groups", "nonblocking",
+    "messages", "streams", "regions", "counters",
 ];
 
 /// A routine's kind: what the fuzzer's model of it depends on besides the type. None if the fuzzer calls

@@ -135,7 +135,8 @@ fn right(family: &Family, name: &str) -> String {
         Role::Pes(_) => "&some_pe".to_owned(),
         Role::Value => match (function, name) {
             ("p2p::wait_while", "cmp_value") | ("team::split_strided", "size" | "stride") => "1",
-            ("team::split_2d", "xrange") => "1",
+            ("team::split_2d", "xrange") | ("team::split_list", "npes") => "1",
+            ("team::split_list", "pes") => "&some_pe",
             ("memory::realloc" | "memory::align", "size") => "64",
             ("team::ptr" | "setup::ptr", "dest") => "block",
             ("nonblocking::reduce" | "nonblocking::scan", "datatype") => "SHMEMX_SIGNED + 1",

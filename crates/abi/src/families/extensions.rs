@@ -18,6 +18,25 @@ pub fn spaces() -> Vec<Family> {
     ])
 }
 
+/// Teams of any PEs.
+#[rustfmt::skip]
+pub fn teams() -> Vec<Family> {
+    singles(Status::Extension, &[
+        ["shmemx_team_split_color", "int",
+         "shmem_team_t parent_team, int color, int key, const shmem_team_config_t *config, long config_mask, \
+             shmem_team_t *new_team",
+         "team::split_color"],
+        ["shmemx_team_split_list", "int",
+         "shmem_team_t parent_team, const int *pes, int npes, const shmem_team_config_t *config, long config_mask, \
+             shmem_team_t *new_team",
+         "team::split_list"],
+        ["shmemx_team_split_kind", "int",
+         "shmem_team_t parent_team, int kind, const shmem_team_config_t *config, long config_mask, shmem_team_t \
+             *new_team",
+         "team::split_kind"],
+    ])
+}
+
 /// Threads that help the library.
 pub fn threads() -> Vec<Family> {
     singles(Status::Extension, &[["shmemx_thread_lend", "int", "const int *until, int milliseconds", "threads::lend"]])

@@ -26,6 +26,16 @@ static void teams(void) {
     check(rc == 0 && shmem_team_n_pes(x) <= 2 && shmem_team_n_pes(y) <= (n + 1) / 2, "shmem_team_split_2d");
     shmem_team_destroy(x);
     shmem_team_destroy(y);
+    rc = F(shmemx_team_split_color)(SHMEM_TEAM_WORLD, me % 2, -me, NULL, 0, &x);
+    check(rc == 0 && shmem_team_n_pes(x) == (n + 1 - me % 2) / 2, "shmemx_team_split_color");
+    shmem_team_destroy(x);
+    int ends[2] = {n - 1, 0};
+    rc = F(shmemx_team_split_list)(SHMEM_TEAM_WORLD, ends, n > 1 ? 2 : 1, NULL, 0, &x);
+    check(rc == 0 && (me > 0 || shmem_team_my_pe(x) == (n > 1)), "shmemx_team_split_list");
+    shmem_team_destroy(x);
+    rc = F(shmemx_team_split_kind)(SHMEM_TEAM_WORLD, SHMEMX_TEAM_NODE, NULL, 0, &x);
+    check(rc == 0 && shmem_team_n_pes(x) >= 1, "shmemx_team_split_kind");
+    shmem_team_destroy(x);
 }
 
 static void contexts(void) {

@@ -172,7 +172,19 @@ impl Race {
         let (Some(team), Some(number)) = (job.members(call), number) else {
             return;
         };
-        self.take(job, state, &[Step::Leave { team, number, from }]);
+        let leave = |from| Step::Leave { team, number, from };
+        let steps = match from {
+            // Words do not say who is on a list.
+            From::All | From::Before if team.is_list() => {
+                let mut pes = job.pes(call);
+                if from == From::Before {
+                    pes.truncate(pes.iter().position(|pe| *pe == self.me).unwrap_or(0));
+                }
+                pes.into_iter().map(|pe| leave(From::Root(pe))).collect()
+            }
+            _ => vec![leave(from)],
+        };
+        self.take(job, state, &steps);
         // What follows is later than what was done meanwhile.
         self.release(job, state, None);
     }
@@ -323,8 +335,8 @@ impl Race {
             Operation::Broadcast => {
                 // Roots of active sets are numbers in the set, too.
                 let root = call.argument(Role::Root).unwrap_or(0);
-                if let Some(root) = job.members(call).and_then(|team| team.pe(root)) {
-                    self.leave_team(job, state, call, From::Root(root));
+                if let Some(root) = job.pes(call).get(root) {
+                    self.leave_team(job, state, call, From::Root(*root));
                 }
             }
             Operation::Scan => self.leave_team(job, state, call, From::Before),
@@ -427,10 +439,10 @@ impl Race {
         };
         let root = match call.argument(Role::Root) {
             None => None,
-            Some(root) => match team.pe(root) {
+            Some(root) => match job.pes(call).get(root) {
                 // The library ends the job.
                 None => return,
-                root => root,
+                Some(root) => Some(*root),
             },
         };
         for (number, parameter) in call.parameters() {

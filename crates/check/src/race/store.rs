@@ -137,15 +137,15 @@ impl Store {
     }
 
     fn leave(&self, me: usize, clock: &mut Clock, (team, number): (Members, u64), from: From) {
-        let before = team.pes().take_while(|pe| *pe != me).count();
-        let learned_from = team.pes().enumerate().filter(|(index, pe)| match from {
-            From::All => *pe != me,
-            From::Root(root) => *pe == root && *pe != me,
-            From::Before => *index < before,
-        });
-        for (_, pe) in learned_from {
+        let mut learn_from = |pe| {
             let arrival = self.arrivals.of(pe, &team, number);
             clock.acquire(arrival.unwrap_or_else(|| self.published.now(pe)));
+        };
+        match from {
+            From::All => team.pes().filter(|pe| *pe != me).for_each(learn_from),
+            From::Before => team.pes().take_while(|pe| *pe != me).for_each(learn_from),
+            From::Root(root) if root != me => learn_from(root),
+            From::Root(_) => {}
         }
     }
 }
@@ -218,7 +218,7 @@ impl Step {
                 from: match e {
                     0 => From::All,
                     1 => From::Before,
-                    root => From::Root(root as usize - 2),
+                    root => From::Root(usize::try_from(root - 2).ok().filter(|root| *root < n_pes)?),
                 },
             },
             9 => Self::Clear { pe: pe()?, at: b, len: c as usize },

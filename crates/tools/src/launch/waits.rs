@@ -86,6 +86,8 @@ pub(super) enum WaitReason {
         stride: i32,
         /// Number of members.
         size: u32,
+        /// The members, if they are no sequence; else none.
+        listed: Vec<u32>,
         /// The collective's number on the team.
         sequence: u32,
         /// Where the work array is, if the active set still synchronises by it; else 0.
@@ -115,11 +117,13 @@ impl Wait {
         let record = &control.pe_block(pe).wait;
         let serial = record.serial.load(Acquire);
         let team = record.team.load(Relaxed);
+        let (stride, size) = (record.stride.load(Relaxed), record.size.load(Relaxed));
         let collective = |team| WaitReason::Collective {
             team,
             start: record.start.load(Relaxed),
-            stride: record.stride.load(Relaxed),
-            size: record.size.load(Relaxed),
+            stride,
+            size,
+            listed: if stride == 0 && size > 1 { record.listed() } else { Vec::new() },
             sequence: record.sequence.load(Relaxed),
             work_array: record.address.load(Relaxed),
         };
@@ -160,9 +164,12 @@ impl Wait {
 
     /// Whether PE `pe` is one of those that this wait needs.
     pub(super) fn needs(&self, pe: usize) -> bool {
-        let (start, stride, size) = match self.reason {
-            WaitReason::Collective { start, stride, size, .. } => (start, stride, size),
-            WaitReason::Connection { members, .. } if members.2 > 0 => members,
+        let (start, stride, size) = match &self.reason {
+            WaitReason::Collective { listed, .. } if !listed.is_empty() => {
+                return listed.iter().any(|listed| *listed as usize == pe);
+            }
+            WaitReason::Collective { start, stride, size, .. } => (*start, *stride, *size),
+            WaitReason::Connection { members, .. } if members.2 > 0 => *members,
             _ => return false,
         };
         let distance = pe as i64 - i64::from(start);
@@ -201,18 +208,22 @@ pub(super) struct WaitPlace<'a>(&'a Wait);
 impl fmt::Display for WaitPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "in {}", self.0.routine)?;
-        match self.0.reason {
+        match &self.0.reason {
             // Non-blocking collectives wait on the team's shadow.
-            WaitReason::Collective { team: Some(id), .. } if (id as usize).is_multiple_of(SHADOW) => {
+            WaitReason::Collective { team: Some(id), .. } if (*id as usize).is_multiple_of(SHADOW) => {
                 write!(f, " on the world team")?;
             }
-            WaitReason::Collective { team, start, stride, size, work_array, .. } => {
+            WaitReason::Collective { team, start, stride, size, listed, work_array, .. } => {
                 match team {
-                    Some(id) => write!(f, " on team {}", id as usize % SHADOW)?,
+                    Some(id) => write!(f, " on team {}", *id as usize % SHADOW)?,
                     None => write!(f, " on an active set")?,
                 }
-                write!(f, " (start {start}, stride {stride}, size {size})")?;
-                if work_array != 0 {
+                if listed.is_empty() {
+                    write!(f, " (start {start}, stride {stride}, size {size})")?;
+                } else {
+                    write!(f, " (PEs {})", in_words(listed))?;
+                }
+                if *work_array != 0 {
                     write!(f, " by pSync at {work_array:#x}")?;
                 }
             }
@@ -224,7 +235,7 @@ impl fmt::Display for WaitPlace<'_> {
                     (_, false) => write!(f, " for a message from PE {pe}")?,
                     (_, true) => write!(f, " for PE {pe} to receive its message")?,
                 }
-                if tag >= 0 {
+                if *tag >= 0 {
                     write!(f, " with tag {tag}")?;
                 }
             }
@@ -232,6 +243,16 @@ impl fmt::Display for WaitPlace<'_> {
         }
         Ok(())
     }
+}
+
+/// The numbers of some PEs, at most a line of them: `0, 2, 5`.
+fn in_words(pes: &[u32]) -> String {
+    const SHOWN: usize = 16;
+    let mut words: Vec<_> = pes.iter().take(SHOWN).map(u32::to_string).collect();
+    if pes.len() > SHOWN {
+        words.push(format!("... {} in all", pes.len()));
+    }
+    words.join(", ")
 }
 
 /// Whether some PE has waited for a second, in one wait.
@@ -246,10 +267,19 @@ mod tests {
 
     #[test]
     fn members() {
+        let listed = Vec::new();
         let wait = |start, stride, size| Wait {
             serial: 0,
             routine: String::new(),
-            reason: WaitReason::Collective { team: Some(1), start, stride, size, sequence: 0, work_array: 0 },
+            reason: WaitReason::Collective {
+                team: Some(1),
+                start,
+                stride,
+                size,
+                listed: listed.clone(),
+                sequence: 0,
+                work_array: 0,
+            },
             since_ms: 0,
             block: None,
             condition: None,
