@@ -2,6 +2,8 @@
  * apart and in place; then random sequences. For every algorithm that can be chosen. */
 #include "call.h"
 
+#include <shmemx.h>
+
 enum { LONGEST = 100000, CAPACITY = 3 << 19 };
 
 static const size_t sizes[] = {0, 1, 2, 7, 8, 57, 255, 256, 257, 2048, 2500, 20000, LONGEST};
@@ -38,6 +40,19 @@ static void on_strided(const char *name, int start, int stride, int size)
     on_team(name, team, 2048);
 }
 
+/* PEs in an order without a rule, of which the last few are left out. */
+static void on_list(const char *name, int out, size_t longest)
+{
+    int n = shmem_n_pes(), count = 0, list[MEMBERS];
+    for (int k = 0; k < 3; k++)
+        for (int pe = n - 1 - out; pe >= 0; pe--)
+            if (pe * pe % 3 == k)
+                list[count++] = pe;
+    shmem_team_t team;
+    REQUIRE(shmemx_team_split_list(SHMEM_TEAM_WORLD, list, count, NULL, 0, &team) == 0);
+    on_team(name, team, longest);
+}
+
 static void on_set(const char *name, int start, int log_stride, int size, size_t longest)
 {
     state = 1;
@@ -63,6 +78,8 @@ int main(void)
     REQUIRE(shmem_team_split_2d(SHMEM_TEAM_WORLD, 2, NULL, 0, &row, NULL, 0, &column) == 0);
     on_team("row", row, 257);
     on_team("column", column, 2048);
+    on_list("list", 0, LONGEST);
+    on_list("shorter list", 1, 2048);
     on_set("set of all", 0, 0, n, 2500);
     on_set("even set", 0, 1, (n + 1) / 2, 257);
     on_set("set without the first", 1, 0, n - 1, 257);

@@ -4,15 +4,16 @@
 
 #include "check.h"
 
-enum { ARRAYS = 4, PSYNCS = 2 * ARRAYS, GUARD = 64 };
+enum { MEMBERS = 4096, ARRAYS = 4, PSYNCS = 2 * ARRAYS, GUARD = 64 };
 
 typedef struct {
     const char *name;
     /* SHMEM_TEAM_INVALID: an active set. */
     shmem_team_t team;
     int start, log_stride;
-    /* World PE of member i is first + i * stride. */
-    int first, stride, size, me;
+    int size, me;
+    /* Numbers of the members in the world. */
+    int pes[MEMBERS];
     /* Work arrays of an active set, used in turn; one more for its synchronisation. */
     long (*psyncs)[SHMEM_SYNC_SIZE];
     int next_psync;
@@ -25,7 +26,7 @@ typedef struct {
 
 static int world_pe(const Group *g, int member)
 {
-    return g->first + member * g->stride;
+    return g->pes[member];
 }
 
 static void group_arrays(Group *g, size_t capacity)
@@ -65,10 +66,8 @@ static int group_of_team(Group *g, const char *name, shmem_team_t team)
     g->team = team;
     g->size = shmem_team_n_pes(team);
     g->me = shmem_team_my_pe(team);
-    g->first = shmem_team_translate_pe(team, 0, SHMEM_TEAM_WORLD);
-    g->stride = 1;
-    if (g->size > 1)
-        g->stride = shmem_team_translate_pe(team, 1, SHMEM_TEAM_WORLD) - g->first;
+    for (int i = 0; i < g->size; i++)
+        g->pes[i] = shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD);
     CHECK(world_pe(g, g->me) == shmem_my_pe());
     return 1;
 }
@@ -83,10 +82,11 @@ group_of_set(Group *g, const char *name, int start, int log_stride, int size)
         return 0;
     g->name = name;
     g->team = SHMEM_TEAM_INVALID;
-    g->first = g->start = start;
+    g->start = start;
     g->log_stride = log_stride;
-    g->stride = stride;
     g->size = size;
+    for (int i = 0; i < size; i++)
+        g->pes[i] = start + i * stride;
     g->me = distance / stride;
     return 1;
 }
