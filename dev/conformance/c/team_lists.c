@@ -285,7 +285,9 @@ static void kinds(void)
             list[pe] = shmem_team_translate_pe(team, pe, WORLD);
             CHECK(is_near(list[pe]) && (pe == 0 || list[pe] > list[pe - 1]));
         }
-        CHECK(getenv("SOCKETS") == NULL || i == 2 || count == (n - me % 2 + 1) / 2, "%d", count);
+        const char *sockets = getenv("SHMEM_SOCKETS");
+        if (sockets != NULL && parts[i] == SHMEMX_TEAM_SOCKET)
+            CHECK(count == (n - me % 2 + 1) / 2, "%d PEs, with the sockets %s", count, sockets);
         check_team(WORLD, team, list, count, 0);
     }
 }

@@ -1,6 +1,7 @@
 /* PEs that wait for each other in collectives. Argument: what they do:
  *   teams      two teams of the same members, and a PE in a collective of each
  *   forgotten  the last PE does not call a collective of a team, but finalizes
+ *   list       a team of a list of PEs, and one PE in a barrier of all
  *   order      three teams of two PEs, each PE in a collective of another one */
 #include "check.h"
 

@@ -100,6 +100,30 @@ static void start_without_team(void)
     now();
     shmemx_req_start(&request);
 }
+static void split(const int *pes, int npes)
+{
+    shmem_team_t team;
+    now();
+    shmemx_team_split_list(SHMEM_TEAM_WORLD, pes, npes, NULL, 0, &team);
+}
+static void list_out_of_range(void) { split((int[]){0, n}, 2); }
+static void list_negative(void) { split((int[]){-1}, 1); }
+static void list_twice(void) { split((int[]){1, 0, 1}, 3); }
+static void list_null(void) { split(NULL, 1); }
+static void list_of_fewer(void) { split(NULL, -3); }
+static void kind_of_none(void)
+{
+    shmem_team_t team;
+    now();
+    shmemx_team_split_kind(SHMEM_TEAM_WORLD, 4, NULL, 0, &team);
+}
+static void mismatch_list(void) { split(me == 1 ? (int[]){0, 1} : (int[]){1, 0}, 2); }
+static void mismatch_kind(void)
+{
+    shmem_team_t team;
+    now();
+    shmemx_team_split_kind(SHMEM_TEAM_WORLD, me, NULL, 0, &team);
+}
 static void init_private(void)
 {
     long part = 1, all = 0;
@@ -399,7 +423,9 @@ static const struct {
     ALONE(g_pe), ALONE(iput_pe), ALONE(nbi_pe), ALONE(amo_pe), ALONE(inc_pe), ALONE(signal_pe),
     ALONE(put_signal_pe), TOGETHER(ctx_pe), ALONE(signal_op), ALONE(wait_cmp), ALONE(test_cmp),
     ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(start_started), ALONE(free_started), ALONE(start_other),
-    ALONE(start_freed), TOGETHER(start_without_team), ALONE(init_private),
+    ALONE(start_freed), TOGETHER(start_without_team), ALONE(init_private), ALONE(list_out_of_range),
+    ALONE(list_negative), ALONE(list_twice), ALONE(list_null), ALONE(list_of_fewer), ALONE(kind_of_none),
+    TOGETHER(mismatch_list), TOGETHER(mismatch_kind),
     ALONE(put_private), ALONE(put_private_far), ALONE(p_stack), TOGETHER(p_stack_of_all), ALONE(put_wild),
     ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), TOGETHER(put_past_heap), TOGETHER(put_past_heap_far),
     TOGETHER(double_free), TOGETHER(free_foreign), TOGETHER(free_middle),

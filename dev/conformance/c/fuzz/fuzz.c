@@ -131,11 +131,11 @@ static void take_step(void)
 /* The teams of the nodes: which PEs have the same one is known from the lowest of each. */
 static void add_teams(void)
 {
-    static int first_of_node[MOST_PES], mine;
+    static int mine;
     struct team all = {.alive = 1, .size = n};
     for (int pe = 0; pe < n; pe++)
         all.pes[pe] = all.rank[pe] = pe;
-    add_team(&all, 0, 1, n, SHMEM_TEAM_WORLD, "world", 0);
+    add_strided(&all, 0, 1, n, SHMEM_TEAM_WORLD, "world", 0);
     mine = F(shmem_team_translate_pe)(SHMEM_TEAM_SHARED, 0, SHMEM_TEAM_WORLD);
     F(shmem_int_fcollect)(SHMEM_TEAM_WORLD, first_of_node, &mine, 1);
     for (int pe = 0; pe < n; pe++) {
@@ -148,8 +148,8 @@ static void add_teams(void)
                 node.rank[i] = node.size;
                 node.pes[node.size++] = i;
             }
-        add_team(&node, 0, 1, node.size, node.rank[me] >= 0 ? SHMEM_TEAM_SHARED : SHMEM_TEAM_INVALID,
-                 "SHMEM_TEAM_SHARED", 0)
+        add_strided(&node, 0, 1, node.size, node.rank[me] >= 0 ? SHMEM_TEAM_SHARED : SHMEM_TEAM_INVALID,
+                    "SHMEM_TEAM_SHARED", 0)
             ->alive = 2;
     }
     contexts[0] = (struct context){1, 0, -1, SHMEM_CTX_DEFAULT};

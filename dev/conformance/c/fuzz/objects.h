@@ -164,7 +164,7 @@ static void release(struct rng *rng, int number)
 }
 
 /* The team of those PEs of a parent, in this order. Its handle is set where this PE is a member. */
-static struct team *add_team(const struct team *parent, int start, int stride, int size, shmem_team_t handle,
+static struct team *add_team(const struct team *parent, const int *members, int size, shmem_team_t handle,
                              const char *what, int number)
 {
     int i = 0;
@@ -177,7 +177,7 @@ static struct team *add_team(const struct team *parent, int start, int stride, i
     t->handle = handle;
     memset(t->rank, -1, sizeof t->rank);
     for (int k = 0; k < size; k++) {
-        int pe = parent->pes[start + k * stride];
+        int pe = parent->pes[members[k]];
         t->pes[k] = pe;
         t->rank[pe] = k;
         t->mask |= bit(pe);
@@ -191,6 +191,15 @@ static struct team *add_team(const struct team *parent, int start, int stride, i
         expect_that(F(shmem_team_n_pes)(handle) == size, "shmem_team_n_pes", number);
     }
     return t;
+}
+
+static struct team *add_strided(const struct team *parent, int start, int stride, int size, shmem_team_t handle,
+                                const char *what, int number)
+{
+    int members[MOST_PES];
+    for (int k = 0; k < size; k++)
+        members[k] = start + k * stride;
+    return add_team(parent, members, size, handle, what, number);
 }
 
 static int free_teams(void)
@@ -226,7 +235,64 @@ static void split_strided(struct rng *rng, int number)
         if (handle != SHMEM_TEAM_INVALID)
             expect_that(code == 0, "shmem_team_split_strided", number);
     }
-    add_team(parent, start, stride, size, handle, "shmem_team_split_strided", number);
+    add_strided(parent, start, stride, size, handle, "shmem_team_split_strided", number);
+}
+
+/* Some members of a team in any order, perhaps none. */
+static void split_list(struct rng *rng, int number)
+{
+    const struct team *parent = &teams[draw_team(rng)];
+    int members[MOST_PES], size = below(rng, parent->size + 1);
+    shmem_team_t handle = SHMEM_TEAM_INVALID;
+    for (int k = 0; k < parent->size; k++)
+        members[k] = k;
+    for (int k = 0; k < size; k++) {
+        int at = between(rng, k, parent->size - 1), member = members[at];
+        members[at] = members[k];
+        members[k] = member;
+    }
+    if (free_teams() == 0)
+        return;
+    if (parent->rank[me] >= 0) {
+        int code = F(shmemx_team_split_list)(parent->handle, members, size, NULL, 0, &handle);
+        expect_that(code == 0, "shmemx_team_split_list", number);
+    }
+    if (size > 0)
+        add_team(parent, members, size, handle, "shmemx_team_split_list", number);
+}
+
+/* The lowest PE of each PE's node. */
+static int first_of_node[MOST_PES];
+
+/* By up to three colors and keys, where -1 is no color; or by nodes. */
+static void split_color(struct rng *rng, int number)
+{
+    struct team parent = teams[draw_team(rng)];
+    int colors[MOST_PES], keys[MOST_PES], rank = parent.rank[me], by_node = once_in(rng, 3), count = 0, code;
+    const char *what = by_node ? "shmemx_team_split_kind" : "shmemx_team_split_color";
+    shmem_team_t handle = SHMEM_TEAM_INVALID;
+    for (int k = 0; k < parent.size; k++) {
+        colors[k] = by_node ? first_of_node[parent.pes[k]] : between(rng, -1, 2);
+        keys[k] = by_node ? 0 : between(rng, -2, 2);
+    }
+    for (int color = 0; color < n; color++)
+        count += color < 3 || first_of_node[color] == color;
+    if (free_teams() < count)
+        return;
+    if (rank >= 0) {
+        code = by_node ? F(shmemx_team_split_kind)(parent.handle, SHMEMX_TEAM_NODE, NULL, 0, &handle)
+                       : F(shmemx_team_split_color)(parent.handle, colors[rank], keys[rank], NULL, 0, &handle);
+        expect_that(code == 0, what, number);
+    }
+    for (int color = 0; color < MOST_PES; color++) {
+        int members[MOST_PES], size = 0, mine = rank >= 0 && colors[rank] == color;
+        for (int key = -2; key <= 2; key++)
+            for (int k = 0; k < parent.size; k++)
+                if (colors[k] == color && keys[k] == key)
+                    members[size++] = k;
+        if (size > 0)
+            add_team(&parent, members, size, mine ? handle : SHMEM_TEAM_INVALID, what, number);
+    }
 }
 
 static void split_2d(struct rng *rng, int number)
@@ -245,12 +311,12 @@ static void split_2d(struct rng *rng, int number)
     for (int i = 0; i < rows; i++) {
         int size = i < rows - 1 ? columns : parent.size - i * columns;
         int mine = rank >= 0 && rank / columns == i;
-        add_team(&parent, i * columns, 1, size, mine ? x : SHMEM_TEAM_INVALID, "shmem_team_split_2d", number);
+        add_strided(&parent, i * columns, 1, size, mine ? x : SHMEM_TEAM_INVALID, "shmem_team_split_2d", number);
     }
     for (int i = 0; i < columns; i++) {
         int size = (parent.size - 1 - i) / columns + 1;
         int mine = rank >= 0 && rank % columns == i;
-        add_team(&parent, i, columns, size, mine ? y : SHMEM_TEAM_INVALID, "shmem_team_split_2d", number);
+        add_strided(&parent, i, columns, size, mine ? y : SHMEM_TEAM_INVALID, "shmem_team_split_2d", number);
     }
 }
 
@@ -367,7 +433,7 @@ static void query(struct rng *rng, int number)
 /* One act of all PEs, or of all members of a team. */
 static void draw_object(struct rng *rng, int number)
 {
-    switch (below(rng, 14)) {
+    switch (below(rng, 16)) {
     case 0:
     case 1:
     case 2:
@@ -395,6 +461,12 @@ static void draw_object(struct rng *rng, int number)
         create_context(rng, number);
         break;
     case 12:
+        split_list(rng, number);
+        break;
+    case 13:
+        split_color(rng, number);
+        break;
+    case 14:
         end_context(rng);
         begin_or_end_session(rng);
         break;
