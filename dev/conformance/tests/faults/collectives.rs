@@ -36,6 +36,7 @@ pub(crate) fn add(suite: &mut Suite) {
     for (way, words) in [
         ("teams", ["PE 0 in shmem_team_sync", "for PE 0"]),
         ("forgotten", ["PE 2 in shmem_finalize", "for PE 0"]),
+        ("list", ["PE 2 in shmem_finalize", "(PEs 0, 1, 2) for PE 2"]),
         ("order", ["PE 0 in shmem_team_sync", "PE 2 in shmem_team_sync"]),
     ] {
         suite.add(format!("circle::{way}"), move |s| {
