@@ -137,7 +137,7 @@ pub use region::Region;
 #[cfg(feature = "tracing")]
 pub use spans::RegionLayer;
 pub use stream::{Pace, Stream};
-pub use team::{AsMember, Member, Members, Team};
+pub use team::{AsMember, Member, Members, Team, TeamKind};
 pub use world::World;
 
 pub use bytemuck;

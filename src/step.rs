@@ -51,6 +51,7 @@ steps! {
     Split = "Team::split_strided",
     Split2d = "Team::split_2d",
     SplitByColor = "Team::split",
+    SplitByKind = "Team::split_by_kind",
     Destroy = "drop of a Team",
     Stream = "Team::stream",
     ResetStream = "Stream::reset",

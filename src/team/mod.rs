@@ -9,7 +9,7 @@ use std::ptr;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use ferroshmem_api::constants::{TEAM_INVALID, TEAM_WORLD};
+use ferroshmem_api::constants::{TEAM_CACHE, TEAM_INVALID, TEAM_NODE, TEAM_NUMA, TEAM_SOCKET, TEAM_WORLD};
 use ferroshmem_api::{agree, team};
 
 use crate::error::{PeOutOfRange, TeamError};
@@ -20,6 +20,22 @@ use crate::step::{self, Detail, Step, What};
 
 pub(crate) use member::TeamId;
 pub use member::{AsMember, Member, Members};
+
+/// What the members of a team share ([`Team::split_by_kind`]). A PE is on one of these if all cores that it is bound to
+/// are; the PEs of a node of which that is not known are together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[repr(i32)]
+pub enum TeamKind {
+    /// A node.
+    Node = TEAM_NODE,
+    /// A socket of a node.
+    Socket = TEAM_SOCKET,
+    /// A NUMA node.
+    Numa = TEAM_NUMA,
+    /// A last-level cache.
+    Cache = TEAM_CACHE,
+}
 
 /// A set of PEs that make collective calls together. The [`World`](crate::World) is one, of all
 /// PEs; others are split from it. A team is destroyed, collectively over its members, when it is
@@ -390,6 +406,29 @@ impl Team<'_> {
         made.map(|handle| self.child(handle)).ok_or(TeamError::Split)
     }
 
+    /// Makes a team of the members that share with this PE a part of the machine. Collective over this team. (As
+    /// `MPI_Comm_split_type`)
+    ///
+    /// ```
+    /// # use ferroshmem::TeamKind;
+    /// # let world = ferroshmem::World::init()?;
+    /// let node = world.split_by_kind(TeamKind::Node)?;
+    /// let socket = node.split_by_kind(TeamKind::Socket)?;
+    /// assert!(socket.n_members() <= node.n_members());
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are too many teams, or the team is that of a group. The same on all members.
+    #[track_caller]
+    pub fn split_by_kind(&self, kind: TeamKind) -> Result<Team<'_>, TeamError> {
+        const NAME: &str = "Team::split_by_kind";
+        self.of_one_job()?;
+        self.step(Step::SplitByKind, &[(What::Members, kind as u64)]);
+        let made = team::split_by(NAME, self.handle, (Some(team::place(NAME, kind as i32)), 0), &[], 0);
+        made.and_then(|handle| self.child(handle)).ok_or(TeamError::Split)
+    }
+
     /// Makes a team of `size` members: this team's member `start` and every `stride`-th after it.
     /// Collective over this team; `None` on PEs that are not in the new team. (Standard:
     /// `shmem_team_split_strided`)
@@ -508,20 +547,5 @@ impl fmt::Debug for Team<'_> {
             .field("size", &self.size)
             .field("steps", &self.taken.load(Relaxed))
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::arithmetic;
-
-    #[test]
-    fn sequences() {
-        assert_eq!(arithmetic(&[3]), Some((3, 1, 1)));
-        assert_eq!(arithmetic(&[1, 4, 7]), Some((1, 3, 3)));
-        assert_eq!(arithmetic(&[5, 3, 1]), Some((5, -2, 3)));
-        assert_eq!(arithmetic(&[0, 1, 3]), None);
-        assert_eq!(arithmetic(&[0, 2, 1]), None);
-        assert_eq!(arithmetic(&[]), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Teams and their contexts.
 
-use ferroshmem::{Error, Member, Sum, Team, TeamError, World};
+use ferroshmem::{Error, Member, Sum, Team, TeamError, TeamKind, World};
 
 use crate::Program;
 use crate::data::{elements, same};
@@ -204,6 +204,14 @@ fn colors() -> Result<(), Error> {
         let (row, column) = team.split_2d(2)?;
         verify(&world, &row, list.chunks(2).nth(place / 2).expect("a row"))?;
         verify(&world, &column, &Vec::from_iter(list.iter().copied().skip(place % 2).step_by(2)))?;
+    }
+    let node = world.split_by_kind(TeamKind::Node)?;
+    let here = Vec::from_iter(world.pes().filter(|pe| world.is_here(*pe)).map(|pe| pe.number()));
+    verify(&world, &node, &here)?;
+    for kind in [TeamKind::Socket, TeamKind::Numa, TeamKind::Cache] {
+        let part = node.split_by_kind(kind)?;
+        let pes = part.members().map(|member| part.pe_of(member).map(|pe| pe.number()));
+        verify(&world, &part, &pes.collect::<Result<Vec<_>, _>>()?)?;
     }
     Ok(())
 }

@@ -245,8 +245,8 @@ pub unsafe fn split_kind(
     if made.is_some() { 0 } else { -1 }
 }
 
-/// The part of the machines that this PE runs on: of those of a kind on a node, 0 is where that is not known.
-fn place(name: &str, kind: c_int) -> u64 {
+/// The part of the machines that this PE runs on, as a color: 0 on its node if the part of this kind is not known.
+pub fn place(name: &str, kind: c_int) -> u64 {
     let node = &runtime::get(name).node;
     let locality = node.localities.of(node.job.index).unwrap_or_default();
     let part = match kind {

@@ -260,7 +260,7 @@ impl Teams {
     ) -> Self {
         let this = Self { table: Table::new(), generation: AtomicU32::new(0), splitting: AtomicU32::new(0) };
         let world = Members::world(job.n_pes());
-        let here = job.placement.local_pes().iter().map(|pe| *pe as u32);
+        let here = job.placement.local_pes().iter().copied();
         // A slot that no team has left takes no memory until it is used.
         let left = &job.control.pe_block(job.index).team_epochs;
         let is_first = left.load(Ordering::Relaxed) == 0;

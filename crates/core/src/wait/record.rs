@@ -44,7 +44,17 @@ pub struct WaitReason<'a> {
 impl<'a> WaitReason<'a> {
     /// A wait for one address.
     pub fn at(kind: WaitKind, routine: &'a str, address: usize) -> Self {
-        Self { kind, routine, address, team: 0, members: (0, 0, 0), list: &[], sequence: 0, connection: None, condition: None }
+        Self {
+            kind,
+            routine,
+            address,
+            team: 0,
+            members: (0, 0, 0),
+            list: &[],
+            sequence: 0,
+            connection: None,
+            condition: None,
+        }
     }
 
     /// Whether the wait is in vain, since the other group of a connection has ended.
