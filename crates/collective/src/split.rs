@@ -310,8 +310,8 @@ pub fn split_strided(
     Some(handles[0])
 }
 
-/// `shmemx_team_split_list`: a team of these members of the parent, each named once and in range: the handle for this PE
-/// (0 outside of the team, or if it is empty), or None if no id is left.
+/// `shmemx_team_split_list`: a team of these members of the parent, each named once and in range: the handle for this
+/// PE (0 outside of the team, or if it is empty), or None if no id is left.
 pub fn split_list(
     node: &Node,
     teams: &Teams,

@@ -1,5 +1,5 @@
-/* Teams of any PEs: by lists in random order, colors, kinds; splits of those; translation, contexts, collectives that go
- * on after their calls, messages, streams and spaces of such teams. */
+/* Teams of any PEs: by lists in random order, colors, kinds; splits of those; translation, contexts, collectives
+ * also those that go on after their calls, messages and streams of such teams. */
 #include "neighbours.h"
 
 #include <shmemx.h>
