@@ -454,11 +454,7 @@ impl<'a> Group<'a> {
 
     /// How a wait for another job, which these members are to be connected with, is reported.
     pub fn wait_for_another_job(&self) -> WaitReason<'_> {
-        WaitReason {
-            members: self.members.triplet(),
-            list: self.members.list(),
-            ..WaitReason::at(WaitKind::Connection, self.name, 0)
-        }
+        WaitReason { members: self.members.triplet(), ..WaitReason::at(WaitKind::Connection, self.name, 0) }
     }
 
     /// How a wait for other members is reported.
