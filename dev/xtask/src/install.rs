@@ -28,6 +28,7 @@ const FIRST_LOOK: &[&str] = &["oshrun", "oshcc"];
 
 /// What `oshrun --check` preloads.
 const CHECKS: &str = "ferroshmem-libshmem-check";
+const CHECKS_ARCHIVE: &str = "libshmem_check.a";
 
 /// Options of the task.
 #[derive(Args)]
@@ -53,7 +54,7 @@ pub(crate) struct Options {
     #[arg(long, requires = "target")]
     without_commands: bool,
 
-    /// Takes the commands from this directory, where they were built before
+    /// Takes the commands, and what --check preloads, from this directory, if they were built there before
     #[arg(long, value_name = "DIR", hide = true)]
     commands: Option<PathBuf>,
 
@@ -116,7 +117,7 @@ pub(crate) fn first_look_into(root: &Path, built: bool) -> Result<()> {
         own: &built,
         programs: FIRST_LOOK,
         library: &built,
-        has_checks: false,
+        checks: None,
         pages: None,
         compat: None,
         fortran: None,
@@ -153,7 +154,11 @@ impl Build<'_> {
             Some(_) if whole => build(&["ferroshmem-tools"], self.target, commands_by)?,
             _ => own.clone(),
         };
-        let packages: &[_] = if whole { &["ferroshmem-libshmem", CHECKS] } else { &["ferroshmem-libshmem"] };
+        let checks = self.commands.filter(|folder| folder.join(CHECKS_ARCHIVE).is_file());
+        let packages: &[_] = match whole && checks.is_none() {
+            true => &["ferroshmem-libshmem", CHECKS],
+            false => &["ferroshmem-libshmem"],
+        };
         let library = match self.library {
             Some(folder) => folder.to_owned(),
             None => build(packages, self.target, library_by)?,
@@ -172,7 +177,7 @@ impl Build<'_> {
             own: &own,
             programs: self.programs,
             library: &library,
-            has_checks: whole,
+            checks: whole.then(|| checks.unwrap_or(&library)),
             pages: pages.as_deref(),
             compat: compat.as_deref(),
             fortran: Some(&fortran),
@@ -210,8 +215,8 @@ struct Parts<'a> {
     own: &'a Path,
     programs: &'a [&'a str],
     library: &'a Path,
-    /// Whether what `oshrun --check` preloads is.
-    has_checks: bool,
+    /// The folder of what `oshrun --check` preloads.
+    checks: Option<&'a Path>,
     /// The folder of the manual pages.
     pages: Option<&'a Path>,
     /// The folder of the sources of libraries for programs of other OpenSHMEMs.
@@ -269,8 +274,8 @@ impl Parts<'_> {
             link::shared_library(&link::LIBRARY, self.target, &archive, file)?;
             self.strip("--strip-unneeded", file)
         })?;
-        if self.has_checks {
-            let checks = self.library.join("libshmem_check.a");
+        if let Some(folder) = self.checks {
+            let checks = folder.join(CHECKS_ARCHIVE);
             tree.make(&format!("lib/{}", link::CHECKS.soname), PROGRAM, |file| {
                 link::shared_library(&link::CHECKS, self.target, &checks, file)?;
                 self.strip("--strip-unneeded", file)

@@ -214,6 +214,8 @@ fn steps(prefix: &Path, fast: bool, built: bool) -> Result<Vec<Step>> {
     } else if fast {
         build = with_commands(build);
         install.arg("--debug").arg("--built").arg(workspace::target()?.join("debug"));
+    } else {
+        build = with_libraries(&build);
     }
     let mut examples = workspace::cargo("test");
     examples.args(["--workspace", "--doc"]);
@@ -268,9 +270,6 @@ fn share(steps: &mut Vec<Step>, fast: bool) -> Result<()> {
     for step in steps.iter_mut() {
         match &mut step.work {
             Work::BuildTests { command, linting } if clippy => {
-                if lints.is_some() && !fast {
-                    *command = with_benchmarks(command);
-                }
                 command.envs(LINTING);
                 *linting = true;
             }
@@ -290,10 +289,12 @@ fn share(steps: &mut Vec<Step>, fast: bool) -> Result<()> {
     Ok(())
 }
 
-/// The command that builds the test programs, and after it the benchmarks, which it leaves out.
-fn with_benchmarks(build: &Command) -> Command {
-    let line = run::line(build);
-    shell(&format!("{line} && exec {line} --bench '*'"))
+/// The command that builds the test programs, and after it what it leaves out: the benchmarks, and what
+/// `oshrun --check` preloads, which the installation under test has without optimisation.
+fn with_libraries(build: &Command) -> Command {
+    let mut rest = workspace::cargo("build");
+    rest.args(["--workspace", "--lib", "--bench", "*", "--message-format=json"]);
+    shell(&format!("{} && exec {}", run::line(build), run::line(&rest)))
 }
 
 /// The command that builds the test programs of `--fast`, and with the same features the library and its commands.
