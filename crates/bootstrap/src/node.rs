@@ -4,21 +4,20 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
+use bytemuck::{Pod, Zeroable};
 use rustix::process::geteuid;
 use rustix::system::uname;
-use zerocopy::little_endian::{U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::Error;
 
 /// What an identity begins with as bytes; the boot id and the host's name follow.
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Header {
-    device: U64,
-    inode: U64,
-    user: U32,
-    boot_len: U32,
+    device: u64,
+    inode: u64,
+    user: u32,
+    boot_len: u32,
 }
 
 /// Where a process runs. Equal identities can share memory and reach each other's sockets.
@@ -63,13 +62,9 @@ impl Identity {
 
     /// As bytes, to be exchanged.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let header = Header {
-            device: self.network.0.into(),
-            inode: self.network.1.into(),
-            user: self.user.into(),
-            boot_len: (self.boot.len() as u32).into(),
-        };
-        let mut bytes = header.as_bytes().to_vec();
+        let header =
+            Header { device: self.network.0, inode: self.network.1, user: self.user, boot_len: self.boot.len() as u32 };
+        let mut bytes = bytemuck::bytes_of(&header).to_vec();
         bytes.extend(self.boot.as_bytes());
         bytes.extend(self.host.as_bytes());
         bytes
@@ -84,13 +79,14 @@ impl Identity {
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let (header, rest) = Header::ref_from_prefix(bytes).ok()?;
-        let (boot, host) = rest.split_at_checked(header.boot_len.get() as usize)?;
+        let (header, rest) = bytes.split_at_checked(size_of::<Header>())?;
+        let header: Header = bytemuck::pod_read_unaligned(header);
+        let (boot, host) = rest.split_at_checked(header.boot_len as usize)?;
         Some(Self {
             host: String::from_utf8(host.to_vec()).ok()?,
             boot: String::from_utf8(boot.to_vec()).ok()?,
-            network: (header.device.get(), header.inode.get()),
-            user: header.user.get(),
+            network: (header.device, header.inode),
+            user: header.user,
         })
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Body<'f> {
 impl<'f> Body<'f> {
     /// An error if the function cannot be called with a world, of `pes` PEs, which it must take if it `needs_world`.
     pub(crate) fn of(function: &'f ItemFn, pes: &TokenStream, needs_world: bool) -> syn::Result<Self> {
-        let ItemFn { attrs, vis, sig, block } = function;
+        let ItemFn { attrs, vis, sig, block, .. } = function;
         let refuse = |span, message| Err(syn::Error::new(span, message));
         if let Some(token) = &sig.asyncness {
             return refuse(token.span, "the function cannot be async: the library waits itself");

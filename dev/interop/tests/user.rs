@@ -188,7 +188,6 @@ fn cargo(s: &Setting, program: &Path, command: &str) -> Job {
 
 /// Features that crates have in this workspace: without them, those and what is over them would be compiled once more.
 const BUILT: &str = r#"
-syn-2 = { package = "syn", version = "2", features = ["extra-traits", "full"] }
 syn-3 = { package = "syn", version = "3", features = ["full"] }
 "#;
 

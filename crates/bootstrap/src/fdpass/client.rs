@@ -14,7 +14,6 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketAddrUnix, SocketFlags, SocketType,
     connect, recvmsg, socket_with,
 };
-use zerocopy::IntoBytes;
 
 use super::{MAX_DESCRIPTORS, Request, TOKEN, is_same_user, reply};
 use crate::Error;

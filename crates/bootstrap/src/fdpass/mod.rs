@@ -15,10 +15,9 @@ mod tests;
 use std::io;
 use std::os::unix::net::UnixStream;
 
+use bytemuck::{NoUninit, bytes_of};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
-use zerocopy::little_endian::U64;
-use zerocopy::{Immutable, IntoBytes, Unaligned};
 
 use crate::secret::Secret;
 
@@ -33,17 +32,21 @@ const REQUEST: usize = size_of::<Request>();
 const MAX_DESCRIPTORS: usize = 253;
 
 /// A client's one message.
-#[derive(IntoBytes, Immutable, Unaligned)]
+#[derive(Clone, Copy, NoUninit)]
 #[repr(C)]
 struct Request {
-    rank: U64,
+    rank: u64,
     token: [u8; TOKEN],
 }
 
 impl Request {
     /// By which the process of this rank asks for descriptors.
     fn new(secret: &Secret, rank: usize) -> Self {
-        Self { rank: (rank as u64).into(), token: secret.long_token("descriptors wanted", rank as u64) }
+        Self { rank: rank as u64, token: secret.long_token("descriptors wanted", rank as u64) }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        bytes_of(self)
     }
 }
 

@@ -11,7 +11,6 @@ use rustix::cmsg_space;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use zerocopy::IntoBytes;
 
 use super::{MAX_DESCRIPTORS, REQUEST, Request, is_same_user, reply};
 use crate::Error;

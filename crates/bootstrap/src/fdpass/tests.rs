@@ -13,7 +13,6 @@ use super::{Request, Server, fetch};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_getfd};
 use rustix::process::geteuid;
-use zerocopy::IntoBytes;
 
 use crate::secret::Secret;
 

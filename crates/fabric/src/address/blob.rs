@@ -1,7 +1,6 @@
 //! All that a PE needs to reach another, in bytes.
 
-use zerocopy::little_endian::{U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use bytemuck::{Pod, Zeroable, bytes_of};
 
 use crate::Error;
 use crate::memory::{Location, SEGMENTS, SegmentKeys};
@@ -28,34 +27,34 @@ pub(crate) struct AddressBlob {
 }
 
 /// A [`Location`], or none.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, packed)]
 struct LocationBytes {
     is_there: u8,
-    address: U64,
-    key: U64,
+    address: u64,
+    key: u64,
 }
 
-/// The beginning of a blob. Provider, name and segments follow.
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
+/// The beginning of a blob, in the byte order of all supported processors. Provider, name and segments follow.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, packed)]
 struct Header {
     version: u8,
     virtual_addresses: u8,
     provider_len: u8,
     name_len: u8,
-    format: U32,
+    format: u32,
     key_table: LocationBytes,
     message_slots: LocationBytes,
     segments: u8,
 }
 
 /// The beginning of a segment. Its keys follow.
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, packed)]
 struct SegmentHeader {
-    base: U64,
-    len: U64,
+    base: u64,
+    len: u64,
     keys: u8,
 }
 
@@ -63,13 +62,13 @@ impl LocationBytes {
     fn new(location: Option<Location>) -> LocationBytes {
         LocationBytes {
             is_there: u8::from(location.is_some()),
-            address: location.map_or(0, |location| location.address).into(),
-            key: location.map_or(0, |location| location.key).into(),
+            address: location.map_or(0, |location| location.address),
+            key: location.map_or(0, |location| location.key),
         }
     }
 
     fn location(self) -> Option<Location> {
-        (self.is_there == 1).then(|| Location { address: self.address.get(), key: self.key.get() })
+        (self.is_there == 1).then_some(Location { address: self.address, key: self.key })
     }
 }
 
@@ -82,21 +81,19 @@ impl AddressBlob {
             virtual_addresses: u8::from(self.virtual_addresses),
             provider_len: short(provider) as u8,
             name_len: short(name) as u8,
-            format: self.format.into(),
+            format: self.format,
             key_table: LocationBytes::new(self.key_table),
             message_slots: LocationBytes::new(self.message_slots),
             segments: self.segments.len() as u8,
         };
-        let mut bytes = header.as_bytes().to_vec();
+        let mut bytes = bytes_of(&header).to_vec();
         bytes.extend(&provider[..short(provider)]);
         bytes.extend(&name[..short(name)]);
         for segment in &self.segments {
             let keys = &segment.keys[..segment.keys.len().min(KEYS)];
-            let header = SegmentHeader { base: segment.base.into(), len: segment.len.into(), keys: keys.len() as u8 };
-            bytes.extend(header.as_bytes());
-            for key in keys {
-                bytes.extend(U64::new(*key).as_bytes());
-            }
+            let header = SegmentHeader { base: segment.base, len: segment.len, keys: keys.len() as u8 };
+            bytes.extend(bytes_of(&header));
+            bytes.extend(bytemuck::must_cast_slice::<u64, u8>(keys));
         }
         bytes
     }
@@ -108,8 +105,14 @@ impl AddressBlob {
     }
 }
 
+/// The value that bytes begin with, and the bytes after it.
+fn first<T: Pod>(bytes: &[u8]) -> Option<(T, &[u8])> {
+    let (value, rest) = bytes.split_at_checked(size_of::<T>())?;
+    Some((bytemuck::pod_read_unaligned(value), rest))
+}
+
 fn parse(bytes: &[u8]) -> Option<AddressBlob> {
-    let (header, rest) = Header::ref_from_prefix(bytes).ok()?;
+    let (header, rest) = first::<Header>(bytes)?;
     if header.version != VERSION || usize::from(header.segments) > SEGMENTS {
         return None;
     }
@@ -117,23 +120,23 @@ fn parse(bytes: &[u8]) -> Option<AddressBlob> {
     let (name, mut rest) = rest.split_at_checked(header.name_len.into())?;
     let mut segments = Vec::with_capacity(header.segments.into());
     for _ in 0..header.segments {
-        let (segment, after) = SegmentHeader::ref_from_prefix(rest).ok()?;
+        let (segment, after) = first::<SegmentHeader>(rest)?;
         let n = usize::from(segment.keys);
         if n > KEYS {
             return None;
         }
-        let (keys, after) = <[U64]>::ref_from_prefix_with_elems(after, n).ok()?;
+        let (keys, after) = after.split_at_checked(n * size_of::<u64>())?;
         segments.push(SegmentKeys {
-            base: segment.base.get(),
-            len: segment.len.get(),
-            keys: keys.iter().map(|key| key.get()).collect(),
+            base: segment.base,
+            len: segment.len,
+            keys: keys.chunks_exact(size_of::<u64>()).map(bytemuck::pod_read_unaligned).collect(),
         });
         rest = after;
     }
     Some(AddressBlob {
         provider: String::from_utf8(provider.to_vec()).ok()?,
         name: name.to_vec(),
-        format: header.format.get(),
+        format: header.format,
         virtual_addresses: header.virtual_addresses == 1,
         key_table: header.key_table.location(),
         message_slots: header.message_slots.location(),

@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::sync::Mutex;
 
-use zerocopy::FromZeros;
+use bytemuck::Zeroable;
 
 use crate::encoding::message::{LONG, LONGEST};
 use crate::endpoint::{Endpoint, Injected, Received, SendContext};
@@ -17,7 +17,7 @@ const BUFFERS: usize = 64;
 
 /// A part of a buffer. Not aligned to more: zeroed memory with another alignment than `malloc`'s is written, and pages
 /// are there at once.
-#[derive(FromZeros)]
+#[derive(Zeroable)]
 #[repr(C, align(16))]
 struct Part(UnsafeCell<[u8; PART]>);
 
@@ -38,7 +38,7 @@ impl Buffers {
     /// So many buffers of `len` bytes, a multiple of a part. Their pages are there once they are used.
     fn new(n: usize, len: usize) -> Buffers {
         assert!(len.is_multiple_of(PART), "a buffer of {len} bytes");
-        let parts = <[Part]>::new_box_zeroed_with_elems(n * len / PART);
+        let parts = bytemuck::allocation::try_zeroed_slice_box(n * len / PART);
         Buffers { parts: parts.expect("memory for messages"), len }
     }
 

@@ -6,7 +6,6 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use ferroshmem_platform::{Held, ShortLock};
-use zerocopy::IntoBytes;
 
 use super::fault::Reason;
 use super::network::Network;
@@ -376,7 +375,7 @@ impl Outgoing {
             bytes: (message.len() - HEADER) as u32,
             ..Header::new(kind, me, sequence)
         };
-        message[..HEADER].copy_from_slice(header.as_bytes());
+        message[..HEADER].copy_from_slice(bytemuck::bytes_of(&header));
         let is_sent = network.send(pe, message, kind == Kind::Requests)?;
         if is_sent {
             self.owes = false;

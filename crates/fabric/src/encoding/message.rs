@@ -1,6 +1,6 @@
 //! The messages of the room as they travel: a header, then items or results.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use bytemuck::{Pod, Zeroable};
 
 /// Bytes of which all items are multiples.
 const WORD: usize = size_of::<u64>();
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 }
 
 /// The beginning of each message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Header {
     pub kind: u16,
@@ -53,7 +53,8 @@ impl Header {
 
     /// The header of a message and what follows it. None: it is malformed.
     pub(crate) fn split(message: &[u8]) -> Option<(Header, Kind, &[u8])> {
-        let (header, rest) = Header::read_from_prefix(message).ok()?;
+        let (header, rest) = message.split_at_checked(HEADER)?;
+        let header: Header = bytemuck::pod_read_unaligned(header);
         let body = rest.get(..header.bytes as usize)?;
         let kind = header.kind()?;
         let is_whole = match kind {
@@ -74,7 +75,7 @@ mod tests {
         let whole = |kind, bytes: u32| {
             let mut header = Header::new(kind, 3, 7);
             header.bytes = bytes;
-            let mut message = header.as_bytes().to_vec();
+            let mut message = bytemuck::bytes_of(&header).to_vec();
             message.resize(HEADER + bytes as usize, 1);
             message
         };

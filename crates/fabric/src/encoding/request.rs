@@ -7,8 +7,6 @@ use std::sync::atomic::{
     Ordering::{Release, SeqCst},
 };
 
-use zerocopy::{FromBytes, IntoBytes};
-
 use crate::{AtomicOp, Op, TaggedMessage, Width};
 
 /// Bytes of a reply.
@@ -373,8 +371,8 @@ pub(crate) unsafe fn store(to: *mut u8, data: &[u8]) {
             let (bytes, rest) = $rest.split_first_chunk().expect("as long as the piece");
             // SAFETY: the caller promises that the memory is writable; the piece is aligned.
             let word = unsafe { <$atomic>::from_ptr($at.cast()) };
-            word.store(FromBytes::read_from_bytes(bytes).expect("as long as the word"), Release);
             let _: &[u8; size_of::<$atomic>()] = bytes;
+            word.store(bytemuck::must_cast(*bytes), Release);
             $rest = rest;
         }};
     }
@@ -436,13 +434,13 @@ impl Request {
     #[inline]
     pub(crate) fn append(self, message: &mut Vec<u8>, place: SegmentAddress) {
         let (words, n) = self.words(place);
-        message.extend_from_slice(words[..n].as_bytes());
+        message.extend_from_slice(bytemuck::must_cast_slice(&words[..n]));
     }
 
     /// The request as it lies in a slot, with its number.
     pub(crate) fn to_frame(self, place: SegmentAddress, sequence: u32) -> Reply {
         let ([head, operand, compare], _) = self.words(place);
-        zerocopy::transmute!([sequence.into(), head, operand, compare])
+        bytemuck::must_cast([sequence.into(), head, operand, compare])
     }
 
     /// The request in a slot, and the place that it is about. None: the frame is malformed.
@@ -455,7 +453,7 @@ impl Request {
 
     /// The number of the request message that a frame in a slot says.
     pub(crate) fn sequence(frame: Reply) -> u32 {
-        let [number, ..]: [u64; 4] = zerocopy::transmute!(frame);
+        let [number, ..]: [u64; 4] = bytemuck::must_cast(frame);
         number as u32
     }
 

@@ -125,7 +125,7 @@ fn stores_fill_any_memory() {
     let data: Vec<u8> = (1..=64).collect();
     for (start, len) in (0..16).flat_map(|start| (1..=40).map(move |len| (start, len))) {
         let mut memory = [0u64; 8];
-        let bytes = memory.as_mut_bytes();
+        let bytes = bytemuck::bytes_of_mut(&mut memory);
         // SAFETY: 56 bytes at most.
         unsafe { store(bytes.as_mut_ptr().add(start), &data[..len]) };
         assert_eq!(&bytes[start..start + len], &data[..len]);
