@@ -1108,6 +1108,40 @@ int shmemx_reduce_init(shmem_team_t team, void *dest, const void *source, size_t
 int shmemx_scan_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype,
     int inclusive, shmemx_req_h *request);
 
+/** Begin to copy bytes to a PE.
+ *
+ * As `shmem_putmem_nbi` and `shmem_getmem_nbi`, but the routines return a request of the operation, too:
+ * `shmemx_req_test`, `shmemx_req_wait` and those for several requests say that this one operation is
+ * complete. One array may hold requests of one-sided operations and of collectives.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
+ * @param dest address of the bytes that are changed: symmetric for a put, local for a get
+ * @param source address of the bytes that are copied: local for a put, symmetric for a get
+ * @param nelems number of bytes
+ * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
+ * @param request local address that gets the request, for `shmemx_req_wait`
+ * @see shmemx_put_nb(3) */
+void shmemx_putmem_nb(void *dest, const void *source, size_t nelems, int pe, shmemx_req_h *request) SHMEMI_END
+void shmemx_ctx_putmem_nb(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe,
+    shmemx_req_h *request) SHMEMI_END
+
+/** Begin to copy bytes from a PE.
+ *
+ * As `shmem_putmem_nbi` and `shmem_getmem_nbi`, but the routines return a request of the operation, too:
+ * `shmemx_req_test`, `shmemx_req_wait` and those for several requests say that this one operation is
+ * complete. One array may hold requests of one-sided operations and of collectives.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
+ * @param dest address of the bytes that are changed: symmetric for a put, local for a get
+ * @param source address of the bytes that are copied: local for a put, symmetric for a get
+ * @param nelems number of bytes
+ * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
+ * @param request local address that gets the request, for `shmemx_req_wait`
+ * @see shmemx_put_nb(3) */
+void shmemx_getmem_nb(void *dest, const void *source, size_t nelems, int pe, shmemx_req_h *request) SHMEMI_END
+void shmemx_ctx_getmem_nb(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe,
+    shmemx_req_h *request) SHMEMI_END
+
 /** Start the collective of a persistent request.
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
@@ -1512,6 +1546,10 @@ SHMEMI_PSHMEM(shmemx_alltoallmem_init)
 SHMEMI_PSHMEM(shmemx_alltoallsmem_init)
 SHMEMI_PSHMEM(shmemx_reduce_init)
 SHMEMI_PSHMEM(shmemx_scan_init)
+SHMEMI_PSHMEM(shmemx_putmem_nb)
+SHMEMI_PSHMEM(shmemx_ctx_putmem_nb)
+SHMEMI_PSHMEM(shmemx_getmem_nb)
+SHMEMI_PSHMEM(shmemx_ctx_getmem_nb)
 SHMEMI_PSHMEM(shmemx_req_start)
 SHMEMI_PSHMEM(shmemx_req_startall)
 SHMEMI_PSHMEM(shmemx_req_test)

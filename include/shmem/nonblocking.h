@@ -1,4 +1,4 @@
-/* Non-blocking and persistent collectives (extension): their forms for all types, in C11 and in C++. See shmemx.h. */
+/* Operations with requests (extension): their forms for all types, in C11 and in C++. See shmemx.h. */
 #ifndef SHMEM_NONBLOCKING_H
 #define SHMEM_NONBLOCKING_H
 
@@ -63,6 +63,20 @@ template <class T> constexpr T *of_one_type(T *dest, const T *)
 #define SHMEMI_SCAN(form, inclusive, team, dest, source, nelems, request)                          \
     shmemx_scan_##form(team, SHMEMI_OF_ONE_TYPE(dest, source), source, nelems,                     \
                        SHMEMX_DATATYPE(dest), inclusive, request)
+
+/* One-sided operations, with a context before the other five arguments or without. */
+#define SHMEMI_ONE_SIDED(routine, dest, source, nelems, pe, request)                               \
+    shmemx_##routine(SHMEMI_OF_ONE_TYPE(dest, source), source, (nelems) * sizeof *(dest), pe,      \
+                     request)
+#define SHMEMI_CTX_ONE_SIDED(routine, ctx, dest, source, nelems, pe, request)                      \
+    shmemx_ctx_##routine(ctx, SHMEMI_OF_ONE_TYPE(dest, source), source, (nelems) * sizeof *(dest), \
+                         pe, request)
+#define SHMEMI_SEVENTH(a, b, c, d, e, f, g, ...) g
+#define SHMEMI_WITH_CTX_OR_NOT(...)                                                                \
+    SHMEMI_SEVENTH(__VA_ARGS__, SHMEMI_CTX_ONE_SIDED, SHMEMI_ONE_SIDED, 0)
+
+#define shmemx_put_nb(...) SHMEMI_WITH_CTX_OR_NOT(__VA_ARGS__)(putmem_nb, __VA_ARGS__)
+#define shmemx_get_nb(...) SHMEMI_WITH_CTX_OR_NOT(__VA_ARGS__)(getmem_nb, __VA_ARGS__)
 
 #define shmemx_broadcast_nb(...) SHMEMI_BYTES(broadcastmem_nb, __VA_ARGS__)
 #define shmemx_collect_nb(...) SHMEMI_BYTES(collectmem_nb, __VA_ARGS__)

@@ -128,6 +128,10 @@ const ROWS: &[Row] = &[
      &[("dest", Symmetric(N)), ("source", Read(N)), ("nelems", Count), ("pe", Pe)]),
     (&["rma::get", "rma::get_nbi"],
      &[("dest", Write(N)), ("source", Symmetric(N)), ("nelems", Count), ("pe", Pe)]),
+    (&["rma::put_nb"],
+     &[("dest", Symmetric(N)), ("source", Read(N)), ("nelems", Count), ("pe", Pe), ("request", Result(WORD))]),
+    (&["rma::get_nb"],
+     &[("dest", Write(N)), ("source", Symmetric(N)), ("nelems", Count), ("pe", Pe), ("request", Result(WORD))]),
     (&["rma::p"], &[("dest", Symmetric(One)), ("value", Value), ("pe", Pe)]),
     (&["rma::g"], &[("source", Symmetric(One)), ("pe", Pe)]),
     (&["rma::iput"],
@@ -412,8 +416,8 @@ pub fn needs_check(role: Role) -> bool {
 pub fn kind(family: &Family) -> Option<&'static str> {
     let function = function(family);
     Some(match function {
-        "rma::put" | "rma::put_nbi" | "rma::p" | "rma::iput" | "rma::ibput" => "Put",
-        "rma::get" | "rma::get_nbi" | "rma::g" | "rma::iget" | "rma::ibget" => "Get",
+        "rma::put" | "rma::put_nbi" | "rma::put_nb" | "rma::p" | "rma::iput" | "rma::ibput" => "Put",
+        "rma::get" | "rma::get_nbi" | "rma::get_nb" | "rma::g" | "rma::iget" | "rma::ibget" => "Get",
         _ if function.starts_with("amo::") => "Atomic",
         "signal::put_signal" | "signal::put_signal_nbi" => "PutSignal",
         "signal::signal_set" | "signal::signal_add" => "Signal",

@@ -111,6 +111,44 @@ pub unsafe fn get_nbi(
     unsafe { rt.node.transport.get_nbi(&call, dest, source, bytes) }
 }
 
+/// Copies as [`put`] does; complete with the request.
+///
+/// # Safety
+/// As [`put`], until then; `request` can be written.
+pub unsafe fn put_nb(
+    name: &'static str,
+    ctx: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    pe: c_int,
+    request: *mut usize,
+) {
+    let rt = runtime::get(name);
+    let call = rt.call(name, ctx, pe);
+    // SAFETY: the caller promises that `source` is valid, and unchanged until the request is complete.
+    unsafe { request.write(rt.node.transport.put_nb(&call, dest, source, bytes)) }
+}
+
+/// Copies as [`get`] does; complete with the request.
+///
+/// # Safety
+/// As [`get`], until then; `request` can be written.
+pub unsafe fn get_nb(
+    name: &'static str,
+    ctx: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    pe: c_int,
+    request: *mut usize,
+) {
+    let rt = runtime::get(name);
+    let call = rt.call(name, ctx, pe);
+    // SAFETY: the caller promises that `dest` is valid until the request is complete.
+    unsafe { request.write(rt.node.transport.get_nb(&call, dest, source, bytes)) }
+}
+
 /// Stores `value` to `dest` on PE `pe`.
 ///
 /// # Safety

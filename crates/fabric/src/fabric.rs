@@ -1,5 +1,7 @@
 //! The public face of the crate.
 
+mod tracked;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -15,7 +17,7 @@ use crate::progress::{Progress, ProgressThread};
 use crate::queue::CompletionQueue;
 use crate::requester::{Put, Requester, append_record};
 use crate::rma::{AtomicTransfer, BlockTransfer, Rma, Transfer};
-use crate::{AtomicOp, Blocks, Config, Context, Error, Events, Exposed, Exposure, Remote};
+use crate::{AtomicOp, Blocks, Config, Context, Error, Events, Exposed, Exposure, Remote, Tracked};
 
 /// The way to PEs of other nodes. All of it may be used by any number of threads.
 pub struct Fabric {
@@ -248,9 +250,10 @@ impl Fabric {
                 return;
             }
         }
+        let counter = CompletionCounter::context(context, peer, true);
         // SAFETY: the caller promises that the source is readable for `len` bytes, with `keep` until
         // the write is complete.
-        unsafe { self.write_long(context, to, from, len, keep) };
+        unsafe { self.write_long((issuer, counter), to, from, len, keep) };
     }
 
     /// Whether puts of so many bytes are aggregated.
@@ -264,11 +267,15 @@ impl Fabric {
     ///
     /// # Safety
     /// As for `write`.
-    unsafe fn write_long(&self, context: &ContextCounters, to: Remote, from: *const u8, len: usize, keep: bool) {
+    unsafe fn write_long(
+        &self,
+        (issuer, counter): (&Issuer, CompletionCounter),
+        to: Remote,
+        from: *const u8,
+        len: usize,
+        keep: bool,
+    ) {
         let buffers = &self.shared().buffers;
-        let peer = self.rma.peer_counters(context, to.pe);
-        let issuer = self.rma.issuer(context);
-        let counter = CompletionCounter::context(context, peer, true);
         let transfer = Transfer { direction: Direction::Write, remote: to, exposed: None, local: from.cast_mut(), len };
         let is_copied = !keep || buffers.must_register();
         if len <= crate::completion::INLINE || is_copied && len <= buffers.bounce_len() {
@@ -399,12 +406,21 @@ impl Fabric {
     /// As for [`get`](Self::get), until quiet.
     #[inline(never)] // once for all routines
     pub unsafe fn get_nbi(&self, context: &Context, to: *mut u8, from: Remote, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.begin_get(context, None, to, from, len) };
+    }
+
+    /// # Safety
+    /// As for [`get_nbi`](Self::get_nbi).
+    #[inline]
+    unsafe fn begin_get(&self, context: &Context, tracked: Option<&Tracked>, to: *mut u8, from: Remote, len: usize) {
         if self.is_shut_down() {
             return;
         }
         let context = context.counters();
         let peer = self.rma.peer_counters(context, from.pe);
         let counter = CompletionCounter::context(context, peer, false);
+        let counter = tracked.map_or(counter, |tracked| tracked.counter(context, counter));
         if let Some(requester) = Requester::new(&self.rma, context, from, Request::Read(len)) {
             // SAFETY: the caller promises that the destination is writable for `len` bytes until quiet.
             return unsafe { requester.begin(counter, to) };
@@ -578,22 +594,37 @@ impl Fabric {
     /// The result is writable until quiet.
     #[inline(never)] // once for all routines
     pub unsafe fn fetch_nbi(&self, context: &Context, at: Remote, atomic: AtomicOp, result: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { self.begin_fetch(context, None, at, atomic, result) };
+    }
+
+    /// # Safety
+    /// As for [`fetch_nbi`](Self::fetch_nbi).
+    #[inline]
+    unsafe fn begin_fetch(
+        &self,
+        context: &Context,
+        tracked: Option<&Tracked>,
+        at: Remote,
+        atomic: AtomicOp,
+        result: *mut u8,
+    ) {
         if self.is_shut_down() {
             return;
         }
         let context = context.counters();
+        let counter = |peer| {
+            let counter = CompletionCounter::context(context, peer, false);
+            tracked.map_or(counter, |tracked| tracked.counter(context, counter))
+        };
         if let Some(requester) = Requester::new(&self.rma, context, at, Request::Fetch(atomic)) {
             let peer = self.rma.order_request(context, at.pe);
-            let counter = CompletionCounter::context(context, peer, false);
             // SAFETY: the caller promises that the result is writable until quiet.
-            return unsafe { requester.begin(counter, result) };
+            return unsafe { requester.begin(counter(peer), result) };
         }
         let peer = self.rma.order(context, at.pe, false);
-        let counter = CompletionCounter::context(context, peer, false);
         // SAFETY: as above.
-        unsafe {
-            self.atomic(at, atomic).begin(self.rma.issuer(context), counter, result);
-        }
+        unsafe { self.atomic(at, atomic).begin(self.rma.issuer(context), counter(peer), result) };
     }
 
     /// The longest record in bytes.

@@ -47,7 +47,7 @@ pub const LIBFABRIC: &str = "libfabric.so.1";
 /// A digest of this crate's sources: PEs that talk to each other have the same.
 pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
 
-pub use completion::Context;
+pub use completion::{Context, Tracked};
 pub use config::{Aggregate, Config};
 pub use error::Error;
 pub use events::Events;

@@ -91,7 +91,7 @@ pub fn ports() -> Vec<Family> {
     ])
 }
 
-/// Non-blocking collectives, those that start many times, and their requests.
+/// Non-blocking collectives, those that start many times, one-sided operations, and the requests of all.
 #[rustfmt::skip]
 pub fn nonblocking() -> Vec<Family> {
     const MEM: &str = "shmem_team_t team, void *dest, const void *source, size_t nelems, shmemx_req_h *request";
@@ -133,8 +133,14 @@ pub fn nonblocking() -> Vec<Family> {
         };
     }
 
+    const PUT: &str = "void *dest, const void *source, size_t nelems, int pe, shmemx_req_h *request";
+
     let mut all = singles(Status::Extension, &[forms!("_nb", "false"), forms!("_init", "true")].concat());
     all.extend(singles(Status::Extension, &[
+        ["shmemx_{ctx}put{T}_nb", "void", PUT,
+         "rma::put_nb({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), pe, request)"],
+        ["shmemx_{ctx}get{T}_nb", "void", PUT,
+         "rma::get_nb({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), pe, request)"],
         ["shmemx_req_start", "void", ONE, "nonblocking::start"],
         ["shmemx_req_startall", "void", SEVERAL, "nonblocking::startall"],
         ["shmemx_req_test", "int", ONE, "nonblocking::test"],

@@ -274,7 +274,7 @@ static void persistent(long *all, long *mine) {
         F(shmemx_req_free)(&requests[i]);
 }
 
-/* Non-blocking collectives. */
+/* Operations with requests. */
 static void nonblocking(void) {
     static long source[4], dest[4];
     const size_t size = sizeof(long);
@@ -313,6 +313,16 @@ static void nonblocking(void) {
     /* Byte `me` of PE 0. */
     check(((unsigned char *)all)[0] == (me % 8 == 0), "shmemx_alltoallsmem_nb");
     persistent(all, mine);
+    F(shmem_barrier_all)();
+    F(shmemx_putmem_nb)(&all[1], mine, size, to, &requests[0]);
+    check(F(shmemx_req_wait)(&requests[0]) == 0 && requests[0] == SHMEMX_REQ_INVALID, "shmemx_putmem_nb");
+    F(shmemx_ctx_putmem_nb)(SHMEM_CTX_DEFAULT, all, mine, size, to, &requests[0]);
+    F(shmemx_ctx_getmem_nb)(SHMEM_CTX_DEFAULT, &dest[0], mine, size, to, &requests[1]);
+    F(shmemx_getmem_nb)(&dest[1], mine, size, to, &requests[2]);
+    check(F(shmemx_req_waitall)(3, requests) == 0 && dest[0] == to + 1, "shmemx_ctx_putmem_nb, shmemx_ctx_getmem_nb");
+    check(dest[1] == to + 1, "shmemx_getmem_nb");
+    F(shmem_barrier_all)();
+    check(all[0] == from + 1 && all[1] == from + 1, "shmemx_putmem_nb");
     shmem_free(mine);
     shmem_free(all);
 }

@@ -37,6 +37,7 @@ use ferroshmem_core::handle::Table;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::offload;
 use ferroshmem_core::team::Team;
+use ferroshmem_core::transport::request::is_one_sided;
 use ferroshmem_core::wait::progress::{self, Advance, make_progress};
 use ferroshmem_core::wait::suspension::{self, Suspension};
 use ferroshmem_layout::WaitKind;
@@ -447,12 +448,13 @@ impl Queues {
 
     /// Whether a request is complete; makes progress with it.
     pub fn test(&self, name: &str, node: &'static Node, request: u64) -> bool {
-        self.find(name, request).is_none_or(|(queue, number)| {
-            if !queue.is_complete(number) {
-                queue.test(node);
-            }
-            queue.is_complete(number)
-        })
+        let Some((queue, number)) = self.find(name, request) else {
+            return !is_one_sided(request as usize) || node.transport.test_request(request as usize);
+        };
+        if !queue.is_complete(number) {
+            queue.test(node);
+        }
+        queue.is_complete(number)
     }
 
     /// Waits until a request is complete, and ends it.
@@ -463,6 +465,8 @@ impl Queues {
         }
         if let Some((queue, number)) = self.find(name, *request as u64) {
             queue.complete(node, number);
+        } else if is_one_sided(*request) {
+            node.transport.wait_request(name, *request);
         }
         *request = 0;
     }
@@ -472,6 +476,9 @@ impl Queues {
     pub fn first_of_one_team(&self, name: &str, requests: &[usize]) -> Option<usize> {
         let mut first: Option<(usize, &Queue, u32)> = None;
         for (i, request) in requests.iter().enumerate() {
+            if is_one_sided(*request) {
+                return None;
+            }
             if let Some((queue, number)) = self.find(name, *request as u64) {
                 match first {
                     Some((_, other, _)) if !ptr::eq(queue, other) => return None,

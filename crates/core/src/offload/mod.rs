@@ -319,6 +319,11 @@ pub fn complete(owner: &Owner) {
     }
 }
 
+/// Whether the copies of an owner are complete.
+pub fn is_complete(owner: &Owner) -> bool {
+    !has_pending() || !ENGINE.pending.has(owner)
+}
+
 /// Lends a pool of `threads` threads. `submit` is called by any thread that shares work, and has a thread of the pool
 /// run the job once; it may not wait for that.
 ///

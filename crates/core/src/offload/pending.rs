@@ -23,14 +23,19 @@ pub struct Owner {
     pub pe: Option<usize>,
     /// The routine, if the copy is a put, whose source the program may change once it is complete.
     pub putting: Option<&'static str>,
+    /// The request that is complete with it; 0: there is none.
+    pub request: usize,
 }
 
 impl Owner {
     /// Of an operation that the program has inlined.
-    pub const UNKNOWN: Owner = Owner { context: 0, pe: None, putting: None };
+    pub const UNKNOWN: Owner = Owner { context: 0, pe: None, putting: None, request: 0 };
 
     /// Whether one that is to complete the operations of `wanted` completes this one's.
     fn is_of(&self, wanted: &Owner) -> bool {
+        if wanted.request != 0 {
+            return self.request == wanted.request;
+        }
         let same_context = self.context == wanted.context || self.context == 0 || wanted.context == 0;
         let same_pe = self.pe == wanted.pe || self.pe.is_none() || wanted.pe.is_none();
         same_context && same_pe

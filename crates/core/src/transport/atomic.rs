@@ -208,7 +208,7 @@ impl<T: Atomic> Operation<T> {
     }
 
     /// As the fabric takes it, 0 where there is no operand.
-    fn for_fabric(self) -> AtomicOp {
+    pub(super) fn for_fabric(self) -> AtomicOp {
         let bits = |value: Option<T>| value.map_or(0, T::to_bits);
         AtomicOp { op: self.op, width: width::<T>(), operand: bits(self.value), compare: bits(self.compare) }
     }
@@ -222,7 +222,7 @@ impl Call<'_> {
     /// An operation of another node's with a result, which is a wait.
     #[cold]
     #[inline(never)]
-    fn fetch(&self, from: &Target<'_>, operation: AtomicOp) -> u64 {
+    pub(super) fn fetch(&self, from: &Target<'_>, operation: AtomicOp) -> u64 {
         let _shown = self.show_wait();
         from.fabric.fetch(from.context, from.at, operation)
     }

@@ -7,6 +7,7 @@
 
 pub mod atomic;
 mod mailbox;
+pub mod request;
 pub(crate) mod rma;
 
 use std::ffi::c_void;
@@ -37,6 +38,7 @@ pub struct Transport {
     pub connections: Connections,
     /// Operations of the default context to other nodes.
     pub default_context: Context,
+    requests: request::Requests,
 }
 
 /// What an operation needs to know of the call that it belongs to.
@@ -63,7 +65,7 @@ impl Call<'_> {
     /// Whose the call's copies are.
     #[inline]
     fn owner(&self) -> Owner {
-        Owner { context: ptr::from_ref(self.context).addr(), pe: Some(self.pe), putting: None }
+        Owner { context: ptr::from_ref(self.context).addr(), pe: Some(self.pe), ..Owner::UNKNOWN }
     }
 
     /// Whose it is, of a put.
@@ -100,7 +102,8 @@ pub enum Location<'a> {
 impl Transport {
     /// The transport of this PE. `internode` is None in a job on one node.
     pub fn new(job: &'static Attachment, memory: SymmetricMemory, internode: Option<&'static Internode>) -> Self {
-        Self { job, memory, internode, connections: Connections::default(), default_context: Context::aggregating() }
+        let (connections, default_context) = (Connections::default(), Context::aggregating());
+        Self { job, memory, internode, connections, default_context, requests: request::Requests::default() }
     }
 
     /// The connection with other nodes, if the job has several.

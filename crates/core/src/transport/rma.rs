@@ -166,7 +166,7 @@ impl Call<'_> {
     /// # Safety
     /// `dest` is writable for `bytes` bytes.
     #[inline(never)] // once for all routines
-    unsafe fn get(&self, from: &Target<'_>, dest: *mut u8, bytes: usize) {
+    pub(super) unsafe fn get(&self, from: &Target<'_>, dest: *mut u8, bytes: usize) {
         let _shown = self.show_wait();
         // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
         unsafe { from.fabric.get(from.context, dest, from.at, bytes) };

@@ -6,9 +6,11 @@ mod request;
 mod retry;
 mod shared;
 mod shutdown;
+mod tracked;
 
 pub use context::Context;
 pub(crate) use context::{Aggregation, ContextCounters, PeerCounters};
 pub(crate) use request::{CompletionCounter, CopyOut, INLINE, Pending, WorkRequest, WorkRequests};
 pub(crate) use retry::Retry;
 pub(crate) use shared::Shared;
+pub use tracked::Tracked;

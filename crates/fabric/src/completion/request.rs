@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 use super::context::{ContextCounters, PeerCounters};
+use super::tracked::Tracked;
 use crate::Error;
 use crate::libfabric;
 use crate::lock::lock;
@@ -48,12 +49,14 @@ impl CopyOut {
 }
 
 /// What counts an operation down when it is complete.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompletionCounter {
     /// The counters of its context, and whether the operation is a write.
     Context { context: NonNull<ContextCounters>, peer: NonNull<PeerCounters>, write: bool },
     /// The count of a thread that waits.
     Thread(NonNull<AtomicUsize>),
+    /// The count of an operation's own, and the counters of its context.
+    Tracked(NonNull<Tracked>),
 }
 
 impl CompletionCounter {
@@ -70,6 +73,7 @@ impl CompletionCounter {
                 CompletionCounter::Thread(pending) => {
                     pending.as_ref().fetch_add(1, Relaxed);
                 }
+                CompletionCounter::Tracked(operation) => operation.as_ref().begin_part(),
             }
         }
     }
@@ -88,6 +92,8 @@ impl CompletionCounter {
             CompletionCounter::Thread(pending) => unsafe {
                 pending.as_ref().fetch_sub(1, Release);
             },
+            // SAFETY: a place is there until its operation is complete, which this is a part of.
+            CompletionCounter::Tracked(operation) => unsafe { operation.as_ref().end_part() },
         }
     }
 }

@@ -84,7 +84,13 @@ impl Progress {
     /// As [`issuer_of`](Self::issuer_of), for operations that were issued before: opens no endpoint.
     #[inline]
     pub(crate) fn opened_issuer_of(&self, context: &ContextCounters) -> &Issuer {
-        match context.endpoint() {
+        self.opened_issuer(context.endpoint())
+    }
+
+    /// The same of the contexts that were given a number for their own endpoint.
+    #[inline]
+    pub(crate) fn opened_issuer(&self, endpoint: Option<usize>) -> &Issuer {
+        match endpoint {
             None => &self.first,
             Some(number) => self.others.get_opened(&self.first, number),
         }
@@ -107,6 +113,11 @@ impl Progress {
         let n = self.completions().poll();
         self.idle(n);
         n
+    }
+
+    /// As [`poll`](Self::poll), of what this issuer has issued.
+    pub(crate) fn poll_at(&self, issuer: &Issuer) -> usize {
+        self.poll_waiting(Polled::Of(issuer))
     }
 
     /// Hands over what a context has gathered, as far as there is room.

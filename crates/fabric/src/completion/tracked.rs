@@ -1,0 +1,124 @@
+//! Operations that are completed one by one, beside those of their context.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+
+use super::context::ContextCounters;
+use super::request::CompletionCounter;
+
+/// A place for an operation whose completion can be asked for. It counts the parts that libfabric executes, and its
+/// context counts them, too. A place is used again once its operation is complete: the number of the
+/// [use](Self::begin) tells operations apart.
+#[derive(Debug, Default)]
+pub struct Tracked {
+    /// The number of the use, above parts that are not complete.
+    state: AtomicU64,
+    /// What of the context counts the parts: written before they begin.
+    counter: Cell<Option<CompletionCounter>>,
+    /// The number that the context was given for its own endpoint, plus one; 0: it has none.
+    endpoint: AtomicU32,
+}
+
+/// The lowest bit of the number of a use.
+const USE: u32 = 32;
+
+// SAFETY: the counter is written by the thread that has the place while no part is under way. Threads that complete
+// parts read it, and have synchronised with that thread by way of the provider.
+unsafe impl Send for Tracked {}
+// SAFETY: as above.
+unsafe impl Sync for Tracked {}
+
+impl Tracked {
+    /// Begins to use the place, which must be idle, by the thread that has it alone; the number of the use. It is not
+    /// complete before an operation was issued.
+    pub fn begin(&self) -> u32 {
+        let number = ((self.state.load(Relaxed) >> USE) as u32).wrapping_add(1);
+        self.state.store(u64::from(number) << USE | 1, Release);
+        number
+    }
+
+    /// Whether no operation uses it.
+    pub fn is_idle(&self) -> bool {
+        self.state.load(Acquire) as u32 == 0
+    }
+
+    /// Whether the operation of a use is complete; acquires what it has written.
+    pub fn is_complete(&self, number: u32) -> bool {
+        let state = self.state.load(Acquire);
+        state as u32 == 0 || (state >> USE) as u32 != number
+    }
+
+    /// What counts the parts of the operation, which `of_context` counts for its context.
+    pub(crate) fn counter(&self, context: &ContextCounters, of_context: CompletionCounter) -> CompletionCounter {
+        self.counter.set(Some(of_context));
+        let endpoint = context.endpoint().map_or(0, |number| number as u32 + 1);
+        self.endpoint.store(endpoint, Relaxed);
+        CompletionCounter::Tracked(NonNull::from(self))
+    }
+
+    /// The number that the operation's context was given for its own endpoint.
+    pub(crate) fn endpoint(&self) -> Option<usize> {
+        let number = self.endpoint.load(Relaxed).checked_sub(1)?;
+        Some(number as usize)
+    }
+
+    /// All parts are issued.
+    pub(crate) fn issued(&self) {
+        self.state.fetch_sub(1, Release);
+    }
+
+    /// A part begins.
+    pub(crate) fn begin_part(&self) {
+        self.state.fetch_add(1, Relaxed);
+        if let Some(counter) = self.counter.get() {
+            counter.begin();
+        }
+    }
+
+    /// A part is complete. The context learns of it last: after a quiet, the operation is complete.
+    ///
+    /// # Safety
+    /// It began, and ends once.
+    pub(crate) unsafe fn end_part(&self) {
+        // The place may have another operation as soon as it is counted down.
+        let counter = self.counter.get();
+        self.state.fetch_sub(1, AcqRel);
+        if let Some(counter) = counter {
+            // SAFETY: the caller's promise.
+            unsafe { counter.end() };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Context;
+    use super::*;
+
+    #[test]
+    fn an_operation_is_complete_with_its_last_part_and_a_place_used_again_is_of_another() {
+        let (context, place) = (Context::default(), Tracked::default());
+        let counters = context.counters();
+        let count = || {
+            let of_context = CompletionCounter::context(counters, counters.peer(0, 1), true);
+            place.counter(counters, of_context)
+        };
+        let first = place.begin();
+        let counter = count();
+        counter.begin();
+        // SAFETY: it has begun.
+        unsafe { counter.end() };
+        assert!(!place.is_complete(first), "it may have another part");
+        counter.begin();
+        place.issued();
+        assert!(!place.is_complete(first) && !place.is_idle());
+        assert_eq!(counters.in_flight(), 1);
+        // SAFETY: as above.
+        unsafe { counter.end() };
+        assert!(place.is_complete(first) && place.is_idle());
+        assert_eq!(counters.in_flight(), 0);
+        let second = place.begin();
+        assert!(place.is_complete(first) && !place.is_complete(second));
+    }
+}

@@ -1,0 +1,66 @@
+//! Operations that are completed one by one.
+
+use super::Fabric;
+use crate::completion::CompletionCounter;
+use crate::{AtomicOp, Context, Remote, Tracked};
+
+impl Fabric {
+    /// As [`put_nbi`](Self::put_nbi), by a write of its own, which `tracked` counts, too. This has
+    /// [begun](Tracked::begin).
+    ///
+    /// # Safety
+    /// As there, and `tracked` lives, until it is complete.
+    pub unsafe fn put_tracked(&self, context: &Context, tracked: &Tracked, to: Remote, from: *const u8, len: usize) {
+        if !self.is_shut_down() {
+            let context = context.counters();
+            let peer = self.rma.order(context, to.pe, true);
+            let counter = tracked.counter(context, CompletionCounter::context(context, peer, true));
+            // SAFETY: the caller promises that the source is readable until the write is complete.
+            unsafe { self.write_long((self.rma.issuer(context), counter), to, from, len, true) };
+        }
+        tracked.issued();
+    }
+
+    /// As [`get_nbi`](Self::get_nbi), of what `tracked` counts, too. This has [begun](Tracked::begin).
+    ///
+    /// # Safety
+    /// As there, and `tracked` lives, until it is complete.
+    pub unsafe fn get_tracked(&self, context: &Context, tracked: &Tracked, to: *mut u8, from: Remote, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.begin_get(context, Some(tracked), to, from, len) };
+        tracked.issued();
+    }
+
+    /// As [`fetch_nbi`](Self::fetch_nbi), of what `tracked` counts, too. This has [begun](Tracked::begin).
+    ///
+    /// # Safety
+    /// As there, and `tracked` lives, until it is complete.
+    pub unsafe fn fetch_tracked(
+        &self,
+        context: &Context,
+        tracked: &Tracked,
+        at: Remote,
+        atomic: AtomicOp,
+        result: *mut u8,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { self.begin_fetch(context, Some(tracked), at, atomic, result) };
+        tracked.issued();
+    }
+
+    /// Whether an operation is complete; makes progress with it.
+    pub fn test_tracked(&self, tracked: &Tracked, number: u32) -> bool {
+        let is_complete = || tracked.is_complete(number) || self.is_shut_down();
+        is_complete() || {
+            let progress = &self.rma.progress;
+            progress.poll_at(progress.opened_issuer(tracked.endpoint()));
+            is_complete()
+        }
+    }
+
+    /// Returns when an operation is complete.
+    pub fn wait_tracked(&self, tracked: &Tracked, number: u32) {
+        let progress = &self.rma.progress;
+        progress.wait_at(progress.opened_issuer(tracked.endpoint()), || tracked.is_complete(number));
+    }
+}
