@@ -36,6 +36,8 @@ pub enum Operation {
     Put,
     /// The same, complete after a quiet.
     PutNbi,
+    /// The same, complete with a request.
+    PutRequest,
     /// Reads memory of a PE.
     Get,
     /// The same, complete after a quiet.

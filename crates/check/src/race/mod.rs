@@ -243,6 +243,7 @@ impl Race {
             Operation::SetLock | Operation::TestLock => {}
             Operation::Put
             | Operation::PutNbi
+            | Operation::PutRequest
             | Operation::Get
             | Operation::GetNbi
             | Operation::AtomicFetch
@@ -395,8 +396,8 @@ impl Race {
                     signal = Some(span);
                     continue;
                 }
-                // Whoever sees the signal sees the data.
-                (Operation::PutSignal, Role::Dest) => (pe, Access::Write),
+                // Whoever sees the signal sees the data; when the request ends is not known here.
+                (Operation::PutSignal | Operation::PutRequest, Role::Dest) => (pe, Access::Write),
                 (_, Role::Dest) => (pe, Access::Put(via)),
                 (_, Role::Source) => (pe, Access::Read),
                 (_, Role::Read) => (self.me, Access::Read),
@@ -415,7 +416,7 @@ impl Race {
             if let Some(at) = self.symmetric(job, span.at) {
                 self.release_to(job, state, (pe, at));
             }
-        } else if matches!(operation, Operation::Put | Operation::PutNbi) {
+        } else if matches!(operation, Operation::Put | Operation::PutNbi | Operation::PutRequest) {
             // Another PE may wait for what is put.
             self.release(job, state, None);
         }

@@ -23,6 +23,18 @@ static void put(long round)
     shmem_quiet();
 }
 
+/* The same as `put`, by requests. */
+static void request(long round)
+{
+    static long mine[BLOCK];
+    shmemx_req_h requests[2];
+    for (long i = 0; i < BLOCK; i++)
+        mine[i] = round * BLOCK + i;
+    shmemx_put_nb(block, mine, BLOCK - 1, right_of(shmem_my_pe()), &requests[0]);
+    shmemx_put_nb(&block[BLOCK - 1], &mine[BLOCK - 1], 1, right_of(shmem_my_pe()), &requests[1]);
+    shmemx_req_waitall(2, requests);
+}
+
 static void amo(long round)
 {
     (void)round;
@@ -88,7 +100,7 @@ static void misuse(long round)
 static const struct {
     const char *name;
     void (*run)(long round);
-} activities[] = {{"put", put}, {"amo", amo}, {"barrier", barrier}, {"wait", wait}, {"idle", idle},
+} activities[] = {{"put", put}, {"request", request}, {"amo", amo}, {"barrier", barrier}, {"wait", wait}, {"idle", idle},
                   {"message", message}, {"misuse", misuse}};
 
 static void verify(long rounds)
@@ -132,7 +144,7 @@ int main(int argc, char **argv)
         if (argc > 2 && strcmp(argv[1], activities[i].name) == 0)
             run = activities[i].run;
     shmem_init();
-    REQUIRE(run != NULL, "arguments: put|amo|barrier|wait|idle|message|misuse ROUNDS");
+    REQUIRE(run != NULL, "arguments: put|request|amo|barrier|wait|idle|message|misuse ROUNDS");
     long rounds = strtol(argv[2], NULL, 10);
     shmem_barrier_all();
     printf("PE %d is %d\n", shmem_my_pe(), (int)getpid());

@@ -22,6 +22,11 @@ struct context {
 static struct team teams[MOST_TEAMS];
 static struct context contexts[MOST_CONTEXTS];
 
+/* Whether a transfer is one that may have a request, and whether it is performed by one that it waits for. */
+static int is_nbi(enum kind kind) { return kind == KIND_PUT_NBI || kind == KIND_GET_NBI; }
+
+static int completes_at_once(const struct routine *r, int number) { return is_nbi(r->kind) && number % 4 == 0; }
+
 /* What the model does with a kind. */
 enum group { TRANSFERS, ATOMICS, SIGNALS, WAITS, COLLECTIVES, ORDERS, GROUPS };
 

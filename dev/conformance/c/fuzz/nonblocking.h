@@ -179,6 +179,31 @@ static void end(const struct op *op)
     }
 }
 
+/* Performs every second non-blocking put and get by a request: one that is complete on return, or that is freed, so
+ * that a quiet completes the operation. Whether it has. */
+static int call_by_request(const struct op *op)
+{
+    const struct arguments *a = &op->a;
+    const struct routine *r = op->routine;
+    size_t bytes = a->nelems * (size_t)r->size;
+    shmemx_req_h request;
+    if (op->number % 4 > 1 || !is_nbi(r->kind))
+        return 0;
+    if (r->has_ctx && r->kind == KIND_PUT_NBI)
+        (shmemx_ctx_putmem_nb)(a->ctx, a->dest, a->source, bytes, a->pe, &request);
+    else if (r->has_ctx)
+        (shmemx_ctx_getmem_nb)(a->ctx, a->dest, a->source, bytes, a->pe, &request);
+    else if (r->kind == KIND_PUT_NBI)
+        (shmemx_putmem_nb)(a->dest, a->source, bytes, a->pe, &request);
+    else
+        (shmemx_getmem_nb)(a->dest, a->source, bytes, a->pe, &request);
+    if (completes_at_once(r, op->number))
+        (shmemx_req_wait)(&request);
+    else
+        (shmemx_req_free)(&request);
+    return 1;
+}
+
 /* Ends some of the requests of a thread of a PE, in any order. */
 static void draw_end(struct rng *rng, int pe, int thread, int number)
 {

@@ -72,7 +72,7 @@ static struct shape draw_shape(struct rng *rng, enum kind kind, size_t block)
 static int draw_transfer(struct rng *rng, int pe, int thread, int target, int context,
                          const struct routine *r, int number)
 {
-    int get = is_get(r->kind), nbi = r->kind == KIND_PUT_NBI || r->kind == KIND_GET_NBI;
+    int get = is_get(r->kind), requested = completes_at_once(r, number), nbi = is_nbi(r->kind) && !requested;
     int single = r->kind == KIND_P || r->kind == KIND_G;
     size_t size = (size_t)r->size;
     struct area *remote = draw_area(rng), *local = draw_area(rng);
@@ -108,7 +108,7 @@ static int draw_transfer(struct rng *rng, int pe, int thread, int target, int co
         outer.pes = 0;
     if (padded && get)
         inner.pes = 0;
-    touch_shape(remote, target, at, there, nelems, size, &outer, get && !nbi, r, number);
+    touch_shape(remote, target, at, there, nelems, size, &outer, requested || (get && !nbi), r, number);
     if (symmetric)
         touch_shape(local, pe, own, here, nelems, size, &inner, !nbi, r, number);
     unsigned char *data = NULL, *real = NULL, *expected = NULL;

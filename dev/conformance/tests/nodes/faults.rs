@@ -12,8 +12,8 @@ use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 use nix::sys::signal::Signal;
 
 /// What the PEs do meanwhile, and how many rounds of it are some seconds on a bad link.
-const ACTIVITIES: [(&str, u32); 6] =
-    [("put", 50), ("amo", 100), ("barrier", 100), ("wait", 50), ("idle", 100), ("message", 50)];
+const ACTIVITIES: [(&str, u32); 7] =
+    [("put", 50), ("request", 50), ("amo", 100), ("barrier", 100), ("wait", 50), ("idle", 100), ("message", 50)];
 
 const PLACE: Placement = Placement { pes: 4, hosts: 2, distribution: Distribution::Block };
 

@@ -1,0 +1,297 @@
+/* One-sided operations with requests (extension): what is complete when, several at once, beside collectives, freed,
+ * left to a quiet, a context's end and shmem_finalize, in several threads, and with PEs that come late. */
+#include "check.h"
+
+#include <pthread.h>
+#include <shmemx.h>
+#include <unistd.h>
+
+enum { LARGE = REPEAT(64 << 20, 3 << 20), MANY = 300, THREADS = 4, ROUNDS = REPEAT(60, 12) };
+
+static const size_t SIZES[] = { 0, 1, 7, 8, 64, 65, 257, 4099, 65536, 70001, 1 << 20, (2 << 20) + 1 };
+enum { N_SIZES = sizeof SIZES / sizeof *SIZES, MOST = (2 << 20) + 1 };
+
+static int me, n, to, from;
+static unsigned char *dest, *source, *large;
+static long flag;
+
+static unsigned char value(int pe, size_t i, int round)
+{
+    return (unsigned char)(i * 7 + i / 256 + (size_t)pe * 31 + (size_t)round * 13 + 1);
+}
+
+static void fill(unsigned char *array, size_t size, int round)
+{
+    for (size_t i = 0; i < size; i++)
+        array[i] = value(me, i, round);
+}
+
+static void compare(const unsigned char *array, size_t size, int pe, int round)
+{
+    for (size_t i = 0; i < size; i++)
+        if (array[i] != value(pe, i, round)) {
+            CHECK(0, "byte %zu of %zu, round %d", i, size, round);
+            return;
+        }
+}
+
+/* Ends a request in one of the ways that there are. */
+static void end(shmemx_req_h *request, int way)
+{
+    CHECK(*request != SHMEMX_REQ_INVALID);
+    switch (way % 6) {
+    case 0:
+        CHECK(shmemx_req_wait(request) == 0);
+        break;
+    case 1:
+        while (shmemx_req_test(request) != 0)
+            ;
+        break;
+    case 2:
+        CHECK(shmemx_req_waitany(1, request) == 0);
+        break;
+    case 3:
+        while (shmemx_req_testany(1, request) != 0)
+            ;
+        break;
+    case 4:
+        while (shmemx_req_testall(1, request) != 0)
+            ;
+        break;
+    default:
+        CHECK(shmemx_req_waitall(1, request) == 0);
+    }
+    CHECK(*request == SHMEMX_REQ_INVALID);
+    CHECK(shmemx_req_test(request) == 0);
+}
+
+/* What has come with the other PE's next step, without a quiet of either. */
+static void tell(int round) { shmem_long_atomic_set(&flag, round, to); }
+
+static void each_size(shmem_ctx_t ctx, int *round)
+{
+    shmemx_req_h request;
+    for (int s = 0; s < N_SIZES; s++, ++*round) {
+        size_t size = SIZES[s];
+        fill(source, size, *round);
+        /* Two PEs may use each other's `dest`. */
+        shmem_sync_all();
+        shmemx_ctx_putmem_nb(ctx, dest, source, size, to, &request);
+        end(&request, *round);
+        memset(source, 0, size);
+        tell(*round);
+        shmem_long_wait_until(&flag, SHMEM_CMP_EQ, *round);
+        compare(dest, size, from, *round);
+        shmem_sync_all();
+        shmemx_ctx_getmem_nb(ctx, source, dest, size, to, &request);
+        end(&request, *round + 1);
+        compare(source, size, me, *round);
+        shmem_sync_all();
+    }
+}
+
+/* The forms for types, with a context and without. */
+static void types(void)
+{
+    static double there[3];
+    double here[3] = { 1, 2, me }, back[3];
+    shmemx_req_h requests[2];
+    shmemx_put_nb(there, here, 2, to, &requests[0]);
+    shmemx_put_nb(SHMEM_CTX_DEFAULT, &there[2], &here[2], 1, to, &requests[1]);
+    CHECK(shmemx_req_waitall(2, requests) == 0);
+    shmemx_get_nb(back, there, 2, to, &requests[0]);
+    shmemx_get_nb(SHMEM_CTX_DEFAULT, &back[2], &there[2], 1, to, &requests[1]);
+    CHECK(shmemx_req_waitall(2, requests) == 0);
+    CHECK(back[0] == 1 && back[1] == 2 && back[2] == me);
+    shmem_barrier_all();
+    CHECK(there[2] == from);
+}
+
+/* Several at once, ended in another order than they began, freed, and beside collectives. */
+static void many(void)
+{
+    static long sum, one = 1, got[MANY];
+    shmemx_req_h requests[MANY + 1];
+    int left = MANY + 1;
+    for (int i = 0; i < MANY; i++)
+        ((long *)source)[i] = me * 1000L + i;
+    shmem_barrier_all();
+    for (int i = 0; i < MANY; i++)
+        shmemx_put_nb((long *)dest + i, (long *)source + i, 1, to, &requests[i]);
+    shmemx_sum_reduce_nb(SHMEM_TEAM_WORLD, &sum, &one, 1, &requests[MANY]);
+    for (int i = 0; i < MANY; i += 3) {
+        shmemx_req_free(&requests[i]);
+        CHECK(requests[i] == SHMEMX_REQ_INVALID);
+        left--;
+    }
+    for (; left > 0; left--) {
+        size_t ended = left % 2 ? shmemx_req_waitany(MANY + 1, requests) : SIZE_MAX;
+        while (ended == SIZE_MAX)
+            ended = shmemx_req_testany(MANY + 1, requests);
+        CHECK(ended <= MANY && requests[ended] == SHMEMX_REQ_INVALID);
+    }
+    CHECK(shmemx_req_waitany(MANY + 1, requests) == SIZE_MAX && sum == n);
+    shmem_barrier_all();
+    for (int i = 0; i < MANY; i++)
+        CHECK(((long *)dest)[i] == from * 1000L + i, "%d", i);
+    for (int i = MANY - 1; i >= 0; i--)
+        shmemx_getmem_nb(&got[i], (long *)dest + i, sizeof got[i], to, &requests[i]);
+    CHECK(shmemx_req_waitall(MANY, requests) == 0);
+    for (int i = 0; i < MANY; i++)
+        CHECK(got[i] == me * 1000L + i, "%d", i);
+}
+
+/* What completes the operations of a context completes their requests, and a fence orders them. */
+static void by_context(void)
+{
+    static const long one = 1;
+    shmemx_req_h requests[N_SIZES];
+    shmem_ctx_t ctx;
+    for (int way = 0; way < 3; way++) {
+        shmem_ctx_create(way == 2 ? SHMEM_CTX_PRIVATE : 0, &ctx);
+        size_t at = 0;
+        fill(source, MOST, way);
+        shmem_barrier_all();
+        for (int s = 0; s < N_SIZES; at += SIZES[s++] / 4)
+            shmemx_ctx_putmem_nb(way ? ctx : SHMEM_CTX_DEFAULT, dest + at, source + at, SIZES[s] / 4, to, &requests[s]);
+        if (way == 0)
+            shmem_quiet();
+        else if (way == 1)
+            shmem_ctx_quiet(ctx);
+        shmem_ctx_destroy(ctx);
+        for (int s = 0; s < N_SIZES; s++)
+            CHECK(shmemx_req_test(&requests[s]) == 0 && requests[s] == SHMEMX_REQ_INVALID, "%d", s);
+        shmem_sync_all();
+        compare(dest, at, from, way);
+    }
+    for (int round = 1; round < 20; round++) {
+        flag = 0;
+        fill(source, MOST, round);
+        shmem_barrier_all();
+        shmemx_putmem_nb(dest, source, SIZES[round % N_SIZES], to, &requests[0]);
+        shmem_fence();
+        shmemx_put_nb(&flag, &one, 1, to, &requests[1]);
+        shmemx_req_free(&requests[1]);
+        shmem_long_wait_until(&flag, SHMEM_CMP_NE, 0);
+        compare(dest, SIZES[round % N_SIZES], from, round);
+        end(&requests[0], round);
+        shmem_barrier_all();
+    }
+}
+
+/* One PE is late: the others put to it and get from it meanwhile. */
+static void late(void)
+{
+    shmemx_req_h request;
+    fill(source, 70001, 3);
+    shmem_barrier_all();
+    if (me == 0)
+        usleep(200000);
+    shmemx_putmem_nb(dest, source, 70001, to, &request);
+    end(&request, me);
+    shmemx_getmem_nb(large, dest, 70001, to, &request);
+    end(&request, me + 1);
+    compare(large, 70001, me, 3);
+    shmem_barrier_all();
+    compare(dest, 70001, from, 3);
+}
+
+/* One large copy, which may go on while the PE computes. */
+static void one_large(void)
+{
+    shmemx_req_h request;
+    volatile double sum = 0;
+    unsigned char *mine = malloc(LARGE);
+    if (me == 0) {
+        fill(mine, LARGE, 5);
+        shmemx_putmem_nb(large, mine, LARGE, to, &request);
+        for (int i = 0; i < 1000000; i++)
+            sum = sum + i;
+        end(&request, 0);
+        memset(mine, 0, LARGE);
+        tell(5);
+    }
+    if (from == 0) {
+        shmem_long_wait_until(&flag, SHMEM_CMP_EQ, 5);
+        compare(large, LARGE, 0, 5);
+    }
+    shmem_barrier_all();
+    if (me == 0) {
+        shmemx_getmem_nb(mine, large, LARGE, to, &request);
+        end(&request, 1);
+        compare(mine, LARGE, 0, 5);
+    }
+    free(mine);
+    shmem_barrier_all();
+}
+
+static long words[THREADS][2][257];
+
+/* Each thread by its own context or the default one; requests are ended by the thread that began them. */
+static void *thread(void *argument)
+{
+    int id = (int)(intptr_t)argument;
+    shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
+    if (id % 2)
+        CHECK(shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) == 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        static const size_t lengths[] = { 1, 8, 9, 257 };
+        size_t length = lengths[round % 4];
+        long mine[2][257], back[2][257];
+        shmemx_req_h requests[2];
+        for (int k = 0; k < 2; k++) {
+            for (size_t i = 0; i < length; i++)
+                mine[k][i] = round * 100000L + id * 1000 + k * 500 + (long)i;
+            shmemx_put_nb(ctx, words[id][k], mine[k], length, to, &requests[k]);
+        }
+        end(&requests[1], round);
+        end(&requests[0], round + id);
+        for (int k = 0; k < 2; k++)
+            shmemx_get_nb(ctx, back[k], words[id][k], length, to, &requests[k]);
+        CHECK(shmemx_req_waitall(2, requests) == 0);
+        for (int k = 0; k < 2; k++)
+            CHECK(memcmp(back[k], mine[k], length * sizeof(long)) == 0, "thread %d, round %d", id, round);
+    }
+    if (id % 2)
+        shmem_ctx_destroy(ctx);
+    return NULL;
+}
+
+int main(void)
+{
+    int provided, round = 1;
+    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
+    REQUIRE(provided == SHMEM_THREAD_MULTIPLE);
+    me = shmem_my_pe();
+    n = shmem_n_pes();
+    to = (me + 1) % n;
+    from = (me + n - 1) % n;
+    dest = shmem_calloc(1, MOST);
+    source = shmem_calloc(1, MOST);
+    large = shmem_calloc(1, LARGE);
+    REQUIRE(dest != NULL && source != NULL && large != NULL);
+
+    shmem_ctx_t ctx;
+    shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx);
+    each_size(SHMEM_CTX_DEFAULT, &round);
+    each_size(ctx, &round);
+    shmem_ctx_destroy(ctx);
+    types();
+    many();
+    by_context();
+    late();
+    one_large();
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, thread, (void *)(intptr_t)i);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+
+    /* Left to shmem_finalize. */
+    shmemx_req_h request;
+    shmem_barrier_all();
+    shmemx_putmem_nb(dest, source, MOST, to, &request);
+    shmemx_getmem_nb(large, source, MOST, to, &request);
+    shmem_finalize();
+    return check_status();
+}
