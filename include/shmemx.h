@@ -61,6 +61,11 @@
 #define SHMEMX_FLOATING 0x300
 #define SHMEMX_COMPLEX 0x400
 
+/* Operators of shmemx_atomic_fetch_op_nb, beside SHMEMX_SUM, SHMEMX_AND, SHMEMX_OR and SHMEMX_XOR */
+#define SHMEMX_FETCH 7
+#define SHMEMX_SWAP 8
+#define SHMEMX_COMPARE_SWAP 9
+
 /* Operators of shmemx_reduce_nb */
 #define SHMEMX_SUM 0
 #define SHMEMX_PROD 1
@@ -1142,6 +1147,27 @@ void shmemx_getmem_nb(void *dest, const void *source, size_t nelems, int pe, shm
 void shmemx_ctx_getmem_nb(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe,
     shmemx_req_h *request) SHMEMI_END
 
+/** Begin an atomic operation with a result.
+ *
+ * The operation of `op` on `dest`, a signed or unsigned integer of 4 or 8 bytes. Its request is complete when
+ * the old value is in `fetch`.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
+ * @param fetch local address that gets the old value
+ * @param dest symmetric address of the integer, aligned to its size
+ * @param value operand, of which the lower bytes count; not used by `SHMEMX_FETCH`
+ * @param cond value that `dest` must have to be replaced, for `SHMEMX_COMPARE_SWAP` alone
+ * @param datatype `SHMEMX_SIGNED` or `SHMEMX_UNSIGNED`, plus 4 or 8 bytes
+ * @param op `SHMEMX_SUM`, `SHMEMX_AND`, `SHMEMX_OR`, `SHMEMX_XOR`, `SHMEMX_FETCH`, `SHMEMX_SWAP` or
+ *   `SHMEMX_COMPARE_SWAP`
+ * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
+ * @param request local address that gets the request, for `shmemx_req_wait`
+ * @see shmemx_atomic_fetch_op_nb(3) */
+void shmemx_atomic_fetch_op_nb(void *fetch, void *dest, uint64_t value, uint64_t cond, int datatype,
+    int op, int pe, shmemx_req_h *request) SHMEMI_END
+void shmemx_ctx_atomic_fetch_op_nb(shmem_ctx_t ctx, void *fetch, void *dest, uint64_t value,
+    uint64_t cond, int datatype, int op, int pe, shmemx_req_h *request) SHMEMI_END
+
 /** Start the collective of a persistent request.
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
@@ -1550,6 +1576,8 @@ SHMEMI_PSHMEM(shmemx_putmem_nb)
 SHMEMI_PSHMEM(shmemx_ctx_putmem_nb)
 SHMEMI_PSHMEM(shmemx_getmem_nb)
 SHMEMI_PSHMEM(shmemx_ctx_getmem_nb)
+SHMEMI_PSHMEM(shmemx_atomic_fetch_op_nb)
+SHMEMI_PSHMEM(shmemx_ctx_atomic_fetch_op_nb)
 SHMEMI_PSHMEM(shmemx_req_start)
 SHMEMI_PSHMEM(shmemx_req_startall)
 SHMEMI_PSHMEM(shmemx_req_test)

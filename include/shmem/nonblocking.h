@@ -78,6 +78,26 @@ template <class T> constexpr T *of_one_type(T *dest, const T *)
 #define shmemx_put_nb(...) SHMEMI_WITH_CTX_OR_NOT(__VA_ARGS__)(putmem_nb, __VA_ARGS__)
 #define shmemx_get_nb(...) SHMEMI_WITH_CTX_OR_NOT(__VA_ARGS__)(getmem_nb, __VA_ARGS__)
 
+/* Atomic operations on integers of 4 and 8 bytes, without a context. */
+#define SHMEMI_FETCH_OP(op, fetch, dest, value, cond, pe, request)                                 \
+    shmemx_atomic_fetch_op_nb(SHMEMI_OF_ONE_TYPE(fetch, dest), dest, (uint64_t)(value),            \
+                              (uint64_t)(cond), SHMEMX_DATATYPE(dest), op, pe, request)
+
+#define shmemx_atomic_fetch_nb(fetch, source, pe, request)                                         \
+    SHMEMI_FETCH_OP(SHMEMX_FETCH, fetch, source, 0, 0, pe, request)
+#define shmemx_atomic_swap_nb(fetch, dest, value, pe, request)                                     \
+    SHMEMI_FETCH_OP(SHMEMX_SWAP, fetch, dest, value, 0, pe, request)
+#define shmemx_atomic_compare_swap_nb(fetch, dest, cond, value, pe, request)                       \
+    SHMEMI_FETCH_OP(SHMEMX_COMPARE_SWAP, fetch, dest, value, cond, pe, request)
+#define shmemx_atomic_fetch_add_nb(fetch, dest, value, pe, request)                                \
+    SHMEMI_FETCH_OP(SHMEMX_SUM, fetch, dest, value, 0, pe, request)
+#define shmemx_atomic_fetch_and_nb(fetch, dest, value, pe, request)                                \
+    SHMEMI_FETCH_OP(SHMEMX_AND, fetch, dest, value, 0, pe, request)
+#define shmemx_atomic_fetch_or_nb(fetch, dest, value, pe, request)                                 \
+    SHMEMI_FETCH_OP(SHMEMX_OR, fetch, dest, value, 0, pe, request)
+#define shmemx_atomic_fetch_xor_nb(fetch, dest, value, pe, request)                                \
+    SHMEMI_FETCH_OP(SHMEMX_XOR, fetch, dest, value, 0, pe, request)
+
 #define shmemx_broadcast_nb(...) SHMEMI_BYTES(broadcastmem_nb, __VA_ARGS__)
 #define shmemx_collect_nb(...) SHMEMI_BYTES(collectmem_nb, __VA_ARGS__)
 #define shmemx_fcollect_nb(...) SHMEMI_BYTES(fcollectmem_nb, __VA_ARGS__)

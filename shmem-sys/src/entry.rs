@@ -15,7 +15,7 @@ pub(crate) use ferroshmem_api::{
 pub(crate) use crate::generated::checks;
 pub(crate) use crate::generated::constants::*;
 pub(crate) use crate::long_double::LongDouble;
-pub(crate) use crate::operator::operator;
+pub(crate) use crate::operator::{atomic, operator};
 pub(crate) use crate::startup;
 
 /// `shmem_ctx_session_config_t`: hints, which the runtime ignores.

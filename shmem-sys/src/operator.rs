@@ -57,3 +57,24 @@ pub(crate) fn operator(datatype: c_int, op: c_int) -> Option<&'static Operator> 
         _ => None,
     }
 }
+
+/// What an atomic operation on an integer of a kind and number of bytes is: its bytes, and the operator.
+pub(crate) fn atomic(datatype: c_int, op: c_int) -> Option<(usize, amo::Op)> {
+    let bytes = match (datatype & !0xff, datatype & 0xff) {
+        (SHMEMX_SIGNED | SHMEMX_UNSIGNED, bytes @ (4 | 8)) => bytes as usize,
+        _ => return None,
+    };
+    Some((
+        bytes,
+        match op {
+            SHMEMX_SUM => amo::Op::Add,
+            SHMEMX_AND => amo::Op::And,
+            SHMEMX_OR => amo::Op::Or,
+            SHMEMX_XOR => amo::Op::Xor,
+            SHMEMX_FETCH => amo::Op::Read,
+            SHMEMX_SWAP => amo::Op::Swap,
+            SHMEMX_COMPARE_SWAP => amo::Op::CompareSwap,
+            _ => return None,
+        },
+    ))
+}

@@ -121,6 +121,7 @@ const SYNC: Role = Symmetric(Bytes(32 * 8));
 const INTS: Extent = ElementsOf(4, "nelems");
 const SIZES: Extent = ElementsOf(8, "nelems");
 const WORD: Extent = Bytes(8);
+const HALF: Extent = Bytes(4);
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
@@ -159,6 +160,9 @@ const ROWS: &[Row] = &[
      &[("fetch", Result(One)), ("dest", Symmetric(One)), ("value", Value), ("pe", Pe)]),
     (&["amo::compare_swap_nbi"],
      &[("fetch", Result(One)), ("dest", Symmetric(One)), ("cond", Value), ("value", Value), ("pe", Pe)]),
+    (&["amo::fetch_op_nb"],
+     &[("fetch", Result(HALF)), ("dest", Symmetric(HALF)), ("value", Value), ("cond", Value), ("datatype", Value),
+       ("op", Value), ("pe", Pe), ("request", Result(WORD))]),
     (&["signal::put_signal", "signal::put_signal_nbi"],
      &[("dest", Symmetric(N)), ("source", Read(N)), ("nelems", Count), ("sig_addr", Symmetric(WORD)),
        ("signal", Value), ("sig_op", SignalOperation), ("pe", Pe)]),

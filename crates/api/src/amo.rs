@@ -1,10 +1,11 @@
 //! Atomic memory operations (standard, "Atomic Memory Operations").
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
+use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::transport::atomic::{Operation, Variable};
 use ferroshmem_core::wait::polled;
-use ferroshmem_fabric::Op;
+pub use ferroshmem_fabric::Op;
 use ferroshmem_runtime as runtime;
 
 pub use ferroshmem_core::transport::atomic::{Atomic, AtomicInt};
@@ -193,4 +194,65 @@ non_blocking!(
 pub unsafe fn fetch_inc_nbi<T: AtomicInt>(name: &'static str, ctx: usize, fetch: *mut T, dest: *const T, pe: c_int) {
     // SAFETY: the caller promises an aligned `T`, and that `fetch` is valid until a quiet.
     unsafe { fetch_add_nbi(name, ctx, fetch, dest, T::ONE, pe) }
+}
+
+/// An operation with a result on a word of so many bytes, 4 or 8; the result is at `fetch` with the request.
+///
+/// # Safety
+/// As [`fetch_add_nbi`], for a word; `fetch` is valid until the request is complete, and `request` can be written.
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn fetch_op_nb(
+    name: &'static str,
+    ctx: usize,
+    fetch: *mut c_void,
+    dest: *mut c_void,
+    operands: (u64, u64),
+    operation: Option<(usize, Op)>,
+    pe: c_int,
+    request: *mut usize,
+) {
+    let called = (name, ctx, pe);
+    // SAFETY: the caller's promises.
+    unsafe {
+        request.write(match operation {
+            Some((4, op)) => by_request::<u32>(called, fetch.cast(), dest.cast(), op, operands),
+            Some((_, op)) => by_request::<u64>(called, fetch.cast(), dest.cast(), op, operands),
+            None => fatal(
+                name,
+                "datatype is to be SHMEMX_SIGNED or SHMEMX_UNSIGNED, plus 4 or 8, and op SHMEMX_SUM, SHMEMX_AND, \
+                    SHMEMX_OR, SHMEMX_XOR, SHMEMX_FETCH, SHMEMX_SWAP or SHMEMX_COMPARE_SWAP: pass one of these",
+            ),
+        });
+    }
+}
+
+/// # Safety
+/// As [`fetch_op_nb`].
+unsafe fn by_request<T: AtomicInt>(
+    (name, ctx, pe): Called,
+    fetch: *mut T,
+    dest: *mut T,
+    op: Op,
+    (value, cond): (u64, u64),
+) -> usize {
+    let (value, cond) = (T::from_bits(value), T::from_bits(cond));
+    let operation = match op {
+        Op::Read => Operation::FETCH,
+        Op::CompareSwap => Operation::compare_swap(cond, value),
+        op => Operation::with(op, value),
+    };
+    let rt = runtime::get(name);
+    let call = rt.call(name, ctx, pe);
+    // SAFETY: as in `fetch`; the caller promises that `fetch` is valid until the request is complete.
+    unsafe {
+        rt.node.transport.fetching_nb(&call, ("dest", dest), operation, fetch, |at| match op {
+            Op::Add => T::fetch_add(at, value),
+            Op::And => T::fetch_and(at, value),
+            Op::Or => T::fetch_or(at, value),
+            Op::Xor => T::fetch_xor(at, value),
+            Op::Read => T::fetch(at),
+            Op::CompareSwap => T::compare_swap(at, cond, value),
+            Op::Swap | Op::Write => T::swap(at, value),
+        })
+    }
 }

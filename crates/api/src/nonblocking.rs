@@ -1,5 +1,5 @@
-//! Non-blocking collectives and their requests (extension; specification, pull request 456). Those that begin one
-//! return 0, or -1 for `SHMEM_TEAM_INVALID`; so do their persistent forms, which make a request that begins it later.
+//! Non-blocking collectives, and requests, of one-sided operations, too (extension; specification, pull request 456).
+//! Those that begin a collective return 0, or -1 for `SHMEM_TEAM_INVALID`; so do their persistent forms, which make a request that begins it later.
 
 use std::ffi::{c_int, c_void};
 use std::panic::Location;
@@ -10,6 +10,8 @@ use ferroshmem_collective::nonblocking::exchange::{self, Combination};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::memory::Argument;
+use ferroshmem_core::transport::Transport;
+use ferroshmem_core::transport::request::is_one_sided;
 use ferroshmem_core::wait::progress::after_idle_test;
 use ferroshmem_layout::WaitKind;
 use ferroshmem_runtime as runtime;
@@ -387,6 +389,7 @@ pub unsafe fn waitany(name: &'static str, count: usize, requests: *mut usize) ->
     let rt = runtime::get(name);
     // SAFETY: as above.
     let requests = unsafe { slice(requests, count) };
+    let _shown = requests.iter().any(|request| is_one_sided(*request)).then(|| Transport::show_wait(name));
     while requests.iter().any(|request| rt.collectives.is_active(name, *request as u64)) {
         if let Some(found) = end_any(name, requests) {
             return found;

@@ -107,6 +107,44 @@ static void types(void)
     CHECK(there[2] == from);
 }
 
+/* Every operator on words of both sizes, each PE on its own word of the next one; and all on one of PE 0. */
+#define ATOMICS(TYPE)                                                                              \
+    do {                                                                                           \
+        static TYPE word, all;                                                                     \
+        TYPE seen[8];                                                                              \
+        shmemx_req_h requests[8];                                                                  \
+        word = 12;                                                                                 \
+        all = 0;                                                                                   \
+        shmem_barrier_all();                                                                       \
+        shmemx_atomic_fetch_add_nb(&seen[0], &word, -2, to, &requests[0]);                         \
+        end(&requests[0], me);                                                                     \
+        shmemx_atomic_fetch_and_nb(&seen[1], &word, 6, to, &requests[1]);                          \
+        end(&requests[1], me + 1);                                                                 \
+        shmemx_atomic_fetch_or_nb(&seen[2], &word, 5, to, &requests[2]);                           \
+        end(&requests[2], me + 2);                                                                 \
+        shmemx_atomic_fetch_xor_nb(&seen[3], &word, -1, to, &requests[3]);                         \
+        end(&requests[3], me + 3);                                                                 \
+        shmemx_atomic_swap_nb(&seen[4], &word, 40, to, &requests[4]);                              \
+        end(&requests[4], me + 4);                                                                 \
+        shmemx_atomic_compare_swap_nb(&seen[5], &word, 41, 50, to, &requests[5]);                  \
+        end(&requests[5], me + 5);                                                                 \
+        shmemx_atomic_compare_swap_nb(&seen[6], &word, 40, 60, to, &requests[6]);                  \
+        end(&requests[6], me);                                                                     \
+        shmemx_atomic_fetch_nb(&seen[7], &word, to, &requests[7]);                                 \
+        end(&requests[7], me + 1);                                                                 \
+        CHECK(seen[0] == 12 && seen[1] == 10 && seen[2] == 2 && seen[3] == 7 && seen[4] == (TYPE)-8 \
+              && seen[5] == 40 && seen[6] == 40 && seen[7] == 60);                                 \
+        for (int i = 0; i < 8; i++)                                                                \
+            shmemx_atomic_fetch_add_nb(&seen[i], &all, 1, 0, &requests[i]);                        \
+        shmemx_req_free(&requests[3]);                                                             \
+        CHECK(shmemx_req_waitall(8, requests) == 0);                                               \
+        shmem_barrier_all();                                                                       \
+        shmemx_atomic_fetch_nb(&seen[0], &all, 0, &requests[0]);                                   \
+        end(&requests[0], me);                                                                     \
+        CHECK(seen[0] == (TYPE)(8 * n));                                                           \
+        shmem_barrier_all();                                                                       \
+    } while (0)
+
 /* Several at once, ended in another order than they began, freed, and beside collectives. */
 static void many(void)
 {
@@ -277,6 +315,10 @@ int main(void)
     each_size(ctx, &round);
     shmem_ctx_destroy(ctx);
     types();
+    ATOMICS(int);
+    ATOMICS(unsigned);
+    ATOMICS(long);
+    ATOMICS(unsigned long long);
     many();
     by_context();
     late();

@@ -140,6 +140,7 @@ fn right(family: &Family, name: &str) -> String {
             ("memory::realloc" | "memory::align", "size") => "64",
             ("team::ptr" | "setup::ptr", "dest") => "block",
             ("nonblocking::reduce" | "nonblocking::scan", "datatype") => "SHMEMX_SIGNED + 1",
+            ("amo::fetch_op_nb", "datatype") => "SHMEMX_SIGNED + 4",
             ("spawn::spawn" | "spawn::spawn_multiple", "config" | "configs" | "config_masks") => "NULL",
             ("spawn::spawn", "command") => "\"./no-such-program\"",
             ("spawn::spawn_multiple", "commands" | "npes") => "NULL",

@@ -316,6 +316,13 @@ static void nonblocking(void) {
     F(shmem_barrier_all)();
     F(shmemx_putmem_nb)(&all[1], mine, size, to, &requests[0]);
     check(F(shmemx_req_wait)(&requests[0]) == 0 && requests[0] == SHMEMX_REQ_INVALID, "shmemx_putmem_nb");
+    F(shmemx_atomic_fetch_op_nb)(&dest[2], &all[1], 5, 0, SHMEMX_SIGNED + sizeof(long), SHMEMX_SUM, to, &requests[0]);
+    F(shmemx_req_wait)(&requests[0]);
+    check(dest[2] == me + 1, "shmemx_atomic_fetch_op_nb");
+    F(shmemx_ctx_atomic_fetch_op_nb)(SHMEM_CTX_DEFAULT, &dest[3], &all[1], me + 1, me + 6, SHMEMX_SIGNED + sizeof(long),
+                                     SHMEMX_COMPARE_SWAP, to, &requests[0]);
+    F(shmemx_req_wait)(&requests[0]);
+    check(dest[3] == me + 6, "shmemx_ctx_atomic_fetch_op_nb");
     F(shmemx_ctx_putmem_nb)(SHMEM_CTX_DEFAULT, all, mine, size, to, &requests[0]);
     F(shmemx_ctx_getmem_nb)(SHMEM_CTX_DEFAULT, &dest[0], mine, size, to, &requests[1]);
     F(shmemx_getmem_nb)(&dest[1], mine, size, to, &requests[2]);

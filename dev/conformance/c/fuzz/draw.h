@@ -22,10 +22,38 @@ struct context {
 static struct team teams[MOST_TEAMS];
 static struct context contexts[MOST_CONTEXTS];
 
-/* Whether a transfer is one that may have a request, and whether it is performed by one that it waits for. */
+/* Whether a transfer may have a request, and whether an operation is performed by one that it waits for. */
 static int is_nbi(enum kind kind) { return kind == KIND_PUT_NBI || kind == KIND_GET_NBI; }
 
-static int completes_at_once(const struct routine *r, int number) { return is_nbi(r->kind) && number % 4 == 0; }
+/* The operator of an atomic operation that may have a request; -1: it may not. */
+static int requested_operator(const struct routine *r)
+{
+    if (r->class == REAL)
+        return -1;
+    switch (r->kind) {
+    case KIND_ATOMIC_FETCH_NBI:
+        return SHMEMX_FETCH;
+    case KIND_ATOMIC_COMPARE_SWAP_NBI:
+        return SHMEMX_COMPARE_SWAP;
+    case KIND_ATOMIC_SWAP_NBI:
+        return SHMEMX_SWAP;
+    case KIND_ATOMIC_FETCH_ADD_NBI:
+        return SHMEMX_SUM;
+    case KIND_ATOMIC_FETCH_AND_NBI:
+        return SHMEMX_AND;
+    case KIND_ATOMIC_FETCH_OR_NBI:
+        return SHMEMX_OR;
+    case KIND_ATOMIC_FETCH_XOR_NBI:
+        return SHMEMX_XOR;
+    default:
+        return -1;
+    }
+}
+
+static int completes_at_once(const struct routine *r, int number)
+{
+    return number % 4 == 0 && (is_nbi(r->kind) || requested_operator(r) >= 0);
+}
 
 /* What the model does with a kind. */
 enum group { TRANSFERS, ATOMICS, SIGNALS, WAITS, COLLECTIVES, ORDERS, GROUPS };

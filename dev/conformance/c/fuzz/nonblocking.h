@@ -179,7 +179,7 @@ static void end(const struct op *op)
     }
 }
 
-/* Performs every second non-blocking put and get by a request: one that is complete on return, or that is freed, so
+/* Performs every second non-blocking put, get and fetch by a request: one that is complete on return, or that is freed, so
  * that a quiet completes the operation. Whether it has. */
 static int call_by_request(const struct op *op)
 {
@@ -187,9 +187,18 @@ static int call_by_request(const struct op *op)
     const struct routine *r = op->routine;
     size_t bytes = a->nelems * (size_t)r->size;
     shmemx_req_h request;
-    if (op->number % 4 > 1 || !is_nbi(r->kind))
+    int fetch = requested_operator(r), type = (r->class == SIGNED ? SHMEMX_SIGNED : SHMEMX_UNSIGNED) + r->size;
+    if (op->number % 4 > 1 || !(is_nbi(r->kind) || fetch >= 0))
         return 0;
-    if (r->has_ctx && r->kind == KIND_PUT_NBI)
+    if (fetch >= 0) {
+        uint64_t value = 0, cond = 0;
+        memcpy(&value, a->value, (size_t)r->size);
+        memcpy(&cond, a->cond, (size_t)r->size);
+        if (r->has_ctx)
+            (shmemx_ctx_atomic_fetch_op_nb)(a->ctx, a->fetch, a->dest, value, cond, type, fetch, a->pe, &request);
+        else
+            (shmemx_atomic_fetch_op_nb)(a->fetch, a->dest, value, cond, type, fetch, a->pe, &request);
+    } else if (r->has_ctx && r->kind == KIND_PUT_NBI)
         (shmemx_ctx_putmem_nb)(a->ctx, a->dest, a->source, bytes, a->pe, &request);
     else if (r->has_ctx)
         (shmemx_ctx_getmem_nb)(a->ctx, a->dest, a->source, bytes, a->pe, &request);

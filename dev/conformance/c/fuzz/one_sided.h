@@ -238,9 +238,10 @@ static void emit_atomic(int pe, int thread, int target, int context, const struc
     if (!fetches(r->kind))
         return;
     memcpy(expected, known ? before : found, (size_t)r->size);
+    int later = fetches_later(r->kind) && !completes_at_once(r, number);
     if (known)
-        expect(op, found, expected, 8, fetches_later(r->kind) ? context : -1);
-    else if (fetches_later(r->kind))
+        expect(op, found, expected, 8, later ? context : -1);
+    else if (later)
         scribble(op, found, 0, context);
 }
 
