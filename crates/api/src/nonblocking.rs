@@ -1,5 +1,6 @@
 //! Non-blocking collectives, and requests, of one-sided operations, too (extension; specification, pull request 456).
-//! Those that begin a collective return 0, or -1 for `SHMEM_TEAM_INVALID`; so do their persistent forms, which make a request that begins it later.
+//! Those that begin a collective return 0, or -1 for `SHMEM_TEAM_INVALID`; so do their persistent forms, which make a
+//! request that begins it later.
 
 use std::ffi::{c_int, c_void};
 use std::panic::Location;
