@@ -406,7 +406,7 @@ impl Fabric {
     /// As for [`get`](Self::get), until quiet.
     #[inline(never)] // once for all routines
     pub unsafe fn get_nbi(&self, context: &Context, to: *mut u8, from: Remote, len: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `to` is writable until quiet.
         unsafe { self.begin_get(context, None, to, from, len) };
     }
 
@@ -594,7 +594,7 @@ impl Fabric {
     /// The result is writable until quiet.
     #[inline(never)] // once for all routines
     pub unsafe fn fetch_nbi(&self, context: &Context, at: Remote, atomic: AtomicOp, result: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `result` is writable until quiet.
         unsafe { self.begin_fetch(context, None, at, atomic, result) };
     }
 

@@ -85,7 +85,7 @@ impl Tracked {
         let counter = self.counter.get();
         self.state.fetch_sub(1, AcqRel);
         if let Some(counter) = counter {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the part has begun, and ends once.
             unsafe { counter.end() };
         }
     }

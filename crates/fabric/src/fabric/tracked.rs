@@ -26,7 +26,7 @@ impl Fabric {
     /// # Safety
     /// As there, and `tracked` lives, until it is complete.
     pub unsafe fn get_tracked(&self, context: &Context, tracked: &Tracked, to: *mut u8, from: Remote, len: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `to` is writable until the get is complete.
         unsafe { self.begin_get(context, Some(tracked), to, from, len) };
         tracked.issued();
     }
@@ -43,7 +43,7 @@ impl Fabric {
         atomic: AtomicOp,
         result: *mut u8,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `result` is writable until the fetch is complete.
         unsafe { self.begin_fetch(context, Some(tracked), at, atomic, result) };
         tracked.issued();
     }
