@@ -100,7 +100,8 @@ static void misuse(long round)
 static const struct {
     const char *name;
     void (*run)(long round);
-} activities[] = {{"put", put}, {"request", request}, {"amo", amo}, {"barrier", barrier}, {"wait", wait}, {"idle", idle},
+} activities[] = {{"put", put}, {"request", request}, {"amo", amo}, {"barrier", barrier}, {"wait", wait},
+                  {"idle", idle},
                   {"message", message}, {"misuse", misuse}};
 
 static void verify(long rounds)

@@ -179,8 +179,8 @@ static void end(const struct op *op)
     }
 }
 
-/* Performs every second non-blocking put, get and fetch by a request: one that is complete on return, or that is freed, so
- * that a quiet completes the operation. Whether it has. */
+/* Performs every second non-blocking put, get and fetch by a request: one that is complete on return, or that is
+ * freed, so that a quiet completes the operation. Whether it has. */
 static int call_by_request(const struct op *op)
 {
     const struct arguments *a = &op->a;
