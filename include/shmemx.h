@@ -875,6 +875,71 @@ int shmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *des
 int shmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nreduce) SHMEMI_END
 
+/* Collectives of MPI */
+
+/** Gather a block of each PE at the root.
+ * @param team a team, all of whose PEs call
+ * @param dest symmetric address of the array that gets the blocks; gathers write that of the root alone
+ * @param source symmetric address of the array that has them; scatters read that of the root alone
+ * @param nelems number of bytes in each block; in the forms with `v`, number of elements in this PE's block
+ * @param PE_root number of the root in the team, the same on all PEs
+ * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_gather(3) */
+int shmemx_gathermem(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
+
+/** Give each PE a block of the root.
+ * @param team a team, all of whose PEs call
+ * @param dest symmetric address of the array that gets the blocks; gathers write that of the root alone
+ * @param source symmetric address of the array that has them; scatters read that of the root alone
+ * @param nelems number of bytes in each block; in the forms with `v`, number of elements in this PE's block
+ * @param PE_root number of the root in the team, the same on all PEs
+ * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_gather(3) */
+int shmemx_scattermem(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
+
+/** Gather blocks of different lengths at the root.
+ * @param team a team, all of whose PEs call
+ * @param dest symmetric address of the array that gets the blocks; gathers write that of the root alone
+ * @param source symmetric address of the array that has them; scatters read that of the root alone
+ * @param displs symmetric address of an array with a number for each PE of the team: at which element of the
+ *   root's array the block of this PE begins; that of the root counts
+ * @param nelems number of bytes in each block; in the forms with `v`, number of elements in this PE's block
+ * @param size bytes of an element, the same on all PEs
+ * @param PE_root number of the root in the team, the same on all PEs
+ * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_gather(3) */
+int shmemx_gathervmem(shmem_team_t team, void *dest, const void *source, const size_t *displs,
+    size_t nelems, size_t size, int PE_root);
+
+/** Give the PEs blocks of different lengths.
+ * @param team a team, all of whose PEs call
+ * @param dest symmetric address of the array that gets the blocks; gathers write that of the root alone
+ * @param source symmetric address of the array that has them; scatters read that of the root alone
+ * @param displs symmetric address of an array with a number for each PE of the team: at which element of the
+ *   root's array the block of this PE begins; that of the root counts
+ * @param nelems number of bytes in each block; in the forms with `v`, number of elements in this PE's block
+ * @param size bytes of an element, the same on all PEs
+ * @param PE_root number of the root in the team, the same on all PEs
+ * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_gather(3) */
+int shmemx_scattervmem(shmem_team_t team, void *dest, const void *source, const size_t *displs,
+    size_t nelems, size_t size, int PE_root);
+
+/** Exchange blocks of different lengths between all PEs of a team.
+ * @param team a team, all of whose PEs call
+ * @param dest symmetric address of the array that gets the blocks; gathers write that of the root alone
+ * @param dest_displs symmetric address of an array with a number for each PE of the team: at which element of
+ *   `dest` its block begins
+ * @param source symmetric address of the array that has them; scatters read that of the root alone
+ * @param source_displs local array with a number for each PE of the team: at which element of `source` the
+ *   block for it begins
+ * @param counts local array with the number of elements in the block for each PE of the team
+ * @param size bytes of an element, the same on all PEs
+ * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_gather(3) */
+int shmemx_alltoallvmem(shmem_team_t team, void *dest, const size_t *dest_displs, const void *source,
+    const size_t *source_displs, const size_t *counts, size_t size);
+
 /* Non-blocking collectives */
 
 /** Begin to synchronise the PEs of a team.
@@ -1556,6 +1621,11 @@ int pshmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *de
     const shmemi_complexd *source, size_t nreduce);
 int pshmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nreduce);
+SHMEMI_PSHMEM(shmemx_gathermem)
+SHMEMI_PSHMEM(shmemx_scattermem)
+SHMEMI_PSHMEM(shmemx_gathervmem)
+SHMEMI_PSHMEM(shmemx_scattervmem)
+SHMEMI_PSHMEM(shmemx_alltoallvmem)
 SHMEMI_PSHMEM(shmemx_sync_nb)
 SHMEMI_PSHMEM(shmemx_broadcastmem_nb)
 SHMEMI_PSHMEM(shmemx_collectmem_nb)

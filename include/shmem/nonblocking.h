@@ -1,4 +1,5 @@
-/* Operations with requests (extension): their forms for all types, in C11 and in C++. See shmemx.h. */
+/* Operations with requests, and collectives of MPI (extensions): their forms for all types, in C11 and in C++. See
+ * shmemx.h. */
 #ifndef SHMEM_NONBLOCKING_H
 #define SHMEM_NONBLOCKING_H
 
@@ -124,6 +125,18 @@ template <class T> constexpr T *of_one_type(T *dest, const T *)
 #define shmemx_xor_reduce_init(...) SHMEMI_REDUCE(init, SHMEMX_XOR, __VA_ARGS__)
 #define shmemx_sum_inscan_init(...) SHMEMI_SCAN(init, 1, __VA_ARGS__)
 #define shmemx_sum_exscan_init(...) SHMEMI_SCAN(init, 0, __VA_ARGS__)
+
+#define shmemx_gather(...) SHMEMI_BYTES(gathermem, __VA_ARGS__)
+#define shmemx_scatter(...) SHMEMI_BYTES(scattermem, __VA_ARGS__)
+#define shmemx_gatherv(team, dest, source, displs, nelems, PE_root)                                \
+    shmemx_gathervmem(team, SHMEMI_OF_ONE_TYPE(dest, source), source, displs, nelems,              \
+                      sizeof *(dest), PE_root)
+#define shmemx_scatterv(team, dest, source, displs, nelems, PE_root)                               \
+    shmemx_scattervmem(team, SHMEMI_OF_ONE_TYPE(dest, source), source, displs, nelems,             \
+                       sizeof *(dest), PE_root)
+#define shmemx_alltoallv(team, dest, dest_displs, source, source_displs, counts)                   \
+    shmemx_alltoallvmem(team, SHMEMI_OF_ONE_TYPE(dest, source), dest_displs, source,               \
+                        source_displs, counts, sizeof *(dest))
 #endif
 
 #endif

@@ -38,6 +38,7 @@ pub fn chapters() -> Vec<Chapter> {
         extension("spawn", "Jobs that grow", families::extensions::spawn()),
         extension("ports", "Jobs that connect", families::extensions::ports()),
         extension("groups", "Collectives between groups", families::group::all()),
+        extension("mpi_collectives", "Collectives of MPI", families::extensions::collectives()),
         extension("nonblocking", "Non-blocking collectives", families::extensions::nonblocking()),
         extension("messages", "Messages", families::extensions::messages()),
         extension("streams", "Streams of items", families::extensions::streams()),

@@ -8,7 +8,7 @@ use ferroshmem_core::group::Group;
 use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
 
-use super::on_group::OnGroup;
+use super::on_group::{Arrays, OnGroup};
 use super::{Reduce, ops::Sum};
 
 const DONE: c_int = 0;
@@ -111,6 +111,80 @@ pub unsafe fn alltoalls(
 ) -> c_int {
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, |call| unsafe { call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem) })
+}
+
+/// Gathers a block of `bytes` bytes of each member at the root.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn gather(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    root: c_int,
+) -> c_int {
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, |call| unsafe { call.gather(dest.cast(), source.cast(), bytes, root, false) })
+}
+
+/// Gives each member a block of `bytes` bytes of the root.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn scatter(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    root: c_int,
+) -> c_int {
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, |call| unsafe { call.gather(dest.cast(), source.cast(), bytes, root, true) })
+}
+
+/// As [`gather`], or with `scatters` as [`scatter`], blocks of `n` elements of `elem` bytes at the root's displacements.
+///
+/// # Safety
+/// As [`broadcast`]; the root's `displs` has an element for each member.
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn gatherv(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    displs: *const usize,
+    n: usize,
+    elem: usize,
+    root: c_int,
+    scatters: bool,
+) -> c_int {
+    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, |call| unsafe { call.gatherv(arrays, displs, (n, elem), root, scatters) })
+}
+
+/// Exchanges blocks of different lengths between all members.
+///
+/// # Safety
+/// As [`broadcast`]; the arrays of displacements and counts have an element for each member.
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn alltoallv(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    dest_displs: *const usize,
+    source: *const c_void,
+    source_displs: *const usize,
+    counts: *const usize,
+    elem: usize,
+) -> c_int {
+    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
+    let blocks = [dest_displs, source_displs, counts];
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, |call| unsafe { call.alltoallv(arrays, blocks, elem) })
 }
 
 /// Reduces element by element over all members, with the result on every member.

@@ -2,8 +2,10 @@
 
 use std::ffi::c_int;
 
-use ferroshmem_collective::alltoall::Strides;
-use ferroshmem_collective::{alltoall, broadcast, collect, internode, reduce, scan};
+use ferroshmem_collective::alltoall::{Blocks, Strides};
+use ferroshmem_collective::internode::Place;
+use ferroshmem_collective::reduce::Receiver;
+use ferroshmem_collective::{alltoall, broadcast, collect, gather, internode, reduce, scan};
 use ferroshmem_core::failure::fatal::fatal;
 
 use super::check::{self, Check, Extent};
@@ -71,9 +73,12 @@ impl<'a> OnGroup<'a> {
     #[cold]
     #[inline(never)]
     fn compare(&self, numbers: &[(&str, u64)], arrays: [(*const u8, usize); 2]) {
-        let space = self.node.transport.memory.space;
-        let [dest, source] = arrays.map(|(addr, n)| if n > 0 { space.place(addr.addr()) } else { 0 });
+        let [dest, source] = arrays.map(|(addr, n)| if n > 0 { self.place(addr) } else { 0 });
         self.group.check_agreement(self.node, &[numbers, &[("dest", dest), ("source", source)]].concat());
+    }
+
+    fn place(&self, addr: *const u8) -> u64 {
+        self.node.transport.memory.space.place(addr.addr())
     }
 
     fn dest(&self, dest: *mut u8, bytes: usize) -> MemberAddresses<'a, u8> {
@@ -92,6 +97,17 @@ impl<'a> OnGroup<'a> {
         }
         let memory = &self.node.transport.memory;
         MemberAddresses::resolve(memory, self.group, argument, addr, bytes)
+    }
+
+    /// The number of the root.
+    fn root(&self, root: c_int) -> usize {
+        match usize::try_from(root) {
+            Ok(root) if root < self.group.size => root,
+            _ => fatal(
+                self.group.name,
+                format_args!("PE_root = {root} is out of range: give 0 to {}", self.group.size - 1),
+            ),
+        }
     }
 
     /// The same call where the members are not in one node group. Out of line of calls whose members
@@ -147,13 +163,7 @@ impl<'a> OnGroup<'a> {
             [("PE_root", root as u64), ("the length in bytes", bytes as u64)],
             [(dest, bytes), (source, bytes)],
         );
-        let root = match usize::try_from(root) {
-            Ok(root) if root < self.group.size => root,
-            _ => fatal(
-                self.group.name,
-                format_args!("PE_root = {root} is out of range: give 0 to {}", self.group.size - 1),
-            ),
-        };
+        let root = self.root(root);
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe {
@@ -236,17 +246,123 @@ impl<'a> OnGroup<'a> {
         unsafe { alltoall::alltoalls(self.group, dest, source, strides, n) };
     }
 
+    /// A block of `bytes` bytes of each member to the root, or with `scatters` of the root to each member.
+    pub(crate) unsafe fn gather(&self, dest: *mut u8, source: *const u8, bytes: usize, root: c_int, scatters: bool) {
+        self.check_same(
+            [("PE_root", root as u64), ("the length in bytes", bytes as u64)],
+            [(dest, bytes), (source, bytes)],
+        );
+        let root = self.root(root);
+        let (of_root, own) = (bytes.saturating_mul(self.group.size), bytes);
+        let (to, from) = if scatters { (own, of_root) } else { (of_root, own) };
+        if !self.group.is_local() {
+            let copy = if scatters { internode::scatter } else { internode::gather };
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            return self.internode(|call| unsafe { copy(call, dest, source, bytes, root, Place::InOrder) });
+        }
+        let copy = if scatters { gather::scatter } else { gather::gather };
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+        unsafe { copy(self.group, self.dest(dest, to), self.source(source, from), bytes, root) };
+    }
+
+    /// As [`gather`](Self::gather), of `n` elements of `elem` bytes, as many as each member says, at `displs[i]` of the
+    /// root's array.
+    pub(crate) unsafe fn gatherv(
+        &self,
+        Arrays { dest, source }: Arrays,
+        displs: *const usize,
+        (n, elem): (usize, usize),
+        root: c_int,
+        scatters: bool,
+    ) {
+        let arrays = [(dest.cast_const(), 1), (source, 1)];
+        self.check_same(
+            [("PE_root", root as u64), ("size", elem as u64), ("displs", self.place(displs.cast()))],
+            arrays,
+        );
+        let (root, bytes) = (self.root(root), n.saturating_mul(elem));
+        if !self.group.is_local() {
+            let copy = if scatters { internode::scatter } else { internode::gather };
+            let place = Place::At(displs, elem);
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            return self.internode(|call| unsafe { copy(call, dest, source, bytes, root, place) });
+        }
+        let me = self.group.me;
+        let ends = |at| match scatters {
+            true => [dest, self.source(source.wrapping_add(at), bytes).of(root)],
+            false => [self.dest(dest.wrapping_add(at), bytes).of(root), source.cast_mut()],
+        };
+        let used = if bytes > 0 { (me + 1) * size_of::<usize>() } else { 0 };
+        let displs = self.addresses("displs", displs.cast(), used).cast();
+        // SAFETY: as above; what is in the root's array is resolved once its place is known.
+        unsafe { gather::copy_at(self.group, (displs, elem), root, bytes, ends) };
+    }
+
+    /// Blocks of different lengths between all members.
+    pub(crate) unsafe fn alltoallv(
+        &self,
+        Arrays { dest, source }: Arrays,
+        [dest_displs, source_displs, counts]: [*const usize; 3],
+        elem: usize,
+    ) {
+        self.check_same(
+            [("size", elem as u64), ("dest_displs", self.place(dest_displs.cast()))],
+            [(dest, 1), (source, 1)],
+        );
+        let words = self.group.size * size_of::<usize>();
+        let displs = self.addresses("dest_displs", dest_displs.cast(), words).cast();
+        let blocks = Blocks { dest: displs, source: source_displs, counts, elem };
+        if !self.group.is_local() {
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            return self.internode(|call| unsafe { internode::alltoallv(call, dest, source, &blocks) });
+        }
+        let to = |at: usize, bytes| self.dest(dest.wrapping_add(at), bytes);
+        // SAFETY: as above.
+        unsafe { alltoall::alltoallv(self.group, to, source, &blocks) };
+    }
+
     /// Elements are of the operator's type, as in [`scan`](Self::scan).
     pub(crate) unsafe fn reduce(&self, dest: *mut u8, source: *const u8, n: usize, op: &'static Operator) {
         self.check_same([("nreduce", n as u64)], [(dest, n), (source, n)]);
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-            return self.internode(|call| unsafe { internode::reduce(call, dest, source, n, op) });
+            return self.internode(|call| unsafe { internode::reduce(call, dest, source, n, op, Receiver::All) });
         }
         let bytes = n * op.size;
         let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { reduce::reduce(self.group, dest, source, n, op) };
+    }
+
+    /// As [`reduce`](Self::reduce), with the result on the root alone; with none, that of block i of `n` elements on
+    /// member i.
+    pub(crate) unsafe fn reduce_part(
+        &self,
+        Arrays { dest, source }: Arrays,
+        n: usize,
+        op: &'static Operator,
+        root: Option<c_int>,
+    ) {
+        self.check_same(
+            [("PE_root", root.unwrap_or(0) as u64), ("the number of elements", n as u64), ("datatype", op.size as u64)],
+            [(dest, n), (source, n)],
+        );
+        let root = root.map(|root| self.root(root));
+        let all = n.saturating_mul(if root.is_some() { 1 } else { self.group.size });
+        if !self.group.is_local() {
+            let receiver = root.map_or(Receiver::Blocks, Receiver::Root);
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            return self.internode(|call| unsafe { internode::reduce(call, dest, source, all, op, receiver) });
+        }
+        let bytes = |n: usize| n.saturating_mul(op.size);
+        let (dest, source) = (self.dest(dest, bytes(n)), self.source(source, bytes(all)));
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+        unsafe {
+            match root {
+                Some(root) => reduce::reduce_root(self.group, dest, source, n, op, root),
+                None => reduce::reduce_scatter(self.group, dest, source, n, op),
+            }
+        }
     }
 
     pub(crate) unsafe fn scan(

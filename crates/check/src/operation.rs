@@ -74,6 +74,8 @@ pub enum Operation {
     Sync,
     /// Copies from one PE to others.
     Broadcast,
+    /// Copies from all PEs to one.
+    Gather,
     /// Copies from all PEs to all.
     Exchange,
     /// Combines arrays of all PEs.

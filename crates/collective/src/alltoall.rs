@@ -143,6 +143,60 @@ pub unsafe fn alltoalls(
     });
 }
 
+/// Where the blocks of an exchange of different lengths are, and how long: in elements of `elem` bytes, one for each
+/// member.
+#[derive(Debug, Clone, Copy)]
+pub struct Blocks<'a> {
+    /// Where in this member's `dest` the block of each member goes.
+    pub dest: MemberAddresses<'a, usize>,
+    /// Where in `source` the block for each member is.
+    pub source: *const usize,
+    /// How long it is.
+    pub counts: *const usize,
+    /// Bytes of an element.
+    pub elem: usize,
+}
+
+impl Blocks<'_> {
+    /// Offset in `source` and bytes of the block for a member.
+    ///
+    /// # Safety
+    /// The arrays have an element for each member.
+    pub(crate) unsafe fn of(&self, member: usize) -> (usize, usize) {
+        // SAFETY: the caller's promise.
+        unsafe { [self.source, self.counts].map(|array| array.add(member).read().saturating_mul(self.elem)) }.into()
+    }
+}
+
+/// Exchanges blocks of different lengths. `dest`, given an offset and a number of bytes, resolves the members' copies of
+/// that part of `dest`.
+///
+/// # Safety
+/// `blocks` has an element for each member, and these are the same, or in their place, on all. Blocks are valid and do
+/// not overlap.
+pub unsafe fn alltoallv<'p>(
+    group: &Group<'_>,
+    dest: impl Fn(usize, usize) -> MemberAddresses<'p, u8>,
+    source: *const u8,
+    blocks: &Blocks<'_>,
+) {
+    group.sync();
+    if !group.has_failed() {
+        // SAFETY: the caller promises valid blocks, which are ready; each of a `dest` has one writer.
+        unsafe {
+            let all = (0..group.size).map(|member| blocks.of(member).1).sum::<usize>();
+            for member in from_on(group.me, group.size) {
+                let (from, bytes) = blocks.of(member);
+                if bytes > 0 {
+                    let at = blocks.dest.from(group.me).of(member).read().saturating_mul(blocks.elem);
+                    copy_part(group, dest(at, bytes).of(member), source.wrapping_add(from), bytes, 2 * all);
+                }
+            }
+        }
+    }
+    group.leave();
+}
+
 /// Copies `n` elements of `elem` bytes, each side with its own step in bytes.
 ///
 /// # Safety

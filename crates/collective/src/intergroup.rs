@@ -336,7 +336,6 @@ impl BothGroups for Intergroup<'_> {
         if n == 0 {
             return group.sync();
         }
-        let fold = if group.reproducible { op.fold_exact } else { op.fold };
         let algorithm = group.choose(Collective::Reduce, bytes).algorithm;
         let is_small = matches!(algorithm, Algorithm::Eager | Algorithm::RecursiveDoubling);
         let is_pair = group.size == 2 && !group.has_central_barrier();
@@ -352,7 +351,7 @@ impl BothGroups for Intergroup<'_> {
         }
         if is_small && bytes <= EAGER {
             // SAFETY: the caller promises that source and destination have `n` elements.
-            return unsafe { self.reduce_eager(n, op.size, fold) };
+            return unsafe { self.reduce_eager(n, op) };
         }
         self.publish_addresses(NO_ROOT);
         let streaming = simd::past_caches(bytes);
@@ -369,7 +368,7 @@ impl BothGroups for Intergroup<'_> {
                 group.traffic().moved(sources * moved, dests * moved);
                 // SAFETY: the caller promises arrays of `n` elements on every member; all members have
                 // entered, and no other member writes these elements.
-                unsafe { fold((&dest, dests), (&source, sources), part.len(), streaming) };
+                unsafe { op.fold(group.reproducible, (&dest, dests), (&source, sources), part.len(), streaming) };
             }
         });
     }
@@ -378,17 +377,17 @@ impl BothGroups for Intergroup<'_> {
 impl Intergroup<'_> {
     /// As [`reduce`](Self::reduce), of values that fit the eager buffers. With the central barrier, the last
     /// member to arrive reduces for all.
-    unsafe fn reduce_eager(&self, n: usize, size: usize, fold: simd::FoldFn) {
+    unsafe fn reduce_eager(&self, n: usize, op: &Operator) {
         let (group, groups) = (self.group, self.groups);
         let epoch = group.epoch();
         let (own, others) = (groups.own(), groups.others());
-        let bytes = n * size;
+        let bytes = n * op.size;
         group.traffic().moved(others.len() * bytes, bytes);
         let fold_group = |members: Range<usize>, dest: *mut u8, buffer: &dyn Fn(usize) -> *mut u8| {
             let source = |i: usize| buffer(members.start + i).cast_const();
             // SAFETY: the buffers have room for `n` elements, and are read only after all members have
             // written theirs.
-            unsafe { fold((&|_| dest, 1), (&source, members.len()), n, false) };
+            unsafe { op.fold(group.reproducible, (&|_| dest, 1), (&source, members.len()), n, false) };
         };
         // SAFETY: the caller promises `n` elements at `source` and `dest`; the buffers have room for them. What
         // the last member to arrive leaves, all members read before they arrive again.

@@ -15,6 +15,7 @@ pub mod active_set;
 pub mod alltoall;
 pub mod broadcast;
 pub mod collect;
+pub mod gather;
 mod hypercube;
 pub mod intergroup;
 pub mod internode;

@@ -163,7 +163,7 @@ impl BothGroups for RemoteIntergroup<'_> {
         const ROOM: usize = 1 << 20;
 
         let others = self.connection.others();
-        let fold = if self.connection.reproducible { op.fold_exact } else { op.fold };
+        let exact = self.connection.reproducible;
         let step = (ROOM / (others.len() * op.size)).clamp(1, n.max(1));
         // Aligned for elements of all types.
         let each = (step * op.size).next_multiple_of(size_of::<u128>());
@@ -186,7 +186,7 @@ impl BothGroups for RemoteIntergroup<'_> {
                 self.complete();
                 let dest = self.dest.0.add(at);
                 let sources = |i: usize| in_place[i].unwrap_or(slot(i).cast_const());
-                fold((&|_| dest, 1), (&sources, others.len()), count, false);
+                op.fold(exact, (&|_| dest, 1), (&sources, others.len()), count, false);
             }
         }
         self.sync();

@@ -108,7 +108,7 @@ impl Scan<'_> {
             if count == 0 {
                 dest.write_bytes(0, bytes);
             } else {
-                (self.op.fold)((&|_| dest, 1), (source, count), self.n, false);
+                self.op.fold(false, (&|_| dest, 1), (source, count), self.n, false);
             }
         }
     }

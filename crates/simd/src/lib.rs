@@ -17,6 +17,7 @@ mod copy;
 mod exact;
 mod fold;
 mod level;
+mod location;
 mod method;
 pub mod ops;
 mod reduce;
@@ -32,5 +33,6 @@ pub use copy::{
 };
 pub use fold::{Dests, Sources};
 pub use level::Level;
+pub use location::Located;
 pub use ops::Complex;
-pub use reduce::{FoldFn, Operator, Reduce};
+pub use reduce::{CombineFn, Operator, Reduce};

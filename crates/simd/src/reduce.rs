@@ -79,7 +79,7 @@ pub unsafe trait Reduce<Op>: Copy + 'static {
     /// As for `fold`.
     unsafe fn fold_bytes(dests: Dests<u8>, sources: Sources<u8>, n: usize, streaming: bool) {
         // SAFETY: the caller promises what `fold` asks for.
-        unsafe { fold_by_combine::<Self, Op>(dests, sources, n, streaming) }
+        unsafe { fold_by_combine((combine::<Self, Op>, size_of::<Self>()), dests, sources, n, streaming) }
     }
 
     /// [`fold_exact`](Self::fold_exact), as [`fold_bytes`](Self::fold_bytes).
@@ -98,34 +98,34 @@ pub unsafe trait Reduce<Op>: Copy + 'static {
     }
 }
 
-/// [`Reduce::fold`] by [`Reduce::combine`], for types that no vector register holds.
+/// [`Reduce::fold`] by [`Reduce::combine`], for types that no vector register holds, of `size` bytes.
 ///
 /// # Safety
-/// As for `fold`.
-unsafe fn fold_by_combine<T: Reduce<Op>, Op>(
+/// As for `fold`; an element fits a [`FoldBuffer`].
+unsafe fn fold_by_combine(
+    (combine, size): (CombineFn, usize),
     dests: Dests<u8>,
     (source, count): Sources<u8>,
     n: usize,
     streaming: bool,
 ) {
-    let size = size_of::<T>();
     let mut block = FoldBuffer::new();
-    let acc: *mut T = block.start().cast();
+    let acc = block.start();
     for start in (0..n).step_by(BLOCK / size) {
         let len = (BLOCK / size).min(n - start);
         // SAFETY: the caller promises that all arrays are valid for `n` elements; the block has
         // room for `len`.
         unsafe {
-            let place = |k| source(k).cast::<T>().add(start);
+            let place = |k| source(k).add(start * size);
             let mut folded = place(0);
             for k in 1..count {
-                T::combine(acc, folded, place(k), len);
+                combine(acc, folded, place(k), len);
                 folded = acc;
             }
             if count == 1 {
-                acc.copy_from_nonoverlapping(folded, len);
+                acc.copy_from_nonoverlapping(folded, len * size);
             }
-            spread(acc.cast(), dests, start * size, len * size, streaming);
+            spread(acc, dests, start * size, len * size, streaming);
         }
     }
     if streaming {
@@ -202,9 +202,9 @@ reduce! {
 }
 
 /// [`Reduce::combine`] of arrays as bytes; the length is in elements.
-type CombineFn = unsafe fn(*mut u8, *const u8, *const u8, usize);
+pub type CombineFn = unsafe extern "C" fn(*mut u8, *const u8, *const u8, usize);
 /// [`Reduce::fold_bytes`] or [`Reduce::fold_exact_bytes`]; the length is in elements.
-pub type FoldFn = unsafe fn(Dests<'_, u8>, Sources<'_, u8>, usize, bool);
+type FoldFn = unsafe fn(Dests<'_, u8>, Sources<'_, u8>, usize, bool);
 
 /// Operator `Op` on type `T` as a value: the algorithms of reductions are written over it, so
 /// that each of them is compiled once and not for every type and operator.
@@ -214,15 +214,18 @@ pub struct Operator {
     pub size: usize,
     /// [`Reduce::ANY_ORDER`].
     pub any_order: bool,
+    /// Whether operands may be swapped. Else they are combined in the members' order.
+    pub commutes: bool,
     /// [`Reduce::combine`].
     pub combine: CombineFn,
-    /// [`Reduce::fold`].
-    pub fold: FoldFn,
-    /// [`Reduce::fold_exact`].
-    pub fold_exact: FoldFn,
+    /// [`Reduce::fold`] and [`Reduce::fold_exact`], where they are more than calls of `combine`.
+    folds: Option<[FoldFn; 2]>,
 }
 
 impl Operator {
+    /// Most bytes of an element.
+    pub const LARGEST: usize = BLOCK / 2;
+
     /// Operator `Op` on type `T`.
     #[inline]
     pub fn of<T: Reduce<Op>, Op>() -> &'static Self {
@@ -233,9 +236,30 @@ impl Operator {
         Self {
             size: size_of::<T>(),
             any_order: T::ANY_ORDER,
+            commutes: true,
             combine: combine::<T, Op>,
-            fold: T::fold_bytes,
-            fold_exact: T::fold_exact_bytes,
+            folds: Some([T::fold_bytes, T::fold_exact_bytes]),
+        }
+    }
+
+    /// One that a function computes, of elements of at most [`LARGEST`](Self::LARGEST) bytes.
+    pub const fn by(combine: CombineFn, size: usize, any_order: bool, commutes: bool) -> Self {
+        assert!(size > 0 && size <= Self::LARGEST);
+        Self { size, any_order, commutes, combine, folds: None }
+    }
+
+    /// [`Reduce::fold`], or if `exact` [`Reduce::fold_exact`].
+    ///
+    /// # Safety
+    /// As for these.
+    #[inline]
+    pub unsafe fn fold(&self, exact: bool, dests: Dests<'_, u8>, sources: Sources<'_, u8>, n: usize, streaming: bool) {
+        // SAFETY: the caller promises what `Reduce::fold` asks for.
+        unsafe {
+            match self.folds {
+                Some([fold, fold_exact]) => (if exact { fold_exact } else { fold })(dests, sources, n, streaming),
+                None => fold_by_combine((self.combine, self.size), dests, sources, n, streaming),
+            }
         }
     }
 }
@@ -244,7 +268,7 @@ impl Operator {
 ///
 /// # Safety
 /// As for [`Reduce::combine`]; the arrays hold elements of `T`.
-unsafe fn combine<T: Reduce<Op>, Op>(dest: *mut u8, a: *const u8, b: *const u8, n: usize) {
+unsafe extern "C" fn combine<T: Reduce<Op>, Op>(dest: *mut u8, a: *const u8, b: *const u8, n: usize) {
     // SAFETY: the caller promises what `Reduce::combine` asks for, of elements of `T`.
     unsafe { T::combine(dest.cast(), a.cast(), b.cast(), n) };
 }

@@ -20,7 +20,9 @@ const BY_HAND: &[&str] = &[
 /// A routine's kind: what the fuzzer's model of it depends on besides the type. None if the fuzzer calls
 /// the routine by hand.
 fn kind(chapter: &Chapter, family: &Family) -> Option<String> {
-    if BY_HAND.contains(&chapter.name) || family.section == "shmem_lock" {
+    // Reductions to one PE are drawn as others are, and then called by hand.
+    let is_by_hand = BY_HAND.contains(&chapter.name) || chapter.name == "mpi_collectives" && family.group != Group::Mem;
+    if is_by_hand || family.section == "shmem_lock" {
         return None;
     }
     // Atomic operations have old names, but their section is that of the current one.
@@ -28,7 +30,7 @@ fn kind(chapter: &Chapter, family: &Family) -> Option<String> {
         "amo" => family.section.to_owned(),
         _ => family.pattern.replace("{ctx}", "").replace("{T}", ""),
     };
-    let name = name.trim_start_matches("shmem").trim_matches('_');
+    let name = name.trim_start_matches("shmem").trim_start_matches('x').trim_matches('_');
     let set = if chapter.name == "active_sets" { "set_" } else { "" };
     Some(format!("{set}{}", name.replace("__", "_")).to_uppercase())
 }

@@ -160,6 +160,30 @@ pub fn nonblocking() -> Vec<Family> {
     all
 }
 
+/// Collectives that MPI has and the standard has not.
+#[rustfmt::skip]
+pub fn collectives() -> Vec<Family> {
+    const ROOT: &str = "shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root";
+    const DISPLACED: &str =
+        "shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems, size_t size, int \
+            PE_root";
+
+    let mut all = singles(Status::Extension, &[
+        ["shmemx_gather{T}", "int", ROOT, "collective::gather"],
+        ["shmemx_scatter{T}", "int", ROOT, "collective::scatter"],
+        ["shmemx_gatherv{T}", "int", DISPLACED,
+         "collective::gatherv({n}, team, dest, source, displs, nelems, size, PE_root, false)"],
+        ["shmemx_scatterv{T}", "int", DISPLACED,
+         "collective::gatherv({n}, team, dest, source, displs, nelems, size, PE_root, true)"],
+        ["shmemx_alltoallv{T}", "int",
+         "shmem_team_t team, void *dest, const size_t *dest_displs, const void *source, const size_t *source_displs, \
+            const size_t *counts, size_t size",
+         "collective::alltoallv"],
+    ]);
+    all.iter_mut().for_each(|family| family.group = Group::Mem);
+    all
+}
+
 /// Messages.
 #[rustfmt::skip]
 pub fn messages() -> Vec<Family> {

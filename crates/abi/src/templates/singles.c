@@ -274,6 +274,28 @@ static void persistent(long *all, long *mine) {
         F(shmemx_req_free)(&requests[i]);
 }
 
+/* Collectives of MPI. */
+static void mpi_collectives(void) {
+    static size_t places[64], counts[64];
+    long *all = (long *)shmem_calloc(n, sizeof(long)), *mine = (long *)shmem_calloc(n, sizeof(long));
+    const size_t size = sizeof(long);
+    for (int i = 0; i < n; i++) {
+        mine[i] = me + 10 * i;
+        places[i] = (size_t)i;
+        counts[i] = 1;
+    }
+    F(shmemx_gathermem)(SHMEM_TEAM_WORLD, all, mine, size, 0);
+    check(me != 0 || all[n - 1] == n - 1, "shmemx_gathermem");
+    F(shmemx_scattermem)(SHMEM_TEAM_WORLD, all, mine, size, n - 1);
+    check(all[0] == n - 1 + 10 * me, "shmemx_scattermem");
+    F(shmemx_gathervmem)(SHMEM_TEAM_WORLD, all, mine, places, 1, size, 0);
+    check(me != 0 || all[n - 1] == n - 1, "shmemx_gathervmem");
+    F(shmemx_scattervmem)(SHMEM_TEAM_WORLD, all, mine, places, 1, size, n - 1);
+    check(all[0] == n - 1 + 10 * me, "shmemx_scattervmem");
+    F(shmemx_alltoallvmem)(SHMEM_TEAM_WORLD, all, places, mine, places, counts, size);
+    check(all[n - 1] == n - 1 + 10 * me, "shmemx_alltoallvmem");
+}
+
 /* Operations with requests. */
 static void nonblocking(void) {
     static long source[4], dest[4];
@@ -397,6 +419,7 @@ int main(void) {
     ports();
     kernels();
     messages();
+    mpi_collectives();
     nonblocking();
     streams();
     queries();

@@ -290,7 +290,7 @@ impl Race {
             Operation::Sync | Operation::Split => {
                 self.enter_team(job, state, call);
             }
-            Operation::Broadcast | Operation::Exchange | Operation::Reduce | Operation::Scan => {
+            Operation::Broadcast | Operation::Gather | Operation::Exchange | Operation::Reduce | Operation::Scan => {
                 self.collective(job, state, call);
                 self.enter_team(job, state, call);
             }
@@ -333,11 +333,15 @@ impl Race {
                 self.leave_team(job, state, call, From::All);
                 self.allocated(job, state, call, result);
             }
-            Operation::Broadcast => {
+            Operation::Broadcast | Operation::Gather => {
                 // Roots of active sets are numbers in the set, too.
                 let root = call.argument(Role::Root).unwrap_or(0);
-                if let Some(root) = job.pes(call).get(root) {
-                    self.leave_team(job, state, call, From::Root(*root));
+                match job.pes(call).get(root) {
+                    Some(root) if call.operation() == Operation::Broadcast => {
+                        self.leave_team(job, state, call, From::Root(*root));
+                    }
+                    Some(root) if *root == self.me => self.leave_team(job, state, call, From::All),
+                    _ => {}
                 }
             }
             Operation::Scan => self.leave_team(job, state, call, From::Before),
@@ -446,10 +450,11 @@ impl Race {
                 Some(root) => Some(*root),
             },
         };
+        let gathers = call.operation() == Operation::Gather;
         for (number, parameter) in call.parameters() {
             let access = match parameter.role {
-                Role::Source if root.is_none_or(|root| root == self.me) => Access::Read,
-                Role::Dest if root.is_none_or(|root| root != self.me) => Access::Write,
+                Role::Source if root.is_none_or(|root| gathers || root == self.me) => Access::Read,
+                Role::Dest if root.is_none_or(|root| gathers == (root == self.me)) => Access::Write,
                 _ => continue,
             };
             let span = call.span(number, parameter, team.size);

@@ -31,10 +31,15 @@ impl InternodeCall<'_> {
         }
     }
 
-    /// Completes this member's puts, and synchronises for the last time.
-    pub(super) fn leave(&self) {
+    /// Completes this member's puts and gets.
+    pub(super) fn quiet(&self) {
         let internode = self.node.transport.remote();
         internode.fabric().quiet(&internode.context);
+    }
+
+    /// Completes this member's puts, and synchronises for the last time.
+    pub(super) fn leave(&self) {
+        self.quiet();
         match &self.subgroups {
             Some(subgroups) => subgroups.sync(),
             None => self.group.leave(),

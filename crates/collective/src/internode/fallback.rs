@@ -4,6 +4,7 @@
 use ferroshmem_simd::Operator;
 
 use super::InternodeCall;
+use crate::reduce::Receiver;
 use crate::scratch::{SCRATCH, with_scratch};
 
 /// Each member gets the root's source.
@@ -43,7 +44,7 @@ pub(super) unsafe fn fcollect(call: &InternodeCall<'_>, dest: *mut u8, source: *
 }
 
 /// Each member reduces a share of the elements, with all operands of an element at once, in the
-/// members' order. So sums do not depend on how the members lie on nodes, and reproducible sums of
+/// members' order, and puts the result to the receivers. So sums do not depend on how the members lie on nodes, and reproducible sums of
 /// teams use this function too.
 ///
 /// # Safety
@@ -54,12 +55,12 @@ pub(super) unsafe fn reduce(
     source: *const u8,
     n: usize,
     op: &'static Operator,
+    receiver: Receiver,
 ) {
     let size = call.group.size;
     // One chunk of each member's source, and the result.
     let longest = (SCRATCH / (size + 1) / op.size).max(1);
     let (dest, source) = (call.addresses(dest), call.addresses(source));
-    let fold = if call.group.reproducible { op.fold_exact } else { op.fold };
     call.sync();
     let work = |buffer: *mut u8| {
         for chunk in call.chunks(n, longest) {
@@ -75,9 +76,19 @@ pub(super) unsafe fn reduce(
                     call.all().get(operand(member), &source.from(at), member, bytes);
                 }
                 let operands = |member: usize| operand(member).cast_const();
-                fold((&|_| result, 1), (&operands, size), chunk.len(), false);
-                for member in call.in_turn() {
-                    call.all().put(&dest.from(at), member, result, bytes);
+                op.fold(call.group.reproducible, (&|_| result, 1), (&operands, size), chunk.len(), false);
+                match receiver {
+                    Receiver::All => {
+                        for member in call.in_turn() {
+                            call.all().put(&dest.from(at), member, result, bytes);
+                        }
+                    }
+                    Receiver::Root(root) => call.all().put(&dest.from(at), root, result, bytes),
+                    // A member's share is its block.
+                    Receiver::Blocks => {
+                        let block = dest.of(call.group.me).wrapping_add(at - call.group.me * n / size * op.size);
+                        block.copy_from_nonoverlapping(result, bytes);
+                    }
                 }
             }
         }

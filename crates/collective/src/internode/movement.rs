@@ -1,10 +1,10 @@
-//! Collectives that move data between nodes: broadcast, collect, fcollect, alltoall, alltoalls.
+//! Collectives that move data between nodes: broadcast, collect, fcollect, gather, scatter, alltoall and its forms.
 
 use ferroshmem_layout::FLAGS;
 
 use super::InternodeCall;
 use super::fallback;
-use crate::alltoall::Strides;
+use crate::alltoall::{Blocks, Strides};
 use crate::{broadcast, from_on};
 
 /// Flag by which child k of a leader posts that its `dest` may be written; after the flags of the
@@ -196,6 +196,109 @@ pub unsafe fn alltoalls(call: &InternodeCall<'_>, dest: *mut u8, source: *const 
         // writes these elements of each `dest`.
         unsafe {
             call.all().put_strided(&mine, to_step, member, (from, from_step), elem, n);
+        }
+    }
+    call.leave();
+}
+
+/// Where a member's block is in the root's array.
+#[derive(Debug, Clone, Copy)]
+pub enum Place {
+    /// Behind those of the members before it.
+    InOrder,
+    /// So many elements from the start as the root has for the member, elements of so many bytes.
+    At(*const usize, usize),
+}
+
+impl Place {
+    /// This member's, in bytes.
+    ///
+    /// # Safety
+    /// The root has entered, and has an element for each member.
+    unsafe fn get(self, call: &InternodeCall<'_>, root: usize, bytes: usize) -> usize {
+        let me = call.group.me;
+        match self {
+            Self::InOrder => me * bytes,
+            Self::At(displs, elem) => {
+                let mut displacement = 0_usize;
+                let (to, from) = ((&raw mut displacement).cast(), call.addresses(displs.wrapping_add(me)));
+                // SAFETY: the caller promises that the root has an element for each member.
+                unsafe { call.all().get(to, &from, root, size_of::<usize>()) };
+                displacement.saturating_mul(elem)
+            }
+        }
+    }
+}
+
+/// As [`crate::gather::gather`]: each member puts its block to the root.
+///
+/// # Safety
+/// `dest` and `source` are symmetric and valid for the blocks, and do not overlap.
+pub unsafe fn gather(
+    call: &InternodeCall<'_>,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    root: usize,
+    place: Place,
+) {
+    call.sync();
+    // SAFETY: the caller promises a place for `bytes` bytes in the root's `dest`, which this member alone writes.
+    unsafe {
+        if bytes > 0 {
+            let to = dest.wrapping_add(place.get(call, root, bytes));
+            call.all().put(&call.addresses(to), root, source, bytes);
+        }
+    }
+    call.leave();
+}
+
+/// As [`crate::gather::scatter`]: each member gets its block from the root.
+///
+/// # Safety
+/// As [`gather`].
+pub unsafe fn scatter(
+    call: &InternodeCall<'_>,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    root: usize,
+    place: Place,
+) {
+    call.sync();
+    // SAFETY: the caller promises a block of `bytes` bytes in the root's `source`.
+    unsafe {
+        if bytes > 0 {
+            let from = source.wrapping_add(place.get(call, root, bytes));
+            call.all().get(dest, &call.addresses(from), root, bytes);
+        }
+    }
+    call.leave();
+}
+
+/// As [`crate::alltoall::alltoallv`]; `dest` of `blocks` is this member's. Each member gets where its blocks go from all
+/// others at once, and puts them there.
+///
+/// # Safety
+/// As there.
+pub unsafe fn alltoallv(call: &InternodeCall<'_>, dest: *mut u8, source: *const u8, blocks: &Blocks<'_>) {
+    let me = call.group.me;
+    let mut places = vec![0_usize; call.group.size];
+    let own = blocks.dest.from(me).of(me);
+    call.sync();
+    // SAFETY: the caller promises an element for each member on all, and valid blocks; each of a `dest` has one
+    // writer. The puts begin when all places are there.
+    unsafe {
+        for member in call.in_turn() {
+            call.all().get_nbi((&raw mut places[member]).cast(), &call.addresses(own), member, size_of::<usize>());
+        }
+        call.quiet();
+        for member in call.in_turn() {
+            let (from, bytes) = blocks.of(member);
+            if bytes > 0 {
+                let to = dest.wrapping_add(places[member].saturating_mul(blocks.elem));
+                call.all().put(&call.addresses(to), member, source.wrapping_add(from), bytes);
+            }
         }
     }
     call.leave();

@@ -7,20 +7,30 @@ use ferroshmem_simd::Operator;
 use super::InternodeCall;
 use super::fallback;
 use crate::broadcast::broadcast;
-use crate::reduce;
+use crate::reduce::{self, Receiver};
 use crate::scratch::{SCRATCH, with_scratch};
 
 /// As [`crate::reduce::reduce`]: each node group reduces to its leader, the leaders
-/// reduce, and each node group shares its leader's result.
+/// reduce, and each node group shares its leader's result. Other results than for all members by puts and gets between
+/// all, where `n` is the number of elements of a source.
 ///
 /// # Safety
 /// `dest` and `source` are symmetric, aligned and valid for `n` elements; they are the same or
 /// do not overlap.
-pub unsafe fn reduce(call: &InternodeCall<'_>, dest: *mut u8, source: *const u8, n: usize, op: &'static Operator) {
+pub unsafe fn reduce(
+    call: &InternodeCall<'_>,
+    dest: *mut u8,
+    source: *const u8,
+    n: usize,
+    op: &'static Operator,
+    receiver: Receiver,
+) {
     let bytes = n * op.size;
-    let Some(subgroups) = call.subgroups.as_ref().filter(|_| !call.group.reproducible || op.any_order) else {
+    let order_matters = call.group.reproducible && !op.any_order || !op.commutes;
+    let by_groups = receiver == Receiver::All && !order_matters;
+    let Some(subgroups) = call.subgroups.as_ref().filter(|_| by_groups) else {
         // SAFETY: the caller promises aligned arrays of `n` elements on every member.
-        return unsafe { fallback::reduce(call, dest, source, n, op) };
+        return unsafe { fallback::reduce(call, dest, source, n, op, receiver) };
     };
     let (local_dest, local_source) = (
         call.local_addresses(subgroups, "dest", dest, bytes),

@@ -129,8 +129,7 @@ impl<'g> Exchange<'g> {
                     (op.combine)(dest, value(0), value(1), bytes / op.size);
                 }
                 Combination::Reduction(op) => {
-                    let fold = if self.group.reproducible { op.fold_exact } else { op.fold };
-                    fold((&|_| dest, 1), (&value, size), bytes / op.size, false);
+                    op.fold(self.group.reproducible, (&|_| dest, 1), (&value, size), bytes / op.size, false);
                 }
             }
         }

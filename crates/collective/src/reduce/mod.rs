@@ -28,14 +28,26 @@ mod sockets;
 #[cfg(test)]
 mod tests;
 
-use ferroshmem_core::group::{Group, MemberAddresses};
-use ferroshmem_layout::SMALL;
+use ferroshmem_core::group::{Group, MemberAddresses, ValueOf};
+use ferroshmem_layout::{RingValue, SMALL};
 use ferroshmem_simd::{self as simd, Operator};
 use ferroshmem_tuning::{Algorithm, Collective, EAGER, Form};
 use reduction::Reduction;
 
+use super::gather::is_pipelined;
 use super::scratch::with_scratch;
 use super::slices_of;
+
+/// Who gets the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Receiver {
+    /// Every member.
+    All,
+    /// This one.
+    Root(usize),
+    /// Each member a block of the elements.
+    Blocks,
+}
 
 /// Reduces `n` elements of the operator's type.
 ///
@@ -60,13 +72,13 @@ pub unsafe fn reduce<'a>(
     }
     let choice = group.choose(Collective::Reduce, bytes);
     let is_direct = choice.form == Form::Direct;
-    let order_matters = group.reproducible && !op.any_order;
+    let order_matters = group.reproducible && !op.any_order || !op.commutes;
     // SAFETY: the caller promises aligned arrays of `n` elements on every member, the same or not
     // overlapping; each algorithm gets only lengths that it takes.
     unsafe {
         match choice.algorithm {
             Algorithm::Eager if bytes <= EAGER => eager(&r),
-            _ if order_matters => slices(&r),
+            _ if order_matters => slices(&r, None),
             Algorithm::Flat if is_direct => flat(&r),
             Algorithm::Flat => flat_put_get(&r),
             Algorithm::RecursiveDoubling if bytes <= group.flag_bytes() && (is_direct || !group.is_local()) => {
@@ -83,9 +95,82 @@ pub unsafe fn reduce<'a>(
             Algorithm::Rabenseifner => r.in_segments(rabenseifner::put_get),
             Algorithm::Sockets => match group.sockets() {
                 Some(sockets) => sockets::reduce(&r, sockets),
-                None => slices(&r),
+                None => slices(&r, None),
             },
-            _ => slices(&r),
+            _ => slices(&r, None),
+        }
+    }
+}
+
+/// As [`reduce`], with the result on the root alone, in the members' order.
+///
+/// # Safety
+/// That of [`reduce`]; `dest` counts on the root alone.
+pub unsafe fn reduce_root<'a>(
+    group: &'a Group<'a>,
+    dest: MemberAddresses<'a, u8>,
+    source: MemberAddresses<'a, u8>,
+    n: usize,
+    op: &'static Operator,
+    root: usize,
+) {
+    let r = Reduction { group, dest, source, n, op };
+    let (me, bytes) = (group.me, n * op.size);
+    let own = source.of(me).cast_const();
+    // SAFETY: the caller promises aligned arrays of `n` elements, and the values of all members have room for them;
+    // the root alone calls this.
+    let mut fold = |value: &ValueOf<'_>| unsafe { r.fold((&|_| dest.of(me), 1), (value, group.size), n, false) };
+    // SAFETY: as above; each algorithm gets only lengths that it takes.
+    unsafe {
+        if group.size == 1 {
+            r.copy(dest.of(me), own, n);
+        } else if n == 0 {
+            group.leave();
+        } else if is_pipelined(group, bytes) && op.size <= align_of::<RingValue>() {
+            group.gather_small(root, own, bytes, &mut fold);
+        } else if bytes <= EAGER {
+            let epoch = group.epoch();
+            epoch.write_eager(own, bytes);
+            epoch.synchronise();
+            if me == root {
+                fold(&|member| epoch.eager(member).cast_const());
+            }
+        } else {
+            slices(&r, Some(root));
+        }
+    }
+}
+
+/// Reduces block i of `n` elements of all sources to `dest` of member i, in the members' order.
+///
+/// # Safety
+/// `dest` is valid for `n` elements on every member and `source` for `n * group.size`, and aligned; they do not overlap.
+pub unsafe fn reduce_scatter<'a>(
+    group: &'a Group<'a>,
+    dest: MemberAddresses<'a, u8>,
+    source: MemberAddresses<'a, u8>,
+    n: usize,
+    op: &'static Operator,
+) {
+    let (me, bytes) = (group.me, n * op.size);
+    if n == 0 {
+        return group.leave();
+    }
+    // SAFETY: the caller promises aligned arrays of so many elements on every member; each block has one writer.
+    unsafe {
+        if group.size > 1 && bytes * group.size <= EAGER {
+            let r = Reduction { group, dest, source, n, op };
+            let epoch = group.epoch();
+            epoch.write_eager(source.of(me), bytes * group.size);
+            epoch.synchronise();
+            let block = |member| epoch.eager(member).wrapping_add(me * bytes).cast_const();
+            r.fold((&|_| dest.of(me), 1), (&block, group.size), n, false);
+        } else {
+            group.share_by_member(bytes * (1 + group.size), |member| {
+                let r = Reduction { group, dest, source: source.from(member * bytes), n, op };
+                let block = |other| r.source.of(other).cast_const();
+                r.fold((&|_| dest.of(member), 1), (&block, group.size), n, simd::past_caches(bytes));
+            });
         }
     }
 }
@@ -179,22 +264,23 @@ unsafe fn flat_put_get(r: &Reduction<'_>) {
     r.group.leave();
 }
 
-/// Each member reduces its own slice of the elements from all sources to all destinations. All
-/// members together read p·n bytes and write p·n, the fewest possible, and each cache line has one
+/// Each member reduces its own slice of the elements from all sources to all destinations, or to the root's. All
+/// members together read p·n bytes and write p·n, or n, the fewest possible, and each cache line has one
 /// writer.
 ///
 /// # Safety
 /// That of [`reduce`].
-unsafe fn slices(r: &Reduction<'_>) {
+unsafe fn slices(r: &Reduction<'_>, root: Option<usize>) {
     let size = r.group.size;
+    let dests = if root.is_some() { 1 } else { size };
     // Each element is read from all sources, which are in the caches as long as they fit.
     let streaming = simd::past_caches(r.n * r.op.size);
-    let work = slices_of(r.group, r.n, r.op.size, 2 * size);
+    let work = slices_of(r.group, r.n, r.op.size, dests + size);
     r.group.share_work(work, |part| {
         let r = r.part(part);
-        let (dest, source) = (|m| r.dest.of(m), |m| r.source.of(m).cast_const());
+        let (dest, source) = (|m| r.dest.of(root.unwrap_or(m)), |m| r.source.of(m).cast_const());
         // SAFETY: the caller promises arrays of `n` elements on every member; all members have
         // entered, and no other member reads or writes these elements.
-        unsafe { r.fold((&dest, size), (&source, size), r.n, streaming) };
+        unsafe { r.fold((&dest, dests), (&source, size), r.n, streaming) };
     });
 }

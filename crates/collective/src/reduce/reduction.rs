@@ -131,22 +131,21 @@ impl<'a> Reduction<'a> {
         self.group.traffic().moved(read, written);
         (0..dests.1).for_each(|i| self.group.touches(dests.0(i), bytes));
         (0..sources.1).for_each(|i| self.group.touches(sources.0(i), bytes));
-        let fold = if self.group.reproducible { self.op.fold_exact } else { self.op.fold };
+        let (op, exact) = (self.op, self.group.reproducible);
         let moved = (read + written) / 2;
         if offload::helpers_for(moved) == 0 {
             // SAFETY: the caller promises what `Reduce::fold` asks for.
-            return unsafe { fold(dests, sources, n, streaming) };
+            return unsafe { op.fold(exact, dests, sources, n, streaming) };
         }
         let to = Vec::from_iter((0..dests.1).map(|i| dests.0(i).expose_provenance()));
         let from = Vec::from_iter((0..sources.1).map(|i| sources.0(i).expose_provenance()));
-        let size = self.op.size;
         self.share(n, moved, &|elements| {
-            let start = elements.start * size;
+            let start = elements.start * op.size;
             let dest = |i: usize| with_exposed_provenance_mut(to[i] + start);
             let source = |i: usize| with_exposed_provenance(from[i] + start);
             let (dests, sources) = ((&dest as _, to.len()), (&source as _, from.len()));
             // SAFETY: some of the caller's elements.
-            unsafe { fold(dests, sources, elements.len(), streaming) };
+            unsafe { op.fold(exact, dests, sources, elements.len(), streaming) };
         });
     }
 

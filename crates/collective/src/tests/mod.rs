@@ -4,6 +4,7 @@
 mod alltoall;
 mod broadcast;
 mod collect;
+mod gather;
 mod intergroup;
 mod mixed;
 mod reproducible;

@@ -108,6 +108,12 @@ impl<'a, T> MemberAddresses<'a, T> {
     /// The same addresses, as those of bytes.
     #[inline]
     pub fn bytes(&self) -> MemberAddresses<'a, u8> {
+        self.cast()
+    }
+
+    /// The same addresses, as those of another type.
+    #[inline]
+    pub fn cast<U>(&self) -> MemberAddresses<'a, U> {
         MemberAddresses { first: self.first.cast(), step: self.step, irregular: self.irregular, marker: PhantomData }
     }
 }

@@ -390,6 +390,21 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// As [`get`](Self::get), for members between which mailboxes are; complete after the next quiet of the context.
+    ///
+    /// # Safety
+    /// As there, until then.
+    pub unsafe fn get_nbi(&self, to: *mut u8, from: &MemberAddresses<'_, u8>, member: usize, bytes: usize) {
+        let Some((transport, pe)) = self.remote(member) else {
+            unreachable!("local members read others' arrays themselves");
+        };
+        self.traffic.moved(bytes, bytes);
+        // SAFETY: the caller promises a valid source and destination of `bytes` bytes.
+        unsafe {
+            transport.get_nbi(&transport.internal_call(self.name, pe), to.cast(), from.of(self.me).cast(), bytes)
+        };
+    }
+
     /// Copies `bytes` bytes to member `member`'s copy of `to`. A PE that sees what this PE posts
     /// later sees the bytes.
     ///

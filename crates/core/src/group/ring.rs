@@ -1,8 +1,8 @@
-//! Small broadcasts and scans in a pipeline: a member leaves a value for others and goes on; the
+//! Small broadcasts, scans and gathers in a pipeline: a member leaves a value for others and goes on; the
 //! others wait for that member alone.
 //!
-//! All members number the broadcasts and scans of a team alike. The value of call b is in entry b mod K of a
-//! ring in its member's slot: in the root's for a broadcast, in each one's own for a scan. The entry's
+//! All members number these calls of a team alike. The value of call b is in entry b mod K of a
+//! ring in its member's slot: in the root's for a broadcast, in each one's own for a scan or gather. The entry's
 //! flag shows b once the value is written. Each member counts the calls in which it has taken part, in its
 //! slot, where writers read the count. A member writes a value of call b only after all members
 //! have taken part in b - K, so that no member still needs the entry. There are two rings, a long one of short
@@ -139,6 +139,37 @@ impl Group<'_> {
             true => own,
             false => call.entry(slots.of(member)).1.cast_const(),
         });
+        flag::post(&slots.of(self.me).ring.taken.count, call.number);
+    }
+
+    /// Takes part in a gather of `bytes` bytes, [`RING_BYTES`] at most: leaves `source` for the root, and gives `take`
+    /// on the root where the members' values are, by their numbers.
+    ///
+    /// # Safety
+    /// As for [`scan_small`](Self::scan_small).
+    pub unsafe fn gather_small(
+        &self,
+        root: usize,
+        source: *const u8,
+        bytes: usize,
+        take: &mut dyn FnMut(&ValueOf<'_>),
+    ) {
+        let (slots, call) = self.begin_ring_call(bytes);
+        self.traffic.moved(bytes, bytes);
+        if self.me == root {
+            for member in (0..self.size).filter(|member| *member != root) {
+                self.wait_for_value(slots, call, member);
+            }
+            // As in scans: the members that left a value have made sure of this.
+            slots.ring.set_taken(call.before());
+            take(&|member| match member == root {
+                true => source,
+                false => call.entry(slots.of(member)).1.cast_const(),
+            });
+        } else {
+            // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
+            unsafe { self.leave_value(slots, call, source) };
+        }
         flag::post(&slots.of(self.me).ring.taken.count, call.number);
     }
 

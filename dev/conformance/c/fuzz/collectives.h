@@ -12,6 +12,8 @@ static union {
     long double align;
     unsigned char bytes[16 * (MOST_REDUCED / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE)];
 } work_arrays[WORK_ARRAYS];
+/* Displacements of a collective in the same way, in elements. */
+static size_t displacements[WORK_ARRAYS][MOST_PES];
 static int work_arrays_used;
 
 /* A collective: its members and, for each, how many elements it contributes. */
@@ -24,7 +26,9 @@ struct collective {
     int start, log_stride, work;
     int root;
     size_t count, counts[MOST_PES], dst, sst;
+    size_t lengths[MOST_PES][MOST_PES]; /* of the block between two members */
     size_t source_bytes, dest_bytes; /* of every member */
+    size_t size_of_element; /* where it is an argument */
     struct area *source_area, *dest_area;
     size_t source, dest;
     int number;
@@ -90,6 +94,12 @@ static int operator_of(enum kind kind)
     }
 }
 
+/* Whether it has blocks of different lengths, with displacements. */
+static int has_displacements(enum kind kind)
+{
+    return kind == KIND_GATHERV || kind == KIND_SCATTERV || kind == KIND_ALLTOALLV;
+}
+
 static void draw_members(struct rng *rng, struct collective *c)
 {
     c->set = is_for_sets(c->r->kind);
@@ -139,8 +149,25 @@ static void draw_sizes(struct rng *rng, struct collective *c)
         c->count = draw_count(rng, most / members);
         c->source_bytes = c->dest_bytes = members * c->count * size;
         return;
+    case KIND_GATHERV:
+    case KIND_SCATTERV:
+    case KIND_ALLTOALLV:
+        /* Each in a place of c->count elements of its member's. */
+        c->size_of_element = (size_t)between(rng, 1, 9);
+        c->count = draw_count(rng, most / members / c->size_of_element);
+        c->source_bytes = c->dest_bytes = members * c->count * c->size_of_element;
+        for (int i = 0; i < c->size; i++)
+            for (int k = 0; k < c->size; k++)
+                c->lengths[i][k] = once_in(rng, 4) ? 0 : (size_t)below(rng, (int)c->count + 1);
+        return;
+    case KIND_SCATTER:
+        c->count = draw_count(rng, most / members);
+        c->dest_bytes = c->count * size;
+        c->source_bytes = members * c->dest_bytes;
+        return;
     case KIND_FCOLLECT:
     case KIND_SET_FCOLLECT:
+    case KIND_GATHER:
         c->count = draw_count(rng, most / members);
         c->source_bytes = c->count * size;
         c->dest_bytes = members * c->source_bytes;
@@ -170,6 +197,12 @@ static unsigned char *source_of(const struct collective *c, int member)
     return model(c->source_area, c->pes[member], c->source);
 }
 
+/* Where the block of a member is, in bytes: behind those of the members after it. */
+static size_t place_of_block(const struct collective *c, int member)
+{
+    return (size_t)(c->size - 1 - member) * c->count * c->size_of_element;
+}
+
 /* What `member` finds at dest, in `into`, which has what was there before. */
 static void result_of(const struct collective *c, int member, unsigned char *into)
 {
@@ -191,10 +224,30 @@ static void result_of(const struct collective *c, int member, unsigned char *int
             into += c->counts[i] * size;
         }
         return;
+    case KIND_GATHER:
+        if (member != c->root)
+            return;
+        /* fall through */
     case KIND_FCOLLECT:
     case KIND_SET_FCOLLECT:
         for (int i = 0; i < c->size; i++)
             memcpy(into + (size_t)i * bytes, source_of(c, i), bytes);
+        return;
+    case KIND_SCATTER:
+        memcpy(into, source_of(c, c->root) + (size_t)member * bytes, bytes);
+        return;
+    case KIND_GATHERV:
+        for (int i = 0; member == c->root && i < c->size; i++)
+            memcpy(into + place_of_block(c, i), source_of(c, i), c->lengths[i][member] * c->size_of_element);
+        return;
+    case KIND_SCATTERV:
+        memcpy(into, source_of(c, c->root) + place_of_block(c, member),
+               c->lengths[c->root][member] * c->size_of_element);
+        return;
+    case KIND_ALLTOALLV:
+        for (int i = 0; i < c->size; i++)
+            memcpy(into + place_of_block(c, i), source_of(c, i) + place_of_block(c, member),
+                   c->lengths[i][member] * c->size_of_element);
         return;
     case KIND_ALLTOALL:
     case KIND_SET_ALLTOALL:
@@ -257,6 +310,17 @@ static void emit_collective(const struct collective *c)
         a->sst = (ptrdiff_t)c->sst;
         a->team = c->team;
         a->PE_root = c->root;
+        if (has_displacements(c->r->kind)) {
+            size_t *counts = take((size_t)c->size * sizeof *counts);
+            for (int k = 0; k < c->size; k++) {
+                displacements[c->work][k] = place_of_block(c, k) / c->size_of_element;
+                counts[k] = c->lengths[i][k];
+            }
+            a->displs = a->dest_displs = a->source_displs = displacements[c->work];
+            a->counts = counts;
+            a->size = c->size_of_element;
+            a->nelems = c->r->kind == KIND_GATHERV ? c->lengths[i][c->root] : c->lengths[c->root][i];
+        }
         a->PE_start = c->start;
         a->logPE_stride = c->log_stride;
         a->PE_size = c->size;
@@ -348,7 +412,8 @@ static int draw_collective(struct rng *rng, int number)
 {
     struct collective c = {.r = draw_routine(rng, draw_kind(rng, COLLECTIVES), 0, 0), .number = number};
     draw_members(rng, &c);
-    if (c.set && work_arrays_used == WORK_ARRAYS)
+    int works = c.set || has_displacements(c.r->kind);
+    if (works && work_arrays_used == WORK_ARRAYS)
         return 0;
     c.work = work_arrays_used;
     c.nonblocking = once_in(rng, 3) && has_nonblocking(c.r);
@@ -372,7 +437,7 @@ static int draw_collective(struct rng *rng, int number)
     if (!draw_places(rng, &c, store))
         return 0;
     int in_place = c.source_area == c.dest_area && c.source == c.dest;
-    work_arrays_used += c.set;
+    work_arrays_used += works;
     if (store)
         store_sources(rng, &c);
     /* Others may write to dest as soon as they call: not before this member has stored there. */

@@ -127,6 +127,11 @@ static enum group group_of(enum kind kind)
     case KIND_BROADCAST:
     case KIND_COLLECT:
     case KIND_FCOLLECT:
+    case KIND_GATHER:
+    case KIND_GATHERV:
+    case KIND_SCATTER:
+    case KIND_SCATTERV:
+    case KIND_ALLTOALLV:
     case KIND_AND_REDUCE:
     case KIND_OR_REDUCE:
     case KIND_XOR_REDUCE:

@@ -24,7 +24,8 @@ struct arguments {
     void *dest, *fetch, *result;
     const void *source, *value, *cond, *values;
     size_t nelems, bsize, nblocks, npes, index;
-    size_t *indices;
+    size_t *indices, size;
+    const size_t *displs, *dest_displs, *source_displs, *counts;
     ptrdiff_t dst, sst;
     uint64_t *sig_addr;
     uint64_t signal;

@@ -1,0 +1,163 @@
+/* Collectives that MPI has and the standard has not (extension): over teams of all kinds, of no bytes and many, one
+ * after the other without a synchronisation, by PEs that come late. */
+#include <shmem.h>
+#include <shmemx.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define WORLD SHMEM_TEAM_WORLD
+/* Elements for all members together: from those that library memory holds to those that only arrays do. */
+#define LARGEST REPEAT(40000, 5000)
+static const size_t PARTS[] = {0, 1, 5, 27, 55, 200, LARGEST};
+#define MOST_MEMBERS 64
+
+static int me, n, late;
+static long *dest, *source;
+/* Displacements, and those of the exchange, which other PEs read. */
+static size_t displs[MOST_MEMBERS], places[MOST_MEMBERS];
+
+static long value(int from, int to, size_t i)
+{
+    return from * 1000003L + to * 1009L + (long)i;
+}
+
+/* Elements of the block between two members. */
+static size_t length(int from, int to, size_t part)
+{
+    return part * (size_t)((from * 5 + to * 3) % 4) / 4;
+}
+
+/* Everything in dest is -1; the blocks in source are those for each member. */
+static void fill(int team_me, int size, size_t part)
+{
+    for (int to = 0; to < size; to++)
+        for (size_t i = 0; i < part; i++)
+            source[(size_t)to * part + i] = value(team_me, to, i);
+    memset(dest, 0xff, (LARGEST + 2 * MOST_MEMBERS) * sizeof *dest);
+    if (late++ % 7 == me)
+        usleep(300);
+}
+
+/* Whether `count` elements from `at` on are those of a block, and those behind it are as they were. */
+static void expect(const long *at, int from, int to, size_t count, size_t behind)
+{
+    for (size_t i = 0; i < count; i++)
+        if (at[i] != value(from, to, i)) {
+            CHECK(at[i] == value(from, to, i), "element %zu of %zu from %d to %d is %ld", i, count, from, to, at[i]);
+            return;
+        }
+    for (size_t i = count; i < count + behind; i++)
+        CHECK(at[i] == -1, "behind %zu elements", count);
+}
+
+static void blocks(shmem_team_t team, int root, size_t part)
+{
+    int team_me = shmem_team_my_pe(team), size = shmem_team_n_pes(team);
+
+    fill(team_me, size, part);
+    CHECK(shmemx_gather(team, dest, source, part, root) == 0);
+    /* May change once the call has returned. */
+    memset(source, 0, part * sizeof *source);
+    for (int k = 0; team_me == root && k < size; k++)
+        expect(dest + (size_t)k * part, k, 0, part, 0);
+    expect(dest + (team_me == root ? (size_t)size * part : 0), 0, 0, 0, 1);
+    shmem_team_sync(team);
+
+    fill(team_me, size, part);
+    CHECK(shmemx_scatter(team, dest, source, part, root) == 0);
+    memset(source, 0, part * sizeof *source);
+    expect(dest, root, team_me, part, 1);
+    shmem_team_sync(team);
+
+    /* Displacements with room between blocks, the last member's first; only the root's count. */
+    for (int k = 0; k < size; k++)
+        displs[k] = team_me == root ? (size_t)(size - 1 - k) * (part + 1) : SIZE_MAX / 3;
+    size_t mine = length(team_me, root, part);
+    fill(team_me, size, part);
+    CHECK(shmemx_gatherv(team, dest, source, displs, mine, root) == 0);
+    for (int k = 0; team_me == root && k < size; k++)
+        expect(dest + displs[k], k, 0, length(k, root, part), 1);
+    if (team_me != root)
+        expect(dest, 0, 0, 0, 2);
+    shmem_team_sync(team);
+
+    fill(team_me, size, part);
+    for (int k = 0; team_me == root && k < size; k++)
+        displs[k] = (size_t)k * part;
+    CHECK(shmemx_scatterv(team, dest, source, displs, mine, root) == 0);
+    expect(dest, root, team_me, mine, 1);
+    shmem_team_sync(team);
+
+    size_t counts[MOST_MEMBERS], starts[MOST_MEMBERS];
+    for (int k = 0; k < size; k++) {
+        counts[k] = length(team_me, k, part);
+        starts[k] = (size_t)k * part;
+        places[k] = (size_t)(size - 1 - k) * (part + 1);
+    }
+    fill(team_me, size, part);
+    CHECK(shmemx_alltoallv(team, dest, places, source, starts, counts) == 0);
+    for (int k = 0; k < size; k++)
+        expect(dest + places[k], k, team_me, length(k, team_me, part), 1);
+    shmem_team_sync(team);
+}
+
+/* Small ones in a row, whose roots run on the others' values and whose other members run ahead. */
+static void row(shmem_team_t team)
+{
+    int team_me = shmem_team_my_pe(team), size = shmem_team_n_pes(team);
+    for (int i = 0; i < REPEAT(400, 40); i++) {
+        int root = i % 5 % size;
+        source[0] = value(team_me, i, 0);
+        CHECK(shmemx_gather(team, dest, source, 1, root) == 0);
+        for (int k = 0; team_me == root && k < size; k++)
+            CHECK(dest[k] == value(k, i, 0), "gather %d", i);
+        if (i % 3 == 0) {
+            for (int k = 0; k < size; k++)
+                source[k] = value(team_me, k, (size_t)i);
+            CHECK(shmemx_scatter(team, dest + size, source, 1, root) == 0);
+            CHECK(dest[size] == value(root, team_me, (size_t)i), "scatter %d", i);
+        }
+        if (i % 50 == 0)
+            shmem_broadcastmem(team, dest, source, sizeof *dest, root);
+        if (i % 64 == 8 * me)
+            usleep(100);
+    }
+    shmem_team_sync(team);
+}
+
+static void all_of(shmem_team_t team)
+{
+    if (team == SHMEM_TEAM_INVALID)
+        return;
+    int size = shmem_team_n_pes(team);
+    for (size_t k = 0; k < sizeof PARTS / sizeof *PARTS; k++) {
+        size_t part = PARTS[k] == LARGEST ? LARGEST / (size_t)size : PARTS[k];
+        blocks(team, (int)k % size, part);
+        blocks(team, size - 1, part);
+    }
+    row(team);
+}
+
+int main(void)
+{
+    shmem_init();
+    me = shmem_my_pe();
+    n = shmem_n_pes();
+    REQUIRE(n <= MOST_MEMBERS);
+    dest = checked_malloc((LARGEST + 2 * MOST_MEMBERS) * sizeof *dest);
+    source = checked_malloc((LARGEST + 2 * MOST_MEMBERS) * sizeof *source);
+    shmem_team_t reversed, evens = SHMEM_TEAM_INVALID;
+    shmem_team_split_strided(WORLD, n - 1, -1, n, NULL, 0, &reversed);
+    shmem_team_split_strided(WORLD, 0, 2, (n + 1) / 2, NULL, 0, &evens);
+    if (getenv("SHMEM_CHECK") == NULL)
+        CHECK(shmemx_gather(SHMEM_TEAM_INVALID, dest, source, 1, 0) == -1);
+    all_of(WORLD);
+    all_of(reversed);
+    all_of(evens);
+    shmem_barrier_all();
+    shmem_finalize();
+    return check_status();
+}
