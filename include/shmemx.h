@@ -55,18 +55,22 @@
 #define SHMEMX_ANY_TAG -1
 #define SHMEMX_MSG_TRUNCATED 1
 
-/* Kinds of elements of shmemx_reduce_nb and shmemx_scan_nb, to which their bytes are added */
+/* Kinds of elements of shmemx_reduce, shmemx_reduce_nb and so on, to which their bytes are added */
 #define SHMEMX_SIGNED 0x100
 #define SHMEMX_UNSIGNED 0x200
 #define SHMEMX_FLOATING 0x300
 #define SHMEMX_COMPLEX 0x400
+#define SHMEMX_OPAQUE 0x10000
 
 /* Operators of shmemx_atomic_fetch_op_nb, beside SHMEMX_SUM, SHMEMX_AND, SHMEMX_OR and SHMEMX_XOR */
 #define SHMEMX_FETCH 7
 #define SHMEMX_SWAP 8
 #define SHMEMX_COMPARE_SWAP 9
 
-/* Operators of shmemx_reduce_nb */
+/* Added to the datatype of a value, that of a structure of it and an int, its index */
+#define SHMEMX_PAIR 0x800
+
+/* Operators of shmemx_reduce, shmemx_reduce_nb and so on; the last two of pairs */
 #define SHMEMX_SUM 0
 #define SHMEMX_PROD 1
 #define SHMEMX_MIN 2
@@ -74,6 +78,9 @@
 #define SHMEMX_AND 4
 #define SHMEMX_OR 5
 #define SHMEMX_XOR 6
+#define SHMEMX_MINLOC 7
+#define SHMEMX_MAXLOC 8
+#define SHMEMX_OP_INVALID -1
 
 /* Options of streams */
 #define SHMEMX_STREAM_STEADY 1
@@ -901,8 +908,7 @@ int shmemx_scattermem(shmem_team_t team, void *dest, const void *source, size_t 
  * @param team a team, all of whose PEs call
  * @param dest symmetric address of the array that gets the blocks; gathers write that of the root alone
  * @param source symmetric address of the array that has them; scatters read that of the root alone
- * @param displs symmetric address of an array with a number for each PE of the team: at which element of the
- *   root's array the block of this PE begins; that of the root counts
+ * @param displs symmetric array; the root's says at which element of its array the block of each PE begins
  * @param nelems number of bytes in each block; in the forms with `v`, number of elements in this PE's block
  * @param size bytes of an element, the same on all PEs
  * @param PE_root number of the root in the team, the same on all PEs
@@ -915,8 +921,7 @@ int shmemx_gathervmem(shmem_team_t team, void *dest, const void *source, const s
  * @param team a team, all of whose PEs call
  * @param dest symmetric address of the array that gets the blocks; gathers write that of the root alone
  * @param source symmetric address of the array that has them; scatters read that of the root alone
- * @param displs symmetric address of an array with a number for each PE of the team: at which element of the
- *   root's array the block of this PE begins; that of the root counts
+ * @param displs symmetric array; the root's says at which element of its array the block of each PE begins
  * @param nelems number of bytes in each block; in the forms with `v`, number of elements in this PE's block
  * @param size bytes of an element, the same on all PEs
  * @param PE_root number of the root in the team, the same on all PEs
@@ -928,17 +933,69 @@ int shmemx_scattervmem(shmem_team_t team, void *dest, const void *source, const 
 /** Exchange blocks of different lengths between all PEs of a team.
  * @param team a team, all of whose PEs call
  * @param dest symmetric address of the array that gets the blocks; gathers write that of the root alone
- * @param dest_displs symmetric address of an array with a number for each PE of the team: at which element of
- *   `dest` its block begins
+ * @param dest_displs symmetric array: at which element of `dest` the block of each PE begins
  * @param source symmetric address of the array that has them; scatters read that of the root alone
- * @param source_displs local array with a number for each PE of the team: at which element of `source` the
- *   block for it begins
+ * @param source_displs local array: at which element of `source` the block for each PE begins
  * @param counts local array with the number of elements in the block for each PE of the team
  * @param size bytes of an element, the same on all PEs
  * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_gather(3) */
 int shmemx_alltoallvmem(shmem_team_t team, void *dest, const size_t *dest_displs, const void *source,
     const size_t *source_displs, const size_t *counts, size_t size);
+
+/** Combine arrays, with the result on every PE.
+ * @param team a team, all of whose PEs call
+ * @param dest symmetric address of the result; `shmemx_reduce_root` writes that of the root alone
+ * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems`
+ *   elements for each PE
+ * @param nreduce number of elements
+ * @param datatype a kind of elements plus their bytes: `SHMEMX_SIGNED` and so on (Notes)
+ * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
+ * @return 0; reductions -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_reduce(3) */
+int shmemx_reduce(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype,
+    int op);
+
+/** Combine arrays, with the result on one PE.
+ * @param team a team, all of whose PEs call
+ * @param dest symmetric address of the result; `shmemx_reduce_root` writes that of the root alone
+ * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems`
+ *   elements for each PE
+ * @param nreduce number of elements
+ * @param datatype a kind of elements plus their bytes: `SHMEMX_SIGNED` and so on (Notes)
+ * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
+ * @param PE_root number of the PE in the team that gets the result, the same on all PEs
+ * @return 0; reductions -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_reduce(3) */
+int shmemx_reduce_root(shmem_team_t team, void *dest, const void *source, size_t nreduce,
+    int datatype, int op, int PE_root);
+
+/** Combine arrays, with a block of the result on each PE.
+ * @param team a team, all of whose PEs call
+ * @param dest symmetric address of the result; `shmemx_reduce_root` writes that of the root alone
+ * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems`
+ *   elements for each PE
+ * @param nelems number of elements in the block of a PE
+ * @param datatype a kind of elements plus their bytes: `SHMEMX_SIGNED` and so on (Notes)
+ * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
+ * @return 0; reductions -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_reduce(3) */
+int shmemx_reduce_scatter(shmem_team_t team, void *dest, const void *source, size_t nelems,
+    int datatype, int op);
+
+/** Make an operator of a function of the program.
+ * @param function combines `n` elements, `dest[i] = a[i] op b[i]`; `dest` may be the same array as `a` or `b`
+ * @param commutative not 0 if operands may be swapped; else they are combined in the order of the PEs'
+ *   numbers
+ * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
+ * @return 0; reductions -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_reduce(3) */
+int shmemx_op_create(shmemx_op_function_t *function, int commutative, int *op);
+
+/** Free an operator of the program.
+ * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
+ * @see shmemx_reduce(3) */
+void shmemx_op_free(int *op);
 
 /* Non-blocking collectives */
 
@@ -1030,10 +1087,8 @@ int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, pt
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
  * @param nreduce number of elements
- * @param datatype a kind of elements, `SHMEMX_SIGNED`, `SHMEMX_UNSIGNED`, `SHMEMX_FLOATING` or
- *   `SHMEMX_COMPLEX`, plus their bytes
- * @param op `SHMEMX_SUM`, `SHMEMX_PROD`, `SHMEMX_MIN`, `SHMEMX_MAX`, `SHMEMX_AND`, `SHMEMX_OR` or
- *   `SHMEMX_XOR`
+ * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
+ * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
@@ -1048,8 +1103,7 @@ int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t n
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
  * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
- * @param datatype a kind of elements, `SHMEMX_SIGNED`, `SHMEMX_UNSIGNED`, `SHMEMX_FLOATING` or
- *   `SHMEMX_COMPLEX`, plus their bytes
+ * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
  * @param inclusive not 0 to add the own array, too
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
@@ -1148,10 +1202,8 @@ int shmemx_alltoallsmem_init(shmem_team_t team, void *dest, const void *source, 
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
  * @param nreduce number of elements
- * @param datatype a kind of elements, `SHMEMX_SIGNED`, `SHMEMX_UNSIGNED`, `SHMEMX_FLOATING` or
- *   `SHMEMX_COMPLEX`, plus their bytes
- * @param op `SHMEMX_SUM`, `SHMEMX_PROD`, `SHMEMX_MIN`, `SHMEMX_MAX`, `SHMEMX_AND`, `SHMEMX_OR` or
- *   `SHMEMX_XOR`
+ * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
+ * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
@@ -1166,8 +1218,7 @@ int shmemx_reduce_init(shmem_team_t team, void *dest, const void *source, size_t
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
  * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
- * @param datatype a kind of elements, `SHMEMX_SIGNED`, `SHMEMX_UNSIGNED`, `SHMEMX_FLOATING` or
- *   `SHMEMX_COMPLEX`, plus their bytes
+ * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
  * @param inclusive not 0 to add the own array, too
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
@@ -1626,6 +1677,11 @@ SHMEMI_PSHMEM(shmemx_scattermem)
 SHMEMI_PSHMEM(shmemx_gathervmem)
 SHMEMI_PSHMEM(shmemx_scattervmem)
 SHMEMI_PSHMEM(shmemx_alltoallvmem)
+SHMEMI_PSHMEM(shmemx_reduce)
+SHMEMI_PSHMEM(shmemx_reduce_root)
+SHMEMI_PSHMEM(shmemx_reduce_scatter)
+SHMEMI_PSHMEM(shmemx_op_create)
+SHMEMI_PSHMEM(shmemx_op_free)
 SHMEMI_PSHMEM(shmemx_sync_nb)
 SHMEMI_PSHMEM(shmemx_broadcastmem_nb)
 SHMEMI_PSHMEM(shmemx_collectmem_nb)

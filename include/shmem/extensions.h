@@ -65,6 +65,9 @@ typedef struct shmemi_kernel {
  * shmemx_nb(3). */
 typedef struct shmemi_req *shmemx_req_h;
 
+/* Combines n elements: dest[i] = a[i] op b[i]. dest may be the same array as a or b. See shmemx_reduce(3). */
+typedef void shmemx_op_function_t(void *dest, const void *a, const void *b, size_t n);
+
 /* Messages between the PEs of a team, matched by team, sender and tag as MPI's are. See shmemx_msg_send(3). */
 typedef struct shmemi_msg_request *shmemx_msg_request_t;
 typedef struct {

@@ -137,6 +137,29 @@ template <class T> constexpr T *of_one_type(T *dest, const T *)
 #define shmemx_alltoallv(team, dest, dest_displs, source, source_displs, counts)                   \
     shmemx_alltoallvmem(team, SHMEMI_OF_ONE_TYPE(dest, source), dest_displs, source,               \
                         source_displs, counts, sizeof *(dest))
+#define shmemx_sum_reduce_root(...) SHMEMI_REDUCE(root, SHMEMX_SUM, __VA_ARGS__)
+#define shmemx_prod_reduce_root(...) SHMEMI_REDUCE(root, SHMEMX_PROD, __VA_ARGS__)
+#define shmemx_min_reduce_root(...) SHMEMI_REDUCE(root, SHMEMX_MIN, __VA_ARGS__)
+#define shmemx_max_reduce_root(...) SHMEMI_REDUCE(root, SHMEMX_MAX, __VA_ARGS__)
+#define shmemx_and_reduce_root(...) SHMEMI_REDUCE(root, SHMEMX_AND, __VA_ARGS__)
+#define shmemx_or_reduce_root(...) SHMEMI_REDUCE(root, SHMEMX_OR, __VA_ARGS__)
+#define shmemx_xor_reduce_root(...) SHMEMI_REDUCE(root, SHMEMX_XOR, __VA_ARGS__)
+#define SHMEMI_REDUCE_SCATTER(op, team, dest, source, nelems)                                      \
+    shmemx_reduce_scatter(team, SHMEMI_OF_ONE_TYPE(dest, source), source, nelems,                  \
+                          SHMEMX_DATATYPE(dest), op)
+#define shmemx_sum_reduce_scatter(...) SHMEMI_REDUCE_SCATTER(SHMEMX_SUM, __VA_ARGS__)
+#define shmemx_prod_reduce_scatter(...) SHMEMI_REDUCE_SCATTER(SHMEMX_PROD, __VA_ARGS__)
+#define shmemx_min_reduce_scatter(...) SHMEMI_REDUCE_SCATTER(SHMEMX_MIN, __VA_ARGS__)
+#define shmemx_max_reduce_scatter(...) SHMEMI_REDUCE_SCATTER(SHMEMX_MAX, __VA_ARGS__)
+#define shmemx_and_reduce_scatter(...) SHMEMI_REDUCE_SCATTER(SHMEMX_AND, __VA_ARGS__)
+#define shmemx_or_reduce_scatter(...) SHMEMI_REDUCE_SCATTER(SHMEMX_OR, __VA_ARGS__)
+#define shmemx_xor_reduce_scatter(...) SHMEMI_REDUCE_SCATTER(SHMEMX_XOR, __VA_ARGS__)
+/* Of structures whose members are value and index. */
+#define SHMEMI_LOCATE(op, team, dest, source, nreduce)                                             \
+    shmemx_reduce(team, SHMEMI_OF_ONE_TYPE(dest, source), source, nreduce,                         \
+                  SHMEMX_PAIR + SHMEMX_DATATYPE(&(dest)->value), op)
+#define shmemx_minloc_reduce(...) SHMEMI_LOCATE(SHMEMX_MINLOC, __VA_ARGS__)
+#define shmemx_maxloc_reduce(...) SHMEMI_LOCATE(SHMEMX_MAXLOC, __VA_ARGS__)
 #endif
 
 #endif

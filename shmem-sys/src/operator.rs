@@ -1,6 +1,6 @@
 //! Operators of reductions whose element types are arguments.
 
-use ferroshmem_api::{Operator, Reduce};
+use ferroshmem_api::{Located, Operator, Reduce};
 
 use crate::entry::*;
 
@@ -38,8 +38,33 @@ fn arithmetic<T: Reduce<ops::Sum> + Reduce<ops::Prod>>(op: c_int) -> Option<&'st
     }
 }
 
+/// Bytes of an element; 0 for no datatype.
+fn size_of(datatype: c_int) -> usize {
+    let bytes = match datatype {
+        SHMEMX_OPAQUE.. => datatype - SHMEMX_OPAQUE,
+        // A value and an int, and padding behind them.
+        _ if datatype & SHMEMX_PAIR != 0 => 2 * (datatype & 0xff).max(4),
+        _ => datatype & 0xff,
+    };
+    usize::try_from(bytes).unwrap_or(0)
+}
+
 /// The operator `op` for elements of a kind and number of bytes; None if they do not have it.
 pub(crate) fn operator(datatype: c_int, op: c_int) -> Option<&'static Operator> {
+    if op >= operators::FIRST {
+        return operators::of_program(op, size_of(datatype));
+    }
+    if datatype & SHMEMX_PAIR != 0 {
+        let greatest = op == SHMEMX_MAXLOC;
+        return match ((datatype ^ SHMEMX_PAIR) & !0xff, datatype & 0xff) {
+            _ if !greatest && op != SHMEMX_MINLOC => None,
+            (SHMEMX_SIGNED, 4) => Some(Located::<i32>::operator(greatest)),
+            (SHMEMX_SIGNED, 8) => Some(Located::<i64>::operator(greatest)),
+            (SHMEMX_FLOATING, 4) => Some(Located::<f32>::operator(greatest)),
+            (SHMEMX_FLOATING, 8) => Some(Located::<f64>::operator(greatest)),
+            _ => None,
+        };
+    }
     match (datatype & !0xff, datatype & 0xff) {
         (SHMEMX_SIGNED, 1) => of_bits::<i8>(op),
         (SHMEMX_SIGNED, 2) => of_bits::<i16>(op),

@@ -161,12 +161,13 @@ pub const EXTENSIONS: &[Section] = &[
         ],
     },
     Section {
-        title: "Kinds of elements of shmemx_reduce_nb and shmemx_scan_nb, to which their bytes are added",
+        title: "Kinds of elements of shmemx_reduce, shmemx_reduce_nb and so on, to which their bytes are added",
         constants: &[
             c("SHMEMX_SIGNED", "0x100", "c_int"),
             c("SHMEMX_UNSIGNED", "0x200", "c_int"),
             c("SHMEMX_FLOATING", "0x300", "c_int"),
             c("SHMEMX_COMPLEX", "0x400", "c_int"),
+            c("SHMEMX_OPAQUE", "0x10000", "c_int"),
         ],
     },
     Section {
@@ -178,7 +179,11 @@ pub const EXTENSIONS: &[Section] = &[
         ],
     },
     Section {
-        title: "Operators of shmemx_reduce_nb",
+        title: "Added to the datatype of a value, that of a structure of it and an int, its index",
+        constants: &[c("SHMEMX_PAIR", "0x800", "c_int")],
+    },
+    Section {
+        title: "Operators of shmemx_reduce, shmemx_reduce_nb and so on; the last two of pairs",
         constants: &[
             c("SHMEMX_SUM", "0", "c_int"),
             c("SHMEMX_PROD", "1", "c_int"),
@@ -187,6 +192,9 @@ pub const EXTENSIONS: &[Section] = &[
             c("SHMEMX_AND", "4", "c_int"),
             c("SHMEMX_OR", "5", "c_int"),
             c("SHMEMX_XOR", "6", "c_int"),
+            c("SHMEMX_MINLOC", "7", "c_int"),
+            c("SHMEMX_MAXLOC", "8", "c_int"),
+            c("SHMEMX_OP_INVALID", "-1", "c_int"),
         ],
     },
     Section { title: "Options of streams", constants: &[c("SHMEMX_STREAM_STEADY", "1", "c_long")] },

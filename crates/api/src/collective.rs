@@ -8,6 +8,7 @@ use ferroshmem_core::group::Group;
 use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
 
+use super::nonblocking::known;
 use super::on_group::{Arrays, OnGroup};
 use super::{Reduce, ops::Sum};
 
@@ -145,7 +146,8 @@ pub unsafe fn scatter(
     on_team(name, team, |call| unsafe { call.gather(dest.cast(), source.cast(), bytes, root, true) })
 }
 
-/// As [`gather`], or with `scatters` as [`scatter`], blocks of `n` elements of `elem` bytes at the root's displacements.
+/// As [`gather`], or with `scatters` as [`scatter`], of blocks of `n` elements of `elem` bytes at the root's
+/// displacements.
 ///
 /// # Safety
 /// As [`broadcast`]; the root's `displs` has an element for each member.
@@ -214,6 +216,57 @@ unsafe fn reduce_by(
 ) -> c_int {
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, |call| unsafe { call.reduce(dest, source, nreduce, op) })
+}
+
+/// As [`reduce`], by an operator that is an argument. One that the type does not have ends the job.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn reduce_op(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    nreduce: usize,
+    op: Option<&'static Operator>,
+) -> c_int {
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    unsafe { reduce_by(name, team, dest.cast(), source.cast(), nreduce, known(name, op)) }
+}
+
+/// As [`reduce_op`], with the result on the root alone.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn reduce_root(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    nreduce: usize,
+    op: Option<&'static Operator>,
+    root: c_int,
+) -> c_int {
+    let (arrays, op) = (Arrays { dest: dest.cast(), source: source.cast() }, known(name, op));
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, |call| unsafe { call.reduce_part(arrays, nreduce, op, Some(root)) })
+}
+
+/// As [`reduce_op`], with block i of `nelems` elements of the result on member i.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn reduce_scatter(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    nelems: usize,
+    op: Option<&'static Operator>,
+) -> c_int {
+    let (arrays, op) = (Arrays { dest: dest.cast(), source: source.cast() }, known(name, op));
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, |call| unsafe { call.reduce_part(arrays, nelems, op, None) })
 }
 
 /// Prefix sums over the members.

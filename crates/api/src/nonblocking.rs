@@ -262,8 +262,9 @@ pub unsafe fn scan<const PERSISTENT: bool>(
     unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Scan { n, op, inclusive }) }
 }
 
-fn known(name: &str, op: Option<&'static Operator>) -> &'static Operator {
-    op.unwrap_or_else(|| fatal(name, "the type does not have the operator: see the table of shmemx_reduce_nb"))
+/// The operator of a call.
+pub(super) fn known(name: &str, op: Option<&'static Operator>) -> &'static Operator {
+    op.unwrap_or_else(|| fatal(name, "the type does not have the operator: see the table of shmemx_reduce"))
 }
 
 /// The requests of a call.

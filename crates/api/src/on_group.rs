@@ -77,6 +77,7 @@ impl<'a> OnGroup<'a> {
         self.group.check_agreement(self.node, &[numbers, &[("dest", dest), ("source", source)]].concat());
     }
 
+    /// Where something symmetric is, the same on all PEs.
     fn place(&self, addr: *const u8) -> u64 {
         self.node.transport.memory.space.place(addr.addr())
     }
@@ -344,7 +345,11 @@ impl<'a> OnGroup<'a> {
         root: Option<c_int>,
     ) {
         self.check_same(
-            [("PE_root", root.unwrap_or(0) as u64), ("the number of elements", n as u64), ("datatype", op.size as u64)],
+            [
+                ("PE_root", root.unwrap_or(0) as u64),
+                ("the number of elements", n as u64),
+                ("the bytes of an element", op.size as u64),
+            ],
             [(dest, n), (source, n)],
         );
         let root = root.map(|root| self.root(root));

@@ -168,8 +168,8 @@ impl Blocks<'_> {
     }
 }
 
-/// Exchanges blocks of different lengths. `dest`, given an offset and a number of bytes, resolves the members' copies of
-/// that part of `dest`.
+/// Exchanges blocks of different lengths. `dest`, given an offset and a number of bytes, resolves the members' copies
+/// of that part of `dest`.
 ///
 /// # Safety
 /// `blocks` has an element for each member, and these are the same, or in their place, on all. Blocks are valid and do

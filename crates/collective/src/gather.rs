@@ -28,13 +28,14 @@ pub unsafe fn gather(
 ) {
     let me = group.me;
     let own = source.of(me).cast_const();
-    // SAFETY: for this and below, the caller promises `bytes` bytes at `source` on every member, and as many for each
-    // at the root's `dest`; each block has one writer.
+    // SAFETY: the caller promises `bytes` bytes at `source` on every member, and as many for each at the root's `dest`;
+    // each block has one writer.
     let mut take = |value: &ValueOf<'_>| unsafe {
         for member in 0..group.size {
             copy(group, dest.from(member * bytes).of(me), value(member), bytes);
         }
     };
+    // SAFETY: as above.
     unsafe {
         if is_pipelined(group, bytes) {
             group.gather_small(root, own, bytes, &mut take);
@@ -97,7 +98,7 @@ pub unsafe fn scatter(
 ///
 /// # Safety
 /// The root's `displs` has an element for each member. What `ends` returns is valid for `bytes` bytes.
-pub unsafe fn copy_at<'p>(
+pub unsafe fn copy_at(
     group: &Group<'_>,
     (displs, elem): (MemberAddresses<'_, usize>, usize),
     root: usize,

@@ -104,6 +104,122 @@ static void blocks(shmem_team_t team, int root, size_t part)
     shmem_team_sync(team);
 }
 
+struct map {
+    int factor, term;
+};
+
+/* x -> factor * x + term, one after the other: operands may not be swapped. Numbers stay small. */
+static void after(void *into, const void *first, const void *second, size_t count)
+{
+    const struct map *a = first, *b = second;
+    struct map *both = into;
+    for (size_t i = 0; i < count; i++) {
+        struct map result = {a[i].factor * b[i].factor % 10007, (a[i].term * b[i].factor + b[i].term) % 10007};
+        both[i] = result;
+    }
+}
+
+static struct map map_of(int pe, size_t i)
+{
+    struct map map = {(int)(i % 50) + pe + 1, pe + 3};
+    return map;
+}
+
+/* Of so many elements, and for each member as many in a block: to all, to the root, to each a block. */
+static void reductions(shmem_team_t team, int root, size_t part)
+{
+    enum { ALL, TO_ROOT, IN_PLACE, BLOCKS, BEGUN, FORMS };
+    static int op;
+    int team_me = shmem_team_my_pe(team), size = shmem_team_n_pes(team), type = SHMEMX_OPAQUE + sizeof(struct map);
+    CHECK(shmemx_op_create(after, 0, &op) == 0);
+    for (int form = ALL; form < FORMS; form++) {
+        struct map *from = (struct map *)source, *to = form == IN_PLACE ? from : (struct map *)dest;
+        size_t count = form == BLOCKS ? part * (size_t)size : part;
+        fill(team_me, size, 0);
+        for (size_t i = 0; i < count; i++)
+            from[i] = map_of(team_me, i);
+        shmemx_req_h request;
+        int status = form == ALL      ? shmemx_reduce(team, to, from, part, type, op)
+                     : form == BLOCKS ? shmemx_reduce_scatter(team, to, from, part, type, op)
+                     : form == BEGUN  ? shmemx_reduce_nb(team, to, from, part, type, op, &request)
+                                      : shmemx_reduce_root(team, to, from, part, type, op, root);
+        CHECK(status == 0);
+        if (form == BEGUN)
+            shmemx_req_wait(&request);
+        int is_mine = team_me == root || (form != TO_ROOT && form != IN_PLACE);
+        for (size_t i = 0; i < part; i++) {
+            size_t number = form == BLOCKS ? (size_t)team_me * part + i : i;
+            struct map right = map_of(0, number);
+            for (int k = 1; k < size; k++) {
+                struct map next = map_of(k, number);
+                after(&right, &right, &next, 1);
+            }
+            if (!is_mine)
+                memset(&right, 0xff, sizeof right);
+            if (!is_mine && form == IN_PLACE)
+                right = map_of(team_me, i);
+            if (memcmp(&to[i], &right, sizeof right) != 0) {
+                CHECK(0, "form %d, element %zu of %zu: %d %d", form, i, part, to[i].factor, to[i].term);
+                break;
+            }
+        }
+        shmem_team_sync(team);
+    }
+    shmemx_op_free(&op);
+    CHECK(op == SHMEMX_OP_INVALID);
+}
+
+/* Each type has its operators: to the root, and a block to each. */
+#define TYPE(T)                                                                                    \
+    do {                                                                                           \
+        static T from[MOST_MEMBERS], to;                                                           \
+        for (int k = 0; k < n; k++)                                                                \
+            from[k] = (T)(me == k);                                                                \
+        CHECK(shmemx_sum_reduce_scatter(WORLD, &to, from, 1) == 0 && to == 1);                     \
+        CHECK(shmemx_max_reduce_root(WORLD, &to, from, 1, n - 1) == 0 && to == 1);                 \
+        CHECK(shmemx_min_reduce_root(WORLD, &to, from, 1, 0) == 0);                                \
+        CHECK(me != 0 || to == (n == 1));                                                          \
+        CHECK(shmemx_prod_reduce_scatter(WORLD, &to, from, 1) == 0 && to == (n == 1));             \
+        shmem_sync_all();                                                                          \
+    } while (0)
+#define LOCATE(T)                                                                                  \
+    do {                                                                                           \
+        static struct {                                                                            \
+            T value;                                                                               \
+            int index;                                                                             \
+        } from[3], to[3];                                                                          \
+        for (int k = 0; k < 3; k++) {                                                              \
+            from[k].value = (T)((me + k) % 3);                                                     \
+            from[k].index = me;                                                                    \
+        }                                                                                          \
+        CHECK(shmemx_minloc_reduce(WORLD, to, from, 3) == 0);                                      \
+        CHECK(to[0].value == 0 && to[0].index == 0);                                               \
+        CHECK(n < 3 || (to[1].value == 0 && to[1].index == 2));                                    \
+        CHECK(shmemx_maxloc_reduce(WORLD, to, from, 3) == 0);                                      \
+        CHECK(to[2].value == 2 && to[2].index == 0);                                               \
+        CHECK(n < 3 || (to[0].value == 2 && to[0].index == 2));                                    \
+    } while (0)
+
+static void types(void)
+{
+    TYPE(signed char);
+    TYPE(unsigned short);
+    TYPE(int);
+    TYPE(unsigned long);
+    TYPE(float);
+    TYPE(double);
+    TYPE(long double);
+    LOCATE(int);
+    LOCATE(long);
+    LOCATE(float);
+    LOCATE(double);
+    static unsigned bits, all;
+    bits = me ? 6 : 3;
+    CHECK(shmemx_and_reduce_root(WORLD, &all, &bits, 1, 0) == 0 && (me || all == (n > 1 ? 2 : 3)));
+    CHECK(shmemx_or_reduce_root(WORLD, &all, &bits, 1, 0) == 0 && (me || all == (n > 1 ? 7 : 3)));
+    CHECK(shmemx_xor_reduce_root(WORLD, &all, &bits, 1, 0) == 0 && (me || all == (n % 2 ? 3 : 5)));
+}
+
 /* Small ones in a row, whose roots run on the others' values and whose other members run ahead. */
 static void row(shmem_team_t team)
 {
@@ -137,6 +253,7 @@ static void all_of(shmem_team_t team)
         size_t part = PARTS[k] == LARGEST ? LARGEST / (size_t)size : PARTS[k];
         blocks(team, (int)k % size, part);
         blocks(team, size - 1, part);
+        reductions(team, (int)k % size, part);
     }
     row(team);
 }
@@ -153,7 +270,9 @@ int main(void)
     shmem_team_split_strided(WORLD, n - 1, -1, n, NULL, 0, &reversed);
     shmem_team_split_strided(WORLD, 0, 2, (n + 1) / 2, NULL, 0, &evens);
     if (getenv("SHMEM_CHECK") == NULL)
-        CHECK(shmemx_gather(SHMEM_TEAM_INVALID, dest, source, 1, 0) == -1);
+        CHECK(shmemx_gather(SHMEM_TEAM_INVALID, dest, source, 1, 0) == -1
+              && shmemx_sum_reduce_root(SHMEM_TEAM_INVALID, dest, source, 1, 0) == -1);
+    types();
     all_of(WORLD);
     all_of(reversed);
     all_of(evens);

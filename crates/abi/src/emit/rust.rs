@@ -103,6 +103,7 @@ fn rust_type(c: &str, symbol: &Symbol<'_>) -> String {
         | "shmemx_stream_t" => "usize",
         "shmemx_msg_status_t" => "MessageStatus",
         "shmemx_kernel_call_t" => "KernelCall",
+        "shmemx_op_function_t" => "c_void",
         "shmemx_kernel_t" => "Kernel",
         "shmemx_spawn_config_t" => "SpawnConfig",
         "shmemx_space_config_t" => "SpaceConfig",

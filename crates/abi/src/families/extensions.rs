@@ -180,7 +180,22 @@ pub fn collectives() -> Vec<Family> {
             const size_t *counts, size_t size",
          "collective::alltoallv"],
     ]);
-    all.iter_mut().for_each(|family| family.group = Group::Mem);
+    for family in &mut all {
+        family.group = Group::Mem;
+    }
+    all.extend(singles(Status::Extension, &[
+        ["shmemx_reduce", "int",
+         "shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op",
+         "collective::reduce_op({n}, team, dest, source, nreduce, operator(datatype, op))"],
+        ["shmemx_reduce_root", "int",
+         "shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op, int PE_root",
+         "collective::reduce_root({n}, team, dest, source, nreduce, operator(datatype, op), PE_root)"],
+        ["shmemx_reduce_scatter", "int",
+         "shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op",
+         "collective::reduce_scatter({n}, team, dest, source, nelems, operator(datatype, op))"],
+        ["shmemx_op_create", "int", "shmemx_op_function_t *function, int commutative, int *op", "operators::create"],
+        ["shmemx_op_free", "void", "int *op", "operators::free"],
+    ]));
     all
 }
 

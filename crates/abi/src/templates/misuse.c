@@ -48,8 +48,13 @@ static shmem_ctx_t live_ctx, freed_ctx;
 static shmem_team_t live_team, freed_team;
 static shmemx_space_t live_space, freed_space;
 static shmemx_req_h live_request;
+static int live_op;
 static const shmemx_space_config_t space_config = {4096, 0, 0, 0, 0};
 static int no_such_pe = INT_MAX, some_pe = 0;
+
+static void do_nothing(void *dest, const void *a, const void *b, size_t n) {
+    (void)dest, (void)a, (void)b, (void)n;
+}
 
 static void need(int ok) {
     if (!ok) _exit(NOT_SET_UP);
@@ -74,6 +79,7 @@ static void set_up(void) {
     need(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &live_team) == 0);
     long mask = SHMEMX_SPACE_SHEAP_SIZE;
     need(shmemx_sync_init(SHMEM_TEAM_WORLD, &live_request) == 0);
+    need(shmemx_op_create(do_nothing, 1, &live_op) == 0);
     need(shmemx_space_create(SHMEM_TEAM_WORLD, &space_config, mask, &live_space) == 0);
     need(shmemx_space_create(SHMEM_TEAM_WORLD, &space_config, mask, &freed_space) == 0);
     shmemx_space_destroy(freed_space);

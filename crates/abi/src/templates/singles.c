@@ -274,6 +274,11 @@ static void persistent(long *all, long *mine) {
         F(shmemx_req_free)(&requests[i]);
 }
 
+static void keep_last(void *dest, const void *a, const void *b, size_t count) {
+    (void)a;
+    memmove(dest, b, count * sizeof(long));
+}
+
 /* Collectives of MPI. */
 static void mpi_collectives(void) {
     static size_t places[64], counts[64];
@@ -294,6 +299,17 @@ static void mpi_collectives(void) {
     check(all[0] == n - 1 + 10 * me, "shmemx_scattervmem");
     F(shmemx_alltoallvmem)(SHMEM_TEAM_WORLD, all, places, mine, places, counts, size);
     check(all[n - 1] == n - 1 + 10 * me, "shmemx_alltoallvmem");
+    const int type = SHMEMX_SIGNED + sizeof(long);
+    int op;
+    F(shmemx_reduce)(SHMEM_TEAM_WORLD, all, mine, 1, type, SHMEMX_MAX);
+    check(all[0] == n - 1, "shmemx_reduce");
+    F(shmemx_reduce_root)(SHMEM_TEAM_WORLD, all, mine, 1, type, SHMEMX_SUM, 0);
+    check(me != 0 || all[0] == n * (n - 1) / 2, "shmemx_reduce_root");
+    check(F(shmemx_op_create)(keep_last, 0, &op) == 0, "shmemx_op_create");
+    F(shmemx_reduce_scatter)(SHMEM_TEAM_WORLD, all, mine, 1, type, op);
+    check(all[0] == n - 1 + 10 * me, "shmemx_reduce_scatter");
+    F(shmemx_op_free)(&op);
+    check(op == SHMEMX_OP_INVALID, "shmemx_op_free");
 }
 
 /* Operations with requests. */

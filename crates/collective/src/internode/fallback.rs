@@ -44,8 +44,8 @@ pub(super) unsafe fn fcollect(call: &InternodeCall<'_>, dest: *mut u8, source: *
 }
 
 /// Each member reduces a share of the elements, with all operands of an element at once, in the
-/// members' order, and puts the result to the receivers. So sums do not depend on how the members lie on nodes, and reproducible sums of
-/// teams use this function too.
+/// members' order, and puts the result to the receivers. So sums do not depend on how the members lie
+/// on nodes, and reproducible sums of teams use this function too.
 ///
 /// # Safety
 /// That of [`super::reduce`].

@@ -276,8 +276,8 @@ pub unsafe fn scatter(
     call.leave();
 }
 
-/// As [`crate::alltoall::alltoallv`]; `dest` of `blocks` is this member's. Each member gets where its blocks go from all
-/// others at once, and puts them there.
+/// As [`crate::alltoall::alltoallv`]; `dest` of `blocks` is this member's. Each member gets where its blocks go from
+/// all others at once, and puts them there.
 ///
 /// # Safety
 /// As there.

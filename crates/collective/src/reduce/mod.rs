@@ -144,7 +144,8 @@ pub unsafe fn reduce_root<'a>(
 /// Reduces block i of `n` elements of all sources to `dest` of member i, in the members' order.
 ///
 /// # Safety
-/// `dest` is valid for `n` elements on every member and `source` for `n * group.size`, and aligned; they do not overlap.
+/// `dest` is valid for `n` elements on every member and `source` for `n * group.size`, and aligned; they do not
+/// overlap.
 pub unsafe fn reduce_scatter<'a>(
     group: &'a Group<'a>,
     dest: MemberAddresses<'a, u8>,

@@ -7,6 +7,7 @@ mod collect;
 mod gather;
 mod intergroup;
 mod mixed;
+mod reduce_parts;
 mod reproducible;
 mod scan;
 mod sockets;

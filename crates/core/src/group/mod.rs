@@ -401,7 +401,7 @@ impl<'a> Group<'a> {
         self.traffic.moved(bytes, bytes);
         // SAFETY: the caller promises a valid source and destination of `bytes` bytes.
         unsafe {
-            transport.get_nbi(&transport.internal_call(self.name, pe), to.cast(), from.of(self.me).cast(), bytes)
+            transport.get_nbi(&transport.internal_call(self.name, pe), to.cast(), from.of(self.me).cast(), bytes);
         };
     }
 

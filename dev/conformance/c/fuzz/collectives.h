@@ -33,6 +33,7 @@ struct collective {
     size_t source, dest;
     int number;
     int nonblocking;
+    enum form form;
     unsigned char *results; /* what each member's dest is to be */
 };
 
@@ -185,6 +186,12 @@ static void draw_sizes(struct rng *rng, struct collective *c)
         return;
     }
     default:
+        if (c->form == TO_EACH) {
+            c->count = draw_count(rng, most / members);
+            c->dest_bytes = c->count * size;
+            c->source_bytes = members * c->dest_bytes;
+            return;
+        }
         c->count = draw_count(rng, c->set && operator_of(c->r->kind) >= 0 && most > MOST_REDUCED
                                        ? MOST_REDUCED
                                        : most);
@@ -264,6 +271,13 @@ static void result_of(const struct collective *c, int member, unsigned char *int
     default:
         break;
     }
+    if (c->form == TO_ROOT && member != c->root)
+        return;
+    if (c->form == BY_FUNCTION) {
+        memcpy(into, source_of(c, c->size - 1), bytes);
+        return;
+    }
+    size_t block = c->form == TO_EACH ? (size_t)member * bytes : 0;
     int scan = c->r->kind == KIND_SUM_INSCAN || c->r->kind == KIND_SUM_EXSCAN;
     int last = c->r->kind == KIND_SUM_INSCAN   ? member
                : c->r->kind == KIND_SUM_EXSCAN ? member - 1
@@ -273,9 +287,9 @@ static void result_of(const struct collective *c, int member, unsigned char *int
     for (int i = 0; i <= last; i++)
         for (size_t k = 0; k < c->count; k++) {
             if (i == 0)
-                memcpy(into + k * size, source_of(c, 0) + k * size, size);
+                memcpy(into + k * size, source_of(c, 0) + block + k * size, size);
             else
-                combine(c->r, (enum operator)op, into + k * size, source_of(c, i) + k * size);
+                combine(c->r, (enum operator)op, into + k * size, source_of(c, i) + block + k * size);
         }
 }
 
@@ -283,7 +297,7 @@ static void result_of(const struct collective *c, int member, unsigned char *int
 static void emit_collective(const struct collective *c)
 {
     for (int i = 0; i < c->size; i++) {
-        struct op *op = append(c->pes[i], c->thread, c->nonblocking ? BEGIN : CALL, c->r, c->number);
+        struct op *op = append(c->pes[i], c->thread, c->nonblocking ? BEGIN : c->form ? REDUCE : CALL, c->r, c->number);
         int place = c->nonblocking ? begun_count[c->pes[i]][c->thread]++ : 0;
         if (op == NULL)
             continue;
@@ -310,6 +324,7 @@ static void emit_collective(const struct collective *c)
         a->sst = (ptrdiff_t)c->sst;
         a->team = c->team;
         a->PE_root = c->root;
+        a->form = c->form;
         if (has_displacements(c->r->kind)) {
             size_t *counts = take((size_t)c->size * sizeof *counts);
             for (int k = 0; k < c->size; k++) {
@@ -350,6 +365,7 @@ static void synchronise_team(const struct collective *c)
     struct rng rng = {0};
     sync.r = draw_routine(&rng, KIND_TEAM_SYNC, 0, 0);
     sync.nonblocking = 0;
+    sync.form = USUAL;
     sync.dest_area = NULL;
     emit_collective(&sync);
     synchronise(c->mask, c->thread);
@@ -363,7 +379,7 @@ static int draw_places(struct rng *rng, struct collective *c, int store)
         c->dest = draw_offset(rng, c->dest_area, c->dest_bytes, c->r->class, c->r->size);
         size_t source_end = c->source + c->source_bytes, dest_end = c->dest + c->dest_bytes;
         /* Reductions and scans may be in place. */
-        if (operator_of(c->r->kind) >= 0 && once_in(rng, 4)) {
+        if (operator_of(c->r->kind) >= 0 && c->form != TO_EACH && once_in(rng, 4)) {
             c->source_area = c->dest_area;
             c->source = c->dest;
         } else if (c->source_area == c->dest_area && c->source < dest_end && c->dest < source_end) {
@@ -429,6 +445,8 @@ static int draw_collective(struct rng *rng, int number)
         return 1;
     }
     c.root = below(rng, c.size);
+    if (is_reduction(c.r->kind) && once_in(rng, 2))
+        c.form = c.nonblocking ? BY_FUNCTION : (enum form)below(rng, 4);
     c.source_area = draw_area(rng);
     c.dest_area = draw_area(rng);
     draw_sizes(rng, &c);

@@ -49,6 +49,56 @@ static int nonblocking_operator(enum kind kind)
     }
 }
 
+/* Of a reduction: its own routine; to the root; a block to each member; by an operator of the program. */
+enum form { USUAL, TO_ROOT, TO_EACH, BY_FUNCTION };
+
+/* The operator of the program: the element of the last PE, so that its operands may not be swapped. Elements have a
+ * size that the function does not get. */
+#define LAST(SIZE)                                                                                 \
+    static void last_##SIZE(void *dest, const void *a, const void *b, size_t count)               \
+    {                                                                                              \
+        (void)a;                                                                                   \
+        memmove(dest, b, count * SIZE);                                                            \
+    }
+LAST(1)
+LAST(2)
+LAST(4)
+LAST(8)
+LAST(16)
+
+static int last_operator(int size)
+{
+    int op;
+    (shmemx_op_create)(size == 1   ? last_1
+                       : size == 2 ? last_2
+                       : size == 4 ? last_4
+                       : size == 8 ? last_8
+                                   : last_16,
+                       0, &op);
+    return op;
+}
+
+static int is_reduction(enum kind kind) { return nonblocking_operator(kind) >= 0; }
+
+/* A reduction in another form. */
+static void reduce(const struct op *op)
+{
+    const struct arguments *a = &op->a;
+    int type = datatype_of(op->routine), number = nonblocking_operator(op->routine->kind), size = op->routine->size;
+    int status, last;
+    if (a->form == TO_ROOT) {
+        status = (shmemx_reduce_root)(a->team, a->dest, a->source, a->nelems, type, number, a->PE_root);
+    } else if (a->form == TO_EACH) {
+        status = (shmemx_reduce_scatter)(a->team, a->dest, a->source, a->nelems, type, number);
+    } else {
+        last = last_operator(size);
+        status = (shmemx_reduce)(a->team, a->dest, a->source, a->nelems, SHMEMX_OPAQUE + size, last);
+        (shmemx_op_free)(&last);
+    }
+    if (status != 0)
+        differs(op->number, "form %d of %s: returns %d", a->form, op->routine->name, status);
+}
+
 static int has_nonblocking(const struct routine *r)
 {
     switch (r->kind) {
@@ -117,9 +167,15 @@ static void begin(const struct op *op)
         status = forms[persists].scan(a->team, a->dest, a->source, a->nelems, type, r->kind == KIND_SUM_INSCAN,
                                       request);
         break;
-    default:
-        status = forms[persists].reduce(a->team, a->dest, a->source, a->nelems, type, nonblocking_operator(r->kind),
-                                        request);
+    default: {
+        int by_function = a->form == BY_FUNCTION;
+        int number = by_function ? last_operator(r->size) : nonblocking_operator(r->kind);
+        status = forms[persists].reduce(a->team, a->dest, a->source, a->nelems,
+                                        by_function ? SHMEMX_OPAQUE + r->size : type, number, request);
+        /* Those that have begun go on with it. */
+        if (by_function)
+            (shmemx_op_free)(&number);
+    }
     }
     if (status != 0)
         differs(op->number, "the non-blocking form of %s: returns %d", r->name, status);

@@ -29,7 +29,7 @@ struct waited {
     const unsigned char *before, *after, *common, *values;
 };
 
-enum action { CALL, STORE, STORE_DIRECTLY, WAIT, PAUSE, NOTHING, BEGIN, END };
+enum action { CALL, STORE, STORE_DIRECTLY, WAIT, PAUSE, NOTHING, BEGIN, END, REDUCE };
 
 struct begun;
 
@@ -219,6 +219,8 @@ static void wait_for(struct op *op)
 static void begin(const struct op *op);
 static void end(const struct op *op);
 static int call_by_request(const struct op *op);
+/* A reduction in another form than its routine's. */
+static void reduce(const struct op *op);
 
 static void act(struct op *op)
 {
@@ -248,6 +250,9 @@ static void act(struct op *op)
         break;
     case NOTHING:
         break;
+    case REDUCE:
+        reduce(op);
+        break;
     case BEGIN:
         begin(op);
         break;
@@ -275,7 +280,7 @@ static const char *place_of(char *text, size_t room, const void *p)
 static void trace(const struct op *op, int thread)
 {
     static const char *const names[] = {"", "store", "store by shmem_ptr", "wait by ",
-                                        "pause", "look", "begin ", "end"};
+                                        "pause", "look", "begin ", "end", "another form of "};
     char dest[40], source[40];
     const struct arguments *a = &op->a;
     fprintf(stderr,
@@ -297,7 +302,7 @@ static void *perform(void *argument)
         if (tracing)
             trace(op, thread);
         act(op);
-        if (op->routine != NULL && op->action != BEGIN)
+        if (op->routine != NULL && op->action != BEGIN && op->action != REDUCE)
             called[op->routine - routines] = 1;
         __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
         if (op->deferred < 0) {
