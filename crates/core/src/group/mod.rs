@@ -472,7 +472,8 @@ impl<'a> Group<'a> {
         WaitReason { members: self.members.triplet(), ..WaitReason::at(WaitKind::Connection, self.name, 0) }
     }
 
-    /// How a wait for other members is reported.
+    /// How a wait for other members is reported. Out of line: for those who wait.
+    #[inline(never)]
     fn wait_reason(&self) -> WaitReason<'_> {
         let (kind, address, team, sequence) = match &self.channel {
             Channel::Slots(slots) => {
