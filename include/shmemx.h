@@ -124,6 +124,7 @@
 #define SHMEMX_REQUEST_INVALID (((shmemx_request_t)(uintptr_t)0))
 #define SHMEMX_MSG_REQUEST_INVALID (((shmemx_msg_request_t)(uintptr_t)0))
 #define SHMEMX_STREAM_INVALID (((shmemx_stream_t)(uintptr_t)0))
+#define SHMEMX_GRAPH_INVALID (((shmemx_graph_t)(uintptr_t)0))
 
 #ifdef __cplusplus
 extern "C" {
@@ -1589,6 +1590,91 @@ uint64_t shmemx_counter_read(int kind, int quantity);
  * @see shmemx_counter_read(3) */
 void shmemx_counter_reset(void);
 
+/* Graphs of neighbours */
+
+/** Make a graph of lists of neighbours.
+ *
+ * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request
+ * of a graph sends a block along each edge every time that it starts.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param nsources number of `sources`
+ * @param sources PEs of the team that this PE receives from, -1 for none; for `shmemx_graph_neighbors` room
+ *   for all of them, or null; for `shmemx_neighbor_alltoallw_init` what is sent to each of the graph's dests
+ * @param ndests number of `dests`
+ * @param dests PEs of the team that this PE sends to, -1 for none; for `shmemx_graph_neighbors` room for all
+ *   of them, or null; for `shmemx_neighbor_alltoallw_init` where the block of each of the graph's sources
+ *   goes: symmetric addresses
+ * @param graph the graph; where one is made, local address that gets it, or `SHMEMX_GRAPH_INVALID` on errors
+ * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_graph(3) */
+int shmemx_graph_create(shmem_team_t team, int nsources, const int *sources, int ndests,
+    const int *dests, shmemx_graph_t *graph);
+
+/** Make the graph of a grid.
+ *
+ * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request
+ * of a graph sends a block along each edge every time that it starts.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param ndims number of dimensions, 1 to 8
+ * @param dims PEs in each dimension, whose product is the team's size; the same on all PEs
+ * @param periods for each dimension, whether the last PE is a neighbour of the first one; the same on all PEs
+ * @param graph the graph; where one is made, local address that gets it, or `SHMEMX_GRAPH_INVALID` on errors
+ * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_graph(3) */
+int shmemx_cart_create(shmem_team_t team, int ndims, const int *dims, const int *periods,
+    shmemx_graph_t *graph);
+
+/** Give the numbers of the neighbours.
+ *
+ * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request
+ * of a graph sends a block along each edge every time that it starts.
+ * @param graph the graph; where one is made, local address that gets it, or `SHMEMX_GRAPH_INVALID` on errors
+ * @param sources PEs of the team that this PE receives from, -1 for none; for `shmemx_graph_neighbors` room
+ *   for all of them, or null; for `shmemx_neighbor_alltoallw_init` what is sent to each of the graph's dests
+ * @param dests PEs of the team that this PE sends to, -1 for none; for `shmemx_graph_neighbors` room for all
+ *   of them, or null; for `shmemx_neighbor_alltoallw_init` where the block of each of the graph's sources
+ *   goes: symmetric addresses
+ * @see shmemx_graph(3) */
+void shmemx_graph_neighbors(shmemx_graph_t graph, int *sources, int *dests);
+
+/** End a graph.
+ *
+ * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request
+ * of a graph sends a block along each edge every time that it starts.
+ * @param graph the graph; where one is made, local address that gets it, or `SHMEMX_GRAPH_INVALID` on errors
+ * @see shmemx_graph(3) */
+void shmemx_graph_destroy(shmemx_graph_t graph);
+
+/** Make a request that exchanges blocks of one length.
+ *
+ * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request
+ * of a graph sends a block along each edge every time that it starts.
+ * @param graph the graph; where one is made, local address that gets it, or `SHMEMX_GRAPH_INVALID` on errors
+ * @param dest symmetric address of as many blocks as the graph has sources, in their order
+ * @param source address of as many blocks as the graph has dests, in their order
+ * @param nelems bytes of each block
+ * @param request local address of the request
+ * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_graph(3) */
+int shmemx_neighbor_alltoallmem_init(shmemx_graph_t graph, void *dest, const void *source,
+    size_t nelems, shmemx_req_h *request);
+
+/** Make a request that exchanges blocks of several lengths, which may be strided.
+ *
+ * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request
+ * of a graph sends a block along each edge every time that it starts.
+ * @param graph the graph; where one is made, local address that gets it, or `SHMEMX_GRAPH_INVALID` on errors
+ * @param dests PEs of the team that this PE sends to, -1 for none; for `shmemx_graph_neighbors` room for all
+ *   of them, or null; for `shmemx_neighbor_alltoallw_init` where the block of each of the graph's sources
+ *   goes: symmetric addresses
+ * @param sources PEs of the team that this PE receives from, -1 for none; for `shmemx_graph_neighbors` room
+ *   for all of them, or null; for `shmemx_neighbor_alltoallw_init` what is sent to each of the graph's dests
+ * @param request local address of the request
+ * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_graph(3) */
+int shmemx_neighbor_alltoallw_init(shmemx_graph_t graph, const shmemx_blocks_t *dests,
+    const shmemx_blocks_t *sources, shmemx_req_h *request);
+
 /* The profiling interface: the same functions with names that no tool replaces. */
 
 #define SHMEMI_PSHMEM(name) extern __typeof__(name) p##name;
@@ -1741,6 +1827,12 @@ SHMEMI_PSHMEM(shmemx_region_begin)
 SHMEMI_PSHMEM(shmemx_region_end)
 SHMEMI_PSHMEM(shmemx_counter_read)
 SHMEMI_PSHMEM(shmemx_counter_reset)
+SHMEMI_PSHMEM(shmemx_graph_create)
+SHMEMI_PSHMEM(shmemx_cart_create)
+SHMEMI_PSHMEM(shmemx_graph_neighbors)
+SHMEMI_PSHMEM(shmemx_graph_destroy)
+SHMEMI_PSHMEM(shmemx_neighbor_alltoallmem_init)
+SHMEMI_PSHMEM(shmemx_neighbor_alltoallw_init)
 
 #undef SHMEMI_PSHMEM_REDUCEBITS
 #undef SHMEMI_PSHMEM_REDUCEBITSSIGNED

@@ -68,6 +68,14 @@ typedef struct shmemi_req *shmemx_req_h;
 /* Combines n elements: dest[i] = a[i] op b[i]. dest may be the same array as a or b. See shmemx_reduce(3). */
 typedef void shmemx_op_function_t(void *dest, const void *a, const void *b, size_t n);
 
+/* A graph of neighbours in a team, and for an exchange with them, blocks of an array: of bytes each, their number, and
+ * bytes from the beginning of one to that of the next. See shmemx_graph(3). */
+typedef struct shmemi_graph *shmemx_graph_t;
+typedef struct {
+    void *addr;
+    size_t nbytes, count, stride;
+} shmemx_blocks_t;
+
 /* Messages between the PEs of a team, matched by team, sender and tag as MPI's are. See shmemx_msg_send(3). */
 typedef struct shmemi_msg_request *shmemx_msg_request_t;
 typedef struct {

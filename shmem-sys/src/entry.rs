@@ -4,12 +4,13 @@ pub(crate) use std::ffi::{c_char, c_int, c_long, c_void};
 
 pub(crate) use ferroshmem_api::kernels::{Call as KernelCall, Kernel};
 pub(crate) use ferroshmem_api::message::Status as MessageStatus;
+pub(crate) use ferroshmem_api::neighbor::Strided;
 pub(crate) use ferroshmem_api::space::SpaceConfig;
 pub(crate) use ferroshmem_api::spawn::SpawnConfig;
 pub(crate) use ferroshmem_api::team::TeamConfig;
 pub(crate) use ferroshmem_api::{
     Complex, active, amo, check, collective, context, counter, exports, group, handles, kernels, lock, memory, message,
-    nonblocking, operators, ops, p2p, port, region, rma, setup, signal, space, spawn, stream, team, threads,
+    neighbor, nonblocking, operators, ops, p2p, port, region, rma, setup, signal, space, spawn, stream, team, threads,
 };
 
 pub(crate) use crate::generated::checks;

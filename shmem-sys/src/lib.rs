@@ -66,6 +66,7 @@ const _: () = {
     assert!(runtime::GROUP_FAILED == SHMEMX_GROUP_FAILED);
     assert!(runtime::MSG_TRUNCATED == SHMEMX_MSG_TRUNCATED);
     assert!(SHMEMX_ANY_SOURCE == -1 && SHMEMX_ANY_TAG == -1);
+    assert!(runtime::GRAPH_INVALID == SHMEMX_GRAPH_INVALID);
     assert!(runtime::SPACE_INVALID == SHMEMX_SPACE_INVALID);
     assert!(runtime::SPACE_SHEAP_SIZE == SHMEMX_SPACE_SHEAP_SIZE);
     assert!(runtime::SPACE_MEMKIND == SHMEMX_SPACE_MEMKIND);

@@ -281,4 +281,5 @@ pub const EXTENSION_HANDLES: &[(&str, &str, usize)] = &[
     ("SHMEMX_REQUEST_INVALID", "shmemx_request_t", 0),
     ("SHMEMX_MSG_REQUEST_INVALID", "shmemx_msg_request_t", 0),
     ("SHMEMX_STREAM_INVALID", "shmemx_stream_t", 0),
+    ("SHMEMX_GRAPH_INVALID", "shmemx_graph_t", 0),
 ];

@@ -44,6 +44,7 @@ pub fn chapters() -> Vec<Chapter> {
         extension("streams", "Streams of items", families::extensions::streams()),
         extension("regions", "Regions in profiles", families::extensions::regions()),
         extension("counters", "Counters of calls", families::extensions::counters()),
+        extension("neighbors", "Graphs of neighbours", families::extensions::neighbors()),
     ]
 }
 

@@ -25,6 +25,7 @@ mod launched;
 pub mod lock;
 pub mod memory;
 pub mod message;
+pub mod neighbor;
 pub mod nonblocking;
 mod on_group;
 pub mod operators;

@@ -16,6 +16,7 @@ pub mod alltoall;
 pub mod broadcast;
 pub mod collect;
 pub mod gather;
+pub mod graph;
 mod hypercube;
 pub mod intergroup;
 pub mod internode;

@@ -111,6 +111,8 @@ pub const GROUP_FAILED: c_int = 2;
 /// `SHMEMX_MSG_TRUNCATED`.
 pub const MSG_TRUNCATED: c_int = 1;
 
+/// `SHMEMX_GRAPH_INVALID`.
+pub const GRAPH_INVALID: usize = 0;
 /// `SHMEMX_SPACE_INVALID`.
 pub const SPACE_INVALID: usize = 0;
 /// `SHMEMX_SPACE_SHEAP_SIZE`.

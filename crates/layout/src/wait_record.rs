@@ -28,6 +28,8 @@ pub enum WaitKind {
     Message = 8,
     /// Items of a stream.
     Stream = 9,
+    /// A neighbour in a graph.
+    Neighbor = 10,
 }
 
 /// What a PE that has waited for more than a moment waits for. Written by the waiter

@@ -137,13 +137,7 @@ impl Streams {
 
 /// Takes a part of the own area, and clears its words.
 fn take_part(node: &Node, areas: &StreamAreas, shape: &Shape) -> Option<usize> {
-    let (offset, used) = areas.take(shape.bytes())?;
-    if let Some(internode) = node.transport.internode()
-        && internode.open_streams(used).is_err()
-    {
-        areas.give_back(offset, shape.bytes());
-        return None;
-    }
+    let offset = areas.take(node.transport.internode(), shape.bytes())?;
     let part = areas.of_pe(node.job.index).wrapping_add(offset);
     // SAFETY: the part was given to this call alone, and no member knows of it yet.
     unsafe { ptr::write_bytes(part, 0, shape.cleared()) };

@@ -115,7 +115,7 @@ fn operation(family: &Family) -> &'static str {
         // What it has written, others may know once they have waited for their requests.
         _ if function.starts_with("nonblocking::") && !ENDING.contains(&function) => "Send",
         "stream::create" | "stream::destroy" | "stream::reset" | "space::create" => "Receive",
-        _ if ["nonblocking::", "message::", "stream::", "group::", "spawn::", "port::", "kernels::"]
+        _ if ["nonblocking::", "neighbor::", "message::", "stream::", "group::", "spawn::", "port::", "kernels::"]
             .iter()
             .any(|module| function.starts_with(module)) =>
         {

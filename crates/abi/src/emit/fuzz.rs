@@ -14,7 +14,7 @@ pub const PATH: &str = "fuzz/routines.h";
 /// Chapters whose single routines the fuzzer calls by hand: it has to know what they make.
 const BY_HAND: &[&str] = &[
     "setup", "memory", "teams", "contexts", "spaces", "splits", "threads", "spawn", "ports", "groups", "nonblocking",
-    "messages", "streams", "regions", "counters",
+    "messages", "streams", "regions", "counters", "neighbors",
 ];
 
 /// A routine's kind: what the fuzzer's model of it depends on besides the type. None if the fuzzer calls

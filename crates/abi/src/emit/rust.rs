@@ -100,13 +100,15 @@ fn rust_type(c: &str, symbol: &Symbol<'_>) -> String {
         | "shmemx_request_t"
         | "shmemx_msg_request_t"
         | "shmemx_req_h"
-        | "shmemx_stream_t" => "usize",
+        | "shmemx_stream_t"
+        | "shmemx_graph_t" => "usize",
         "shmemx_msg_status_t" => "MessageStatus",
         "shmemx_kernel_call_t" => "KernelCall",
         "shmemx_op_function_t" => "c_void",
         "shmemx_kernel_t" => "Kernel",
         "shmemx_spawn_config_t" => "SpawnConfig",
         "shmemx_space_config_t" => "SpaceConfig",
+        "shmemx_blocks_t" => "Strided",
         "shmem_team_config_t" => "TeamConfig",
         "shmem_ctx_session_config_t" => "SessionConfig",
         other => panic!("{}: no Rust type for C type {other}", symbol.name()),

@@ -264,3 +264,29 @@ pub fn counters() -> Vec<Family> {
     let read = ["shmemx_counter_read", "uint64_t", "int kind, int quantity", "counter::read"];
     singles(Status::Extension, &[read, ["shmemx_counter_reset", "void", "", "counter::reset"]])
 }
+
+/// Graphs of neighbours, and exchanges along their edges.
+#[rustfmt::skip]
+pub fn neighbors() -> Vec<Family> {
+    let mut all = singles(Status::Extension, &[
+        ["shmemx_graph_create", "int",
+         "shmem_team_t team, int nsources, const int *sources, int ndests, const int *dests, shmemx_graph_t *graph",
+         "neighbor::graph_create"],
+        ["shmemx_cart_create", "int",
+         "shmem_team_t team, int ndims, const int *dims, const int *periods, shmemx_graph_t *graph",
+         "neighbor::cart_create"],
+        ["shmemx_graph_neighbors", "void", "shmemx_graph_t graph, int *sources, int *dests",
+         "neighbor::graph_neighbors"],
+        ["shmemx_graph_destroy", "void", "shmemx_graph_t graph", "neighbor::graph_destroy"],
+        ["shmemx_neighbor_alltoall{T}_init", "int",
+         "shmemx_graph_t graph, void *dest, const void *source, size_t nelems, shmemx_req_h *request",
+         "neighbor::alltoall"],
+        ["shmemx_neighbor_alltoallw_init", "int",
+         "shmemx_graph_t graph, const shmemx_blocks_t *dests, const shmemx_blocks_t *sources, shmemx_req_h *request",
+         "neighbor::alltoallw"],
+    ]);
+    for family in all.iter_mut().filter(|family| family.pattern.contains("{T}")) {
+        family.group = Group::Mem;
+    }
+    all
+}

@@ -49,6 +49,8 @@ static shmem_team_t live_team, freed_team;
 static shmemx_space_t live_space, freed_space;
 static shmemx_req_h live_request;
 static int live_op;
+static shmemx_graph_t live_graph;
+static int all_pes[1];
 static const shmemx_space_config_t space_config = {4096, 0, 0, 0, 0};
 static int no_such_pe = INT_MAX, some_pe = 0;
 
@@ -83,6 +85,8 @@ static void set_up(void) {
     need(shmemx_space_create(SHMEM_TEAM_WORLD, &space_config, mask, &live_space) == 0);
     need(shmemx_space_create(SHMEM_TEAM_WORLD, &space_config, mask, &freed_space) == 0);
     shmemx_space_destroy(freed_space);
+    need(shmemx_graph_create(SHMEM_TEAM_WORLD, 0, NULL, 0, NULL, &live_graph) == 0);
+    all_pes[0] = shmem_n_pes();
 }
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))

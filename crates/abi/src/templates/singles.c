@@ -372,6 +372,39 @@ static void nonblocking(void) {
     shmem_free(all);
 }
 
+/* Graphs of neighbours. */
+static void neighbors(void) {
+    const int dims[] = {n}, periods[] = {1};
+    int sources[2], dests[2], left = (me + n - 1) % n, right = (me + 1) % n;
+    long *cells = (long *)shmem_calloc(4, sizeof(long));
+    shmemx_graph_t graph = SHMEMX_GRAPH_INVALID;
+    shmemx_req_h request;
+    check(F(shmemx_cart_create)(SHMEM_TEAM_WORLD, 1, dims, periods, &graph) == 0, "shmemx_cart_create");
+    F(shmemx_graph_neighbors)(graph, sources, dests);
+    check(sources[0] == left && dests[1] == right, "shmemx_graph_neighbors");
+    shmemx_blocks_t halo[] = {{&cells[0], sizeof(long), 1, 0}, {&cells[3], sizeof(long), 1, 0}};
+    shmemx_blocks_t own[] = {{&cells[1], sizeof(long), 1, 0}, {&cells[2], sizeof(long), 1, 0}};
+    check(F(shmemx_neighbor_alltoallw_init)(graph, halo, own, &request) == 0, "shmemx_neighbor_alltoallw_init");
+    for (int round = 0; round < 3; round++) {
+        cells[1] = cells[2] = me + round;
+        F(shmemx_req_start)(&request);
+        F(shmemx_req_wait)(&request);
+        check(cells[0] == left + round && cells[3] == right + round, "shmemx_req_start of neighbours");
+    }
+    F(shmemx_req_free)(&request);
+    F(shmemx_graph_destroy)(graph);
+    check(F(shmemx_graph_create)(SHMEM_TEAM_WORLD, 1, &left, 1, &right, &graph) == 0, "shmemx_graph_create");
+    F(shmemx_neighbor_alltoallmem_init)(graph, cells, &cells[1], sizeof(long), &request);
+    cells[1] = 7 * me;
+    F(shmemx_req_start)(&request);
+    F(shmemx_req_wait)(&request);
+    check(cells[0] == 7 * left, "shmemx_neighbor_alltoallmem_init");
+    F(shmemx_req_free)(&request);
+    F(shmemx_graph_destroy)(graph);
+    check(1, "shmemx_graph_destroy");
+    shmem_free(cells);
+}
+
 static void queries(void) {
     int major = 0, minor = 0, provided = -1, initialized = 0;
     char name[SHMEM_MAX_NAME_LEN];
@@ -437,6 +470,7 @@ int main(void) {
     messages();
     mpi_collectives();
     nonblocking();
+    neighbors();
     streams();
     queries();
     locks();

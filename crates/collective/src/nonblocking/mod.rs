@@ -20,6 +20,7 @@
 //! lets the worker run on its own core, and who tests in vain for long does, too.
 
 pub mod exchange;
+pub mod neighbors;
 mod persistent;
 
 use std::collections::VecDeque;
@@ -43,8 +44,10 @@ use ferroshmem_core::wait::suspension::{self, Suspension};
 use ferroshmem_layout::WaitKind;
 use ferroshmem_platform::{Held, ShortLock};
 
+use crate::graph::Graph;
 use exchange::Exchange;
-use persistent::{Persistent, is_persistent};
+use neighbors::Neighbors;
+use persistent::{Persistent, Started, is_persistent};
 
 /// Words of what an operation knows.
 const WORDS: usize = 11;
@@ -390,7 +393,10 @@ pub struct Queues {
     table: Table<Arc<Queue>>,
     all: Mutex<Vec<Arc<Queue>>>,
     persistent: Table<Persistent>,
-    /// Persistent requests made so far.
+    graphs: Table<Graph>,
+    /// The exchanges of persistent requests between neighbours.
+    neighbors: Mutex<Vec<Arc<Neighbors>>>,
+    /// Persistent requests and graphs made so far.
     inits: AtomicU64,
 }
 
@@ -420,20 +426,19 @@ impl Queues {
 
     /// The queue and number of a request; None if it has ended, has not started, or its team is destroyed, so that it
     /// is complete.
-    fn find(&self, name: &str, request: u64) -> Option<(&Queue, u32)> {
+    fn find(&self, name: &str, request: u64) -> Option<Started<'_>> {
         if is_persistent(request) {
-            let persistent = self.persistent(name, request);
-            return persistent.number().map(|number| (&*persistent.queue, number));
+            return self.persistent(name, request).started();
         }
         let id = (request as usize & 0xffff).checked_sub(1)?;
         let queue = self.table.get(id).filter(|queue| queue.tag == request as u32)?;
-        Some((queue, (request >> 32) as u32))
+        Some(Started::Team(queue, (request >> 32) as u32))
     }
 
     /// Whether a request has begun something and not ended, complete or not.
     pub fn is_active(&self, name: &str, request: u64) -> bool {
         match is_persistent(request) {
-            true => self.persistent(name, request).number().is_some(),
+            true => self.persistent(name, request).is_active(),
             false => request != 0,
         }
     }
@@ -448,22 +453,25 @@ impl Queues {
 
     /// Whether a request is complete; makes progress with it.
     pub fn test(&self, name: &str, node: &'static Node, request: u64) -> bool {
-        let Some((queue, number)) = self.find(name, request) else {
-            return !is_one_sided(request as usize) || node.transport.test_request(request as usize);
-        };
-        if !queue.is_complete(number) {
-            queue.test(node);
+        match self.find(name, request) {
+            None => !is_one_sided(request as usize) || node.transport.test_request(request as usize),
+            Some(Started::Neighbors(neighbors, round)) => neighbors.test(node, round),
+            Some(Started::Team(queue, number)) => {
+                if !queue.is_complete(number) {
+                    queue.test(node);
+                }
+                queue.is_complete(number)
+            }
         }
-        queue.is_complete(number)
     }
 
     /// Waits until a request is complete, and ends it.
     pub fn wait(&self, name: &str, node: &'static Node, request: &mut usize) {
         if is_persistent(*request as u64) {
-            self.persistent(name, *request as u64).wait(node);
+            self.persistent(name, *request as u64).wait(name, node);
             return;
         }
-        if let Some((queue, number)) = self.find(name, *request as u64) {
+        if let Some(Started::Team(queue, number)) = self.find(name, *request as u64) {
             queue.complete(node, number);
         } else if is_one_sided(*request) {
             node.transport.wait_request(name, *request);
@@ -479,7 +487,11 @@ impl Queues {
             if is_one_sided(*request) {
                 return None;
             }
-            if let Some((queue, number)) = self.find(name, *request as u64) {
+            let started = self.find(name, *request as u64);
+            if let Some(Started::Neighbors(..)) = started {
+                return None;
+            }
+            if let Some(Started::Team(queue, number)) = started {
                 match first {
                     Some((_, other, _)) if !ptr::eq(queue, other) => return None,
                     Some((_, _, before)) if number.wrapping_sub(before) as i32 > 0 => {}
@@ -506,6 +518,15 @@ impl Queues {
             all.has_advanced |= has_advanced;
             all.is_under_way |= is_under_way;
         }
+        match self.neighbors.try_lock() {
+            Ok(neighbors) => {
+                for (has_advanced, is_under_way) in neighbors.iter().map(|neighbors| neighbors.make_progress(node)) {
+                    all.has_advanced |= has_advanced;
+                    all.is_under_way |= is_under_way;
+                }
+            }
+            Err(_) => all.is_under_way = true,
+        }
         all
     }
 
@@ -521,6 +542,10 @@ impl Queues {
         let all = lock(&self.all).clone();
         for queue in all {
             queue.drain(node);
+        }
+        let neighbors = lock(&self.neighbors).clone();
+        for neighbors in neighbors {
+            neighbors.drain(node);
         }
     }
 

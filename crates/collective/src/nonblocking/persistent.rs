@@ -1,31 +1,47 @@
 //! Persistent requests: collectives whose arguments are looked at once, and which start many times.
 
 use std::ptr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::Team;
+use ferroshmem_core::wait::progress;
 use ferroshmem_layout::WaitKind;
 
 use super::exchange::{Arrays, Combination, Exchange};
-use super::{Operation, Queue, Queues};
+use super::neighbors::{Neighbors, Strided};
+use super::{Operation, Queue, Queues, lock};
+use crate::graph::{self, Edges, Graph};
 
 /// A collective that starts many times.
 #[derive(Debug)]
 pub(super) struct Persistent {
     request: u64,
-    pub(super) queue: Arc<Queue>,
-    operation: Operation,
-    exchange: Option<Box<Exchange<'static>>>,
+    plan: Plan,
     /// The operation that was started last, above it a bit; 0 once it has ended.
     started: AtomicU64,
 }
 
-/// A bit above those of an operation's number.
-const STARTED: u64 = 1 << 32;
+/// What starts.
+#[derive(Debug)]
+pub(super) enum Plan {
+    /// A collective of a team.
+    Team { queue: Arc<Queue>, operation: Operation, exchange: Option<Box<Exchange<'static>>> },
+    /// An exchange with the neighbours in a graph.
+    Neighbors(Arc<Neighbors>),
+}
+
+/// What has started, and its number.
+pub(super) enum Started<'a> {
+    Team(&'a Queue, u32),
+    Neighbors(&'a Neighbors, u64),
+}
+
+/// A bit above those of an operation's number, and of a round's.
+const STARTED: u64 = 1 << 63;
 /// The lowest bit of a request's index: there are none below, where other requests have the id of their team.
 const INDEX: u32 = 16;
 /// The lowest bit of what distinguishes a request that is freed from a new one with the same index.
@@ -42,30 +58,43 @@ fn index(request: u64) -> usize {
 }
 
 impl Persistent {
-    /// The number of the operation that has started and not ended.
+    /// Whether it has started and not ended.
     #[inline]
-    pub(super) fn number(&self) -> Option<u32> {
+    pub(super) fn is_active(&self) -> bool {
+        self.started.load(Ordering::Relaxed) != 0
+    }
+
+    /// What has started and not ended.
+    #[inline]
+    pub(super) fn started(&self) -> Option<Started<'_>> {
         let started = self.started.load(Ordering::Relaxed);
-        (started != 0).then_some(started as u32)
+        (started != 0).then(|| match &self.plan {
+            Plan::Team { queue, .. } => Started::Team(queue, started as u32),
+            Plan::Neighbors(neighbors) => Started::Neighbors(neighbors, started & !STARTED),
+        })
     }
 
     /// Waits until what has started is complete, and ends it.
     #[inline]
-    pub(super) fn wait(&self, node: &'static Node) {
+    pub(super) fn wait(&self, name: &str, node: &'static Node) {
         /// Some times what a flag takes from a PE that has its own core.
         const POLLS: u32 = 100;
 
-        if let Some(number) = self.number() {
-            // Without the lock, which would come between the flags of two PEs that meet here.
-            if let Some(exchange) = &self.exchange
-                && (0..POLLS).any(|_| exchange.is_complete())
-                && let Some(mut execution) = self.queue.try_execution()
-            {
-                self.queue.end_exchange(&mut execution);
+        match self.started() {
+            None => return,
+            Some(Started::Neighbors(neighbors, round)) => neighbors.wait(name, node, round),
+            Some(Started::Team(queue, number)) => {
+                // Without the lock, which would come between the flags of two PEs that meet here.
+                if let Plan::Team { exchange: Some(exchange), .. } = &self.plan
+                    && (0..POLLS).any(|_| exchange.is_complete())
+                    && let Some(mut execution) = queue.try_execution()
+                {
+                    queue.end_exchange(&mut execution);
+                }
+                queue.complete(node, number);
             }
-            self.queue.complete(node, number);
-            self.end();
         }
+        self.end();
     }
 
     /// Ends what has started.
@@ -109,6 +138,27 @@ impl Queues {
                 }
             })
         });
+        self.insert(name, Plan::Team { queue: queue.clone(), operation, exchange })
+    }
+
+    /// Makes a persistent request of an exchange between neighbours. Collective over the graph's team.
+    ///
+    /// # Safety
+    /// The arrays are as the exchange needs them while the request has started.
+    pub unsafe fn init_neighbors(
+        &self,
+        name: &'static str,
+        node: &'static Node,
+        (team, graph): (&Team, &Graph),
+        arrays: (&[Strided], &[Strided]),
+    ) -> u64 {
+        let neighbors = Arc::new(Neighbors::new(node, name, (team, graph), arrays));
+        lock(&self.neighbors).push(neighbors.clone());
+        progress::COLLECTIVES.fetch_add(1, Ordering::Relaxed);
+        self.insert(name, Plan::Neighbors(neighbors))
+    }
+
+    fn insert(&self, name: &str, plan: Plan) -> u64 {
         let count = self.inits.fetch_add(1, Ordering::Relaxed);
         let mut request = 0;
         self.persistent.insert(|at| {
@@ -116,9 +166,48 @@ impl Queues {
             if index(request) != at + 1 {
                 fatal(name, "there are too many persistent requests: free some");
             }
-            Persistent { request, queue: queue.clone(), operation, exchange, started: AtomicU64::new(0) }
+            Persistent { request, plan, started: AtomicU64::new(0) }
         });
         request
+    }
+
+    /// Adds a graph; its handle, which is not 0.
+    pub fn add_graph(&self, team: usize, edges: Edges) -> usize {
+        let count = self.inits.fetch_add(1, Ordering::Relaxed) as usize;
+        let mut handle = 0;
+        self.graphs.insert(|at| {
+            handle = count << INDEX | (at + 1);
+            Graph { handle, team, edges, parts: Mutex::default(), requests: AtomicUsize::new(0) }
+        });
+        handle
+    }
+
+    /// A graph, by its handle.
+    pub fn graph(&self, name: &str, handle: usize) -> &Graph {
+        let at = (handle & ((1 << INDEX) - 1)).checked_sub(1);
+        let found = at.and_then(|at| self.graphs.get(at)).filter(|graph| graph.handle == handle);
+        found.unwrap_or_else(|| {
+            fatal(name, format_args!("{handle:#x} is no graph of this PE: destroyed, or never created"))
+        })
+    }
+
+    /// Ends a graph, whose requests must be freed. Collective over its team.
+    pub fn destroy_graph(&self, name: &'static str, node: &Node, team: &Team, graph: &Graph) {
+        let requests = graph.requests.load(Ordering::Relaxed);
+        if requests > 0 {
+            fatal(name, format_args!("{requests} requests of the graph are not freed: call shmemx_req_free before"));
+        }
+        if let Some(internode) = node.transport.internode() {
+            internode.fabric().quiet(&internode.context);
+        }
+        // After it, no neighbour writes to this PE's memory of the graph any more.
+        Group::of_team(node, name, team).sync();
+        for (offset, bytes) in lock(&graph.parts).drain(..) {
+            graph::areas(node, name).give_back(offset, bytes);
+        }
+        let at = (graph.handle & ((1 << INDEX) - 1)) - 1;
+        self.graphs.remove(at);
+        self.graphs.give_back(at);
     }
 
     /// A persistent request.
@@ -133,7 +222,7 @@ impl Queues {
     /// The same, which must not have started.
     fn inactive(&self, name: &str, request: u64) -> &Persistent {
         let persistent = self.persistent(name, request);
-        if persistent.number().is_some() {
+        if persistent.is_active() {
             fatal(name, "the request has started, and not ended yet: call shmemx_req_wait before")
         }
         persistent
@@ -142,7 +231,15 @@ impl Queues {
     /// Starts the collective of a persistent request, which must not have started.
     pub fn start(&self, name: &str, node: &'static Node, request: u64) {
         let persistent = self.inactive(name, request);
-        let Persistent { queue, exchange, operation, started, .. } = persistent;
+        let Persistent { plan, started, .. } = persistent;
+        let (queue, operation, exchange) = match plan {
+            Plan::Team { queue, operation, exchange } => (queue, operation, exchange),
+            Plan::Neighbors(neighbors) => {
+                // SAFETY: the caller of `init_neighbors` has promised the arrays.
+                let round = unsafe { neighbors.start(node) };
+                return started.store(STARTED | round, Ordering::Relaxed);
+            }
+        };
         if queue.has_ended.load(Ordering::Relaxed) {
             fatal(name, "the team of the request is destroyed: make the request anew for another one");
         }
@@ -158,7 +255,13 @@ impl Queues {
     /// Frees a request, whose collective, if it is not persistent, goes on.
     pub fn free(&self, name: &str, request: u64) {
         if is_persistent(request) {
-            let freed = index(self.inactive(name, request).request) - 1;
+            let persistent = self.inactive(name, request);
+            if let Plan::Neighbors(neighbors) = &persistent.plan {
+                self.graph(name, neighbors.graph).requests.fetch_sub(1, Ordering::Relaxed);
+                lock(&self.neighbors).retain(|other| !Arc::ptr_eq(other, neighbors));
+                progress::COLLECTIVES.fetch_sub(1, Ordering::Relaxed);
+            }
+            let freed = index(persistent.request) - 1;
             self.persistent.remove(freed);
             self.persistent.give_back(freed);
         }

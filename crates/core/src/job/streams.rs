@@ -1,4 +1,5 @@
-//! The memory of streams: an area of the job's file for each PE of the node, which its owner gives to its streams.
+//! The memory of streams and graphs: an area of the job's file for each PE of the node, which its owner gives to its
+//! ends of them.
 
 use std::fs::File;
 use std::io;
@@ -7,6 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::Attachment;
 use super::part;
+use crate::internode::Internode;
 use ferroshmem_layout::{Offsets, STREAM_AREA};
 
 /// The mapped areas of the node's PEs. Live until the process ends.
@@ -25,7 +27,7 @@ unsafe impl Sync for StreamAreas {}
 /// What of the own area is in use.
 #[derive(Debug, Default)]
 struct Own {
-    /// Bytes that some stream has used.
+    /// Bytes that some stream or graph has used.
     used: usize,
     /// Parts of them that none uses: offsets and bytes.
     free: Vec<(usize, usize)>,
@@ -55,8 +57,18 @@ impl StreamAreas {
         self.first.as_ptr().wrapping_add(index * STREAM_AREA)
     }
 
-    /// Takes bytes of the own area: their offset, and how many bytes of the area are in use then.
-    pub fn take(&self, bytes: usize) -> Option<(usize, usize)> {
+    /// Takes bytes of the own area, which PEs of other nodes may access then: their offset.
+    pub fn take(&self, internode: Option<&Internode>, bytes: usize) -> Option<usize> {
+        let (offset, used) = self.find(bytes)?;
+        if internode.is_some_and(|internode| internode.open_streams(used).is_err()) {
+            self.give_back(offset, bytes);
+            return None;
+        }
+        Some(offset)
+    }
+
+    /// Finds bytes of the own area: their offset, and how many bytes of the area are in use then.
+    fn find(&self, bytes: usize) -> Option<(usize, usize)> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = own.free.iter().position(|(_, free)| *free >= bytes) {
             let (offset, free) = own.free[at];

@@ -10,6 +10,8 @@ mod mailbox;
 pub mod request;
 pub(crate) mod rma;
 
+pub use rma::copy_blocks;
+
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -87,7 +89,8 @@ impl Call<'_> {
 pub struct Target<'a> {
     fabric: &'a Fabric,
     context: &'a Context,
-    at: Remote,
+    /// Where there.
+    pub at: Remote,
 }
 
 /// Where a PE's copy of something symmetric is.

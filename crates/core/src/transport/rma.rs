@@ -69,7 +69,7 @@ unsafe fn copy_ends<const N: usize>(blocks: &Blocks, dest: (*mut u8, isize), sou
 ///
 /// # Safety
 /// All blocks are writable at `dest` and readable at `source`.
-unsafe fn copy_blocks(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u8, isize)) {
+pub unsafe fn copy_blocks(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u8, isize)) {
     /// An element of fewer bytes takes as long: it has cache lines of its own on one side, mostly.
     const LEAST: usize = 32;
 

@@ -107,6 +107,8 @@ pub(super) enum WaitReason {
     Message(i32, bool, i32),
     /// Items of a stream, or its end.
     Stream,
+    /// A neighbour in a graph: its number.
+    Neighbor(i32),
     /// A word of memory: the kind of object, and its address in the waiting PE.
     Object(&'static str, u64),
 }
@@ -140,6 +142,7 @@ impl Wait {
                 members: (record.start.load(Relaxed), record.stride.load(Relaxed), record.size.load(Relaxed)),
             },
             k if k == WaitKind::Stream as u32 => WaitReason::Stream,
+            k if k == WaitKind::Neighbor as u32 => WaitReason::Neighbor(record.start.load(Relaxed)),
             k if k == WaitKind::Message as u32 => WaitReason::Message(
                 record.start.load(Relaxed),
                 record.stride.load(Relaxed) != 0,
@@ -170,6 +173,7 @@ impl Wait {
             }
             WaitReason::Collective { start, stride, size, .. } => (*start, *stride, *size),
             WaitReason::Connection { members, .. } if members.2 > 0 => *members,
+            WaitReason::Neighbor(neighbor) => (*neighbor, 0, 1),
             _ => return false,
         };
         let distance = pe as i64 - i64::from(start);
@@ -229,6 +233,7 @@ impl fmt::Display for WaitPlace<'_> {
             }
             WaitReason::Connection { .. } => write!(f, " for PEs of another job")?,
             WaitReason::Stream => write!(f, " for items of a stream")?,
+            WaitReason::Neighbor(pe) => write!(f, " for neighbour PE {pe} to start")?,
             WaitReason::Message(pe, is_send, tag) => {
                 match (pe, is_send) {
                     (..0, _) => write!(f, " for a message from any PE")?,

@@ -1,0 +1,602 @@
+//! Exchanges between neighbours, which a persistent request starts: a message along each edge of a graph.
+//!
+//! Rounds are numbered from 1. Each edge has two lines at its end, for odd and for even rounds, and one at its start. A
+//! message is its bytes, and then the round's number in the line of the round. Bytes go one of three ways ([`Way`]).
+//! Where they go to memory of the library's, of which there is as much for each line, the receiver copies them when it
+//! finds the number. So the sender of round n has to know only that the receiver has ended n - 2. If the receiver
+//! sends to it as well, it knows: its own round n - 1 has ended, so the other has started n - 1. Else the receiver
+//! writes the number of a round that it has ended to the line at the start. Long messages go to the array of the
+//! receiver at once: there, the receiver writes the number of a round that it has started.
+//!
+//! No start waits. What cannot be sent yet is sent by a test, a wait, or progress within any other wait.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::group::Group;
+use ferroshmem_core::memory::Argument;
+use ferroshmem_core::node::Node;
+use ferroshmem_core::offload;
+use ferroshmem_core::team::Team;
+use ferroshmem_core::transport::{Location, copy_blocks};
+use ferroshmem_core::wait::signals::SignalWords;
+use ferroshmem_core::wait::{WaitReason, signals};
+use ferroshmem_fabric::{AtomicOp, Blocks, Op, Width};
+use ferroshmem_layout::{SignalLine, WaitKind};
+use ferroshmem_platform::ShortLock;
+
+use crate::graph::{self, Graph, Neighbor, Place};
+
+/// Bytes of a line.
+const LINE: usize = 64;
+/// Bytes of a message that a line holds beside a round's number.
+const IN_LINE: usize = LINE - size_of::<u64>();
+/// Bytes of a message that the receiver copies rather than that the sender waits for the receiver's start.
+const EAGER: usize = 8 << 10;
+
+/// Blocks of an array, one for each neighbour: `shmemx_blocks_t`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Strided {
+    /// The first.
+    pub addr: *mut u8,
+    /// Bytes of each.
+    pub bytes: usize,
+    /// Their number.
+    pub count: usize,
+    /// Bytes from the beginning of one to that of the next.
+    pub stride: usize,
+}
+
+impl Strided {
+    /// Bytes in one piece.
+    pub fn contiguous(addr: *mut u8, bytes: usize) -> Self {
+        Self { addr, bytes, count: 1, stride: bytes }
+    }
+
+    /// Checked, and as few blocks as there can be.
+    fn simple(self, name: &str, argument: &str, i: usize) -> Self {
+        let Self { addr, bytes, count, stride } = self;
+        let whole = bytes.saturating_mul(count);
+        if whole == 0 {
+            return Self::contiguous(addr, 0);
+        }
+        if count > 1 && stride < bytes {
+            fatal(
+                name,
+                format_args!("{argument}[{i}] has blocks of {bytes} bytes at a stride of {stride}: give at least that"),
+            );
+        }
+        if count == 1 || stride == bytes { Self::contiguous(addr, whole) } else { self }
+    }
+
+    fn whole(&self) -> usize {
+        self.bytes * self.count
+    }
+
+    /// Bytes from the first to the end of the last.
+    fn extent(&self) -> usize {
+        (self.count - 1).saturating_mul(self.stride).saturating_add(self.bytes)
+    }
+
+    /// Calls `copy` with parts of two arrays of as many bytes, which the blocks of both describe: where each begins.
+    fn to(&self, dest: &Self, mut copy: impl FnMut(usize, usize, &Blocks)) {
+        let blocks = |of: &Self, local_stride, remote_stride| Blocks {
+            bytes: of.bytes,
+            count: of.count,
+            local_stride: local_stride as isize,
+            remote_stride: remote_stride as isize,
+        };
+        if (self.bytes, self.count) == (dest.bytes, dest.count) {
+            return copy(0, 0, &blocks(self, self.stride, dest.stride));
+        }
+        match (self.count, dest.count) {
+            (_, 1) => copy(0, 0, &blocks(self, self.stride, self.bytes)),
+            (1, _) => copy(0, 0, &blocks(dest, dest.bytes, dest.stride)),
+            _ => {
+                let (mut at, whole) = (0, self.whole());
+                while at < whole {
+                    let left = |of: &Self| of.bytes - at % of.bytes;
+                    let place = |of: &Self| at / of.bytes * of.stride + at % of.bytes;
+                    let bytes = left(self).min(left(dest));
+                    let piece = Blocks { bytes, count: 1, local_stride: 0, remote_stride: 0 };
+                    copy(place(dest), place(self), &piece);
+                    at += bytes;
+                }
+            }
+        }
+    }
+
+    /// Copies from blocks to as many bytes of others, both mapped here.
+    ///
+    /// # Safety
+    /// All blocks are valid.
+    unsafe fn copy_to(&self, dest: &Self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.count == 1 && dest.count == 1 {
+                return match self.bytes {
+                    8 => dest.addr.cast::<[u8; 8]>().write(self.addr.cast::<[u8; 8]>().read()),
+                    bytes => offload::copy(dest.addr, self.addr, bytes),
+                };
+            }
+            self.to(dest, |to, from, blocks| {
+                let (to, from) = (dest.addr.add(to), self.addr.add(from));
+                copy_blocks(blocks, (to, blocks.remote_stride), (from, blocks.local_stride));
+            });
+        }
+    }
+}
+
+/// How the bytes of a message travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// In the line.
+    InLine,
+    /// Through memory of the library's at the end of the edge.
+    Eager,
+    /// To the array of the receiver.
+    Direct,
+}
+
+impl Way {
+    /// The same at both ends.
+    fn of(bytes: usize, is_local: bool) -> Self {
+        match bytes {
+            0 => Self::InLine,
+            _ if is_local && bytes <= IN_LINE => Self::InLine,
+            _ if bytes <= EAGER => Self::Eager,
+            _ => Self::Direct,
+        }
+    }
+
+    /// Bytes at the end of the edge beside its lines.
+    fn room(self, bytes: usize) -> usize {
+        if self == Self::Eager { 2 * bytes.next_multiple_of(LINE) } else { 0 }
+    }
+
+    /// Whether the receiver says which round it has started, or which it has ended, if there is an edge back or not.
+    fn reply(self, has_edge_back: bool) -> Option<Reply> {
+        match self {
+            Self::Direct => Some(Reply::Started),
+            _ => (!has_edge_back).then_some(Reply::Ended),
+        }
+    }
+}
+
+/// What a receiver tells its sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reply {
+    Started,
+    Ended,
+}
+
+/// One end of an edge.
+#[derive(Debug)]
+struct End {
+    pe: usize,
+    way: Way,
+    reply: Option<Reply>,
+    /// Where the other PE sleeps, if it is of this node.
+    sleepers: Option<&'static SignalLine>,
+    /// The own lines of the edge.
+    lines: *mut u8,
+    /// The other's, of which this PE writes the numbers.
+    peer_lines: Place,
+    /// The own array.
+    array: Strided,
+    /// Room for two messages at the edge's end, where they go through it.
+    room: Place,
+    /// The array at the end, if messages go there: the first byte here stands for `dest.addr`.
+    dest: (Place, Strided),
+    /// Whether this round's message has gone or come.
+    is_done: bool,
+}
+
+/// The line of a round, of two.
+fn parity(round: u64) -> usize {
+    (round % 2) as usize
+}
+
+/// The number in an own line.
+fn number<'a>(line: *mut u8) -> &'a AtomicU64 {
+    // SAFETY: a line of this PE's, whose first word is accessed atomically alone, as long as its request lives.
+    unsafe { AtomicU64::from_ptr(line.cast()) }
+}
+
+impl End {
+    /// Writes a number to a line of the other PE, after all that this PE has put there.
+    fn write_number(&self, node: &Node, line: Place, round: u64) {
+        match line {
+            Place::Local(line) => number(line).store(round, Ordering::Release),
+            Place::Remote(at) => {
+                let internode = node.transport.remote();
+                internode.fabric().fence(&internode.context);
+                internode.fabric().post(&internode.context, at, AtomicOp::new(Op::Write, Width::W64, round));
+            }
+        }
+    }
+
+    /// Wakes the other PE, if it sleeps; after the fence of [`Neighbors::notify`].
+    fn wake(&self) {
+        if let Some(sleepers) = self.sleepers.filter(|sleepers| sleepers.has_sleepers()) {
+            signals::notify(sleepers);
+        }
+    }
+
+    /// Whether the receiver has come so far that the message of a round may go.
+    fn may_send(&self, round: u64) -> bool {
+        let slack = match self.reply {
+            None => return true,
+            Some(Reply::Started) => 0,
+            Some(Reply::Ended) => 2,
+        };
+        number(self.lines).load(Ordering::Acquire) + slack >= round
+    }
+
+    /// Sends the message of a round.
+    ///
+    /// # Safety
+    /// The array is readable, and the receiver has come so far.
+    unsafe fn send(&self, node: &Node, round: u64) {
+        let line = self.peer_lines.after(LINE * parity(round));
+        let bytes = self.array.whole();
+        let (to, shape) = match self.way {
+            Way::InLine => (line.after(size_of::<u64>()), Strided::contiguous(std::ptr::null_mut(), bytes)),
+            Way::Eager => {
+                let room = self.room.after(parity(round) * bytes.next_multiple_of(LINE));
+                (room, Strided::contiguous(std::ptr::null_mut(), bytes))
+            }
+            Way::Direct => self.dest,
+        };
+        if bytes > 0 {
+            match to {
+                // SAFETY: the caller's promises; the other PE reads nothing there before it finds the number.
+                Place::Local(addr) => unsafe { self.array.copy_to(&Strided { addr, ..shape }) },
+                Place::Remote(_) => {
+                    let internode = node.transport.remote();
+                    self.array.to(&shape, |at, from, blocks| {
+                        let (Place::Remote(at), context) = (to.after(at), &internode.context) else { return };
+                        // SAFETY: as above.
+                        unsafe { internode.fabric().put_blocks(context, at, self.array.addr.add(from), *blocks) };
+                    });
+                }
+            }
+        }
+        self.write_number(node, line, round);
+    }
+
+    /// Whether the message of a round is there; then it is in the own array.
+    ///
+    /// # Safety
+    /// The array is writable.
+    unsafe fn receive(&self, round: u64) -> bool {
+        let line = self.lines.wrapping_add(LINE * parity(round));
+        if number(line).load(Ordering::Acquire) != round {
+            return false;
+        }
+        let bytes = self.array.whole();
+        let from = match (self.way, self.room) {
+            (Way::InLine, _) => line.wrapping_add(size_of::<u64>()),
+            (Way::Eager, Place::Local(room)) => room.wrapping_add(parity(round) * bytes.next_multiple_of(LINE)),
+            _ => return true,
+        };
+        if bytes > 0 {
+            // SAFETY: the message is there, of as many bytes; the caller promises the array.
+            unsafe { Strided::contiguous(from, bytes).copy_to(&self.array) };
+        }
+        true
+    }
+}
+
+/// The state of an exchange.
+#[derive(Debug, Default)]
+struct State {
+    round: u64,
+    dests: Vec<End>,
+    sources: Vec<End>,
+    /// Messages that are to be sent, and to come.
+    unsent: usize,
+    left: usize,
+}
+
+// SAFETY: what a thread does with it, it does with the lock; the addresses are those of symmetric memory, of the
+// library's, and of arrays that the program leaves to it.
+unsafe impl Send for State {}
+
+/// An exchange between neighbours, which begins and ends many times.
+#[derive(Debug)]
+pub(super) struct Neighbors {
+    pub(super) graph: usize,
+    state: ShortLock<State>,
+    /// The last round that has ended.
+    ended: AtomicU64,
+}
+
+/// What an end of an edge tells its start: where the array is, the size of its blocks, and the room for messages.
+type Record = [u64; 6];
+
+impl Neighbors {
+    /// Makes the exchange of a graph, with arrays for each source and each dest. Collective.
+    pub(super) fn new(
+        node: &'static Node,
+        name: &'static str,
+        (team, graph): (&Team, &Graph),
+        (dests, sources): (&[Strided], &[Strided]),
+    ) -> Self {
+        let areas = graph::areas(node, name);
+        let local = |neighbor: &Neighbor| {
+            let pe = team.members.pe(neighbor.member);
+            (pe, node.job.placement.local_index(pe))
+        };
+        let edges = &graph.edges;
+        let simple = |list: &[Option<Neighbor>], arrays: &[Strided], argument| -> Vec<_> {
+            let all = list.iter().zip(arrays).enumerate();
+            all.filter_map(|(i, (n, array))| Some((i, (*n)?, array.simple(name, argument, i)))).collect()
+        };
+        let incoming = simple(&edges.sources, dests, "dests");
+        let outgoing = simple(&edges.dests, sources, "sources");
+        for (i, _, array) in incoming.iter().filter(|(.., array)| array.whole() > 0) {
+            let argument = format!("dests[{i}]");
+            let argument = Argument { routine: name, name: if dests.len() > 1 { &argument } else { "dest" } };
+            node.transport.memory.own(argument, array.addr.cast(), array.extent());
+        }
+        // Two lines for each source, one for each dest, and room.
+        let lines = 2 * edges.sources.len();
+        let first_room = LINE * (lines + edges.dests.len());
+        let mut bytes = first_room;
+        let rooms: Vec<_> = incoming
+            .iter()
+            .map(|(_, neighbor, array)| {
+                let room = bytes;
+                bytes += Way::of(array.whole(), local(neighbor).1.is_some()).room(array.whole());
+                room
+            })
+            .collect();
+        let part = graph::take(node, name, bytes.max(LINE));
+        graph.parts.lock().unwrap_or_else(|e| e.into_inner()).push((part, bytes.max(LINE)));
+        let own = areas.of_pe(node.job.index).wrapping_add(part);
+
+        let group = Group::of_team(node, name, team);
+        let epoch = group.epoch();
+        epoch.publish(part as u64);
+        epoch.synchronise();
+        let part_of = |neighbor: &Neighbor| epoch.published(neighbor.member) as usize;
+        let sleepers = |index: Option<usize>| index.map(|index| &node.job.control.pe_block(index).signals);
+        let has = |list: &[Option<Neighbor>], member| list.iter().flatten().any(|n| n.member == member);
+        let mut state = State::default();
+        for ((i, neighbor, array), room) in incoming.into_iter().zip(rooms) {
+            let (pe, index) = local(&neighbor);
+            let way = Way::of(array.whole(), index.is_some());
+            let line = part_of(&neighbor) + LINE * (2 * neighbor.sources + neighbor.index);
+            let place = node.transport.memory.space.place(array.addr.addr());
+            let record: Record =
+                [place, array.bytes as u64, array.count as u64, array.stride as u64, (part + room) as u64, 0];
+            let end = End {
+                pe,
+                way,
+                reply: way.reply(has(&edges.dests, neighbor.member)),
+                sleepers: sleepers(index),
+                lines: own.wrapping_add(LINE * 2 * i),
+                peer_lines: Place::of(node, areas, pe, line),
+                array,
+                room: Place::Local(own.wrapping_add(room)),
+                dest: (Place::Local(array.addr), array),
+                is_done: true,
+            };
+            end.tell(node, &record);
+            state.sources.push(end);
+        }
+        if let Some(internode) = node.transport.internode() {
+            internode.fabric().quiet(&internode.context);
+        }
+        group.sync();
+        for (i, neighbor, array) in outgoing {
+            let (pe, index) = local(&neighbor);
+            let lines = own.wrapping_add(LINE * (lines + i));
+            // SAFETY: the other end has written it before it synchronised.
+            let record: Record = unsafe { lines.add(size_of::<u64>()).cast::<Record>().read() };
+            let [place, bytes, count, stride, room, _] = record.map(|word| word as usize);
+            if bytes * count != array.whole() {
+                fatal(
+                    name,
+                    format_args!(
+                        "sources[{i}] has {} bytes, but PE {} of the team has a dest of {} bytes for them: give the \
+                            same",
+                        array.whole(),
+                        neighbor.member,
+                        bytes * count
+                    ),
+                );
+            }
+            let way = Way::of(array.whole(), index.is_some());
+            let shape = Strided { addr: std::ptr::null_mut(), bytes, count, stride };
+            let dest = match way {
+                Way::Direct => find_dest(node, name, pe, (place as u64, &shape)),
+                _ => Place::Local(std::ptr::null_mut()),
+            };
+            state.dests.push(End {
+                pe,
+                way,
+                reply: way.reply(has(&edges.sources, neighbor.member)),
+                sleepers: sleepers(index),
+                lines,
+                peer_lines: Place::of(node, areas, pe, part_of(&neighbor) + LINE * 2 * neighbor.index),
+                array,
+                room: Place::of(node, areas, pe, room),
+                dest: (dest, shape),
+                is_done: true,
+            });
+        }
+        graph.requests.fetch_add(1, Ordering::Relaxed);
+        Self { graph: graph.handle, state: ShortLock::from(state), ended: AtomicU64::new(0) }
+    }
+
+    /// Makes what was written before visible before it is looked who sleeps.
+    fn notify<'a>(ends: impl IntoIterator<Item = &'a End>) {
+        fence(Ordering::SeqCst);
+        ends.into_iter().for_each(End::wake);
+    }
+
+    /// Starts the next round; returns its number.
+    ///
+    /// # Safety
+    /// As for all methods below: the arrays are as the exchange needs them.
+    pub(super) unsafe fn start(&self, node: &Node) -> u64 {
+        let mut state = self.state.lock();
+        let State { round, dests, sources, unsent, left } = &mut *state;
+        *round += 1;
+        (*unsent, *left) = (dests.len(), dests.len() + sources.len());
+        for source in sources.iter_mut() {
+            source.is_done = false;
+            if source.reply == Some(Reply::Started) {
+                source.write_number(node, source.peer_lines, *round);
+            }
+        }
+        dests.iter_mut().for_each(|dest| dest.is_done = false);
+        let number = *round;
+        // SAFETY: the caller's promise.
+        unsafe { Self::send(node, &mut state) };
+        Self::notify(state.dests.iter().chain(state.sources.iter().filter(|s| s.reply == Some(Reply::Started))));
+        if state.left == 0 {
+            self.ended.store(number, Ordering::Release);
+        }
+        number
+    }
+
+    /// Sends what may be sent; whether there was anything.
+    ///
+    /// # Safety
+    /// As [`start`](Self::start).
+    unsafe fn send(node: &Node, state: &mut State) -> bool {
+        let before = state.unsent;
+        for dest in state.dests.iter_mut().filter(|dest| !dest.is_done) {
+            if dest.may_send(state.round) {
+                // SAFETY: the caller's promise.
+                unsafe { dest.send(node, state.round) };
+                dest.is_done = true;
+                state.unsent -= 1;
+                state.left -= 1;
+            }
+        }
+        state.unsent < before
+    }
+
+    /// Sends what may be sent, and takes what has come; whether there was anything. None: another thread does.
+    ///
+    /// # Safety
+    /// As [`start`](Self::start).
+    unsafe fn advance(&self, node: &Node) -> Option<bool> {
+        let mut state = self.state.try_lock()?;
+        let (before, state) = (state.left, &mut *state);
+        if before == 0 {
+            return Some(false);
+        }
+        // SAFETY: the caller's promise.
+        if state.unsent > 0 && unsafe { Self::send(node, state) } {
+            Self::notify(&state.dests);
+        }
+        for source in state.sources.iter_mut().filter(|source| !source.is_done) {
+            // SAFETY: the caller's promise.
+            if unsafe { source.receive(state.round) } {
+                source.is_done = true;
+                state.left -= 1;
+            }
+        }
+        if state.left == 0 {
+            let round = state.round;
+            let told = || state.sources.iter().filter(|source| source.reply == Some(Reply::Ended));
+            if told().next().is_some() {
+                told().for_each(|source| source.write_number(node, source.peer_lines, round));
+                Self::notify(told());
+            }
+            self.ended.store(round, Ordering::Release);
+        }
+        Some(state.left < before)
+    }
+
+    /// Whether a round has ended.
+    #[inline]
+    pub(super) fn has_ended(&self, round: u64) -> bool {
+        self.ended.load(Ordering::Acquire) >= round
+    }
+
+    /// Goes on with the round that has started: whether it has ended.
+    pub(super) fn test(&self, node: &Node, round: u64) -> bool {
+        if !self.has_ended(round) {
+            // SAFETY: the caller of `start` has promised the arrays.
+            unsafe { self.advance(node) };
+        }
+        self.has_ended(round)
+    }
+
+    /// Waits until a round has ended.
+    pub(super) fn wait(&self, name: &str, node: &Node, round: u64) {
+        /// Some times what a line takes from a PE that has its own core.
+        const POLLS: u32 = 100;
+
+        if (0..POLLS).any(|_| self.test(node, round)) {
+            return;
+        }
+        while let Some(pe) = self.awaited(node, round) {
+            let reason =
+                WaitReason { members: (pe as i32, 0, 1), ..WaitReason::at(WaitKind::Neighbor, name, 0) };
+            let is_over = || self.test(node, round) || self.awaited(node, round) != Some(pe);
+            node.transport.wait_for_flag(&reason, is_over);
+        }
+    }
+
+    /// Waits until the round that has started last has ended.
+    pub(super) fn drain(&self, node: &Node) {
+        let round = self.state.lock().round;
+        self.wait("shmem_finalize", node, round);
+    }
+
+    /// The first PE that a round needs; None: it has ended.
+    fn awaited(&self, node: &Node, round: u64) -> Option<usize> {
+        if self.test(node, round) {
+            return None;
+        }
+        let state = self.state.lock();
+        let mut ends = state.sources.iter().chain(&state.dests);
+        ends.find(|end| !end.is_done).map(|end| end.pe)
+    }
+
+    /// Makes progress for a thread that waits for something else: whether there was anything to do, and whether
+    /// messages are to be sent.
+    pub(super) fn make_progress(&self, node: &Node) -> (bool, bool) {
+        // SAFETY: the caller of `start` has promised the arrays.
+        let has_advanced = unsafe { self.advance(node) }.unwrap_or(false);
+        (has_advanced, self.state.try_lock().is_none_or(|state| state.unsent > 0))
+    }
+}
+
+impl End {
+    /// Gives the other end what it needs to know of this one.
+    fn tell(&self, node: &Node, record: &Record) {
+        let bytes = size_of::<Record>();
+        // SAFETY: the line is this edge's, and its start reads it after it has synchronised.
+        unsafe {
+            match self.peer_lines.after(size_of::<u64>()) {
+                Place::Local(to) => to.cast::<Record>().write(*record),
+                Place::Remote(to) => {
+                    let internode = node.transport.remote();
+                    internode.fabric().put(&internode.context, to, record.as_ptr().cast(), bytes);
+                }
+            }
+        }
+    }
+}
+
+/// Where the array of a receiver is.
+fn find_dest(node: &'static Node, name: &'static str, pe: usize, (place, shape): (u64, &Strided)) -> Place {
+    let transport = &node.transport;
+    let Some(addr) = transport.memory.space.address(place) else {
+        fatal(name, format_args!("PE {pe} has a dest that is not symmetric here: take it from the symmetric heap"));
+    };
+    let call = transport.internal_call(name, pe);
+    match transport.locate(&call, "dests", std::ptr::with_exposed_provenance(addr), shape.extent()) {
+        Location::Local(at) => Place::Local(at),
+        Location::Remote(target) => Place::Remote(target.at),
+    }
+}
