@@ -362,6 +362,9 @@ impl Neighbors {
         epoch.publish(part as u64);
         epoch.synchronise();
         let part_of = |neighbor: &Neighbor| epoch.published(neighbor.member) as usize;
+        // Now, as a member may publish anew after the next synchronisation.
+        let outgoing = outgoing.into_iter().map(|(i, neighbor, array)| (i, neighbor, array, part_of(&neighbor)));
+        let outgoing: Vec<_> = outgoing.collect();
         let sleepers = |index: Option<usize>| index.map(|index| &node.job.control.pe_block(index).signals);
         let has = |list: &[Option<Neighbor>], member| list.iter().flatten().any(|n| n.member == member);
         let mut state = State::default();
@@ -391,7 +394,7 @@ impl Neighbors {
             internode.fabric().quiet(&internode.context);
         }
         group.sync();
-        for (i, neighbor, array) in outgoing {
+        for (i, neighbor, array, there) in outgoing {
             let (pe, index) = local(&neighbor);
             let lines = own.wrapping_add(LINE * (lines + i));
             // SAFETY: the other end has written it before it synchronised.
@@ -421,7 +424,7 @@ impl Neighbors {
                 reply: way.reply(has(&edges.sources, neighbor.member)),
                 sleepers: sleepers(index),
                 lines,
-                peer_lines: Place::of(node, areas, pe, part_of(&neighbor) + LINE * 2 * neighbor.index),
+                peer_lines: Place::of(node, areas, pe, there + LINE * 2 * neighbor.index),
                 array,
                 room: Place::of(node, areas, pe, room),
                 dest: (dest, shape),
