@@ -10,7 +10,7 @@
 //! heap(0)           slot_size × n_pes           the symmetric heaps
 //! globals(0)        slot_size × n_pes           the global variables
 //! mailboxes(0)      MAILBOX × n_pes             what PEs of other nodes write
-//! streams(0)        STREAM_AREA × n_pes         rings and frames of streams
+//! streams(0)        STREAM_AREA × n_pes         rings and frames of streams, lines of graphs
 //! ```
 //!
 //! Numbers of PEs are those among the node's PEs here: of a job on several nodes each has a

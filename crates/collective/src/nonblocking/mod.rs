@@ -16,6 +16,8 @@
 //! A persistent request may start an exchange of few bytes ([`exchange`]) instead, if nothing is under way. Who has the
 //! lock ends it before it resumes the coroutine.
 //!
+//! An exchange between neighbours ([`neighbors`]) needs neither coroutine nor team.
+//!
 //! A worker may lose its core while it has the lock. So no thread waits for the lock as such: who waits for a request
 //! lets the worker run on its own core, and who tests in vain for long does, too.
 

@@ -131,6 +131,68 @@ static void init_private(void)
     shmemx_sum_reduce_init(SHMEM_TEAM_WORLD, &all, &part, 1, &request);
 }
 
+static const int both[] = {0, 1}, periodic[] = {1};
+static shmemx_graph_t ring(void)
+{
+    shmemx_graph_t graph;
+    REQUIRE(shmemx_cart_create(SHMEM_TEAM_WORLD, 1, &n, periodic, &graph) == 0);
+    return graph;
+}
+static void graph_one_end(void)
+{
+    shmemx_graph_t graph;
+    now();
+    shmemx_graph_create(SHMEM_TEAM_WORLD, 0, NULL, me == 1 ? 2 : 0, both, &graph);
+}
+static void graph_pe(void)
+{
+    shmemx_graph_t graph;
+    shmemx_graph_create(SHMEM_TEAM_WORLD, 1, &n, 0, NULL, &graph);
+}
+static void cart_size(void)
+{
+    int dims[] = {n, 2};
+    shmemx_graph_t graph;
+    shmemx_cart_create(SHMEM_TEAM_WORLD, 2, dims, dims, &graph);
+}
+static void neighbor_bytes(void)
+{
+    shmemx_req_h request;
+    shmemx_graph_t graph = ring();
+    now();
+    shmemx_neighbor_alltoallmem_init(graph, words, words, me == 1 ? 8 : 4, &request);
+}
+static void neighbor_private(void)
+{
+    int private[2];
+    shmemx_req_h request;
+    shmemx_graph_t graph = ring();
+    if (me == 1) {
+        now();
+        shmemx_neighbor_alltoallmem_init(graph, private, words, sizeof(int), &request);
+    }
+}
+static void graph_in_use(void)
+{
+    shmemx_req_h request;
+    shmemx_graph_t graph = ring();
+    shmemx_neighbor_alltoallmem_init(graph, words, words + 8, sizeof(int), &request);
+    if (me == 1) {
+        now();
+        shmemx_graph_destroy(graph);
+    }
+}
+static void graph_destroyed(void)
+{
+    shmemx_req_h request;
+    shmemx_graph_t graph = ring();
+    shmemx_graph_destroy(graph);
+    if (me == 1) {
+        now();
+        shmemx_neighbor_alltoallmem_init(graph, words, words, sizeof(int), &request);
+    }
+}
+
 static void put_private(void)
 {
     int *p = malloc(sizeof *p);
@@ -426,6 +488,8 @@ static const struct {
     ALONE(start_freed), TOGETHER(start_without_team), ALONE(init_private), ALONE(list_out_of_range),
     ALONE(list_negative), ALONE(list_twice), ALONE(list_null), ALONE(list_of_fewer), ALONE(kind_of_none),
     TOGETHER(mismatch_list), TOGETHER(mismatch_kind),
+    TOGETHER(graph_one_end), ALONE(graph_pe), ALONE(cart_size), TOGETHER(neighbor_bytes), TOGETHER(neighbor_private),
+    TOGETHER(graph_in_use), TOGETHER(graph_destroyed),
     ALONE(put_private), ALONE(put_private_far), ALONE(p_stack), TOGETHER(p_stack_of_all), ALONE(put_wild),
     ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), TOGETHER(put_past_heap), TOGETHER(put_past_heap_far),
     TOGETHER(double_free), TOGETHER(free_foreign), TOGETHER(free_middle),

@@ -55,6 +55,15 @@ static int completes_at_once(const struct routine *r, int number)
     return number % 4 == 0 && (is_nbi(r->kind) || requested_operator(r) >= 0);
 }
 
+static int draw_team(struct rng *rng)
+{
+    int i;
+    do
+        i = below(rng, MOST_TEAMS);
+    while (!teams[i].alive);
+    return i;
+}
+
 /* What the model does with a kind. */
 enum group { TRANSFERS, ATOMICS, SIGNALS, WAITS, COLLECTIVES, ORDERS, GROUPS };
 

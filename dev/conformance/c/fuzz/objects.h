@@ -3,19 +3,13 @@
 #define FUZZ_OBJECTS_H
 
 #include "collectives.h"
+#include "neighbors.h"
 
 #include <shmemx.h>
 
 /* The areas that are never freed. */
 static int fixed_areas;
 static size_t largest_area;
-
-static void expect_that(int ok, const char *what, int number)
-{
-    calls++;
-    if (!ok)
-        differs(number, "%s: not as the standard says", what);
-}
 
 static int is_zero(const unsigned char *at, size_t bytes)
 {
@@ -70,6 +64,10 @@ static void allocate(struct rng *rng, int number)
 {
     if (once_in(rng, 8)) {
         use_space(rng, number);
+        return;
+    }
+    if (once_in(rng, 4)) {
+        use_graph(rng, number);
         return;
     }
     if (area_count == MOST_AREAS)
@@ -208,15 +206,6 @@ static int free_teams(void)
     for (int i = 0; i < MOST_TEAMS; i++)
         count += !teams[i].alive;
     return count;
-}
-
-static int draw_team(struct rng *rng)
-{
-    int i;
-    do
-        i = below(rng, MOST_TEAMS);
-    while (!teams[i].alive);
-    return i;
 }
 
 static void split_strided(struct rng *rng, int number)

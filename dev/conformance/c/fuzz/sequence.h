@@ -76,6 +76,13 @@ __attribute__((__noreturn__, __format__(printf, 2, 3))) static void differs(int 
     F(shmem_global_exit)(1);
 }
 
+static void expect_that(int ok, const char *what, int number)
+{
+    calls++;
+    if (!ok)
+        differs(number, "%s: not as the standard says", what);
+}
+
 /* A further operation of a thread of a PE; NULL if that is another PE. */
 static struct op *append(int pe, int thread, enum action action, const struct routine *routine,
                          int number)
