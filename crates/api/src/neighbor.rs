@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::slice;
 
 use ferroshmem_collective::graph::{Edges, Graph, NO_NEIGHBOR, Neighbor};
-pub use ferroshmem_collective::nonblocking::neighbors::Strided;
+pub use ferroshmem_collective::nonblocking::strided::Strided;
 use ferroshmem_core::constants::GRAPH_INVALID;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
@@ -35,7 +35,12 @@ unsafe fn list<'a>(name: &str, argument: &str, entries: *const c_int, count: c_i
 ///
 /// # Safety
 /// `graph` can be written.
-unsafe fn create(name: &'static str, team: usize, graph: *mut usize, edges: impl FnOnce(&Runtime, &Team) -> Edges) -> c_int {
+unsafe fn create(
+    name: &'static str,
+    team: usize,
+    graph: *mut usize,
+    edges: impl FnOnce(&Runtime, &Team) -> Edges,
+) -> c_int {
     let rt = runtime::get(name);
     let made = rt.teams.find(name, team).map(|found| {
         refuse_team_of_connection(name, found);
@@ -88,7 +93,10 @@ pub unsafe fn cart_create(
         let size = team.members.size;
         let product = dims.iter().try_fold(1_usize, |all, dim| all.checked_mul(usize::try_from(*dim).ok()?));
         if product != Some(size) {
-            fatal(name, format_args!("the grid {dims:?} is not of {size} PEs: give dims whose product is the team's size"));
+            fatal(
+                name,
+                format_args!("the grid {dims:?} is not of {size} PEs: give dims whose product is the team's size"),
+            );
         }
         let group = Group::of_team(&rt.node, name, team);
         let digest = dims.iter().zip(periods).fold(0_u64, |sum, (dim, period)| {

@@ -81,10 +81,7 @@ impl Place {
 /// The memory of graphs, mapped.
 pub(crate) fn areas(node: &Node, name: &str) -> &'static StreamAreas {
     StreamAreas::of(node.job).unwrap_or_else(|e| {
-        fatal(
-            name,
-            format_args!("cannot map the memory of graphs: {e}: raise the limit of address space (ulimit -v)"),
-        )
+        fatal(name, format_args!("cannot map the memory of graphs: {e}: raise the limit of address space (ulimit -v)"))
     })
 }
 

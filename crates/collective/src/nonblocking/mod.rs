@@ -22,8 +22,9 @@
 //! lets the worker run on its own core, and who tests in vain for long does, too.
 
 pub mod exchange;
-pub mod neighbors;
+mod neighbors;
 mod persistent;
+pub mod strided;
 
 use std::collections::VecDeque;
 use std::fmt;

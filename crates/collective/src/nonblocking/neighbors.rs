@@ -16,15 +16,15 @@ use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::memory::Argument;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::offload;
 use ferroshmem_core::team::Team;
-use ferroshmem_core::transport::{Location, copy_blocks};
+use ferroshmem_core::transport::Location;
 use ferroshmem_core::wait::signals::SignalWords;
 use ferroshmem_core::wait::{WaitReason, signals};
-use ferroshmem_fabric::{AtomicOp, Blocks, Op, Width};
+use ferroshmem_fabric::{AtomicOp, Op, Width};
 use ferroshmem_layout::{SignalLine, WaitKind};
 use ferroshmem_platform::ShortLock;
 
+use super::strided::Strided;
 use crate::graph::{self, Graph, Neighbor, Place};
 
 /// Bytes of a line.
@@ -33,100 +33,6 @@ const LINE: usize = 64;
 const IN_LINE: usize = LINE - size_of::<u64>();
 /// Bytes of a message that the receiver copies rather than that the sender waits for the receiver's start.
 const EAGER: usize = 8 << 10;
-
-/// Blocks of an array, one for each neighbour: `shmemx_blocks_t`.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-pub struct Strided {
-    /// The first.
-    pub addr: *mut u8,
-    /// Bytes of each.
-    pub bytes: usize,
-    /// Their number.
-    pub count: usize,
-    /// Bytes from the beginning of one to that of the next.
-    pub stride: usize,
-}
-
-impl Strided {
-    /// Bytes in one piece.
-    pub fn contiguous(addr: *mut u8, bytes: usize) -> Self {
-        Self { addr, bytes, count: 1, stride: bytes }
-    }
-
-    /// Checked, and as few blocks as there can be.
-    fn simple(self, name: &str, argument: &str, i: usize) -> Self {
-        let Self { addr, bytes, count, stride } = self;
-        let whole = bytes.saturating_mul(count);
-        if whole == 0 {
-            return Self::contiguous(addr, 0);
-        }
-        if count > 1 && stride < bytes {
-            fatal(
-                name,
-                format_args!("{argument}[{i}] has blocks of {bytes} bytes at a stride of {stride}: give at least that"),
-            );
-        }
-        if count == 1 || stride == bytes { Self::contiguous(addr, whole) } else { self }
-    }
-
-    fn whole(&self) -> usize {
-        self.bytes * self.count
-    }
-
-    /// Bytes from the first to the end of the last.
-    fn extent(&self) -> usize {
-        (self.count - 1).saturating_mul(self.stride).saturating_add(self.bytes)
-    }
-
-    /// Calls `copy` with parts of two arrays of as many bytes, which the blocks of both describe: where each begins.
-    fn to(&self, dest: &Self, mut copy: impl FnMut(usize, usize, &Blocks)) {
-        let blocks = |of: &Self, local_stride, remote_stride| Blocks {
-            bytes: of.bytes,
-            count: of.count,
-            local_stride: local_stride as isize,
-            remote_stride: remote_stride as isize,
-        };
-        if (self.bytes, self.count) == (dest.bytes, dest.count) {
-            return copy(0, 0, &blocks(self, self.stride, dest.stride));
-        }
-        match (self.count, dest.count) {
-            (_, 1) => copy(0, 0, &blocks(self, self.stride, self.bytes)),
-            (1, _) => copy(0, 0, &blocks(dest, dest.bytes, dest.stride)),
-            _ => {
-                let (mut at, whole) = (0, self.whole());
-                while at < whole {
-                    let left = |of: &Self| of.bytes - at % of.bytes;
-                    let place = |of: &Self| at / of.bytes * of.stride + at % of.bytes;
-                    let bytes = left(self).min(left(dest));
-                    let piece = Blocks { bytes, count: 1, local_stride: 0, remote_stride: 0 };
-                    copy(place(dest), place(self), &piece);
-                    at += bytes;
-                }
-            }
-        }
-    }
-
-    /// Copies from blocks to as many bytes of others, both mapped here.
-    ///
-    /// # Safety
-    /// All blocks are valid.
-    unsafe fn copy_to(&self, dest: &Self) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if self.count == 1 && dest.count == 1 {
-                return match self.bytes {
-                    8 => dest.addr.cast::<[u8; 8]>().write(self.addr.cast::<[u8; 8]>().read()),
-                    bytes => offload::copy(dest.addr, self.addr, bytes),
-                };
-            }
-            self.to(dest, |to, from, blocks| {
-                let (to, from) = (dest.addr.add(to), self.addr.add(from));
-                copy_blocks(blocks, (to, blocks.remote_stride), (from, blocks.local_stride));
-            });
-        }
-    }
-}
 
 /// How the bytes of a message travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -438,7 +344,9 @@ impl Neighbors {
     /// Makes what was written before visible before it is looked who sleeps.
     fn notify<'a>(ends: impl IntoIterator<Item = &'a End>) {
         fence(Ordering::SeqCst);
-        ends.into_iter().for_each(End::wake);
+        for end in ends {
+            end.wake();
+        }
     }
 
     /// Starts the next round; returns its number.
@@ -456,7 +364,9 @@ impl Neighbors {
                 source.write_number(node, source.peer_lines, *round);
             }
         }
-        dests.iter_mut().for_each(|dest| dest.is_done = false);
+        for dest in dests.iter_mut() {
+            dest.is_done = false;
+        }
         let number = *round;
         // SAFETY: the caller's promise.
         unsafe { Self::send(node, &mut state) };
@@ -510,7 +420,9 @@ impl Neighbors {
             let round = state.round;
             let told = || state.sources.iter().filter(|source| source.reply == Some(Reply::Ended));
             if told().next().is_some() {
-                told().for_each(|source| source.write_number(node, source.peer_lines, round));
+                for source in told() {
+                    source.write_number(node, source.peer_lines, round);
+                }
                 Self::notify(told());
             }
             self.ended.store(round, Ordering::Release);
@@ -542,8 +454,7 @@ impl Neighbors {
             return;
         }
         while let Some(pe) = self.awaited(node, round) {
-            let reason =
-                WaitReason { members: (pe as i32, 0, 1), ..WaitReason::at(WaitKind::Neighbor, name, 0) };
+            let reason = WaitReason { members: (pe as i32, 0, 1), ..WaitReason::at(WaitKind::Neighbor, name, 0) };
             let is_over = || self.test(node, round) || self.awaited(node, round) != Some(pe);
             node.transport.wait_for_flag(&reason, is_over);
         }

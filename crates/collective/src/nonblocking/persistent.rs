@@ -12,7 +12,8 @@ use ferroshmem_core::wait::progress;
 use ferroshmem_layout::WaitKind;
 
 use super::exchange::{Arrays, Combination, Exchange};
-use super::neighbors::{Neighbors, Strided};
+use super::neighbors::Neighbors;
+use super::strided::Strided;
 use super::{Operation, Queue, Queues, lock};
 use crate::graph::{self, Edges, Graph};
 
