@@ -11,6 +11,9 @@ use super::part;
 use crate::internode::Internode;
 use ferroshmem_layout::{Offsets, STREAM_AREA};
 
+/// Bytes of which each part is a multiple: streams tell their options in the low bits of where their parts begin.
+const UNIT: usize = 4096;
+
 /// The mapped areas of the node's PEs. Live until the process ends.
 #[derive(Debug)]
 pub struct StreamAreas {
@@ -69,6 +72,7 @@ impl StreamAreas {
 
     /// Finds bytes of the own area: their offset, and how many bytes of the area are in use then.
     fn find(&self, bytes: usize) -> Option<(usize, usize)> {
+        let bytes = bytes.next_multiple_of(UNIT);
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = own.free.iter().position(|(_, free)| *free >= bytes) {
             let (offset, free) = own.free[at];
@@ -84,6 +88,7 @@ impl StreamAreas {
 
     /// Gives bytes back that no PE accesses any more.
     pub fn give_back(&self, offset: usize, bytes: usize) {
+        let bytes = bytes.next_multiple_of(UNIT);
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         let at = own.free.partition_point(|(before, _)| *before < offset);
         own.free.insert(at, (offset, bytes));
