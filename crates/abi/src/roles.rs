@@ -489,7 +489,9 @@ pub fn kind(family: &Family) -> Option<&'static str> {
         _ if function.starts_with("memory::") => "Allocate",
         "team::destroy" | "context::create" | "context::destroy" | "team::create_ctx" => "Other",
         _ if function.starts_with("team::split_") => "Other",
-        _ if ["space::", "spawn::", "port::", "group::", "neighbor::"].iter().any(|p| function.starts_with(p)) => "Other",
+        _ if ["space::", "spawn::", "port::", "group::", "neighbor::"].iter().any(|p| function.starts_with(p)) => {
+            "Other"
+        }
         _ => return None,
     })
 }
