@@ -351,8 +351,12 @@ pub fn split_color(
     // No member goes past the agreement on ids before all have read the words.
     let members = color.map(|_| {
         let same = (0..group.size).filter(|m| (0..2).all(|word| group.call_word(*m, word) == mine[word]));
-        let mut keys: Vec<_> = same.map(|member| (group.call_word(member, 2) as i64, member)).collect();
-        keys.sort_unstable();
+        let mut keys: Vec<(i64, usize)> = Vec::new();
+        for member in same {
+            // In their order mostly; a sort would be kilobytes of code.
+            let key = (group.call_word(member, 2) as i64, member);
+            keys.insert(keys.partition_point(|other| *other < key), key);
+        }
         parent.members.pick(keys.into_iter().map(|(_, member)| member))
     });
     let handles = create(node, teams, (&group, parent), &[(members, num_contexts)])?;

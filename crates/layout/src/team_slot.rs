@@ -1,6 +1,7 @@
 //! One team's words and buffers on one PE.
 
 use std::cell::UnsafeCell;
+use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use ferroshmem_tuning::{EAGER, FLAG_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
@@ -33,6 +34,12 @@ pub struct TeamSlot {
     pub eager: [EagerBuffer; 2],
     /// The owner's side of small broadcasts and scans.
     pub ring: RingPages,
+}
+
+impl fmt::Debug for TeamSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TeamSlot").finish_non_exhaustive()
+    }
 }
 
 /// One PE's side of the rings of small broadcasts and scans of a team (`group/ring.rs`).

@@ -22,7 +22,7 @@ pub(super) struct HierarchicalTeam<'a> {
 impl HierarchicalTeam<'_> {
     /// How a wait for other members is reported: kind, address, team and number of the collective.
     pub(super) fn wait(&self) -> (WaitKind, usize, u32, u32) {
-        let own = &self.team.slot(self.team.local_index).own;
+        let own = &self.team.own_slot.own;
         let entered = own.entered.load(Ordering::Relaxed);
         (self.kind, 0, self.team.id as u32, entered)
     }

@@ -115,7 +115,7 @@ impl<'a> Group<'a> {
     #[inline(always)]
     pub fn of_node_group(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
         let mut slots = Slots {
-            first: NonNull::from(team.slot(0)),
+            first: NonNull::from(team.first_slot),
             step: team.local.stride() as isize * size_of::<TeamSlot>() as isize,
             local: &team.local,
             epoch: &team.epoch,

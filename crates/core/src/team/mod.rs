@@ -20,7 +20,6 @@ use crate::constants::TEAM_INVALID;
 use crate::failure::fatal::fatal;
 use crate::handle::Table;
 use crate::internode::Internode;
-use crate::job::control::Control;
 use crate::job::{Attachment, Localities};
 use crate::node::Node;
 use ferroshmem_layout::{MAX_TEAMS, SHADOW, TeamSlot};
@@ -65,8 +64,10 @@ pub struct Team {
     pub decisions: DecisionTable,
     /// The connection whose members it consists of, if it is such a team.
     pub connection: Option<Arc<Connection>>,
-    /// The memory with the team's slots, and which slots of that they are.
-    slots: (Control, usize),
+    /// The slot of the first member of this PE's node group.
+    pub(crate) first_slot: &'static TeamSlot,
+    /// This PE's slot.
+    pub(crate) own_slot: &'static TeamSlot,
     generation: u32,
 }
 
@@ -105,13 +106,6 @@ impl Team {
         (self.generation as usize) << 16 | (self.id + 1)
     }
 
-    /// The slot of member `index` of this PE's node group.
-    #[inline]
-    pub fn slot(&self, index: usize) -> &'static TeamSlot {
-        let (control, id) = &self.slots;
-        control.team_slot(*id, self.local.pe(index))
-    }
-
     /// A team of the same members with slots and mailboxes of its own, for collectives beside this team's. Every PE
     /// makes it when it needs it, without asking the others.
     pub fn shadow(&self, node: &Node) -> Self {
@@ -133,7 +127,7 @@ impl Team {
     /// Leaves the slot to the next team with this id, after the last synchronisation: with the
     /// count of epochs, and with unused rings.
     pub fn leave(&self, node: &Node) {
-        let slot = self.slot(self.local_index);
+        let slot = self.own_slot;
         let epoch = self.epoch.load(Ordering::Relaxed);
         let mut greatest = epoch;
         if let Some(hierarchy) = &self.hierarchy {
@@ -160,7 +154,7 @@ impl Team {
     /// Records that this PE enters a collective; returns the collective's number on the team.
     #[inline]
     pub fn enter(&self) -> u32 {
-        let entered = &self.slot(self.local_index).own.entered;
+        let entered = &self.own_slot.own.entered;
         let number = entered.load(Ordering::Relaxed).wrapping_add(1);
         entered.store(number, Ordering::Release);
         number
@@ -194,6 +188,7 @@ impl NewTeam {
         let (own_group, local_index) = groups.of(index);
         let local = groups.all()[own_group].local.clone();
         let local = LocalMembers::new(local, local_index, localities);
+        let [first_slot, own_slot] = [0, local_index].map(|index| job.control.team_slot(self.id, local.pe(index)));
         Team {
             id: self.id,
             decisions: selection.decisions(local.shape()),
@@ -209,7 +204,8 @@ impl NewTeam {
             id_block: AtomicU32::new(0),
             ring: RingPosition::default(),
             connection: None,
-            slots: (job.control, self.id),
+            first_slot,
+            own_slot,
             generation,
         }
     }
@@ -339,7 +335,8 @@ impl Teams {
             id_block: AtomicU32::new(0),
             ring: RingPosition::default(),
             decisions: selection.decisions(n),
-            slots: (control, WORLD),
+            first_slot: control.team_slot(WORLD, 0),
+            own_slot: control.team_slot(WORLD, local_index),
             connection: Some(connection),
             generation,
         };
