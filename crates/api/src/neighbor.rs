@@ -25,7 +25,7 @@ unsafe fn list<'a>(name: &str, argument: &str, entries: *const c_int, count: c_i
     match usize::try_from(count) {
         Ok(0) => &[],
         Ok(_) if entries.is_null() => fatal(name, format_args!("{argument} is a null pointer: give {count} numbers")),
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the list has `count` entries.
         Ok(count) => unsafe { slice::from_raw_parts(entries, count) },
         Err(_) => fatal(name, format_args!("n{argument} = {count} is negative: give the number of entries")),
     }
@@ -46,7 +46,7 @@ unsafe fn create(
         refuse_team_of_connection(name, found);
         rt.collectives.add_graph(team, edges(rt, found))
     });
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `graph` can be written.
     unsafe { graph.write(made.unwrap_or(GRAPH_INVALID)) };
     if made.is_some() { 0 } else { -1 }
 }
@@ -130,7 +130,7 @@ pub unsafe fn graph_neighbors(name: &'static str, graph: usize, sources: *mut c_
     for (list, to) in [(&graph.edges.sources, sources), (&graph.edges.dests, dests)] {
         let numbers = list.iter().map(|n: &Option<Neighbor>| n.map_or(NO_NEIGHBOR, |n| n.member as c_int));
         for (i, number) in numbers.enumerate().filter(|_| !to.is_null()) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the list has room for all neighbours.
             unsafe { to.add(i).write(number) };
         }
     }
@@ -191,7 +191,7 @@ pub unsafe fn alltoallw(
             _ if list.is_null() => {
                 fatal(name, format_args!("{argument} is a null pointer: give an entry for each of {count} neighbours"))
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the list has an entry for each neighbour.
             _ => unsafe { slice::from_raw_parts(list, count) },
         }
     };

@@ -60,7 +60,7 @@ pub unsafe fn create(name: &'static str, function: *mut c_void, commutative: c_i
 /// # Safety
 /// `op` is the variable of an operator.
 pub unsafe fn free(name: &'static str, op: *mut c_int) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `op` is the variable of an operator.
     let op = unsafe { &mut *op };
     match operators().place(*op) {
         Some(made) => *made = None,

@@ -163,7 +163,7 @@ impl Blocks<'_> {
     /// # Safety
     /// The arrays have an element for each member.
     pub(crate) unsafe fn of(&self, member: usize) -> (usize, usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the arrays have an element for each member.
         unsafe { [self.source, self.counts].map(|array| array.add(member).read().saturating_mul(self.elem)) }.into()
     }
 }

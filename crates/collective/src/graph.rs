@@ -88,7 +88,7 @@ pub(crate) fn areas(node: &Node, name: &str) -> &'static StreamAreas {
 /// Takes memory of this PE's area; all of it is zero.
 pub(crate) fn take(node: &Node, name: &str, bytes: usize) -> usize {
     let areas = areas(node, name);
-    let Some(offset) = areas.take(node.transport.internode(), bytes) else {
+    let Some(offset) = node.take_stream_memory(areas, bytes) else {
         fatal(name, format_args!("no room for {bytes} bytes in the memory of graphs: destroy some"));
     };
     // SAFETY: the bytes were given to this call alone, and no member knows of them yet.
@@ -203,7 +203,7 @@ fn refuse(name: &str, theirs: usize, at: usize, member: i32, me: usize) -> ! {
 /// # Safety
 /// They are there.
 unsafe fn read(node: &Node, at: Place, to: &mut [i32]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the numbers are there.
     unsafe {
         match at {
             Place::Local(at) => to.as_mut_ptr().copy_from_nonoverlapping(at.cast(), to.len()),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use ferroshmem_config::Settings;
 use ferroshmem_tuning::Selection;
 
-use crate::job::{Attachment, Localities};
+use crate::job::{Attachment, Localities, StreamAreas};
 use crate::transport::Transport;
 
 /// This PE on its node.
@@ -55,6 +55,17 @@ impl Node {
     pub fn replace_heap(&self, range: &Range<u64>) {
         self.empty_heap(range);
         self.transport.memory.space.replace_heap(range);
+    }
+
+    /// Takes bytes of this PE's area, which PEs of other nodes may access then: their offset.
+    pub fn take_stream_memory(&self, areas: &StreamAreas, bytes: usize) -> Option<usize> {
+        let (offset, used) = areas.take(bytes)?;
+        let internode = self.transport.internode();
+        if internode.is_some_and(|internode| internode.open_streams(used).is_err()) {
+            areas.give_back(offset, bytes);
+            return None;
+        }
+        Some(offset)
     }
 
     /// Ends the symmetric spaces of a team (None: all), which no PE uses any more.

@@ -137,7 +137,7 @@ impl Streams {
 
 /// Takes a part of the own area, and clears its words.
 fn take_part(node: &Node, areas: &StreamAreas, shape: &Shape) -> Option<usize> {
-    let offset = areas.take(node.transport.internode(), shape.bytes())?;
+    let offset = node.take_stream_memory(areas, shape.bytes())?;
     let part = areas.of_pe(node.job.index).wrapping_add(offset);
     // SAFETY: the part was given to this call alone, and no member knows of it yet.
     unsafe { ptr::write_bytes(part, 0, shape.cleared()) };

@@ -133,11 +133,11 @@ fn right(family: &Family, name: &str) -> String {
         Role::SpaceBlock => "NULL".to_owned(),
         Role::GroupOrInvalid => "SHMEMX_GROUP_INVALID".to_owned(),
         Role::Alignment => "64".to_owned(),
-        Role::Pes(_) => "&some_pe".to_owned(),
+        Role::Pes(_) => "some_pes".to_owned(),
         Role::Value => match (function, name) {
             ("p2p::wait_while", "cmp_value") | ("team::split_strided", "size" | "stride") => "1",
             ("team::split_2d", "xrange") | ("team::split_list", "npes") => "1",
-            ("team::split_list", "pes") => "&some_pe",
+            ("team::split_list", "pes") => "some_pes",
             ("memory::realloc" | "memory::align", "size") => "64",
             ("team::ptr" | "setup::ptr", "dest") => "block",
             ("amo::fetch_op_nb", "datatype") => "SHMEMX_SIGNED + 4",

@@ -52,7 +52,7 @@ static int live_op;
 static shmemx_graph_t live_graph;
 static int all_pes[1];
 static const shmemx_space_config_t space_config = {4096, 0, 0, 0, 0};
-static int no_such_pe = INT_MAX, some_pe = 0;
+static int no_such_pe = INT_MAX, some_pes[N];
 
 static void do_nothing(void *dest, const void *a, const void *b, size_t n) {
     (void)dest, (void)a, (void)b, (void)n;

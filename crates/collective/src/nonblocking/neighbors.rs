@@ -368,7 +368,7 @@ impl Neighbors {
             dest.is_done = false;
         }
         let number = *round;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the arrays are valid until the request is complete.
         unsafe { Self::send(node, &mut state) };
         Self::notify(state.dests.iter().chain(state.sources.iter().filter(|s| s.reply == Some(Reply::Started))));
         if state.left == 0 {
@@ -385,7 +385,7 @@ impl Neighbors {
         let before = state.unsent;
         for dest in state.dests.iter_mut().filter(|dest| !dest.is_done) {
             if dest.may_send(state.round) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller promises that the arrays are valid until the request is complete.
                 unsafe { dest.send(node, state.round) };
                 dest.is_done = true;
                 state.unsent -= 1;
@@ -405,12 +405,12 @@ impl Neighbors {
         if before == 0 {
             return Some(false);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the arrays are valid until the request is complete.
         if state.unsent > 0 && unsafe { Self::send(node, state) } {
             Self::notify(&state.dests);
         }
         for source in state.sources.iter_mut().filter(|source| !source.is_done) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the arrays are valid until the request is complete.
             if unsafe { source.receive(state.round) } {
                 source.is_done = true;
                 state.left -= 1;

@@ -83,7 +83,7 @@ impl Strided {
     /// # Safety
     /// All blocks are valid.
     pub(super) unsafe fn copy_to(&self, dest: &Self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that all blocks are valid.
         unsafe {
             if self.count == 1 && dest.count == 1 {
                 return match self.bytes {

@@ -8,7 +8,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::Attachment;
 use super::part;
-use crate::internode::Internode;
 use ferroshmem_layout::{Offsets, STREAM_AREA};
 
 /// Bytes of which each part is a multiple: streams tell their options in the low bits of where their parts begin.
@@ -60,18 +59,8 @@ impl StreamAreas {
         self.first.as_ptr().wrapping_add(index * STREAM_AREA)
     }
 
-    /// Takes bytes of the own area, which PEs of other nodes may access then: their offset.
-    pub fn take(&self, internode: Option<&Internode>, bytes: usize) -> Option<usize> {
-        let (offset, used) = self.find(bytes)?;
-        if internode.is_some_and(|internode| internode.open_streams(used).is_err()) {
-            self.give_back(offset, bytes);
-            return None;
-        }
-        Some(offset)
-    }
-
-    /// Finds bytes of the own area: their offset, and how many bytes of the area are in use then.
-    fn find(&self, bytes: usize) -> Option<(usize, usize)> {
+    /// Takes bytes of the own area: their offset, and how many bytes of the area are in use then.
+    pub(crate) fn take(&self, bytes: usize) -> Option<(usize, usize)> {
         let bytes = bytes.next_multiple_of(UNIT);
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = own.free.iter().position(|(_, free)| *free >= bytes) {
