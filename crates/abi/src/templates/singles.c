@@ -351,6 +351,7 @@ static void nonblocking(void) {
     /* Byte `me` of PE 0. */
     check(((unsigned char *)all)[0] == (me % 8 == 0), "shmemx_alltoallsmem_nb");
     persistent(all, mine);
+    mine[0] = me + 1;
     F(shmem_barrier_all)();
     F(shmemx_putmem_nb)(&all[1], mine, size, to, &requests[0]);
     check(F(shmemx_req_wait)(&requests[0]) == 0 && requests[0] == SHMEMX_REQ_INVALID, "shmemx_putmem_nb");
