@@ -63,9 +63,9 @@
 #define SHMEMX_OPAQUE 0x10000
 
 /* Operators of shmemx_atomic_fetch_op_nb, beside SHMEMX_SUM, SHMEMX_AND, SHMEMX_OR and SHMEMX_XOR */
-#define SHMEMX_FETCH 7
-#define SHMEMX_SWAP 8
-#define SHMEMX_COMPARE_SWAP 9
+#define SHMEMX_FETCH 9
+#define SHMEMX_SWAP 10
+#define SHMEMX_COMPARE_SWAP 11
 
 /* Added to the datatype of a value, that of a structure of it and an int, its index */
 #define SHMEMX_PAIR 0x800

@@ -173,9 +173,9 @@ pub const EXTENSIONS: &[Section] = &[
     Section {
         title: "Operators of shmemx_atomic_fetch_op_nb, beside SHMEMX_SUM, SHMEMX_AND, SHMEMX_OR and SHMEMX_XOR",
         constants: &[
-            c("SHMEMX_FETCH", "7", "c_int"),
-            c("SHMEMX_SWAP", "8", "c_int"),
-            c("SHMEMX_COMPARE_SWAP", "9", "c_int"),
+            c("SHMEMX_FETCH", "9", "c_int"),
+            c("SHMEMX_SWAP", "10", "c_int"),
+            c("SHMEMX_COMPARE_SWAP", "11", "c_int"),
         ],
     },
     Section {
