@@ -19,7 +19,7 @@ use ferroshmem_core::node::Node;
 use ferroshmem_core::team::Team;
 use ferroshmem_core::transport::Location;
 use ferroshmem_core::wait::signals::SignalWords;
-use ferroshmem_core::wait::{WaitReason, signals};
+use ferroshmem_core::wait::{POLICY, WaitReason, signals};
 use ferroshmem_fabric::{AtomicOp, Op, Width};
 use ferroshmem_layout::{SignalLine, WaitKind};
 use ferroshmem_platform::ShortLock;
@@ -450,7 +450,9 @@ impl Neighbors {
         /// Some times what a line takes from a PE that has its own core.
         const POLLS: u32 = 100;
 
-        if (0..POLLS).any(|_| self.test(node, round)) {
+        // Where PEs outnumber cores, the one that is awaited may need this core.
+        let polls = if POLICY.oversubscribed() { 1 } else { POLLS };
+        if (0..polls).any(|_| self.test(node, round)) {
             return;
         }
         while let Some(pe) = self.awaited(node, round) {
