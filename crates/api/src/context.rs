@@ -33,8 +33,7 @@ pub unsafe fn create(name: &'static str, options: c_long, ctx: *mut usize) -> c_
     let rt = runtime::get(name);
     let made = make(rt, rt.teams.world(), options, false);
     // SAFETY: the caller promises that the result can be written.
-    unsafe { ctx.write(made.unwrap_or(CTX_INVALID)) };
-    if made.is_some() { 0 } else { -1 }
+    unsafe { super::handles::give(ctx, made, CTX_INVALID) }
 }
 
 /// Destroys a context.

@@ -269,6 +269,5 @@ pub unsafe fn create_ctx(name: &'static str, group: usize, options: c_long, ctx:
     let found = handles::find(name, rt, group);
     let made = found.and_then(|(team, _)| super::context::make(rt, team, options, true));
     // SAFETY: the caller promises that `ctx` can be written.
-    unsafe { ctx.write(made.unwrap_or(CTX_INVALID)) };
-    if made.is_some() { 0 } else { -1 }
+    unsafe { handles::give(ctx, made, CTX_INVALID) }
 }

@@ -10,6 +10,16 @@ use ferroshmem_core::team::Team;
 use ferroshmem_runtime::lifecycle::connections;
 use ferroshmem_runtime::{self as runtime, Runtime};
 
+/// Gives the caller the handle of what was made, or else `invalid`: 0, or -1.
+///
+/// # Safety
+/// `to` can be written.
+pub(crate) unsafe fn give(to: *mut usize, made: Option<usize>, invalid: usize) -> c_int {
+    // SAFETY: the caller promises that `to` can be written.
+    unsafe { to.write(made.unwrap_or(invalid)) };
+    if made.is_some() { 0 } else { -1 }
+}
+
 /// The group of the PEs that have started this job; `SHMEMX_GROUP_INVALID` if there are none, or they are
 /// disconnected.
 pub fn parents(name: &'static str) -> usize {

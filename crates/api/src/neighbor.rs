@@ -12,7 +12,7 @@ use ferroshmem_core::group::Group;
 use ferroshmem_core::team::Team;
 use ferroshmem_runtime::{self as runtime, Runtime};
 
-use super::handles::refuse_team_of_connection;
+use super::handles::{give, refuse_team_of_connection};
 
 /// Most dimensions of a grid.
 const DIMENSIONS: usize = 8;
@@ -21,14 +21,19 @@ const DIMENSIONS: usize = 8;
 ///
 /// # Safety
 /// It has `count` entries.
-unsafe fn list<'a>(name: &str, argument: &str, entries: *const c_int, count: c_int) -> &'a [c_int] {
-    match usize::try_from(count) {
-        Ok(0) => &[],
-        Ok(_) if entries.is_null() => fatal(name, format_args!("{argument} is a null pointer: give {count} numbers")),
+unsafe fn list<'a, T>(name: &str, argument: &str, entries: *const T, count: usize) -> &'a [T] {
+    match count {
+        0 => &[],
+        _ if entries.is_null() => fatal(name, format_args!("{argument} is a null pointer: give {count} entries")),
         // SAFETY: the caller promises that the list has `count` entries.
-        Ok(count) => unsafe { slice::from_raw_parts(entries, count) },
-        Err(_) => fatal(name, format_args!("n{argument} = {count} is negative: give the number of entries")),
+        _ => unsafe { slice::from_raw_parts(entries, count) },
     }
+}
+
+/// The number of entries of a list.
+fn length(name: &str, argument: &str, count: c_int) -> usize {
+    usize::try_from(count)
+        .unwrap_or_else(|_| fatal(name, format_args!("n{argument} = {count} is negative: give the number of entries")))
 }
 
 /// Makes a graph of a team.
@@ -47,8 +52,7 @@ unsafe fn create(
         rt.collectives.add_graph(team, edges(rt, found))
     });
     // SAFETY: the caller promises that `graph` can be written.
-    unsafe { graph.write(made.unwrap_or(GRAPH_INVALID)) };
-    if made.is_some() { 0 } else { -1 }
+    unsafe { give(graph, made, GRAPH_INVALID) }
 }
 
 /// Makes a graph of lists of neighbours. Collective over the team.
@@ -66,8 +70,8 @@ pub unsafe fn graph_create(
 ) -> c_int {
     // SAFETY: the caller's promises.
     unsafe {
-        let sources = list(name, "sources", sources, nsources);
-        let dests = list(name, "dests", dests, ndests);
+        let sources = list(name, "sources", sources, length(name, "sources", nsources));
+        let dests = list(name, "dests", dests, length(name, "dests", ndests));
         create(name, team, graph, |rt, team| Edges::of_lists(&rt.node, name, team, sources, dests))
     }
 }
@@ -88,7 +92,8 @@ pub unsafe fn cart_create(
         fatal(name, format_args!("ndims = {ndims}: give 1 to {DIMENSIONS}"));
     }
     // SAFETY: the caller's promises.
-    let (dims, periods) = unsafe { (list(name, "dims", dims, ndims), list(name, "dims", periods, ndims)) };
+    let [dims, periods] =
+        unsafe { [("dims", dims), ("periods", periods)].map(|(a, l)| list(name, a, l, ndims as usize)) };
     let grid = |rt: &Runtime, team: &Team| {
         let size = team.members.size;
         let product = dims.iter().try_fold(1_usize, |all, dim| all.checked_mul(usize::try_from(*dim).ok()?));
@@ -185,19 +190,12 @@ pub unsafe fn alltoallw(
 ) -> c_int {
     let rt = runtime::get(name);
     let (team, graph) = find(name, rt, graph);
-    let list = |argument: &str, list: *const Strided, count: usize| -> &[Strided] {
-        match count {
-            0 => &[],
-            _ if list.is_null() => {
-                fatal(name, format_args!("{argument} is a null pointer: give an entry for each of {count} neighbours"))
-            }
-            // SAFETY: the caller promises that the list has an entry for each neighbour.
-            _ => unsafe { slice::from_raw_parts(list, count) },
-        }
-    };
     let edges = &graph.edges;
-    let arrays = (list("dests", dests, edges.sources.len()), list("sources", sources, edges.dests.len()));
-    // SAFETY: the caller's promises.
-    unsafe { request.write(rt.collectives.init_neighbors(name, &rt.node, (team, graph), arrays) as usize) };
+    // SAFETY: the caller promises that each list has an entry for each neighbour, and the rest.
+    unsafe {
+        let dests = list(name, "dests", dests, edges.sources.len());
+        let sources = list(name, "sources", sources, edges.dests.len());
+        request.write(rt.collectives.init_neighbors(name, &rt.node, (team, graph), (dests, sources)) as usize);
+    }
     0
 }

@@ -257,9 +257,10 @@ impl<'a> OnGroup<'a> {
         let (of_root, own) = (bytes.saturating_mul(self.group.size), bytes);
         let (to, from) = if scatters { (own, of_root) } else { (of_root, own) };
         if !self.group.is_local() {
-            let copy = if scatters { internode::scatter } else { internode::gather };
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-            return self.internode(|call| unsafe { copy(call, dest, source, bytes, root, Place::InOrder) });
+            return self.internode(|call| unsafe {
+                internode::gather(call, (dest, source), bytes, root, Place::InOrder, scatters);
+            });
         }
         let copy = if scatters { gather::scatter } else { gather::gather };
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
@@ -283,10 +284,11 @@ impl<'a> OnGroup<'a> {
         );
         let (root, bytes) = (self.root(root), n.saturating_mul(elem));
         if !self.group.is_local() {
-            let copy = if scatters { internode::scatter } else { internode::gather };
             let place = Place::At(displs, elem);
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-            return self.internode(|call| unsafe { copy(call, dest, source, bytes, root, place) });
+            return self.internode(|call| unsafe {
+                internode::gather(call, (dest, source), bytes, root, place, scatters);
+            });
         }
         let me = self.group.me;
         let ends = |at| match scatters {

@@ -149,8 +149,7 @@ pub unsafe fn create(
         made.ok()
     });
     // SAFETY: the caller promises that `new_space` can be written.
-    unsafe { new_space.write(made.unwrap_or(SPACE_INVALID)) };
-    if made.is_some() { 0 } else { -1 }
+    unsafe { super::handles::give(new_space, made, SPACE_INVALID) }
 }
 
 /// As [`create`], for Rust: the handle.

@@ -32,8 +32,7 @@ pub unsafe fn create(name: &'static str, team: usize, item_size: usize, options:
         rt.streams.create(&rt.node, name, team, options).ok()
     });
     // SAFETY: the caller promises that `stream` is writable.
-    unsafe { stream.write(made.unwrap_or(0)) };
-    if made.is_some() { 0 } else { -1 }
+    unsafe { super::handles::give(stream, made, 0) }
 }
 
 #[inline]

@@ -11,7 +11,7 @@ use ferroshmem_core::group::Group;
 use ferroshmem_platform::socket::last_level_cache;
 use ferroshmem_runtime as runtime;
 
-use super::handles::refuse_team_of_connection;
+use super::handles::{give, refuse_team_of_connection};
 
 /// `shmem_team_config_t`.
 #[derive(Debug, Clone, Copy)]
@@ -104,8 +104,7 @@ pub unsafe fn split_strided(
         split::split_strided(&rt.node, &rt.teams, name, parent, (start, stride, size), contexts)
     });
     // SAFETY: the caller promises that `new_team` can be written.
-    unsafe { new_team.write(made.unwrap_or(TEAM_INVALID)) };
-    if made.is_some() { 0 } else { -1 }
+    unsafe { give(new_team, made, TEAM_INVALID) }
 }
 
 /// Makes row and column teams of `parent`, seen as rows of `xrange` PEs.
@@ -186,8 +185,7 @@ pub unsafe fn split_list(
         split::split_list(&rt.node, &rt.teams, name, parent, indices, contexts)
     });
     // SAFETY: the caller promises that `new_team` can be written.
-    unsafe { new_team.write(made.unwrap_or(TEAM_INVALID)) };
-    if made.is_some() { 0 } else { -1 }
+    unsafe { give(new_team, made, TEAM_INVALID) }
 }
 
 /// Ends the job unless a list names PEs of a team of `size` PEs, and each of them once.
@@ -220,8 +218,7 @@ pub unsafe fn split_color(
     let contexts = unsafe { contexts_in(name, config, mask) };
     let made = split_by(name, parent, (u64::try_from(color).ok(), key.into()), &[], contexts);
     // SAFETY: the caller promises that `new_team` can be written.
-    unsafe { new_team.write(made.unwrap_or(TEAM_INVALID)) };
-    if made.is_some() { 0 } else { -1 }
+    unsafe { give(new_team, made, TEAM_INVALID) }
 }
 
 /// Makes a team of the PEs of `parent` that share with this one what `kind` says.
@@ -241,8 +238,7 @@ pub unsafe fn split_kind(
     let color = place(name, kind);
     let made = split_by(name, parent, (Some(color), 0), &[("kind", kind as u64)], contexts);
     // SAFETY: the caller promises that `new_team` can be written.
-    unsafe { new_team.write(made.unwrap_or(TEAM_INVALID)) };
-    if made.is_some() { 0 } else { -1 }
+    unsafe { give(new_team, made, TEAM_INVALID) }
 }
 
 /// The part of the machines that this PE runs on, as a color: 0 on its node if the part of this kind is not known.
@@ -327,6 +323,5 @@ pub unsafe fn create_ctx(name: &'static str, team: usize, options: c_long, ctx: 
     let rt = runtime::get(name);
     let made = rt.teams.find(name, team).and_then(|team| super::context::make(rt, team, options, false));
     // SAFETY: the caller promises that `ctx` can be written.
-    unsafe { ctx.write(made.unwrap_or(CTX_INVALID)) };
-    if made.is_some() { 0 } else { -1 }
+    unsafe { give(ctx, made, CTX_INVALID) }
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "end_request.h"
 
 #define WORLD SHMEM_TEAM_WORLD
 /* From short ones, which library memory holds, to what all PEs share. */
@@ -35,28 +36,6 @@ static void fill(size_t length, int round)
     memset(dest, 0xff, LARGEST * sizeof *dest);
 }
 
-/* Ends a request in one of the ways that there are. */
-static void end(shmemx_req_h *request, int way)
-{
-    switch (way % 4) {
-    case 0:
-        CHECK(shmemx_req_wait(request) == 0);
-        break;
-    case 1:
-        while (shmemx_req_test(request) != 0)
-            ;
-        break;
-    case 2:
-        CHECK(shmemx_req_waitany(1, request) == 0);
-        break;
-    default:
-        while (shmemx_req_testall(1, request) != 0)
-            ;
-    }
-    CHECK(*request == SHMEMX_REQ_INVALID);
-    CHECK(shmemx_req_test(request) == 0);
-}
-
 static void each(shmem_team_t team, size_t length, int round)
 {
     int team_me = shmem_team_my_pe(team), size = shmem_team_n_pes(team), root = round % size;
@@ -66,14 +45,14 @@ static void each(shmem_team_t team, size_t length, int round)
 
     fill(length, round);
     CHECK(shmemx_broadcast_nb(team, dest, source, length, root, &request) == 0);
-    end(&request, round);
+    end_request(&request, round);
     for (size_t i = 0; i < length; i++)
         CHECK(dest[i] == value(from, i, round));
     shmem_team_sync(team);
 
     fill(length, round);
     CHECK(shmemx_fcollect_nb(team, dest, source, part, &request) == 0);
-    end(&request, round + 1);
+    end_request(&request, round + 1);
     for (int k = 0; k < size; k++)
         for (size_t i = 0; i < part; i++)
             CHECK(dest[(size_t)k * part + i] == value(shmem_team_translate_pe(team, k, WORLD), i, round));
@@ -82,7 +61,7 @@ static void each(shmem_team_t team, size_t length, int round)
     fill(length, round);
     size_t mine = team_me % 2 ? part : part / 2, at = 0;
     CHECK(shmemx_collect_nb(team, dest, source, mine, &request) == 0);
-    end(&request, round + 2);
+    end_request(&request, round + 2);
     for (int k = 0; k < size; k++) {
         size_t theirs = k % 2 ? part : part / 2;
         for (size_t i = 0; i < theirs; i++)
@@ -93,7 +72,7 @@ static void each(shmem_team_t team, size_t length, int round)
 
     fill(length, round);
     CHECK(shmemx_alltoall_nb(team, dest, source, part, &request) == 0);
-    end(&request, round + 3);
+    end_request(&request, round + 3);
     for (int k = 0; k < size; k++)
         for (size_t i = 0; i < part; i++)
             CHECK(dest[(size_t)k * part + i] ==
@@ -105,11 +84,11 @@ static void each(shmem_team_t team, size_t length, int round)
     for (int k = 0; k < size; k++)
         pes += shmem_team_translate_pe(team, k, WORLD);
     CHECK(shmemx_sum_reduce_nb(team, dest, source, length, &request) == 0);
-    end(&request, round);
+    end_request(&request, round);
     for (size_t i = 0; i < length; i++)
         CHECK(dest[i] == size * value(0, i, round) + pes * 1000003L);
     CHECK(shmemx_max_reduce_nb(team, source, source, length, &request) == 0);
-    end(&request, round + 1);
+    end_request(&request, round + 1);
     shmem_team_sync(team);
 
     fill(length, round);
@@ -117,7 +96,7 @@ static void each(shmem_team_t team, size_t length, int round)
     for (int k = 0; k <= team_me; k++)
         pes += shmem_team_translate_pe(team, k, WORLD);
     CHECK(shmemx_sum_inscan_nb(team, dest, source, length, &request) == 0);
-    end(&request, round + 2);
+    end_request(&request, round + 2);
     for (size_t i = 0; i < length; i++)
         CHECK(dest[i] == (team_me + 1) * value(0, i, round) + pes * 1000003L);
     shmem_team_sync(team);

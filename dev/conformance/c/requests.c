@@ -1,6 +1,7 @@
 /* One-sided operations with requests (extension): what is complete when, several at once, beside collectives, freed,
  * left to a quiet, a context's end and shmem_finalize, in several threads, and with PEs that come late. */
 #include "check.h"
+#include "end_request.h"
 
 #include <pthread.h>
 #include <shmemx.h>
@@ -35,36 +36,6 @@ static void compare(const unsigned char *array, size_t size, int pe, int round)
         }
 }
 
-/* Ends a request in one of the ways that there are. */
-static void end(shmemx_req_h *request, int way)
-{
-    CHECK(*request != SHMEMX_REQ_INVALID);
-    switch (way % 6) {
-    case 0:
-        CHECK(shmemx_req_wait(request) == 0);
-        break;
-    case 1:
-        while (shmemx_req_test(request) != 0)
-            ;
-        break;
-    case 2:
-        CHECK(shmemx_req_waitany(1, request) == 0);
-        break;
-    case 3:
-        while (shmemx_req_testany(1, request) != 0)
-            ;
-        break;
-    case 4:
-        while (shmemx_req_testall(1, request) != 0)
-            ;
-        break;
-    default:
-        CHECK(shmemx_req_waitall(1, request) == 0);
-    }
-    CHECK(*request == SHMEMX_REQ_INVALID);
-    CHECK(shmemx_req_test(request) == 0);
-}
-
 /* What has come with the other PE's next step, without a quiet of either. */
 static void tell(int round) { shmem_long_atomic_set(&flag, round, to); }
 
@@ -77,14 +48,14 @@ static void each_size(shmem_ctx_t ctx, int *round)
         /* Two PEs may use each other's `dest`. */
         shmem_sync_all();
         shmemx_ctx_putmem_nb(ctx, dest, source, size, to, &request);
-        end(&request, *round);
+        end_request(&request, *round);
         memset(source, 0, size);
         tell(*round);
         shmem_long_wait_until(&flag, SHMEM_CMP_EQ, *round);
         compare(dest, size, from, *round);
         shmem_sync_all();
         shmemx_ctx_getmem_nb(ctx, source, dest, size, to, &request);
-        end(&request, *round + 1);
+        end_request(&request, *round + 1);
         compare(source, size, me, *round);
         shmem_sync_all();
     }
@@ -117,21 +88,21 @@ static void types(void)
         all = 0;                                                                                   \
         shmem_barrier_all();                                                                       \
         shmemx_atomic_fetch_add_nb(&seen[0], &word, -2, to, &requests[0]);                         \
-        end(&requests[0], me);                                                                     \
+        end_request(&requests[0], me);                                                                     \
         shmemx_atomic_fetch_and_nb(&seen[1], &word, 6, to, &requests[1]);                          \
-        end(&requests[1], me + 1);                                                                 \
+        end_request(&requests[1], me + 1);                                                                 \
         shmemx_atomic_fetch_or_nb(&seen[2], &word, 5, to, &requests[2]);                           \
-        end(&requests[2], me + 2);                                                                 \
+        end_request(&requests[2], me + 2);                                                                 \
         shmemx_atomic_fetch_xor_nb(&seen[3], &word, -1, to, &requests[3]);                         \
-        end(&requests[3], me + 3);                                                                 \
+        end_request(&requests[3], me + 3);                                                                 \
         shmemx_atomic_swap_nb(&seen[4], &word, 40, to, &requests[4]);                              \
-        end(&requests[4], me + 4);                                                                 \
+        end_request(&requests[4], me + 4);                                                                 \
         shmemx_atomic_compare_swap_nb(&seen[5], &word, 41, 50, to, &requests[5]);                  \
-        end(&requests[5], me + 5);                                                                 \
+        end_request(&requests[5], me + 5);                                                                 \
         shmemx_atomic_compare_swap_nb(&seen[6], &word, 40, 60, to, &requests[6]);                  \
-        end(&requests[6], me);                                                                     \
+        end_request(&requests[6], me);                                                                     \
         shmemx_atomic_fetch_nb(&seen[7], &word, to, &requests[7]);                                 \
-        end(&requests[7], me + 1);                                                                 \
+        end_request(&requests[7], me + 1);                                                                 \
         CHECK(seen[0] == 12 && seen[1] == 10 && seen[2] == 2 && seen[3] == 7 && seen[4] == (TYPE)-8 \
               && seen[5] == 40 && seen[6] == 40 && seen[7] == 60);                                 \
         for (int i = 0; i < 8; i++)                                                                \
@@ -140,7 +111,7 @@ static void types(void)
         CHECK(shmemx_req_waitall(8, requests) == 0);                                               \
         shmem_barrier_all();                                                                       \
         shmemx_atomic_fetch_nb(&seen[0], &all, 0, &requests[0]);                                   \
-        end(&requests[0], me);                                                                     \
+        end_request(&requests[0], me);                                                                     \
         CHECK(seen[0] == (TYPE)(8 * n));                                                           \
         shmem_barrier_all();                                                                       \
     } while (0)
@@ -212,7 +183,7 @@ static void by_context(void)
         shmemx_req_free(&requests[1]);
         shmem_long_wait_until(&flag, SHMEM_CMP_NE, 0);
         compare(dest, SIZES[round % N_SIZES], from, round);
-        end(&requests[0], round);
+        end_request(&requests[0], round);
         shmem_barrier_all();
     }
 }
@@ -226,9 +197,9 @@ static void late(void)
     if (me == 0)
         usleep(200000);
     shmemx_putmem_nb(dest, source, 70001, to, &request);
-    end(&request, me);
+    end_request(&request, me);
     shmemx_getmem_nb(large, dest, 70001, to, &request);
-    end(&request, me + 1);
+    end_request(&request, me + 1);
     compare(large, 70001, me, 3);
     shmem_barrier_all();
     compare(dest, 70001, from, 3);
@@ -245,7 +216,7 @@ static void one_large(void)
         shmemx_putmem_nb(large, mine, LARGE, to, &request);
         for (int i = 0; i < 1000000; i++)
             sum = sum + i;
-        end(&request, 0);
+        end_request(&request, 0);
         memset(mine, 0, LARGE);
         tell(5);
     }
@@ -256,7 +227,7 @@ static void one_large(void)
     shmem_barrier_all();
     if (me == 0) {
         shmemx_getmem_nb(mine, large, LARGE, to, &request);
-        end(&request, 1);
+        end_request(&request, 1);
         compare(mine, LARGE, 0, 5);
     }
     free(mine);
@@ -282,8 +253,8 @@ static void *thread(void *argument)
                 mine[k][i] = round * 100000L + id * 1000 + k * 500 + (long)i;
             shmemx_put_nb(ctx, words[id][k], mine[k], length, to, &requests[k]);
         }
-        end(&requests[1], round);
-        end(&requests[0], round + id);
+        end_request(&requests[1], round);
+        end_request(&requests[0], round + id);
         for (int k = 0; k < 2; k++)
             shmemx_get_nb(ctx, back[k], words[id][k], length, to, &requests[k]);
         CHECK(shmemx_req_waitall(2, requests) == 0);

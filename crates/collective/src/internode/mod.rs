@@ -11,5 +11,5 @@ mod movement;
 mod reduction;
 
 pub use call::InternodeCall;
-pub use movement::{Place, alltoall, alltoalls, alltoallv, broadcast, collect, fcollect, gather, scatter};
+pub use movement::{Place, alltoall, alltoalls, alltoallv, broadcast, collect, fcollect, gather};
 pub use reduction::{reduce, scan};

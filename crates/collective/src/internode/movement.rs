@@ -230,47 +230,28 @@ impl Place {
     }
 }
 
-/// As [`crate::gather::gather`]: each member puts its block to the root.
+/// As [`crate::gather::gather`]: each member puts its block to the root; with `scatters` as
+/// [`crate::gather::scatter`]: each gets its block from there.
 ///
 /// # Safety
 /// `dest` and `source` are symmetric and valid for the blocks, and do not overlap.
 pub unsafe fn gather(
     call: &InternodeCall<'_>,
-    dest: *mut u8,
-    source: *const u8,
+    (dest, source): (*mut u8, *const u8),
     bytes: usize,
     root: usize,
     place: Place,
+    scatters: bool,
 ) {
     call.sync();
-    // SAFETY: the caller promises a place for `bytes` bytes in the root's `dest`, which this member alone writes.
-    unsafe {
-        if bytes > 0 {
-            let to = dest.wrapping_add(place.get(call, root, bytes));
-            call.all().put(&call.addresses(to), root, source, bytes);
-        }
-    }
-    call.leave();
-}
-
-/// As [`crate::gather::scatter`]: each member gets its block from the root.
-///
-/// # Safety
-/// As [`gather`].
-pub unsafe fn scatter(
-    call: &InternodeCall<'_>,
-    dest: *mut u8,
-    source: *const u8,
-    bytes: usize,
-    root: usize,
-    place: Place,
-) {
-    call.sync();
-    // SAFETY: the caller promises a block of `bytes` bytes in the root's `source`.
-    unsafe {
-        if bytes > 0 {
-            let from = source.wrapping_add(place.get(call, root, bytes));
-            call.all().get(dest, &call.addresses(from), root, bytes);
+    if bytes > 0 {
+        // SAFETY: the caller promises a place for `bytes` bytes in the root's array, which this member alone writes.
+        unsafe {
+            let at = place.get(call, root, bytes);
+            match scatters {
+                true => call.all().get(dest, &call.addresses(source.wrapping_add(at)), root, bytes),
+                false => call.all().put(&call.addresses(dest.wrapping_add(at)), root, source, bytes),
+            }
         }
     }
     call.leave();

@@ -487,19 +487,15 @@ impl Queues {
     pub fn first_of_one_team(&self, name: &str, requests: &[usize]) -> Option<usize> {
         let mut first: Option<(usize, &Queue, u32)> = None;
         for (i, request) in requests.iter().enumerate() {
-            if is_one_sided(*request) {
-                return None;
-            }
-            let started = self.find(name, *request as u64);
-            if let Some(Started::Neighbors(..)) = started {
-                return None;
-            }
-            if let Some(Started::Team(queue, number)) = started {
-                match first {
+            match self.find(name, *request as u64) {
+                None if is_one_sided(*request) => return None,
+                None => {}
+                Some(Started::Neighbors(..)) => return None,
+                Some(Started::Team(queue, number)) => match first {
                     Some((_, other, _)) if !ptr::eq(queue, other) => return None,
                     Some((_, _, before)) if number.wrapping_sub(before) as i32 > 0 => {}
                     _ => first = Some((i, queue, number)),
-                }
+                },
             }
         }
         first.map(|(i, ..)| i)

@@ -457,7 +457,7 @@ impl Neighbors {
         }
         while let Some(pe) = self.awaited(node, round) {
             let reason = WaitReason { members: (pe as i32, 0, 1), ..WaitReason::at(WaitKind::Neighbor, name, 0) };
-            let is_over = || self.test(node, round) || self.awaited(node, round) != Some(pe);
+            let is_over = || self.awaited(node, round) != Some(pe);
             node.transport.wait_for_flag(&reason, is_over);
         }
     }

@@ -58,6 +58,11 @@ fn index(request: u64) -> usize {
     (request as usize & ((1 << COUNT) - 1)) >> INDEX
 }
 
+/// The place of a graph, by its handle.
+fn place_of(graph: usize) -> Option<usize> {
+    (graph & ((1 << INDEX) - 1)).checked_sub(1)
+}
+
 impl Persistent {
     /// Whether it has started and not ended.
     #[inline]
@@ -185,7 +190,7 @@ impl Queues {
 
     /// A graph, by its handle.
     pub fn graph(&self, name: &str, handle: usize) -> &Graph {
-        let at = (handle & ((1 << INDEX) - 1)).checked_sub(1);
+        let at = place_of(handle);
         let found = at.and_then(|at| self.graphs.get(at)).filter(|graph| graph.handle == handle);
         found.unwrap_or_else(|| {
             fatal(name, format_args!("{handle:#x} is no graph of this PE: destroyed, or never created"))
@@ -206,7 +211,7 @@ impl Queues {
         for (offset, bytes) in lock(&graph.parts).drain(..) {
             graph::areas(node, name).give_back(offset, bytes);
         }
-        let at = (graph.handle & ((1 << INDEX) - 1)) - 1;
+        let at = place_of(graph.handle).expect("a graph has a place");
         self.graphs.remove(at);
         self.graphs.give_back(at);
     }
