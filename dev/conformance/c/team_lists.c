@@ -266,6 +266,32 @@ static void colors(void)
     }
 }
 
+/* Union, intersection and difference of two teams, of which each PE knows whether it is in them. */
+static void sets(void)
+{
+    shmem_team_t teams[2], set;
+    int lists_of[2][MOST], count[2];
+    for (int i = 0; i < 2; i++) {
+        count[i] = draw(n, lists_of[i]);
+        REQUIRE(shmemx_team_split_list(WORLD, lists_of[i], count[i], NULL, 0, &teams[i]) == 0);
+    }
+    for (int kind = 0; kind < 3; kind++) {
+        int list[MOST], size = 0, is_in[2] = {teams[0] != SHMEM_TEAM_INVALID, teams[1] != SHMEM_TEAM_INVALID};
+        int chosen[] = {is_in[0] || is_in[1], is_in[0] && is_in[1], is_in[0] && !is_in[1]};
+        for (int pe = 0; pe < n; pe++) {
+            int one = place(lists_of[0], count[0], pe) >= 0, two = place(lists_of[1], count[1], pe) >= 0;
+            if (kind == 0 ? one + two > 0 : one == 1 && two == (kind == 1))
+                list[size++] = pe;
+        }
+        REQUIRE(shmemx_team_split_color(WORLD, chosen[kind] ? 0 : -1, me, NULL, 0, &set) == 0);
+        uint32_t before = state;
+        check_team(WORLD, set, list, size, 0);
+        state = before;
+    }
+    for (int i = 0; i < 2; i++)
+        shmem_team_destroy(teams[i]);
+}
+
 static void kinds(void)
 {
     int list[MOST], count = 0;
@@ -320,6 +346,8 @@ int main(void)
     lists();
     shmem_barrier_all();
     colors();
+    shmem_barrier_all();
+    sets();
     shmem_barrier_all();
     kinds();
     shmem_barrier_all();
