@@ -38,9 +38,11 @@ class Ferroshmem(Package):
             env.prepend_path("LD_LIBRARY_PATH", self.spec["libfabric"].prefix.lib)
 
     def setup_dependent_build_environment(self, env, dependent_spec):
-        env.set("OSHMEM_CC", self.compiler.cc)
-        env.set("OSHMEM_CXX", self.compiler.cxx)
-        env.set("OSHMEM_FC", self.compiler.fc)
+        # Spack's wrappers of the compilers that the dependent asks for.
+        for language in ("cc", "cxx", "fc"):
+            wrapper = getattr(dependent_spec.package.module, f"spack_{language}", None)
+            if wrapper:
+                env.set(f"OSHMEM_{language.upper()}", wrapper)
 
     @run_after("install")
     @on_package_attributes(run_tests=True)

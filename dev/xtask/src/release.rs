@@ -208,6 +208,9 @@ fn edits(new: &str) -> Result<Vec<Edit>> {
     ensure!(text.contains(main), "{spack} has no line {}", main.trim());
     let released = format!("{main}    version(\"{new}\", tag=\"v{new}\")\n");
     all.push(edit(spack, text.replacen(main, &released, 1)));
+    let easybuild = |version: &str| format!("packaging/easybuild/FerroSHMEM-{version}-GCCcore-14.3.0.eb");
+    let text = read(&easybuild(OLD))?.replace(OLD, new).replace("'commit': 'main'", "'tag': 'v%(version)s'");
+    all.push(Edit { path: easybuild(new), text, old_path: (new != OLD).then(|| easybuild(OLD)) });
     if new == OLD {
         return Ok(all);
     }
@@ -221,9 +224,6 @@ fn edits(new: &str) -> Result<Vec<Edit>> {
         today("+%a, %d %b %Y %T +0000")?
     );
     all.push(edit(debian, first + &read(debian)?));
-    let easybuild = |version: &str| format!("packaging/easybuild/FerroSHMEM-{version}-GCCcore-14.3.0.eb");
-    let text = read(&easybuild(OLD))?.replace(OLD, new);
-    all.push(Edit { path: easybuild(new), text, old_path: Some(easybuild(OLD)) });
     Ok(all)
 }
 
@@ -239,8 +239,8 @@ fn changelog(log: &str, new: &str, date: &str) -> Result<String> {
     let section = rest.split("\n## ").next().unwrap_or_default();
     ensure!(section.contains("\n- "), "CHANGELOG.md says nothing of {new}: write what is new below [Unreleased]");
     let (sections, links) = rest.split_once(LINK).context("CHANGELOG.md has no link of [Unreleased]")?;
-    let (link, others) = links.split_once('\n').unwrap_or((links, ""));
-    let (repository, _) = link.split_once("/compare/").context("the link of [Unreleased] compares nothing")?;
+    let (_, others) = links.split_once('\n').unwrap_or_default();
+    let repository = env!("CARGO_PKG_REPOSITORY");
     Ok(format!(
         "{before}{UNRELEASED}\n{heading} - {date}\n{sections}{LINK}{repository}/compare/v{new}...HEAD\n[{new}]: \
             {repository}/releases/tag/v{new}\n{others}"
@@ -252,16 +252,19 @@ mod tests {
     use super::*;
 
     const LOG: &str = "# Changelog\n\n## [Unreleased] (0.2.0)\n\n### Added\n\n- new\n\n## [0.1.0]\n\n- \
-                           old\n\n[Unreleased]: https://h/compare/v0.1.0...HEAD\n[0.1.0]: https://h/0.1.0\n";
+                           old\n\n[Unreleased]: https://h/commits/main\n[0.1.0]: https://h/0.1.0\n";
 
     #[test]
     fn what_is_new_becomes_a_section() {
         let log = changelog(LOG, "0.2.0", "2026-12-01").unwrap();
+        let repository = env!("CARGO_PKG_REPOSITORY");
         assert_eq!(
             log,
-            "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-12-01\n\n### Added\n\n- new\n\n## [0.1.0]\n\n- \
-                 old\n\n[Unreleased]: https://h/compare/v0.2.0...HEAD\n[0.2.0]: https://h/releases/tag/v0.2.0\n\
-                 [0.1.0]: https://h/0.1.0\n"
+            format!(
+                "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-12-01\n\n### Added\n\n- new\n\n## [0.1.0]\n\n- \
+                     old\n\n[Unreleased]: {repository}/compare/v0.2.0...HEAD\n\
+                     [0.2.0]: {repository}/releases/tag/v0.2.0\n[0.1.0]: https://h/0.1.0\n"
+            )
         );
         let again = changelog(&log, "0.3.0", "2026-12-02").unwrap_err().to_string();
         assert!(again.contains("says nothing of 0.3.0"), "{again}");

@@ -41,13 +41,7 @@ fn serve_a_user(folder: &Path) {
     }
     plain_names_are_given_and_taken(&roots, &root);
     let bin = root.join(PRIVATE).join("bin");
-    let program = folder.join("hello");
-    let mut compile = Command::new(bin.join("oshcc"));
-    compile.arg("-O2").arg(super::root().join("examples/hello.c"));
-    succeed(compile.arg("-o").arg(&program));
-    let mut run = Command::new(bin.join("oshrun"));
-    let printed = succeed(run.args(["-n", "2", "--timeout", "60"]).arg(&program));
-    assert_eq!(printed.lines().count(), 2, "{printed}");
+    super::serves_a_user(&bin, folder);
 
     for command in ["oshrun", "oshcc", "oshc++", "oshmem_info", "oshtune"] {
         let link = root.join(format!("usr/bin/{command}.ferroshmem"));

@@ -42,6 +42,14 @@ fn note(line: &str) {
     writeln!(io::stderr(), "note: {line}").expect("standard error is open");
 }
 
+/// A user's first program, with the commands in the folder `bin`.
+fn serves_a_user(bin: &Path, scratch: &Path) {
+    let (hello, program) = (root().join("examples/hello.c"), scratch.join("hello"));
+    succeed(Command::new(bin.join("oshcc")).arg("-O2").arg(hello).arg("-o").arg(&program));
+    let printed = succeed(Command::new(bin.join("oshrun")).args(["-n", "2", "--timeout", "60"]).arg(&program));
+    assert_eq!(printed.lines().count(), 2, "{printed}");
+}
+
 /// The files and links below a folder, relative to it.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -68,8 +68,8 @@ def spack():
         package.spec = spec
         package.install(spec, Prefix("/prefix"))
         package.setup_run_environment(environment)
-    package.compiler = types.SimpleNamespace(cc="gcc", cxx="g++", fc="gfortran")
-    package.setup_dependent_build_environment(environment, None)
+    dependent = types.SimpleNamespace(module=types.SimpleNamespace(spack_cc="gcc"))
+    package.setup_dependent_build_environment(environment, types.SimpleNamespace(package=dependent))
     if len(sys.argv) > 3:
         package.prefix = Prefix(sys.argv[3])
         package.stage = types.SimpleNamespace(path=os.environ["STAGE"], source_path=os.environ["SOURCE"])

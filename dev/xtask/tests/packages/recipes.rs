@@ -1,7 +1,8 @@
-//! Recipes of Spack and EasyBuild: they are programs in Python, which are run with stand-ins for these tools.
+//! Recipes of Spack, EasyBuild and conda. The first two are programs in Python, which are run with stand-ins for these
+//! tools. Where the tools are, ignored tests build by them.
 
 use super::support::lacks;
-use super::{installation, note, root, succeed, xtask};
+use super::{files_below, installation, note, root, serves_a_user, succeed, xtask};
 use serde_json::{Value, json};
 use std::env;
 use std::fs;
@@ -75,10 +76,7 @@ fn spack_builds_what_there_is() {
     assert_eq!(release[..], ["xtask", "install", "--prefix", "/prefix"]);
     assert_eq!(debug[4..], ["--debug"]);
     is_task(&debug[1..].iter().map(String::as_str).collect::<Vec<_>>());
-    note(
-        "Spack's recipe is run with stand-ins for its modules, its check on the installation under test; Spack itself \
-            is not",
-    );
+    note("Spack's recipe is run with stand-ins, its check on the installation under test; Spack: ignored test");
 }
 
 #[test]
@@ -117,6 +115,85 @@ fn easybuild_builds_this_version() {
     note("EasyBuild's recipe is read, and its checks are run on the installation under test; EasyBuild: ignored test");
 }
 
+/// Spack installs the newest commit, with the fabric, and runs the recipe's check, with this system's Rust and
+/// libfabric.
+#[test]
+#[ignore = "builds the library, which takes minutes"]
+fn spack_installs() {
+    if lacks("spack", "Spack 0.23 or later") || lacks("pkg-config", "pkg-config") {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    let word = |program: &str, arguments: &[&str], at: usize| {
+        let printed = succeed(Command::new(program).args(arguments));
+        printed.split_whitespace().nth(at).unwrap().to_owned()
+    };
+    let file = |name: &str, text: &str| {
+        let file = folder.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    };
+    let external = |name: &str, version: &str, prefix: &str| {
+        format!("  {name}: {{buildable: false, externals: [{{spec: {name}@{version}, prefix: {prefix}}}]}}\n")
+    };
+    let rust = external("rust", &word("rustc", &["--version"], 1), &word("rustc", &["--print=sysroot"], 0));
+    let fabric = |what| word("pkg-config", &[what, "libfabric"], 0);
+    let fabric = external("libfabric", &fabric("--modversion"), &fabric("--variable=prefix"));
+    file("user/packages.yaml", &format!("packages:\n{rust}{fabric}"));
+    let [clone, opt, repository] = ["clone", "opt", "repository"].map(|name| folder.join(name).display().to_string());
+    file("user/config.yaml", &format!("config:\n  install_tree: {{root: {opt}}}\n"));
+    succeed(Command::new("git").args(["clone", "--quiet"]).arg(root()).arg(&clone));
+    succeed(Command::new("git").args(["-C", &clone, "checkout", "--quiet", "-B", "main"]));
+    let spack = |arguments: &[&str]| {
+        let mut spack = Command::new("spack");
+        spack.env("SPACK_USER_CONFIG_PATH", folder.join("user")).env("SPACK_USER_CACHE_PATH", folder.join("cache"));
+        let address = format!("{}.git", env!("CARGO_PKG_REPOSITORY"));
+        spack.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", format!("url.{clone}.insteadOf"));
+        succeed(spack.env("GIT_CONFIG_VALUE_0", address).args(arguments))
+    };
+    spack(&["repo", "create", &repository, "own"]);
+    let named = files_below(Path::new(&repository)).into_iter().find(|file| file.ends_with("repo.yaml")).unwrap();
+    let own = Path::new(&repository).join(named.parent().unwrap());
+    let recipe = fs::read_to_string(root().join("packaging/spack/package.py")).unwrap();
+    file(own.join("packages/ferroshmem/package.py").to_str().unwrap(), &recipe);
+    spack(&["repo", "add", own.to_str().unwrap()]);
+    spack(&["install", "--test=root", "ferroshmem@main+fabric+debug"]);
+    let prefix = spack(&["location", "--install-dir", "ferroshmem"]);
+    serves_a_user(&Path::new(prefix.trim()).join("bin"), folder);
+}
+
+/// conda-build makes a package and runs the recipe's test, with this system's compiler, Rust and libfabric in place of
+/// those of a channel.
+#[test]
+#[ignore = "builds the library as it is released, which takes minutes"]
+fn conda_makes_a_package() {
+    if lacks("conda-build", "conda-build") {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let channel = scratch.path().join("channel");
+    fs::create_dir(&channel).unwrap();
+    let build = |recipe: &Path| {
+        let mut build = Command::new("conda-build");
+        build
+            .args(["--no-anaconda-upload", "--override-channels", "--channel"])
+            .arg(format!("file://{}", channel.display()));
+        build.arg("--output-folder").arg(&channel).arg("--croot").arg(scratch.path().join("croot"));
+        succeed(build.arg(recipe));
+    };
+    for name in ["gcc_linux-64", "rust_linux-64", "libfabric"] {
+        let recipe = scratch.path().join(name);
+        fs::create_dir(&recipe).unwrap();
+        fs::write(recipe.join("meta.yaml"), format!("package: {{name: {name}, version: 99}}\n")).unwrap();
+        build(&recipe);
+    }
+    build(&root().join("packaging/conda"));
+    let packages = files_below(&channel);
+    let name = format!("ferroshmem-{}-", env!("CARGO_PKG_VERSION"));
+    assert!(packages.iter().any(|file| file.to_string_lossy().contains(&name)), "{packages:?}");
+}
+
 fn easybuild_recipe() -> PathBuf {
     fs::read_dir(root().join("packaging/easybuild")).unwrap().next().unwrap().unwrap().path()
 }
@@ -148,8 +225,6 @@ fn easybuild_makes_a_module() {
     let path = scratch.path().to_str().unwrap();
     eb(&["--sourcepath", path, "--try-toolchain=system,system", "--filter-deps=binutils,libfabric,Rust"]);
     let installed = scratch.path().join("software/FerroSHMEM").join(version);
-    let (hello, program) = (root().join("examples/hello.c"), scratch.path().join("hello"));
-    succeed(Command::new(installed.join("bin/oshcc")).arg(hello).arg("-o").arg(&program));
-    succeed(Command::new(installed.join("bin/oshrun")).args(["-n", "2"]).arg(&program));
+    serves_a_user(&installed.join("bin"), scratch.path());
     assert!(scratch.path().join("modules/all/FerroSHMEM").join(format!("{version}.lua")).exists());
 }
