@@ -7,8 +7,8 @@ use ferroshmem_core::wait::progress;
 
 use super::lock::Guard;
 use super::request::Request;
-use super::state::{Data, State};
-use super::{BESIDE, Messages, reason};
+use super::state::State;
+use super::{Messages, reason};
 
 impl Messages {
     /// The team of an id ends, on which all members have synchronised: forgets the messages that were not received.
@@ -21,15 +21,7 @@ impl Messages {
             return false;
         }
         while let Some(at) = state.matching.last_of(id) {
-            match state.matching.remove(at) {
-                Some((_, Data::Here(bytes, None))) => {
-                    state.keep(node, (bytes.len() as u64 + BESIDE).wrapping_neg());
-                }
-                Some((_, Data::Here(bytes, Some(pe)))) => {
-                    self.return_credit(node, &mut state, pe, bytes.len() as u64);
-                }
-                _ => {}
-            }
+            self.take_unexpected(node, &mut state, at);
         }
         true
     }

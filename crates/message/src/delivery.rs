@@ -1,10 +1,10 @@
 //! Delivery: what a record does, and which way the data of a message come to the receive that it has matched.
 
+use std::slice;
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::memory::NOWHERE;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::offload;
 use ferroshmem_core::wait::signals;
 use ferroshmem_fabric::Exposed;
 use ferroshmem_layout::inbox::{Envelope, Kind, Record, RendezvousControl, copy_eager};
@@ -44,69 +44,40 @@ impl Messages {
     /// As [`take`](Self::take).
     #[inline(never)]
     unsafe fn take_any(&self, node: &Node, state: &mut State, record: &Record, receive: Option<&mut Receive>) {
-        let (envelope, data) = (&record.envelope, record.data);
-        let len = envelope.len as usize;
-        let is_message = matches!(envelope.kind, Kind::Eager | Kind::Ready | Kind::Exposed);
-        let matched = is_message.then(|| {
-            state.matching.take(envelope).or_else(|| {
+        let envelope = &record.envelope;
+        // SAFETY: the caller promises a control part, unless the record is eager.
+        let control = (envelope.kind != Kind::Eager).then(|| unsafe { record.control.read() });
+        // SAFETY: the caller promises as many bytes, which no PE changes.
+        let data = unsafe { slice::from_raw_parts(record.data, envelope.len as usize) };
+        if matches!(envelope.kind, Kind::Eager | Kind::Ready | Kind::Exposed) {
+            let matched = state.matching.take(envelope).or_else(|| {
                 let receive = receive?;
                 let Receive { pattern, peer, buffer, bytes, .. } = *receive;
                 receive.handle = state.add_receive(pattern, peer, buffer, bytes);
                 Some(receive.handle)
-            })
-        });
-        let matched = matched.flatten();
-        if envelope.kind == Kind::Eager {
-            return match matched {
-                Some(handle) => {
-                    let Some(request) = state.requests.get(handle) else {
-                        return;
-                    };
-                    let n = envelope.bytes.min(request.bytes) as usize;
-                    request.status = Status::of(envelope, request.bytes);
-                    // SAFETY: the receive's buffer has room; the caller promises the data.
-                    unsafe { copy_eager(request.buffer, data, n) };
-                    self.complete(state, handle);
-                }
-                None => {
-                    let mut kept: Vec<u8> = Vec::with_capacity(len);
-                    // SAFETY: there is room for as many bytes, which the caller promises to be readable.
-                    unsafe {
-                        kept.as_mut_ptr().copy_from_nonoverlapping(data, len);
-                        kept.set_len(len);
-                    }
-                    let data = Data::Here(kept.into_boxed_slice(), record.remote);
-                    state.matching.keep(*envelope, data);
-                    if record.remote.is_none() {
-                        state.keep(node, len as u64 + BESIDE);
-                    }
-                    self.changes.fetch_add(1, Ordering::Release);
-                }
-            };
+            });
+            if let Some(handle) = matched {
+                return self.deliver(node, state, handle, envelope, (data, control.as_ref()));
+            }
+            state.matching.keep(*envelope, Data { here: data.into(), there: control, remote: record.remote });
+            if record.remote.is_none() {
+                state.keep(node, data.len() as u64 + BESIDE);
+            }
+            self.changes.fetch_add(1, Ordering::Release);
+            return;
         }
-        // SAFETY: the caller promises a control part.
-        let control = unsafe { record.control.read() };
+        let control = control.expect("no eager record");
         match envelope.kind {
-            Kind::Eager => {}
+            Kind::Eager | Kind::Ready | Kind::Exposed => {}
             Kind::More => self.send_more(node, state, &control, envelope.bytes),
             Kind::Credit => state.remotes.credit(control.from as usize, envelope.bytes),
-            Kind::Ready | Kind::Exposed => {
-                let data = Data::There(control);
-                match matched {
-                    Some(handle) => self.deliver(node, state, handle, envelope, &data),
-                    None => {
-                        state.matching.keep(*envelope, data);
-                        self.changes.fetch_add(1, Ordering::Release);
-                    }
-                }
-            }
             Kind::Clear => self.clear(node, state, envelope.bytes, &control),
             Kind::Fragment => {
                 if let Some(request) = state.requests.get(control.request) {
                     let to = request.buffer.wrapping_add(control.place as usize);
                     // SAFETY: within what this PE has asked for, of the receive's buffer.
-                    unsafe { to.copy_from_nonoverlapping(data, len) };
-                    request.done += len as u64;
+                    unsafe { to.copy_from_nonoverlapping(data.as_ptr(), data.len()) };
+                    request.done += data.len() as u64;
                     if request.done == request.all {
                         self.complete(state, control.request);
                     } else {
@@ -125,21 +96,27 @@ impl Messages {
         }
     }
 
-    /// Gives a message to the receive that it has matched.
-    pub(super) fn deliver(&self, node: &Node, state: &mut State, handle: u64, envelope: &Envelope, data: &Data) {
+    /// Gives a message to the receive that it has matched: what is here of it, and where the sender keeps the rest.
+    pub(super) fn deliver(
+        &self,
+        node: &Node,
+        state: &mut State,
+        handle: u64,
+        envelope: &Envelope,
+        (data, there): (&[u8], Option<&RendezvousControl>),
+    ) {
         let Some(request) = state.requests.get(handle) else {
             return;
         };
         let n = envelope.bytes.min(request.bytes);
         let buffer = request.buffer;
         request.status = Status::of(envelope, request.bytes);
-        let control = match data {
-            Data::Here(data, _) => {
-                // SAFETY: the receive's buffer has room for so many, and so many were kept.
-                unsafe { offload::copy(buffer, data.as_ptr(), n as usize) };
-                return self.complete(state, handle);
-            }
-            Data::There(control) => control,
+        let ahead = n.min(data.len() as u64);
+        // SAFETY: the receive's buffer has room for so many, and so many are here.
+        let copy = || unsafe { copy_eager(buffer, data.as_ptr(), ahead as usize) };
+        let Some(control) = there else {
+            copy();
+            return self.complete(state, handle);
         };
         let from = control.from as usize;
         (request.peer, request.reply) = (from as i32, control.reply);
@@ -158,7 +135,7 @@ impl Messages {
             _ => place::address(node, control.place, n, from).map(<*mut u8>::cast_const),
         };
         let there = remote::place(node, control.place, n, from);
-        let kind = if here.is_some() || there.is_some() || n == 0 { Kind::Read } else { Kind::Clear };
+        let kind = if here.is_some() || there.is_some() || n == ahead { Kind::Read } else { Kind::Clear };
         let envelope = reply(kind);
         if let Some(source) = here.filter(|_| n > 0) {
             if let Some(request) = state.requests.get(handle) {
@@ -182,16 +159,19 @@ impl Messages {
             unsafe { transfer.read(node, buffer, there, n) };
             return self.begin_transfer(state, transfer);
         }
-        if kind == Kind::Read {
-            self.complete(state, handle);
-        } else {
+        if kind == Kind::Clear {
             answer.place = place::of(node, buffer, n, from);
             if let Some(request) = state.requests.get(handle) {
-                (request.phase, request.all) = (Phase::Receiving, n);
+                (request.phase, request.done, request.all) = (Phase::Receiving, ahead, n);
                 request.allowed = remote::allowed(node, from, n);
             }
         }
+        // The answer is on its way meanwhile.
         self.post(node, state, from, envelope, Some(answer), 0);
+        copy();
+        if kind == Kind::Read {
+            self.complete(state, handle);
+        }
     }
 
     /// A receive has matched one of this PE's sends, and asks for `bytes` of its data.
@@ -200,7 +180,7 @@ impl Messages {
         let Some(request) = state.requests.get(handle) else {
             return;
         };
-        let (to, buffer) = (request.peer as usize, request.buffer);
+        let (to, buffer, ahead) = (request.peer as usize, request.buffer, request.done as usize);
         let envelope = Envelope { kind: Kind::Written, team: request.team, source: 0, tag: 0, len: 0, bytes };
         let written = RendezvousControl { request: control.reply, ..RendezvousControl::default() };
         if let Some(there) = remote::place(node, control.place, bytes, to) {
@@ -209,12 +189,14 @@ impl Messages {
             unsafe { transfer.write(node, there, buffer, bytes) };
             return self.begin_transfer(state, transfer);
         }
-        if let Some(dest) = place::address(node, control.place, bytes, to) {
+        let dest = place::address(node, control.place, bytes, to);
+        state.is_placed = dest.is_some();
+        if let Some(dest) = dest {
             // The receive's buffer, in memory that this process has mapped, stays until the receiver is answered.
             state.copies.push_back(Copy {
-                dest,
-                source: buffer,
-                bytes: bytes as usize,
+                dest: dest.wrapping_add(ahead),
+                source: buffer.wrapping_add(ahead),
+                bytes: bytes as usize - ahead,
                 request: handle,
                 to,
                 envelope,

@@ -40,7 +40,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::offload;
-use ferroshmem_core::wait::{WaitReason, signals};
+use ferroshmem_core::wait::{POLICY, Spins, WaitReason, signals};
 use ferroshmem_fabric::Context;
 use ferroshmem_layout::inbox::Inbox;
 use ferroshmem_layout::inbox::cells::Reader;
@@ -65,7 +65,7 @@ const FRAGMENT: u64 = (16 << 10) - 64;
 /// Least bytes of one.
 const SHORTEST: u64 = (4 << 10) - 64;
 /// Fragments of a message for which neither length is a limit.
-const FRAGMENTS: u64 = 4;
+const FRAGMENTS: u64 = 8;
 /// From so many bytes that a receiver keeps on, senders keep theirs.
 const KEPT: u64 = 16 << 20;
 /// What a message without data counts, which a receiver keeps.
@@ -148,13 +148,33 @@ impl Messages {
     }
 
     fn wait_until(&self, node: &Node, reason: &WaitReason<'_>, is_done: &mut dyn FnMut(&mut State) -> bool) {
+        self.wait_for(node, reason, || is_done(&mut self.enter(node)).then_some(()));
+    }
+
+    /// Waits until `look` gives a result, which is asked after each change. What has come may be a part of a message,
+    /// so that the next is about to: that is polled for as at the beginning of a wait.
+    fn wait_for<R>(&self, node: &Node, reason: &WaitReason<'_>, mut look: impl FnMut() -> Option<R>) -> R {
         let mut seen = self.changes.load(Ordering::Acquire).wrapping_sub(1);
         node.transport.wait(reason, signals::NOTIFIED, || {
-            if !self.has_arrivals(&mut seen) {
-                return None;
+            let mut spins = Spins::new(0);
+            loop {
+                if self.has_arrivals(&mut seen) {
+                    let result = look();
+                    if result.is_some() || self.queued.load(Ordering::Relaxed) != 0 {
+                        return result;
+                    }
+                    spins = self.spins(node);
+                } else if !spins.again() {
+                    return None;
+                }
             }
-            is_done(&mut self.enter(node)).then_some(())
-        });
+        })
+    }
+
+    /// Polls of a wait before anything else is done: none of messages of other nodes, which need polls of the fabric.
+    #[inline(always)]
+    fn spins(&self, node: &Node) -> Spins {
+        if node.transport.internode().is_none() { POLICY.spins() } else { Spins::new(0) }
     }
 
     /// Waits for the first message that a pattern takes.

@@ -1,7 +1,7 @@
 //! The inboxes of this node's PEs.
 
 use ferroshmem_core::node::Node;
-use ferroshmem_core::wait::signals;
+use ferroshmem_core::wait::signals::{self, SignalWords};
 use ferroshmem_layout::inbox::{Envelope, Inbox, RendezvousControl, cells};
 
 /// The number on this node, and the inbox, of a PE that is of it.
@@ -22,7 +22,9 @@ pub(super) unsafe fn of_local_pe<T>(own: &'static T, from: usize, to: usize) -> 
     unsafe { &*(&raw const *own).wrapping_offset(distance) }
 }
 
-/// Writes a record to the inbox of the PE of this node with a number there, and wakes it.
+/// Writes a record to the inbox of the PE of this node with a number there, and wakes it. If it has `more`, which
+/// follow at once, one that falls asleep meanwhile is woken by the last of them or by what finds no room: the fence
+/// for that would wait until the other core has given all lines of the record.
 ///
 /// # Safety
 /// `data` is readable for `envelope.len` bytes.
@@ -33,12 +35,14 @@ pub(super) unsafe fn push_to(
     envelope: &Envelope,
     control: Option<&RendezvousControl>,
     data: *const u8,
+    more: bool,
 ) -> bool {
     // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope says.
     let push = || unsafe { inbox.push(envelope, control, data) };
     let is_pushed = cells::push_or_want(inbox, push);
-    if is_pushed {
-        signals::notify(&node.job.control.pe_block(index).signals);
+    let signals = &node.job.control.pe_block(index).signals;
+    if !(is_pushed && more) || signals.has_sleepers() {
+        signals::notify(signals);
     }
     is_pushed
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::WORLD;
-use ferroshmem_core::wait::{POLICY, Spins, signals};
-use ferroshmem_layout::inbox::{Kind, copy_eager};
+use ferroshmem_core::wait::Spins;
+use ferroshmem_layout::inbox::{Envelope, Kind, copy_eager};
 
 use super::local_inbox::room;
 use super::request::{Pattern, Receive, Status, take};
@@ -60,13 +60,7 @@ impl Messages {
         }
         let Receive { pattern, peer, .. } = receive;
         let reason = reason(routine, pattern.team, peer, false, pattern.tag);
-        let mut seen = self.changes.load(Ordering::Acquire).wrapping_sub(1);
-        node.transport.wait(&reason, signals::NOTIFIED, || {
-            if !self.has_arrivals(&mut seen) {
-                return None;
-            }
-            self.look_for(node, &mut receive)
-        })
+        self.wait_for(node, &reason, || self.look_for(node, &mut receive))
     }
 
     /// Receives the next record of the inbox, or the one that comes within the time of a short wait, if that is the
@@ -79,11 +73,9 @@ impl Messages {
         if !state.matching.is_empty() || self.queued.load(Ordering::Relaxed) != 0 {
             return None;
         }
-        // Messages of other nodes need polls of the fabric; a receive of the world team has waited in `receive_short`.
-        let mut spins = match node.transport.internode() {
-            None if usize::from(pattern.team) != WORLD => POLICY.spins(),
-            _ => Spins::new(0),
-        };
+        // A receive of the world team has waited in `receive_short`.
+        let is_world = usize::from(pattern.team) == WORLD;
+        let mut spins = if is_world { Spins::new(0) } else { self.spins(node) };
         let cell = state.reader.poll(inbox, || spins.again())?;
         // SAFETY: the reader has found a record there, which is released below.
         let (envelope, data) = unsafe { inbox.envelope(cell) };
@@ -130,16 +122,21 @@ impl Messages {
 
     /// Gives a receive the unexpected message at `at`.
     fn deliver_unexpected(&self, node: &Node, state: &mut State, at: usize, handle: u64) {
-        if let Some((envelope, data)) = state.matching.remove(at) {
-            match &data {
-                Data::Here(bytes, None) => {
-                    state.keep(node, (bytes.len() as u64 + BESIDE).wrapping_neg());
-                }
-                Data::Here(bytes, Some(pe)) => self.return_credit(node, state, *pe, bytes.len() as u64),
-                Data::There(_) => {}
-            }
-            self.deliver(node, state, handle, &envelope, &data);
+        if let Some((envelope, data)) = self.take_unexpected(node, state, at) {
+            self.deliver(node, state, handle, &envelope, (&data.here, data.there.as_ref()));
         }
+    }
+
+    /// Takes the unexpected message at `at`, which is no longer kept.
+    pub(super) fn take_unexpected(&self, node: &Node, state: &mut State, at: usize) -> Option<(Envelope, Data)> {
+        let (envelope, data) = state.matching.remove(at)?;
+        let bytes = data.here.len() as u64;
+        match data.remote {
+            None => state.keep(node, (bytes + BESIDE).wrapping_neg()),
+            Some(pe) if data.there.is_none() => self.return_credit(node, state, pe, bytes),
+            Some(_) => {}
+        }
+        Some((envelope, data))
     }
 
     /// Whether something may have changed since the last call for the wait that `seen` is of.

@@ -212,7 +212,7 @@ impl State {
             Kind::Eager | Kind::Credit => return true,
             // The fabric finds whether its sender may be read there.
             Kind::Exposed => return true,
-            Kind::Ready => return is_placed(),
+            Kind::Ready => return len == 0 && is_placed(),
             _ => {}
         }
         let found = self.requests.get(control.request);

@@ -59,7 +59,7 @@ impl Messages {
         let is_eager = bytes <= EAGER && inbox.kept() < KEPT;
         let envelope = to.envelope(is_eager, tag, bytes);
         // SAFETY: the caller promises that the buffer is readable.
-        let push = || unsafe { push_to(node, (index, inbox), &envelope, None, buffer) };
+        let push = || unsafe { push_to(node, (index, inbox), &envelope, None, buffer, false) };
         if is_eager && self.queued.load(Ordering::Relaxed) == 0 && push() {
             return SENT;
         }
@@ -83,6 +83,13 @@ impl Messages {
             false => place::of(node, buffer, bytes, pe),
         };
         let exposed = (!is_eager && place == NOWHERE).then(|| remote::expose(node, buffer, bytes, pe)).flatten();
+        // The receiver copies as much as an eager message has while its answer is on its way, or keeps it if no receive
+        // has matched.
+        let is_whole = place != NOWHERE || pe == node.me || state.is_placed;
+        let ahead = match node.job.placement.local_index(pe) {
+            Some(to) if !is_whole && self.inbox_of(node, to).kept() < KEPT => bytes.min(EAGER),
+            _ => 0,
+        };
         let handle = state.add(Request {
             phase: Phase::Sent,
             is_send: true,
@@ -90,22 +97,21 @@ impl Messages {
             peer: to.peer,
             buffer: buffer.cast_mut(),
             bytes,
-            done: 0,
+            done: ahead,
             all: bytes,
             allowed: bytes,
             reply: 0,
             exposure: exposed.map(|(exposure, _)| exposure),
             status: Status::of(envelope, u64::MAX),
         });
-        let mut envelope = *envelope;
+        let mut envelope = Envelope { len: envelope.len.max(ahead as u32), ..*envelope };
         let mut control = RendezvousControl { request: 0, reply: handle, place, from: node.me as u64 };
         if let Some((_, Exposed { address, key })) = exposed {
             envelope.kind = Kind::Exposed;
             (control.place, control.request) = (address, key);
         }
         let control = (!is_eager).then_some(control);
-        let request = if is_eager { handle } else { 0 };
-        self.post(node, &mut state, pe, envelope, control, request);
+        self.post(node, &mut state, pe, envelope, control, handle);
         self.progress(node, state, None);
         handle
     }
@@ -133,16 +139,16 @@ impl Messages {
         let data = state.requests.get(*request).map(|r| r.buffer.cast_const());
         let data = data.unwrap_or(std::ptr::null());
         // SAFETY: a send's buffer, which stays readable until it is complete; other records have no data here.
-        if !unsafe { self.push(node, *to, envelope, control.as_ref(), data) } {
+        if !unsafe { self.push(node, *to, envelope, control.as_ref(), data, false) } {
             return false;
         }
-        if *request != 0 {
+        if envelope.kind == Kind::Eager {
             self.complete(state, *request);
         }
         true
     }
 
-    /// Writes a record to a PE, if there is room for it.
+    /// Writes a record to a PE, if there is room for it; whether `more` follow at once.
     ///
     /// # Safety
     /// `data` is readable for `envelope.len` bytes.
@@ -153,11 +159,12 @@ impl Messages {
         envelope: &Envelope,
         control: Option<&RendezvousControl>,
         data: *const u8,
+        more: bool,
     ) -> bool {
         match local_inbox(node, to) {
             // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope
             // says.
-            Some((index, inbox)) => unsafe { push_to(node, (index, inbox), envelope, control, data) },
+            Some((index, inbox)) => unsafe { push_to(node, (index, inbox), envelope, control, data, more) },
             // SAFETY: as above.
             None => unsafe { self.push_remote(node, to, envelope, control, data) },
         }
@@ -202,9 +209,9 @@ impl Messages {
                 Envelope { kind: Kind::Fragment, team: request.team, source: 0, tag: 0, len: len as u32, bytes: 0 };
             let control = RendezvousControl { request: request.reply, reply: 0, place: request.done, from: 0 };
             let data = request.buffer.wrapping_add(request.done as usize);
-            let to = request.peer as usize;
+            let (to, more) = (request.peer as usize, request.done + len < request.allowed);
             // SAFETY: a part of the send's buffer, which is not complete.
-            if !unsafe { self.push(node, to, &envelope, Some(&control), data) } {
+            if !unsafe { self.push(node, to, &envelope, Some(&control), data, more) } {
                 return false;
             }
             request.done += len;

@@ -12,13 +12,15 @@ use super::matching::Matching;
 use super::remotes::Remotes;
 use super::request::{Pattern, Phase, Request, Requests, Status};
 
-/// Where the data of a message are that no receive has matched.
+/// The data of a message that no receive has matched.
 #[derive(Debug)]
-pub(super) enum Data {
-    /// Here; and the PE of another node that has sent them.
-    Here(Box<[u8]>, Option<u32>),
-    /// The sender keeps them.
-    There(RendezvousControl),
+pub(super) struct Data {
+    /// What has come of them.
+    pub(super) here: Box<[u8]>,
+    /// Where the sender keeps the rest, or all.
+    pub(super) there: Option<RendezvousControl>,
+    /// The PE of another node that has sent them.
+    pub(super) remote: Option<u32>,
 }
 
 /// A record that has found no room.
@@ -27,7 +29,7 @@ pub(super) struct PendingRecord {
     pub(super) to: usize,
     pub(super) envelope: Envelope,
     pub(super) control: Option<RendezvousControl>,
-    /// The send whose data are in the record, or 0.
+    /// The send that it begins, or 0.
     pub(super) request: u64,
 }
 
@@ -57,6 +59,9 @@ pub(super) struct State {
     pub(super) outgoing: VecDeque<PendingRecord>,
     /// Sends whose data go through the receiver's inbox.
     pub(super) sending: Vec<u64>,
+    /// Whether the last send that a receiver of this node has answered went to symmetric memory: what its record has of
+    /// the data is copied twice.
+    pub(super) is_placed: bool,
     /// Copies to be made.
     pub(super) copies: VecDeque<Copy>,
     /// What passes between this PE and those of other nodes.
@@ -80,6 +85,7 @@ impl State {
             kept: 0,
             outgoing: VecDeque::new(),
             sending: Vec::new(),
+            is_placed: false,
             copies: VecDeque::new(),
             remotes: Remotes::default(),
             open: 0,

@@ -246,7 +246,7 @@ impl Cells for Inbox {
 pub enum Kind {
     /// A message with its data. It has no [`RendezvousControl`].
     Eager,
-    /// A message whose data the sender keeps, at `place` if that is symmetric.
+    /// A message whose data the sender keeps, at `place` if that is symmetric, but for what is in the record.
     Ready,
     /// A message whose data the sender, of another node, keeps, and lets this PE read: `place` and `request` are the
     /// address and the key of them.

@@ -97,10 +97,10 @@ static void truncation(void)
         }
         for (int pe = 1; pe < n; pe++) {
             shmemx_msg_status_t s;
-            memset(own, 0, 100);
-            CHECK(shmemx_msg_recv(WORLD, own, 50, pe, 9, &s) == SHMEMX_MSG_TRUNCATED);
+            memset(own, 0, length);
+            CHECK(shmemx_msg_recv(WORLD, own, length / 2, pe, 9, &s) == SHMEMX_MSG_TRUNCATED);
             CHECK(s.nbytes == length && s.error == SHMEMX_MSG_TRUNCATED && s.source == pe);
-            CHECK(own[0] == pe && own[49] == pe && own[50] == 0);
+            CHECK(own[0] == pe && own[length / 2 - 1] == pe && own[length / 2] == 0);
         }
     }
     free(own);
