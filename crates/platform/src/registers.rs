@@ -85,4 +85,41 @@ impl Registers {
             Self { pc, sp, fp, lr }
         }
     }
+
+    /// Whether the access that a fault has interrupted was a write, as far as the processor says.
+    ///
+    /// # Safety
+    /// As for [`Registers::interrupted`].
+    pub unsafe fn is_write(context: *mut c_void) -> Option<bool> {
+        // SAFETY: the caller promises that the context is live.
+        let context = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
+        #[cfg(target_arch = "x86_64")]
+        {
+            const PAGE_FAULT: i64 = 14;
+            let word = |register: libc::c_int| context.gregs[register as usize];
+            (word(libc::REG_TRAPNO) == PAGE_FAULT).then(|| word(libc::REG_ERR) & 2 != 0)
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            /// Bytes of the records at the end of the context: each begins with its kind and its size.
+            const RECORDS: usize = 4096;
+            /// The record of the register that says what has happened.
+            const ESR: u32 = 0x4553_5201;
+            const DATA_ABORT: u64 = 0x24;
+            // SAFETY: the kernel ends the records by one without a kind.
+            unsafe {
+                let mut record = std::ptr::from_ref(context).add(1).byte_sub(RECORDS).cast::<u32>();
+                while ![0, ESR].contains(&*record) {
+                    record = record.byte_add(*record.add(1) as usize);
+                }
+                let esr = record.add(2).cast::<u64>().read();
+                (*record == ESR && esr >> 26 & 0x3f == DATA_ABORT).then_some(esr >> 6 & 1 != 0)
+            }
+        }
+        #[cfg(target_arch = "riscv64")]
+        {
+            let _ = context;
+            None
+        }
+    }
 }

@@ -14,6 +14,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use ferroshmem_platform::Registers;
 use ferroshmem_platform::mapping::{self, MapAddress};
 
 use super::stub;
@@ -82,16 +83,14 @@ fn protect(range: Range<usize>, protection: c_int) {
 const OPENED: c_int = libc::PROT_READ | libc::PROT_WRITE;
 /// In the flags of the processor: a trap after one instruction.
 const TRAP: i64 = 1 << 8;
-/// In the error code of a page fault: a write.
-const WRITE: i64 = 2;
 
 type Previous = MaybeUninit<libc::sigaction>;
 
 unsafe extern "C" fn on_access(_: c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel gives both.
-    let (address, context) = unsafe {
-        let context = &mut *context.cast::<libc::ucontext_t>();
-        ((*info).si_addr().addr(), context)
+    let (address, is_write, context) = unsafe {
+        let is_write = Registers::is_write(context);
+        ((*info).si_addr().addr(), is_write, &mut *context.cast::<libc::ucontext_t>())
     };
     if !is_traced(address) {
         // A fault of another kind: it comes again, and ends the process.
@@ -100,7 +99,7 @@ unsafe extern "C" fn on_access(_: c_int, info: *mut libc::siginfo_t, context: *m
         return;
     }
     let registers = &mut context.uc_mcontext.gregs;
-    note(address, registers[libc::REG_ERR as usize] & WRITE != 0);
+    note(address, is_write == Some(true));
     let instruction = registers[libc::REG_RIP as usize] as usize;
     // SAFETY: the instruction has accessed traced memory; simulated PEs run one at a time.
     if let Some(copy) = unsafe { stub::of(instruction) } {

@@ -102,7 +102,9 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
     if code <= 0 || of_stack {
         debugger::at_failure();
     } else if debugger::is_first_to_fail() {
-        let fault = Fault { signal, addr, code, at };
+        // SAFETY: as above.
+        let is_write = unsafe { Registers::is_write(context) };
+        let fault = Fault { signal, addr, code, at, is_write };
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: new memory, which nothing else knows.
         if let Ok(stack) = unsafe { mmap_anonymous(ptr::null_mut(), STACK_SIZE, access, MapFlags::PRIVATE) } {
@@ -130,6 +132,7 @@ struct Fault {
     addr: usize,
     code: i32,
     at: Registers,
+    is_write: Option<bool>,
 }
 
 /// Whether another PE has said why the job ends: then nothing is said of this one, by `oshrun` either.
@@ -187,7 +190,7 @@ unsafe fn report(mut fault: Fault, context: *mut libc::c_void) {
     }
 }
 
-/// `ferroshmem: PE 1: shmem_long_p: segmentation fault at 0x800000000: <why>; called at solve.c:12 (main)`.
+/// `ferroshmem: PE 1: shmem_long_p: segmentation fault at 0x800000000 (write): <why>; called at solve.c:12 (main)`.
 fn write_line(
     line: &mut impl Write,
     node: &Node,
@@ -202,6 +205,9 @@ fn write_line(
     match fault.addr {
         usize::MAX => write!(line, "{what}")?,
         addr => write!(line, "{what} at {addr:#x}")?,
+    }
+    if let Some(is_write) = fault.is_write {
+        line.write_str(if is_write { " (write)" } else { " (read)" })?;
     }
     let outside = if is_outside { ", past the end of the address space" } else { "" };
     write!(line, "{outside}: {why}; ")?;

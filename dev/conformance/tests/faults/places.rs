@@ -18,12 +18,12 @@ const SOURCE: &str = "faults/inlined.c";
 
 /// A fault, and what its line has beside the source line.
 const FAULTS: &[(&str, &[&str])] = &[
-    ("null", &["PE 1: shmem_long_p: segmentation fault at 0x", "a null pointer was used for PE 0"]),
-    ("get", &["PE 1: shmem_long_g: segmentation fault at 0x", "a null pointer was used for PE 0"]),
+    ("null", &["PE 1: shmem_long_p: segmentation fault at 0x", " (write): a null pointer was used for PE 0"]),
+    ("get", &["PE 1: shmem_long_g: segmentation fault at 0x", " (read): a null pointer was used for PE 0"]),
     ("member", &["PE 1: shmem_long_atomic_inc: ", "a null pointer, plus 16 bytes, was used for PE 0"]),
     ("stack", &["PE 1: shmem_long_p: ", "(on the stack) used for PE 0 is not symmetric"]),
-    ("source", &["PE 1: shmem_long_put: segmentation fault at 0x10: a null pointer, plus 16 bytes, was passed"]),
-    ("copy", &["PE 1: shmem_putmem: segmentation fault at 0x10: a null pointer, plus 16 bytes, was passed"]),
+    ("source", &["PE 1: shmem_long_put: segmentation fault at 0x10 (read): a null pointer, plus 16 bytes, was passed"]),
+    ("copy", &["PE 1: shmem_putmem: segmentation fault at 0x10 (read): a null pointer, plus 16 bytes, was passed"]),
 ];
 
 /// Ways to compile the programs.
