@@ -5,21 +5,26 @@
 #   NAME  only programs whose name contains NAME
 # The installation is $FERROSHMEM_PREFIX, or else that of the oshcc on the PATH. $LAUNCHER starts
 # a program in place of "oshrun -n": a command whose next argument is the number of PEs; $PES are
-# those numbers in place of "2 3 4 8". Prints one line per program, then what was left out and why;
-# the status is 0 if all programs passed at all numbers.
+# those numbers in place of "2 3 4 8". With $FERROSHMEM_EMULATED (aarch64, riscv64), the installation
+# is one for that processor, whose programs an emulator runs. Prints one line per program, then what
+# was left out and why; the status is 0 if all programs passed at all numbers.
 set -euo pipefail
 
 if [ $# -lt 1 ] || [ ! -d "$1/test/unit" ]; then
-    sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
     exit 2
 fi
 suite=$(cd "$1" && pwd)
 shift
 bin=${FERROSHMEM_PREFIX:+$FERROSHMEM_PREFIX/bin/}
-for command in oshcc oshc++ oshrun; do
-    command -v "$bin$command" >/dev/null || { echo "cannot find $bin$command: set FERROSHMEM_PREFIX" >&2; exit 2; }
-done
+wrapper=$bin emulator=
+if [ -n "${FERROSHMEM_EMULATED:-}" ]; then
+    wrapper+=$FERROSHMEM_EMULATED-linux-gnu- emulator="qemu-$FERROSHMEM_EMULATED -L /usr/$FERROSHMEM_EMULATED-linux-gnu"
+fi
 launcher=${LAUNCHER:-${bin}oshrun --timeout 60 -n}
+for command in "${wrapper}oshcc" "${wrapper}oshc++" "${launcher%% *}"; do
+    command -v "$command" >/dev/null || { echo "cannot find $command: set FERROSHMEM_PREFIX" >&2; exit 2; }
+done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -49,7 +54,7 @@ run() {
     for pes in ${PES:-2 3 4 8}; do
         status=0
         # shellcheck disable=SC2086
-        timeout -k 5 120 $launcher "$pes" "$program" >"$work/output" 2>&1 </dev/null || status=$?
+        timeout -k 5 120 $launcher "$pes" $emulator "$program" >"$work/output" 2>&1 </dev/null || status=$?
         if [ "$status" -ne 0 ]; then
             bad+=" $pes PEs: status $status;"
             [ -s "$work/first" ] || tail -n 8 "$work/output" >"$work/first"
@@ -73,7 +78,7 @@ build() {
     local compiler="oshcc -std=gnu11"
     [[ $source == *.cpp ]] && compiler="oshc++"
     # shellcheck disable=SC2086,SC2046
-    if ! "$bin"$compiler -O2 "$@" -I "$suite/test/include" -o "$work/program" "$source" \
+    if ! "$wrapper"$compiler -O2 "$@" -I "$suite/test/include" -o "$work/program" "$source" \
         $(flags_of "${name%% *}") -lm >"$work/output" 2>&1; then
         echo "FAIL $name: does not compile"
         grep -m 4 -E 'error|undefined' "$work/output" | sed 's/^/     | /' || true

@@ -40,6 +40,14 @@ const TAGGED: Machine = Machine {
     otherwise: &[],
 };
 
+/// Where branches lead is checked. Start and atomic operations of Debian's libraries do not say it.
+const BRANCHES: Machine = Machine {
+    name: "aarch64-branches",
+    env: &[("QEMU_CPU", "max")],
+    flags: &["-mbranch-protection=standard", "-march=armv8.1-a", "-nostartfiles"],
+    ..TAGGED
+};
+
 const PE_COUNTS: [usize; 3] = [1, 2, 4];
 
 /// What the quick form runs, with 2 PEs.
@@ -68,6 +76,7 @@ fn main() {
         }
     }
     add(&mut suite, &TAGGED, "emulated/tagged.c".to_owned(), 2, false);
+    add(&mut suite, &BRANCHES, "emulated/branches.c".to_owned(), 2, false);
     suite.run();
 }
 
