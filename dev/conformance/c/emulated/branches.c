@@ -1,5 +1,6 @@
-/* A program whose code says where branches may lead (BTI), which the processor checks. The linker says so of the program
- * if all that it is linked with does, as inlined operations do. Its start is its own: not every C library's does. */
+/* A program whose code says where branches may lead (BTI), which the processor checks. The linker marks the program if
+ * all that it is linked with is marked, as inlined operations are. The program brings its own start, as that of some C
+ * libraries is not marked. */
 #include "check.h"
 
 #include <setjmp.h>
