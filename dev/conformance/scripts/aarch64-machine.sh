@@ -49,7 +49,7 @@ for pes in ${PES:-2 4}; do for program in /t/*; do
     timeout 300 oshrun -n \$pes \$program >/tmp/out 2>&1 && echo "pass \$program \$pes" && continue
     echo "FAIL \$program \$pes"; tail -n 8 /tmp/out
 done; done
-for fault in null:_p:write get:_g:read member:_atomic_inc:read copy:shmem_putmem:read; do
+for fault in null:_p:write get:_g:read member:_atomic_inc:write copy:shmem_putmem:read; do
     line=\$(oshrun -n 2 /faulty \${fault%%:*} 2>&1) words=\${fault#*:}
     case \$line in
     *\${words%:*}:*"(\${words#*:}):"*inlined.c:*"(\${fault%%:*})") echo "pass fault \$fault" ;;
