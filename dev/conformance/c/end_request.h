@@ -5,8 +5,8 @@
 
 #include <shmemx.h>
 
-/* Ends a request in one of the ways that there are. */
-static void end_request(shmemx_req_h *request, int way)
+/* Waits for a request in one of the ways that there are. */
+static void complete_request(shmemx_req_h *request, int way)
 {
     CHECK(*request != SHMEMX_REQ_INVALID);
     switch (way % 6) {
@@ -31,6 +31,12 @@ static void end_request(shmemx_req_h *request, int way)
     default:
         CHECK(shmemx_req_waitall(1, request) == 0);
     }
+}
+
+/* The same of one that is started once, and ends so. */
+static inline void end_request(shmemx_req_h *request, int way)
+{
+    complete_request(request, way);
     CHECK(*request == SHMEMX_REQ_INVALID);
     CHECK(shmemx_req_test(request) == 0);
 }

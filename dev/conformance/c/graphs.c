@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "end_request.h"
 
 #define WORLD SHMEM_TEAM_WORLD
 /* In the line of a signal, through the library's memory, to the array. */
@@ -32,21 +33,6 @@ static void dawdle(int round)
 {
     if ((me * 7 + round * 3) % 11 == 0)
         usleep(300);
-}
-
-static void end(shmemx_req_h *request, int way)
-{
-    switch (way % 3) {
-    case 0:
-        CHECK(shmemx_req_wait(request) == 0);
-        break;
-    case 1:
-        while (shmemx_req_test(request) != 0)
-            ;
-        break;
-    default:
-        CHECK(shmemx_req_waitany(1, request) == 0);
-    }
 }
 
 /* A block of a random shape, with so many bytes, from `at` on; where its end is. */
@@ -128,7 +114,7 @@ static void random_graph(shmem_team_t team, int is_symmetric)
                 *byte_of(&from[i], k) = value(dest_edges[i], k, round);
         dawdle(round);
         shmemx_req_start(&request);
-        end(&request, me + round);
+        complete_request(&request, me + round);
         memset(source, 0x5a, source_end);
         dawdle(round + 1);
         size_t wrong = 0, got = 0;
