@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use support::{Job, oshrun, run, script};
@@ -349,11 +350,14 @@ fn terminals_show_colour_and_set_the_width() {
         let pty = nix::pty::openpty(Some(&size), None).unwrap();
         let mut command = oshrun(arguments);
         command.env("NO_COLOR", no_color).env("TERM", "xterm");
-        command.stdout(pty.slave.try_clone().unwrap()).stderr(pty.slave.try_clone().unwrap());
+        command.stdout(pty.slave.try_clone().unwrap()).stderr(pty.slave);
         command.status().unwrap();
-        let mut bytes = [0; 16 << 10];
-        let n = nix::unistd::read(&pty.master, &mut bytes).unwrap();
-        String::from_utf8_lossy(&bytes[..n]).into_owned()
+        drop(command);
+        // A read gives what one write of the other side left, and EIO after the last of them.
+        let mut bytes = Vec::new();
+        let end = std::fs::File::from(pty.master).read_to_end(&mut bytes);
+        assert_eq!(end.map_err(|e| e.raw_os_error()), Err(Some(libc::EIO)));
+        String::from_utf8(bytes).unwrap()
     };
     let line = "cannot run \"no-such-program\": no such program in PATH\r\n";
     assert_eq!(shown(&["no-such-program"], "1"), format!("oshrun: {line}"));

@@ -22,7 +22,13 @@ pub(super) enum Failure {
 
 /// Prints a line on standard error, under the name of `oshrun`.
 pub(super) fn print_line(line: &str) {
-    eprintln!("oshrun: {}", one_line(line));
+    print_headed("oshrun: ", line);
+}
+
+/// The line in one write, as several launchers may share standard error.
+fn print_headed(head: &str, line: &str) {
+    let text = format!("{head}{}\n", one_line(line));
+    eprint!("{text}");
 }
 
 impl Failure {
@@ -54,7 +60,7 @@ impl Failure {
                 0
             }
             Self::Error { line, status } => {
-                eprintln!("{}{}", error_head("oshrun"), one_line(line));
+                print_headed(&error_head("oshrun"), line);
                 *status
             }
         }
