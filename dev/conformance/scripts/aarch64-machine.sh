@@ -37,6 +37,7 @@ for source in "$programs"/*.c; do
     [[ " ${*:-$name} " == *" $name "* && " $left_out " != *" $name "* ]] && compile "$source" -o "$root/t/$name"
 done
 compile -mbranch-protection=standard "$programs/faults/inlined.c" -o "$root/faulty"
+compile -DHIGH "$programs/emulated/tagged.c" -o "$root/high"
 
 cat >"$root/init" <<END
 #!/bin/busybox sh
@@ -56,6 +57,12 @@ for fault in null:_p:write get:_g:read member:_atomic_inc:write copy:shmem_putme
     *) echo "FAIL fault \$fault: \$line" ;;
     esac
 done
+oshrun -n 2 /high >/tmp/out 2>&1
+case \$? in
+0) echo "pass addresses of 52 bits" ;;
+77) echo "no addresses of 52 bits here" ;;
+*) echo "FAIL addresses of 52 bits"; tail -n 8 /tmp/out ;;
+esac
 echo all have run
 poweroff -f
 END

@@ -7,10 +7,12 @@
 
 mod callee;
 mod coroutine;
+mod frame;
 mod image;
 mod stack;
 mod thread;
 
+pub(crate) use self::frame::SourcePlace;
 pub(crate) use self::image::Image;
-pub(crate) use self::stack::{Activity, Call, Inspector, Process, ProcessState, SourcePlace};
+pub(crate) use self::stack::{Activity, Call, Inspector, Process, ProcessState};
 pub(crate) use self::thread::release;

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -20,9 +19,9 @@ use nix::unistd::Pid;
 use super::callee::callee;
 #[cfg(target_arch = "x86_64")]
 use super::coroutine::resumer;
+use super::frame::{SourcePlace, is_library_file};
 use super::image::{Image, Line};
 use super::thread::{self, Entry, HaltError, Mapping, Memory};
-use crate::profile::is_own_header;
 
 /// Most frames of a stack that are looked at. framehop finds no caller on RISC-V.
 const MOST_FRAMES: usize = if cfg!(target_arch = "riscv64") { 1 } else { 200 };
@@ -32,14 +31,6 @@ const COPIED: usize = 64 << 10;
 const LOOKS: usize = 20;
 /// Bytes of the vDSO, at most.
 const VDSO: usize = 64 << 10;
-
-/// Where in the user's program a process is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct SourcePlace {
-    line: Line,
-    /// The file of the code, and the address in it.
-    object: (String, u64),
-}
 
 /// What a process does.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -404,78 +395,6 @@ fn unwind_registers(r: Registers) -> framehop::aarch64::UnwindRegsAarch64 {
     UnwindRegsAarch64::new_with_ptr_auth_mask(PtrAuthMask(u64::MAX >> 16), r.lr, r.sp, r.fp)
 }
 
-/// Whether a file is the library, or one of those that it, or any program, calls.
-fn is_library_file(name: &str) -> bool {
-    const NAMES: [&str; 14] = [
-        "libshmem.so", "libshmem-check.so", "libc.so", "libc-", "ld-linux", "ld-2.", "libpthread", "libm.so",
-        "libgcc_s", "libstdc++", "libgomp", "libomp", "libfabric", "librt",
-    ];
-    NAMES.iter().any(|prefix| name.starts_with(prefix))
-}
-
-impl Line {
-    /// Whether it is of this library, where that is linked into the program.
-    fn is_of_library(&self) -> bool {
-        const CRATES: [&str; 13] = [
-            "ferroshmem::", "ferroshmem_api::", "ferroshmem_collective::", "ferroshmem_core::", "ferroshmem_message::",
-            "ferroshmem_port::", "ferroshmem_runtime::", "ferroshmem_simd::", "ferroshmem_stream::",
-            "ferroshmem_sys::", "ferroshmem_platform::", "ferroshmem_fabric::", "ferroshmem_bootstrap::",
-        ];
-        const ROUTINES: [&str; 4] = ["shmem_", "shmemx_", "shmemi_", "pshmem"];
-        let name = self.name();
-        // A program may have functions with such names, too.
-        let is_ours = |(file, _): &(String, u32)| is_own_header(file) || file.ends_with(".rs");
-        let may_be_ours = || self.source.as_ref().is_none_or(is_ours);
-        CRATES.iter().any(|prefix| name.starts_with(prefix))
-            || ROUTINES.iter().any(|prefix| name.starts_with(prefix)) && !name.contains("::") && may_be_ours()
-    }
-
-    /// The function without its parameters, as C++ has them.
-    fn routine(&self) -> &str {
-        self.name().split('(').next().unwrap_or_default()
-    }
-
-    /// Whether it is of the library, of Rust's own, a copy by the C library that is linked in, or an atomic operation
-    /// that a compiler for Arm calls.
-    fn is_below_user(&self) -> bool {
-        const CRATES: [&str; 7] = ["core::", "std::", "alloc::", "__rust", "__memcpy", "__memmove", "__aarch64_"];
-        let is_of_rust = |(file, _): &(String, u32)| file.starts_with("/rustc/");
-        let name = self.name();
-        self.is_of_library()
-            || self.source.as_ref().is_some_and(is_of_rust)
-            || CRATES.iter().any(|prefix| name.starts_with(prefix))
-    }
-
-    /// The function; `<T as Trait>::method` is of the crate of its type.
-    fn name(&self) -> &str {
-        let name = self.function.as_ref().map_or("", |(name, _)| name);
-        let name = name.trim_start_matches(['<', '&']);
-        name.trim_start_matches("mut ").trim_start_matches("dyn ")
-    }
-}
-
-impl fmt::Display for SourcePlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (object, address) = &self.object;
-        match (&self.line.source, &self.line.function) {
-            (Some((file, line)), function) => {
-                let here = std::env::current_dir().unwrap_or_default();
-                let file = Path::new(file);
-                let file = file.strip_prefix(&here).unwrap_or(file);
-                write!(f, "{}:{line}", file.display())?;
-                match function {
-                    Some((name, _)) => write!(f, " ({name})"),
-                    None => Ok(()),
-                }
-            }
-            (None, Some((name, distance))) => {
-                write!(f, "{name}+{:#x} ({object})", distance.unwrap_or(0))
-            }
-            (None, None) => write!(f, "{object}+{address:#x}"),
-        }
-    }
-}
-
 /// Whether the system call goes on by itself after its thread was halted.
 fn is_restarted(entry: &Entry) -> bool {
     let calls = [libc::SYS_futex, libc::SYS_nanosleep, libc::SYS_clock_nanosleep, libc::SYS_sched_yield];
@@ -551,46 +470,6 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-
-    #[test]
-    fn frames_of_libraries_are_known() {
-        let line = |name: &str| Line { function: Some((name.to_owned(), None)), source: None };
-        for name in [
-            "ferroshmem::world::World::barrier_all",
-            "<ferroshmem_core::wait::Waiter as core::fmt::Debug>::fmt",
-            "<&mut ferroshmem::Team>::sync",
-            "core::ops::function::FnOnce::call_once",
-            "shmem_long_p",
-            "shmemi_wait",
-            "__aarch64_ldadd8_acq_rel",
-        ] {
-            assert!(line(name).is_below_user(), "{name}");
-        }
-        assert!(line("shmem_long_p").is_of_library());
-        assert!(!line("core::fmt::write").is_of_library());
-        for name in ["main", "stencil::relax::{{closure}}", "<app::A as ferroshmem::B>::c", "shmem_app::main"] {
-            assert!(!line(name).is_below_user(), "{name}");
-        }
-        assert!(is_library_file("libshmem.so.1") && !is_library_file("libmine.so"));
-    }
-
-    #[test]
-    fn functions_of_the_program_may_be_called_like_routines() {
-        let line =
-            |file: &str| Line { function: Some(("shmem_long_p".to_owned(), None)), source: Some((file.to_owned(), 7)) };
-        assert!(line("/opt/include/shmem/native.h").is_of_library() && line("sys/src/rma.rs").is_of_library());
-        assert!(!line("/home/me/solve.c").is_of_library());
-    }
-
-    #[test]
-    fn places_are_shown() {
-        let mut place = SourcePlace { line: Line::default(), object: ("solve".to_owned(), 0x1189) };
-        assert_eq!(place.to_string(), "solve+0x1189");
-        place.line.function = Some(("relax".to_owned(), Some(9)));
-        assert_eq!(place.to_string(), "relax+0x9 (solve)");
-        place.line.source = Some(("/src/solve.c".to_owned(), 12));
-        assert_eq!(place.to_string(), "/src/solve.c:12 (relax)");
-    }
 
     #[test]
     fn a_child_that_sleeps_and_one_that_is_gone() {
