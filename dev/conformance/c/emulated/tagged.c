@@ -1,5 +1,5 @@
 /* Private memory whose addresses have more than 48 bits: operations take and fill it. The C library's has tags, which
-   processors check (MTE); with -DHIGH, the kernel gives addresses of 52 bits, as it does where a program hints at one. */
+   processors check (MTE). With -DHIGH, addresses have 52 bits: the kernel gives them to programs that hint at one. */
 #include "check.h"
 #include <sys/mman.h>
 
