@@ -50,6 +50,12 @@ pub enum Error {
     /// The connection to a server ended.
     #[error("the connection to the launcher is lost: {0}")]
     ConnectionLost(io::Error),
+    /// MPI has closed the connection to a server.
+    #[error(
+        "MPI_Finalize has closed the connection to the launcher: call shmem_finalize before it, or MPI_Init before \
+         shmem_init"
+    )]
+    ClosedByMpi,
     /// A server sent a response that its protocol does not have.
     #[error("the launcher answered a message of {protocol} by {response:?}")]
     UnexpectedResponse {

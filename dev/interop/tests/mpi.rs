@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::{env, fs};
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
-use ferroshmem_cluster::hosts::Launcher;
+use ferroshmem_cluster::hosts::{AGENT, Launcher, SUBNET};
 use ferroshmem_conformance::cluster::{Launch, PLACEMENTS};
 use ferroshmem_conformance::compile::has_header;
 use ferroshmem_conformance::environment::{Environment, succeed};
@@ -15,8 +15,9 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::tool::{self, Missing};
 use ferroshmem_conformance::{Job, Suite, guide};
 
-/// The number of PEs of each job.
+/// The number of PEs of each job on one host, and the option for it.
 const PES: usize = 4;
+const ON_ONE_HOST: [&str; 2] = ["-n", "4"];
 
 /// How the last PE fails, and the status where every launcher has one.
 const FAILURES: [(&str, Option<i32>); 4] =
@@ -81,13 +82,25 @@ fn main() {
     }
     // Three PEs on two hosts: between them, each library has connections of its own.
     for mpi in MPIS {
-        let launcher = match mpi.name {
-            "openmpi4" => Launcher::OpenMpi,
-            "mpich4" | "mpich5" => Launcher::Hydra,
-            _ => continue,
+        let launchers: &[Launcher] = match mpi.name {
+            "openmpi4" => &[Launcher::OpenMpi, Launcher::SlurmPmix],
+            "mpich4" | "mpich5" => &[Launcher::Hydra, Launcher::SlurmPmi2],
+            _ => &[],
         };
-        let launch = Launch { launcher, place: PLACEMENTS[1] };
-        suite.add_launch(mpi.name, launch, true, move |s, launch| on_hosts(s, mpi, launch));
+        for order in [["mpi", "shmem"], ["shmem", "mpi"], ["mpi", "mpi"], ["shmem", "shmem"]] {
+            let name = format!("{}::{}-begins::{}-ends", mpi.name, order[0], order[1]);
+            // MPI lives within OpenSHMEM.
+            let is_within = order == ["shmem", "mpi"];
+            for launcher in launchers {
+                let launch = Launch { launcher: *launcher, place: PLACEMENTS[1] };
+                let short = is_within || (launcher.is_slurm() && order == ["mpi", "shmem"]);
+                suite.add_launch(&name, launch, short, move |s, launch| on_hosts(s, mpi, launch, order));
+            }
+            if mpi.name == "openmpi5" && !suite.launchers().is_empty() {
+                let name = format!("{name}::3pe-2hosts-block::prte");
+                suite.add_maybe_long(name, !is_within, move |s| by_prte(s, mpi, order));
+            }
+        }
     }
     suite.run();
 }
@@ -163,11 +176,10 @@ impl Mpi {
         COMPILED[index].get_or_init(|| self.compile(s, &source, "mpi")).as_deref().map_err(again)
     }
 
-    /// A job of the program by the MPI's launcher.
-    fn job(self, program: &Path, arguments: &[&str]) -> Result<Job> {
+    /// A job of the program by the MPI's launcher with these options.
+    fn job(self, options: &[&str], program: &Path, arguments: &[&str]) -> Result<Job> {
         let [_, launcher] = self.commands()?;
-        let pes = PES.to_string();
-        let mut job = Job::new(0, &launcher).args(self.options).args(&["-n", &pes]);
+        let mut job = Job::new(0, &launcher).args(self.options).args(options);
         job = job.args(&[&program.display().to_string()]).args(arguments);
         for variable in ["OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"] {
             job = job.env(variable, "1").env(&format!("{variable}_CONFIRM"), "1");
@@ -179,7 +191,7 @@ impl Mpi {
 
 /// Both libraries work, alone and by threads side by side, and end.
 fn both(s: &Setting, mpi: Mpi, order: [&str; 2]) -> Result<()> {
-    let outcome = mpi.job(mpi.program(s)?, &order)?.expect_success(&s.prefix, &s.scratch)?;
+    let outcome = mpi.job(&ON_ONE_HOST, mpi.program(s)?, &order)?.expect_success(&s.prefix, &s.scratch)?;
     for pe in 0..PES {
         let line = format!("PE {pe} of {PES} is rank {pe}");
         ensure!(outcome.stdout.contains(&line), "no \"{line}\"\n{outcome}");
@@ -187,15 +199,35 @@ fn both(s: &Setting, mpi: Mpi, order: [&str; 2]) -> Result<()> {
     Ok(())
 }
 
-/// The same on several hosts.
-fn on_hosts(s: &Setting, mpi: Mpi, launch: Launch) -> Result<()> {
-    let job = Job::new(0, mpi.program(s)?).args(&["mpi", "shmem"]);
+/// The same on two hosts. Where MPICH 4.0 begins last and ends first, it closes the connection to the launcher.
+fn on_hosts(s: &Setting, mpi: Mpi, launch: Launch, order: [&str; 2]) -> Result<()> {
+    let job = Job::new(0, mpi.program(s)?).args(&order);
+    if launch.launcher == Launcher::Hydra && mpi.name == "mpich4" && order == ["shmem", "mpi"] {
+        let outcome = s.stations.run(launch, &job)?;
+        let is_said = outcome.stderr.contains("call shmem_finalize before it, or MPI_Init before shmem_init");
+        ensure!(is_said && !outcome.hung && !outcome.status.success() && outcome.left == 0, "{outcome}");
+        return Ok(());
+    }
     s.stations.expect_success(launch, &job).map(drop)
+}
+
+/// The same on two hosts by Open MPI 5's launcher.
+fn by_prte(s: &Setting, mpi: Mpi, order: [&str; 2]) -> Result<()> {
+    let options = ["--prtemca", "plm_ssh_agent", AGENT, "--prtemca", "prte_if_include", SUBNET];
+    let options = [&options[..], &["--host", "a:2,b:1", "-n", "3"]].concat();
+    let job = mpi.job(&options, mpi.program(s)?, &order)?;
+    let cluster = s.stations.take()?;
+    let process = cluster.command_on("a", &[], &job).spawn()?;
+    for outcome in cluster.finish(vec![process], job.watchdog)? {
+        outcome.successful(job.watchdog)?;
+    }
+    s.stations.give(cluster);
+    Ok(())
 }
 
 /// The job ends where one PE fails, and nothing is left.
 fn fails(s: &Setting, mpi: Mpi, arguments: [&str; 2], status: Option<i32>) -> Result<()> {
-    let outcome = mpi.job(mpi.program(s)?, &arguments)?.run(&s.prefix, &s.scratch)?;
+    let outcome = mpi.job(&ON_ONE_HOST, mpi.program(s)?, &arguments)?.run(&s.prefix, &s.scratch)?;
     ensure!(!outcome.hung && !outcome.status.success() && outcome.left == 0, "{}\n{outcome}", outcome.status);
     ensure!(status.is_none() || outcome.status.code() == status, "{}\n{outcome}", outcome.status);
     Ok(())
@@ -210,7 +242,7 @@ fn shown(s: &Setting, mpi: Mpi) -> Result<()> {
     let source = s.scratch.join("both.c");
     fs::write(&source, text)?;
     let program = mpi.compile(s, &source, "both")?;
-    let outcome = mpi.job(&program, &[])?.expect_success(&s.prefix, &s.scratch)?;
+    let outcome = mpi.job(&ON_ONE_HOST, &program, &[])?.expect_success(&s.prefix, &s.scratch)?;
     for pe in 0..PES {
         let line = format!("PE {pe} is rank {pe} of the world, and {pe} of the communicator");
         ensure!(outcome.stdout.contains(&line), "no \"{line}\"\n{outcome}");

@@ -23,16 +23,19 @@ pub(super) struct Client<S> {
     store: Mutex<S>,
     /// Not under the lock: a job can be ended while a thread waits in an exchange.
     sender: Sender,
+    /// What keeps MPICH's connection, which it finalizes.
+    mpi: Option<mpi::Session>,
 }
 
 impl<S: Store> Client<S> {
-    pub(super) fn new(session: Session<S>, launcher: &str, protocol: &str) -> Self {
+    pub(super) fn new(session: Session<S>, launcher: &str, protocol: &str, mpi: Option<mpi::Session>) -> Self {
         Self {
             launcher: format!("{launcher}, by {protocol}"),
             rank: session.rank,
             size: session.size,
             sender: session.store.wire().sender(),
             store: Mutex::new(session.store),
+            mpi,
         }
     }
 
@@ -62,11 +65,15 @@ impl<S: Store> Bootstrap for Client<S> {
     }
 
     fn barrier(&self) -> Result<(), Error> {
-        match S::FENCE_IS_BARRIER {
+        let result = match S::FENCE_IS_BARRIER {
             true => self.store().fence(),
             // A process has the values of all only once all have called.
             false => self.exchange(&[]).map(drop),
-        }
+        };
+        result.map_err(|error| match self.mpi.is_none() && mpi::has_finalized() {
+            true => Error::ClosedByMpi,
+            false => error,
+        })
     }
 
     fn abort(&self, status: i32, message: &str) {
@@ -87,7 +94,9 @@ impl<S: Store> Bootstrap for Client<S> {
     }
 
     fn finalize(&self) {
-        if !mpi::finalizes() {
+        if let Some(session) = &self.mpi {
+            session.close();
+        } else if !mpi::finalizes() {
             // A launcher that has ended already needs no message.
             let _ = self.store().finalize();
         }

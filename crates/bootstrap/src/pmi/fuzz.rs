@@ -39,7 +39,7 @@ pub fn pmi1(bytes: &[u8]) {
         return;
     };
     let source = match first & 1 {
-        0 => RankSource::Environment { rank: 0, size: 2 },
+        0 => RankSource::Environment { rank: 0, size: 2, introduced: false },
         _ => RankSource::Server { id: "0" },
     };
     talk(bytes, |wire| pmi1::start(wire, &source));

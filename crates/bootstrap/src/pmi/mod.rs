@@ -17,7 +17,7 @@ mod wire;
 
 use std::time::Duration;
 
-use crate::{Bootstrap, Error, Protocol};
+use crate::{Bootstrap, Error, Protocol, mpi};
 use client::Client;
 use pmi1::RankSource;
 use wire::Wire;
@@ -42,14 +42,16 @@ pub(crate) fn connect(
         Server::Descriptor(fd) => (Wire::inherited(*fd, deadline)?, None),
         Server::Port { address, id } => (Wire::to_port(address, deadline)?, Some(id)),
     };
-    Ok(match protocol {
-        Protocol::Pmi2 => Box::new(Client::new(pmi2::start(wire)?, launcher, "PMI-2")),
-        _ => {
-            let source = match id {
-                Some(id) => RankSource::Server { id },
-                None => RankSource::of_environment()?,
-            };
-            Box::new(Client::new(pmi1::start(wire, &source)?, launcher, "PMI-1"))
-        }
-    })
+    // Slurm has one introduction, which is MPICH's then, by PMI-1.
+    let mut introduced = mpi::has_introduced();
+    let mpi = (introduced || protocol == Protocol::Pmi2).then(mpi::Session::of_mpich).flatten();
+    introduced |= mpi.is_some();
+    if protocol == Protocol::Pmi2 && !introduced {
+        return Ok(Box::new(Client::new(pmi2::start(wire)?, launcher, "PMI-2", mpi)));
+    }
+    let source = match id {
+        Some(id) => RankSource::Server { id },
+        None => RankSource::of_environment(introduced)?,
+    };
+    Ok(Box::new(Client::new(pmi1::start(wire, &source)?, launcher, "PMI-1", mpi)))
 }

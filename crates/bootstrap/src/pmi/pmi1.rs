@@ -38,29 +38,31 @@ impl Response {
 
 /// Where rank and size of a process come from.
 pub(super) enum RankSource<'a> {
-    /// From the environment.
-    Environment { rank: usize, size: usize },
+    /// From the environment. The process may be `introduced` already, by MPI.
+    Environment { rank: usize, size: usize, introduced: bool },
     /// From the server, for the process of this `PMI_ID`.
     Server { id: &'a str },
 }
 
 impl RankSource<'_> {
     /// Of a process with a descriptor.
-    pub(super) fn of_environment() -> Result<Self, Error> {
-        Ok(Self::Environment { rank: number(&PMI_RANK)?, size: number(&PMI_SIZE)? })
+    pub(super) fn of_environment(introduced: bool) -> Result<Self, Error> {
+        Ok(Self::Environment { rank: number(&PMI_RANK)?, size: number(&PMI_SIZE)?, introduced })
     }
 }
 
 /// Opens the session.
 pub(super) fn start(mut wire: Wire, source: &RankSource<'_>) -> Result<Session<Pmi1>, Error> {
-    let (rank, size) = match *source {
-        RankSource::Server { id } => introduce(&mut wire, id)?,
-        RankSource::Environment { rank, size } => (rank, size),
+    let ((rank, size), introduced) = match *source {
+        RankSource::Server { id } => (introduce(&mut wire, id)?, false),
+        RankSource::Environment { rank, size, introduced } => ((rank, size), introduced),
     };
     let mut store = Pmi1 { wire, space: String::new(), longest_value: 0 };
-    let response = store.call("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
-    if response.value("rc").is_some_and(|rc| rc != "0") {
-        return Err(response.unexpected());
+    if !introduced {
+        let response = store.call("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
+        if response.value("rc").is_some_and(|rc| rc != "0") {
+            return Err(response.unexpected());
+        }
     }
     let maxes = store.call("cmd=get_maxes", "maxes")?;
     let name = store.call("cmd=get_my_kvsname", "my_kvsname")?;

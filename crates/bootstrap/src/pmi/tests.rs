@@ -175,7 +175,7 @@ fn pmi_1_exchanges() {
             scope.spawn(move || {
                 let source = match by_port {
                     true => RankSource::Server { id: "7" },
-                    false => RankSource::Environment { rank, size: SIZE },
+                    false => RankSource::Environment { rank, size: SIZE, introduced: rank == 1 },
                 };
                 run(pmi1::start(wire(client), &source).unwrap(), rank, SIZE);
             });
@@ -202,7 +202,7 @@ fn answered(answer: &str, deadline: Duration) -> Error {
     let (client, mut server) = UnixStream::pair().unwrap();
     server.write_all(answer.as_bytes()).unwrap();
     let wire = Wire::over(client.into(), deadline);
-    pmi1::start(wire, &RankSource::Environment { rank: 0, size: 2 }).err().unwrap()
+    pmi1::start(wire, &RankSource::Environment { rank: 0, size: 2, introduced: false }).err().unwrap()
 }
 
 #[test]

@@ -43,7 +43,7 @@ struct Client {
 pub(crate) fn connect(file: Option<&Path>, launcher: &str, deadline: Duration) -> Result<Box<dyn Bootstrap>, Error> {
     // Never freed, as the library is never closed: a call that hangs may still use it.
     let library: &'static Library = Box::leak(Box::new(Library::open(file)?));
-    let mpi = Session::open();
+    let mpi = Session::of_open_mpi();
     let (me, status) = within(deadline, move || {
         let mut me = Process::unknown();
         // SAFETY: pointer to a live process, no options.
