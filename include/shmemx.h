@@ -60,6 +60,7 @@
 #define SHMEMX_UNSIGNED 0x200
 #define SHMEMX_FLOATING 0x300
 #define SHMEMX_COMPLEX 0x400
+#define SHMEMX_BFLOAT 0x500
 #define SHMEMX_OPAQUE 0x10000
 
 /* Operators of shmemx_atomic_fetch_op_nb, beside SHMEMX_SUM, SHMEMX_AND, SHMEMX_OR and SHMEMX_XOR */

@@ -1,5 +1,5 @@
 //! The public interface names only its own types, those of the standard library, `bytemuck::Pod` and, with the features
-//! of these names, those of `ndarray`, `num-complex`, `rayon` and `tracing`: so users do not depend on other crates'
+//! of these names, those of `half`, `ndarray`, `num-complex`, `rayon` and `tracing`: so users do not depend on other crates'
 //! versions.
 //!
 //! Reads rustdoc's JSON. If that format changes, the test fails instead of passing without a check.
@@ -156,9 +156,12 @@ fn no_foreign_types() {
     }
     let foreign = named.iter().filter(|path| {
         !["bytemuck::pod::Pod"].contains(&path.as_str())
-            && !["ndarray::", "rayon::", "rayon_core::", "num_complex::", "tracing_core::", "tracing_subscriber::"]
-                .iter()
-                .any(|of| path.starts_with(of))
+            && ![
+                "half::", "ndarray::", "rayon::", "rayon_core::", "num_complex::", "tracing_core::",
+                "tracing_subscriber::",
+            ]
+            .iter()
+            .any(|of| path.starts_with(of))
     });
     assert_eq!(Vec::from_iter(foreign), Vec::<&String>::new());
     assert!(named.len() > 1, "rustdoc's format has changed: only {named:?} found");

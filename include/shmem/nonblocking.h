@@ -5,15 +5,18 @@
 
 /* The datatype of what a pointer points to. */
 #if defined(__cplusplus)
+#include <limits>
 #include <type_traits>
 
 namespace shmemi {
 
 template <class T> struct datatype_of {
-    static constexpr int kind = std::is_floating_point<T>::value ? SHMEMX_FLOATING
-                                : !std::is_integral<T>::value    ? SHMEMX_COMPLEX
-                                : std::is_signed<T>::value       ? SHMEMX_SIGNED
-                                                                 : SHMEMX_UNSIGNED;
+    static constexpr bool is_bfloat = sizeof(T) == 2 && std::numeric_limits<T>::digits == 8;
+    static constexpr int kind = std::is_floating_point<T>::value
+                                    ? is_bfloat ? SHMEMX_BFLOAT : SHMEMX_FLOATING
+                                : !std::is_integral<T>::value ? SHMEMX_COMPLEX
+                                : std::is_signed<T>::value    ? SHMEMX_SIGNED
+                                                              : SHMEMX_UNSIGNED;
     static constexpr int value = kind + (int)sizeof(T);
 };
 

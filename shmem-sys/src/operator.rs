@@ -1,6 +1,6 @@
 //! Operators of reductions whose element types are arguments.
 
-use ferroshmem_api::{Located, Operator, Reduce};
+use ferroshmem_api::{Bf16, F16, Located, Operator, Reduce};
 
 use crate::entry::*;
 
@@ -74,6 +74,8 @@ pub(crate) fn operator(datatype: c_int, op: c_int) -> Option<&'static Operator> 
         (SHMEMX_UNSIGNED, 2) => of_bits::<u16>(op),
         (SHMEMX_UNSIGNED, 4) => of_bits::<u32>(op),
         (SHMEMX_UNSIGNED, 8) => of_bits::<u64>(op),
+        (SHMEMX_BFLOAT, 2) => of_order::<Bf16>(op),
+        (SHMEMX_FLOATING, 2) => of_order::<F16>(op),
         (SHMEMX_FLOATING, 4) => of_order::<f32>(op),
         (SHMEMX_FLOATING, 8) => of_order::<f64>(op),
         (SHMEMX_FLOATING, 16) => of_order::<LongDouble>(op),

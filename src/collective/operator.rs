@@ -26,8 +26,19 @@ pub trait Operator: Copy + sealed::Sealed {
 }
 
 /// Elements that an operator reduces: integers by all, floating-point numbers by [`Sum`], [`Prod`],
-/// [`Min`] and [`Max`], and with the feature `num-complex` its `Complex<f32>` and `Complex<f64>` by [`Sum`] and
-/// [`Prod`]. [`Team::reduce_value_by`](crate::Team::reduce_value_by) and its like reduce any elements by any function.
+/// [`Min`] and [`Max`], with the feature `half` also its `f16` and `bf16`, and with the feature `num-complex` its
+/// `Complex<f32>` and `Complex<f64>` by [`Sum`] and [`Prod`]. [`Team::reduce_value_by`](crate::Team::reduce_value_by) and its like reduce any elements by any function.
+///
+/// `f16` and `bf16` are combined as `f32`, in the members' order, and the result is rounded once:
+///
+/// ```
+/// # #[cfg(feature = "half")] {
+/// # use ferroshmem::{Sum, World};
+/// # let world = World::init().unwrap();
+/// let one = half::bf16::from_f32(1.0);
+/// assert_eq!(world.reduce_value(one, Sum).to_f32(), world.n_pes() as f32);
+/// # }
+/// ```
 ///
 /// ```compile_fail,E0277
 /// # use ferroshmem::{Xor, World};
@@ -61,6 +72,8 @@ pub(super) fn scan_details<T: Reducible<Sum>>(inclusive: bool) -> [Detail; 2] {
 mod sealed {
     #[cfg(feature = "num-complex")]
     use ferroshmem_api::Complex;
+    #[cfg(feature = "half")]
+    use ferroshmem_api::{Bf16, F16};
 
     use super::{Operator, Reduce};
 
@@ -97,6 +110,10 @@ mod sealed {
         usize as usize,
         f32 as f32,
         f64 as f64,
+        #[cfg(feature = "half")]
+        half::f16 as F16,
+        #[cfg(feature = "half")]
+        half::bf16 as Bf16,
         #[cfg(feature = "num-complex")]
         num_complex::Complex<f32> as Complex<f32>,
         #[cfg(feature = "num-complex")]

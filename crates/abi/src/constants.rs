@@ -167,6 +167,7 @@ pub const EXTENSIONS: &[Section] = &[
             c("SHMEMX_UNSIGNED", "0x200", "c_int"),
             c("SHMEMX_FLOATING", "0x300", "c_int"),
             c("SHMEMX_COMPLEX", "0x400", "c_int"),
+            c("SHMEMX_BFLOAT", "0x500", "c_int"),
             c("SHMEMX_OPAQUE", "0x10000", "c_int"),
         ],
     },

@@ -46,4 +46,4 @@ pub mod windows;
 pub use ferroshmem_core::constants;
 pub use ferroshmem_core::hooks;
 pub use ferroshmem_core::memory::{Memkind, MemkindError, MemoryRequest};
-pub use ferroshmem_simd::{Complex, Located, Operator, Reduce, ops};
+pub use ferroshmem_simd::{Bf16, Complex, F16, Located, Operator, Reduce, ops};

@@ -6,7 +6,7 @@
 //! (`method`), copies past the caches (`copy`),
 //! what an operator computes of two registers (`combine`), folds of many arrays (`fold`), sums
 //! without rounding errors (`exact`, `superaccumulator`), and at the top which types an operator
-//! reduces (`reduce`).
+//! reduces (`reduce`; numbers of 16 bits in `half`).
 //!
 //! [`Reduce::fold`] reads each source once. It takes as many sources at a time as the processor's
 //! prefetchers follow, and keeps partial results in the first-level cache. The loop is written
@@ -16,6 +16,7 @@ mod combine;
 mod copy;
 mod exact;
 mod fold;
+mod half;
 mod level;
 mod location;
 mod method;
@@ -32,6 +33,7 @@ pub use copy::{
     past_caches, set_non_temporal_threshold, stream, try_methods,
 };
 pub use fold::{Dests, Sources};
+pub use half::{Bf16, F16};
 pub use level::Level;
 pub use location::Located;
 pub use ops::Complex;

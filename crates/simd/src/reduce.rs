@@ -214,7 +214,7 @@ pub struct Operator {
     pub size: usize,
     /// [`Reduce::ANY_ORDER`].
     pub any_order: bool,
-    /// Whether operands may be swapped. Else they are combined in the members' order.
+    /// Whether operands may be swapped. Else they are combined in the members' order, all of an element by one fold.
     pub commutes: bool,
     /// [`Reduce::combine`].
     pub combine: CombineFn,
@@ -232,7 +232,7 @@ impl Operator {
         T::operator()
     }
 
-    const fn new<T: Reduce<Op>, Op>() -> Self {
+    pub(super) const fn new<T: Reduce<Op>, Op>() -> Self {
         Self {
             size: size_of::<T>(),
             any_order: T::ANY_ORDER,
@@ -240,6 +240,11 @@ impl Operator {
             combine: combine::<T, Op>,
             folds: Some([T::fold_bytes, T::fold_exact_bytes]),
         }
+    }
+
+    /// The same, by one fold of all operands of an element, in the members' order.
+    pub(super) const fn in_order(self) -> Self {
+        Self { commutes: false, ..self }
     }
 
     /// One that a function computes, of elements of at most [`LARGEST`](Self::LARGEST) bytes.

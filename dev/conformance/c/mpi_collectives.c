@@ -220,6 +220,33 @@ static void types(void)
     CHECK(shmemx_xor_reduce_root(WORLD, &all, &bits, 1, 0) == 0 && (me || all == (n % 2 ? 3 : 5)));
 }
 
+/* Numbers of 16 bits: of each element, one PE has 2^e, whose next number is 2 more, the others have 1. */
+static void halves(int datatype, unsigned great, unsigned one)
+{
+    enum { COUNT = 3000 };
+    static unsigned short from[COUNT], to[COUNT];
+    unsigned steps = (unsigned)(n - 1) / 2, odd = (unsigned)(n - 1) % 2;
+    unsigned short right = (unsigned short)(great + steps + (odd && steps % 2));
+    for (int form = 0; form < 4; form++)
+        for (size_t count = 1; count <= COUNT; count += (COUNT - 1) / 2) {
+            for (size_t i = 0; i < count; i++)
+                from[i] = (unsigned short)((int)i % n == me ? great : one);
+            shmem_sync_all();
+            shmemx_req_h request = SHMEMX_REQ_INVALID;
+            int status = form == 0   ? shmemx_reduce(WORLD, to, from, count, datatype, SHMEMX_SUM)
+                         : form == 1 ? shmemx_reduce_root(WORLD, to, from, count, datatype, SHMEMX_SUM, 0)
+                         : form == 2 ? shmemx_reduce(WORLD, to, from, count, datatype, SHMEMX_MAX)
+                                     : shmemx_reduce_nb(WORLD, to, from, count, datatype, SHMEMX_SUM, &request);
+            CHECK(status == 0);
+            shmemx_req_wait(&request);
+            for (size_t i = 0; (form != 1 || me == 0) && i < count; i++)
+                if (to[i] != (form == 2 ? great : right)) {
+                    CHECK(0, "form %d, element %zu of %zu: %#x, not %#x", form, i, count, to[i], right);
+                    break;
+                }
+        }
+}
+
 /* Small ones in a row, whose roots run on the others' values and whose other members run ahead. */
 static void row(shmem_team_t team)
 {
@@ -273,6 +300,8 @@ int main(void)
         CHECK(shmemx_gather(SHMEM_TEAM_INVALID, dest, source, 1, 0) == -1
               && shmemx_sum_reduce_root(SHMEM_TEAM_INVALID, dest, source, 1, 0) == -1);
     types();
+    halves(SHMEMX_FLOATING + 2, 0x6800, 0x3c00);
+    halves(SHMEMX_BFLOAT + 2, 0x4380, 0x3f80);
     all_of(WORLD);
     all_of(reversed);
     all_of(evens);

@@ -1,6 +1,7 @@
 mod copies;
 mod exact_sums;
 mod folds;
+mod halves;
 
 /// Numbers that look random (G. Marsaglia, "Xorshift RNGs", 2003).
 struct Random(u64);
