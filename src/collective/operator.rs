@@ -27,7 +27,8 @@ pub trait Operator: Copy + sealed::Sealed {
 
 /// Elements that an operator reduces: integers by all, floating-point numbers by [`Sum`], [`Prod`],
 /// [`Min`] and [`Max`], with the feature `half` also its `f16` and `bf16`, and with the feature `num-complex` its
-/// `Complex<f32>` and `Complex<f64>` by [`Sum`] and [`Prod`]. [`Team::reduce_value_by`](crate::Team::reduce_value_by) and its like reduce any elements by any function.
+/// `Complex<f32>` and `Complex<f64>` by [`Sum`] and [`Prod`].
+/// [`Team::reduce_value_by`](crate::Team::reduce_value_by) and its like reduce any elements by any function.
 ///
 /// `f16` and `bf16` are combined as `f32`, in the members' order, and the result is rounded once:
 ///

@@ -68,7 +68,7 @@ impl Session {
         type Init = unsafe extern "C" fn(usize, usize, *mut usize) -> c_int;
         let mut handle = 0;
         // SAFETY: the MPI standard gives the function this type but for the handles, which are pointers or, in the
-        // lower half of a word, ints. It is callable at any time; `handle` is live, and zero where an int is not written.
+        // lower half of a word, ints. It is callable at any time; `handle` is live, and its upper half zero.
         let status = unsafe {
             let init = Library::this().get::<Init>("MPI_Session_init").ok()?;
             init(info, errors, &raw mut handle)
