@@ -3,10 +3,9 @@
 use std::mem::MaybeUninit;
 
 use super::fold::{Dests, Sources, spread};
-use super::level::{self, ElementLoop};
 use super::ops::{Max, Min, Prod, Sum};
-use super::reduce::{Operator, Reduce};
-use super::vector::{Vector, stream_fence};
+use super::reduce::{CombineFn, Operator, Reduce};
+use super::vector::stream_fence;
 
 /// Elements that are combined at a time: few enough for the first-level cache.
 const BLOCK: usize = 1024;
@@ -85,63 +84,70 @@ impl Half for Bf16 {
     }
 }
 
-/// Numbers as `float`.
-struct Widen<'a, T>(*const T, &'a mut [MaybeUninit<f32>]);
+/// What is compiled for each type, so that a fold is compiled once.
+struct Loops {
+    /// Widens as many numbers as there is room for.
+    widen: unsafe fn(*const u8, &mut [MaybeUninit<f32>]),
+    /// Rounds them.
+    round: unsafe fn(&[MaybeUninit<f32>], *mut u8),
+}
 
-impl<T: Half> ElementLoop for Widen<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Vector>(self) {
-        for (i, wide) in self.1.iter_mut().enumerate() {
-            // SAFETY: there are as many numbers as the result has room for; who makes this says so.
-            wide.write(unsafe { self.0.add(i).read() }.widen());
-        }
+impl Loops {
+    const fn of<T: Half>() -> Self {
+        Self { widen: widen::<T>, round: round::<T> }
     }
 }
 
-/// And back.
-struct Round<'a, T>(&'a [MaybeUninit<f32>], &'a mut [MaybeUninit<T>]);
-
-impl<T: Half> ElementLoop for Round<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Vector>(self) {
-        for (wide, half) in self.0.iter().zip(self.1) {
-            // SAFETY: the numbers are set; who makes this says so.
-            half.write(T::round(unsafe { wide.assume_init() }));
-        }
+/// # Safety
+/// There are as many numbers of the type as there is room for.
+unsafe fn widen<T: Half>(from: *const u8, to: &mut [MaybeUninit<f32>]) {
+    for (i, wide) in to.iter_mut().enumerate() {
+        // SAFETY: the caller promises so many numbers.
+        wide.write(unsafe { from.cast::<T>().add(i).read() }.widen());
     }
 }
 
-/// [`Reduce::fold`].
+/// # Safety
+/// The numbers are set, and there is room for as many of the type.
+unsafe fn round<T: Half>(from: &[MaybeUninit<f32>], to: *mut u8) {
+    for (i, wide) in from.iter().enumerate() {
+        // SAFETY: the caller promises set numbers, and room for them.
+        unsafe { to.cast::<T>().add(i).write(T::round(wide.assume_init())) };
+    }
+}
+
+/// [`Reduce::fold`], by an operator on `float`.
 ///
 /// # Safety
-/// As there.
-unsafe fn fold<T: Half, Op>(dests: Dests<'_, u8>, (source, count): Sources<'_, u8>, n: usize, streaming: bool)
-where
-    f32: Reduce<Op>,
-{
-    let mut result = [const { MaybeUninit::<f32>::uninit() }; BLOCK];
-    let mut operand = [const { MaybeUninit::<f32>::uninit() }; BLOCK];
-    let mut rounded = [const { MaybeUninit::<T>::uninit() }; BLOCK];
+/// As there; the arrays have numbers of the loops' type.
+#[inline(never)] // once for all types and operators
+unsafe fn fold(
+    loops: &Loops,
+    combine: CombineFn,
+    dests: Dests<'_, u8>,
+    (source, count): Sources<'_, u8>,
+    n: usize,
+    streaming: bool,
+) {
+    let mut result = [const { MaybeUninit::uninit() }; BLOCK];
+    let mut operand = [const { MaybeUninit::uninit() }; BLOCK];
+    let mut rounded = [const { MaybeUninit::<u16>::uninit() }; BLOCK];
+    let rounded = rounded.as_mut_ptr().cast::<u8>();
     for start in (0..n).step_by(BLOCK) {
-        let len = BLOCK.min(n - start);
-        // The caller promises that each source is readable for `n` numbers.
-        let source = |k| source(k).cast::<T>().wrapping_add(start);
-        level::dispatch(Widen(source(0), &mut result[..len]));
-        for k in 1..count {
-            level::dispatch(Widen(source(k), &mut operand[..len]));
-            let (to, from) = (result.as_mut_ptr().cast(), operand.as_ptr().cast());
-            // SAFETY: both arrays have `len` numbers, which are set.
-            unsafe { <f32 as Reduce<Op>>::combine(to, to, from, len) };
+        let (at, len) = (start * size_of::<u16>(), BLOCK.min(n - start));
+        let (result, operand) = (&mut result[..len], &mut operand[..len]);
+        // SAFETY: the caller promises that the sources are readable for `n` numbers, and the destinations writable. All
+        // blocks have room for `len`; as many are set where one is read.
+        unsafe {
+            (loops.widen)(source(0).add(at), result);
+            for k in 1..count {
+                (loops.widen)(source(k).add(at), operand);
+                let so_far = result.as_mut_ptr().cast();
+                combine(so_far, so_far, operand.as_ptr().cast(), len);
+            }
+            (loops.round)(result, rounded);
+            spread(rounded, dests, at, len * size_of::<u16>(), streaming);
         }
-        // `len` results are set.
-        level::dispatch(Round(&result[..len], &mut rounded[..len]));
-        let (at, bytes) = (start * size_of::<T>(), len * size_of::<T>());
-        // SAFETY: as many are rounded, and the caller promises destinations of `n` numbers.
-        unsafe { spread(rounded.as_ptr().cast(), dests, at, bytes, streaming) };
     }
     if streaming {
         stream_fence();
@@ -158,12 +164,15 @@ macro_rules! halves {
             unsafe fn combine(dest: *mut Self, a: *const Self, b: *const Self, n: usize) {
                 let operands = [a.cast(), b.cast()];
                 // SAFETY: the caller promises arrays of `n` numbers.
-                unsafe { fold::<$t, $op>((&|_| dest.cast(), 1), (&|k| operands[k], 2), n, false) }
+                unsafe { <Self as Reduce<$op>>::fold_bytes((&|_| dest.cast(), 1), (&|k| operands[k], 2), n, false) }
             }
 
             unsafe fn fold_bytes(dests: Dests<'_, u8>, sources: Sources<'_, u8>, n: usize, streaming: bool) {
                 // SAFETY: the caller promises what `Reduce::fold` asks for.
-                unsafe { fold::<$t, $op>(dests, sources, n, streaming) }
+                unsafe {
+                    let combine = Operator::of::<f32, $op>().combine;
+                    fold(const { &Loops::of::<$t>() }, combine, dests, sources, n, streaming);
+                }
             }
 
             fn operator() -> &'static Operator {
