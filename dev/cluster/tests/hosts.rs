@@ -58,6 +58,7 @@ fn main() {
         trial("hosts-are-apart", hosts_are_apart),
         trial("hosts-reach-each-other", hosts_reach_each_other),
         trial("statuses-are-reported", statuses_are_reported),
+        trial("hosts-have-cores", hosts_have_cores),
         trial("two-clusters-at-once", two_rigs_at_once),
         trial("a-killed-cluster-leaves-nothing", killed_cluster_leaves_nothing),
         trial("a-host-dies", host_dies),
@@ -184,6 +185,18 @@ fn statuses_are_reported() -> Result<()> {
     assert_eq!(error, "there is no host x in this cluster");
     let error = Cluster::new(5).unwrap_err().to_string();
     assert_eq!(error, "a cluster has 1 to 4 hosts, not 5");
+    Ok(())
+}
+
+fn hosts_have_cores() -> Result<()> {
+    let cores = |cluster: &Cluster, host| {
+        output(&shell(cluster, host, "sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status"))
+    };
+    let (all, some) = (Cluster::new(1)?, Cluster::with_cores(2)?);
+    let [a, b] = [cores(&some, "a")?, cores(&some, "b")?];
+    ensure!(a.trim().parse::<usize>().is_ok(), "host a has {a}");
+    let alone = cores(&all, "a")?.trim().parse::<usize>().is_ok();
+    ensure!((a == b) == alone, "the hosts have {a} and {b}");
     Ok(())
 }
 

@@ -76,6 +76,8 @@ pub struct TestCluster {
     /// Its hosts.
     pub cluster: Cluster,
     slurm: Option<Slurm>,
+    /// Whether each host has a core.
+    cores: bool,
 }
 
 impl TestCluster {
@@ -195,7 +197,9 @@ impl Clusters {
 
     /// Runs a job on several hosts.
     pub fn run(&self, launch: Launch, job: &Job) -> Result<Outcome> {
-        let mut cluster = self.take()?;
+        // Jobs placed round robin share the cores: two PEs on a host then see enough of them to poll for each other,
+        // which those of two hosts with a core each do not.
+        let mut cluster = self.take_with(launch.place.distribution == Distribution::Block)?;
         let outcome = cluster.run(launch, job)?;
         // A launcher that was killed may have left more than processes.
         if !outcome.hung && outcome.left == 0 {
@@ -204,13 +208,19 @@ impl Clusters {
         Ok(outcome)
     }
 
-    /// An idle cluster, or a new one.
+    /// An idle cluster whose hosts have a core each, or a new one.
     pub fn take(&self) -> Result<TestCluster> {
-        let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        if let Some(cluster) = idle {
-            return Ok(cluster);
+        self.take_with(true)
+    }
+
+    fn take_with(&self, cores: bool) -> Result<TestCluster> {
+        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = idle.iter().position(|cluster| cluster.cores == cores) {
+            return Ok(idle.swap_remove(found));
         }
-        Ok(TestCluster { cluster: Cluster::new(MOST_HOSTS)?, slurm: None })
+        drop(idle);
+        let cluster = if cores { Cluster::with_cores(MOST_HOSTS)? } else { Cluster::new(MOST_HOSTS)? };
+        Ok(TestCluster { cluster, slurm: None, cores })
     }
 
     /// Gives back a cluster for reuse; no process of a job may be left on it.

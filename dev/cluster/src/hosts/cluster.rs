@@ -16,6 +16,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -60,11 +61,27 @@ impl Cluster {
     /// # Errors
     /// If this user on this machine cannot have namespaces, or `ip` is missing.
     pub fn new(hosts: usize) -> Result<Self> {
+        Self::make(hosts, None)
+    }
+
+    /// The same with one core for each host. Where two hosts share cores, PEs poll for each other and take each other's
+    /// time.
+    ///
+    /// # Errors
+    /// As [`Cluster::new`].
+    pub fn with_cores(hosts: usize) -> Result<Self> {
+        // Clusters begin with different cores: the first host has the launchers and the daemons, too.
+        static FIRST: AtomicUsize = AtomicUsize::new(0);
+        Self::make(hosts, Some(FIRST.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    fn make(hosts: usize, first_core: Option<usize>) -> Result<Self> {
         ensure!((1..=MOST_HOSTS).contains(&hosts), "a cluster has 1 to {MOST_HOSTS} hosts, not {hosts}");
         let (control, theirs) = UnixStream::pair()?;
         let mut supervisor = std::process::Command::new("/proc/self/exe")
             .arg0(wire::START)
             .arg(hosts.to_string())
+            .args(first_core.map(|core| core.to_string()))
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
             .spawn()?;

@@ -6,7 +6,7 @@ use super::{NAMES, SHARED, network};
 use anyhow::{Context, Result, ensure};
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, CpuSet, sched_getaffinity, sched_setaffinity, unshare};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{self, SigHandler, SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Makes the namespaces of a host, waits for its link, and runs PID 1 there to its end.
-/// `words`: number of hosts, number of this one.
+/// `words`: number of hosts, number of this one, number of the first host's core if each has one.
 pub(super) fn host(words: Vec<String>) -> Result<i32> {
     unshare(
         CloneFlags::CLONE_NEWNET
@@ -39,12 +39,25 @@ pub(super) fn host(words: Vec<String>) -> Result<i32> {
     Ok(0)
 }
 
+/// Has all processes of this host run on one of the cores that the cluster may use.
+fn take_core(number: usize) -> Result<()> {
+    let own = Pid::from_raw(0);
+    let may = sched_getaffinity(own)?;
+    let cores: Vec<usize> = (0..CpuSet::count()).filter(|core| may.is_set(*core) == Ok(true)).collect();
+    let mut one = CpuSet::new();
+    one.set(cores[number % cores.len()])?;
+    Ok(sched_setaffinity(own, &one)?)
+}
+
 /// PID 1.
 pub(super) fn run(words: &[String]) -> Result<i32> {
-    let [hosts, host] = words else {
+    let [hosts, host, core @ ..] = words else {
         anyhow::bail!("expected the number of hosts and this one's");
     };
     let (hosts, host): (usize, usize) = (hosts.parse()?, host.parse()?);
+    if let [first] = core {
+        take_core(first.parse::<usize>()? + host).context("cannot give a host a core")?;
+    }
     let name = NAMES[host];
     sethostname(name)?;
     // PEs have large memory; programs that are made to crash must not fill the disk with it.

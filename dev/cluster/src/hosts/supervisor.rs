@@ -36,8 +36,8 @@ pub(super) fn start(words: Vec<String>) -> Result<i32> {
     run().or_else(|error| report(&control, &error))
 }
 
-/// Runs the supervisor; `words` has the number of hosts. It ends when the process that made the cluster
-/// ends.
+/// Runs the supervisor; `words`: number of hosts, number of the first host's core if each has one. It ends
+/// when the process that made the cluster ends.
 pub(super) fn supervise(words: &[String]) -> Result<i32> {
     set_pdeathsig(Signal::SIGKILL)?;
     let control = control()?;
@@ -88,10 +88,7 @@ fn make_namespaces() -> Result<()> {
 
 /// Makes bridge and hosts.
 fn make(words: &[String]) -> Result<(Vec<Child>, UnixListener)> {
-    let [hosts] = words else {
-        bail!("expected the number of hosts");
-    };
-    let hosts: usize = hosts.parse()?;
+    let hosts: usize = words.first().context("expected the number of hosts")?.parse()?;
     let none: Option<&str> = None;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).context("cannot make mounts private")?;
     mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none).context("cannot mount /proc")?;
@@ -104,15 +101,16 @@ fn make(words: &[String]) -> Result<(Vec<Child>, UnixListener)> {
     }
     network::make_bridge()?;
     let hosts = (0..hosts)
-        .map(|host| make_host(hosts, host).with_context(|| format!("host {}", NAMES[host])))
+        .map(|host| make_host(words, host).with_context(|| format!("host {}", NAMES[host])))
         .collect::<Result<_>>()?;
     Ok((hosts, UnixListener::bind(Path::new(SHARED).join(SOCKET))?))
 }
 
-fn make_host(hosts: usize, host: usize) -> Result<Child> {
+fn make_host(words: &[String], host: usize) -> Result<Child> {
     let mut process = Command::new("/proc/self/exe")
         .arg0(wire::HOST)
-        .args([hosts.to_string(), host.to_string()])
+        .args([&words[0], &host.to_string()])
+        .args(&words[1..])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
