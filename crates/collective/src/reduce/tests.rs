@@ -12,20 +12,21 @@ fn decisions(reduce: Choice, barrier: Choice) -> DecisionTable {
     DecisionTable::fixed(Collective::Reduce, reduce).with(Collective::Barrier, barrier)
 }
 
-/// One reduction by member `member`, checked; `value(m, i)` is member m's element i.
+/// One reduction by member `member`, checked; `value(m, i)` is member m's element i, and that of `i + period`, too.
 fn check<T, Op>(
     member: &Member,
     decisions: &DecisionTable,
     (dest, source): (&Array<T>, &Array<T>),
-    n: usize,
+    (n, period): (usize, usize),
     value: impl Fn(usize, usize) -> T,
     expected: impl Fn(usize) -> T,
 ) where
     T: Reduce<Op> + Default + PartialEq + std::fmt::Debug,
 {
     let me = member.me;
-    for (i, element) in source.of(me).iter_mut().enumerate() {
-        *element = value(me, i);
+    let mine: Vec<T> = (0..period).map(|i| value(me, i)).collect();
+    for some in source.of(me).chunks_mut(period) {
+        some.copy_from_slice(&mine[..some.len()]);
     }
     // SAFETY: both arrays have n elements or more per member; all members call this.
     unsafe {
@@ -38,8 +39,9 @@ fn check<T, Op>(
         );
     };
     let choice = decisions.choose(Collective::Reduce, n * size_of::<T>());
-    for (i, element) in dest.of(me)[..n].iter().enumerate() {
-        assert_eq!(*element, expected(i), "{choice}, n = {n}, member {me}, element {i}");
+    let all: Vec<T> = (0..period).map(expected).collect();
+    for (number, some) in dest.of(me)[..n].chunks(period).enumerate() {
+        assert_eq!(some, &all[..some.len()], "{choice}, n = {n}, member {me}, from element {}", number * period);
     }
 }
 
@@ -56,9 +58,9 @@ fn sums(size: usize, lengths: &[usize]) {
                     // Whole numbers: exact in any order.
                     let value = |m, i| (m * 3 + i % 17 + round) as f64;
                     let all = |i| (0..size).map(|m| value(m, i)).sum();
-                    check::<f64, Sum>(&member, &decisions, (&b, &a), n, value, all);
+                    check::<f64, Sum>(&member, &decisions, (&b, &a), (n, 17), value, all);
                     // No synchronisation between: the next call must keep them apart itself.
-                    check::<f64, Sum>(&member, &decisions, (&a, &a), n, value, all);
+                    check::<f64, Sum>(&member, &decisions, (&a, &a), (n, 17), value, all);
                 }
             }
         }
@@ -93,10 +95,10 @@ fn small_elements_and_other_operators() {
                     let decisions = decisions(choice, Collective::Barrier.choices()[n % 3]);
                     let value = |m: usize, i: usize| (m * 7 + i * 5) as u8;
                     let xor = |i| (0..size).fold(0, |x, m| x ^ value(m, i));
-                    check::<u8, Xor>(&member, &decisions, (&b, &a), n, value, xor);
+                    check::<u8, Xor>(&member, &decisions, (&b, &a), (n, 256), value, xor);
                     let value = |m: usize, i: usize| ((m * 31 + i) % 50) as i16 - 25;
                     let max = |i| (0..size).map(|m| value(m, i)).max().unwrap();
-                    check::<i16, Max>(&member, &decisions, (&d, &c), n, value, max);
+                    check::<i16, Max>(&member, &decisions, (&d, &c), (n, 50), value, max);
                 }
             }
         });

@@ -52,7 +52,7 @@ fn check(size: usize, choice: Choice) {
                 let expected = |i: usize| (0..size).map(|m| value(m, i)).reduce(after).unwrap();
                 let fill = || {
                     source.of(me)[..n * size].iter_mut().enumerate().for_each(|(i, e)| *e = value(me, i));
-                    dest.of(me).fill([9; 2]);
+                    dest.of(me)[..=n].fill([9; 2]);
                 };
                 let (to, from) = (dest.addresses(me).bytes(), source.addresses(me).bytes());
                 fill();
