@@ -1,5 +1,6 @@
 //! `cargo xtask test`: all checks and tests, as far as this machine has the tools for them.
 
+mod group;
 mod idle;
 mod programs;
 mod progress;

@@ -1,5 +1,6 @@
 //! A step of `cargo xtask test`: a command with what it needs and what it takes.
 
+use super::group::Group;
 use anyhow::{Context, Result};
 use rustix::param::clock_ticks_per_second;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
@@ -121,7 +122,8 @@ pub(super) fn reasons(output: &str, most: usize) -> Vec<&str> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Times {
     pub(super) elapsed: Duration,
-    /// Processor time of the command and of all its descendants that were waited for.
+    /// Processor time of the command and of all its descendants; of those that were waited for, where it cannot have a
+    /// control group.
     pub(super) processor: Duration,
 }
 
@@ -136,6 +138,7 @@ pub(super) type Child = Arc<Mutex<Option<Pid>>>;
 pub(super) fn run(command: &mut Command, stdout: File, stderr: File, running: &Child) -> Result<(ExitStatus, Times)> {
     let begin = Instant::now();
     let program = command.get_program().to_owned();
+    let group = Group::new().filter(|group| group.take(command).is_ok());
     let mut child = command
         .stdin(Stdio::null())
         .stdout(stdout)
@@ -147,7 +150,9 @@ pub(super) fn run(command: &mut Command, stdout: File, stderr: File, running: &C
     let set = |id| *running.lock().unwrap_or_else(PoisonError::into_inner) = id;
     set(Some(id));
     let ended = waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-    let processor = ended.map_or(Duration::ZERO, |_| processor_time(id).unwrap_or_default());
+    let of_all = group.as_ref().and_then(Group::used);
+    let of_descendants = || ended.ok().and_then(|_| processor_time(id));
+    let processor = of_all.or_else(of_descendants).unwrap_or_default();
     // From here on, the number may become another process's.
     set(None);
     let status = child.wait()?;
@@ -183,6 +188,24 @@ mod tests {
     fn processor_time_includes_descendants() {
         let line = "7 (a (b) c) Z 1 7 7 0 -1 4 0 0 0 0 10 2 300 40 20 0 1 0 5 0 0";
         assert_eq!(ticks(line), Some(352));
+    }
+
+    #[test]
+    fn processor_time_includes_orphans() {
+        // It computes for ten ticks, lets the step end, and outlives it.
+        let orphan = "until [ $(cut -d ' ' -f 14 /proc/$$/stat) -ge 10 ]; do
+            i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done
+        done; exec 1>&-; sleep 0.5";
+        let mut command = Command::new("sh");
+        command.args(["-c", ": $(sh -c \"$1\" &)", "sh", orphan]);
+        if Group::new().is_none() {
+            println!("skipped: this user cannot make control groups");
+            return;
+        }
+        let file = || tempfile::tempfile().unwrap();
+        let (status, times) = run(&mut command, file(), file(), &Child::default()).unwrap();
+        assert!(status.success());
+        assert!(times.processor >= Duration::from_millis(100), "{times:?}");
     }
 
     #[test]
