@@ -82,7 +82,7 @@ pub(crate) fn launcher_ends(s: &Setting, signal: Signal) -> Result<()> {
 /// SIGINT shows of a job that hangs what the PEs wait for.
 pub(crate) fn interrupt_report(s: &Setting) -> Result<()> {
     // PEs that have waited for less than a second do not hang.
-    let outcome = reported(s, Duration::from_millis(1500), |running| {
+    let outcome = reported_waits(s, Duration::from_millis(1500), |running| {
         kill(running.pid(), Signal::SIGINT)?;
         let outcome = running.finish(Duration::from_secs(20))?;
         ensure!(outcome.left == 0 && !outcome.hung, "is left\n{outcome}");
@@ -97,34 +97,44 @@ pub(crate) fn interrupt_report(s: &Setting) -> Result<()> {
     Ok(())
 }
 
-/// Starts PEs that wait for ever, lets them wait for `pause` and ends them by `end`, whose report must name
-/// the wait of each PE.
+/// Starts a job, lets its PEs go on for `pause` and ends them by `end`. `missing` is what the report lacks.
 ///
 /// On a busy machine a PE may not have run at all in that time: then the job is tried again, with a pause
 /// twice as long.
-fn reported(s: &Setting, mut pause: Duration, end: impl Fn(Running) -> Result<Outcome>) -> Result<Outcome> {
-    const PES: usize = 3;
+fn reported(
+    start: impl Fn() -> Result<Running>,
+    mut pause: Duration,
+    end: impl Fn(Running) -> Result<Outcome>,
+    missing: impl Fn(&Outcome) -> Option<String>,
+) -> Result<Outcome> {
     const TRIES: u32 = 5;
-    let mut missing = String::new();
+    let mut lack = String::new();
     for _ in 0..TRIES {
-        let running = start_busy(s, PES)?;
+        let running = start()?;
         thread::sleep(pause);
         let outcome = end(running)?;
-        // Each waits for a variable of another value.
-        let named = |pe: usize| {
-            let mut lines = outcome.stderr.lines();
-            lines.any(|line| {
-                let subject = line.split(" wait").next().unwrap_or_default();
-                line.contains("in shmem_long_wait_until") && names(subject, pe)
-            })
-        };
-        match (0..PES).find(|pe| !named(*pe)) {
+        match missing(&outcome) {
             None => return Ok(outcome),
-            Some(pe) => missing = format!("after {pause:?}: no word on PE {pe}\n{outcome}"),
+            Some(what) => lack = format!("after {pause:?}: no word on {what}\n{outcome}"),
         }
         pause *= 2;
     }
-    bail!(missing)
+    bail!(lack)
+}
+
+/// The report of PEs that wait for ever, which must name the wait of each PE.
+fn reported_waits(s: &Setting, pause: Duration, end: impl Fn(Running) -> Result<Outcome>) -> Result<Outcome> {
+    const PES: usize = 3;
+    // Each waits for a variable of another value.
+    let named = |outcome: &Outcome, pe: usize| {
+        let mut lines = outcome.stderr.lines();
+        lines.any(|line| {
+            let subject = line.split(" wait").next().unwrap_or_default();
+            line.contains("in shmem_long_wait_until") && names(subject, pe)
+        })
+    };
+    let missing = |outcome: &Outcome| (0..PES).find(|pe| !named(outcome, *pe)).map(|pe| format!("PE {pe}"));
+    reported(|| start_busy(s, PES), pause, end, missing)
 }
 
 /// Whether the beginning of a line, as `oshrun: PEs 0-1, 3`, is of this PE.
@@ -140,25 +150,25 @@ fn names(subject: &str, pe: usize) -> bool {
 
 /// The report tells PEs that compute or poll from those that sleep, and from those that are stopped.
 pub(crate) fn what_pes_do(s: &Setting) -> Result<()> {
-    let running = start(s, 4, "doing")?;
-    thread::sleep(Duration::from_millis(500));
-    kill(running.pid(), Signal::SIGQUIT)?;
-    let outcome = running.finish(Duration::from_secs(20))?;
-    for line in [
+    const LINES: [&str; 4] = [
         "PE 1 computes, or polls memory in the program",
         "PE 2 sleeps in the program",
         "PEs 0, 3 wait in shmem_barrier_all",
         "PEs 1-2 have not come",
-    ] {
-        ensure!(outcome.stderr.contains(line), "no line \"{line}\"\n{outcome}");
-    }
-    Ok(())
+    ];
+
+    let end = |running: Running| {
+        kill(running.pid(), Signal::SIGQUIT)?;
+        running.finish(Duration::from_secs(20))
+    };
+    let missing = |outcome: &Outcome| LINES.into_iter().find(|line| !outcome.stderr.contains(line)).map(str::to_owned);
+    reported(|| start(s, 4, "doing"), Duration::from_millis(500), end, missing).map(drop)
 }
 
 /// SIGQUIT makes the launcher report which PEs wait; the watchdog of these tests relies on it.
 pub(crate) fn hang_report(s: &Setting) -> Result<()> {
     // A wait is recorded once it has lasted a moment.
-    let outcome = reported(s, Duration::from_millis(500), |running| running.finish(Duration::ZERO))?;
+    let outcome = reported_waits(s, Duration::from_millis(500), |running| running.finish(Duration::ZERO))?;
     ensure!(outcome.left == 0, "{} processes are left", outcome.left);
     Ok(())
 }
