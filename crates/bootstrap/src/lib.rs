@@ -16,7 +16,7 @@ mod error;
 pub mod fdpass;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
-mod mpi;
+pub mod mpi;
 pub mod name_file;
 pub mod node;
 mod placement;

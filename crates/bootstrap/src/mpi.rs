@@ -22,6 +22,37 @@ pub(crate) fn has_finalized() -> bool {
     query("MPI_Finalized") && !is_open_mpi()
 }
 
+/// Initialises MPI for the program, whose threads may all call it, if the process has one that is not initialised.
+/// False if there is nothing to do.
+pub fn initialise() -> bool {
+    /// `MPI_THREAD_MULTIPLE`, in the ABI of Open MPI and in MPICH's.
+    const MULTIPLE: c_int = 3;
+    type Init = unsafe extern "C" fn(*mut c_int, *mut c_void, c_int, *mut c_int) -> c_int;
+    // SAFETY: the MPI standard gives the function this type, and takes null pointers for the arguments of `main`;
+    // `provided` is live.
+    unsafe {
+        match Library::this().get::<Init>("MPI_Init_thread") {
+            Ok(init) if !query("MPI_Initialized") => {
+                let mut provided = 0;
+                init(std::ptr::null_mut(), std::ptr::null_mut(), MULTIPLE, &raw mut provided) == 0
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Ends it, unless the program has.
+pub fn finalise() {
+    type Finalize = unsafe extern "C" fn() -> c_int;
+    // SAFETY: the MPI standard gives the function this type.
+    if let Ok(finalize) = unsafe { Library::this().get::<Finalize>("MPI_Finalize") }
+        && !query("MPI_Finalized")
+    {
+        // SAFETY: MPI is initialised, and no communication of this library's goes by it.
+        unsafe { finalize() };
+    }
+}
+
 /// A session of MPI, which keeps its runtime while it is open, and so its connection to the launcher. With a session
 /// that was opened before this process introduces itself, `MPI_Init` may come after `shmem_init`.
 #[derive(Debug)]

@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(
             of(Scope::Pe),
             [
-                VERSION.name, INFO.name, DEBUG.name, FAST_PATH.name, SPIN.name, HUGE_PAGES.name,
+                VERSION.name, INFO.name, DEBUG.name, FAST_PATH.name, MPI_INIT.name, SPIN.name, HUGE_PAGES.name,
                 NON_TEMPORAL_THRESHOLD.name, WORKERS.name, SHARE_THRESHOLD.name, OFFLOAD_THRESHOLD.name, OPENMP.name,
                 FABRIC_INTERFACE.name, SPAWN_TIMEOUT.name, NAME_DIRECTORY.name, ENDPOINTS.name, LIBFABRIC.name,
                 PROFILE_DIR.name, TRACE_SIZE.name, COUNTERS.name, STATUS.name, WAIT_FOR_DEBUGGER.name, GDB.name,

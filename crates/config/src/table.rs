@@ -50,6 +50,13 @@ pub static FAST_PATH: Variable<Flag> = Variable::of_pe(
     "0 sends every call through the library, as profiling tools need it (a tool that interposes is noticed by \
         itself).",
 );
+/// Has the library initialise MPI, too.
+pub static MPI_INIT: Variable<Flag> = Variable::of_pe(
+    "SHMEM_MPI_INIT",
+    Flag { default: false },
+    "1 has the first `shmem_init` initialise MPI, if the program is linked with one, and the last `shmem_finalize` end \
+        it, as Open MPI's OpenSHMEM does.",
+);
 /// Polls before a waiting PE yields its core.
 pub static SPIN: Variable<Polls> = Variable::of_pe(
     "SHMEM_SPIN",
@@ -328,12 +335,12 @@ pub static GDB: Variable<Text> = Variable::of_pe(
 
 /// All variables that users set, in the order they are printed.
 pub static TABLE: &[&dyn Entry] = &[
-    &VERSION, &INFO, &SYMMETRIC_SIZE, &DEBUG, &CHECK, &FAST_PATH, &SPIN, &HUGE_PAGES, &NON_TEMPORAL_THRESHOLD,
-    &WORKERS, &SHARE_THRESHOLD, &OFFLOAD_THRESHOLD, &OPENMP, &REPRODUCIBLE, &SOCKETS, &BARRIER_ALGORITHM,
-    &REDUCE_ALGORITHM, &BROADCAST_ALGORITHM, &COLLECT_ALGORITHM, &FCOLLECT_ALGORITHM, &ALLTOALL_ALGORITHM,
-    &ALLTOALLS_ALGORITHM, &SCAN_ALGORITHM, &TUNING_FILE, &FABRIC, &FABRIC_INTERFACE, &FABRIC_TIMEOUT, &SPAWN_TIMEOUT,
-    &NAME_DIRECTORY, &AGGREGATE, &ENDPOINTS, &LIBFABRIC, &PROFILE_DIR, &TRACE_SIZE, &COUNTERS, &STATUS, &HANG_HINT,
-    &HANG_TIMEOUT, &WAIT_FOR_DEBUGGER, &GDB, &CC, &CXX, &FC,
+    &VERSION, &INFO, &SYMMETRIC_SIZE, &DEBUG, &CHECK, &FAST_PATH, &MPI_INIT, &SPIN, &HUGE_PAGES,
+    &NON_TEMPORAL_THRESHOLD, &WORKERS, &SHARE_THRESHOLD, &OFFLOAD_THRESHOLD, &OPENMP, &REPRODUCIBLE, &SOCKETS,
+    &BARRIER_ALGORITHM, &REDUCE_ALGORITHM, &BROADCAST_ALGORITHM, &COLLECT_ALGORITHM, &FCOLLECT_ALGORITHM,
+    &ALLTOALL_ALGORITHM, &ALLTOALLS_ALGORITHM, &SCAN_ALGORITHM, &TUNING_FILE, &FABRIC, &FABRIC_INTERFACE,
+    &FABRIC_TIMEOUT, &SPAWN_TIMEOUT, &NAME_DIRECTORY, &AGGREGATE, &ENDPOINTS, &LIBFABRIC, &PROFILE_DIR, &TRACE_SIZE,
+    &COUNTERS, &STATUS, &HANG_HINT, &HANG_TIMEOUT, &WAIT_FOR_DEBUGGER, &GDB, &CC, &CXX, &FC,
 ];
 
 /// Variables that one part of FerroSHMEM sets for another: never printed.

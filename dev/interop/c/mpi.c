@@ -65,10 +65,11 @@ int main(int argc, char **argv)
         return 2;
     const int mpi_begins = strcmp(argv[1], "mpi") == 0, mpi_ends = strcmp(argv[2], "mpi") == 0;
     const char *failure = mpi_ends || strcmp(argv[2], "shmem") == 0 ? NULL : argv[2];
+    const int by_shmem = getenv("SHMEM_MPI_INIT") != NULL;
     if (mpi_begins)
         init_mpi();
     init_shmem();
-    if (!mpi_begins)
+    if (!mpi_begins && !by_shmem)
         init_mpi();
     me = shmem_my_pe();
     n = shmem_n_pes();
@@ -123,6 +124,11 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (!mpi_ends)
         shmem_finalize();
+    if (by_shmem) {
+        int is_finalized = 0;
+        CHECK(MPI_Finalized(&is_finalized) == 0 && is_finalized);
+        return 0;
+    }
     MPI_Finalize();
     if (mpi_ends)
         shmem_finalize();

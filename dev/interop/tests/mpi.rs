@@ -70,6 +70,7 @@ fn main() {
                 suite.add_maybe_long(name, long, move |s| both(s, mpi, [first, end]));
             }
         }
+        suite.add_maybe_long(format!("{}::by-shmem", mpi.name), long, move |s| by_shmem(s, mpi));
         for (failure, status) in FAILURES {
             for first in ["mpi", "shmem"] {
                 let name = format!("{}::{first}-begins::{failure}", mpi.name);
@@ -191,7 +192,16 @@ impl Mpi {
 
 /// Both libraries work, alone and by threads side by side, and end.
 fn both(s: &Setting, mpi: Mpi, order: [&str; 2]) -> Result<()> {
-    let outcome = mpi.job(&ON_ONE_HOST, mpi.program(s)?, &order)?.expect_success(&s.prefix, &s.scratch)?;
+    expect_both(s, mpi.job(&ON_ONE_HOST, mpi.program(s)?, &order)?)
+}
+
+/// The same where OpenSHMEM initialises MPI and ends it.
+fn by_shmem(s: &Setting, mpi: Mpi) -> Result<()> {
+    expect_both(s, mpi.job(&ON_ONE_HOST, mpi.program(s)?, &["shmem", "shmem"])?.env("SHMEM_MPI_INIT", "1"))
+}
+
+fn expect_both(s: &Setting, job: Job) -> Result<()> {
+    let outcome = job.expect_success(&s.prefix, &s.scratch)?;
     for pe in 0..PES {
         let line = format!("PE {pe} of {PES} is rank {pe}");
         ensure!(outcome.stdout.contains(&line), "no \"{line}\"\n{outcome}");

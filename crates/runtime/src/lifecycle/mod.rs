@@ -7,7 +7,7 @@ mod rendezvous;
 mod windows;
 
 use std::fmt::Display;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -26,10 +26,11 @@ use crate::failure::hang::{self, NodeHangWatch};
 use crate::fork;
 use crate::lock::Locks;
 use crate::runtime::{self, Runtime};
+use ferroshmem_bootstrap::mpi;
 use ferroshmem_collective::active_set::ActiveSets;
 use ferroshmem_collective::nonblocking::Queues;
 use ferroshmem_collective::split;
-use ferroshmem_config::{Settings, SocketMap, Values};
+use ferroshmem_config::{self as config, Settings, SocketMap, Values};
 use ferroshmem_core::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
 use ferroshmem_core::failure::fatal::{debug, fatal, notify_other_nodes, set_debug, warn};
 use ferroshmem_core::failure::{checks, debugger, place};
@@ -66,6 +67,7 @@ pub fn initialise(name: &str, level: i32) {
         rt.thread_level().fetch_max(level, Ordering::Relaxed);
         return;
     }
+    initialise_mpi(name);
     let job = job::join().unwrap_or_else(|message| fatal(name, message));
     if let Some(why) = hooks::get().and_then(|hooks| (hooks.mismatch)()) {
         fatal(name, why);
@@ -301,6 +303,17 @@ fn announce(node: &Node, world: &Team) {
     }
 }
 
+/// Whether MPI was initialised here, and so ends here.
+static HAS_MPI: AtomicBool = AtomicBool::new(false);
+
+/// Initialises MPI if the program wants that. Before the job is joined: MPI introduces itself to the launcher first.
+fn initialise_mpi(name: &str) {
+    let is_wanted = config::MPI_INIT.read(&config::Environment::process()).unwrap_or_else(|why| fatal(name, why));
+    if is_wanted && mpi::initialise() {
+        HAS_MPI.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Ends the library's part of the program, or one nested initialisation. Collective.
 ///
 /// Once the library is finalised, a further call passes (as in SOS and OSSS; the standard leaves it
@@ -407,6 +420,9 @@ fn end(name: &str, rt: &Runtime, left: &Left) {
         memory.space.keep_heap(mark);
     } else {
         memory.space.give_back_heap(node.job, mark);
+    }
+    if HAS_MPI.swap(false, Ordering::Relaxed) {
+        mpi::finalise();
     }
 }
 
