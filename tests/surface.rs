@@ -1,6 +1,6 @@
-//! The public interface names only its own types, those of the standard library, `bytemuck::Pod` and, with the features
-//! of these names, those of `half`, `ndarray`, `num-complex`, `rayon` and `tracing`: so users do not depend on versions of
-//! other crates.
+//! The public interface names only its own types, those of the standard library, `bytemuck::Pod` and, with the
+//! features of these names, those of `half`, `ndarray`, `num-complex`, `rayon` and `tracing`: so users do not depend
+//! on versions of other crates.
 //!
 //! Reads rustdoc's JSON. If that format changes, the test fails instead of passing without a check.
 
