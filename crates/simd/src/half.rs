@@ -32,7 +32,7 @@ pub(super) trait Half: Copy {
 /// Rounds the bits of a positive number to the nearest multiple of 2 to the `places`, which they count then.
 #[inline(always)]
 const fn round_bits(bits: u32, places: u32) -> u32 {
-    (bits + (1 << (places - 1)) - 1 + (bits >> places & 1)) >> places
+    bits.wrapping_add((1 << (places - 1)) - 1 + (bits >> places & 1)) >> places
 }
 
 impl Half for F16 {
@@ -56,6 +56,7 @@ impl Half for F16 {
         let (sign, magnitude) = ((value.to_bits() >> 16) as u16 & 0x8000, value.to_bits() & 0x7fff_ffff);
         // A sum with 1/2 has the places of the least numbers, and is rounded to them.
         let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits() & 0x7ff;
+        // Of a number that is too small, anything.
         let normal = round_bits(magnitude.wrapping_sub(112 << 23), 13);
         Self(
             sign | match magnitude {

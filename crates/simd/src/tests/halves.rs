@@ -14,7 +14,9 @@ fn rounds<T: Half + PartialEq + std::fmt::Debug>(of_bits: fn(u16) -> T, infinity
         assert!(low < high && middle.is_finite(), "{bits:#x}");
         let even = of_bits(bits + bits % 2);
         let sides = [(low, of_bits(bits)), (middle, even), (middle.next_down().max(low), of_bits(bits))];
-        for (number, expected) in sides.into_iter().chain([(middle.next_up(), of_bits(bits + 1))]) {
+        let above = [(middle.next_up(), of_bits(bits + 1)), (low.next_up().min(middle.next_down()), of_bits(bits))];
+        let below = (low.next_down().max(0.0), of_bits(bits));
+        for (number, expected) in sides.into_iter().chain(above).chain([below]) {
             assert_eq!(T::round(number), expected, "{number:e}");
             let negative = T::round(-number).widen();
             assert_eq!(negative.to_bits(), (-expected.widen()).to_bits(), "{number:e}");
