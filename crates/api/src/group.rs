@@ -252,7 +252,7 @@ unsafe fn reduce_by(
     nreduce: usize,
     op: &'static Operator,
 ) -> c_int {
-    let bytes = nreduce.saturating_mul(op.size);
+    let bytes = nreduce.saturating_mul(op.size());
     let arrays = |_: &Connection, _| [(dest, bytes), (source, bytes)];
     let (lengths, action) = ((bytes, bytes), Action::Reduce(nreduce, op));
     // SAFETY: the caller promises that source and destination are valid for what the collective

@@ -112,7 +112,7 @@ fn exchange(
         Collective::Sync => (Combination::Blocks { differ: false }, 0),
         Collective::Fcollect { bytes } => (Combination::Blocks { differ: false }, bytes),
         Collective::Alltoall { bytes } => (Combination::Blocks { differ: true }, bytes),
-        Collective::Reduce { n, op } => (Combination::Reduction(op), n.saturating_mul(op.size)),
+        Collective::Reduce { n, op } => (Combination::Reduction(op), n.saturating_mul(op.size())),
         _ => return None,
     };
     let blocks = |differ| bytes.saturating_mul(if differ { members } else { 1 });

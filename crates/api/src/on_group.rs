@@ -45,7 +45,7 @@ impl Collective {
             Self::Broadcast { bytes, .. } => (bytes, 1),
             Self::Collect { bytes } | Self::Fcollect { bytes } | Self::Alltoall { bytes } => (bytes, members),
             Self::Alltoalls { n, elem, .. } => (n.saturating_mul(elem), members),
-            Self::Reduce { n, op } | Self::Scan { n, op, .. } => (n.saturating_mul(op.size), 1),
+            Self::Reduce { n, op } | Self::Scan { n, op, .. } => (n.saturating_mul(op.size()), 1),
         };
         bytes.saturating_mul(times)
     }
@@ -331,7 +331,7 @@ impl<'a> OnGroup<'a> {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe { internode::reduce(call, dest, source, n, op, Receiver::All) });
         }
-        let bytes = n * op.size;
+        let bytes = n * op.size();
         let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { reduce::reduce(self.group, dest, source, n, op) };
@@ -350,7 +350,7 @@ impl<'a> OnGroup<'a> {
             [
                 ("PE_root", root.unwrap_or(0) as u64),
                 ("the number of elements", n as u64),
-                ("the bytes of an element", op.size as u64),
+                ("the bytes of an element", op.size() as u64),
             ],
             [(dest, n), (source, n)],
         );
@@ -361,7 +361,7 @@ impl<'a> OnGroup<'a> {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe { internode::reduce(call, dest, source, all, op, receiver) });
         }
-        let bytes = |n: usize| n.saturating_mul(op.size);
+        let bytes = |n: usize| n.saturating_mul(op.size());
         let (dest, source) = (self.dest(dest, bytes(n)), self.source(source, bytes(all)));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe {
@@ -387,7 +387,7 @@ impl<'a> OnGroup<'a> {
                 internode::scan(call, dest, source, n, op, inclusive);
             });
         }
-        let bytes = n * op.size;
+        let bytes = n * op.size();
         let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { scan::scan(self.group, dest, source, n, op, inclusive) };

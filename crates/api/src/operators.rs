@@ -78,7 +78,7 @@ pub fn of_program(op: c_int, size: usize) -> Option<&'static Operator> {
         return None;
     }
     let is_same =
-        |used: &&&Operator| ptr::fn_addr_eq(used.combine, function) && used.size == size && used.commutes == commutes;
+        |used: &&&Operator| ptr::fn_addr_eq(used.combine, function) && used.size() == size && used.commutes == commutes;
     if let Some(used) = all.used.iter().find(is_same) {
         return Some(used);
     }

@@ -332,7 +332,7 @@ impl BothGroups for Intergroup<'_> {
 
     /// Reduces `n` elements of the sources of the other group, on each PE.
     unsafe fn reduce(&self, n: usize, op: &'static Operator) {
-        let (group, bytes) = (self.group, n * op.size);
+        let (group, bytes) = (self.group, n * op.size());
         if n == 0 {
             return group.sync();
         }
@@ -355,16 +355,16 @@ impl BothGroups for Intergroup<'_> {
         }
         self.publish_addresses(NO_ROOT);
         let streaming = simd::past_caches(bytes);
-        let work = slices_of(group, n, op.size, 2 * group.size);
+        let work = slices_of(group, n, op.size(), 2 * group.size);
         group.share_work(work, |part| {
-            let start = part.start * op.size;
+            let start = part.start * op.size();
             for index in 0..2 {
                 let (from, to) = (self.arrays(index), self.arrays(1 - index));
                 let (source, dest) = (from.source.from(start), to.dest.from(start));
                 let source = |i: usize| source.of(from.members.start + i).cast_const();
                 let dest = |i: usize| dest.of(to.members.start + i);
                 let (sources, dests) = (from.members.len(), to.members.len());
-                let moved = part.len() * op.size;
+                let moved = part.len() * op.size();
                 group.traffic().moved(sources * moved, dests * moved);
                 // SAFETY: the caller promises arrays of `n` elements on every member; all members have
                 // entered, and no other member writes these elements.
@@ -381,7 +381,7 @@ impl Intergroup<'_> {
         let (group, groups) = (self.group, self.groups);
         let epoch = group.epoch();
         let (own, others) = (groups.own(), groups.others());
-        let bytes = n * op.size;
+        let bytes = n * op.size();
         group.traffic().moved(others.len() * bytes, bytes);
         let fold_group = |members: Range<usize>, dest: *mut u8, buffer: &dyn Fn(usize) -> *mut u8| {
             let source = |i: usize| buffer(members.start + i).cast_const();

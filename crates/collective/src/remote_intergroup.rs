@@ -164,16 +164,16 @@ impl BothGroups for RemoteIntergroup<'_> {
 
         let others = self.connection.others();
         let exact = self.connection.reproducible;
-        let step = (ROOM / (others.len() * op.size)).clamp(1, n.max(1));
+        let step = (ROOM / (others.len() * op.size())).clamp(1, n.max(1));
         // Aligned for elements of all types.
-        let each = (step * op.size).next_multiple_of(size_of::<u128>());
+        let each = (step * op.size()).next_multiple_of(size_of::<u128>());
         let mut room = vec![0u128; others.len() * each / size_of::<u128>()];
         let room = room.as_mut_ptr().cast::<u8>();
         let slot = |i: usize| room.wrapping_add(i * each);
         self.enter();
         for start in (0..n).step_by(step) {
             let count = step.min(n - start);
-            let (at, bytes) = (start * op.size, count * op.size);
+            let (at, bytes) = (start * op.size(), count * op.size());
             let in_place = others.clone().map(|member| self.local(member, at, bytes));
             let in_place: Vec<Option<*const u8>> = in_place.collect();
             // SAFETY: the caller promises `n` elements at the sources and at `dest`; there is room for `step` of each.

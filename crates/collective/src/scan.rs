@@ -38,7 +38,7 @@ pub unsafe fn scan<'a>(
     inclusive: bool,
 ) {
     let scan = Scan { group, dest, source, n, op, inclusive };
-    let bytes = n * op.size;
+    let bytes = n * op.size();
     let in_place = dest.of(group.me) == source.of(group.me);
     let choice = group.choose(Collective::Scan, bytes);
     // SAFETY: the caller promises aligned arrays of `n` elements on every member, the same or not
@@ -46,7 +46,7 @@ pub unsafe fn scan<'a>(
     unsafe {
         match choice.algorithm {
             Algorithm::Eager if bytes <= EAGER && group.size > 1 => {
-                let is_aligned = op.size <= align_of::<RingValue>();
+                let is_aligned = op.size() <= align_of::<RingValue>();
                 if bytes <= RING_BYTES && group.size <= SCAN_RING_MEMBERS && is_aligned {
                     scan.pipelined();
                 } else {
@@ -70,7 +70,7 @@ impl Scan<'_> {
         // SAFETY: the caller promises arrays of `n` elements, whose copies are read while they last.
         unsafe {
             let mut add_up = |value: &ValueOf<'_>| self.add_up(value);
-            self.group.scan_small(source, self.n * self.op.size, &mut add_up);
+            self.group.scan_small(source, self.n * self.op.size(), &mut add_up);
         }
     }
 
@@ -80,7 +80,7 @@ impl Scan<'_> {
         // SAFETY: the caller promises arrays of `n` elements; the buffers are read after all of them
         // are written.
         unsafe {
-            epoch.write_eager(self.source.of(self.group.me), self.n * self.op.size);
+            epoch.write_eager(self.source.of(self.group.me), self.n * self.op.size());
             epoch.synchronise();
             self.add_up(&|m| epoch.eager(m).cast_const());
         }
@@ -100,7 +100,7 @@ impl Scan<'_> {
         let me = self.group.me;
         let dest = self.dest.of(me);
         let count = me + usize::from(self.inclusive);
-        let bytes = self.n * self.op.size;
+        let bytes = self.n * self.op.size();
         self.group.traffic().moved(count * bytes, bytes);
         // SAFETY: the caller promises arrays of `n` elements on every member; all bytes zero are the
         // number 0 in every type that has a sum.
@@ -115,8 +115,8 @@ impl Scan<'_> {
 
     /// Each member works on its own part of the elements, for all members.
     unsafe fn slices(&self) {
-        let work = slices_of(self.group, self.n, self.op.size, 2 * self.group.size);
-        let step = BLOCK / self.op.size;
+        let work = slices_of(self.group, self.n, self.op.size(), 2 * self.group.size);
+        let step = BLOCK / self.op.size();
         self.group.share_work(work, |part| {
             let mut buffers = [Buffer::new(), Buffer::new()];
             for start in part.clone().step_by(step) {
@@ -131,7 +131,7 @@ impl Scan<'_> {
 
     /// Sums `len` elements from `start` on, for all members; `sum` and `next` have room for them.
     unsafe fn sum_block(&self, start: usize, len: usize, mut sum: *mut u8, mut next: *mut u8) {
-        let (at, bytes) = (start * self.op.size, len * self.op.size);
+        let (at, bytes) = (start * self.op.size(), len * self.op.size());
         // SAFETY: the caller promises arrays of `n` elements on every member, and room in `sum` and
         // `next`; all bytes zero are the number 0. A source is read before the destination, which
         // may be the same, is written.

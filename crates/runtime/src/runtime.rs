@@ -51,6 +51,8 @@ pub struct Runtime {
     pub names: Names,
     /// Calls of `shmem_init` not yet matched by `shmem_finalize`.
     pub nesting: AtomicU32,
+    /// Whether MPI was initialised by this library, which ends it, too.
+    pub has_mpi: bool,
 }
 
 static RUNTIME: AtomicPtr<Runtime> = AtomicPtr::new(ptr::null_mut());

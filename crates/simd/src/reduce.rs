@@ -210,8 +210,8 @@ type FoldFn = unsafe fn(Dests<'_, u8>, Sources<'_, u8>, usize, bool);
 /// that each of them is compiled once and not for every type and operator.
 #[derive(Debug)]
 pub struct Operator {
-    /// Bytes of an element.
-    pub size: usize,
+    /// Bytes of an element, in what alignment leaves free: each process writes these structures as it starts.
+    size: u16,
     /// [`Reduce::ANY_ORDER`].
     pub any_order: bool,
     /// Whether operands may be swapped. Else they are combined in the members' order, all of an element by one fold.
@@ -226,6 +226,12 @@ impl Operator {
     /// Most bytes of an element.
     pub const LARGEST: usize = BLOCK / 2;
 
+    /// Bytes of an element.
+    #[inline]
+    pub const fn size(&self) -> usize {
+        self.size as usize
+    }
+
     /// Operator `Op` on type `T`.
     #[inline]
     pub fn of<T: Reduce<Op>, Op>() -> &'static Self {
@@ -234,7 +240,7 @@ impl Operator {
 
     pub(super) const fn new<T: Reduce<Op>, Op>() -> Self {
         Self {
-            size: size_of::<T>(),
+            size: size_of::<T>() as u16,
             any_order: T::ANY_ORDER,
             commutes: true,
             combine: combine::<T, Op>,
@@ -250,7 +256,7 @@ impl Operator {
     /// One that a function computes, of elements of at most [`LARGEST`](Self::LARGEST) bytes.
     pub const fn by(combine: CombineFn, size: usize, any_order: bool, commutes: bool) -> Self {
         assert!(size > 0 && size <= Self::LARGEST);
-        Self { size, any_order, commutes, combine, folds: None }
+        Self { size: size as u16, any_order, commutes, combine, folds: None }
     }
 
     /// [`Reduce::fold`], or if `exact` [`Reduce::fold_exact`].
@@ -263,7 +269,7 @@ impl Operator {
         unsafe {
             match self.folds {
                 Some([fold, fold_exact]) => (if exact { fold_exact } else { fold })(dests, sources, n, streaming),
-                None => fold_by_combine((self.combine, self.size), dests, sources, n, streaming),
+                None => fold_by_combine((self.combine, self.size()), dests, sources, n, streaming),
             }
         }
     }

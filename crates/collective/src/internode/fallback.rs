@@ -59,14 +59,14 @@ pub(super) unsafe fn reduce(
 ) {
     let size = call.group.size;
     // One chunk of each member's source, and the result.
-    let longest = (SCRATCH / (size + 1) / op.size).max(1);
+    let longest = (SCRATCH / (size + 1) / op.size()).max(1);
     let (dest, source) = (call.addresses(dest), call.addresses(source));
     call.sync();
     let work = |buffer: *mut u8| {
         for chunk in call.chunks(n, longest) {
-            let at = chunk.start * op.size;
-            let bytes = chunk.len() * op.size;
-            let operand = |member: usize| buffer.wrapping_add(member * longest * op.size);
+            let at = chunk.start * op.size();
+            let bytes = chunk.len() * op.size();
+            let operand = |member: usize| buffer.wrapping_add(member * longest * op.size());
             let result = operand(size);
             // SAFETY: the caller promises arrays of `n` elements on every member; all members have
             // entered, and only this one uses these elements. The buffer has room for them `size`
@@ -86,17 +86,17 @@ pub(super) unsafe fn reduce(
                     Receiver::Root(root) => call.all().put(&dest.from(at), root, result, bytes),
                     // A member's share is its block.
                     Receiver::Blocks => {
-                        let block = dest.of(call.group.me).wrapping_add(at - call.group.me * n / size * op.size);
+                        let block = dest.of(call.group.me).wrapping_add(at - call.group.me * n / size * op.size());
                         block.copy_from_nonoverlapping(result, bytes);
                     }
                 }
             }
         }
     };
-    if (size + 1) * op.size <= SCRATCH {
+    if (size + 1) * op.size() <= SCRATCH {
         with_scratch(work);
     } else {
-        let mut buffer = vec![0u128; ((size + 1) * op.size).div_ceil(16)];
+        let mut buffer = vec![0u128; ((size + 1) * op.size()).div_ceil(16)];
         work(buffer.as_mut_ptr().cast());
     }
     call.leave();

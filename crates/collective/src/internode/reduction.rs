@@ -25,7 +25,7 @@ pub unsafe fn reduce(
     op: &'static Operator,
     receiver: Receiver,
 ) {
-    let bytes = n * op.size;
+    let bytes = n * op.size();
     let order_matters = call.group.reproducible && !op.any_order || !op.commutes;
     let by_groups = receiver == Receiver::All && !order_matters;
     let Some(subgroups) = call.subgroups.as_ref().filter(|_| by_groups) else {
@@ -73,15 +73,15 @@ pub unsafe fn scan(
     op: &'static Operator,
     inclusive: bool,
 ) {
-    let longest = SCRATCH / op.size / 3;
+    let longest = SCRATCH / op.size() / 3;
     let (dest, source) = (call.addresses(dest), call.addresses(source));
     let all = call.all();
     call.sync();
     with_scratch(|buffer| {
-        let part = |i: usize| buffer.wrapping_add(i * longest * op.size);
+        let part = |i: usize| buffer.wrapping_add(i * longest * op.size());
         for chunk in call.chunks(n, longest) {
-            let at = chunk.start * op.size;
-            let (len, bytes) = (chunk.len(), chunk.len() * op.size);
+            let at = chunk.start * op.size();
+            let (len, bytes) = (chunk.len(), chunk.len() * op.size());
             let (operand, mut sum, mut next) = (part(0), part(1), part(2));
             // SAFETY: the caller promises aligned arrays of `n` elements on every member; all members
             // have entered, and only this one uses these elements. The buffer has room for three

@@ -55,7 +55,7 @@ impl<'g> Exchange<'g> {
     /// None if another algorithm is faster, or values do not fit: the same on all members.
     pub(super) fn new(group: Group<'g>, result: Combination, arrays: Arrays) -> Option<Self> {
         let is_aligned = match result {
-            Combination::Reduction(op) => op.size <= align_of::<FlagValue>(),
+            Combination::Reduction(op) => op.size() <= align_of::<FlagValue>(),
             Combination::Blocks { .. } => true,
         };
         // Where PEs outnumber cores, each flag of more than one may take another turn of its poster.
@@ -126,10 +126,10 @@ impl<'g> Exchange<'g> {
                 }
                 Combination::Reduction(_) if size == 1 => value(me).copy_to(dest, bytes),
                 Combination::Reduction(op) if size == 2 && !self.group.reproducible => {
-                    (op.combine)(dest, value(0), value(1), bytes / op.size);
+                    (op.combine)(dest, value(0), value(1), bytes / op.size());
                 }
                 Combination::Reduction(op) => {
-                    op.fold(self.group.reproducible, (&|_| dest, 1), (&value, size), bytes / op.size, false);
+                    op.fold(self.group.reproducible, (&|_| dest, 1), (&value, size), bytes / op.size(), false);
                 }
             }
         }

@@ -62,7 +62,7 @@ pub unsafe fn reduce<'a>(
     op: &'static Operator,
 ) {
     let r = Reduction { group, dest, source, n, op };
-    let bytes = n * op.size;
+    let bytes = n * op.size();
     if group.size == 1 {
         // SAFETY: the caller promises arrays of `n` elements, the same or not overlapping.
         return unsafe { r.copy(r.dest.of(0), r.source.of(0), n) };
@@ -115,7 +115,7 @@ pub unsafe fn reduce_root<'a>(
     root: usize,
 ) {
     let r = Reduction { group, dest, source, n, op };
-    let (me, bytes) = (group.me, n * op.size);
+    let (me, bytes) = (group.me, n * op.size());
     let own = source.of(me).cast_const();
     // SAFETY: the caller promises aligned arrays of `n` elements, and the values of all members have room for them;
     // the root alone calls this.
@@ -126,7 +126,7 @@ pub unsafe fn reduce_root<'a>(
             r.copy(dest.of(me), own, n);
         } else if n == 0 {
             group.leave();
-        } else if is_pipelined(group, bytes) && op.size <= align_of::<RingValue>() {
+        } else if is_pipelined(group, bytes) && op.size() <= align_of::<RingValue>() {
             group.gather_small(root, own, bytes, &mut fold);
         } else if bytes <= EAGER {
             let epoch = group.epoch();
@@ -153,7 +153,7 @@ pub unsafe fn reduce_scatter<'a>(
     n: usize,
     op: &'static Operator,
 ) {
-    let (me, bytes) = (group.me, n * op.size);
+    let (me, bytes) = (group.me, n * op.size());
     if n == 0 {
         return group.leave();
     }
@@ -185,7 +185,7 @@ unsafe fn eager(r: &Reduction<'_>) {
     let (me, size, n) = (r.group.me, r.group.size, r.n);
     let (dest, source) = (r.dest.of(me), r.source.of(me));
     let epoch = r.group.epoch();
-    if r.group.has_central_barrier() && n * r.op.size <= SMALL {
+    if r.group.has_central_barrier() && n * r.op.size() <= SMALL {
         // Each further page that a PE touches costs a page-table walk whenever the PE is scheduled,
         // so a few bytes go on cache lines that are read anyway.
         let contribution = |m: usize| epoch.contribution(m).cast_const();
@@ -206,7 +206,7 @@ unsafe fn eager(r: &Reduction<'_>) {
     // buffers, which are aligned, and read only after all members have written theirs (see
     // `Epoch::eager`).
     unsafe {
-        epoch.write_eager(source, n * r.op.size);
+        epoch.write_eager(source, n * r.op.size());
         if r.group.has_central_barrier() {
             // Before the others go on, the last member to arrive alone uses all buffers.
             epoch.synchronise_with(|| {
@@ -228,7 +228,7 @@ unsafe fn eager(r: &Reduction<'_>) {
 /// That of [`reduce`].
 unsafe fn flat(r: &Reduction<'_>) {
     let size = r.group.size;
-    let bytes = 2 * size * r.n * r.op.size;
+    let bytes = 2 * size * r.n * r.op.size();
     r.group.run_on_one(0, bytes, || {
         let (dest, source) = (|m| r.dest.of(m), |m| r.source.of(m).cast_const());
         // SAFETY: the caller promises arrays of `n` elements on every member; all members have
@@ -275,8 +275,8 @@ unsafe fn slices(r: &Reduction<'_>, root: Option<usize>) {
     let size = r.group.size;
     let dests = if root.is_some() { 1 } else { size };
     // Each element is read from all sources, which are in the caches as long as they fit.
-    let streaming = simd::past_caches(r.n * r.op.size);
-    let work = slices_of(r.group, r.n, r.op.size, dests + size);
+    let streaming = simd::past_caches(r.n * r.op.size());
+    let work = slices_of(r.group, r.n, r.op.size(), dests + size);
     r.group.share_work(work, |part| {
         let r = r.part(part);
         let (dest, source) = (|m| r.dest.of(root.unwrap_or(m)), |m| r.source.of(m).cast_const());

@@ -41,7 +41,7 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
     // arrays between the posts; the two members of a pair work on different elements.
     match cube.role(me) {
         Role::Extra { proxy } => {
-            let upper = halves(0..r.n, r.op.size).1;
+            let upper = halves(0..r.n, r.op.size()).1;
             epoch.post(proxy, flag::FOLD);
             epoch.wait(flag::FOLD);
             // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
@@ -52,7 +52,7 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
         Role::Vertex { number, extra } => {
             let mut vertex = Vertex::new(r, epoch, cube, number);
             if let Some(extra) = extra {
-                let lower = halves(0..r.n, r.op.size).0;
+                let lower = halves(0..r.n, r.op.size()).0;
                 vertex.epoch.post(extra, flag::FOLD);
                 vertex.epoch.wait(flag::FOLD);
                 // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
@@ -169,14 +169,14 @@ impl<'a> Vertex<'a> {
     fn halve(&mut self, round: usize) -> Half<'a> {
         let partner = self.partner(round);
         let (start, end) = self.ranges[round];
-        let (left, right) = halves(start..end, self.r.op.size);
+        let (left, right) = halves(start..end, self.r.op.size());
         let is_left = self.number < partner;
         let part = if is_left { left } else { right };
         self.ranges[round + 1] = (part.start, part.end);
         let member = self.cube.member(partner);
         self.epoch.post(member, flag::READY + round);
         self.epoch.wait(flag::READY + round);
-        let (dest, at) = (self.r.dest.of(self.r.group.me), part.start * self.r.op.size);
+        let (dest, at) = (self.r.dest.of(self.r.group.me), part.start * self.r.op.size());
         Half {
             dest: dest.wrapping_add(at),
             mine: self.partial(round, self.number).from(at).of(self.r.group.me),

@@ -29,7 +29,7 @@ impl FlagBuffer {
 /// # Safety
 /// That of [`super::reduce`]; the values fit a flag.
 pub(super) unsafe fn in_flags(r: &Reduction<'_>) {
-    let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
+    let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size());
     let cube = Hypercube::of(r.group.size);
     let (mut mine, mut theirs) = (FlagBuffer::new(), FlagBuffer::new());
     let (mine, theirs) = (mine.as_mut_ptr(), theirs.as_mut_ptr());
@@ -174,7 +174,7 @@ unsafe fn exchange(r: &Reduction<'_>) {
     /// The rendezvous buffer for an extra rank, after those of the rounds.
     const EXTRA: usize = RENDEZVOUS_BUFFERS - 1;
 
-    let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
+    let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size());
     let cube = Hypercube::of(r.group.size);
     let epoch = r.group.epoch();
     let (dest, source) = (r.dest.of(me), r.source.of(me).cast_const());

@@ -40,8 +40,8 @@ impl<'a> Reduction<'a> {
     pub(super) fn part(&self, elements: Range<usize>) -> Self {
         Self {
             group: self.group,
-            dest: self.dest.from(elements.start * self.op.size),
-            source: self.source.from(elements.start * self.op.size),
+            dest: self.dest.from(elements.start * self.op.size()),
+            source: self.source.from(elements.start * self.op.size()),
             n: elements.len(),
             op: self.op,
         }
@@ -54,7 +54,7 @@ impl<'a> Reduction<'a> {
 
     /// Parts of the elements of at most `bytes` bytes.
     pub(super) fn parts_of(&self, bytes: usize) -> impl Iterator<Item = Self> + '_ {
-        let step = bytes / self.op.size;
+        let step = bytes / self.op.size();
         let starts = (0..self.n).step_by(step);
         starts.map(move |start| self.part(start..self.n.min(start + step)))
     }
@@ -90,7 +90,7 @@ impl<'a> Reduction<'a> {
     /// That of [`Reduce::combine`](ferroshmem_simd::Reduce::combine).
     #[inline]
     pub(super) unsafe fn combine(&self, dest: *mut u8, a: *const u8, b: *const u8, n: usize) {
-        let bytes = n * self.op.size;
+        let bytes = n * self.op.size();
         self.group.traffic().moved(2 * bytes, bytes);
         for at in [dest.cast_const(), a, b] {
             self.group.touches(at, bytes);
@@ -101,7 +101,7 @@ impl<'a> Reduction<'a> {
         }
         let at = [dest.cast_const(), a, b].map(<*const u8>::expose_provenance);
         self.share(n, 3 * bytes / 2, &|elements| {
-            let [dest, a, b] = at.map(|at| at + elements.start * self.op.size);
+            let [dest, a, b] = at.map(|at| at + elements.start * self.op.size());
             let (a, b) = (with_exposed_provenance(a), with_exposed_provenance(b));
             // SAFETY: some of the caller's elements.
             unsafe { (self.op.combine)(with_exposed_provenance_mut(dest), a, b, elements.len()) };
@@ -126,7 +126,7 @@ impl<'a> Reduction<'a> {
     /// That of [`Reduce::fold`](ferroshmem_simd::Reduce::fold).
     #[inline]
     pub(super) unsafe fn fold(&self, dests: Dests<'_, u8>, sources: Sources<'_, u8>, n: usize, streaming: bool) {
-        let bytes = n * self.op.size;
+        let bytes = n * self.op.size();
         let (read, written) = (sources.1 * bytes, dests.1 * bytes);
         self.group.traffic().moved(read, written);
         (0..dests.1).for_each(|i| self.group.touches(dests.0(i), bytes));
@@ -140,7 +140,7 @@ impl<'a> Reduction<'a> {
         let to = Vec::from_iter((0..dests.1).map(|i| dests.0(i).expose_provenance()));
         let from = Vec::from_iter((0..sources.1).map(|i| sources.0(i).expose_provenance()));
         self.share(n, moved, &|elements| {
-            let start = elements.start * op.size;
+            let start = elements.start * op.size();
             let dest = |i: usize| with_exposed_provenance_mut(to[i] + start);
             let source = |i: usize| with_exposed_provenance(from[i] + start);
             let (dests, sources) = ((&dest as _, to.len()), (&source as _, from.len()));
@@ -156,7 +156,7 @@ impl<'a> Reduction<'a> {
     #[inline]
     pub(super) unsafe fn get(&self, to: *mut u8, from: &MemberAddresses<'_, u8>, member: usize, n: usize) {
         // SAFETY: the caller promises that both arrays are valid for `n` elements.
-        unsafe { self.group.get(to, from, member, n * self.op.size) };
+        unsafe { self.group.get(to, from, member, n * self.op.size()) };
     }
 
     /// Copies `n` elements to a member's copy of `to`.
@@ -166,7 +166,7 @@ impl<'a> Reduction<'a> {
     #[inline]
     pub(super) unsafe fn put(&self, to: &MemberAddresses<'_, u8>, member: usize, from: *const u8, n: usize) {
         // SAFETY: the caller promises that both arrays are valid for `n` elements.
-        unsafe { self.group.put(to, member, from, n * self.op.size) };
+        unsafe { self.group.put(to, member, from, n * self.op.size()) };
     }
 
     /// Copies `n` elements, unless source and destination are the same.
@@ -177,7 +177,7 @@ impl<'a> Reduction<'a> {
     #[inline]
     pub(super) unsafe fn copy(&self, dest: *mut u8, source: *const u8, n: usize) {
         // SAFETY: the caller promises that both arrays are valid for `n` elements.
-        unsafe { copy(self.group, dest, source, n * self.op.size) };
+        unsafe { copy(self.group, dest, source, n * self.op.size()) };
     }
 }
 
@@ -218,7 +218,7 @@ impl Pair {
             }
             return;
         }
-        let (left, right) = halves(elements, r.op.size);
+        let (left, right) = halves(elements, r.op.size());
         epoch.post(self.partner, ready);
         epoch.wait(ready);
         // SAFETY: the caller promises valid arrays that no other member uses; the partner is ready
@@ -233,7 +233,7 @@ impl Pair {
     /// # Safety
     /// As for `reduce`, and both members are ready.
     unsafe fn compute(&self, r: &Reduction<'_>, elements: Range<usize>) {
-        let start = elements.start * r.op.size;
+        let start = elements.start * r.op.size();
         let source = |i: usize| self.sources[i].wrapping_add(start).cast_const();
         let dest = |i: usize| self.dests[i].wrapping_add(start);
         // SAFETY: the caller promises sources and destinations that are valid for the elements.

@@ -15,7 +15,7 @@ use crate::copy_to_socket;
 /// # Safety
 /// That of [`super::reduce`].
 pub(super) unsafe fn reduce(r: &Reduction<'_>, sockets: &Sockets) {
-    let bytes = r.n * r.op.size;
+    let bytes = r.n * r.op.size();
     // SAFETY: that of this function; the values fit what they are sent by.
     unsafe {
         if bytes <= FLAG_BYTES {
@@ -33,7 +33,7 @@ pub(super) unsafe fn reduce(r: &Reduction<'_>, sockets: &Sockets) {
 /// # Safety
 /// That of [`super::reduce`]; the values fit a flag.
 unsafe fn in_flags(r: &Reduction<'_>, sockets: &Sockets) {
-    let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
+    let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size());
     let (mut mine, mut theirs) = (FlagBuffer::new(), FlagBuffer::new());
     let (mine, theirs) = (mine.as_mut_ptr(), theirs.as_mut_ptr());
     let epoch = r.group.epoch();
@@ -68,7 +68,7 @@ unsafe fn in_flags(r: &Reduction<'_>, sockets: &Sockets) {
 /// # Safety
 /// That of [`super::reduce`]; the values fit the eager buffers.
 unsafe fn in_buffers(r: &Reduction<'_>, sockets: &Sockets) {
-    let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
+    let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size());
     let epoch = r.group.epoch();
     let mine = epoch.eager(me);
     let leader = |socket| sockets.leader(socket);
@@ -105,7 +105,7 @@ unsafe fn in_buffers(r: &Reduction<'_>, sockets: &Sockets) {
 /// # Safety
 /// That of [`super::reduce`].
 unsafe fn by_slices(r: &Reduction<'_>, sockets: &Sockets) {
-    let (me, n, elem) = (r.group.me, r.n, r.op.size);
+    let (me, n, elem) = (r.group.me, r.n, r.op.size());
     let (mine, count) = (sockets.mine(), sockets.count());
     let part = |of: usize, number: usize| share(0..n, of, number, elem);
     let pe = |member: u32| member as usize;

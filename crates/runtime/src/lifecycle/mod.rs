@@ -7,7 +7,7 @@ mod rendezvous;
 mod windows;
 
 use std::fmt::Display;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub fn initialise(name: &str, level: i32) {
         rt.thread_level().fetch_max(level, Ordering::Relaxed);
         return;
     }
-    initialise_mpi(name);
+    let has_mpi = initialise_mpi(name);
     let job = job::join().unwrap_or_else(|message| fatal(name, message));
     if let Some(why) = hooks::get().and_then(|hooks| (hooks.mismatch)()) {
         fatal(name, why);
@@ -171,6 +171,7 @@ pub fn initialise(name: &str, level: i32) {
         ports: Ports::default(),
         names: Names::default(),
         nesting: AtomicU32::new(1),
+        has_mpi,
     });
     record::set_find_block(|address| {
         let rt = runtime::current()?;
@@ -303,15 +304,10 @@ fn announce(node: &Node, world: &Team) {
     }
 }
 
-/// Whether MPI was initialised here, and so ends here.
-static HAS_MPI: AtomicBool = AtomicBool::new(false);
-
 /// Initialises MPI if the program wants that. Before the job is joined: MPI introduces itself to the launcher first.
-fn initialise_mpi(name: &str) {
-    let is_wanted = config::MPI_INIT.read(&config::Environment::process()).unwrap_or_else(|why| fatal(name, why));
-    if is_wanted && mpi::initialise() {
-        HAS_MPI.store(true, Ordering::Relaxed);
-    }
+fn initialise_mpi(name: &str) -> bool {
+    let is_wanted = config::MPI_INIT.read(&config::Environment::process());
+    is_wanted.unwrap_or_else(|why| fatal(name, why)) && mpi::initialise()
 }
 
 /// Ends the library's part of the program, or one nested initialisation. Collective.
@@ -421,7 +417,7 @@ fn end(name: &str, rt: &Runtime, left: &Left) {
     } else {
         memory.space.give_back_heap(node.job, mark);
     }
-    if HAS_MPI.swap(false, Ordering::Relaxed) {
+    if rt.has_mpi {
         mpi::finalise();
     }
 }

@@ -59,7 +59,7 @@ fn folds<T: Half + Reduce<Op> + PartialEq + std::fmt::Debug, Op>(combine: fn(f32
         unsafe { (operator.combine)(to, to, arrays[1].as_ptr().cast(), n) };
         assert!((0..n).all(|i| both[i] == right(2, i)), "{n} elements");
     }
-    assert!(!operator.commutes && operator.size == 2);
+    assert!(!operator.commutes && operator.size() == 2);
 }
 
 #[test]
