@@ -121,6 +121,7 @@ pub(crate) fn first_look_into(root: &Path, built: bool) -> Result<()> {
         pages: None,
         compat: None,
         fortran: None,
+        optimised: false,
         strip: None,
     };
     parts.install(root)
@@ -181,6 +182,7 @@ impl Build<'_> {
             pages: pages.as_deref(),
             compat: compat.as_deref(),
             fortran: Some(&fortran),
+            optimised: !self.debug,
             strip,
         };
         parts.install(root)?;
@@ -223,6 +225,7 @@ struct Parts<'a> {
     compat: Option<&'a Path>,
     /// The folder of what Fortran programs include, and of the source of their library.
     fortran: Option<&'a Path>,
+    optimised: bool,
     /// What takes debugging information out, if it is to be.
     strip: Option<String>,
 }
@@ -271,7 +274,7 @@ impl Parts<'_> {
     fn install_libraries(&self, tree: &mut Tree, root: &Path) -> Result<()> {
         let archive = self.library.join("libshmem.a");
         tree.make(&format!("lib/{}", link::SONAME), PROGRAM, |file| {
-            link::shared_library(&link::LIBRARY, self.target, &archive, file)?;
+            link::shared_library(&link::library(self.optimised), self.target, &archive, file)?;
             self.strip("--strip-unneeded", file)
         })?;
         if let Some(folder) = self.checks {

@@ -36,7 +36,7 @@ pub(crate) struct Options {
 /// # Errors
 /// If the compiler or its linker fails.
 pub(crate) fn main(options: &Options) -> Result<()> {
-    shared_library(&LIBRARY, None, &options.archive, &options.output)
+    shared_library(&library(true), None, &options.archive, &options.output)
 }
 
 /// A shared library that is linked.
@@ -45,13 +45,16 @@ pub(crate) struct Linked {
     pub(crate) soname: &'static str,
     /// What it exports, below the root of the workspace.
     exports: &'static str,
-    /// What code it has side by side, if that matters.
+    /// The code that it has side by side, if that matters.
     order: Option<&'static str>,
 }
 
-/// That of programs.
-pub(crate) const LIBRARY: Linked =
-    Linked { soname: SONAME, exports: "libshmem/exports.map", order: Some("libshmem/start.ld") };
+/// That of programs. GNU ld compares each section with each pattern of the order. A library that is not optimised has so
+/// many sections that this takes ten times as long as the rest, and its start is slow anyway.
+pub(crate) const fn library(optimised: bool) -> Linked {
+    let order = if optimised { Some("libshmem/start.ld") } else { None };
+    Linked { soname: SONAME, exports: "libshmem/exports.map", order }
+}
 
 /// That which `oshrun --check` preloads.
 pub(crate) const CHECKS: Linked =
