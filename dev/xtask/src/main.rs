@@ -19,6 +19,7 @@ mod workspace;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use std::env;
 use std::process::ExitCode;
 
 /// Builds, installs, demonstrates, tests and measures FerroSHMEM
@@ -59,8 +60,17 @@ enum Task {
 /// Environment variable that names the installation for tests and benchmarks.
 const PREFIX_VARIABLE: &str = "FERROSHMEM_PREFIX";
 
+/// What cargo keeps to compile a crate again is a seventh of the time of a first build. The tests that call cargo inherit
+/// the setting: with another one, it would compile all crates again.
+const INCREMENTAL: &str = "CARGO_INCREMENTAL";
+
 fn main() -> ExitCode {
-    match perform(Options::parse().task) {
+    let task = Options::parse().task;
+    if matches!(task, Task::Demo(_) | Task::Test(_)) && env::var_os(INCREMENTAL).is_none() {
+        // SAFETY: no other thread has begun.
+        unsafe { env::set_var(INCREMENTAL, "0") };
+    }
+    match perform(task) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("xtask: {error:#}");
