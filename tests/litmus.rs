@@ -141,6 +141,20 @@ fn every_ordering_is_needed() {
     }
 }
 
+/// A compiler for Armv8.3 and later may take `ldapr` for a load that acquires.
+#[test]
+fn inlined_operations_need_no_stronger_loads() {
+    if has("herd7") {
+        let inlined = fs::read_to_string(folder().join("inlined.c")).expect("the functions");
+        let is_inlined = |litmus: &Litmus| inlined.contains(&format!("{}_P", litmus.name.replace('-', "_")));
+        let tests: Vec<_> = all().into_iter().filter(is_inlined).collect();
+        assert!(tests.len() > 7, "{} tests", tests.len());
+        for litmus in tests {
+            assert_eq!(litmus.observe(&litmus.body.replace("LDAR ", "LDAPR ")), "Never", "{} by LDAPR", litmus.name);
+        }
+    }
+}
+
 /// The functions of an assembler file, each with its instructions that access memory which PEs share.
 fn functions(assembler: &str) -> Vec<(String, Vec<String>)> {
     const TABLE: &str = "shmemi_native";

@@ -9,6 +9,12 @@ void put_fence_flag_P0(long *data, long *flag, int pe) {
     shmem_long_p(flag, 1, pe);
 }
 
+void putmem_fence_flag_P0(long *data, const long *from, long *flag, int pe) {
+    shmem_putmem(data, from, 2 * sizeof *from, pe);
+    shmem_fence();
+    shmem_long_p(flag, 1, pe);
+}
+
 void put_quiet_flag_P0(long *data, long *flag, int pe) {
     const long from = 1;
     shmem_long_put_nbi(data, &from, 1, pe);

@@ -67,7 +67,7 @@ typedef void shmemi_function(void);
 
 /* A get, and an atomic operation that returns a value, are complete when they return: what the PE does next comes after
  * what they have read and written. On x86 loads are in order. There, and on Arm with atomic instructions, an atomic
- * operation is a full fence; one that is a loop of exclusive loads and stores is none. */
+ * operation that stores is a full fence; one that is a loop of exclusive loads and stores is none. */
 #ifdef __x86_64__
 #define SHMEMI_COMPLETE_LOAD()
 #else
