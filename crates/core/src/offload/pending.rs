@@ -161,9 +161,10 @@ impl Pending {
         }
     }
 
-    /// Called with the lock, so that the fast path's word follows.
+    /// Called with the lock, so that the fast path's word follows. Both are released: the fence of a thread that finds
+    /// them so comes after what helpers have stored (`queued-copy` in dev/litmus).
     fn set_any(&self, any: bool) {
-        self.any.store(any, Ordering::Relaxed);
+        self.any.store(any, Ordering::Release);
         if let Some(hooks) = hooks::get() {
             (hooks.native_pending)(any);
         }
