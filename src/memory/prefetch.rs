@@ -2,9 +2,8 @@
 //! small pages, those past the end of a page.
 //!
 //! These are hints: they read and write nothing, and any address is valid.
-#![allow(unsafe_code)]
 
-use std::arch::asm;
+use ferroshmem_platform::{prefetch_for_read, prefetch_for_write};
 
 use super::{Shared, Symmetric, Window};
 use crate::pe::Pe;
@@ -29,7 +28,7 @@ impl<T: Plain> Symmetric<'_, T> {
     /// ```
     #[inline]
     pub fn prefetch(&self, index: usize) {
-        to_read(self.block().mine().as_ptr().wrapping_add(index));
+        prefetch_for_read(self.block().mine().as_ptr().wrapping_add(index).cast());
     }
 }
 
@@ -41,7 +40,7 @@ impl<T: Plain> Shared<'_, T> {
     #[inline]
     pub fn prefetch(&self, pe: Pe, index: usize) {
         if let Some(part) = self.block().local(pe) {
-            to_read(part.as_ptr().wrapping_add(index));
+            prefetch_for_read(part.as_ptr().wrapping_add(index).cast());
         }
     }
 }
@@ -65,34 +64,7 @@ impl<T: Plain> Window<'_, T> {
     #[inline]
     pub fn prefetch(&self, pe: Pe, index: usize) {
         if let Some(part) = self.block().local(pe) {
-            to_write(part.as_ptr().wrapping_add(index));
+            prefetch_for_write(part.as_ptr().wrapping_add(index).cast());
         }
     }
 }
-
-macro_rules! hint {
-    ($name:ident = $instruction:literal) => {
-        #[inline(always)]
-        #[cfg_attr(
-            target_arch = "x86_64",
-            expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read or written there")
-        )]
-        fn $name<T>(address: *const T) {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: a hint, which faults nowhere and changes nothing; CPUs without the
-            // instruction treat it as a no-op.
-            unsafe {
-                asm!(
-                    concat!($instruction, " [{}]"),
-                    in(reg) address,
-                    options(nomem, nostack, preserves_flags)
-                );
-            }
-            #[cfg(not(target_arch = "x86_64"))]
-            let _ = address;
-        }
-    };
-}
-
-hint!(to_read = "prefetcht0");
-hint!(to_write = "prefetchw");

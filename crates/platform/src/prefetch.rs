@@ -8,12 +8,12 @@ macro_rules! hint {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: changes no memory and no register, and faults at no address.
         unsafe {
-            std::arch::asm!($x86_64, in(reg) $at, options(nostack, preserves_flags, readonly));
+            std::arch::asm!($x86_64, in(reg) $at.addr(), options(nomem, nostack, preserves_flags));
         }
         #[cfg(target_arch = "aarch64")]
         // SAFETY: as above.
         unsafe {
-            std::arch::asm!($aarch64, in(reg) $at, options(nostack, preserves_flags, readonly));
+            std::arch::asm!($aarch64, in(reg) $at.addr(), options(nomem, nostack, preserves_flags));
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let _ = $at;
