@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What each ordering is when it is taken out. Longer names come before those that begin them.
-const WEAKER: [(&str, &str); 13] = [
+const WEAKER: [(&str, &str); 14] = [
     ("memory_order_acquire", "memory_order_relaxed"),
     ("memory_order_release", "memory_order_relaxed"),
     ("memory_order_acq_rel", "memory_order_relaxed"),
@@ -20,6 +20,7 @@ const WEAKER: [(&str, &str); 13] = [
     ("LDAXRB ", "LDXRB "),
     ("LDAXR ", "LDXR "),
     ("LDADDAL ", "LDADD "),
+    ("CASAL ", "CASL "),
     ("LDAR ", "LDR "),
     ("STLXR ", "STXR "),
     ("STLRB ", "STRB "),
