@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 use std::{env, fs};
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
@@ -13,7 +14,7 @@ use ferroshmem_conformance::compile::has_header;
 use ferroshmem_conformance::environment::{Environment, succeed};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::tool::{self, Missing};
-use ferroshmem_conformance::{Job, Suite, guide};
+use ferroshmem_conformance::{Job, Outcome, Suite, guide};
 
 /// The number of PEs of each job on one host, and the option for it.
 const PES: usize = 4;
@@ -62,8 +63,7 @@ const MPIS: [Mpi; 5] = [
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for mpi in MPIS {
-        // 330 MB to fetch, and much like MPICH.
-        let long = mpi.name == "intel";
+        let long = mpi.is_large();
         for first in ["mpi", "shmem"] {
             for end in ["mpi", "shmem"] {
                 let name = format!("{}::{first}-begins::{end}-ends", mpi.name);
@@ -85,7 +85,9 @@ fn main() {
     for mpi in MPIS {
         let launchers: &[Launcher] = match mpi.name {
             "openmpi4" => &[Launcher::OpenMpi, Launcher::SlurmPmix],
-            "mpich4" | "mpich5" => &[Launcher::Hydra, Launcher::SlurmPmi2],
+            "mpich4" => &[Launcher::Hydra, Launcher::SlurmPmi2],
+            "mpich5" => &[Launcher::SlurmPmi2],
+            "intel" => &[Launcher::SlurmPmi2, Launcher::SlurmPmix],
             _ => &[],
         };
         for order in [["mpi", "shmem"], ["shmem", "mpi"], ["mpi", "mpi"], ["shmem", "shmem"]] {
@@ -93,13 +95,19 @@ fn main() {
             // MPI lives within OpenSHMEM.
             let is_within = order == ["shmem", "mpi"];
             for launcher in launchers {
+                // Its MPI_Init is an error after a session that shmem_init has opened.
+                if mpi.name == "intel" && *launcher == Launcher::SlurmPmi2 && order[0] == "shmem" {
+                    continue;
+                }
                 let launch = Launch { launcher: *launcher, place: PLACEMENTS[1] };
                 let short = is_within || (launcher.is_slurm() && order == ["mpi", "shmem"]);
+                let short = short && !mpi.is_large();
                 suite.add_launch(&name, launch, short, move |s, launch| on_hosts(s, mpi, launch, order));
             }
-            if mpi.name == "openmpi5" && !suite.launchers().is_empty() {
-                let name = format!("{name}::3pe-2hosts-block::prte");
-                suite.add_maybe_long(name, !is_within, move |s| by_prte(s, mpi, order));
+            if matches!(mpi.from, From::Index(_)) && !suite.launchers().is_empty() {
+                let name = format!("{name}::3pe-2hosts-block::{}", mpi.launcher);
+                let long = !is_within || mpi.is_large();
+                suite.add_maybe_long(name, long, move |s| by_its_own(s, mpi, order));
             }
         }
     }
@@ -119,6 +127,11 @@ fn again(error: &Error) -> Error {
 }
 
 impl Mpi {
+    /// Intel's: 330 MB to fetch, and much like MPICH.
+    fn is_large(self) -> bool {
+        self.name == "intel"
+    }
+
     /// Its prefix, if it is of the index. The first call installs it.
     fn prefix(self, package: &str) -> Result<&'static Path> {
         static INSTALLED: [OnceLock<Result<PathBuf>>; MPIS.len()] = [const { OnceLock::new() }; MPIS.len()];
@@ -209,29 +222,40 @@ fn expect_both(s: &Setting, job: Job) -> Result<()> {
     Ok(())
 }
 
-/// The same on two hosts. Where MPICH 4.0 begins last and ends first, it closes the connection to the launcher.
+/// The same on two hosts.
 fn on_hosts(s: &Setting, mpi: Mpi, launch: Launch, order: [&str; 2]) -> Result<()> {
     let job = Job::new(0, mpi.program(s)?).args(&order);
-    if launch.launcher == Launcher::Hydra && mpi.name == "mpich4" && order == ["shmem", "mpi"] {
-        let outcome = s.stations.run(launch, &job)?;
-        let is_said = outcome.stderr.contains("call shmem_finalize before it, or MPI_Init before shmem_init");
-        ensure!(is_said && !outcome.hung && !outcome.status.success() && outcome.left == 0, "{outcome}");
-        return Ok(());
-    }
-    s.stations.expect_success(launch, &job).map(drop)
+    let outcome = s.stations.run(launch, &job)?;
+    expect_end(mpi, launch.launcher == Launcher::Hydra, order, outcome, job.watchdog)
 }
 
-/// The same on two hosts by Open MPI 5's launcher.
-fn by_prte(s: &Setting, mpi: Mpi, order: [&str; 2]) -> Result<()> {
-    let options = ["--prtemca", "plm_ssh_agent", AGENT, "--prtemca", "prte_if_include", SUBNET];
-    let options = [&options[..], &["--host", "a:2,b:1", "-n", "3"]].concat();
+/// The same by the launcher that the package index has with the MPI.
+fn by_its_own(s: &Setting, mpi: Mpi, order: [&str; 2]) -> Result<()> {
+    let is_hydra = mpi.launcher == "mpiexec";
+    // Hosts of all clusters have the same names, and processes the same ids, by which PRRTE names its files.
+    let files = s.scratch.join(order.concat()).display().to_string();
+    fs::create_dir_all(&files)?;
+    let prte = ["plm_ssh_agent", AGENT, "prte_if_include", SUBNET, "prte_tmpdir_base", &files];
+    let mut options = match is_hydra {
+        true => vec!["-launcher", "ssh", "-launcher-exec", AGENT, "-hosts"],
+        false => prte.chunks(2).flat_map(|pair| ["--prtemca", pair[0], pair[1]]).chain(["--host"]).collect(),
+    };
+    options.extend(["a:2,b:1", "-n", "3"]);
     let job = mpi.job(&options, mpi.program(s)?, &order)?;
     let cluster = s.stations.take()?;
     let process = cluster.command_on("a", &[], &job).spawn()?;
-    for outcome in cluster.finish(vec![process], job.watchdog)? {
-        outcome.successful(job.watchdog)?;
-    }
+    let outcome = cluster.finish(vec![process], job.watchdog)?.pop().context("one job has run")?;
     s.stations.give(cluster);
+    expect_end(mpi, is_hydra, order, outcome, job.watchdog)
+}
+
+/// Success, but where MPICH 4.0 or Intel MPI begins last and ends first: it closes the connection to Hydra.
+fn expect_end(mpi: Mpi, is_hydra: bool, order: [&str; 2], outcome: Outcome, limit: Duration) -> Result<()> {
+    if !is_hydra || order != ["shmem", "mpi"] || !matches!(mpi.name, "mpich4" | "intel") {
+        return outcome.successful(limit).map(drop);
+    }
+    let is_said = outcome.stderr.contains("call shmem_finalize before it, or MPI_Init before shmem_init");
+    ensure!(is_said && !outcome.hung && !outcome.status.success() && outcome.left == 0, "{outcome}");
     Ok(())
 }
 
