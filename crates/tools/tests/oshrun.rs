@@ -115,14 +115,17 @@ fn output_files() {
         assert_eq!(read("err"), format!("so {pe}\n"));
     }
     assert_eq!(fs::read_dir(out).unwrap().count(), 22);
-    let named = format!("-n 2 --output {}/of.%t", dir.path().display());
-    assert_eq!(run(&mut script(&named, "echo I am $PE; echo so $PE >&2")).code, Some(0));
+    let named = format!("-n 2 --output {}/of.%j.%t", dir.path().display());
+    let mut job = script(&named, "echo I am $PE; echo so $PE >&2");
+    assert_eq!(run(job.env("SLURM_JOB_ID", "7")).code, Some(0));
     for pe in 0..2 {
-        let read = fs::read_to_string(dir.path().join(format!("of.{pe}"))).unwrap();
+        let read = fs::read_to_string(dir.path().join(format!("of.7.{pe}"))).unwrap();
         assert_eq!(read, format!("I am {pe}\nso {pe}\n"));
     }
-    let ended = run(&mut script("-n 2 --output of.%j", ":"));
-    assert!(ended.code == Some(2) && ended.stderr.contains("%t and %r"), "{}", ended.stderr);
+    for name in ["of.%j", "of.%j.%t", "of.%u.%t"] {
+        let ended = run(&mut script(&format!("-n 2 --output {name}"), ":"));
+        assert!(ended.code == Some(2) && ended.stderr.contains("a name with %t (or %r)"), "{}", ended.stderr);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStringExt;
 use Meaning::{Instead, Noted, Nothing, Same, Translated, Words};
 
 use super::failure::{self, Failure};
+use super::hosts::list::expanded;
 
 /// An option of another launcher.
 pub(super) struct Foreign {
@@ -38,8 +39,11 @@ enum Meaning {
 pub(super) const GLOBAL: &str = "--global-variable";
 const NO_PARAMETERS: &str =
     "no MCA parameters here: set variables of the library by -x (oshmem_info lists them), libfabric's likewise";
-const OUTPUT: &str =
-    "--output DIR, for files DIR/pe.N.out and DIR/pe.N.err, or --output NAME.%t for one file of each PE";
+const OUTPUT: &str = "--output DIR, for files DIR/pe.N.out and DIR/pe.N.err, --output NAME.%t for one file of each PE, \
+    or > FILE and 2> FILE after the command";
+const MERGED: &str = "2>&1 after the command";
+const TIMES: &str = "oshrun --label ... | ts, of the package moreutils";
+const ORDER: &str = "name the hosts in the order of their PEs by --hosts or --hostfile, and give --bind-to";
 const FILES: &str = "programs and files must be on every host at the same path";
 const PER_NODE: &str = "--ppn N for PEs per host, --bind-to and --map-by spread within one";
 const ASK_SLURM: &str = "ask Slurm for it: give it to salloc or sbatch, and start oshrun inside";
@@ -55,17 +59,14 @@ static ALL: &[Foreign] = &[
     option(&["ntasks"], 1, Same("-n")),
     option(&["host", "H"], 1, Same("--hosts")),
     option(&["w", "nodelist"], 1, Translated(node_list)),
-    option(&["machinefile", "f", "default-hostfile"], 1, Same("--hostfile")),
+    option(&["machinefile", "f", "default-hostfile", "F", "nodefile"], 1, Same("--hostfile")),
     option(&["N", "perhost", "npernode", "ntasks-per-node"], 1, Same("--ppn")),
     option(&["c", "cpus-per-task", "cpus-per-proc", "cpus-per-rank", "d", "depth"], 1, Same("--cores")),
     option(&["oversubscribe", "overcommit", "O"], 0, Nothing),
     option(&["nooversubscribe"], 0, Instead("give the hosts their slots: --hosts HOST:SLOTS")),
     option(&["pernode"], 0, Words(&["--ppn", "1"])),
-    option(
-        &["rankfile", "rf"],
-        1,
-        Instead("name the hosts in the order of their PEs by --hosts or --hostfile, and give --bind-to"),
-    ),
+    option(&["rankfile", "rf"], 1, Instead(ORDER)),
+    option(&["rr"], 0, Instead(ORDER)),
     option(&["nodes"], 1, Translated(nodes)),
     option(&["npersocket", "ntasks-per-socket", "ntasks-per-core", "ppr", "S"], 1, Instead(PER_NODE)),
     option(&["nolocal", "skip-launch-node"], 0, Instead("name the other hosts alone by --hosts or --hostfile")),
@@ -91,7 +92,6 @@ static ALL: &[Foreign] = &[
         0,
         Words(&["--report-bindings"]),
     ),
-    option(&["topolib"], 1, Nothing),
     option(&["display"], 1, Words(&["--report-bindings"])),
     // Environment and directory.
     option(&["genv"], 2, Translated(|values| pair(GLOBAL, values))),
@@ -99,7 +99,7 @@ static ALL: &[Foreign] = &[
     option(&["genvlist"], 1, Translated(|values| names(GLOBAL, values[0]))),
     option(&["envlist"], 1, Translated(|values| names("-x", values[0]))),
     option(&["export"], 1, Translated(export)),
-    option(&["genvall", "envall"], 0, Nothing),
+    option(&["genvall", "envall", "noprefix", "E", "preserve-env"], 0, Nothing),
     option(&["genvnone", "envnone"], 0, Instead(INHERITED)),
     option(&["chdir", "D"], 1, Same("--wdir")),
     option(
@@ -108,7 +108,6 @@ static ALL: &[Foreign] = &[
         Instead("-x LD_LIBRARY_PATH=DIR/lib; oshcc writes the library's folder into programs anyway"),
     ),
     option(&["path"], 1, Instead("PATH=DIR:$PATH oshrun ...: programs are searched for in PATH")),
-    option(&["noprefix", "E", "preserve-env"], 0, Nothing),
     option(&["preload-binary"], 0, Instead(FILES)),
     option(&["preload-files", "bcast"], 1, Instead(FILES)),
     // Input and output.
@@ -123,8 +122,8 @@ static ALL: &[Foreign] = &[
     option(&["pty"], 0, Instead("start oshrun on the terminal: PE 0 reads it, and each PE writes to it")),
     option(&["xterm"], 1, Instead("--debugger 'xterm -e gdb -p {pid}' --debug-pes LIST")),
     option(&["X", "disable-status", "leave-session-attached"], 0, Nothing),
-    option(&["merge-stderr-to-stdout"], 0, Instead("2>&1 after the command")),
-    option(&["timestamp-output"], 0, Instead("oshrun --label ... | ts, of the package moreutils")),
+    option(&["merge-stderr-to-stdout"], 0, Instead(MERGED)),
+    option(&["timestamp-output"], 0, Instead(TIMES)),
     // Ends.
     option(&["K", "kill-on-bad-exit"], 0, Nothing),
     option(&["t", "time"], 1, Translated(time)),
@@ -136,7 +135,7 @@ static ALL: &[Foreign] = &[
     option(&["disable-auto-cleanup", "enable-recovery", "continuous"], 0, Instead(RECOVERY)),
     // How the launcher works.
     option(&["allow-run-as-root"], 0, Nothing),
-    option(&["mpi"], 1, Nothing),
+    option(&["mpi", "topolib"], 1, Nothing),
     option(&["mca", "gmca", "omca", "prtemca", "pmixmca", "gpmixmca"], 2, Noted(NO_PARAMETERS)),
     option(&["am", "tune"], 1, Noted(NO_PARAMETERS)),
     option(&["personality", "demux", "usize", "localhost", "keepalive", "stream-buffering"], 1, Nothing),
@@ -151,6 +150,8 @@ static ALL: &[Foreign] = &[
     ),
     option(&["launcher-exec", "bootstrap-exec"], 1, Same("--launch-agent")),
     option(&["iface"], 1, Instead("-x SHMEM_FABRIC_INTERFACE=NAME")),
+    option(&["nice"], 0, Instead("nice -n N oshrun ...")),
+    option(&["gtool"], 1, Instead("--debugger COMMAND, or the tool in front of PROGRAM")),
     option(&["configfile", "app", "multi-prog"], 1, Instead(SECTIONS)),
     option(&["gdb", "debug"], 0, Instead("start the job, then gdb -p PID of its PE")),
     option(
@@ -158,7 +159,9 @@ static ALL: &[Foreign] = &[
             "p", "partition", "A", "account", "mem", "mem-per-cpu", "gres", "gpus", "gpus-per-task", "gpus-per-node",
             "gpu-bind", "G", "reservation", "exclude", "J", "job-name", "C", "constraint", "qos", "comment",
             "dependency", "begin", "licenses", "switches", "mail-type", "mail-user", "tmp", "mincpus",
-            "sockets-per-node", "cores-per-socket",
+            "sockets-per-node", "cores-per-socket", "cpus-per-gpu", "mem-per-gpu", "ntasks-per-gpu", "gpus-per-socket",
+            "gpus-per-proc", "M", "clusters", "wckey", "deadline", "prefer", "B", "extra-node-info", "core-spec",
+            "thread-spec", "container",
         ],
         1,
         Instead(ASK_SLURM),
@@ -168,7 +171,8 @@ static ALL: &[Foreign] = &[
     option(
         &[
             "jobid", "relative", "r", "network", "signal", "prolog", "epilog", "task-prolog", "task-epilog",
-            "cpu-freq", "acctg-freq", "het-group", "slurmd-debug", "threads", "tres-per-task",
+            "cpu-freq", "acctg-freq", "het-group", "slurmd-debug", "threads", "tres-per-task", "tres-bind",
+            "accel-bind", "gpu-freq", "open-mode", "export-file", "treewidth", "msg-timeout",
         ],
         1,
         Instead(STEP),
@@ -227,21 +231,42 @@ impl Foreign {
 }
 
 /// The value of `--bind-to`, `--map-by` or `--output` as another launcher has it, in words of ours, and further options
-/// that it stands for. What is none of theirs stays as it is.
-pub(super) fn value_of(option: &[u8], value: &OsStr) -> Result<(OsString, Vec<OsString>), Failure> {
+/// that it stands for, or stands for alone. What is none of theirs stays as it is.
+pub(super) fn value_of(option: &[u8], value: &OsStr) -> Result<(Option<OsString>, Vec<OsString>), Failure> {
+    let failed =
+        |text: &str, why: String| Failure::usage(format!("--{} {text}: {why}", String::from_utf8_lossy(option)));
     match (option, value.to_str()) {
-        (b"bind-to", Some(text)) => Ok((bind_to(text).into(), Vec::new())),
-        (b"output", Some("tag" | "rank")) => Err(Failure::usage("--output tag of Open MPI 5 is --label here")),
-        (b"output", Some(text)) if text.starts_with("file=") => {
-            Err(Failure::usage(format!("--output {text} is Open MPI 5's; here: {OUTPUT}")))
-        }
-        (b"output", Some(text)) if text.starts_with("dir=") => Ok((text[4..].into(), Vec::new())),
+        (b"bind-to", Some(text)) => Ok((Some(bind_to(text).into()), Vec::new())),
+        (b"output", Some(text)) => match directives(text).map_err(|why| failed(text, format!("here: {why}")))? {
+            Some(words) => Ok((None, words)),
+            None => Ok((Some(text.into()), Vec::new())),
+        },
         // Hydra's own word for how it reaches hosts.
-        (b"launcher", Some("ssh")) => Ok(("hydra".into(), Vec::new())),
-        (b"launcher", Some("rsh")) => Ok(("hydra".into(), ["--launch-agent", "rsh"].map(OsString::from).into())),
-        (b"map-by", Some(text)) => map_by(text).map_err(|why| Failure::usage(format!("--map-by {text}: {why}"))),
-        _ => Ok((value.to_owned(), Vec::new())),
+        (b"launcher", Some("ssh")) => Ok((Some("hydra".into()), Vec::new())),
+        (b"launcher", Some("rsh")) => Ok((Some("hydra".into()), ["--launch-agent", "rsh"].map(OsString::from).into())),
+        (b"map-by", Some(text)) => {
+            let (order, others) = map_by(text).map_err(|why| failed(text, why))?;
+            Ok((Some(order), others))
+        }
+        _ => Ok((Some(value.to_owned()), Vec::new())),
     }
+}
+
+/// What Open MPI 5's `--output` asks for, if each of its parts is of that launcher.
+fn directives(text: &str) -> Result<Option<Vec<OsString>>, &'static str> {
+    let mut words = Vec::new();
+    for part in text.split([',', ':']) {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        match name.to_ascii_lowercase().as_str() {
+            "tag" | "tag-detailed" | "tag-fullname" | "rank" => words.push("--label".into()),
+            "dir" => words.push(format!("--output={value}").into()),
+            "file" => return Err(OUTPUT),
+            "merge" | "merge-stderr-to-stdout" => return Err(MERGED),
+            "timestamp" => return Err(TIMES),
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(words))
 }
 
 fn bind_to(text: &str) -> &str {
@@ -359,14 +384,17 @@ fn rank_by(values: &[&str]) -> Result<Vec<String>, String> {
 
 /// One file of each PE, whose name has its number.
 fn output_pattern(values: &[&str]) -> Result<Vec<String>, String> {
-    if values[0].contains('%') { Ok(vec![format!("--output={}", values[0])]) } else { Err(OUTPUT.into()) }
+    if ["%t", "%r"].iter().any(|number| values[0].contains(number)) {
+        Ok(vec![format!("--output={}", values[0])])
+    } else {
+        Err(OUTPUT.into())
+    }
 }
 
 fn node_list(values: &[&str]) -> Result<Vec<String>, String> {
-    if values[0].contains(['[', '/']) {
-        return Err("--hosts HOST,HOST... (scontrol show hostnames LIST prints them) or --hostfile".into());
-    }
-    Ok(vec!["--hosts".into(), values[0].into()])
+    let hosts = expanded(values[0])
+        .ok_or("--hosts HOST,HOST... (scontrol show hostnames LIST prints them), or --hostfile FILE")?;
+    Ok(vec!["--hosts".into(), hosts.join(",")])
 }
 
 /// An option of ours for a variable, from its name and its value.
@@ -472,6 +500,11 @@ mod tests {
             assert_eq!(read(line).unwrap().streams.output, Some("job.%t".into()), "{line}");
         }
         assert_eq!(read("--output dir=d ./a").unwrap().streams.output, Some("d".into()));
+        let streams = read("--output TAG ./a").unwrap().streams;
+        assert!(streams.label && streams.output.is_none());
+        assert_eq!(counts("-w n[08-10,12],m ./a"), [5]);
+        let version = read("-version").unwrap_err();
+        assert!(version.contains(env!("CARGO_PKG_VERSION")), "{version}");
         assert!(read("-print-all-exitcodes ./a").unwrap().streams.verbose);
         let o = read("-vv -K1 --nodes=1 --bind-to core:IF-SUPPORTED --map-by socket:SPAN:DISPLAY ./a").unwrap();
         assert!(o.streams.verbose && o.placement.report_bindings);
@@ -508,9 +541,13 @@ mod tests {
     #[test]
     fn the_others_are_answered_in_one_line() {
         for (line, instead) in [
-            ("--output tag ./a", "--label"),
             ("--output file=d/f ./a", "--output DIR"),
-            ("-o job.log ./a", "--output DIR"),
+            ("--output TAG,timestamp ./a", "moreutils"),
+            ("-o job.log ./a", "> FILE"),
+            ("-o job.%j ./a", "> FILE"),
+            ("-i input ./a", "< FILE"),
+            ("--nice=5 ./a", "nice -n"),
+            ("--cpus-per-gpu=1 ./a", "salloc"),
             ("--npersocket 2 ./a", "--ppn N"),
             ("--mem-bind=local ./a", "numactl"),
             ("--exact ./a", "--launcher-option"),
@@ -525,7 +562,7 @@ mod tests {
             ("-p debug ./a", "salloc"),
             ("--map-by ppr:2:socket ./a", "--ppn"),
             ("--map-by board ./a", "compact"),
-            ("-w node[1-4] ./a", "--hosts"),
+            ("-w node[4-1] ./a", "--hosts"),
             ("--cpu-bind=map_cpu:0,1 ./a", "--bind-to"),
             ("--export=NONE ./a", "env -i"),
             ("--rank-by node ./a", "--map-by"),

@@ -247,7 +247,7 @@ fn input(text: &str) -> Result<Input, String> {
     match text.parse() {
         Ok(pe) => Ok(Input::Pe(pe)),
         Err(_) if text == "none" => Ok(Input::None),
-        Err(_) => Err("give the number of a PE, or none".to_owned()),
+        Err(_) => Err("give the number of a PE, or none; PE 0 reads what < FILE after the command names".to_owned()),
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use ferroshmem_bootstrap::environment::{self, SLURM_JOB_ID};
 use ferroshmem_platform::line::one_line;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -73,17 +74,24 @@ const PENDING_LIMIT: usize = 1 << 20;
 const LINE_LIMIT: usize = 1 << 20;
 
 /// The value of `--output`, if it is the name of a file for each PE: `%t` (Slurm's) or `%r` (Hydra's) stands for the
-/// number.
+/// number, and `%j` for that of Slurm's job.
 pub(super) fn pattern(value: &Path) -> Result<Option<String>, Failure> {
     let text = value.to_string_lossy();
-    let pattern = text.replace("%r", "%t");
-    match pattern.matches('%').count() {
-        0 => Ok(None),
-        n if n == pattern.matches("%t").count() => Ok(Some(pattern)),
-        _ => Err(Failure::usage(format!(
-            "--output \"{text}\": of Slurm's and Hydra's patterns, %t and %r are known here"
-        ))),
+    if !text.contains('%') {
+        return Ok(None);
     }
+    let mut pattern = text.replace("%r", "%t");
+    if let Some(job) = environment::value(&SLURM_JOB_ID) {
+        pattern = pattern.replace("%j", &job);
+    }
+    let numbers = pattern.matches("%t").count();
+    if numbers > 0 && numbers == pattern.matches('%').count() {
+        return Ok(Some(pattern));
+    }
+    Err(Failure::usage(format!(
+        "--output \"{text}\": give a name with %t (or %r), the number of the PE, and %j, that of Slurm's job, if there \
+            is one; for one file of all PEs, > FILE after the command"
+    )))
 }
 
 /// Makes the directory of `--output`.

@@ -13,7 +13,9 @@ use super::failure::Failure;
 /// options with two dashes, none of other launchers), and the command that they precede. Clap could find the
 /// end of the options itself, but would take `-np 4` for `-n p`.
 pub(super) fn divide<P: CommandFactory>(group: &[OsString]) -> Result<(Vec<OsString>, &[OsString]), Failure> {
-    let parser = P::command();
+    let mut parser = P::command();
+    // With clap's own, of help and version.
+    parser.build();
     let mut options = vec![OsString::from("oshrun")];
     let mut i = 0;
     while let Some(token) = group.get(i) {
@@ -44,10 +46,14 @@ pub(super) fn divide<P: CommandFactory>(group: &[OsString]) -> Result<(Vec<OsStr
             let mut others = Vec::new();
             if let Some(given) = take(if may_lack { 0 } else { takes_value }).first() {
                 let (value, more) = compatibility::value_of(name, given)?;
+                others = more;
+                let Some(value) = value else {
+                    options.extend(others);
+                    continue;
+                };
                 // In one word with its option, so that it may begin with a dash.
                 option.push("=");
                 option.push(value);
-                others = more;
             }
             options.push(option);
             options.extend(others);

@@ -75,6 +75,33 @@ pub(super) fn from_list(text: &str) -> Result<Vec<Host>, Failure> {
     Ok(hosts)
 }
 
+/// The hosts of a list as Slurm writes it: `n[08-10,12],m` are n08, n09, n10, n12 and m.
+pub(in crate::launch) fn expanded(list: &str) -> Option<Vec<String>> {
+    let mut hosts = Vec::new();
+    let mut rest = list;
+    while !rest.is_empty() {
+        let name = rest.find([',', '[']).unwrap_or(rest.len());
+        let (prefix, tail) = rest.split_at(name);
+        let (ranges, tail) = match tail.strip_prefix('[') {
+            Some(inner) => inner.split_once(']').map(|(ranges, tail)| (Some(ranges), tail))?,
+            None => (None, tail),
+        };
+        rest = tail.strip_prefix(',').or_else(|| tail.is_empty().then_some(""))?;
+        let Some(ranges) = ranges else {
+            hosts.push(prefix.to_owned());
+            continue;
+        };
+        for range in ranges.split(',') {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (from, to) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+            let width = first.len();
+            (from <= to && to - from < MAX_PES).then_some(())?;
+            hosts.extend((from..=to).map(|number| format!("{prefix}{number:0width$}")));
+        }
+    }
+    (!list.contains('/')).then_some(hosts)
+}
+
 /// From `--hostfile`.
 pub(super) fn from_file(file: &Path) -> Result<Vec<Host>, Failure> {
     let shown = file.display();
@@ -200,6 +227,14 @@ mod tests {
         }
         let missing = from_file(&dir.path().join("none")).unwrap_err().to_string();
         assert!(missing.contains("No such file"), "{missing}");
+    }
+
+    #[test]
+    fn ranges_of_slurm() {
+        assert_eq!(expanded("n[08-10,12],m").unwrap(), ["n08", "n09", "n10", "n12", "m"]);
+        for bad in ["n[1-4", "n[4-1]", "n[1-4]x", "n[a]", "n[0-9999]", "./file"] {
+            assert_eq!(expanded(bad), None, "{bad}");
+        }
     }
 
     #[test]
