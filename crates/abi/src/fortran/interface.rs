@@ -212,3 +212,20 @@ fn is_constant(ty: &str) -> bool {
 fn base(ty: &str) -> &str {
     ty.trim_start_matches("const ").trim_end_matches([' ', '*'])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_current_routine_is_there() {
+        let chapters = crate::table::chapters();
+        let families = chapters.iter().filter(|chapter| !chapter.is_extension).flat_map(|chapter| &chapter.families);
+        for family in families.filter(|family| family.status == Status::Current) {
+            let symbols = symbols(family);
+            assert!(!symbols.is_empty(), "{} is not in the module", family.pattern);
+            let has_ctx = symbols.iter().any(|(symbol, _)| symbol.ctx);
+            assert_eq!(has_ctx, family.has_ctx(), "{}: contexts", family.pattern);
+        }
+    }
+}
