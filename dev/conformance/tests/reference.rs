@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use ferroshmem_abi::reference::{Entry, Reference};
 use ferroshmem_abi::table;
 use ferroshmem_conformance::compile;
+use ferroshmem_conformance::guide;
 use ferroshmem_conformance::prefix::workspace;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::tool;
@@ -41,6 +42,7 @@ fn main() {
             Ok(())
         });
     }
+    suite.add("book::from_mpi".to_owned(), from_mpi);
     suite.add("manual::every-routine".to_owned(), every_routine);
     suite.add("manual::form".to_owned(), form);
     suite.run()
@@ -66,6 +68,25 @@ fn book_programs() -> Result<Vec<(String, String)>> {
         }
     }
     Ok(programs)
+}
+
+/// The parts of programs that the pages on MPI show, in a program.
+fn from_mpi(s: &Setting) -> Result<()> {
+    let mut code = fs::read_to_string(workspace().join("dev/conformance/c/from_mpi.c"))?;
+    let pages = guide::page("book/mpi.md")? + &guide::page("mpi.md")?;
+    let parts = pages.split("```c\n").skip(1).filter_map(|part| part.split("```").next());
+    let parts: Vec<&str> = parts.filter(|part| part.contains("shmem") && !part.contains("int main(")).collect();
+    ensure!(parts.len() == 4, "{} parts", parts.len());
+    for (name, part) in ["EDGES", "RING", "ALLTOALLV", "ROOT"].into_iter().zip(parts) {
+        // Symmetric data first, if they are not those of the program.
+        let (data, statements) = part.split_once("\n\n").unwrap_or(("", part));
+        code = code.replace(&format!("{name}_DATA"), data).replace(&format!("    {name}\n"), statements);
+    }
+    let program = compiled(s, "from_mpi.c", &code, "-lm")?;
+    for pes in [1, 3, PES] {
+        Job::new(pes, &program).expect_success(&s.prefix, &s.scratch)?;
+    }
+    Ok(())
 }
 
 /// Compiles a program as its reader would; the ending of its name says in which language it is.
