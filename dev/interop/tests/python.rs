@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 use anyhow::{Context, Error, Result, anyhow, ensure};
 use ferroshmem_conformance::environment::{Environment, succeed};
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::tool::Missing;
-use ferroshmem_conformance::{Job, Suite, guide};
+use ferroshmem_conformance::tool::{self, Missing};
+use ferroshmem_conformance::{Job, Suite, compile, guide};
 
 /// What the guide names.
 const PACKAGES: [&str; 2] = ["shmem4py==1.0.0", "numpy<2"];
@@ -44,7 +44,18 @@ fn main() {
         let text = freeing.replace("grid.free()", collect);
         fails(s, "collected", &text, 1, "all PEs must make the same allocation calls in the same order")
     });
+    suite.add("guide::patch".to_owned(), move |s| patch(s, &page));
     suite.run();
+}
+
+/// The patch for the package's authors fits.
+fn patch(s: &Setting, page: &str) -> Result<()> {
+    tool::command("patch", "patch")?;
+    let (_, text) = page.split_once("```diff\n").context("a patch")?;
+    let (text, _) = text.split_once("```").context("an end")?;
+    let file = compile::source(&s.scratch, "shmem4py.diff", text)?;
+    let folder = environment(s)?.folder().join("source");
+    succeed(Command::new("patch").args(["-p1", "--dry-run", "-i"]).arg(file).current_dir(folder))
 }
 
 /// The programs of the page: names, which the first lines have, and texts.
