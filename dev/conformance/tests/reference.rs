@@ -72,7 +72,7 @@ fn book_programs() -> Result<Vec<(String, String)>> {
 
 /// The parts of programs that the pages on MPI show, in a program.
 fn from_mpi(s: &Setting) -> Result<()> {
-    let mut code = fs::read_to_string(workspace().join("dev/conformance/c/from_mpi.c"))?;
+    let mut code = fs::read_to_string(workspace().join("dev/conformance/c/book/from_mpi.c"))?;
     let pages = guide::page("book/mpi.md")? + &guide::page("mpi.md")?;
     let parts = pages.split("```c\n").skip(1).filter_map(|part| part.split("```").next());
     let parts: Vec<&str> = parts.filter(|part| part.contains("shmem") && !part.contains("int main(")).collect();
