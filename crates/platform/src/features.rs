@@ -1,7 +1,8 @@
 //! Which instructions the processor has, of those that the library chooses between at run time.
 //!
 //! In a virtual machine the hypervisor answers each `cpuid`, which takes up to 20 microseconds there, and to find these
-//! features takes fourteen of them. So a node's processes learn them from the one that creates the job's memory.
+//! features takes fourteen of them. So a node's processes learn them from the one that creates the job's memory. On Arm
+//! the kernel tells each process, and an emulated PE has another processor than `oshrun`.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -23,6 +24,9 @@ impl Features {
     pub const UMWAIT: u32 = 1 << 3;
     /// `monitorx` and `mwaitx` (AMD).
     pub const MWAITX: u32 = 1 << 4;
+    /// Vectors of more than 16 bytes, whose length the processor sets (SVE). With 16, the vectors that all have (NEON)
+    /// do as much.
+    pub const SCALABLE_VECTORS: u32 = 1 << 5;
     /// That they are known.
     const KNOWN: u32 = 1 << 31;
 
@@ -39,7 +43,9 @@ impl Features {
 
     /// Those that a process of this machine has found, as [`Self::word`].
     pub fn learn(word: u32) {
-        HERE.store(word, Ordering::Relaxed);
+        if cfg!(target_arch = "x86_64") {
+            HERE.store(word, Ordering::Relaxed);
+        }
     }
 
     /// A word of them.
@@ -56,7 +62,7 @@ impl Features {
     #[cold]
     fn find() -> Self {
         let this = Self(Self::KNOWN | ask());
-        Self::learn(this.0);
+        HERE.store(this.0, Ordering::Relaxed);
         this
     }
 }
@@ -81,7 +87,23 @@ fn ask() -> u32 {
     features.into_iter().filter(|(_, has)| *has).map(|(feature, _)| feature).sum()
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+fn ask() -> u32 {
+    /// Bytes of a vector.
+    #[target_feature(enable = "sve")]
+    fn vector_length() -> usize {
+        let length;
+        // SAFETY: part of SVE, which the caller has found.
+        unsafe { std::arch::asm!("rdvl {}, #1", out(reg) length, options(pure, nomem, nostack, preserves_flags)) };
+        length
+    }
+
+    // SAFETY: the processor has SVE where its length is asked for.
+    let is_longer = std::arch::is_aarch64_feature_detected!("sve") && unsafe { vector_length() } > 16;
+    if is_longer { Features::SCALABLE_VECTORS } else { 0 }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn ask() -> u32 {
     0
 }

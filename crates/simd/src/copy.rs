@@ -274,7 +274,7 @@ pub fn set_non_temporal_threshold(bytes: usize) {
 
 /// Chooses the method of copies of 2 MiB and more by how long the program takes with each, from now on.
 pub fn try_methods() {
-    if cfg!(target_arch = "x86_64") {
+    if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         TRIED.store(TRIED_FROM, Ordering::Relaxed);
         LARGE.fetch_min(TRIED_FROM, Ordering::Relaxed);
     }
@@ -292,7 +292,7 @@ pub fn non_temporal_threshold_for(pes: usize) -> usize {
     const USUAL: usize = 32 << 20;
 
     if cfg!(not(target_arch = "x86_64")) {
-        // The C library's copies are as good as any.
+        // Nothing is known of the others' processors: trials decide.
         return usize::MAX;
     }
     // Of the PEs that share the cache, half are assumed to copy at the same time.

@@ -240,6 +240,33 @@ impl<T: Combine<Op>, Op> ElementLoop for Pass<'_, T, Op> {
             }
         }
     }
+
+    #[inline(always)]
+    fn run_scalable(self) {
+        if self.n < 4 * lanes::<Register128, T>() {
+            return self.run::<Register128>();
+        }
+        let mut block = FoldBuffer::new();
+        let acc = block.start().cast::<T>();
+        let (first, others) = self.sources.split_first().expect("a pass has a source");
+        for start in (0..self.n).step_by(BLOCK / size_of::<T>()) {
+            let len = (BLOCK / size_of::<T>()).min(self.n - start);
+            // SAFETY: the block has room for `len` elements, and the pass promises arrays of `n`, none of which is on
+            // this stack frame.
+            unsafe {
+                acc.copy_from_nonoverlapping(first.cast::<T>().add(start), len);
+                for source in others {
+                    let source = source.cast::<T>().add(start);
+                    for at in 0..len {
+                        acc.add(at).write(T::combine(acc.add(at).read(), source.add(at).read()));
+                    }
+                }
+                for dest in self.dests {
+                    dest.cast::<T>().add(start).copy_from_nonoverlapping(acc, len);
+                }
+            }
+        }
+    }
 }
 
 impl<T: Combine<Op>, Op> Pass<'_, T, Op> {

@@ -13,12 +13,14 @@ use super::vector::Vector;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
-    /// What every machine of the architecture has (x86-64: SSE2).
+    /// What every machine of the architecture has (x86-64: SSE2, aarch64: NEON).
     Baseline = 1,
     /// Vectors of 32 bytes.
     Avx2,
     /// Vectors of 64 bytes, with the instructions for all sizes of integers (F, BW, DQ, VL).
     Avx512,
+    /// Vectors as long as the processor has them, more than 16 bytes (SVE).
+    Scalable,
 }
 
 /// The level of this machine, or zero before it is detected.
@@ -36,7 +38,8 @@ impl Level {
             0 => Self::detect(),
             1 => Self::Baseline,
             2 => Self::Avx2,
-            _ => Self::Avx512,
+            3 => Self::Avx512,
+            _ => Self::Scalable,
         }
     }
 
@@ -49,7 +52,9 @@ impl Level {
 
     fn of_this_processor() -> Self {
         let features = Features::here();
-        if features.has(Features::VECTORS_64) {
+        if features.has(Features::SCALABLE_VECTORS) {
+            Self::Scalable
+        } else if features.has(Features::VECTORS_64) {
             Self::Avx512
         } else if features.has(Features::VECTORS_32) {
             Self::Avx2
@@ -67,6 +72,17 @@ pub(super) trait ElementLoop {
     /// Runs the loop with registers `V`. This method and all that it calls must be inlined: only
     /// then are they compiled with the instructions of the level.
     fn run<V: Vector>(self) -> Self::Output;
+
+    /// Runs the loop where vectors have a length that only the processor knows: as plain loops over elements, which
+    /// the compiler makes vectors of.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "aarch64"), expect(dead_code, reason = "SVE is Arm's"))]
+    fn run_scalable(self) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.run::<Register128>()
+    }
 }
 
 /// Runs the loop that is compiled for the best level of this machine.
@@ -78,7 +94,12 @@ pub(super) fn dispatch<W: ElementLoop>(work: W) -> W::Output {
         Level::Avx512 => return unsafe { avx512(work) },
         // SAFETY: `Level::detect` found these instructions on this machine.
         Level::Avx2 => return unsafe { avx2(work) },
-        Level::Baseline => {}
+        _ => {}
+    }
+    #[cfg(target_arch = "aarch64")]
+    if Level::detected() == Level::Scalable {
+        // SAFETY: `Level::detect` found these instructions on this machine.
+        return unsafe { scalable(work) };
     }
     baseline(work)
 }
@@ -100,6 +121,12 @@ fn avx512<W: ElementLoop>(work: W) -> W::Output {
     work.run::<__m512i>()
 }
 
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "sve")]
+fn scalable<W: ElementLoop>(work: W) -> W::Output {
+    work.run_scalable()
+}
+
 /// Levels that tests set for their thread.
 #[cfg(test)]
 pub(crate) mod forced {
@@ -114,7 +141,8 @@ pub(crate) mod forced {
     /// Runs `test` once at each level that this machine has.
     pub(crate) fn each(test: impl Fn(Level)) {
         let best = Level::detected();
-        for level in [Level::Baseline, Level::Avx2, Level::Avx512] {
+        let wider = if best == Level::Scalable { [best; 2] } else { [Level::Avx2, Level::Avx512] };
+        for level in [Level::Baseline, wider[0], wider[1]] {
             if level <= best {
                 LEVEL.set(Some(level));
                 test(level);

@@ -11,8 +11,23 @@ pub(super) use x86_64::{__m256i, __m512i, Register128};
 pub(crate) struct Register128(#[allow(dead_code, reason = "read as elements")] [u64; 2]);
 
 #[cfg(not(target_arch = "x86_64"))]
-// SAFETY: plain data without padding; all functions are the trait's own.
-unsafe impl super::vector::Vector for Register128 {}
+// SAFETY: plain data without padding; all functions but one are the trait's own.
+unsafe impl super::vector::Vector for Register128 {
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    #[inline(always)]
+    unsafe fn stream(dest: *mut Self, Self([low, high]): Self) {
+        // SAFETY: the caller promises that `dest` is writable for a register.
+        unsafe {
+            std::arch::asm!(
+                "stnp {low}, {high}, [{dest}]",
+                low = in(reg) low,
+                high = in(reg) high,
+                dest = in(reg) dest,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+}
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {

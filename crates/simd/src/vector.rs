@@ -96,11 +96,14 @@ pub(super) fn prefetch(at: *const u8) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(at.cast());
     }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    #[cfg(not(any(target_arch = "x86_64", miri)))]
+    ferroshmem_platform::prefetch_for_read(at);
+    #[cfg(miri)]
     let _ = at;
 }
 
-/// Orders non-temporal stores before all later stores.
+/// Orders non-temporal stores before all later stores. On Arm what orders other stores orders these, too
+/// (`dev/litmus/put-past-caches.litmus`).
 #[inline]
 pub(super) fn stream_fence() {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

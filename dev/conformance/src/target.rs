@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::prefix::{Prefix, workspace};
 use crate::tool::{self, Missing};
@@ -81,6 +81,32 @@ impl Processor {
         ensure!(output.status.success(), "{install:?}\n{}", String::from_utf8_lossy(&output.stderr));
         let emulator = [self.emulator(), "-L".to_owned(), self.system_root()].to_vec();
         Ok(Target { root, gnu: self.gnu, emulator })
+    }
+
+    /// Compiles a package's unit tests with optimisation, and runs them by emulators that take these names of
+    /// processors; the path of the executable.
+    ///
+    /// # Errors
+    /// If this machine lacks a tool, or a test fails.
+    pub fn run_unit_tests(&self, package: &str, processors: &[&str]) -> Result<PathBuf> {
+        self.needs()?;
+        let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        build.args(["test", "--release", "--lib", "--no-run", "--target", self.rust, "--package", package]);
+        let variable = format!("CARGO_TARGET_{}", self.rust.replace('-', "_").to_uppercase());
+        build.env(format!("{variable}_RUSTFLAGS"), "--cap-lints=allow");
+        build.env(format!("{variable}_LINKER"), format!("{}-gcc", self.gnu));
+        let output = build.current_dir(workspace()).output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{build:?}\n{said}");
+        let path = said.rsplit_once('(').and_then(|(_, path)| Some(path.split_once(')')?.0));
+        let executable = workspace().join(path.with_context(|| format!("no executable: {said}"))?);
+        for processor in processors {
+            let mut run = Command::new(self.emulator());
+            run.args(["-L", &self.system_root()]).arg(&executable).env("QEMU_CPU", processor);
+            let output = run.output()?;
+            ensure!(output.status.success(), "{processor}: {}", String::from_utf8_lossy(&output.stdout));
+        }
+        Ok(executable)
     }
 
     /// Asks for the tools.

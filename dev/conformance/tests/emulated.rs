@@ -1,6 +1,9 @@
 //! The programs of `c/` for aarch64 and riscv64, run by an emulator. Its PEs do not reorder what processors of those
 //! kinds may. The other test programs run likewise where FERROSHMEM_EMULATED is set.
 
+use std::process::Command;
+
+use anyhow::{Result, ensure};
 use ferroshmem_conformance::programs::{programs, stem};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::target::{AARCH64, Processor, RISCV64};
@@ -78,7 +81,27 @@ fn main() {
     }
     add(&mut suite, &TAGGED, "emulated/tagged.c".to_owned(), 2, false);
     add(&mut suite, &BRANCHES, "emulated/branches.c".to_owned(), 2, false);
+    suite.add_long("element_loops::aarch64".to_owned(), |_| element_loops());
     suite.run();
+}
+
+/// Loops over elements are right with vectors of 16, 32, 64 and 256 bytes, and are vector code. So are copies past the
+/// caches.
+fn element_loops() -> Result<()> {
+    const SCALABLE: [&str; 8] = ["fadd", "fmul", "mul", "smax", "umin", "and", "orr", "eor"];
+
+    let lengths = ["cortex-a72", "max,sve256=on,sve512=off", "a64fx", "max,sve2048=on"];
+    let executable = AARCH64.run_unit_tests("ferroshmem-simd", &lengths)?;
+    let objdump = Command::new("aarch64-linux-gnu-objdump").arg("--disassemble").arg(executable).output()?;
+    let text = String::from_utf8_lossy(&objdump.stdout);
+    let has = |name: &str, register: &str| {
+        text.lines().filter_map(|line| line.split_once(&format!("\t{name}\t"))).any(|(_, to)| to.starts_with(register))
+    };
+    for name in SCALABLE {
+        ensure!(has(name, "z"), "no loop with {name} of scalable vectors");
+    }
+    ensure!(has("stnp", "x"), "no non-temporal stores");
+    Ok(())
 }
 
 fn add(suite: &mut Suite, machine: &'static Machine, source: String, pes: usize, long: bool) {
