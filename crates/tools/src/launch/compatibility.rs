@@ -266,6 +266,7 @@ fn directives(text: &str) -> Result<Option<Vec<OsString>>, &'static str> {
             _ => return Ok(None),
         }
     }
+    words.dedup();
     Ok(Some(words))
 }
 
@@ -500,7 +501,7 @@ mod tests {
             assert_eq!(read(line).unwrap().streams.output, Some("job.%t".into()), "{line}");
         }
         assert_eq!(read("--output dir=d ./a").unwrap().streams.output, Some("d".into()));
-        let streams = read("--output TAG ./a").unwrap().streams;
+        let streams = read("--output TAG,rank ./a").unwrap().streams;
         assert!(streams.label && streams.output.is_none());
         assert_eq!(counts("-w n[08-10,12],m ./a"), [5]);
         let version = read("-version").unwrap_err();
