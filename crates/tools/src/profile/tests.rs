@@ -317,7 +317,9 @@ fn a_trace_in_perfettos_format_is_decoded() {
     assert_eq!(slices, [of(0, 20, 90), of(1, 80, 90)]);
     assert!(trace.describe().starts_with("a trace of 2 calls"));
     let mut fields = std::collections::BTreeSet::new();
-    trace::schema::decode("Trace", &bytes, &mut fields);
+    trace::schema::decode("Trace", &bytes, &mut |field, _| {
+        fields.insert(field.to_owned());
+    });
     for field in [
         "TracePacket.timestamp",
         "TrackEvent.flow_ids",

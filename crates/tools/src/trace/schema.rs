@@ -1,8 +1,6 @@
 //! What Perfetto's published schema (`perfetto_trace.proto`, release 0.59) says of the fields that files of this crate
 //! have, and a decoder that knows nothing else.
 
-use std::collections::BTreeSet;
-
 /// Type of a field: a message by its name.
 #[derive(Debug, Clone, Copy)]
 enum Type {
@@ -68,9 +66,17 @@ fn take<'a>(bytes: &mut &'a [u8], count: u64) -> &'a [u8] {
     taken
 }
 
-/// Decodes `message`, and adds the fields that it has: `TracePacket.timestamp`. Panics over what the schema does not
+/// What a field has.
+pub(crate) enum Value<'a> {
+    Number(u64),
+    Text(&'a str),
+    /// A message, whose fields come before it.
+    Message,
+}
+
+/// Decodes `message`, and calls `see` for each field, as `TracePacket.timestamp`. Panics over what the schema does not
 /// have.
-pub(crate) fn decode(message: &str, mut bytes: &[u8], found: &mut BTreeSet<String>) {
+pub(crate) fn decode(message: &str, mut bytes: &[u8], see: &mut dyn FnMut(&str, Value<'_>)) {
     while !bytes.is_empty() {
         let key = varint(&mut bytes);
         let (number, wire) = (key >> 3, key & 7);
@@ -78,23 +84,20 @@ pub(crate) fn decode(message: &str, mut bytes: &[u8], found: &mut BTreeSet<Strin
         let Some((_, name, _, kind)) = field else {
             panic!("{message} has no field {number}");
         };
-        found.insert(format!("{message}.{name}"));
-        match (kind, wire) {
-            (Varint, 0) => {
-                varint(&mut bytes);
-            }
-            (Fixed64, 1) => {
-                take(&mut bytes, 8);
-            }
+        let value = match (kind, wire) {
+            (Varint, 0) => Value::Number(varint(&mut bytes)),
+            (Fixed64, 1) => Value::Number(u64::from_le_bytes(take(&mut bytes, 8).try_into().expect("8 bytes"))),
             (Text, 2) => {
                 let length = varint(&mut bytes);
-                std::str::from_utf8(take(&mut bytes, length)).expect("text");
+                Value::Text(std::str::from_utf8(take(&mut bytes, length)).expect("text"))
             }
             (Message(inner), 2) => {
                 let length = varint(&mut bytes);
-                decode(inner, take(&mut bytes, length), found);
+                decode(inner, take(&mut bytes, length), see);
+                Value::Message
             }
             (kind, wire) => panic!("{message}.{name} is {kind:?}, and not of wire type {wire}"),
-        }
+        };
+        see(&format!("{message}.{name}"), value);
     }
 }
