@@ -7,6 +7,8 @@
 //! [`threads`]. A lock for a few instructions: [`ShortLock`]. What the machine has: [`cores`], [`numa`], [`processor`],
 //! [`cache`]. Whether others use it: [`conditions`].
 
+#[doc(hidden)]
+pub mod atomic;
 mod backoff;
 pub mod cache;
 pub mod child;
