@@ -100,3 +100,9 @@ macro_rules! atomics {
 }
 
 atomics!(Std, std);
+
+#[cfg(test)]
+#[derive(Debug, Default)]
+pub(crate) struct Loom;
+#[cfg(test)]
+atomics!(Loom, loom);

@@ -2,25 +2,27 @@
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::atomic::Ordering::*;
 use std::thread;
 use std::time::Duration;
+
+use crate::atomic::{Atomic as _, Atomics, Std};
 
 /// A lock that is taken often, and seldom by two threads at a time. It is given back by a plain store: a mutex asks by
 /// an atomic operation whether a thread sleeps, which takes as long as what is done with the lock.
 #[derive(Debug, Default)]
-pub struct ShortLock<T> {
-    is_held: AtomicBool,
+pub struct ShortLock<T, A: Atomics = Std> {
+    is_held: A::Bool,
     value: UnsafeCell<T>,
 }
 
 // SAFETY: one thread at a time has access to the value.
-unsafe impl<T: Send> Sync for ShortLock<T> {}
+unsafe impl<T: Send, A: Atomics> Sync for ShortLock<T, A> {}
 
-impl<T> ShortLock<T> {
+impl<T, A: Atomics> ShortLock<T, A> {
     /// Waits until no other thread has the lock, and takes it.
     #[inline]
-    pub fn lock(&self) -> Held<'_, T> {
+    pub fn lock(&self) -> Held<'_, T, A> {
         if self.is_held.swap(true, Acquire) {
             self.wait();
         }
@@ -29,7 +31,7 @@ impl<T> ShortLock<T> {
 
     /// Takes the lock; None if a thread has it.
     #[inline]
-    pub fn try_lock(&self) -> Option<Held<'_, T>> {
+    pub fn try_lock(&self) -> Option<Held<'_, T, A>> {
         let is_held = self.is_held.load(Relaxed) || self.is_held.swap(true, Acquire);
         (!is_held).then(|| Held(self))
     }
@@ -53,17 +55,17 @@ impl<T> ShortLock<T> {
     }
 }
 
-impl<T> From<T> for ShortLock<T> {
-    fn from(value: T) -> ShortLock<T> {
-        ShortLock { is_held: AtomicBool::new(false), value: value.into() }
+impl<T, A: Atomics> From<T> for ShortLock<T, A> {
+    fn from(value: T) -> ShortLock<T, A> {
+        ShortLock { is_held: A::Bool::default(), value: value.into() }
     }
 }
 
 /// A lock that this thread has taken.
 #[derive(Debug)]
-pub struct Held<'l, T>(&'l ShortLock<T>);
+pub struct Held<'l, T, A: Atomics = Std>(&'l ShortLock<T, A>);
 
-impl<T> Deref for Held<'_, T> {
+impl<T, A: Atomics> Deref for Held<'_, T, A> {
     type Target = T;
 
     #[inline]
@@ -73,7 +75,7 @@ impl<T> Deref for Held<'_, T> {
     }
 }
 
-impl<T> DerefMut for Held<'_, T> {
+impl<T, A: Atomics> DerefMut for Held<'_, T, A> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: this thread has the lock.
@@ -81,7 +83,7 @@ impl<T> DerefMut for Held<'_, T> {
     }
 }
 
-impl<T> Drop for Held<'_, T> {
+impl<T, A: Atomics> Drop for Held<'_, T, A> {
     #[inline]
     fn drop(&mut self) {
         self.0.is_held.store(false, Release);
@@ -91,6 +93,27 @@ impl<T> Drop for Held<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::atomic::Loom;
+
+    /// For loom, a swap that finds the lock taken may come after its release: so none is tried again here.
+    #[test]
+    fn a_short_lock_orders_what_is_done_with_it() {
+        use loom::{sync::Arc, sync::atomic::AtomicU32, thread};
+        loom::model(|| {
+            let shared = Arc::new((ShortLock::<_, Loom>::from(()), AtomicU32::new(0)));
+            let add = |(lock, count): &(ShortLock<(), Loom>, AtomicU32)| {
+                let held = lock.try_lock();
+                if held.is_some() {
+                    count.store(count.load(Relaxed) + 1, Relaxed);
+                }
+                u32::from(held.is_some())
+            };
+            let other = shared.clone();
+            let other = thread::spawn(move || add(&other));
+            let n = add(&shared) + other.join().unwrap();
+            assert_eq!(shared.1.load(Relaxed), n);
+        });
+    }
 
     #[test]
     fn one_thread_at_a_time_has_the_lock() {
