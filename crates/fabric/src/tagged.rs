@@ -5,7 +5,9 @@
 //! of the value in its upper half: the message has arrived when all of its words show the number.
 //! It needs no flag after it, and goes over the fabric in one write.
 
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::atomic::Ordering::*;
+
+use ferroshmem_platform::atomic::Atomic;
 
 /// Bytes of value in a word.
 const HALF: usize = size_of::<u32>();
@@ -65,7 +67,7 @@ impl TaggedMessage {
     }
 
     /// Writes the message by stores, for a reader in the same memory. Releases all earlier writes.
-    pub fn store(&self, slot: &[AtomicU64]) {
+    pub fn store<A>(&self, slot: &[impl Atomic<u64, A>]) {
         for (to, word) in slot.iter().zip(self.words()) {
             to.store(*word, Release);
         }
@@ -74,13 +76,12 @@ impl TaggedMessage {
     /// Whether the message with this number and a value of `bytes` bytes has arrived in `slot`.
     /// Acquires what its writer released.
     #[inline]
-    pub fn has_arrived(slot: &[AtomicU64], sequence: u32, bytes: usize) -> bool {
-        let shows = |word: &AtomicU64| word.load(Acquire) as u32 == sequence;
-        slot[..TaggedMessage::words_for(bytes)].iter().all(shows)
+    pub fn has_arrived<A>(slot: &[impl Atomic<u64, A>], sequence: u32, bytes: usize) -> bool {
+        slot[..TaggedMessage::words_for(bytes)].iter().all(|word| word.load(Acquire) as u32 == sequence)
     }
 
     /// The value of a message that has arrived, and what is behind it in the slot.
-    pub fn value(slot: &[AtomicU64]) -> [u8; TaggedMessage::BYTES] {
+    pub fn value<A>(slot: &[impl Atomic<u64, A>]) -> [u8; TaggedMessage::BYTES] {
         let mut value = [0; TaggedMessage::BYTES];
         for (bytes, word) in value.chunks_exact_mut(HALF).zip(slot) {
             bytes.copy_from_slice(&((word.load(Relaxed) >> 32) as u32).to_ne_bytes());
@@ -92,7 +93,7 @@ impl TaggedMessage {
     ///
     /// # Safety
     /// `to` is writable for `bytes` bytes, [`BYTES`](Self::BYTES) at most.
-    pub unsafe fn read(slot: &[AtomicU64], to: *mut u8, bytes: usize) {
+    pub unsafe fn read<A>(slot: &[impl Atomic<u64, A>], to: *mut u8, bytes: usize) {
         debug_assert!(bytes <= TaggedMessage::BYTES);
         let value = TaggedMessage::value(slot);
         // SAFETY: the caller promises that `to` is writable for `bytes` bytes, and that the value
@@ -104,6 +105,7 @@ impl TaggedMessage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicU64;
 
     const WORDS: usize = TaggedMessage::WORDS;
     const BYTES: usize = TaggedMessage::BYTES;
@@ -124,6 +126,25 @@ mod tests {
             unsafe { TaggedMessage::read(&slot, back.as_mut_ptr(), bytes) };
             assert_eq!(value, back);
         }
+    }
+
+    /// Who finds a message finds its value, and what its writer stored before.
+    #[test]
+    fn a_message_in_a_slot_brings_what_was_before_it() {
+        use loom::{sync::Arc, sync::atomic, thread};
+        loom::model(|| {
+            let shared = Arc::new((<[atomic::AtomicU64; 2]>::default(), atomic::AtomicU32::new(0)));
+            let writer = shared.clone();
+            let writer = thread::spawn(move || {
+                writer.1.store(1, Relaxed);
+                TaggedMessage::new(1, &[7; 8]).store(&writer.0);
+            });
+            let (slot, before) = &*shared;
+            if TaggedMessage::has_arrived(slot, 1, 8) {
+                assert_eq!((&TaggedMessage::value(slot)[..8], before.load(Relaxed)), (&[7; 8][..], 1));
+            }
+            writer.join().unwrap();
+        });
     }
 
     #[test]
