@@ -1,8 +1,10 @@
 //! Communication contexts: operations that are completed together.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::*};
 use std::sync::{Arc, OnceLock};
+
+use ferroshmem_platform::atomic::{Atomic as _, AtomicNumber as _, Atomics, Std};
 
 use crate::encoding::ContextBatches;
 
@@ -30,9 +32,9 @@ unsafe impl Sync for Context {}
 
 /// What of a context is under way.
 #[derive(Default)]
-pub(crate) struct ContextCounters {
+pub(crate) struct ContextCounters<A: Atomics = Std> {
     /// Operations that are not complete.
-    all: AtomicUsize,
+    all: A::Usize,
     /// Fences so far.
     fences: AtomicU32,
     /// An [`Aggregation`].
@@ -46,11 +48,11 @@ pub(crate) struct ContextCounters {
 
 /// The operations of a context to one PE.
 #[derive(Default)]
-pub(crate) struct PeerCounters {
+pub(crate) struct PeerCounters<A: Atomics = Std> {
     /// Writes that are not complete.
-    writes: AtomicU32,
+    writes: A::U32,
     /// Other operations that are not complete.
-    others: AtomicU32,
+    others: A::U32,
     /// The fence up to which they are known to be in order.
     fenced: AtomicU32,
     /// Short puts behind a fence that were writes, since none was under way.
@@ -113,11 +115,24 @@ impl Context {
     }
 }
 
-impl ContextCounters {
+impl<A: Atomics> ContextCounters<A> {
     pub(crate) fn in_flight(&self) -> usize {
         self.all.load(Acquire)
     }
 
+    pub(crate) fn begin(&self, peer: &PeerCounters<A>, write: bool) {
+        self.all.fetch_add(1, Relaxed);
+        peer.kind(write).fetch_add(1, Relaxed);
+    }
+
+    /// The operation is complete. Nothing of the context may be touched afterwards.
+    pub(crate) fn end(&self, peer: &PeerCounters<A>, write: bool) {
+        peer.kind(write).fetch_sub(1, Release);
+        self.all.fetch_sub(1, Release);
+    }
+}
+
+impl ContextCounters {
     pub(crate) fn peer(&self, pe: usize, n_pes: usize) -> &PeerCounters {
         let peers = self.peers.get_or_init(|| (0..n_pes).map(|_| PeerCounters::default()).collect());
         &peers[pe]
@@ -166,17 +181,6 @@ impl ContextCounters {
         self.fences.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn begin(&self, peer: &PeerCounters, write: bool) {
-        self.all.fetch_add(1, Relaxed);
-        peer.kind(write).fetch_add(1, Relaxed);
-    }
-
-    /// The operation is complete. Nothing of the context may be touched afterwards.
-    pub(crate) fn end(&self, peer: &PeerCounters, write: bool) {
-        peer.kind(write).fetch_sub(1, Release);
-        self.all.fetch_sub(1, Release);
-    }
-
     /// Whether a fence came after operations to this PE that may still be under way.
     pub(crate) fn has_fence_for(&self, peer: &PeerCounters) -> bool {
         peer.fenced.load(Relaxed) != self.fences.load(Relaxed)
@@ -193,8 +197,8 @@ impl ContextCounters {
     }
 }
 
-impl PeerCounters {
-    fn kind(&self, write: bool) -> &AtomicU32 {
+impl<A: Atomics> PeerCounters<A> {
+    fn kind(&self, write: bool) -> &A::U32 {
         if write { &self.writes } else { &self.others }
     }
 
@@ -226,5 +230,40 @@ impl PeerCounters {
     /// Whether all that is under way are writes.
     pub(crate) fn only_writes(&self) -> bool {
         self.others.load(Relaxed) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loom::{sync::Arc, sync::atomic, thread};
+
+    use super::*;
+    use crate::Loom;
+
+    /// Who finds none under way, of a context or to a PE, finds what each operation has written.
+    #[test]
+    fn operations_of_a_context_end_behind_what_they_write() {
+        type Counters = (ContextCounters<Loom>, PeerCounters<Loom>);
+        let ended: [fn(&Counters) -> bool; 2] = [|(all, _)| all.in_flight() == 0, |(_, peer)| peer.in_flight() == 0];
+        for has_ended in ended {
+            loom::model(move || {
+                let shared = Arc::new((Counters::default(), <[atomic::AtomicU32; 2]>::default()));
+                let ((all, peer), written) = &*shared;
+                let operations = [false, true].map(|write| {
+                    all.begin(peer, write);
+                    let shared = shared.clone();
+                    thread::spawn(move || {
+                        let ((all, peer), written) = &*shared;
+                        written[usize::from(write)].store(1, Relaxed);
+                        all.end(peer, write);
+                    })
+                });
+                if has_ended(&shared.0) {
+                    assert!(written.iter().all(|word| word.load(Relaxed) == 1));
+                }
+                let [other, write] = operations;
+                other.join().and(write.join()).unwrap();
+            });
+        }
     }
 }
