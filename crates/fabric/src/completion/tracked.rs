@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicU32, Ordering::*};
+
+use ferroshmem_platform::atomic::{Atomic as _, AtomicNumber as _, Atomics, Std};
 
 use super::context::ContextCounters;
 use super::request::CompletionCounter;
@@ -11,9 +13,9 @@ use super::request::CompletionCounter;
 /// context counts them, too. A place is used again once its operation is complete: the number of the
 /// [use](Self::begin) tells operations apart.
 #[derive(Debug, Default)]
-pub struct Tracked {
+pub struct Tracked<A: Atomics = Std> {
     /// The number of the use, above parts that are not complete.
-    state: AtomicU64,
+    state: A::U64,
     /// What of the context counts the parts: written before they begin.
     counter: Cell<Option<CompletionCounter>>,
     /// The number that the context was given for its own endpoint, plus one; 0: it has none.
@@ -25,11 +27,27 @@ const USE: u32 = 32;
 
 // SAFETY: the counter is written by the thread that has the place while no part is under way. Threads that complete
 // parts read it, and have synchronised with that thread by way of the provider.
-unsafe impl Send for Tracked {}
+unsafe impl<A: Atomics> Send for Tracked<A> {}
 // SAFETY: as above.
-unsafe impl Sync for Tracked {}
+unsafe impl<A: Atomics> Sync for Tracked<A> {}
 
 impl Tracked {
+    /// What counts the parts of the operation, which `of_context` counts for its context.
+    pub(crate) fn counter(&self, context: &ContextCounters, of_context: CompletionCounter) -> CompletionCounter {
+        self.counter.set(Some(of_context));
+        let endpoint = context.endpoint().map_or(0, |number| number as u32 + 1);
+        self.endpoint.store(endpoint, Relaxed);
+        CompletionCounter::Tracked(NonNull::from(self))
+    }
+
+    /// The number that the operation's context was given for its own endpoint.
+    pub(crate) fn endpoint(&self) -> Option<usize> {
+        let number = self.endpoint.load(Relaxed).checked_sub(1)?;
+        Some(number as usize)
+    }
+}
+
+impl<A: Atomics> Tracked<A> {
     /// Begins to use the place, which must be idle, by the thread that has it alone; the number of the use. It is not
     /// complete before an operation was issued.
     pub fn begin(&self) -> u32 {
@@ -47,20 +65,6 @@ impl Tracked {
     pub fn is_complete(&self, number: u32) -> bool {
         let state = self.state.load(Acquire);
         state as u32 == 0 || (state >> USE) as u32 != number
-    }
-
-    /// What counts the parts of the operation, which `of_context` counts for its context.
-    pub(crate) fn counter(&self, context: &ContextCounters, of_context: CompletionCounter) -> CompletionCounter {
-        self.counter.set(Some(of_context));
-        let endpoint = context.endpoint().map_or(0, |number| number as u32 + 1);
-        self.endpoint.store(endpoint, Relaxed);
-        CompletionCounter::Tracked(NonNull::from(self))
-    }
-
-    /// The number that the operation's context was given for its own endpoint.
-    pub(crate) fn endpoint(&self) -> Option<usize> {
-        let number = self.endpoint.load(Relaxed).checked_sub(1)?;
-        Some(number as usize)
     }
 
     /// All parts are issued.
@@ -95,6 +99,34 @@ impl Tracked {
 mod tests {
     use super::super::Context;
     use super::*;
+    use crate::Loom;
+
+    /// Who finds an operation complete finds what each of its parts has written.
+    #[test]
+    fn an_operation_with_a_request_ends_behind_all_its_parts() {
+        use loom::{sync::Arc, sync::atomic::AtomicU32, thread};
+        loom::model(|| {
+            let shared = Arc::new((Tracked::<Loom>::default(), <[AtomicU32; 2]>::default()));
+            let (place, written) = &*shared;
+            let number = place.begin();
+            place.begin_part();
+            place.begin_part();
+            let parts = [0, 1].map(|part| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    shared.1[part].store(1, Relaxed);
+                    // SAFETY: it has begun.
+                    unsafe { shared.0.end_part() };
+                })
+            });
+            place.issued();
+            if place.is_complete(number) {
+                assert!(written.iter().all(|word| word.load(Relaxed) == 1));
+            }
+            let [first, second] = parts;
+            first.join().and(second.join()).unwrap();
+        });
+    }
 
     #[test]
     fn an_operation_is_complete_with_its_last_part_and_a_place_used_again_is_of_another() {
