@@ -1,10 +1,11 @@
 //! The thread that reads events, and the watches that it marks.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst, fence};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, process, ptr, thread};
 
+use ferroshmem_platform::atomic::{Atomic as _, AtomicNumber as _, Atomics, Std};
 use ferroshmem_platform::thread::spawn;
 
 use super::kernel::Userfaultfd;
@@ -18,10 +19,29 @@ pub(super) struct Reader {
     pub slots: Slots,
     /// Free slots. Held while memory is armed and disarmed; never taken to read events.
     free: Mutex<Vec<usize>>,
-    /// Threads that may have read events and not yet marked what they concern.
-    reading: AtomicUsize,
+    readers: Readers,
     /// The process that all this is of.
     process: u32,
+}
+
+/// Counts the threads that may have read events and not yet marked what they concern.
+#[derive(Default)]
+struct Readers<A: Atomics = Std>(A::Usize);
+
+impl<A: Atomics> Readers<A> {
+    /// Takes events from the kernel and marks what they concern, by `mark`.
+    fn read(&self, mark: impl FnOnce()) {
+        // Raised before an event is taken: see `Reader::drain`.
+        self.0.fetch_add(1, SeqCst);
+        mark();
+        self.0.fetch_sub(1, SeqCst);
+    }
+
+    /// Whether all is marked that was taken before this.
+    fn have_marked(&self) -> bool {
+        A::fence(SeqCst);
+        self.0.load(SeqCst) == 0
+    }
 }
 
 impl Reader {
@@ -37,7 +57,7 @@ impl Reader {
             kernel,
             slots: Slots::new(),
             free: Mutex::new((0..SLOTS).rev().collect()),
-            reading: AtomicUsize::new(0),
+            readers: Readers::default(),
             process: process::id(),
         }));
         let page = Page::map().map_err(|error| format!("mmap: {error}"))?;
@@ -82,10 +102,7 @@ impl Reader {
 
     /// Reads what events there are. Any thread may do so.
     fn read(&self) {
-        // Raised before an event is taken from the kernel: see `drain`.
-        self.reading.fetch_add(1, SeqCst);
-        self.kernel.read(|event| self.slots.mark(event));
-        self.reading.fetch_sub(1, SeqCst);
+        self.readers.read(|| self.kernel.read(|event| self.slots.mark(event)));
     }
 
     /// Waits until all slots are marked that concern memory unmapped before: not at all as a
@@ -93,7 +110,7 @@ impl Reader {
     ///
     /// Whatever was unmapped before this call is, for the kernel, a change under way until the
     /// event was read. If there is none under way, all such events have been read, so the threads
-    /// that read them had raised `reading` by then; and if that is zero, they have been marked.
+    /// that read them had raised `readers` by then; and if that is zero, they have been marked.
     pub(super) fn drain(&self) -> bool {
         const YIELDS: u32 = 4;
         const SLEEPS: u32 = 20;
@@ -104,8 +121,7 @@ impl Reader {
                 _ => thread::sleep(Duration::from_micros(50)),
             }
             let changing = self.kernel.changing();
-            fence(SeqCst);
-            if !changing && self.reading.load(SeqCst) == 0 {
+            if !changing && self.readers.have_marked() {
                 return true;
             }
             if changing {
@@ -174,5 +190,38 @@ impl Drop for Page {
     fn drop(&mut self) {
         // SAFETY: the page that `map` mapped, which no reference is to.
         unsafe { libc::munmap(self.0, page_size()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use loom::{sync::Arc, sync::Mutex, sync::atomic::AtomicU32, thread};
+
+    use super::*;
+    use crate::Loom;
+
+    /// Memory was unmapped: who finds no event of it, and no thread that reads, finds it marked.
+    #[test]
+    fn memory_is_marked_when_no_thread_reads_its_event() {
+        loom::model(|| {
+            // The lock is the kernel's.
+            let shared = Arc::new((Readers::<Loom>::default(), Mutex::new(true), AtomicU32::new(0)));
+            let reader = shared.clone();
+            let reader = thread::spawn(move || {
+                let (readers, changing, marked) = &*reader;
+                readers.read(|| {
+                    *changing.lock().unwrap() = false;
+                    marked.store(1, Relaxed);
+                });
+            });
+            let (readers, changing, marked) = &*shared;
+            let is_changing = *changing.lock().unwrap();
+            if !is_changing && readers.have_marked() {
+                assert_eq!(marked.load(Relaxed), 1);
+            }
+            reader.join().unwrap();
+        });
     }
 }
