@@ -1,22 +1,24 @@
 //! Members of a connection between nodes that use it no more, while others still call its collectives.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::Ordering;
+
+use ferroshmem_platform::atomic::{Atomic as _, Atomics, Std};
 
 /// How many collectives of both groups this PE has entered, and which member has left after the fewest.
 #[derive(Debug, Default)]
-pub struct Disconnects {
-    entered: AtomicU32,
+pub struct Disconnects<A: Atomics = Std> {
+    entered: A::U32,
     /// The member's number plus 1, and in the lower half how many it had entered; 0: none has left.
-    first: AtomicU64,
+    first: A::U64,
 }
 
-impl Disconnects {
+impl<A: Atomics> Disconnects<A> {
     /// This PE enters a collective; false if a member has left that was to enter it, too.
     pub(crate) fn enter(&self) -> bool {
         let number = self.entered().wrapping_add(1);
         self.entered.store(number, Ordering::Relaxed);
         // One of this and `leave`, which another thread calls, sees what the other has stored.
-        fence(Ordering::SeqCst);
+        A::fence(Ordering::SeqCst);
         self.missing().is_none()
     }
 
@@ -32,7 +34,7 @@ impl Disconnects {
         let replace = |first| is_earlier(first).then_some(this);
         // Whether it is replaced or not, what is there counts.
         let _ = self.first.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replace);
-        fence(Ordering::SeqCst);
+        A::fence(Ordering::SeqCst);
         self.missing().is_some()
     }
 
@@ -53,9 +55,25 @@ fn is_after(a: u32, b: u32) -> bool {
 mod tests {
     use super::*;
 
+    #[derive(Debug, Default)]
+    struct Loom;
+    ferroshmem_platform::atomics!(Loom, loom);
+
+    /// A member leaves before a collective that this PE enters: one of its two threads sees both.
+    #[test]
+    fn who_enters_or_who_disconnects_sees_the_other() {
+        loom::model(|| {
+            let this = loom::sync::Arc::new(Disconnects::<Loom>::default());
+            let enters = this.clone();
+            let enters = loom::thread::spawn(move || enters.enter());
+            let is_waited_for = this.leave(3, 0);
+            assert!(is_waited_for || !enters.join().unwrap());
+        });
+    }
+
     /// As far as `entered` collectives.
     fn after(entered: u32) -> Disconnects {
-        let this = Disconnects::default();
+        let this = Disconnects::<Std>::default();
         this.entered.store(entered, Ordering::Relaxed);
         this
     }
