@@ -64,8 +64,6 @@ pub struct PeBlock {
     pub job_pe: AtomicU32,
     /// What the PE waits for.
     pub wait: WaitRecord,
-    /// Where the PE sleeps until a signal of its own changes.
-    pub signals: SignalLine,
     /// In the memory of a connection: the first member's calls of kernels.
     pub calls: CallLines,
     /// Team ids in use on this PE, one bit each; read by the others in a team split.
@@ -74,6 +72,8 @@ pub struct PeBlock {
     pub team_epochs: AtomicU64,
     /// What the PE declares of itself before the first synchronisation.
     pub declaration: DeclarationWords,
+    /// Where the PE sleeps until a signal of its own changes. What is beside it hardly changes, also within 256 bytes.
+    pub signals: SignalLine,
     /// With `SHMEM_CHECK=1`: addresses of locks that the PE holds, as in that PE; 0: none.
     pub held: [AtomicU64; SHOWN_LOCKS],
     /// Held by a thread of the PE in a job of several nodes.

@@ -2,18 +2,22 @@
 
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use ferroshmem_tuning::{EAGER, FLAG_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
 
+use crate::MAX_PES;
+
 /// Flags of a [`TeamSlot`] per epoch: two per round of an algorithm with log2(`MAX_PES`)
-/// rounds, and a few.
-pub const FLAGS: usize = 30;
+/// rounds, and two.
+pub const FLAGS: usize = 2 * MAX_PES.ilog2() as usize + 2;
 
 /// Bytes that the members of a central barrier give to the last to arrive, and it to them.
 pub const SMALL: usize = 48;
 
-/// One team's words and buffers on one PE. No cache line has two kinds of writers.
+/// One team's words and buffers on one PE. No cache line has two kinds of writers, whether lines have 64, 128 or 256
+/// bytes.
 ///
 /// Flags and eager buffers exist twice, for even and odd epochs. An epoch is completed only
 /// after all members have entered it, so a member that writes for epoch e + 2 knows that all
@@ -22,18 +26,32 @@ pub const SMALL: usize = 48;
 pub struct TeamSlot {
     /// Written by the owner: what it does in the team.
     pub own: OwnLine,
+    /// Written by the owner: a value for the others, for even and odd epochs.
+    pub published: PublishedLine,
     /// On the team's first PE: the arrivals at the central barrier, and the tasks there.
     pub gathering: GatheringLine,
     /// On the team's first PE: the release of the central barrier.
     pub release: ReleaseLine,
-    /// Written by the owner: a value for the others, for even and odd epochs.
-    pub published: PublishedLine,
-    /// Written by the other members: flags, with a small value each.
-    pub flags: [[FlagLine; FLAGS]; 2],
+    /// Written by the other members.
+    flags: [[FlagLine; 2]; FLAGS],
     /// What the owner lets the other members read.
     pub eager: [EagerBuffer; 2],
     /// The owner's side of small broadcasts and scans.
     pub ring: RingPages,
+}
+
+impl TeamSlot {
+    /// A flag, with a small value, for even or odd epochs.
+    ///
+    /// Both share a line of 128 bytes, as the same member mostly posts both. A line of 256 bytes also has the flag that
+    /// is `FLAGS / 2` away: of the two flags of a round one partner posts both, and other algorithms use only one half
+    /// of the flags.
+    #[inline]
+    pub fn flag(&self, parity: usize, flag: usize) -> &FlagLine {
+        const HALF: usize = FLAGS / 2;
+        let pair = if flag < HALF { 2 * flag } else { 2 * (flag - HALF) + 1 };
+        &self.flags[pair][parity]
+    }
 }
 
 impl fmt::Debug for TeamSlot {
@@ -132,7 +150,7 @@ pub struct SmallValue(pub UnsafeCell<[u8; SMALL]>);
 unsafe impl Sync for SmallValue {}
 
 /// Counters of the central barrier.
-#[repr(C, align(64))]
+#[repr(C, align(256))]
 pub struct GatheringLine {
     /// Members that have arrived.
     pub arrivals: AtomicU32,
@@ -147,7 +165,7 @@ pub struct GatheringLine {
 }
 
 /// Flags of the central barrier: futex words that show an epoch.
-#[repr(C, align(64))]
+#[repr(C, align(256))]
 pub struct ReleaseLine {
     /// All have arrived.
     pub arrived: AtomicU32,
@@ -160,8 +178,37 @@ pub struct ReleaseLine {
 const _: () = {
     assert!(size_of::<FlagLine>() == 64);
     assert!(size_of::<PublishedLine>() == 64);
-    assert!(size_of::<ReleaseLine>() == 64);
-    assert!(size_of::<GatheringLine>() == 64);
+    assert!(size_of::<ReleaseLine>() == 256);
+    assert!(size_of::<GatheringLine>() == 256);
+    // A PE that starts touches the first page alone.
+    assert!(offset_of!(TeamSlot, eager) == 4096);
     assert!(size_of::<RingEntry>() == 448);
     assert!(size_of::<TeamSlot>() == 16_384);
 };
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+    use std::ptr;
+
+    use super::*;
+
+    #[test]
+    fn kinds_of_writers_share_no_line() {
+        // SAFETY: zero bytes are a valid slot.
+        let slot = unsafe { Box::<TeamSlot>::new_zeroed().assume_init() };
+        let flag = |flag, parity| ptr::from_ref(slot.flag(parity, flag)).addr() - ptr::from_ref(&*slot).addr();
+        let own = vec![offset_of!(TeamSlot, own), offset_of!(TeamSlot, published)];
+        let central = [offset_of!(TeamSlot, gathering), offset_of!(TeamSlot, release)];
+        for (line, kinds_of_flags) in [(64, FLAGS), (128, FLAGS), (256, FLAGS / 2)] {
+            let mut kinds = vec![own.clone(), vec![central[0]], vec![central[1]]];
+            kinds.resize(3 + kinds_of_flags, Vec::new());
+            (0..FLAGS).for_each(|f| kinds[3 + f % kinds_of_flags].extend([flag(f, 0), flag(f, 1)]));
+            let (mut kind_of_line, mut places) = (HashMap::new(), HashSet::new());
+            for (kind, place) in kinds.iter().enumerate().flat_map(|(kind, all)| all.iter().map(move |p| (kind, p))) {
+                assert!(place % 64 == 0 && places.insert(place), "{place} is used twice");
+                assert_eq!(*kind_of_line.entry(place / line).or_insert(kind), kind, "{place}, lines of {line} bytes");
+            }
+        }
+    }
+}

@@ -13,16 +13,18 @@ use crate::{copy, halves};
 
 /// Flags of a reduction: one per round and purpose (see [`ferroshmem_core::group::Epoch`]).
 pub(super) mod flag {
+    use ferroshmem_layout::FLAGS;
+
     /// Round k: "my values are ready".
     pub(crate) const READY: usize = 0;
-    /// Round k: "I have done my part with yours".
-    pub(crate) const DONE: usize = 12;
     /// To and from an extra rank: "my values are ready".
-    pub(crate) const FOLD: usize = 24;
-    /// From an extra rank: "my part of the fold is done".
-    pub(crate) const FOLDED: usize = 25;
+    pub(crate) const FOLD: usize = DONE - 1;
+    /// Round k: "I have done my part with yours".
+    pub(crate) const DONE: usize = FLAGS / 2;
+    /// From an extra rank: "my part of the fold is done". Only extra ranks get the other one of this number.
+    pub(crate) const FOLDED: usize = UNFOLD;
     /// To an extra rank: "the result is there".
-    pub(crate) const UNFOLD: usize = 26;
+    pub(crate) const UNFOLD: usize = FLAGS - 1;
 }
 
 /// A reduction, or one of a part of its elements. Arrays are of bytes, counts of elements.

@@ -67,7 +67,7 @@ impl<'g> Epoch<'g> {
 
     #[inline]
     fn line<'s>(&self, slots: &'s Slots<'_>, member: usize, flag: usize) -> &'s FlagLine {
-        &slots.of(member).flags[self.parity()][flag]
+        slots.of(member).flag(self.parity(), flag)
     }
 
     /// Its number, by which [`Group::resume`] goes on with it.

@@ -23,7 +23,7 @@ pub struct Inbox {
     cells: InboxCells,
 }
 
-#[repr(C, align(64))]
+#[repr(C, align(256))]
 struct Line(AtomicU64);
 
 #[repr(C, align(4096))]
