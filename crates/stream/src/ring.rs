@@ -32,6 +32,10 @@ pub trait Words {
     fn next(&self) -> u32;
     /// Sets that.
     fn set_next(&self, next: u32);
+    /// Bytes read so far, with acquire order.
+    fn head(&self) -> u64;
+    /// Sets that, with release order.
+    fn set_head(&self, to: u64);
 }
 
 /// The word that names the first ring of a reader's list, and fences.
@@ -80,6 +84,26 @@ pub fn take_ready<'w, W: Words + 'w>(ready: &impl Ready, words: impl Fn(u32) -> 
     ready.fence();
 }
 
+/// Whether a ring of so many bytes has room up to `end`; `head` is as the writer read it last.
+#[inline]
+pub fn has_room(words: &impl Words, bytes: usize, head: &mut u64, end: u64) -> bool {
+    let size = bytes as u64;
+    if end - *head <= size {
+        return true;
+    }
+    *head = words.head();
+    end - *head <= size
+}
+
+/// Lets the writer have what was read before `position`, if that is more than so many bytes; `head` is as last set.
+#[inline]
+pub fn give_back(words: &impl Words, head: &mut u64, position: u64, bytes: u64) {
+    if position - *head > bytes {
+        *head = position;
+        words.set_head(position);
+    }
+}
+
 /// The shared words of a ring.
 #[repr(C, align(64))]
 #[derive(Debug)]
@@ -124,6 +148,16 @@ impl Words for RingWords {
 
     fn set_next(&self, next: u32) {
         self.next.store(next, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn head(&self) -> u64 {
+        self.head.0.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn set_head(&self, to: u64) {
+        self.head.0.store(to, Ordering::Release);
     }
 }
 
@@ -253,12 +287,7 @@ impl Producer {
 
     #[inline]
     fn has_room(&mut self, end: u64) -> bool {
-        let size = self.ring.bytes as u64;
-        if end - self.head <= size {
-            return true;
-        }
-        self.head = self.ring.words.head.0.load(Ordering::Acquire);
-        end - self.head <= size
+        has_room(self.ring.words, self.ring.bytes, &mut self.head, end)
     }
 
     #[inline]
@@ -429,12 +458,8 @@ impl Consumer {
         }
     }
 
-    /// Lets the writer have what was read, if that is more than so many bytes.
     fn give_back(&mut self, bytes: u64) {
-        if self.position - self.head > bytes {
-            self.head = self.position;
-            self.ring.words.head.0.store(self.head, Ordering::Release);
-        }
+        give_back(self.ring.words, &mut self.head, self.position, bytes);
     }
 }
 

@@ -6,16 +6,19 @@ mod common;
 
 use std::sync::atomic::Ordering;
 
-use common::{Cells, model};
+use common::{Cells, beside, model};
 use ferroshmem_stream::ring::{self, Ready, Words};
+use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::thread;
 
 /// The shared words of a stream's ring, and of its reader's list.
+#[derive(Default)]
 struct ModelRing {
     tail: AtomicU64,
     is_queued: AtomicU32,
     next: AtomicU32,
+    head: AtomicU64,
 }
 
 impl Words for ModelRing {
@@ -46,6 +49,14 @@ impl Words for ModelRing {
     fn set_next(&self, next: u32) {
         self.next.store(next, Ordering::Relaxed);
     }
+
+    fn head(&self) -> u64 {
+        self.head.load(Ordering::Acquire)
+    }
+
+    fn set_head(&self, to: u64) {
+        self.head.store(to, Ordering::Release);
+    }
 }
 
 struct ModelReady(AtomicU32);
@@ -74,11 +85,7 @@ impl Ready for ModelReady {
 fn all_items_of_closed_writers_are_found() {
     const WRITERS: usize = 2;
     model(2, || {
-        let rings: &'static [ModelRing; WRITERS] = Box::leak(Box::new([0; WRITERS].map(|_| ModelRing {
-            tail: AtomicU64::new(0),
-            is_queued: AtomicU32::new(0),
-            next: AtomicU32::new(0),
-        })));
+        let rings: &'static [ModelRing; WRITERS] = Box::leak(Box::new([0; WRITERS].map(|_| ModelRing::default())));
         let ready: &'static ModelReady = Box::leak(Box::new(ModelReady(AtomicU32::new(0))));
         let closed: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(0)));
         let cells: &'static [Cells; WRITERS] = Box::leak(Box::new([0; WRITERS].map(|_| Cells::new())));
@@ -114,5 +121,35 @@ fn all_items_of_closed_writers_are_found() {
         for writer in writers {
             writer.join().unwrap();
         }
+    });
+}
+
+/// A writer does not write where the reader still reads.
+#[test]
+fn a_full_stream_gives_room_when_it_was_read() {
+    const ITEMS: u64 = 4;
+    const ROOM: usize = 2;
+    model(3, || {
+        let shared = Arc::new((ModelRing::default(), Cells::new()));
+        let writer = beside(&shared, |(ring, cells)| {
+            let mut head = 0;
+            for item in 0..ITEMS {
+                while !ring::has_room(ring, ROOM, &mut head, item + 1) {
+                    thread::yield_now();
+                }
+                cells.write(item as usize % ROOM, item as u32);
+                ring.set_tail(item + 1);
+            }
+        });
+        let (ring, cells) = &*shared;
+        let mut head = 0;
+        for item in 0..ITEMS {
+            while ring.tail() <= item {
+                thread::yield_now();
+            }
+            assert_eq!(cells.read(item as usize % ROOM), item as u32);
+            ring::give_back(ring, &mut head, item + 1, 0);
+        }
+        writer.join().unwrap();
     });
 }
