@@ -12,7 +12,7 @@ mod epoch;
 mod hierarchy;
 mod mailbox;
 mod member_addresses;
-mod ring;
+pub mod ring;
 mod sockets;
 #[cfg(any(test, feature = "simulation"))]
 pub mod threads;

@@ -18,7 +18,7 @@ use ferroshmem_platform::prefetch_for_write;
 use super::Group;
 use super::channel::{Channel, Slots};
 use crate::team::Sockets;
-use crate::wait::{Waiter, flag};
+use crate::wait::{WaitStrategy, Waiter, Word, flag};
 use ferroshmem_layout::{FLAG_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot};
 
 /// Where the value of each member of a scan is.
@@ -234,18 +234,31 @@ impl Group<'_> {
         if slots.ring.is_taken(call.before()) {
             return;
         }
-        let number = call.number;
-        let needed = number.wrapping_sub(call.depth() / 2);
-        let mut lag = 0;
-        for member in (0..self.size).filter(|m| *m != self.me) {
-            let count = &slots.of(member).ring.taken.count;
-            flag::wait_for_at_least(count, needed, || Waiter::new(self.wait_reason()));
-            let taken = flag::value(count);
-            // In scans the members before this one may be ahead.
-            if !flag::reached(taken, number) {
-                lag = lag.max(number.wrapping_sub(taken) & flag::VALUE);
-            }
-        }
-        slots.ring.set_taken(number.wrapping_sub(lag));
+        let others = (0..self.size).filter(|m| *m != self.me);
+        let counts = others.map(|member| &slots.of(member).ring.taken.count);
+        let taken = wait_for_room(call.number, call.depth(), counts, || Waiter::new(self.wait_reason()));
+        slots.ring.set_taken(taken);
     }
+}
+
+/// Waits until all `counts` show that half of a ring of `depth` entries is free for call `number`. The last call before
+/// that in which all have taken part, or itself.
+#[inline]
+pub fn wait_for_room<'w, W: Word + 'w, P: WaitStrategy>(
+    number: u32,
+    depth: u32,
+    counts: impl Iterator<Item = &'w W>,
+    strategy: impl Fn() -> P,
+) -> u32 {
+    let needed = number.wrapping_sub(depth / 2);
+    let mut lag = 0;
+    for count in counts {
+        flag::wait_for_at_least(count, needed, &strategy);
+        let taken = flag::value(count);
+        // In scans the members before this one may be ahead.
+        if !flag::reached(taken, number) {
+            lag = lag.max(number.wrapping_sub(taken) & flag::VALUE);
+        }
+    }
+    number.wrapping_sub(lag)
 }

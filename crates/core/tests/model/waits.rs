@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use ferroshmem_core::group::ring;
 use ferroshmem_core::wait::signals::{self, SignalWords};
 use ferroshmem_core::wait::{Rest, Word, counter, flag, rendezvous};
 use ferroshmem_layout::ConnectionState;
@@ -54,6 +55,33 @@ fn a_counter_gives_each_post_once_and_returns_to_zero() {
         counter::take(&*word, &mut AlwaysSleep);
         poster.join().unwrap();
         assert_eq!(word.load(), 0);
+    });
+}
+
+/// A member leaves values in a ring for others, and goes on; it writes none that another still reads.
+#[test]
+fn values_in_a_ring_are_read_before_they_are_replaced() {
+    const CALLS: u32 = 4;
+    const DEPTH: u32 = 2;
+    model(2, || {
+        let words = || [(); DEPTH as usize].map(|()| ModelWord::new());
+        let shared = Arc::new((words(), ModelWord::new(), Cells::new()));
+        let root = beside(&shared, |(flags, taken, cells)| {
+            for call in 1..=CALLS {
+                let entry = (call % DEPTH) as usize;
+                ring::wait_for_room(call, DEPTH, [taken].into_iter(), || AlwaysSleep);
+                cells.write(entry, call);
+                flag::post(&flags[entry], call);
+            }
+        });
+        let (flags, taken, cells) = &*shared;
+        for call in 1..=CALLS {
+            let entry = (call % DEPTH) as usize;
+            flag::wait(&flags[entry], call, || AlwaysSleep);
+            assert_eq!(cells.read(entry), call);
+            flag::post(taken, call);
+        }
+        root.join().unwrap();
     });
 }
 
