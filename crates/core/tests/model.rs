@@ -8,6 +8,7 @@ mod model {
     mod batches;
     mod chunks;
     mod common;
+    mod handovers;
     mod inbox;
     mod locks;
     mod waits;

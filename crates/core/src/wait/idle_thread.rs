@@ -10,9 +10,10 @@
 
 use std::hint::spin_loop;
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use ferroshmem_platform::atomic::{Atomic as _, Atomics, Std};
 use ferroshmem_platform::{self as platform, Limits, Scheduler, futex as private, thread};
 use rustix::thread::{Pid, gettid, sched_getaffinity, sched_setaffinity};
 
@@ -137,14 +138,9 @@ impl IdleThread {
 
     /// Wakes the thread on the core of the calling one, or starts it.
     fn ring(&'static self) {
-        // With the fence in `sleep`: either the thread sees the sleeper, or this sees it asleep.
-        fence(Ordering::SeqCst);
-        let state = self.state.load(Ordering::Relaxed);
-        let becomes_awake = matches!(state, NONE | ASLEEP)
-            && self.state.compare_exchange(state, AWAKE, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-        if !becomes_awake {
+        let Some(state) = rouse::<Std>(&self.state) else {
             return;
-        }
+        };
         if state == NONE {
             // Tests in this process stop all of its threads by signals, which this one would not get.
             if cfg!(test) || thread::spawn("shmem-idle", 64 << 10, || IDLE.run()).is_err() {
@@ -167,10 +163,7 @@ impl IdleThread {
     /// Until there is a sleeper.
     fn sleep(&self) {
         while !self.has_sleepers() {
-            self.state.store(ASLEEP, Ordering::Relaxed);
-            fence(Ordering::SeqCst);
-            if self.has_sleepers() {
-                self.state.store(AWAKE, Ordering::Relaxed);
+            if !doze::<Std>(&self.state, || self.has_sleepers()) {
                 return;
             }
             while self.state.load(Ordering::Acquire) == ASLEEP {
@@ -209,6 +202,26 @@ impl IdleThread {
             }
         }
     }
+}
+
+/// Makes the idle thread awake for a sleeper that has registered; what its state was, if the caller is to wake or start
+/// it.
+pub fn rouse<A: Atomics>(state: &A::U32) -> Option<u32> {
+    // With the fence in `doze`: either the thread sees the sleeper, or this sees it asleep.
+    A::fence(Ordering::SeqCst);
+    let wake = |state| matches!(state, NONE | ASLEEP).then_some(AWAKE);
+    state.fetch_update(Ordering::AcqRel, Ordering::Relaxed, wake).ok()
+}
+
+/// Shows the idle thread as asleep, unless there are sleepers; whether it is.
+pub fn doze<A: Atomics>(state: &A::U32, has_sleepers: impl FnOnce() -> bool) -> bool {
+    state.store(ASLEEP, Ordering::Relaxed);
+    A::fence(Ordering::SeqCst);
+    let stays_awake = has_sleepers();
+    if stays_awake {
+        state.store(AWAKE, Ordering::Relaxed);
+    }
+    !stays_awake
 }
 
 /// Wakes the sleepers on a word that may be gone: the kernel looks at no more than its address.

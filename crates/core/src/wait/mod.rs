@@ -3,7 +3,7 @@
 mod budget;
 pub mod counter;
 pub mod flag;
-mod idle_thread;
+pub mod idle_thread;
 mod polls;
 pub mod progress;
 pub mod record;
