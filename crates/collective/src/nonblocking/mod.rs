@@ -22,7 +22,7 @@
 //! lets the worker run on its own core, and who tests in vain for long does, too.
 
 pub mod exchange;
-mod neighbors;
+pub mod neighbors;
 mod persistent;
 pub mod strided;
 
@@ -45,6 +45,7 @@ use ferroshmem_core::transport::request::is_one_sided;
 use ferroshmem_core::wait::progress::{self, Advance, make_progress};
 use ferroshmem_core::wait::suspension::{self, Suspension};
 use ferroshmem_layout::WaitKind;
+use ferroshmem_platform::atomic::{Atomic as _, Atomics, Std};
 use ferroshmem_platform::{Held, ShortLock};
 
 use crate::graph::Graph;
@@ -158,6 +159,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether the operation of a number is `completed`; acquires what it has written.
+#[inline]
+pub fn is_complete<A: Atomics>(completed: &A::U32, number: u32) -> bool {
+    completed.load(Ordering::Acquire).wrapping_sub(number) as i32 >= 0
+}
+
+/// Counts an operation as `completed`, as one thread at a time does; releases what it has written.
+#[inline]
+pub fn count_completed<A: Atomics>(completed: &A::U32) {
+    let number = completed.load(Ordering::Relaxed).wrapping_add(1);
+    completed.store(number, Ordering::Release);
+}
+
 impl Queue {
     fn new(node: &Node, team: &Team) -> Self {
         Self {
@@ -174,9 +188,8 @@ impl Queue {
         }
     }
 
-    /// Whether the operation of a number is complete; acquires what it has written.
     fn is_complete(&self, number: u32) -> bool {
-        self.completed.load(Ordering::Acquire).wrapping_sub(number) as i32 >= 0
+        is_complete::<Std>(&self.completed, number)
     }
 
     /// Whether operations are under way.
@@ -191,8 +204,7 @@ impl Queue {
 
     /// The oldest operation is complete: gives the program what it has written.
     fn count_completed(&self) {
-        let number = self.completed.load(Ordering::Relaxed).wrapping_add(1);
-        self.completed.store(number, Ordering::Release);
+        count_completed::<Std>(&self.completed);
     }
 
     /// Begins an exchange, if nothing is under way; returns its number.

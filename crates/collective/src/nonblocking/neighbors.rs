@@ -23,6 +23,7 @@ use ferroshmem_core::wait::{POLICY, WaitReason, signals};
 use ferroshmem_fabric::{AtomicOp, Op, Width};
 use ferroshmem_layout::{SignalLine, WaitKind};
 use ferroshmem_platform::ShortLock;
+use ferroshmem_platform::atomic::{Atomic as _, Atomics, Std};
 
 use super::strided::Strided;
 use crate::graph::{self, Graph, Neighbor, Place};
@@ -110,11 +111,29 @@ fn number<'a>(line: *mut u8) -> &'a AtomicU64 {
     unsafe { AtomicU64::from_ptr(line.cast()) }
 }
 
+/// Writes the number of a round, after all that this PE has put there or read.
+#[inline]
+pub fn write_number<A: Atomics>(number: &A::U64, round: u64) {
+    number.store(round, Ordering::Release);
+}
+
+/// Whether the number is that of a round, whose message is there then.
+#[inline]
+pub fn has_come<A: Atomics>(number: &A::U64, round: u64) -> bool {
+    number.load(Ordering::Acquire) == round
+}
+
+/// Whether the number is such that the message of a round may go: at most `slack` less.
+#[inline]
+pub fn may_send<A: Atomics>(number: &A::U64, slack: u64, round: u64) -> bool {
+    number.load(Ordering::Acquire) + slack >= round
+}
+
 impl End {
     /// Writes a number to a line of the other PE, after all that this PE has put there.
     fn write_number(&self, node: &Node, line: Place, round: u64) {
         match line {
-            Place::Local(line) => number(line).store(round, Ordering::Release),
+            Place::Local(line) => write_number::<Std>(number(line), round),
             Place::Remote(at) => {
                 let internode = node.transport.remote();
                 internode.fabric().fence(&internode.context);
@@ -137,7 +156,7 @@ impl End {
             Some(Reply::Started) => 0,
             Some(Reply::Ended) => 2,
         };
-        number(self.lines).load(Ordering::Acquire) + slack >= round
+        may_send::<Std>(number(self.lines), slack, round)
     }
 
     /// Sends the message of a round.
@@ -178,7 +197,7 @@ impl End {
     /// The array is writable.
     unsafe fn receive(&self, round: u64) -> bool {
         let line = self.lines.wrapping_add(LINE * parity(round));
-        if number(line).load(Ordering::Acquire) != round {
+        if !has_come::<Std>(number(line), round) {
             return false;
         }
         let bytes = self.array.whole();
