@@ -1,18 +1,19 @@
 //! Signals (standard, "Signaling Operations"): put, then notify.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use ferroshmem_core::constants::{SIGNAL_ADD, SIGNAL_SET};
 use ferroshmem_core::failure::fatal::fatal;
 pub use ferroshmem_core::memory::Argument;
 use ferroshmem_core::offload;
 use ferroshmem_core::point::Comparison;
-use ferroshmem_core::transport::atomic::Operation;
+use ferroshmem_core::transport::atomic::{Operation, signal_value};
 use ferroshmem_core::wait::record::Condition;
 use ferroshmem_core::wait::{WaitReason, signals};
 use ferroshmem_fabric::Op;
 use ferroshmem_layout::WaitKind;
+use ferroshmem_platform::atomic::Std;
 use ferroshmem_runtime as runtime;
 
 /// The update that `sig_op` stands for.
@@ -111,7 +112,7 @@ pub unsafe fn signal_add(name: &'static str, ctx: usize, sig_addr: *mut u64, sig
 #[inline]
 pub unsafe fn signal_fetch(_name: &'static str, sig_addr: *const u64) -> u64 {
     // SAFETY: the caller promises that `sig_addr` is valid and aligned.
-    unsafe { AtomicU64::from_ptr(sig_addr.cast_mut()) }.load(Ordering::Acquire)
+    signal_value::<Std>(unsafe { AtomicU64::from_ptr(sig_addr.cast_mut()) })
 }
 
 /// Waits until this PE's own signal compares as `cmp` with `value`; the signal's value then.
@@ -130,6 +131,5 @@ pub unsafe fn signal_wait_until(name: &'static str, sig_addr: *mut u64, cmp: c_i
     // SAFETY: the caller promises that `sig_addr` is valid and aligned.
     let word = unsafe { AtomicU64::from_ptr(sig_addr) };
     let what = WaitReason { condition, ..WaitReason::at(WaitKind::Signal, name, sig_addr.addr()) };
-    transport
-        .wait(&what, signals::NOTIFIED, || Some(word.load(Ordering::Acquire)).filter(|seen| cmp.holds(*seen, value)))
+    transport.wait(&what, signals::NOTIFIED, || Some(signal_value::<Std>(word)).filter(|seen| cmp.holds(*seen, value)))
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{
 };
 
 use ferroshmem_fabric::{AtomicOp, Op, Width};
+use ferroshmem_platform::atomic::{Atomic as _, AtomicNumber as _, Atomics, Std};
 
 use super::{Call, Location, Target, Transport};
 
@@ -228,6 +229,22 @@ impl Call<'_> {
     }
 }
 
+/// Updates a signal, after what this PE has put before.
+#[inline]
+pub fn update_signal<A: Atomics>(signal: &A::U64, operation: Operation<u64>) {
+    let value = operation.for_fabric().operand;
+    match operation.op {
+        Op::Add => signal.fetch_add(value, SeqCst),
+        _ => signal.swap(value, SeqCst),
+    };
+}
+
+/// The value of a signal, before what this PE reads after.
+#[inline]
+pub fn signal_value<A: Atomics>(signal: &A::U64) -> u64 {
+    signal.load(Acquire)
+}
+
 impl Transport {
     /// An operation with a result; `local` does it by CPU.
     #[inline(always)] // so that `local` and the operation are constants
@@ -320,14 +337,10 @@ impl Transport {
         let (addr, bytes) = (signal.cast::<c_void>(), size_of::<u64>());
         match self.locate_atomic(call, "sig_addr", addr, bytes) {
             Location::Local(at) => {
-                let value = operation.for_fabric().operand;
                 // SAFETY: `locate_atomic` has found a word mapped, which the caller promises to be
                 // aligned.
                 let word = unsafe { AtomicU64::from_ptr(at.cast()) };
-                match operation.op {
-                    Op::Add => word.fetch_add(value, SeqCst),
-                    _ => word.swap(value, SeqCst),
-                };
+                update_signal::<Std>(word, operation);
                 self.notify(call.pe);
             }
             Location::Remote(to) => {

@@ -2,15 +2,41 @@
 
 use std::sync::atomic::Ordering;
 
+use ferroshmem_core::transport::atomic::{Operation, signal_value, update_signal};
 use ferroshmem_core::wait::idle_thread;
+use ferroshmem_fabric::Op;
 use loom::sync::Arc;
-use loom::sync::atomic::AtomicU32;
+use loom::sync::atomic::{AtomicU32, AtomicU64};
+use loom::thread;
 
-use super::common::{beside, model};
+use super::common::{Cells, beside, model};
 
 /// The words of loom.
 struct Loom;
 ferroshmem_platform::atomics!(Loom, loom);
+
+/// Two PEs put data and add to a signal; who finds the sum sees the data of both.
+#[test]
+fn a_signal_comes_after_what_was_put() {
+    model(3, || {
+        let shared = Arc::new((AtomicU64::new(0), Cells::new()));
+        let put = |i| {
+            move |(signal, cells): &(AtomicU64, Cells)| {
+                cells.write(i, 7);
+                update_signal::<Loom>(signal, Operation::with(Op::Add, 1));
+            }
+        };
+        let putters = [beside(&shared, put(0)), beside(&shared, put(1))];
+        let (signal, cells) = &*shared;
+        while signal_value::<Loom>(signal) < 2 {
+            thread::yield_now();
+        }
+        assert_eq!([cells.read(0), cells.read(1)], [7, 7]);
+        for putter in putters {
+            putter.join().unwrap();
+        }
+    });
+}
 
 /// A waiter registers with the idle thread while this falls asleep: the thread sees that, or the waiter wakes it.
 #[test]
