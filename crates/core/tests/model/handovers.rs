@@ -2,14 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
+use ferroshmem_core::connection::calls::served;
 use ferroshmem_core::transport::atomic::{Operation, signal_value, update_signal};
-use ferroshmem_core::wait::idle_thread;
+use ferroshmem_core::wait::{flag, idle_thread};
 use ferroshmem_fabric::Op;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::thread;
 
-use super::common::{Cells, beside, model};
+use super::common::{Cells, ModelWord, beside, model};
 
 /// The words of loom.
 struct Loom;
@@ -53,5 +54,19 @@ fn the_idle_thread_does_not_sleep_beside_a_sleeper() {
         let sleeps = idle_thread::doze::<Loom>(state, || sleepers.load(Ordering::Relaxed) > 0);
         let wakes = waiter.join().unwrap();
         assert!(wakes || !sleeps);
+    });
+}
+
+/// A PE leaves its group while a message is sent to it: one of both sides finds out.
+#[test]
+fn no_pe_leaves_unseen_before_a_message() {
+    model(4, || {
+        let shared = Arc::new((AtomicU32::new(0), ModelWord::new()));
+        let leaver = beside(&shared, |(left, sent)| served::leave_after::<Loom>(left, sent));
+        let (left, sent) = &*shared;
+        flag::post(sent, 1);
+        let has_left = served::have_left::<Loom>(left);
+        let is_called = leaver.join().unwrap() == 1;
+        assert!(has_left || is_called);
     });
 }

@@ -5,14 +5,16 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io;
 use std::os::fd::AsFd;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use ferroshmem_platform::atomic::Std;
 use ferroshmem_platform::mapping;
 
 use super::message::{Cursor, DEFINITION, Head, word_of};
 use super::registry::kinds::{ARRAY, POINTER};
 use super::registry::{self, Kind, NESTED, Signature};
 use super::remote::{Message, UNSERVED};
+use super::served::have_left;
 use super::{Chunk, MIN_CHUNK, MessagePlace};
 use crate::connection::Connection;
 use crate::wait::{Waiter, flag};
@@ -297,13 +299,7 @@ impl Sender {
 
     /// That no PE has left which is to run what has been sent.
     fn look_for_left(&self, connection: &Connection) -> Result<(), CallError> {
-        let lines = connection.call_lines();
-        // A PE that leaves counts itself before it looks for messages.
-        fence(Ordering::SeqCst);
-        if lines.left.load(Ordering::Relaxed) > 0 {
-            return Err(CallError::Left);
-        }
-        Ok(())
+        if have_left::<Std>(&connection.call_lines().left) { Err(CallError::Left) } else { Ok(()) }
     }
 
     /// The number of the kernel that is called, which takes the arguments.

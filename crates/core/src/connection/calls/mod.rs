@@ -22,7 +22,7 @@ pub mod caller;
 mod message;
 mod registry;
 pub(crate) mod remote;
-mod served;
+pub mod served;
 pub mod server;
 
 use std::fs::File;

@@ -15,10 +15,12 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ferroshmem_platform::atomic::Std;
+
 use super::message::Line;
+use super::served::leave_after;
 use crate::connection::groups::Groups;
 use crate::wait::flag;
 use ferroshmem_layout::CallLines;
@@ -155,10 +157,7 @@ impl RemoteCalls {
             FINISHED | LEFT if !self.is_called && others.contains(&from) => {
                 let finished = &mut arrived.finished[from - others.start];
                 if kind == LEFT {
-                    self.lines.left.fetch_add(1, Ordering::Relaxed);
-                    // The caller notes that it sends before it looks for members that have left.
-                    fence(Ordering::SeqCst);
-                    if flag::value(&self.lines.sent) != *finished {
+                    if leave_after::<Std>(&self.lines.left, &self.lines.sent) != *finished {
                         lost();
                     }
                     return true;
@@ -322,6 +321,6 @@ mod tests {
         flag::post(&calls.lines.sent, 3);
         take(2, LEFT, 0);
         assert_eq!(lost, 1);
-        assert_eq!(calls.lines.left.load(Ordering::Relaxed), 2);
+        assert_eq!(calls.lines.left.load(std::sync::atomic::Ordering::Relaxed), 2);
     }
 }

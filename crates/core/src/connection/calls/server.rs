@@ -4,12 +4,14 @@ use std::ffi::{CStr, c_char, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::sync::Once;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use ferroshmem_platform::atomic::Std;
 
 use super::message::{Cursor, DEFINITION, Head, Line, word_of};
 use super::registry::{self, Kernel, Kind};
 use super::remote::Message;
-use super::served::ServedCalls;
+use super::served::{ServedCalls, leave_after};
 use super::{Chunk, MessagePlace};
 use crate::connection::Connection;
 use crate::failure::fatal::fatal;
@@ -130,10 +132,7 @@ pub(crate) fn leave(connection: &Connection, name: &str) {
 
 /// This PE takes no messages any more. Whether there is one that it has not taken.
 fn is_called(lines: &CallLines, served: &ServedCalls) -> bool {
-    lines.left.fetch_add(1, Ordering::Relaxed);
-    // The caller looks for PEs that have left after it has sent a message.
-    fence(Ordering::SeqCst);
-    let sent = flag::value(&lines.sent);
+    let sent = leave_after::<Std>(&lines.left, &lines.sent);
     let unserved = sent.wrapping_sub(served.taken.load(Ordering::Relaxed)) & flag::VALUE;
     let first = MessagePlace(lines.first.load(Ordering::Relaxed));
     // The end alone is no call.
