@@ -2,10 +2,11 @@
 
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
 use ferroshmem_layout::{ConnectionState, WaitKind, WaitRecord};
+use ferroshmem_platform::atomic::{Atomic as _, AtomicNumber as _, Atomics, Std};
 
 /// What a variable is waited to become.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +64,32 @@ impl<'a> WaitReason<'a> {
         state.is_some_and(ConnectionState::is_over)
     }
 
+    /// Writes what a record shows beside its kind.
+    fn write(&self, r: &WaitRecord) {
+        r.set_routine(self.routine);
+        r.since_ms.store(now_ms(), Ordering::Relaxed);
+        r.address.store(self.address as u64, Ordering::Relaxed);
+        r.team.store(self.team, Ordering::Relaxed);
+        r.start.store(self.members.0, Ordering::Relaxed);
+        r.stride.store(self.members.1, Ordering::Relaxed);
+        r.size.store(self.members.2, Ordering::Relaxed);
+        if !self.list.is_empty() {
+            r.set_listed(self.list);
+        }
+        r.sequence.store(self.sequence, Ordering::Relaxed);
+        let find = FIND_BLOCK.get().filter(|_| self.address != 0);
+        let (start, len) = find.and_then(|f| f(self.address)).unwrap_or_default();
+        r.block[0].store(start, Ordering::Relaxed);
+        r.block[1].store(len, Ordering::Relaxed);
+        let condition = self.condition;
+        let comparison = condition.map_or(0, |c| c.comparison as u32 + 1);
+        r.comparison.store(comparison, Ordering::Relaxed);
+        if let Some(Condition { width, value, .. }) = condition {
+            r.width.store(width, Ordering::Relaxed);
+            r.value.store(value, Ordering::Relaxed);
+        }
+    }
+
     /// How long a waiter may sleep before it looks whether the wait [is over](Self::is_over), if that may be.
     /// No process wakes it then.
     pub fn longest_sleep(&self) -> Option<Duration> {
@@ -107,33 +134,7 @@ impl Recorder {
         let Some(r) = Self::record() else {
             return Self { serial: 0 };
         };
-        let serial = r.serial.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        // Who reads any of what follows finds the record's number changed.
-        fence(Ordering::Release);
-        r.kind.store(WaitKind::None as u32, Ordering::Relaxed);
-        r.set_routine(reason.routine);
-        r.since_ms.store(now_ms(), Ordering::Relaxed);
-        r.address.store(reason.address as u64, Ordering::Relaxed);
-        r.team.store(reason.team, Ordering::Relaxed);
-        r.start.store(reason.members.0, Ordering::Relaxed);
-        r.stride.store(reason.members.1, Ordering::Relaxed);
-        r.size.store(reason.members.2, Ordering::Relaxed);
-        if !reason.list.is_empty() {
-            r.set_listed(reason.list);
-        }
-        r.sequence.store(reason.sequence, Ordering::Relaxed);
-        let find = FIND_BLOCK.get().filter(|_| reason.address != 0);
-        let (start, len) = find.and_then(|f| f(reason.address)).unwrap_or_default();
-        r.block[0].store(start, Ordering::Relaxed);
-        r.block[1].store(len, Ordering::Relaxed);
-        let condition = reason.condition;
-        let comparison = condition.map_or(0, |c| c.comparison as u32 + 1);
-        r.comparison.store(comparison, Ordering::Relaxed);
-        if let Some(Condition { width, value, .. }) = condition {
-            r.width.store(width, Ordering::Relaxed);
-            r.value.store(value, Ordering::Relaxed);
-        }
-        r.kind.store(reason.kind as u32, Ordering::Release);
+        let serial = change::<Std>(&r.serial, &r.kind, reason.kind as u32, || reason.write(r));
         Self { serial }
     }
 }
@@ -146,6 +147,30 @@ impl Drop for Recorder {
             r.kind.store(WaitKind::None as u32, Ordering::Release);
         }
     }
+}
+
+/// Begins a wait of some kind: `change` writes the rest of a record. The wait's number.
+#[inline]
+pub fn change<A: Atomics>(serial: &A::U32, kind: &A::U32, new: u32, change: impl FnOnce()) -> u32 {
+    kind.store(WaitKind::None as u32, Ordering::Relaxed);
+    // Who reads this number finds no kind of an earlier wait.
+    let number = serial.fetch_add(1, Ordering::Release).wrapping_add(1);
+    // Who reads any of what follows finds the record's number changed.
+    A::fence(Ordering::Release);
+    change();
+    kind.store(new, Ordering::Release);
+    number
+}
+
+/// Reads a record by `read`, which is given the wait's number and its kind. None if that gives none, or if the record
+/// has changed meanwhile.
+#[inline]
+pub fn read<A: Atomics, R>(serial: &A::U32, kind: &A::U32, read: impl FnOnce(u32, u32) -> Option<R>) -> Option<R> {
+    let number = serial.load(Ordering::Acquire);
+    let record = read(number, kind.load(Ordering::Acquire))?;
+    // The number comes after what was read above.
+    A::fence(Ordering::Acquire);
+    (serial.load(Ordering::Relaxed) == number).then_some(record)
 }
 
 /// Milliseconds of `CLOCK_MONOTONIC`, the clock that PEs and launcher share.

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use ferroshmem_core::connection::calls::served;
 use ferroshmem_core::transport::atomic::{Operation, signal_value, update_signal};
-use ferroshmem_core::wait::{flag, idle_thread};
+use ferroshmem_core::wait::{flag, idle_thread, record};
 use ferroshmem_fabric::Op;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
@@ -68,5 +68,32 @@ fn no_pe_leaves_unseen_before_a_message() {
         let has_left = served::have_left::<Loom>(left);
         let is_called = leaver.join().unwrap() == 1;
         assert!(has_left || is_called);
+    });
+}
+
+/// A PE begins one wait after the other, or within it. Who reads its record finds nothing, or all of one wait.
+#[test]
+fn the_record_of_a_wait_is_of_one_wait() {
+    const KIND: u32 = 1;
+    model(3, || {
+        let words = [0; 4].map(|_| AtomicU32::new(0));
+        let shared = Arc::new(words);
+        let waiter = beside(&shared, |[serial, kind, some, rest]| {
+            for wait in 1..=2 {
+                record::change::<Loom>(serial, kind, KIND, || {
+                    some.store(wait, Ordering::Relaxed);
+                    rest.store(wait, Ordering::Relaxed);
+                });
+            }
+        });
+        let [serial, kind, some, rest] = &*shared;
+        let read = |number, kind| {
+            let words = [some, rest].map(|word| word.load(Ordering::Relaxed));
+            (kind == KIND).then_some((number, words))
+        };
+        if let Some((number, words)) = record::read::<Loom, _>(serial, kind, read) {
+            assert_eq!(words, [number; 2]);
+        }
+        waiter.join().unwrap();
     });
 }

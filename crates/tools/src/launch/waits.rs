@@ -1,12 +1,13 @@
 //! What the PEs wait for, as they record it in the job's memory.
 
 use std::fmt;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::fence;
+use std::sync::atomic::Ordering::Relaxed;
 
 use ferroshmem_core::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
 use ferroshmem_core::job::control::Control;
+use ferroshmem_core::wait::record;
 use ferroshmem_layout::{SHADOW, SIGNED, WaitKind, WaitRecord};
+use ferroshmem_platform::atomic::Std;
 use nix::time::{ClockId, clock_gettime};
 
 /// One PE's wait.
@@ -117,7 +118,11 @@ impl Wait {
     /// Reads PE `pe`'s record; `None` while the PE waits for nothing, or is changing the record.
     pub(super) fn read(control: &Control, pe: usize) -> Option<Self> {
         let record = &control.pe_block(pe).wait;
-        let serial = record.serial.load(Acquire);
+        record::read::<Std, _>(&record.serial, &record.kind, |serial, kind| Self::copy(record, serial, kind))
+    }
+
+    /// Reads a record of a wait of some kind; the number may change meanwhile.
+    fn copy(record: &WaitRecord, serial: u32, kind: u32) -> Option<Self> {
         let team = record.team.load(Relaxed);
         let (stride, size) = (record.stride.load(Relaxed), record.size.load(Relaxed));
         let collective = |team| WaitReason::Collective {
@@ -130,7 +135,7 @@ impl Wait {
             work_array: record.address.load(Relaxed),
         };
         let object = |kind| WaitReason::Object(kind, record.address.load(Relaxed));
-        let reason = match record.kind.load(Acquire) {
+        let reason = match kind {
             k if k == WaitKind::Team as u32 => collective(Some(team)),
             k if k == WaitKind::ActiveSet as u32 => collective(None),
             k if k == WaitKind::Point as u32 => object("the variable"),
@@ -150,7 +155,7 @@ impl Wait {
             ),
             _ => return None,
         };
-        let wait = Self {
+        Some(Self {
             serial,
             routine: record.routine(),
             reason,
@@ -159,10 +164,7 @@ impl Wait {
                 .filter(|[_, len]| *len > 0)
                 .map(|[start, len]| (start, len)),
             condition: Condition::read(record),
-        };
-        // The number comes after what was read above.
-        fence(Acquire);
-        (record.serial.load(Relaxed) == serial).then_some(wait)
+        })
     }
 
     /// Whether PE `pe` is one of those that this wait needs.
