@@ -35,7 +35,7 @@ mod helpers;
 mod idle_workers;
 pub mod openmp;
 mod overview;
-mod pending;
+pub mod pending;
 mod pools;
 mod starvation;
 mod tool;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use ferroshmem_platform::atomic::{Atomic as _, Atomics, Std};
 use ferroshmem_platform::prefetch_for_write;
 
 use super::events;
@@ -50,6 +51,13 @@ struct Entry {
     steps: u32,
     /// Under `SHMEM_CHECK`, the source of a put.
     source: Option<Source>,
+}
+
+/// Says whether there may be copies under way. Released, as the fast path's word: the fence of a thread that finds them
+/// so comes after what helpers have stored (`queued-copy` in dev/litmus).
+#[inline]
+pub fn set_any<A: Atomics>(word: &A::Bool, any: bool) {
+    word.store(any, Ordering::Release);
 }
 
 /// The copies under way.
@@ -161,10 +169,9 @@ impl Pending {
         }
     }
 
-    /// Called with the lock, so that the fast path's word follows. Both are released: the fence of a thread that finds
-    /// them so comes after what helpers have stored (`queued-copy` in dev/litmus).
+    /// Called with the lock, so that the fast path's word follows.
     fn set_any(&self, any: bool) {
-        self.any.store(any, Ordering::Release);
+        set_any::<Std>(&self.any, any);
         if let Some(hooks) = hooks::get() {
             (hooks.native_pending)(any);
         }

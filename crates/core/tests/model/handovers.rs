@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::connection::calls::served;
+use ferroshmem_core::offload::pending;
 use ferroshmem_core::transport::atomic::{Operation, signal_value, update_signal};
 use ferroshmem_core::wait::{flag, idle_thread, record};
 use ferroshmem_fabric::Op;
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU32, AtomicU64};
+use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 use loom::thread;
 
 use super::common::{Cells, ModelWord, beside, model};
@@ -95,5 +96,37 @@ fn the_record_of_a_wait_is_of_one_wait() {
             assert_eq!(words, [number; 2]);
         }
         waiter.join().unwrap();
+    });
+}
+
+/// A helper finishes a copy, and a thread says that none is under way. Another thread that finds it so has fenced the
+/// copy, too: a PE that finds its flag sees it.
+#[test]
+fn a_fence_without_copies_under_way_comes_after_them() {
+    model(2, || {
+        let words = (AtomicU32::new(0), AtomicBool::new(true), AtomicU32::new(0), Cells::new());
+        let shared = Arc::new(words);
+        let helper = beside(&shared, |(finished, .., cells)| {
+            cells.write(0, 7);
+            finished.fetch_add(1, Ordering::AcqRel);
+        });
+        let completes = beside(&shared, |(finished, any, ..)| {
+            if finished.load(Ordering::Acquire) == 1 {
+                pending::set_any::<Loom>(any, false);
+            }
+        });
+        let fences = beside(&shared, |(_, any, flag, _)| {
+            if !any.load(Ordering::Relaxed) {
+                fence(Ordering::SeqCst);
+                flag.store(1, Ordering::Relaxed);
+            }
+        });
+        let (.., flag, cells) = &*shared;
+        if flag.load(Ordering::Acquire) == 1 {
+            assert_eq!(cells.read(0), 7);
+        }
+        for thread in [helper, completes, fences] {
+            thread.join().unwrap();
+        }
     });
 }
