@@ -138,7 +138,7 @@ impl IdleThread {
 
     /// Wakes the thread on the core of the calling one, or starts it.
     fn ring(&'static self) {
-        let Some(state) = rouse::<Std>(&self.state) else {
+        let Some(state) = try_wake::<Std>(&self.state) else {
             return;
         };
         if state == NONE {
@@ -163,7 +163,7 @@ impl IdleThread {
     /// Until there is a sleeper.
     fn sleep(&self) {
         while !self.has_sleepers() {
-            if !doze::<Std>(&self.state, || self.has_sleepers()) {
+            if !try_sleep::<Std>(&self.state, || self.has_sleepers()) {
                 return;
             }
             while self.state.load(Ordering::Acquire) == ASLEEP {
@@ -206,15 +206,15 @@ impl IdleThread {
 
 /// Makes the idle thread awake for a sleeper that has registered; what its state was, if the caller is to wake or start
 /// it.
-pub fn rouse<A: Atomics>(state: &A::U32) -> Option<u32> {
-    // With the fence in `doze`: either the thread sees the sleeper, or this sees it asleep.
+pub fn try_wake<A: Atomics>(state: &A::U32) -> Option<u32> {
+    // With the fence in `try_sleep`: either the thread sees the sleeper, or this sees it asleep.
     A::fence(Ordering::SeqCst);
     let wake = |state| matches!(state, NONE | ASLEEP).then_some(AWAKE);
     state.fetch_update(Ordering::AcqRel, Ordering::Relaxed, wake).ok()
 }
 
 /// Shows the idle thread as asleep, unless there are sleepers; whether it is.
-pub fn doze<A: Atomics>(state: &A::U32, has_sleepers: impl FnOnce() -> bool) -> bool {
+pub fn try_sleep<A: Atomics>(state: &A::U32, has_sleepers: impl FnOnce() -> bool) -> bool {
     state.store(ASLEEP, Ordering::Relaxed);
     A::fence(Ordering::SeqCst);
     let stays_awake = has_sleepers();

@@ -46,13 +46,13 @@ fn the_idle_thread_does_not_sleep_beside_a_sleeper() {
     model(4, || {
         let shared = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
         // The thread has been started.
-        idle_thread::rouse::<Loom>(&shared.0);
+        idle_thread::try_wake::<Loom>(&shared.0);
         let waiter = beside(&shared, |(state, sleepers)| {
             sleepers.store(1, Ordering::Relaxed);
-            idle_thread::rouse::<Loom>(state).is_some()
+            idle_thread::try_wake::<Loom>(state).is_some()
         });
         let (state, sleepers) = &*shared;
-        let sleeps = idle_thread::doze::<Loom>(state, || sleepers.load(Ordering::Relaxed) > 0);
+        let sleeps = idle_thread::try_sleep::<Loom>(state, || sleepers.load(Ordering::Relaxed) > 0);
         let wakes = waiter.join().unwrap();
         assert!(wakes || !sleeps);
     });
