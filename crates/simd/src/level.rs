@@ -141,8 +141,8 @@ pub(crate) mod forced {
     /// Runs `test` once at each level that this machine has.
     pub(crate) fn each(test: impl Fn(Level)) {
         let best = Level::detected();
-        let wider = if best == Level::Scalable { [best; 2] } else { [Level::Avx2, Level::Avx512] };
-        for level in [Level::Baseline, wider[0], wider[1]] {
+        let others: &[Level] = if best == Level::Scalable { &[best] } else { &[Level::Avx2, Level::Avx512] };
+        for &level in [Level::Baseline].iter().chain(others) {
             if level <= best {
                 LEVEL.set(Some(level));
                 test(level);

@@ -71,16 +71,26 @@ impl Processor {
     fn make(&self, own: &Prefix) -> Result<Target> {
         let target = env::var_os("CARGO_TARGET_DIR").map_or(workspace().join("target"), PathBuf::from);
         let root = target.join(format!("conformance-{}", self.name));
-        let mut install = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut install = self.cargo();
         install.args(["xtask", "install", "--debug", "--without-commands", "--target", self.rust, "--prefix"]);
         install.arg(&root).arg("--commands").arg(own.root().join("bin"));
-        // Where clippy's driver compiles for this machine, it is the plain compiler for the other.
-        let variable = format!("CARGO_TARGET_{}_RUSTFLAGS", self.rust.replace('-', "_").to_uppercase());
-        install.env(variable, "--cap-lints=allow");
-        let output = install.current_dir(workspace()).output()?;
+        let output = install.output()?;
         ensure!(output.status.success(), "{install:?}\n{}", String::from_utf8_lossy(&output.stderr));
         let emulator = [self.emulator(), "-L".to_owned(), self.system_root()].to_vec();
         Ok(Target { root, gnu: self.gnu, emulator })
+    }
+
+    /// Cargo, which compiles for it.
+    fn cargo(&self) -> Command {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        // Where clippy's driver compiles for this machine, it is the plain compiler for the other.
+        cargo.env(self.variable("RUSTFLAGS"), "--cap-lints=allow").current_dir(workspace());
+        cargo
+    }
+
+    /// The variable by which cargo knows what it uses for the target.
+    fn variable(&self, of: &str) -> String {
+        format!("CARGO_TARGET_{}_{of}", self.rust.replace('-', "_").to_uppercase())
     }
 
     /// Compiles a package's unit tests with optimisation, and runs them by emulators that take these names of
@@ -90,12 +100,10 @@ impl Processor {
     /// If this machine lacks a tool, or a test fails.
     pub fn run_unit_tests(&self, package: &str, processors: &[&str]) -> Result<PathBuf> {
         self.needs()?;
-        let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut build = self.cargo();
         build.args(["test", "--release", "--lib", "--no-run", "--target", self.rust, "--package", package]);
-        let variable = format!("CARGO_TARGET_{}", self.rust.replace('-', "_").to_uppercase());
-        build.env(format!("{variable}_RUSTFLAGS"), "--cap-lints=allow");
-        build.env(format!("{variable}_LINKER"), format!("{}-gcc", self.gnu));
-        let output = build.current_dir(workspace()).output()?;
+        build.env(self.variable("LINKER"), format!("{}-gcc", self.gnu));
+        let output = build.output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{build:?}\n{said}");
         let path = said.rsplit_once('(').and_then(|(_, path)| Some(path.split_once(')')?.0));
