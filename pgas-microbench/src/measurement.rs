@@ -33,15 +33,15 @@ impl Display for Quantity {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// `latency`, `bandwidth`, `atomics`, `collectives`, `updates`, `stencil`, `packing`, `puts`, `halo`, `overlap`,
-    /// `stream`, `is`, `sp` or `graph500`.
+    /// `python`, `stream`, `is`, `sp` or `graph500`.
     pub program: String,
     /// Name of the library, such as "FerroSHMEM" or "Open MPI".
     pub implementation: String,
     /// Such as `put`, `reduce`, `triad`; the program's name where it has only one.
     pub operation: String,
     /// How data moved: `call` (a routine of the library), `ptr` (loads and stores through
-    /// `shmem_ptr`), `putget` (a put/get variant), `local` (own memory), `rma`, `sendrecv`,
-    /// `collective` (MPI) or `threads` (OpenMP).
+    /// `shmem_ptr`), `python`, `view` (NumPy through that address), `putget` (a put/get variant),
+    /// `local` (own memory), `rma`, `sendrecv`, `collective` (MPI) or `threads` (OpenMP).
     pub form: String,
     /// The algorithm that was forced, empty if the library chose.
     pub algorithm: String,

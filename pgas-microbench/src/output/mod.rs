@@ -18,7 +18,7 @@ use crate::plan::{Run, Suite};
 /// If the output does not have the format of the program's suite, or says that results are wrong.
 pub fn read(run: &Run, implementation: &Implementation, text: &str) -> Result<Vec<Measurement>> {
     let mut measurements = match run.suite {
-        Suite::Microbench => microbench::read(text)?,
+        Suite::Microbench | Suite::Python => microbench::read(text)?,
         Suite::Stream => stream::read(text)?,
         Suite::Nas => vec![npb::read(text)?],
         Suite::Graph500 => vec![graph500::read(text)?],
@@ -34,7 +34,7 @@ pub fn read(run: &Run, implementation: &Implementation, text: &str) -> Result<Ve
         if !run.form.is_empty() {
             run.form.clone_into(&mut measurement.form);
         }
-        if run.suite != Suite::Microbench {
+        if !matches!(run.suite, Suite::Microbench | Suite::Python) {
             measurement.pes = run.pes;
         }
         if measurement.operation.is_empty() {

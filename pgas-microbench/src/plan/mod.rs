@@ -4,6 +4,7 @@ mod graph500;
 mod microbench;
 mod nas;
 mod overlap;
+mod python;
 mod run;
 mod stream;
 
@@ -55,6 +56,7 @@ impl Request<'_> {
 pub fn plan(request: &Request<'_>) -> Vec<Run> {
     let mut runs = microbench::plan(request);
     runs.extend(overlap::plan(request));
+    runs.extend(python::plan(request));
     runs.extend(stream::plan(request));
     runs.extend(nas::plan(request));
     runs.extend(graph500::plan(request));

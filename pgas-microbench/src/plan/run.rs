@@ -18,6 +18,8 @@ pub enum Suite {
     Graph500,
     /// `pgas-microbench/overlap/`: a table of what transfers add to computing.
     Overlap,
+    /// `pgas-microbench/python/`: rows of CSV.
+    Python,
 }
 
 impl Suite {
@@ -29,6 +31,7 @@ impl Suite {
             Self::Nas => "nas",
             Self::Graph500 => "pgas-microbench/graph500",
             Self::Overlap => "pgas-microbench/overlap",
+            Self::Python => "pgas-microbench/python",
         }
     }
 

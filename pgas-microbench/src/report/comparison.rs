@@ -158,6 +158,8 @@ pub(super) fn label(implementation: &str, form: &str) -> String {
         "ptr" => "shmem_ptr",
         "putget" => "put/get",
         "sendrecv" => "send and receive",
+        "python" => "shmem4py",
+        "view" => "NumPy's view",
         "threads" => "threads",
         _ => return implementation.to_owned(),
     };

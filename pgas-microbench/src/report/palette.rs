@@ -74,7 +74,7 @@ pub enum Stroke {
     /// For loads and stores in the program. It has a deep shade and lies over the solid line of
     /// library calls: where they coincide, both are visible.
     Dashed,
-    /// For two-sided messages.
+    /// For two-sided messages, and calls from Python.
     Dotted,
 }
 
@@ -82,8 +82,8 @@ impl Stroke {
     /// The line of a form.
     pub fn of(form: &str) -> Self {
         match form {
-            "ptr" => Self::Dashed,
-            "sendrecv" => Self::Dotted,
+            "ptr" | "view" => Self::Dashed,
+            "sendrecv" | "python" => Self::Dotted,
             _ => Self::Solid,
         }
     }

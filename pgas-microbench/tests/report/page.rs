@@ -26,7 +26,7 @@ fn a_page_is_well_formed_and_complete() {
     let page = page(&sample::context(), &rows).unwrap();
     let body = body(&page);
     let ids: Vec<&str> = body.descendants().filter_map(|node| node.attribute("id")).collect();
-    let all: Vec<String> = (3..=42).map(|number| format!("figure-{number}")).collect();
+    let all: Vec<String> = (3..=43).map(|number| format!("figure-{number}")).collect();
     assert_eq!(ids, all);
     let words = text(body.root());
     for expected in [
@@ -57,7 +57,8 @@ fn a_page_is_well_formed_and_complete() {
         .filter(|node| node.tag_name().name() == "a")
         .filter_map(|node| node.attribute("href").map(str::to_owned))
         .collect();
-    let targets: Vec<String> = all.iter().map(|id| format!("#{id}")).collect();
+    let compared = all.iter().filter(|id| *id != "figure-43");
+    let targets: Vec<String> = compared.map(|id| format!("#{id}")).collect();
     assert_eq!(bars, targets);
     // Nothing loads another file or runs a script.
     for unwanted in ["<script", "<img", "<link", "@import", "url("] {
@@ -151,11 +152,11 @@ fn the_first_picture_says_who_is_ahead() {
         .filter(|node| node.tag_name().name() == "a" && node.parent().is_some_and(|it| it.tag_name().name() == "svg"));
     let links: Vec<_> = links.collect();
     let figures = figures(&rows);
-    assert_eq!(links.len(), figures.len());
+    let compared: Vec<_> = figures.iter().filter_map(|figure| Some((figure, figure.comparison.as_ref()?))).collect();
+    assert_eq!((links.len(), figures.len()), (compared.len(), compared.len() + 1));
     let verdict = "Of 39 figures with other libraries, FerroSHMEM is ahead of the best in ";
     assert!(text(body.root()).contains(verdict), "{}", text(body.root()));
-    for (link, figure) in links.iter().zip(&figures) {
-        let comparison = figure.comparison.as_ref().unwrap();
+    for (link, (figure, comparison)) in links.iter().zip(compared) {
         let words = text(*link);
         let expected = match (comparison.beside, comparison.standing()) {
             (Beside::Itself, _) => "× of ",

@@ -22,6 +22,7 @@ pub(crate) fn full() -> Vec<Measurement> {
     puts(&mut rows);
     halo(&mut rows);
     overlap(&mut rows);
+    python(&mut rows);
     graph500(&mut rows);
     two_sided(&mut rows);
     stencil(&mut rows);
@@ -296,6 +297,15 @@ fn halo(rows: &mut Vec<Measurement>) {
                 let row = Measurement { pes, bytes, ..row("halo", who, operation, form) };
                 rows.push(measured(row, 700.0 * factor * helped));
             }
+        }
+    }
+}
+
+fn python(rows: &mut Vec<Measurement>) {
+    for (form, time) in [("python", 4.0), ("view", 0.5)] {
+        for bytes in [8, 4096, 8 << 20] {
+            let row = Measurement { pes: 2, pairs: 1, bytes, ..row("python", OURS, "put", form) };
+            rows.push(measured(row, time + bytes as f64 / 1e4));
         }
     }
 }

@@ -8,6 +8,7 @@ mod messages;
 mod offload;
 mod panels;
 mod programs;
+mod python;
 mod transfers;
 mod updates;
 
@@ -204,5 +205,6 @@ fn specs() -> Vec<FigureSpec> {
         spec(40, "overlap", "overlap with computing", "overlap: put, get", offload::overlap),
         spec(41, "copy", "copies within a PE", "latency: copy, 1 pair", offload::copies),
         spec(42, "halo", "exchange of a halo", "halo: latency", offload::halo),
+        spec(43, "python", "puts from Python", "python; latency: put, 1 pair", python::puts),
     ]
 }
