@@ -29,6 +29,9 @@ fn locate(index: usize) -> (usize, usize) {
 }
 
 impl<T> Table<T> {
+    /// Most objects that it has room for.
+    pub(crate) const PLACES: usize = FIRST * ((1 << CHUNKS) - 1);
+
     /// An empty table.
     pub(crate) const fn new() -> Self {
         Self { chunks: [const { OnceLock::new() }; CHUNKS], free: Mutex::new(Free { next: 0, returned: Vec::new() }) }

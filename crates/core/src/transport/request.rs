@@ -25,7 +25,9 @@ const REMOTE: usize = 1 << 16;
 /// The lowest bit of a copy's number, or a place's index.
 const INDEX: u32 = 17;
 /// The lowest bit of the number of a place's use.
-const USE: u32 = 40;
+const USE: u32 = <Tracked>::USE;
+
+const _: () = assert!(Table::<Tracked>::PLACES <= 1 << (USE - INDEX));
 
 /// Whether a request is of a one-sided operation.
 #[inline]
@@ -230,5 +232,15 @@ mod tests {
         }
         assert_eq!(requests.places.iter().count(), 128);
         assert!(place_of(requests.of_copy()).is_none() && requests.of_copy() != COMPLETE);
+    }
+
+    #[test]
+    fn an_operation_is_under_way_however_often_its_place_was_used() {
+        let requests = Requests::default();
+        let (place, request) = requests.begin();
+        (0..1 << 24).for_each(|_| _ = place.begin());
+        requests.free.lock().unwrap().push(place_of(request).unwrap().0);
+        let (place, request) = requests.begin();
+        assert!(!place.is_complete(place_of(request).unwrap().1));
     }
 }

@@ -22,9 +22,6 @@ pub struct Tracked<A: Atomics = Std> {
     endpoint: AtomicU32,
 }
 
-/// The lowest bit of the number of a use.
-const USE: u32 = 32;
-
 // SAFETY: the counter is written by the thread that has the place while no part is under way. Threads that complete
 // parts read it, and have synchronised with that thread by way of the provider.
 unsafe impl<A: Atomics> Send for Tracked<A> {}
@@ -48,23 +45,27 @@ impl Tracked {
 }
 
 impl<A: Atomics> Tracked<A> {
-    /// Begins to use the place, which must be idle, by the thread that has it alone; the number of the use. It is not
-    /// complete before an operation was issued.
+    /// The lowest bit of the number of a use in the state. A word that names an operation has the number there, too:
+    /// so none of its bits is lost.
+    pub const USE: u32 = 43;
+
+    /// Begins to use the place, which must be idle, by the thread that has it alone; the number of the use, which goes
+    /// round. It is not complete before an operation was issued.
     pub fn begin(&self) -> u32 {
-        let number = ((self.state.load(Relaxed) >> USE) as u32).wrapping_add(1);
-        self.state.store(u64::from(number) << USE | 1, Release);
-        number
+        let number = ((self.state.load(Relaxed) >> Self::USE) + 1) << Self::USE;
+        self.state.store(number | 1, Release);
+        (number >> Self::USE) as u32
     }
 
     /// Whether no operation uses it.
     pub fn is_idle(&self) -> bool {
-        self.state.load(Acquire) as u32 == 0
+        self.state.load(Acquire).trailing_zeros() >= Self::USE
     }
 
     /// Whether the operation of a use is complete; acquires what it has written.
     pub fn is_complete(&self, number: u32) -> bool {
         let state = self.state.load(Acquire);
-        state as u32 == 0 || (state >> USE) as u32 != number
+        state.trailing_zeros() >= Self::USE || (state >> Self::USE) as u32 != number
     }
 
     /// All parts are issued.
