@@ -298,7 +298,8 @@ impl Rests {
 
         match self.found.swap(0, Ordering::Relaxed) {
             0 => {}
-            found if now - found < SOON => self.lengthen(),
+            // The waiter may have looked at the clock before.
+            found if now.saturating_sub(found) < SOON => self.lengthen(),
             _ => {
                 let rest = self.rest.load(Ordering::Relaxed) / 4;
                 let rest = if rest < FIRST { 0 } else { rest };
@@ -401,6 +402,14 @@ mod tests {
         assert_eq!(rests, [40, 160, 640, 2560, 10_000, 10_000]);
         let rests = [100; 4].map(found_and_lost);
         assert_eq!(rests, [2500, 625, 156, 0]);
+    }
+
+    #[test]
+    fn a_waiter_may_have_looked_at_the_clock_before_the_thread() {
+        let rests = Rests::new();
+        rests.found(1001);
+        rests.lost(1000);
+        assert_eq!(rests.next().as_millis(), 40);
     }
 
     /// Sleepers that have no place sleep as well, until what they wait for wakes them.
