@@ -179,7 +179,11 @@ impl Group<'_> {
             unreachable!("this group has no slots");
         };
         let count = &slots.ring.number;
-        let number = count.load(Ordering::Relaxed).wrapping_add(1);
+        let mut number = count.load(Ordering::Relaxed).wrapping_add(1);
+        if number & flag::VALUE == 0 {
+            // Entries show this value before their first post.
+            number += 1;
+        }
         count.store(number, Ordering::Relaxed);
         (slots, RingCall { number, bytes })
     }

@@ -16,7 +16,7 @@ use super::{Group, MemberAddresses, Traffic};
 use crate::job::Localities;
 use crate::team::{LocalMembers, Members, RingPosition};
 use crate::wait::flag;
-use ferroshmem_layout::{RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot, WaitKind};
+use ferroshmem_layout::{TeamSlot, WaitKind};
 
 /// Memory of the members of groups, by which counts know whose an address is: its beginning, the bytes from one
 /// member's to the next one's, and the number of members.
@@ -87,21 +87,14 @@ pub struct Member {
 }
 
 impl Member {
-    /// All members of a new group that has gone through so many epochs and small broadcasts.
+    /// All members of a new group that has gone through so many epochs and small broadcasts, by which the members have
+    /// left nothing in what lies in their slots.
     pub fn all(size: usize, count: u32) -> impl Iterator<Item = Self> {
         let memory = Arc::new(Memory::new(size));
         (0..size).map(move |me| {
             // SAFETY: one of the slots, which live as long as the memory.
             let slot = unsafe { memory.first.add(me).as_ref() };
             flag::post(&slot.ring.taken.count, count);
-            for number in (0..=count).rev().take(RING_ENTRIES) {
-                let entry = &slot.ring.entries[number as usize % RING_ENTRIES];
-                flag::post(&entry.flag, number);
-            }
-            for number in (0..=count).rev().take(SHORT_RING_ENTRIES) {
-                let entry = &slot.ring.short.0[number as usize % SHORT_RING_ENTRIES];
-                flag::post(&entry.flag, number);
-            }
             Self {
                 me,
                 size,
