@@ -79,11 +79,13 @@ impl WaitRecord {
         }
     }
 
-    /// Stores the PEs of a team that are no sequence.
+    /// Stores the PEs of a team that are no sequence; those of jobs on several nodes as far as there are bits.
     pub fn set_listed(&self, pes: &[u32]) {
         let mut words = [0_u64; MAX_PES / 64];
         for pe in pes {
-            words[*pe as usize / 64] |= 1 << (pe % 64);
+            if let Some(word) = words.get_mut(*pe as usize / 64) {
+                *word |= 1 << (pe % 64);
+            }
         }
         for (word, value) in self.listed.iter().zip(words) {
             word.store(value, Ordering::Relaxed);
@@ -120,6 +122,14 @@ pub fn name_from_words(words: [u64; 6]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pes_come_back_of_which_there_is_room_for_a_bit() {
+        // SAFETY: zero bytes are a valid record.
+        let record = unsafe { Box::<WaitRecord>::new_zeroed().assume_init() };
+        record.set_listed(&[9, 0, MAX_PES as u32 - 1, MAX_PES as u32]);
+        assert_eq!(record.listed(), [0, 9, MAX_PES as u32 - 1]);
+    }
 
     #[test]
     fn names_come_back() {
