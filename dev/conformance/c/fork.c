@@ -32,6 +32,16 @@ int main(void)
         CHECK(word == 100 + from, "the child changed a global of its parent: %d", word);
         CHECK(large[4096] == 7 && large[8192] == 0);
     }
+    /* What the library does as a PE exits, it leaves as a child does. */
+    long *heap = checked_malloc(sizeof *heap);
+    *heap = 7;
+    fflush(stdout);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0)
+        exit(0);
+    REQUIRE(waitpid(child, NULL, 0) == child);
+    CHECK(*heap == 7, "the child has emptied the heap");
     shmem_barrier_all();
     CHECK(shmem_int_g(&word, to) == 100 + me);
     /* A program that the PE starts is not the PE either. */

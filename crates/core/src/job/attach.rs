@@ -303,6 +303,11 @@ impl Attachment {
         Ok(first.given)
     }
 
+    /// Whether this process is the PE: one that it has forked is none.
+    pub fn is_of_this_process(&self) -> bool {
+        self.control.pe_block(self.index).pid.load(Ordering::Relaxed) == std::process::id()
+    }
+
     /// What this PE is called in messages; safe to print in a signal handler.
     pub fn name_of_pe(&self) -> PeName {
         PeName { job_number: self.control.header().job_number.load(Ordering::Relaxed), pe: self.pe }

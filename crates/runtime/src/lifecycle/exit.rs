@@ -66,7 +66,7 @@ extern "C" fn at_early_exit(status: c_int, _: *mut c_void) {
 }
 
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {
-    let Some(job) = job::joined() else {
+    let Some(job) = job::joined().filter(|job| job.is_of_this_process()) else {
         return;
     };
     let state = || PeState::from_word(job.control.pe_block(job.index).state.load(Ordering::Acquire));

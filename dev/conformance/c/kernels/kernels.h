@@ -3,6 +3,7 @@
 
 #include <shmemx.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Calls that wait while a kernel does. */
@@ -42,6 +43,12 @@ void values(double d, int i, char c, struct point p, float f, long long l)
 {
     CHECK(d == 1.5 && i == -7 && c == 'x' && f == 0.25f && l == 1LL << 40);
     CHECK(p.x == 3 && p.y == 4 && strcmp(p.name, "a point") == 0);
+    /* A process that it starts may exit. */
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0)
+        exit(0);
+    CHECK(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
     add("sum", check_failures ? 1000 : 10);
 }
 

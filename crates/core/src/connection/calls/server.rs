@@ -142,11 +142,12 @@ fn is_called(lines: &CallLines, served: &ServedCalls) -> bool {
 /// Notices a kernel that ends the process.
 fn watch_exit() {
     extern "C" fn at_exit() {
-        let is_asked_for = job::joined().is_some_and(|job| {
+        let is_asked_for = |job: &job::Attachment| {
             let state = job.control.pe_block(job.index).state.load(Ordering::Relaxed);
             PeState::from_word(state) == PeState::GlobalExit
-        });
-        if let Some(kernel) = running().filter(|_| !is_asked_for) {
+        };
+        let may_not = job::joined().is_some_and(|job| job.is_of_this_process() && !is_asked_for(job));
+        if let Some(kernel) = running().filter(|_| may_not) {
             fatal("shmemx_kernel_serve", format_args!("kernel {kernel} has called exit: have it return"));
         }
     }
