@@ -19,10 +19,13 @@ static int is_far, is_second;
 static long cell, received[LONG * 16], sent[LONG * 16], sums[LONG];
 static char port[SHMEMX_MAX_PORT_NAME];
 
+static long runs;
+
 SHMEMX_KERNEL(nothing, int)
 void nothing(int unused)
 {
     (void)unused;
+    runs++;
 }
 
 static int is(const char *a, const char *b)
@@ -138,8 +141,10 @@ static void check_dead(shmemx_group_t group)
     CHECK(shmemx_long_group_sum_reduce(group, sums, sent, LONG) == -1);
     if (!is_second && shmemx_group_parents() != group)
         CHECK(shmemx_kernel_call(group, "nothing", 1) == SHMEMX_REQUEST_INVALID);
-    else if (!is_second)
-        CHECK(shmemx_kernel_serve() == -1);
+    else if (!is_second) {
+        long before = runs;
+        CHECK(shmemx_kernel_serve() == -1 && runs == before, "%ld, not %ld", runs, before);
+    }
     if (!shmem_my_pe())
         puts("failed");
 }
@@ -304,6 +309,7 @@ int main(int argc, char **argv)
                 ;
     } else if (is(way, "survive")) {
         CHECK(spawn(argv[0], way, argv[2], 2, &group) == 0);
+        CHECK(is(argv[2], "variable") || wait_by(argv[2], group) == 0);
         if (shmem_my_pe() == 0)
             raise(SIGKILL);
         while (wait_by(argv[2], group) == 0)

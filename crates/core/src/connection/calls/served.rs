@@ -13,7 +13,7 @@ pub struct ServedCalls {
     pub(super) taken: AtomicU32,
     /// The last one was taken.
     pub(super) ended: AtomicBool,
-    /// A thread runs kernels.
+    /// A thread runs kernels, or has run all that come.
     pub(super) is_served: AtomicBool,
 }
 

@@ -52,6 +52,10 @@ pub fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> Option<u6
     }
     let served = &connection.served;
     if served.is_served.swap(true, Ordering::AcqRel) && !served.ended.load(Ordering::Acquire) {
+        if connection.has_failed() {
+            // What had come has been run.
+            return None;
+        }
         fatal(name, "another thread of this PE runs kernels already: let one do so");
     }
     if served.ended.load(Ordering::Acquire) {
@@ -79,7 +83,6 @@ pub fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> Option<u6
         number = number.wrapping_add(1);
         flag::wait_for_at_least(&lines.sent, number & flag::VALUE, || Waiter::idle(connection.wait_reason(name)));
         if !flag::reached(flag::value(&lines.sent), number & flag::VALUE) {
-            served.is_served.store(false, Ordering::Release);
             return None;
         }
         served.taken.store(number, Ordering::Relaxed);
