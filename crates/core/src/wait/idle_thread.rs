@@ -40,12 +40,16 @@ impl Rest {
 
     /// Sleeps while `word` is `expected`, at most `timeout`, until a thread wakes one of `bits`. May return early.
     pub(super) fn sleep(self, word: &AtomicU32, expected: u32, bits: u32, timeout: Option<Duration>) {
+        /// So often a sleeper looks whether its wait is still shown, which takes it some microseconds.
+        const LOOK: Duration = Duration::from_secs(1);
+
+        let timeout = timeout.map_or(LOOK, |timeout| timeout.min(LOOK));
         let (timeout, _sleeper) = match self.register_after {
             None => (timeout, None),
             Some(Duration::ZERO) => (timeout, IDLE.register(word, bits)),
-            Some(first) => (Some(timeout.map_or(first, |t| t.min(first))), None),
+            Some(first) => (timeout.min(first), None),
         };
-        futex::wait(word, expected, bits, timeout);
+        futex::wait(word, expected, bits, Some(timeout));
     }
 }
 

@@ -137,6 +137,11 @@ impl Recorder {
         let serial = change::<Std>(&r.serial, &r.kind, reason.kind as u32, || reason.write(r));
         Self { serial }
     }
+
+    /// Whether no wait is shown any more, as that of another thread began after this one and has ended.
+    pub(super) fn is_hidden(&self) -> bool {
+        Self::record().is_some_and(|r| r.kind.load(Ordering::Relaxed) == WaitKind::None as u32)
+    }
 }
 
 impl Drop for Recorder {

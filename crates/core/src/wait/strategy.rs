@@ -363,7 +363,7 @@ impl<'a> Waiter<'a> {
         let step = paced.backoff.step();
         let (away, waited) = (paced.backoff.away(), paced.backoff.waited());
         let rest = paced.rest();
-        if waited >= LONG {
+        if waited >= LONG && self.recorder.is_none() {
             self.record();
         }
         if progress::make_progress(self.reason.kind) && step == Step::Sleep {
@@ -409,8 +409,9 @@ impl<'a> Waiter<'a> {
         }
     }
 
+    /// Shows the wait; again if another thread's was shown meanwhile, and has ended.
     fn record(&mut self) {
-        if self.recorder.is_none() {
+        if self.recorder.as_ref().is_none_or(Recorder::is_hidden) {
             self.recorder = Some(Recorder::start(&self.reason));
         }
     }

@@ -20,12 +20,22 @@ static void *end_late(void *unused)
     return NULL;
 }
 
+/* Waits for a while, beside the thread that is in a barrier. */
+static void *wait_beside(void *unused)
+{
+    (void)unused;
+    nanosleep(&(struct timespec){0, 100000000}, NULL);
+    shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "";
     long words[64] = {0};
     long *volatile local_words = words;
-    shmem_init();
+    int provided;
+    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     int me = shmem_my_pe();
     /* Touched memory of some size: were it left behind, 200 jobs would show it. */
     char *heap = checked_malloc((size_t)4 << 20);
@@ -42,6 +52,18 @@ int main(int argc, char **argv)
         shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
         nanosleep(&(struct timespec){0, 200000000}, NULL);
         exit(3);
+    } else if (strcmp(way, "exit0_beside_threads") == 0) {
+        pthread_t thread;
+        if (me != 1) {
+            pthread_create(&thread, NULL, wait_beside, NULL);
+        } else {
+            nanosleep(&(struct timespec){0, 300000000}, NULL);
+            shmem_long_p(&never, 1, 0);
+            shmem_long_p(&never, 1, 2);
+            nanosleep(&(struct timespec){1, 0}, NULL);
+            now();
+            exit(0);
+        }
     } else if (strcmp(way, "killed_in_barrier") == 0 && me == 1) {
         /* A child kills it once it waits with the others. */
         pid_t self = getpid();

@@ -138,6 +138,12 @@ pub(crate) const DEATHS: &[Death] = &[
     Death { way: "abort", status: Status::Is(134), words: &["PE 1", "SIGABRT"] },
     Death { way: "exit3", status: Status::Is(3), words: &["PE 1", "status 3"] },
     Death { way: "exit0", status: Status::Is(1), words: &["PE 1", "shmem_finalize", "shmem_barrier_all"] },
+    // Whose waits have ended while the others' have not.
+    Death {
+        way: "exit0_beside_threads",
+        status: Status::Is(1),
+        words: &["PE 1", "shmem_finalize", "shmem_barrier_all"],
+    },
     Death { way: "killed", status: Status::Is(137), words: &["PE 1", "SIGKILL"] },
     Death { way: "raise_segv", status: Status::Is(139), words: &["PE 1", "SIGSEGV"] },
     Death { way: "kill_bus", status: Status::Is(135), words: &["PE 1", "SIGBUS"] },
