@@ -51,10 +51,11 @@ impl Node {
         !is_registered && self.transport.memory.space.empty_heap(self.job, range)
     }
 
-    /// Makes bytes that are in no use ordinary memory of this PE's heap.
-    pub fn replace_heap(&self, range: &Range<u64>) {
-        self.empty_heap(range);
+    /// Makes bytes that are in no use ordinary memory of this PE's heap: true if they read as zero after.
+    pub fn replace_heap(&self, range: &Range<u64>) -> bool {
+        let is_zero = self.empty_heap(range);
         self.transport.memory.space.replace_heap(range);
+        is_zero
     }
 
     /// Takes bytes of this PE's area, which PEs of other nodes may access then: their offset.
@@ -83,9 +84,14 @@ impl Node {
         let Some(space) = spaces.remove(start) else {
             return;
         };
-        self.replace_heap(&space.range);
+        let is_zero = self.replace_heap(&space.range);
         if space.is_of_all {
             heap.release(start);
+        } else if !is_zero {
+            // The heap has never had these bytes, and takes them for zero.
+            let bytes = space.range.end - start;
+            // SAFETY: the caller promises that no PE uses the space any more.
+            unsafe { self.transport.memory.space.clear_heap(self.job, start, bytes) };
         }
         heap.set_ceiling(spaces.lowest());
     }

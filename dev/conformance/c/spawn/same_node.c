@@ -237,6 +237,28 @@ static void collectives(shmemx_group_t group, int me, int first, int n)
     shmem_free(source);
 }
 
+/* Memory that PEs of other nodes may reach is not given back: what the space of a team has held must not be in a block
+ * that is to be zero. It was at the end of the heap. */
+static void leave_space(void)
+{
+    enum { HEAP = 8 << 20, SPACE = 1 << 20, USED = 64 << 10 };
+    shmem_team_t one;
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &one);
+    if (one != SHMEM_TEAM_INVALID) {
+        shmemx_space_t space;
+        shmemx_space_config_t config;
+        config.sheap_size = SPACE;
+        REQUIRE(shmemx_space_create(one, &config, SHMEMX_SPACE_SHEAP_SIZE, &space) == 0);
+        memset(shmemx_space_malloc(space, SPACE), 1, SPACE);
+        shmemx_space_destroy(space);
+    }
+    char *rest = shmem_calloc(HEAP - USED, 1);
+    REQUIRE(rest != NULL);
+    for (int i = 0; i < HEAP - USED; i++)
+        REQUIRE(rest[i] == 0, "[%d]", i);
+    shmem_free(rest);
+}
+
 /* Connects and disconnects: nothing of a group is left mapped. */
 static void rounds(int accepts, const char *port, int times)
 {
@@ -302,6 +324,8 @@ int main(int argc, char **argv)
     wake(group, !accepts, n, local);
     synchronise(group);
     collectives(group, me, first, n);
+    if (has("space"))
+        leave_space();
     shmemx_group_disconnect(group);
     for (int i = 0; i < n; i++)
         CHECK(local[i] == NULL || !is_mapped(local[i]), "PE %d is still mapped", i);

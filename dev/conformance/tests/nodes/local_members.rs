@@ -44,9 +44,9 @@ const PAIRS: [Pair; 8] = [
     },
     Pair {
         name: "none",
-        jobs: [(By::Hosts("a:1,b:1"), 2, "accept"), (By::Oshrun("c"), 2, "connect")],
+        jobs: [(By::Hosts("a:1,b:1"), 2, "accept"), (By::Oshrun("c"), 2, "connect-space")],
         reaches: [&[(2, 0)], &[(2, 0)]],
-        env: &[],
+        env: &[("SHMEM_SYMMETRIC_SIZE", "8m")],
     },
     Pair {
         name: "many",
