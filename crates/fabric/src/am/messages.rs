@@ -64,9 +64,15 @@ pub(crate) struct ActiveMessages {
 }
 
 impl Limits {
+    /// Bytes for each of so many PEs: whole words, as items have.
+    fn each(n_pes: usize) -> usize {
+        const WORD: usize = size_of::<u64>();
+        BUDGET / n_pes.max(1) / WORD * WORD
+    }
+
     /// Those of a job: less for each PE, the more there are.
     pub(crate) fn new(n_pes: usize) -> Limits {
-        let each = BUDGET / n_pes.max(1);
+        let each = Limits::each(n_pes);
         Limits {
             window: (each / LONGEST).clamp(1, WINDOW) as u32,
             capacity: each.clamp(1 << 10, LONGEST),
@@ -76,7 +82,7 @@ impl Limits {
 
     /// These, with long records in messages of their own.
     pub(crate) fn with_long_records(self, n_pes: usize) -> Limits {
-        let each = BUDGET / n_pes.max(1);
+        let each = Limits::each(n_pes);
         Limits { record: each.min(LONG).max(self.record), ..self }
     }
 }

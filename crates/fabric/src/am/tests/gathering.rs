@@ -108,6 +108,18 @@ fn gathering_takes_no_lock_that_threads_share() {
     assert!(total as u64 <= 3 * (sent + 2), "{total} locks for {sent} messages");
 }
 
+/// A number of PEs that leaves each a message of no whole words.
+#[test]
+fn a_batch_has_room_for_the_longest_put() {
+    let messages = ActiveMessages::new(0, 2, Limits::new(5000));
+    let context = ContextCounters::default();
+    let data = vec![7; messages.longest_put()];
+    let (put, by) = ((BatchItem::Put(&data), (0, 0)), (&context, context.peer(1, 2)));
+    assert!(messages.gather(&Nowhere, 1, put, by, Urgency::BatchItem).unwrap());
+    let bytes = context.batches().unwrap().with_filled(1, |batch| batch.items().len());
+    assert_eq!(bytes, Some(size_of::<u64>() + data.len().next_multiple_of(8)));
+}
+
 /// What a context gathers after a stream waits for more, not beyond the next idle period.
 #[test]
 fn a_batch_is_filled_until_there_is_a_lull() {
