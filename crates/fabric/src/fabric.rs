@@ -180,8 +180,7 @@ impl Fabric {
     /// What was put and posted before is delivered, on each PE, before what comes after.
     pub fn fence(&self, context: &Context) {
         let context = context.counters();
-        let issuer = self.rma.opened_issuer(context);
-        issuer.coalescer.drain(issuer);
+        self.rma.drained_issuer(context);
         context.fence();
     }
 

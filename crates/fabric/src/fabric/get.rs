@@ -19,8 +19,8 @@ impl Fabric {
             return unsafe { to.write_bytes(0, len) };
         }
         let counters = context.counters();
+        let issuer = self.rma.drained_issuer(counters);
         if let Some(requester) = Requester::new(&self.rma, counters, from, Request::Read(len)) {
-            let issuer = self.rma.opened_issuer(counters);
             if !issuer.completions.is_first()
                 && let Some(peer) = counters.existing(from.pe)
                 && !peer.no_writes()
@@ -164,6 +164,7 @@ impl Fabric {
             // SAFETY: the caller promises that each block is writable, and they are one piece.
             return unsafe { self.get(context, to, from, len) };
         }
+        self.rma.drained_issuer(context.counters());
         self.complete_messages(context, from.pe);
         let transfer = BlockTransfer {
             rma: &self.rma,

@@ -83,6 +83,14 @@ impl Rma {
         self.progress.opened_issuer_of(context)
     }
 
+    /// As [`opened_issuer`](Self::opened_issuer), once it has issued the writes that it keeps: what comes next is behind
+    /// them.
+    pub(crate) fn drained_issuer(&self, context: &ContextCounters) -> &Issuer {
+        let issuer = self.opened_issuer(context);
+        issuer.coalescer.drain(issuer);
+        issuer
+    }
+
     /// Returns when `done`, which operations of the context bring about, also those that it has gathered.
     pub(crate) fn wait_for(&self, context: &ContextCounters, done: impl Fn() -> bool) {
         let (issuer, progress) = (self.opened_issuer(context), &self.progress);

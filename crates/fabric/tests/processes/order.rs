@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::*;
 
-use ferroshmem_fabric::{Aggregate, AtomicOp, Context, Op, Width};
+use ferroshmem_fabric::{Aggregate, AtomicOp, Blocks, Context, Op, Width};
 
 use crate::job::{Case, Job};
 
@@ -40,6 +40,8 @@ pub(crate) fn cases() -> Vec<Case> {
         apart(aggregated(Case::new("own_endpoint_aggregated_put_then_get", 2, put_then_get))),
         apart(Case::new("own_endpoint_dropped_context_completes", 2, dropped)),
         aggregated(Case::new("aggregated_put_then_get", 2, put_then_get)),
+        Case::new("put_then_get", 2, put_then_get),
+        Case::new("put_then_get_pinned", 2, put_then_get).pinned(),
         Case::new("dropped_context_completes", 2, dropped),
     ]
 }
@@ -53,10 +55,19 @@ fn put_then_get(job: &Job) {
     }
     for round in 1..=ROUNDS {
         (0..WORDS).for_each(|i| job.put_word(&job.context, job.at(1, 16 * i), round));
-        let got = job.get(&job.context, job.at(1, 0), 2 * WORDS * size_of::<u64>());
-        let (words, _) = got.as_chunks();
-        let seen: Vec<u64> = words.iter().step_by(2).map(|word| u64::from_ne_bytes(*word)).collect();
-        assert_eq!(seen, [round; WORDS]);
+        // By a request for the last word, by reads of blocks, or of all.
+        let first = if round % 3 == 0 { WORDS - 1 } else { 0 };
+        let (from, mut seen) = (job.at(1, 16 * first), vec![0; WORDS - first]);
+        if round % 3 == 1 {
+            let blocks = Blocks { bytes: 8, count: WORDS, local_stride: 8, remote_stride: 16 };
+            // SAFETY: within heap and array.
+            unsafe { job.fabric.get_blocks(&job.context, seen.as_mut_ptr().cast(), from, blocks) };
+        } else {
+            let got = job.get(&job.context, from, 16 * seen.len());
+            let (words, _) = got.as_chunks();
+            seen = words.iter().step_by(2).map(|word| u64::from_ne_bytes(*word)).collect();
+        }
+        assert_eq!(seen, vec![round; seen.len()]);
     }
 }
 
