@@ -108,7 +108,8 @@ impl Requests {
             self.slots.len() as u32 - 1
         });
         let (generation, slot) = &mut self.slots[index as usize];
-        *generation += 1;
+        // The lowest handles have meanings of their own.
+        *generation = generation.wrapping_add(1).max(1);
         *slot = Some(request);
         u64::from(*generation) << 32 | u64::from(index)
     }
@@ -196,4 +197,32 @@ pub fn take(requests: &mut Requests, handle: u64) -> Result<Option<Status>, Dead
     let status = request.status;
     requests.remove(handle);
     Ok(Some(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_are_of_requests_when_a_place_has_been_used_often() {
+        let mut requests = Requests { slots: vec![(u32::MAX, None), (u32::MAX, None)], free: vec![1, 0] };
+        for _ in 0..2 {
+            let request = Request {
+                phase: Phase::Complete,
+                is_send: true,
+                team: 0,
+                peer: 0,
+                buffer: std::ptr::null_mut(),
+                bytes: 0,
+                done: 0,
+                all: 0,
+                allowed: 0,
+                reply: 0,
+                exposure: None,
+                status: Status::default(),
+            };
+            let handle = requests.add(request);
+            assert!(handle > SENT && requests.get(handle).is_some(), "{handle}");
+        }
+    }
 }
