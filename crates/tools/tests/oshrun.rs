@@ -330,6 +330,20 @@ fn names_cannot_break_a_line() {
     }
 }
 
+/// Lines that cannot be printed change neither the status nor what runs.
+#[test]
+fn what_is_said_need_not_be_read() {
+    for (line, status) in [("no-such-program", 127), ("-n 1 --mca btl self true", 0)] {
+        let (_, nobody) = std::io::pipe().unwrap();
+        let mut command = oshrun(&line.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(command.stderr(nobody).status().unwrap().code(), Some(status), "{line}");
+    }
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = oshrun(&["--help"]).stdout(full).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), errors.lines().count()), (Some(1), 1), "{errors}");
+}
+
 #[test]
 fn help_and_version() {
     let ended = run(&mut oshrun(&["--help"]));

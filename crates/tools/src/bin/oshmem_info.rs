@@ -1,13 +1,11 @@
 //! `oshmem_info`: what this OpenSHMEM library is and which environment variables it reads.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 use ferroshmem_config as config;
 use ferroshmem_core::info;
-use ferroshmem_platform::line::one_line;
-use ferroshmem_tools::terminal::columns;
+use ferroshmem_tools::terminal::{columns, print, print_line};
 use ferroshmem_tools::tune;
 
 /// Prints the library's version, its environment variables, and facts of build and machine.
@@ -47,7 +45,7 @@ struct Options {
 }
 
 fn fail(line: &dyn std::fmt::Display) -> ExitCode {
-    eprintln!("oshmem_info: {}", one_line(&line.to_string()));
+    print_line("oshmem_info: ", &line.to_string());
     ExitCode::FAILURE
 }
 
@@ -76,12 +74,8 @@ fn main() -> ExitCode {
     } else {
         info::describe()
     };
-    match io::stdout().write_all(text.as_bytes()) {
-        // A reader such as `head` may stop early.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            eprintln!("oshmem_info: cannot write: {error}");
-            ExitCode::FAILURE
-        }
-        _ => ExitCode::SUCCESS,
+    match print(&text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error),
     }
 }

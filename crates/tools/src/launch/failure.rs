@@ -1,8 +1,6 @@
 //! Why `oshrun` ends before a job does.
 
-use ferroshmem_platform::line::one_line;
-
-use crate::terminal::error_head;
+use crate::terminal::{self, error_head};
 
 /// What to print and which status to exit with where no job runs.
 #[derive(Debug, thiserror::Error)]
@@ -22,13 +20,7 @@ pub(super) enum Failure {
 
 /// Prints a line on standard error, under the name of `oshrun`.
 pub(super) fn print_line(line: &str) {
-    print_headed("oshrun: ", line);
-}
-
-/// The line in one write, as several launchers may share standard error.
-fn print_headed(head: &str, line: &str) {
-    let text = format!("{head}{}\n", one_line(line));
-    eprint!("{text}");
+    terminal::print_line("oshrun: ", line);
 }
 
 impl Failure {
@@ -55,12 +47,12 @@ impl Failure {
     /// Prints it, and returns the status to exit with.
     pub(super) fn report(&self) -> u8 {
         match self {
-            Self::Answer(text) => {
-                anstream::print!("{text}");
-                0
-            }
+            Self::Answer(text) => match terminal::print(text) {
+                Ok(()) => 0,
+                Err(e) => Self::system(e.to_string()).report(),
+            },
             Self::Error { line, status } => {
-                print_headed(&error_head("oshrun"), line);
+                terminal::print_line(&error_head("oshrun"), line);
                 *status
             }
         }

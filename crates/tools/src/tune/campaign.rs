@@ -297,7 +297,7 @@ impl Progress {
 
     fn end(&self) {
         if self.shown {
-            eprint!("\r{:60}\r", "");
+            let _ = write!(io::stderr(), "\r{:60}\r", "");
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `oshtune`.
 
 use std::fs;
-use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -9,7 +8,6 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use ferroshmem_config as config;
 use ferroshmem_layout::MAX_PES;
-use ferroshmem_platform::line::one_line;
 use ferroshmem_tuning::{Collective, Parameter, Parameters, Tuning};
 
 use super::analysis;
@@ -26,13 +24,14 @@ use super::prediction::Prediction;
 use super::quantity::time_shown;
 use super::report::Page;
 use super::schedule::Depth;
+use crate::terminal::{print, print_line};
 
 /// Runs `oshtune` with the arguments of this process.
 pub fn main() -> ExitCode {
     match run(&TuneOptions::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("oshtune: {}", one_line(&format!("{error:#}")));
+            print_line("oshtune: ", &format!("{error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -45,7 +44,7 @@ fn run(options: &TuneOptions) -> Result<()> {
         return Ok(());
     }
     if options.predict {
-        return print(&predict(options));
+        return Ok(print(&predict(options))?);
     }
     tune(options, depth)
 }
@@ -54,7 +53,7 @@ fn predict(options: &TuneOptions) -> String {
     let machine = Identity::here();
     let loaded = Loaded::find(config::tuning_file(), machine.cores as usize);
     if let Some(line) = loaded.complaint() {
-        eprintln!("oshtune: {}", one_line(&line));
+        print_line("oshtune: ", &line);
     }
     let or = |given: &[usize], usual: &[usize]| if given.is_empty() { usual } else { given }.to_vec();
     let asked = &options.prediction;
@@ -119,7 +118,7 @@ fn tune(options: &TuneOptions, depth: Depth) -> Result<()> {
         (_, None) => {}
     }
     match output {
-        None => print(&format!("\nMeasured in {took:.0} s; wrote no file\n")),
+        None => print(&format!("\nMeasured in {took:.0} s; wrote no file\n"))?,
         Some(path) => {
             file.write(&path, &measured.quietness.lines())
                 .with_context(|| format!("cannot write {}", path.display()))?;
@@ -128,9 +127,10 @@ fn tune(options: &TuneOptions, depth: Depth) -> Result<()> {
                 Some(_) => format!("SHMEM_TUNING_FILE={path} makes oshrun use it"),
                 None => "oshrun uses it from now on".to_owned(),
             };
-            print(&format!("\nMeasured in {took:.0} s; wrote {path}: {use_of_it}\n"))
+            print(&format!("\nMeasured in {took:.0} s; wrote {path}: {use_of_it}\n"))?;
         }
     }
+    Ok(())
 }
 
 /// The numbers of PEs to measure.
@@ -191,14 +191,4 @@ fn report(measured: &Measured, file: &TuningFile, all: bool) -> String {
         out += &format!("  {line}\n");
     }
     out
-}
-
-/// Prints to standard output, which need not have a reader any more.
-fn print(text: &str) -> Result<()> {
-    let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    match written {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write to standard output"),
-        _ => Ok(()),
-    }
 }

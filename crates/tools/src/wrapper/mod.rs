@@ -13,7 +13,6 @@ mod show;
 use arguments::Arguments;
 use compiler::Compiler;
 use error::WrapperError;
-use ferroshmem_platform::line::one_line;
 use flags::Flags;
 pub use language::Language;
 use prefix::Prefix;
@@ -21,6 +20,8 @@ use show::Show;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+use crate::terminal::print_line;
 
 /// Runs the wrapper that `argv` (program name first) asks for. Returns only where nothing
 /// was compiled: after printing, or with an error.
@@ -31,8 +32,7 @@ pub fn main(argv: Vec<OsString>) -> ExitCode {
     match run(language, &Language::target_of_program(&name), argv.collect()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let line = one_line(&error.to_string());
-            eprintln!("{}: {line}", language.wrapper());
+            print_line(&format!("{}: ", language.wrapper()), &error.to_string());
             ExitCode::from(error.status())
         }
     }

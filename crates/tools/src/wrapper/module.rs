@@ -13,6 +13,7 @@ use ferroshmem_config as config;
 use super::arguments::Arguments;
 use super::compiler::Compiler;
 use super::prefix::Prefix;
+use crate::terminal::print_line;
 
 /// The folder in the user's cache that has the module for this compiler; none for other languages.
 ///
@@ -28,7 +29,10 @@ pub(super) fn folder(prefix: &Prefix, compiler: &Compiler, arguments: &Arguments
         Some(cache) => made_in(&cache.join("ferroshmem/fortran"), &source, compiler),
         None => Err("neither HOME nor XDG_CACHE_HOME names a folder for it".to_owned()),
     };
-    made.inspect_err(|why| eprintln!("oshfort: note: no module shmem: {why}; programs with shmem.fh need none")).ok()
+    let say = |why: &String| {
+        print_line("oshfort: ", &format!("note: no module shmem: {why}; programs with shmem.fh need none"));
+    };
+    made.inspect_err(say).ok()
 }
 
 /// The folder for this compiler and source in `cache`.
