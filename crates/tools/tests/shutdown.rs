@@ -86,6 +86,20 @@ fn signals_of_faults_end_who_gets_them() {
 }
 
 #[test]
+fn output_that_waits_for_a_reader_does_not_outlive_a_signal() {
+    let dir = tempfile::tempdir().unwrap();
+    let unread = dir.path().join("unread");
+    nix::unistd::mkfifo(&unread, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let _nobody = fs::File::options().read(true).write(true).open(&unread).unwrap();
+    let (oshrun, errors) = (env!("CARGO_BIN_EXE_oshrun"), dir.path().join("errors"));
+    let streams = format!(">{} 2>{}", unread.display(), errors.display());
+    let text = format!("exec {oshrun} -n 1 --label sh -c 'seq 50000; exit 3' {streams}");
+    let mut job = Job::start(std::process::Command::new("sh").args(["-c", &text]), "");
+    job.wait_until(|| fs::read_to_string(&errors).is_ok_and(|text| text.contains("status 3")));
+    assert_eq!(job.end_by(libc::SIGTERM).code, Some(3));
+}
+
+#[test]
 fn a_signal_reaches_every_pe_once() {
     let wait = "trap 'echo got it' USR1; trap 'exit 0' TERM; : >$0.$PE; while :; do sleep 0.01; done";
     let dir = tempfile::tempdir().unwrap();

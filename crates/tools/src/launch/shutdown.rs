@@ -23,13 +23,15 @@ pub(super) struct Shutdown {
     terminate_at: Option<Instant>,
     kill_at: Instant,
     kills: bool,
+    /// When an end without delay was asked for last, of a shutdown that had begun.
+    hastened_at: Option<Instant>,
 }
 
 impl Shutdown {
     fn new(status: u8, terminate: Option<Duration>, kill: Duration) -> Self {
         let begun = Instant::now();
         let terminate_at = terminate.map(|t| begun + t);
-        Self { status, begun, terminate_at, kill_at: begun + kill, kills: false }
+        Self { status, begun, terminate_at, kill_at: begun + kill, kills: false, hastened_at: None }
     }
 
     /// SIGTERM now, SIGKILL shortly after.
@@ -66,6 +68,14 @@ impl Shutdown {
         let repeated = other.terminate_at.is_none() && other.begun > self.begun + REPEATED;
         let kill_at = if repeated { other.begun } else { other.kill_at };
         self.kill_at = self.kill_at.min(kill_at);
+        if kill_at <= other.begun {
+            self.hastened_at = Some(other.begun);
+        }
+    }
+
+    /// Whether an end without delay was asked for since then.
+    pub(super) fn is_hastened_since(&self, at: Instant) -> bool {
+        self.hastened_at.is_some_and(|hastened| hastened >= at)
     }
 
     /// When the next step is due.

@@ -101,6 +101,15 @@ impl Job {
         }
     }
 
+    /// Sends a signal again and again until `oshrun` ends.
+    pub(crate) fn end_by(mut self, signal: i32) -> Ended {
+        while self.child.try_wait().unwrap().is_none() {
+            self.signal(signal);
+            self.tick();
+        }
+        self.wait()
+    }
+
     /// Waits for the end; no process of the job may be left.
     pub(crate) fn wait(self) -> Ended {
         self.wait_and(false)

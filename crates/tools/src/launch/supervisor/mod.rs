@@ -174,9 +174,10 @@ impl Supervisor {
         if self.verbose {
             self.output.print_line(&format!("the job ends with status {status}"));
         }
-        // A signal ends a job whose output no process reads.
-        let before = self.shutdown.is_some();
-        while self.output.transfers().next().is_some() && self.shutdown.is_some() == before {
+        // A signal ends a job whose output no process reads; a second one does, where a first has ended the PEs.
+        let (begin, was_ended) = (Instant::now(), self.shutdown.is_some());
+        let is_over = |shutdown: &Shutdown| !was_ended || shutdown.is_hastened_since(begin);
+        while self.output.transfers().next().is_some() && !self.shutdown.as_ref().is_some_and(is_over) {
             self.wait(false);
         }
         status
