@@ -360,7 +360,7 @@ fn time(values: &[&str]) -> Result<Vec<String>, String> {
     let (days, rest) = values[0].split_once('-').map_or(("0", values[0]), |(days, rest)| (days, rest));
     let mut parts = vec![days];
     parts.extend(rest.split(':'));
-    let numbers: Result<Vec<u64>, _> = parts.iter().map(|part| part.parse()).collect();
+    let numbers: Result<Vec<u64>, _> = parts.iter().map(|part| part.parse::<u32>().map(u64::from)).collect();
     let is_after_days = values[0].contains('-');
     let [days, hours, minutes, seconds] = match (numbers.as_deref(), is_after_days) {
         (Ok([d, m]), false) => [*d, 0, *m, 0],
@@ -557,6 +557,7 @@ mod tests {
             ("-info ./a", "oshmem_info"),
             ("-genvnone ./a", "env -i"),
             ("--time soon ./a", "--timeout SECONDS"),
+            ("-t 999999999999999999-1 ./a", "--timeout SECONDS"),
             ("--nodes=2 ./a", "--hosts"),
             ("--dependency=afterok:1 ./a", "salloc"),
             ("--map-by slot:SPAN ./a", "no meaning"),
