@@ -24,10 +24,14 @@ pub(super) fn cores(text: &str) -> Result<usize, String> {
 
 /// A time in seconds, fractions allowed.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    /// A century: no job lasts as long, and the clock cannot tell every later moment.
+    const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
+
     text.parse::<f64>()
         .ok()
         .filter(|s| *s > 0.0)
         .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .map(|time| time.min(LONGEST))
         .ok_or_else(|| "give a number of seconds greater than 0".to_owned())
 }
 
@@ -97,6 +101,13 @@ pub(super) fn pe_list(text: &str) -> Result<PeList, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_an_end() {
+        let longest = seconds("1.8e19").unwrap();
+        assert!(std::time::Instant::now().checked_add(longest).is_some());
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+    }
 
     #[test]
     fn windows_and_lists_of_pes_are_read() {
