@@ -12,6 +12,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::unistd::{Pid, getpgrp, getpid, setpgid};
 
 use super::failure::Failure;
+use super::values::number_set;
 
 /// Options for debuggers.
 #[derive(Debug, Args)]
@@ -75,7 +76,7 @@ impl DebuggingArgs {
         }
         let pes = match self.debug_pes.as_str() {
             "all" => (0..n_pes).collect(),
-            list => number_list::numbers(list),
+            list => Vec::from_iter(number_set(list).unwrap_or_default()),
         };
         if pes.is_empty() || pes.iter().any(|pe| *pe >= n_pes) {
             return Err(Failure::usage(format!(
@@ -188,7 +189,8 @@ mod tests {
     fn pes_are_chosen() {
         assert_eq!(read("all", false), Ok(vec![0, 1, 2, 3]));
         assert_eq!(read("1-2", false), Ok(vec![1, 2]));
-        for bad in ["4", "x", ""] {
+        assert_eq!(read("3,0-1,1", false), Ok(vec![0, 1, 3]));
+        for bad in ["4", "x", "", "0,x"] {
             assert!(read(bad, false).unwrap_err().contains("0 to 3"), "{bad}");
         }
         let hosts = read("all", true).unwrap_err();

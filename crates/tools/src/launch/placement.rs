@@ -5,10 +5,10 @@ use std::ffi::OsString;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use ferroshmem_platform::number_list::numbers;
 
 use super::failure::Failure;
 use super::options::{Binding, Mapping};
+use super::values::number_set;
 
 /// What is said of the PEs of one job.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -38,11 +38,7 @@ impl Placement {
                     _ => return Err(refused(name, value, "1 or more")),
                 },
                 "cpus" => {
-                    let cpus: BTreeSet<_> = numbers(value).into_iter().collect();
-                    let is_list = |c: char| c.is_ascii_digit() || matches!(c, ',' | '-');
-                    if cpus.is_empty() || !value.chars().all(is_list) {
-                        return Err(refused(name, value, "a list such as 0-3,8"));
-                    }
+                    let cpus = number_set(value).ok_or_else(|| refused(name, value, "a list such as 0-3,8"))?;
                     set(&mut placement.cpus, cpus, name)?;
                 }
                 "host" if is_host(value, here) => {}
@@ -129,6 +125,7 @@ mod tests {
             ("cpus=", "such as 0-3,8"),
             ("cpus=0,x", "such as 0-3,8"),
             ("cpus=5-2", "such as 0-3,8"),
+            ("cpus=0,3-", "such as 0-3,8"),
             ("host=node8", "node7.cluster"),
             ("host=", "node7.cluster"),
             ("host=node7.other", "node7.cluster"),

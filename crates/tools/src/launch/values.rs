@@ -87,15 +87,17 @@ pub(super) struct PeList(pub(super) BTreeSet<usize>);
 
 /// A list such as `0-7,12`.
 pub(super) fn pe_list(text: &str) -> Result<PeList, String> {
+    number_set(text).map(PeList).ok_or_else(|| "give numbers of PEs, such as 0-7,12".to_owned())
+}
+
+/// The numbers of a list of PEs or CPUs, of which there are some; None if it is none in each part.
+pub(super) fn number_set(text: &str) -> Option<BTreeSet<usize>> {
     let is_run = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let both = first.parse::<usize>().ok().zip(last.parse::<usize>().ok());
+        let both = first.parse::<u16>().ok().zip(last.parse::<u16>().ok());
         both.is_some_and(|(first, last)| first <= last)
     };
-    if text.split(',').all(is_run) {
-        return Ok(PeList(number_list::numbers(text).into_iter().collect()));
-    }
-    Err("give numbers of PEs, such as 0-7,12".to_owned())
+    text.split(',').all(is_run).then(|| number_list::numbers(text).into_iter().collect())
 }
 
 #[cfg(test)]
@@ -118,7 +120,7 @@ mod tests {
             assert!(window(wrong).is_err(), "{wrong}");
         }
         assert_eq!(pe_list("0-2,7"), Ok(PeList([0, 1, 2, 7].into())));
-        for wrong in ["", "x", "3-1", "1,", "-1", "1-"] {
+        for wrong in ["", "x", "3-1", "1,", "-1", "1-", "70000", "0-99999999999"] {
             assert!(pe_list(wrong).is_err(), "{wrong}");
         }
     }
