@@ -4,8 +4,10 @@ mod support;
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 
+use nix::sys::resource::Resource;
 use support::{Job, oshrun, run, script};
 
 #[test]
@@ -342,6 +344,26 @@ fn what_is_said_need_not_be_read() {
     let output = oshrun(&["--help"]).stdout(full).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), errors.lines().count()), (Some(1), 1), "{errors}");
+}
+
+/// Those that oshrun was given, and its own, do not fit into the limit, which holds for the PEs alone.
+#[test]
+fn a_limit_on_open_files_holds_for_pes_alone() {
+    let mut command = oshrun(&["-n", "40", "--label", "sh", "-c", "ulimit -S -n"]);
+    // SAFETY: system calls only.
+    unsafe {
+        command.pre_exec(|| {
+            let (_, hard) = nix::sys::resource::getrlimit(Resource::RLIMIT_NOFILE)?;
+            nix::sys::resource::setrlimit(Resource::RLIMIT_NOFILE, 128, hard)?;
+            for _ in 0..80 {
+                libc::dup(libc::STDIN_FILENO);
+            }
+            Ok(())
+        })
+    };
+    let ended = run(&mut command);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(ended.stdout.lines().filter(|line| line.ends_with("] 128")).count(), 40, "{}", ended.stdout);
 }
 
 #[test]

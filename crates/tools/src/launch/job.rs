@@ -7,6 +7,7 @@ use ferroshmem_core::job::plan::Plan;
 use ferroshmem_core::job::service::{JobRequest, Program};
 use ferroshmem_platform::Machine;
 use ferroshmem_tuning::Tuning;
+use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 
 use super::binding::{Bindings, Load, Request};
 use super::failure::{Failure, print_line};
@@ -33,11 +34,14 @@ pub(super) struct Job {
     pub bindings: Bindings,
     /// By what the PEs choose algorithms.
     pub tuning: Tuning,
+    /// Limits on open files that PEs get back.
+    pub files: (rlim_t, rlim_t),
 }
 
 impl Job {
     /// Finds programs, sizes and cores, beside the `load` of earlier jobs.
     pub(super) fn new(options: CommandLine, machine: Machine, load: &Load) -> Result<Self, Failure> {
+        let files = raise_files()?;
         let programs = options.sections.iter().map(Executable::find).collect::<Result<Vec<_>, _>>()?;
         let n_pes = options.sections.iter().map(|s| s.n_pes).fold(0, usize::saturating_add);
         agree(&options.sections)?;
@@ -57,7 +61,7 @@ impl Job {
         if let Some(line) = loaded.complaint() {
             print_line(&line);
         }
-        Ok(Self { options, programs, sections, plan, machine, bindings, tuning: loaded.tuning })
+        Ok(Self { options, programs, sections, plan, machine, bindings, tuning: loaded.tuning, files })
     }
 
     /// A job that PEs of `by` ask for: as theirs where the request does not say.
@@ -87,7 +91,7 @@ impl Job {
             times: TimeArgs { timeout: None, ..by.options.times },
             streams: by.options.streams.clone(),
         };
-        Self::new(options, by.machine.clone(), load)
+        Ok(Self { files: by.files, ..Self::new(options, by.machine.clone(), load)? })
     }
 
     /// Number of PEs.
@@ -99,6 +103,16 @@ impl Job {
     pub(super) fn program(&self, pe: usize) -> &Executable {
         &self.programs[self.sections[pe]]
     }
+}
+
+/// Raises this process's limit on open files as far as it may: CPUs and streams of PEs take some each, whatever is open
+/// already. The limits before.
+fn raise_files() -> Result<(rlim_t, rlim_t), Failure> {
+    let files = getrlimit(Resource::RLIMIT_NOFILE)
+        .map_err(|e| Failure::system(format!("cannot read the limit on open files: {}", e.desc())))?;
+    // Most jobs need no more than they have.
+    let _ = setrlimit(Resource::RLIMIT_NOFILE, files.1, files.1);
+    Ok(files)
 }
 
 /// Threads of each PE of a section, as OpenMP's variable says.

@@ -117,11 +117,6 @@ impl Output {
         Ok(Self { mode, pe_streams: Vec::new(), sinks: Default::default() })
     }
 
-    /// Descriptors that the supervisor will hold for `n_pes` PEs.
-    pub(super) fn descriptors(&self, n_pes: usize) -> u64 {
-        if matches!(self.mode, Mode::Label) { 2 * n_pes as u64 } else { 0 }
-    }
-
     /// Standard output and error of PE `pe` of job `job`; `None` is the supervisor's own.
     pub(super) fn streams(&mut self, job: u32, pe: usize) -> io::Result<[Option<OwnedFd>; 2]> {
         let label = match job {

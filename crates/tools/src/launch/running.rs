@@ -11,7 +11,6 @@ use ferroshmem_core::job::control::Control;
 use ferroshmem_core::job::service;
 use ferroshmem_layout::{PeBlock, PeState};
 use nix::errno::Errno;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::{Pid, getpid};
 
@@ -129,18 +128,12 @@ impl RunningJob {
             }
         }
         let system = |what: &str, e: std::io::Error| Failure::system(format!("{what}: {e}"));
-        let files =
-            getrlimit(Resource::RLIMIT_NOFILE).map_err(|e| system("cannot read the limit on open files", e.into()))?;
-        // A few descriptors beside those for output.
-        if output.descriptors(n_pes) + 32 > files.0 {
-            let _ = setrlimit(Resource::RLIMIT_NOFILE, files.1, files.1);
-        }
         let null = File::open("/dev/null").map_err(|e| system("cannot open /dev/null", e))?;
         let (mine, of_pes) = service::open().map_err(|e| system("cannot make a socket for the PEs", e))?;
         self.service = Some(mine);
         let mut inherited = vec![self.memory.as_raw_fd(), of_pes.as_raw_fd()];
         inherited.extend(parents.into_iter().flatten());
-        Ok(Starter { spawner: Spawner::new(Common { inherited, mask, files }), null, _service: of_pes })
+        Ok(Starter { spawner: Spawner::new(Common { inherited, mask, files: self.job.files }), null, _service: of_pes })
     }
 
     /// Starts PE `pe`; its process.
