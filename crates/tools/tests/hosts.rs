@@ -264,6 +264,13 @@ fn what_cannot_be_is_one_line() {
 }
 
 #[test]
+fn a_launcher_that_is_not_there_ends_as_in_a_shell() {
+    let ended = run(&mut Machine::with(&[]).oshrun("--launcher command no-such-launcher a"));
+    let line = "oshrun: cannot run \"no-such-launcher\": no such program in PATH\n";
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(127), line));
+}
+
+#[test]
 fn a_host_file_has_an_end() {
     let machine = Machine::with(&["mpiexec.hydra"]);
     let file = machine.path("hosts");

@@ -19,6 +19,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use ferroshmem_config::{self as config, JOB};
+use nix::errno::Errno;
 
 use self::agent::Agent;
 use self::launch::{HostLaunch, HostSource, LauncherKind};
@@ -28,6 +29,7 @@ use super::debugging::quoted;
 use super::failure::{Failure, print_line};
 use super::options::CommandLine;
 use super::output;
+use super::program::cannot_run;
 
 /// Seconds between SIGTERM for a launcher after `--timeout`, and SIGKILL.
 const GRACE: &str = "10";
@@ -90,8 +92,7 @@ pub(super) fn become_launcher(options: &CommandLine, launch: &HostLaunch) -> Res
         }
     }
     let program = line[0].to_string_lossy().into_owned();
-    let e = command.exec();
-    Err(Failure::not_runnable(format!("cannot run \"{program}\": {e}")))
+    Err(cannot_run(&program, Errno::try_from(command.exec()).unwrap_or(Errno::EIO)))
 }
 
 /// Under coreutils' `timeout`, which ends with the status that `oshrun` has for it.
