@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
@@ -244,4 +245,13 @@ fn a_closed_connection_is_an_error_and_no_signal() {
     // SAFETY: as it was.
     unsafe { libc::signal(libc::SIGPIPE, before) };
     assert!(lost.contains("is lost"), "{lost}");
+}
+
+#[test]
+fn a_server_is_looked_for_at_each_address_of_its_name() {
+    let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let server = listen();
+    // The first one is closed again.
+    let addresses = [listen().local_addr().unwrap(), server.local_addr().unwrap()];
+    Wire::to_first(addresses.into_iter(), DEADLINE).unwrap();
 }

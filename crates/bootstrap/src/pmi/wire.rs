@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem::ManuallyDrop;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -45,13 +45,25 @@ impl Wire {
 
     /// Connects to `host:port`.
     pub(super) fn to_port(address: &str, deadline: Duration) -> Result<Self, Error> {
-        let failed = |reason: String| Error::Unreachable { address: address.to_owned(), reason };
-        let mut addresses = address.to_socket_addrs().map_err(|e| failed(e.to_string()))?;
-        let first = addresses.next().ok_or_else(|| failed("the name has no address".into()))?;
-        let stream = TcpStream::connect_timeout(&first, deadline).map_err(|e| failed(e.to_string()))?;
-        // Requests are short and wait for their answers.
-        stream.set_nodelay(true).map_err(|e| failed(e.to_string()))?;
-        Ok(Self::over(stream.into(), deadline))
+        let connected = address.to_socket_addrs().and_then(|all| Self::to_first(all, deadline));
+        connected.map_err(|e| Error::Unreachable { address: address.to_owned(), reason: e.to_string() })
+    }
+
+    /// Connects to the first of these addresses of a server at which it answers: a host may have some that it does not
+    /// listen at.
+    pub(super) fn to_first(addresses: impl Iterator<Item = SocketAddr>, deadline: Duration) -> io::Result<Self> {
+        let mut failed = io::Error::other("the name has no address");
+        for address in addresses {
+            match TcpStream::connect_timeout(&address, deadline) {
+                Ok(stream) => {
+                    // Requests are short and wait for their answers.
+                    stream.set_nodelay(true)?;
+                    return Ok(Self::over(stream.into(), deadline));
+                }
+                Err(e) => failed = e,
+            }
+        }
+        Err(failed)
     }
 
     /// Over a connection that is there.
