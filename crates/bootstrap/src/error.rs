@@ -78,8 +78,8 @@ pub enum Error {
     /// A server of another protocol.
     #[error("the launcher does not speak PMI-2 ({0:?})")]
     NoPmi2(String),
-    /// A server that does not say which process this is.
-    #[error("the launcher's server at PMI_PORT gives no rank and size")]
+    /// A launcher that does not say which process this is.
+    #[error("the launcher gives no rank that is below its number of processes (PMI_RANK and PMI_SIZE, or by PMI_PORT)")]
     NoRank,
     /// A server returned another value than was put.
     #[error("the launcher returned a damaged value of {key}: {value:?}")]

@@ -57,6 +57,9 @@ pub(super) fn start(mut wire: Wire, source: &RankSource<'_>) -> Result<Session<P
         RankSource::Server { id } => (introduce(&mut wire, id)?, false),
         RankSource::Environment { rank, size, introduced } => ((rank, size), introduced),
     };
+    if rank >= size {
+        return Err(Error::NoRank);
+    }
     let mut store = Pmi1 { wire, space: String::new(), longest_value: 0 };
     if !introduced {
         let response = store.call("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;

@@ -51,7 +51,7 @@ pub(super) fn start(mut wire: Wire) -> Result<Session<Pmi2>, Error> {
     }
     hello += "threaded=FALSE;";
     let response = store.call(&hello, "fullinit-response")?;
-    let numbers = response.number("rank").zip(response.number("size"));
+    let numbers = response.number("rank").zip(response.number("size")).filter(|(rank, size)| rank < size);
     let (rank, size) = numbers.ok_or_else(|| response.unexpected())?;
     let response = store.call("cmd=job-getid;", "job-getid-response")?;
     let name = response.value("jobid").ok_or_else(|| response.unexpected())?;

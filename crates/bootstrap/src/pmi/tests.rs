@@ -212,6 +212,11 @@ fn failures_of_servers_have_their_own_errors() {
     assert!(silent.contains("no answer within 0.03 s"), "{silent}");
     let strange = answered("HTTP/1.1 400 Bad Request\n", DEADLINE).to_string();
     assert!(strange.contains("HTTP/1.1 400"), "{strange}");
+    let hello = "cmd=initack\ncmd=set size=2\ncmd=set rank=2\ncmd=set debug=0\n";
+    let (client, mut server) = UnixStream::pair().unwrap();
+    server.write_all(hello.as_bytes()).unwrap();
+    let none = pmi1::start(wire(client), &RankSource::Server { id: "7" }).err().unwrap().to_string();
+    assert!(none.contains("no rank"), "{none}");
     let refusing = answered("cmd=response_to_init rc=-1\n", DEADLINE).to_string();
     assert!(refusing.contains("rc=-1"), "{refusing}");
 
