@@ -94,18 +94,22 @@ fn poll<R>(result: Option<R>) -> Option<R> {
     result
 }
 
-/// A variable whose condition holds. Where several do, a later call finds another one: the
-/// search goes on where the last one ended (tests of the public suite ask for this).
+/// A variable whose condition holds. Where several do, a series of calls returns each of them (standard,
+/// `shmem_test_any`), also if other calls are made between: searches begin where multiples of the golden section are,
+/// and every second, every third and so on of these come near each variable, too.
 ///
 /// # Safety
 /// The arrays of the set are valid.
 unsafe fn fair_any<T: SyncVariable>(set: &Set<T>) -> Option<usize> {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let from = NEXT.load(Ordering::Relaxed);
+    const GOLDEN: usize = 0x9e37_79b9_7f4a_7c15;
+    static FOUND: AtomicUsize = AtomicUsize::new(0);
+
+    let number = FOUND.load(Ordering::Relaxed);
+    let from = (number.wrapping_mul(GOLDEN) as u128 * set.n as u128) >> usize::BITS;
     // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
-    let found = unsafe { set.any(if from < set.n { from } else { 0 }) };
-    if let Some(i) = found {
-        NEXT.store(i + 1, Ordering::Relaxed);
+    let found = unsafe { set.any(from as usize) };
+    if found.is_some() {
+        FOUND.store(number.wrapping_add(1), Ordering::Relaxed);
     }
     found
 }

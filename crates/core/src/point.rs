@@ -166,13 +166,13 @@ impl<T: SyncVariable> Set<T> {
         !(0..self.n).any(|i| unsafe { self.included(i) })
     }
 
-    /// The first variable at or after `from`, going round, whose condition holds.
+    /// The first variable at or after `from`, going round, whose condition holds. `from` is less than `n`, or both are 0.
     ///
     /// # Safety
     /// The arrays are valid.
     pub unsafe fn any(&self, from: usize) -> Option<usize> {
         // SAFETY: i < n, for which the caller promises valid arrays.
-        (0..self.n).map(|i| (from + i) % self.n).find(|i| unsafe { self.included(*i) && self.holds(*i) })
+        (from..self.n).chain(0..from).find(|i| unsafe { self.included(*i) && self.holds(*i) })
     }
 
     /// Whether all conditions hold.
