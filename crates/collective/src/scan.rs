@@ -107,6 +107,10 @@ impl Scan<'_> {
         unsafe {
             if count == 0 {
                 dest.write_bytes(0, bytes);
+            } else if !self.op.commutes {
+                // A fold rounds numbers of 16 bits once; the other algorithms round them at each member.
+                dest.copy_from_nonoverlapping(source(0), bytes);
+                (1..count).for_each(|m| (self.op.combine)(dest, dest, source(m), self.n));
             } else {
                 self.op.fold(false, (&|_| dest, 1), (source, count), self.n, false);
             }

@@ -6,7 +6,7 @@ use ferroshmem_core::group::Group;
 use ferroshmem_core::group::threads::Array;
 use ferroshmem_layout::SHORT_RING_ENTRIES;
 use ferroshmem_simd::ops::Sum;
-use ferroshmem_simd::{Operator, Reduce};
+use ferroshmem_simd::{Bf16, Operator, Reduce};
 use ferroshmem_tuning::{Algorithm, Choice, Collective, DecisionTable};
 
 use super::{Arrays, Random, TestCall, everywhere, run_oversubscribed};
@@ -54,6 +54,22 @@ numbers! {
     f64, float, |a: f64, b: f64| a + b
 }
 
+/// A sum is rounded at each member, to the nearest number, of two to the one that is even.
+impl Number for Bf16 {
+    const ZERO: Self = Self(0);
+    fn of(random: u64) -> Self {
+        Self(((float(random) as f32).to_bits() >> 16) as u16)
+    }
+    fn plus(self, other: Self) -> Self {
+        let [a, b] = [self, other].map(|number| f32::from_bits(u32::from(number.0) << 16));
+        let bits = (a + b).to_bits();
+        Self(((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16)
+    }
+    fn bytes(self) -> Vec<u8> {
+        self.0.to_ne_bytes().to_vec()
+    }
+}
+
 /// Most bytes: several blocks of the algorithms.
 const LONGEST: usize = 10_000;
 
@@ -81,11 +97,12 @@ fn check_type<T: Number>(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
 }
 
 pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
-    match call.salt % 5 {
+    match call.salt % 7 {
         0 => check_type::<u8>(arrays, group, call),
         1 => check_type::<i16>(arrays, group, call),
         2 => check_type::<i64>(arrays, group, call),
         3 => check_type::<f32>(arrays, group, call),
+        4 => check_type::<Bf16>(arrays, group, call),
         _ => check_type::<f64>(arrays, group, call),
     }
 }
