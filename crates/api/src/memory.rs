@@ -172,6 +172,11 @@ impl Shape {
         Self { align, ..of }
     }
 
+    /// In units of `unit` bytes, of a kind of memory if it has one of its own.
+    fn hinted(size: usize, unit: u64, kind: Option<Memkind>) -> Self {
+        Self { unit, kind, ..Self::aligned(size, unit as usize) }
+    }
+
     /// All zero.
     pub(crate) fn zeroed(self) -> Self {
         Self { zero: true, ..self }
@@ -185,7 +190,7 @@ pub(crate) fn take(rt: &Runtime, name: &str, heap: &mut Heap, shape: Shape) -> *
     match heap.allocate_units(size as u64, align as u64, unit) {
         Some(offset) => {
             if let Some(kind) = kind {
-                heap.set_placed(offset);
+                heap.set_placed(offset, kind);
                 place(rt, name, heap, offset, kind);
             }
             // What was never in a block is zero, and shall cost nothing before it is used.
@@ -342,12 +347,8 @@ pub fn malloc_with_hints(name: &'static str, size: usize, hints: c_long) -> *mut
         None if is_polled => FETCHED_TOGETHER,
         None => BLOCK_ALIGN,
     };
-    let shape = Shape {
-        unit,
-        kind,
-        touched: if is_polled { size.min(TOUCHED_AT_ONCE) } else { 0 },
-        ..Shape::aligned(size, unit as usize)
-    };
+    let touched = if is_polled { size.min(TOUCHED_AT_ONCE) } else { 0 };
+    let shape = Shape { touched, ..Shape::hinted(size, unit, kind) };
     allocate(call, shape)
 }
 
@@ -475,7 +476,8 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
         open(rt, name, offset + size as u64);
         at
     } else {
-        let new = take_from_heap(rt, name, Shape::of(size));
+        let (unit, kind) = memory.heap().hints(offset).unwrap_or((BLOCK_ALIGN, None));
+        let new = take_from_heap(rt, name, Shape::hinted(size, unit, kind));
         if !new.is_null() {
             // SAFETY: two live blocks of this PE, of at least as many bytes each.
             unsafe {

@@ -49,8 +49,16 @@ static void routines(void)
         shmem_uint64_atomic_inc(p, right_of(me));
         shmem_barrier_all();
         CHECK(p[0] == 1);
-        p = shmem_realloc(p, 100000);
-        CHECK(p != NULL && p[0] == 1);
+        /* Lines behind it, so that it moves, and by odd numbers of them. */
+        void *lines[3];
+        for (int k = 0; k < 3; k++) {
+            lines[k] = checked_malloc(64);
+            p = shmem_realloc(p, (size_t)4000 << 2 * k);
+            CHECK(p != NULL && p[0] == 1);
+            CHECK(hints[i] == 0 || (uintptr_t)p % 128 == 0, "%p has lost its hints %ld", (void *)p, hints[i]);
+        }
+        for (int k = 0; k < 3; k++)
+            shmem_free(lines[k]);
         shmem_free(p);
     }
 }

@@ -9,6 +9,8 @@ use std::ops::Range;
 
 use range_alloc::RangeAllocator;
 
+use super::memkind::Memkind;
+
 /// Alignment of every block, which suits any C type and keeps blocks of different PEs'
 /// writers on different cache lines.
 pub const BLOCK_ALIGN: u64 = 64;
@@ -34,8 +36,9 @@ pub struct Heap {
 struct Block {
     asked: u64,
     taken: u64,
-    /// It has a kind of memory of its own.
-    is_placed: bool,
+    unit: u64,
+    /// If it has one of its own.
+    kind: Option<Memkind>,
 }
 
 impl Heap {
@@ -87,7 +90,7 @@ impl Heap {
             self.is_low = true;
             return None;
         }
-        let block = Block { asked: size, taken, is_placed: false };
+        let block = Block { asked: size, taken, unit, kind: None };
         self.blocks.insert(start, block);
         self.in_use += taken;
         self.mark = self.mark.max(start + taken);
@@ -110,21 +113,26 @@ impl Heap {
     }
 
     /// Notes that the block at `offset` has a kind of memory of its own.
-    pub fn set_placed(&mut self, offset: u64) {
+    pub fn set_placed(&mut self, offset: u64, kind: Memkind) {
         if let Some(block) = self.blocks.get_mut(&offset) {
-            block.is_placed = true;
+            block.kind = Some(kind);
         }
+    }
+
+    /// What a block that takes the place of the one at `offset` is to have: units, and a kind of memory of its own.
+    pub fn hints(&self, offset: u64) -> Option<(u64, Option<Memkind>)> {
+        self.blocks.get(&offset).map(|b| (b.unit, b.kind))
     }
 
     /// The bytes of the block at `offset`, if it has a kind of memory of its own.
     pub fn placed(&self, offset: u64) -> Option<Range<u64>> {
-        let block = self.blocks.get(&offset).filter(|block| block.is_placed)?;
+        let block = self.blocks.get(&offset).filter(|block| block.kind.is_some())?;
         Some(offset..offset + block.taken)
     }
 
     /// Whether a block has a kind of memory of its own.
     pub fn has_placed(&self) -> bool {
-        self.blocks.values().any(|block| block.is_placed)
+        self.blocks.values().any(|block| block.kind.is_some())
     }
 
     /// Has nothing handed out from `ceiling` on.
@@ -244,8 +252,9 @@ mod tests {
         assert_eq!(a % 256, 0);
         assert!(a >= 4096 && b >= 4096 && (b >= a + 256 || b < a));
         assert_eq!((h.block_size(a), h.placed(a)), (Some(8), None));
-        h.set_placed(a);
+        h.set_placed(a, Memkind::Local);
         assert_eq!(h.placed(a), Some(a..a + 256));
+        assert_eq!([a, b].map(|x| h.hints(x)), [Some((256, Some(Memkind::Local))), Some((BLOCK_ALIGN, None))]);
     }
 
     #[test]
