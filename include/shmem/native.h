@@ -222,7 +222,7 @@ typedef uint64_t __attribute__((__vector_size__(16), __may_alias__, __aligned__(
  * SHMEM_NATIVE_ONLY there is no such call, and stores are volatile too; but floating-point
  * accesses are plain, so that loops vectorize. */
 #ifdef SHMEM_NATIVE_ONLY
-#define SHMEMI_IS_FLOATING(type) ((type)0.5 != 0)
+#define SHMEMI_IS_FLOATING(type) ((type)0.5 > 0)
 #if defined(__x86_64__) && !defined(__clang__)
 /* gcc computes the address of a volatile access by an instruction of its own, which is one in
  * five of a loop of puts or gets. So a store is a plain one, followed by an empty asm that reads

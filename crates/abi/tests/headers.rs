@@ -14,7 +14,8 @@ const COMPILERS: &[(&str, &str, &[&str])] = &[
     ("clang++", "c++", &["c++11", "c++17", "c++20"]),
 ];
 
-const WARNINGS: &[&str] = &["-Werror", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wundef"];
+const WARNINGS: &[&str] =
+    &["-Werror", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wundef", "-Wfloat-equal"];
 
 fn include() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include")
