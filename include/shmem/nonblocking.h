@@ -87,8 +87,10 @@ template <class T> constexpr T *of_one_type(T *dest, const T *)
     shmemx_atomic_fetch_op_nb(SHMEMI_OF_ONE_TYPE(fetch, dest), dest, (uint64_t)(value),            \
                               (uint64_t)(cond), SHMEMX_DATATYPE(dest), op, pe, request)
 
+/* Here source may be const. */
 #define shmemx_atomic_fetch_nb(fetch, source, pe, request)                                         \
-    SHMEMI_FETCH_OP(SHMEMX_FETCH, fetch, source, 0, 0, pe, request)
+    shmemx_atomic_fetch_op_nb(SHMEMI_OF_ONE_TYPE(fetch, source), (void *)(uintptr_t)(source), 0,   \
+                              0, SHMEMX_DATATYPE(fetch), SHMEMX_FETCH, pe, request)
 #define shmemx_atomic_swap_nb(fetch, dest, value, pe, request)                                     \
     SHMEMI_FETCH_OP(SHMEMX_SWAP, fetch, dest, value, 0, pe, request)
 #define shmemx_atomic_compare_swap_nb(fetch, dest, cond, value, pe, request)                       \

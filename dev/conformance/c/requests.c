@@ -101,7 +101,7 @@ static void types(void)
         end_request(&requests[5], me + 5);                                                                 \
         shmemx_atomic_compare_swap_nb(&seen[6], &word, 40, 60, to, &requests[6]);                  \
         end_request(&requests[6], me);                                                                     \
-        shmemx_atomic_fetch_nb(&seen[7], &word, to, &requests[7]);                                 \
+        shmemx_atomic_fetch_nb(&seen[7], (const TYPE *)&word, to, &requests[7]);                   \
         end_request(&requests[7], me + 1);                                                                 \
         CHECK(seen[0] == 12 && seen[1] == 10 && seen[2] == 2 && seen[3] == 7 && seen[4] == (TYPE)-8 \
               && seen[5] == 40 && seen[6] == 40 && seen[7] == 60);                                 \
