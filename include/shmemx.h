@@ -1842,6 +1842,7 @@ SHMEMI_PSHMEM(shmemx_neighbor_alltoallw_init)
 
 #ifdef __cplusplus
 }
+extern "C++" {
 #endif
 
 #include <shmem/kernels.h>
@@ -1959,6 +1960,10 @@ SHMEMI_GROUP_REDUCE(_group_xor_reduce, long long, longlong)
     SHMEMI_SELECT_ARITHMETIC(dest, shmemx_, _group_sum_reduce)(group, dest, __VA_ARGS__)
 #define shmemx_group_xor_reduce(group, dest, ...) \
     SHMEMI_SELECT_BITWISE(dest, shmemx_, _group_xor_reduce)(group, dest, __VA_ARGS__)
+#endif
+
+#ifdef __cplusplus
+}
 #endif
 
 #endif

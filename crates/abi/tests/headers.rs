@@ -65,6 +65,17 @@ fn headers_compile_without_warnings() {
     }
 }
 
+#[test]
+fn headers_compile_within_extern_c() {
+    let text = "extern \"C\" {\n#include <shmem.h>\n#include <shmemx.h>\n}\nint main() { return 0; }\n";
+    let source = source("extern-c.cpp", text);
+    for compiler in ["g++", "clang++"] {
+        if let Some(output) = compile(compiler, &["-fsyntax-only"], &source) {
+            assert_compiles(&output, compiler);
+        }
+    }
+}
+
 /// Instructions that gcc executes for a file, in millions, if valgrind is here to count them.
 fn instructions(compiler: &str, language: &str, file: &Path) -> Option<f64> {
     const COUNT: &str = "valgrind,--tool=cachegrind,--cache-sim=no,--cachegrind-out-file=/dev/null";

@@ -18,10 +18,11 @@ pub fn header(chapters: &[Chapter], reference: &Reference) -> String {
     text += &constants::extensions();
     text += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
     text += &header::extensions(chapters, reference);
-    text += "#ifdef __cplusplus\n}\n#endif\n\n";
+    // Programs include headers of C in `extern "C"`, too, where templates and overloads need their own linkage.
+    text += "#ifdef __cplusplus\n}\nextern \"C++\" {\n#endif\n\n";
     text += "#include <shmem/kernels.h>\n#include <shmem/nonblocking.h>\n\n";
     text += &group_reductions(chapters);
-    text += "#endif\n";
+    text += "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
     text
 }
 
