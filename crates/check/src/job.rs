@@ -8,6 +8,7 @@ use crate::finding::{Finding, Kind, Place};
 use crate::globals::Globals;
 use crate::library::Library;
 use crate::members::Members;
+use crate::operation::Operation;
 use crate::records::Records;
 
 /// This PE.
@@ -92,6 +93,17 @@ impl ThisPe {
             Some(listed) => listed.into_iter().filter_map(|pe| usize::try_from(pe).ok()).collect(),
             None => members.pes().collect(),
         }
+    }
+
+    /// The root of a collective by its number in the world. Of active sets, too, the call has its number in the set.
+    pub(crate) fn root(&self, call: &Call) -> Option<usize> {
+        self.pes(call).get(call.argument(Role::Root)?).copied()
+    }
+
+    /// Whether a collective reads this PE's source: of one from the root to others, the root's alone.
+    pub(crate) fn reads_source(&self, call: &Call) -> bool {
+        let is_to_others = call.argument(Role::Root).is_some() && call.operation() != Operation::Gather;
+        !is_to_others || self.root(call) == Some(self.me)
     }
 
     /// A context as the checks know it: 0 for the default one, which has two names.

@@ -30,7 +30,10 @@ impl Memory {
             let span = call.span(number, parameter, members.unwrap_or(1));
             let reads = matches!(parameter.role, Role::Source | Role::Read | Role::Variable);
             let pe = target.filter(|_| is_remote).unwrap_or(job.me);
-            if self.is_in_block(job, call, (pe, span), reads) && uses_value(call, parameter.role) {
+            if self.is_in_block(job, call, (pe, span), reads)
+                && uses_value(call, parameter.role)
+                && (parameter.role != Role::Source || job.reads_source(call))
+            {
                 self.check_written(job, call, (pe, span), None);
             }
         }

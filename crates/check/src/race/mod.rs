@@ -333,17 +333,13 @@ impl Race {
                 self.leave_team(job, state, call, From::All);
                 self.allocated(job, state, call, result);
             }
-            Operation::Broadcast | Operation::Gather => {
-                // Roots of active sets are numbers in the set, too.
-                let root = call.argument(Role::Root).unwrap_or(0);
-                match job.pes(call).get(root) {
-                    Some(root) if call.operation() == Operation::Broadcast => {
-                        self.leave_team(job, state, call, From::Root(*root));
-                    }
-                    Some(root) if *root == self.me => self.leave_team(job, state, call, From::All),
-                    _ => {}
+            Operation::Broadcast | Operation::Gather => match job.root(call) {
+                Some(root) if call.operation() == Operation::Broadcast => {
+                    self.leave_team(job, state, call, From::Root(root));
                 }
-            }
+                Some(root) if root == self.me => self.leave_team(job, state, call, From::All),
+                _ => {}
+            },
             Operation::Scan => self.leave_team(job, state, call, From::Before),
             Operation::Finalize => {
                 self.leave_team(job, state, call, From::All);
@@ -442,18 +438,15 @@ impl Race {
         let Some(team) = job.members(call) else {
             return;
         };
-        let root = match call.argument(Role::Root) {
-            None => None,
-            Some(root) => match job.pes(call).get(root) {
-                // The library ends the job.
-                None => return,
-                Some(root) => Some(*root),
-            },
-        };
+        let root = job.root(call);
+        if root.is_none() && call.argument(Role::Root).is_some() {
+            // The library ends the job.
+            return;
+        }
         let gathers = call.operation() == Operation::Gather;
         for (number, parameter) in call.parameters() {
             let access = match parameter.role {
-                Role::Source if root.is_none_or(|root| gathers || root == self.me) => Access::Read,
+                Role::Source if job.reads_source(call) => Access::Read,
                 Role::Dest if root.is_none_or(|root| gathers == (root == self.me)) => Access::Write,
                 _ => continue,
             };

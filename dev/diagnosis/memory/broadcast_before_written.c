@@ -1,0 +1,18 @@
+/* A broadcast of what the root has not written; the source of the others need not be.
+ * check: memory
+ * expect: PE 0: shmem_long_broadcast at @broadcast (main) reads 32 bytes on PE 0 that nobody has written: byte 0 of the block of 32 bytes of shmem_malloc at @block (main) */
+#include "../seeded.h"
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    start(argc);
+    long *source = shmem_malloc(4 * sizeof(long)); /* @block */
+    long *dest = shmem_malloc(4 * sizeof(long));
+    for (int i = 0; i < 4 && me == fault; i++) source[i] = i;
+    shmem_long_broadcast(SHMEM_TEAM_WORLD, dest, source, 4, 0); /* @broadcast */
+    shmem_free(dest);
+    shmem_free(source);
+    shmem_finalize();
+    return 0;
+}
