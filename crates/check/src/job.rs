@@ -106,12 +106,10 @@ impl ThisPe {
         !is_to_others || self.root(call) == Some(self.me)
     }
 
-    /// A context as the checks know it: 0 for the default one, which has two names.
-    pub(crate) fn context(&self, context: usize) -> usize {
-        match context == self.library.default_context {
-            true => 0,
-            false => context,
-        }
+    /// The context of a call: 0 for the default one, which has two names.
+    pub(crate) fn context_of(&self, call: &Call) -> usize {
+        let context = call.argument(Role::Context).unwrap_or(call.context);
+        if context == self.library.default_context { 0 } else { context }
     }
 
     /// Where an address of this PE is, if it is in a variable of the program.

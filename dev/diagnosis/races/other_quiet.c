@@ -6,7 +6,7 @@
  * expect: the variable "other" on PE 1 */
 #include "../seeded.h"
 
-static long data[4], other;
+static long data[4], other, third;
 
 int main(int argc, char **argv)
 {
@@ -21,7 +21,10 @@ int main(int argc, char **argv)
     shmem_ctx_quiet(fault ? b : a);
     if (me == 0) shmem_ctx_long_p(b, &other, 1, 1); /* @other */
     if (!fault) shmem_ctx_quiet(b);
+    /* By its own name, too, the default context is the one that a barrier completes. */
+    if (me == 0) shmem_ctx_long_p(SHMEM_CTX_DEFAULT, &third, 1, 1);
     shmem_barrier_all();
+    if (me == 1) copy[1] = shmem_long_g(&third, 1);
     if (me == 1) shmem_long_get(copy, data, 4, 1); /* @get */
     if (me == 1) copy[0] = shmem_long_g(&other, 1); /* @g */
     shmem_ctx_destroy(a);

@@ -49,7 +49,7 @@ impl Memory {
         let source = call.parameters().find(|(_, p)| p.role == Role::Read);
         if let Some((number, parameter)) = source {
             let bytes = call.span(number, parameter, 1).bounds();
-            let context = job.context(call.context);
+            let context = job.context_of(call);
             // SAFETY: the program promises that it is readable, by the put.
             unsafe {
                 locked(&self.pending).add(context, bytes, job.site(call), target);

@@ -20,7 +20,7 @@ use ferroshmem_platform::unwind;
 use self::blocks::{Block, Blocks};
 use self::pattern::Pattern;
 use self::pending::{Change, Pending};
-use crate::call::{Call, Role};
+use crate::call::Call;
 use crate::finding::{Finding, Kind, Place};
 use crate::job::ThisPe;
 use crate::operation::Operation;
@@ -93,8 +93,7 @@ impl Memory {
             }
             Operation::SpaceDestroy => self.blocks().remove_space(call.value(0)),
             Operation::Quiet | Operation::DestroyContext => {
-                let context = call.argument(Role::Context).unwrap_or(call.context);
-                self.complete(job, call, Some(context));
+                self.complete(job, call, Some(job.context_of(call)));
             }
             // The release of a lock completes what the default context has under way.
             Operation::ClearLock => {
@@ -295,7 +294,6 @@ impl Memory {
 
     /// The puts of a context, or of all, are complete: reports those whose source has changed.
     fn complete(&self, job: &ThisPe, call: &Call, context: Option<usize>) {
-        let context = context.map(|context| job.context(context));
         let changed = locked(&self.pending).complete(context);
         for (put, change) in changed {
             let kind = match change {

@@ -252,7 +252,7 @@ impl Race {
             | Operation::PutSignal
             | Operation::Signal => self.one_sided(job, state, call),
             Operation::Quiet | Operation::Fence | Operation::DestroyContext => {
-                let via = state.via(call);
+                let via = state.via(job.context_of(call));
                 state.clock.quiet(via);
             }
             Operation::ClearLock => {
@@ -385,7 +385,7 @@ impl Race {
             return;
         };
         let operation = call.operation();
-        let via = state.via(call);
+        let via = state.via(job.context_of(call));
         let mut signal = None;
         for (number, parameter) in call.parameters() {
             let span = call.span(number, parameter, 1);
@@ -481,9 +481,7 @@ impl Race {
 }
 
 impl State {
-    /// The context of a call.
-    fn via(&mut self, call: &Call) -> Via {
-        let context = call.argument(Role::Context).unwrap_or(call.context);
+    fn via(&mut self, context: usize) -> Via {
         if context == 0 {
             return Via::DEFAULT;
         }
