@@ -44,8 +44,7 @@ const GLOBAL: u64 = 1 << 47;
 #[derive(Debug)]
 struct State {
     clock: Clock,
-    /// The program's contexts that are not the default one.
-    contexts: Vec<usize>,
+    contexts: Contexts,
     /// Number of the next collective of each team.
     collectives: HashMap<Members, u64>,
     /// Blocks of the heap: bytes and call.
@@ -54,6 +53,29 @@ struct State {
     reported: HashSet<(u32, u32)>,
     /// Steps that `oshrun` is to take with the next one, where it has the store.
     waiting: Waiting,
+}
+
+/// The contexts of the program: the default one is 0, and so is the place of one that was destroyed.
+#[derive(Debug, Default)]
+struct Contexts(Vec<usize>);
+
+impl Contexts {
+    fn via(&mut self, context: usize) -> Via {
+        if context == 0 {
+            return Via::DEFAULT;
+        }
+        let place = |of: usize| self.0.iter().position(|known| *known == of);
+        let number = place(context).or_else(|| place(0)).unwrap_or(self.0.len());
+        match self.0.get_mut(number) {
+            Some(known) => *known = context,
+            None => self.0.push(context),
+        }
+        Via::other(number)
+    }
+
+    fn forget(&mut self, context: usize) {
+        self.0.iter_mut().filter(|known| **known == context).for_each(|known| *known = 0);
+    }
 }
 
 /// The addresses between the lowest and the highest that a block has had, hidden.
@@ -97,7 +119,7 @@ impl Race {
             heap: HeapRange { low: AtomicUsize::new(usize::MAX), high: AtomicUsize::new(0) },
             state: Mutex::new(State {
                 clock: Clock::new(job.me, job.n_pes),
-                contexts: Vec::new(),
+                contexts: Contexts::default(),
                 collectives: HashMap::new(),
                 blocks: BTreeMap::new(),
                 reported: HashSet::new(),
@@ -252,8 +274,12 @@ impl Race {
             | Operation::PutSignal
             | Operation::Signal => self.one_sided(job, state, call),
             Operation::Quiet | Operation::Fence | Operation::DestroyContext => {
-                let via = state.via(job.context_of(call));
+                let context = job.context_of(call);
+                let via = state.contexts.via(context);
                 state.clock.quiet(via);
+                if operation == Operation::DestroyContext {
+                    state.contexts.forget(context);
+                }
             }
             Operation::ClearLock => {
                 state.clock.quiet(Via::DEFAULT);
@@ -385,7 +411,7 @@ impl Race {
             return;
         };
         let operation = call.operation();
-        let via = state.via(job.context_of(call));
+        let via = state.contexts.via(job.context_of(call));
         let mut signal = None;
         for (number, parameter) in call.parameters() {
             let span = call.span(number, parameter, 1);
@@ -481,17 +507,6 @@ impl Race {
 }
 
 impl State {
-    fn via(&mut self, context: usize) -> Via {
-        if context == 0 {
-            return Via::DEFAULT;
-        }
-        let number = self.contexts.iter().position(|known| *known == context);
-        Via::other(number.unwrap_or_else(|| {
-            self.contexts.push(context);
-            self.contexts.len() - 1
-        }))
-    }
-
     /// Where an address is that all PEs have.
     fn place(&self, job: &ThisPe, at: u64) -> Place {
         if at & GLOBAL != 0 {
@@ -505,5 +520,24 @@ impl State {
             size: *size as u64,
             site: *site,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contexts_that_come_and_go_take_no_more_room_than_those_that_are_there() {
+        let mut contexts = Contexts::default();
+        let [first, second] = [3, 5].map(|context| contexts.via(context));
+        assert_ne!(first, second);
+        for generation in 1..1000 {
+            let context = generation << 32 | 7;
+            assert_eq!(contexts.via(context), contexts.via(context));
+            contexts.forget(context);
+        }
+        assert_eq!(contexts.0, [3, 5, 0]);
+        assert_eq!((contexts.via(0), contexts.via(5)), (Via::DEFAULT, second));
     }
 }
