@@ -163,6 +163,21 @@ impl Call {
         unsafe { *self.values.add(number) = value };
     }
 
+    /// The places of the variables that a wait or test with this result has found to be as asked for; None: all.
+    pub fn found(&self, result: usize) -> Option<Vec<usize>> {
+        /// The parameter of the forms for some variables that gets their places.
+        const INDICES: usize = 2;
+        match self.name() {
+            name if name.contains("_any") => Some(vec![result]),
+            name if name.contains("_some") => {
+                let indices = self.value(INDICES) as *const usize;
+                // SAFETY: the routine has written so many there.
+                Some((0..result).map(|i| unsafe { indices.add(i).read() }).collect())
+            }
+            _ => None,
+        }
+    }
+
     /// The parameters, with their numbers.
     pub fn parameters(&self) -> impl Iterator<Item = (usize, &'static Parameter)> {
         let first = self.routine().parameters;

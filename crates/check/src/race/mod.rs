@@ -331,14 +331,14 @@ impl Race {
             Operation::AtomicFetch | Operation::AtomicFetchUpdate => {
                 self.fetched(job, state, call);
             }
-            Operation::SignalFetch | Operation::Wait => self.seen(job, state, call),
+            Operation::SignalFetch | Operation::Wait => self.seen(job, state, call, result),
             Operation::Test => {
                 let is_true = match call.name().contains("_any") {
                     true => result != usize::MAX,
                     false => result != 0,
                 };
                 if is_true {
-                    self.seen(job, state, call);
+                    self.seen(job, state, call, result);
                 }
             }
             Operation::SetLock | Operation::TestLock => {
@@ -481,8 +481,8 @@ impl Race {
         }
     }
 
-    /// Variables of this PE were seen to have changed.
-    fn seen(&self, job: &ThisPe, state: &mut State, call: &Call) {
+    /// Variables of this PE were seen to have changed, by a call with this result.
+    fn seen(&self, job: &ThisPe, state: &mut State, call: &Call, result: usize) {
         for (number, parameter) in call.parameters() {
             if !matches!(parameter.role, Role::Variable | Role::Signal) {
                 continue;
@@ -492,11 +492,11 @@ impl Race {
                 continue;
             };
             let element = call.element().max(1);
-            for (at, len) in span.blocks() {
-                let at = first + (at - span.at) as u64;
-                for at in (at..at + len as u64).step_by(element) {
-                    self.take(job, state, &[Step::Acquire { pe: self.me, at, len: element }]);
-                }
+            let all = span.bounds().1 / element;
+            let seen = call.found(result).unwrap_or_else(|| (0..all).collect());
+            for place in seen.into_iter().filter(|place| *place < all) {
+                let at = first + (place * element) as u64;
+                self.take(job, state, &[Step::Acquire { pe: self.me, at, len: element }]);
             }
         }
     }
