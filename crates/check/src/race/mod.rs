@@ -469,11 +469,15 @@ impl Race {
             // The library ends the job.
             return;
         }
-        let gathers = call.operation() == Operation::Gather;
+        // A team's root gets a copy, too, that of an active set does not.
+        let writes_dest = root.is_none_or(|root| match call.operation() {
+            Operation::Gather => root == self.me,
+            _ => root != self.me || call.argument(Role::Start).is_none(),
+        });
         for (number, parameter) in call.parameters() {
             let access = match parameter.role {
                 Role::Source if job.reads_source(call) => Access::Read,
-                Role::Dest if root.is_none_or(|root| gathers == (root == self.me)) => Access::Write,
+                Role::Dest if writes_dest => Access::Write,
                 _ => continue,
             };
             let span = call.span(number, parameter, team.size);
