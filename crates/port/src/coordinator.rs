@@ -78,7 +78,7 @@ impl Coordinator {
         self.send_all(&members, &[END])?;
         if watch.spawns {
             let others = members.into_iter().skip(self.invitation.sizes[0]);
-            started::add(others.map(|member| member.link));
+            started::STARTED.add(others.map(|member| member.link));
         }
         Ok(())
     }
@@ -207,7 +207,8 @@ mod tests {
     fn join_and_leave(apart: usize) {
         let (coordinator, root, _other) = coordinator([2, 3], false);
         let invitation = coordinator.invitation().clone();
-        let thread = coordinator.start(root, WATCH).unwrap();
+        let watch = Watch { spawns: apart == 1, ..WATCH };
+        let thread = coordinator.start(root, watch).unwrap();
         let silent = TcpStream::connect(invitation.coordinator).unwrap();
         let mut loud = TcpStream::connect(invitation.coordinator).unwrap();
         loud.write_all(&[7; 1000]).unwrap();
@@ -219,7 +220,7 @@ mod tests {
             let invitation = invitation.clone();
             thread::spawn(move || {
                 let info = vec![me as u8; 100 * me];
-                let (link, all) = Link::join(&invitation, me, &info, WATCH, None).unwrap();
+                let (link, all) = Link::join(&invitation, me, &info, watch, None).unwrap();
                 let expected = (0..5u8).map(|m| vec![m; 100 * usize::from(m)]);
                 assert!(all.into_iter().eq(expected));
                 assert_eq!(link.wait_for_all(me != apart).unwrap(), apart > 4);
@@ -233,6 +234,14 @@ mod tests {
         }
         thread.join().unwrap();
         drop(silent);
+        // No member has a link that the coordinator has closed: those of the group that it has started stay.
+        let (port, ended) = (format!(":{:04X}", invitation.coordinator.port()), "08");
+        let links = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+        let kept = links.lines().filter(|link| {
+            let words: Vec<_> = link.split_whitespace().collect();
+            words[2].ends_with(&port) && words[3] == ended
+        });
+        assert_eq!(kept.count(), 0);
     }
 
     #[test]

@@ -102,6 +102,8 @@ pub fn receive_one(mut link: &TcpStream, words: [u8; 2]) -> io::Result<bool> {
 pub struct Link {
     stream: TcpStream,
     watch: Watch,
+    /// Whether it stays open until this process ends: the launcher has started that for the other group.
+    stays: bool,
     /// The coordinator's thread, at the PE that has it; at the first member of the other group, the thread that reads
     /// the link.
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -132,7 +134,8 @@ impl Link {
         let len = len.filter(|len| *len <= most);
         let mut all = vec![0; len.ok_or(ErrorKind::InvalidData)?];
         stream.read_exact(&mut all)?;
-        let link = Self { stream, watch, thread: Mutex::new(coordinator), reader: Mutex::default() };
+        let stays = watch.spawns && me >= invitation.sizes[0];
+        let link = Self { stream, watch, stays, thread: Mutex::new(coordinator), reader: Mutex::default() };
         Ok((link, parts(&all, n).ok_or(ErrorKind::InvalidData)?))
     }
 
@@ -198,8 +201,7 @@ impl Link {
             Some(_) => {}
             None => _ = receive_one(&self.stream, [END; 2]).map_err(|e| self.broken(&e)),
         }
-        if self.watch.spawns {
-            // Until this process ends.
+        if self.stays {
             let _ = self.stream.try_clone().map(IntoRawFd::into_raw_fd);
         }
     }
