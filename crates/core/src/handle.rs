@@ -1,9 +1,8 @@
 //! Handles of the C API: small integers that name an object of this process.
 
 use std::ptr;
-use std::sync::Mutex;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 /// First chunk has 64 entries, each further one twice as many.
 const FIRST: usize = 64;
@@ -14,6 +13,8 @@ const CHUNKS: usize = 20;
 pub struct Table<T> {
     chunks: [OnceLock<Box<[AtomicPtr<T>]>>; CHUNKS],
     free: Mutex<Free>,
+    /// Held while objects are gone through: none is taken out meanwhile.
+    walk: RwLock<()>,
 }
 
 #[derive(Debug)]
@@ -34,7 +35,8 @@ impl<T> Table<T> {
 
     /// An empty table.
     pub(crate) const fn new() -> Self {
-        Self { chunks: [const { OnceLock::new() }; CHUNKS], free: Mutex::new(Free { next: 0, returned: Vec::new() }) }
+        let free = Mutex::new(Free { next: 0, returned: Vec::new() });
+        Self { chunks: [const { OnceLock::new() }; CHUNKS], free, walk: RwLock::new(()) }
     }
 
     #[inline(always)]
@@ -77,9 +79,12 @@ impl<T> Table<T> {
         unsafe { object.as_ref() }
     }
 
-    /// Takes the object at `index` out.
+    /// Takes the object at `index` out, once no thread goes through the objects.
     pub fn remove(&self, index: usize) -> Option<Box<T>> {
-        let object = self.place(index)?.swap(ptr::null_mut(), Ordering::AcqRel);
+        let place = self.place(index)?;
+        let walk = self.walk.write().unwrap_or_else(PoisonError::into_inner);
+        let object = place.swap(ptr::null_mut(), Ordering::AcqRel);
+        drop(walk);
         if object.is_null() {
             return None;
         }
@@ -92,12 +97,16 @@ impl<T> Table<T> {
         self.free.lock().unwrap_or_else(|e| e.into_inner()).returned.push(index);
     }
 
-    /// All objects with their indices.
+    /// All objects with their indices. Other threads may take theirs out afterwards.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+        let walk = self.walk.read().unwrap_or_else(PoisonError::into_inner);
         let ends = self.chunks.iter().enumerate();
         let end =
             ends.filter_map(|(k, chunk)| chunk.get().map(|c| FIRST * ((1 << k) - 1) + c.len())).max().unwrap_or(0);
-        (0..end).filter_map(|i| self.get(i).map(|t| (i, t)))
+        (0..end).filter_map(move |i| {
+            let _held = &walk;
+            self.get(i).map(|t| (i, t))
+        })
     }
 }
 
@@ -118,6 +127,34 @@ mod tests {
         assert_eq!(locate(64), (1, 0));
         assert_eq!(locate(191), (1, 127));
         assert_eq!(locate(192), (2, 0));
+    }
+
+    #[test]
+    fn no_object_is_dropped_while_others_are_gone_through() {
+        use std::sync::atomic::AtomicBool;
+        use std::thread;
+
+        struct Object(AtomicBool);
+        impl Drop for Object {
+            fn drop(&mut self) {
+                self.0.store(false, Ordering::Relaxed);
+                thread::yield_now();
+            }
+        }
+        let (table, is_over) = (Table::new(), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..5_000 {
+                    let index = table.insert(|_| Object(AtomicBool::new(true))).unwrap();
+                    drop(table.remove(index));
+                    table.give_back(index);
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
+            while !is_over.load(Ordering::Relaxed) {
+                assert!(table.iter().all(|(_, object)| (0..100).all(|_| object.0.load(Ordering::Relaxed))));
+            }
+        });
     }
 
     #[test]
