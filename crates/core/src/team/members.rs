@@ -124,7 +124,7 @@ impl Members {
         if self.list.is_some() {
             return Some(self.pick((0..size).map(|i| (start + stride * i) as usize)));
         }
-        let stride = self.stride * if stride == 0 { 1 } else { stride };
+        let stride = self.stride * if count == 1 { 1 } else { stride };
         Some(Self::sequence(self.pe(start as usize) as i32, stride, count))
     }
 }
@@ -142,6 +142,7 @@ mod tests {
             world.strided(1, 2, 5).unwrap(),
             world.strided(11, -3, 4).unwrap(),
             world.strided(3, 0, 1).unwrap(),
+            world.strided(1, 2, 5).unwrap().strided(2, i32::MAX, 1).unwrap(),
             world.strided(11, -3, 4).unwrap().strided(3, -1, 4).unwrap(),
             list.clone(),
             list.strided(4, -1, 3).unwrap(),
