@@ -10,7 +10,7 @@ use ferroshmem_platform::mapping::{self, Advice, MapAddress};
 use crate::job::Attachment;
 use crate::job::control::Control;
 use crate::job::plan::MIN_STRIDE;
-use crate::memory::{AddressSpace, IN_GLOBALS, MOST_APART, Origins};
+use crate::memory::{AddressSpace, IN_GLOBALS, MOST_APART, Origins, offset_in};
 
 /// Why the other job's memory cannot be mapped.
 #[derive(Debug, thiserror::Error)]
@@ -231,11 +231,8 @@ impl OtherJob {
 
     /// Whether each PE has a copy of the `len` bytes at `addr`, for this PE, whose heap is at `heap_base`.
     pub(super) fn holds(&self, heap_base: usize, addr: usize, len: usize) -> bool {
-        let within = |start: usize, size: usize| {
-            let offset = addr.wrapping_sub(start);
-            offset < size && len <= size - offset
-        };
-        within(heap_base, self.heap_size as usize) || self.globals.is_some_and(|(start, size)| within(start, size))
+        let is_in = |memory| offset_in(memory, addr, len).is_some();
+        is_in((heap_base, self.heap_size as usize)) || self.globals.is_some_and(is_in)
     }
 
     /// Where this PE would have the other job's globals, and their bytes.

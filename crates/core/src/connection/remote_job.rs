@@ -30,7 +30,7 @@ use crate::failure::fatal::fatal_in_background;
 use crate::internode::{ANNOUNCEMENTS, EXPORTS, GLOBALS, HEAP, fabric_config, share_symmetric, spin};
 use crate::job::Attachment;
 use crate::job::control::Control;
-use crate::memory::{AddressSpace, IN_GLOBALS};
+use crate::memory::{AddressSpace, IN_GLOBALS, offset_in};
 use crate::wait::{rendezvous, signals};
 use ferroshmem_layout::Exported;
 use ferroshmem_layout::{ConnectionState, Exports};
@@ -460,12 +460,8 @@ impl RemoteJob {
     /// Where the `len` bytes at `addr` are in the other group's PEs, for this PE, whose heap is at `heap_base`: the
     /// segment, and the offset in it.
     pub(crate) fn position(&self, heap_base: usize, addr: usize, len: usize) -> Option<(usize, usize)> {
-        let within = |start: usize, size: usize| {
-            let offset = addr.wrapping_sub(start);
-            (offset < size && len <= size - offset).then_some(offset)
-        };
-        let in_heap = within(heap_base, self.heap_size as usize).map(|at| (HEAP, at));
-        in_heap.or_else(|| Some((GLOBALS, within(self.globals.0, self.globals.1)?)))
+        let in_heap = offset_in((heap_base, self.heap_size as usize), addr, len).map(|at| (HEAP, at));
+        in_heap.or_else(|| Some((GLOBALS, offset_in(self.globals, addr, len)?)))
     }
 
     /// The address by which this PE names what is at `place` in the other job.

@@ -102,6 +102,13 @@ pub fn show_place(place: u64) -> String {
     }
 }
 
+/// The offset of the `len` bytes at `addr` in memory at `start` of `size` bytes, if they lie within it.
+#[inline]
+pub(crate) fn offset_in((start, size): (usize, usize), addr: usize, len: usize) -> Option<usize> {
+    let offset = addr.wrapping_sub(start);
+    (offset < size && len <= size - offset).then_some(offset)
+}
+
 impl AddressSpace {
     /// Maps all heaps, and the others' globals if there are any, at layout candidate `k`.
     pub fn map(job: &Attachment, k: u32, globals: Option<Globals>) -> Result<Self, WindowError> {
@@ -386,13 +393,10 @@ impl AddressSpace {
     /// What kind of memory the `len` bytes at `addr` are in, on this PE.
     #[inline]
     pub fn kind(&self, addr: usize, len: usize) -> MemoryKind {
-        let within = |start: usize, size: usize| {
-            let offset = addr.wrapping_sub(start);
-            offset < size && len <= size - offset
-        };
-        if within(self.layout.heap_base, self.layout.heap_size as usize) {
+        let is_in = |memory| offset_in(memory, addr, len).is_some();
+        if is_in((self.layout.heap_base, self.layout.heap_size as usize)) {
             MemoryKind::Heap
-        } else if self.globals.as_ref().is_some_and(|g| within(g.start, g.len)) {
+        } else if self.globals.as_ref().is_some_and(|g| is_in((g.start, g.len))) {
             MemoryKind::Globals
         } else {
             MemoryKind::NotSymmetric

@@ -14,6 +14,7 @@ mod symmetric_space;
 mod window_error;
 mod windows;
 
+pub(crate) use address_space::offset_in;
 pub use address_space::{AddressSpace, IN_GLOBALS, MemoryKind, NOWHERE, show_place};
 pub use layout::CANDIDATES as LAYOUTS;
 pub(crate) use memkind::describe as describe_memkinds;

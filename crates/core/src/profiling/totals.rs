@@ -41,8 +41,11 @@ pub const GROUPS: [Group; 9] = [
 
 /// The sum of several kinds.
 pub fn sum(kinds: &[Kind], count: impl Fn(Kind) -> Count) -> Count {
-    let each = kinds.iter().map(|kind| count(*kind));
-    each.fold(Count::default(), |sum, count| Count {
+    sum_of(kinds.iter().map(|kind| count(*kind)))
+}
+
+fn sum_of(counts: impl Iterator<Item = Count>) -> Count {
+    counts.fold(Count::default(), |sum, count| Count {
         operations: sum.operations.wrapping_add(count.operations),
         bytes: sum.bytes.wrapping_add(count.bytes),
         ns: sum.ns.wrapping_add(count.ns),
@@ -53,14 +56,7 @@ impl Totals {
     /// Those of the PEs of a node, as they are now.
     pub fn of(control: &Control) -> Self {
         let n_pes = control.n_pes();
-        let of_kind = |kind: Kind| {
-            let pes = (0..n_pes).map(|pe| control.pe_block(pe).counters.of(kind));
-            pes.fold(Count::default(), |sum, count| Count {
-                operations: sum.operations.wrapping_add(count.operations),
-                bytes: sum.bytes.wrapping_add(count.bytes),
-                ns: sum.ns.wrapping_add(count.ns),
-            })
-        };
+        let of_kind = |kind: Kind| sum_of((0..n_pes).map(|pe| control.pe_block(pe).counters.of(kind)));
         let waits = |pe: &usize| {
             let kind = control.pe_block(*pe).wait.kind.load(Ordering::Relaxed);
             kind != WaitKind::None as u32
