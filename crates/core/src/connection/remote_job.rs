@@ -224,11 +224,12 @@ impl RemoteJob {
             state,
             health: health.cloned(),
         };
+        // Before the fabric: they are dropped after it, also where this PE does not join.
+        let announcements = Announcements::map(file, &control, n)?;
         let fabric = Arc::new(Fabric::open(&config, Arc::new(events))?);
         if !fabric.atomics_by_cpu() {
             return Err(RemoteError::Atomics(fabric.name()));
         }
-        let announcements = Announcements::map(file, &control, n)?;
         let exports = ptr::from_ref(job.control.exports()).cast_mut();
         share_symmetric(&fabric, space)?;
         // SAFETY: the announcements are dropped after the fabric, and the job's memory stays mapped until the process
@@ -279,7 +280,6 @@ impl RemoteJob {
             // Each by itself.
             false => Nodes::new(me, 0..n),
         };
-        let sync = RemoteSync::new((control, announcements), memory.filter(|_| all_share), nodes);
         // All that are ready have what they wait for.
         let _ = sending.map(JoinHandle::join);
         match health {
@@ -295,6 +295,7 @@ impl RemoteJob {
             (None, _) if reserved => (mapping::reserve(len)?, len),
             (None, own) => own.map_or((0, 0), |globals| (globals.start, len)),
         };
+        let sync = RemoteSync::new((control, announcements), memory.filter(|_| all_share), nodes);
         let other = Self {
             fabric,
             context: Context::default(),
