@@ -17,13 +17,15 @@ const DEPTH: usize = if cfg!(debug_assertions) { 5 } else { 4 };
 /// The distances found so far, by routine.
 #[derive(Debug)]
 pub(super) struct CallSites {
-    /// Address of the routine's name, 0 if free; distance, 0 if the caller is not known.
+    /// Address of the routine's name, 0 if free; distance, 0 if it is not there yet.
     distances: Box<[(AtomicUsize, AtomicUsize)]>,
     /// Address of [`super::begin`].
     entry: usize,
 }
 
 const ROUTINES: usize = 2048;
+/// As a distance: the caller is not known.
+const UNKNOWN: usize = 1;
 
 impl CallSites {
     pub(super) fn new(entry: usize) -> Self {
@@ -42,7 +44,8 @@ impl CallSites {
             match name.load(Ordering::Acquire) {
                 found if found == key => {
                     return match distance.load(Ordering::Acquire) {
-                        0 => 0,
+                        0 => unwind(frame, self.entry).map_or(0, |(address, _)| address),
+                        UNKNOWN => 0,
                         // SAFETY: the distance leads to the word that holds the return address of the exported
                         // function, which has not returned.
                         distance => unsafe { *((frame + distance) as *const usize) },
@@ -50,10 +53,10 @@ impl CallSites {
                 }
                 0 => {
                     let (address, slot) = unwind(frame, self.entry).unwrap_or_default();
-                    let found = slot.saturating_sub(frame);
-                    // Threads that come here together find the same.
-                    distance.store(found, Ordering::Release);
-                    let _ = name.compare_exchange(0, key, Ordering::AcqRel, Ordering::Relaxed);
+                    // Another thread may come here for another routine.
+                    if name.compare_exchange(0, key, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                        distance.store(slot.saturating_sub(frame).max(UNKNOWN), Ordering::Release);
+                    }
                     return address;
                 }
                 _ => at += 1,
