@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 
 use ferroshmem_core::failure::{debugger, fatal, place};
+use ferroshmem_core::job::{self, Attachment};
 use ferroshmem_core::memory::{MemoryKind, Origins};
 use ferroshmem_core::node::{self, Node};
 use ferroshmem_platform::Registers;
@@ -99,7 +100,9 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
     // SAFETY: the kernel passes the context of the thread that the signal interrupts.
     let at = unsafe { Registers::interrupted(context) };
     let of_stack = (addr as u64).abs_diff(at.sp) < NEAR_STACK;
-    if code <= 0 || of_stack {
+    if !job::joined().is_some_and(Attachment::is_of_this_process) {
+        // A child of fork: its fault is no PE's.
+    } else if code <= 0 || of_stack {
         debugger::at_failure();
     } else if debugger::is_first_to_fail() {
         // SAFETY: as above.
