@@ -1,6 +1,6 @@
 //! The objects that PEs of other jobs may import, by name.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// Most objects that a job can export.
 pub const MAX_EXPORTS: usize = 1024;
@@ -11,7 +11,8 @@ pub const EXPORT_NAME: usize = 40;
 /// The objects that PEs of other jobs may import, by name.
 #[repr(C, align(4096))]
 pub struct Exports {
-    /// 1 while a PE adds or removes an object.
+    /// Counts changes: odd while a PE of the job adds or removes an object. PEs that look for one change nothing, as
+    /// they may be of another job, whose end is of no matter to this one.
     pub lock: AtomicU32,
     /// The objects; those without a name are free.
     pub objects: [ExportedObject; MAX_EXPORTS],
@@ -82,21 +83,24 @@ fn name_of(object: &ExportedObject) -> Name {
     object.name.each_ref().map(|word| word.load(Ordering::Relaxed))
 }
 
-/// Held while objects are added, removed or looked up: PEs do so seldom.
+/// Held while objects are added or removed: PEs do so seldom.
 struct Lock<'a>(&'a AtomicU32);
 
 impl<'a> Lock<'a> {
     fn take(word: &'a AtomicU32) -> Self {
-        while word.swap(1, Ordering::Acquire) != 0 {
+        let odd = |count: u32| count.is_multiple_of(2).then_some(count.wrapping_add(1));
+        while word.fetch_update(Ordering::Acquire, Ordering::Relaxed, odd).is_err() {
             std::thread::yield_now();
         }
+        // Who reads any of what is changed finds the count changed.
+        fence(Ordering::Release);
         Self(word)
     }
 }
 
 impl Drop for Lock<'_> {
     fn drop(&mut self) {
-        self.0.store(0, Ordering::Release);
+        self.0.fetch_add(1, Ordering::Release);
     }
 }
 
@@ -151,14 +155,21 @@ impl Exports {
     /// The object of a name.
     pub fn find(&self, name: &[u8]) -> Option<Exported> {
         let name = words(name)?;
-        let _lock = Lock::take(&self.lock);
-        let found = self.used().iter().find(|entry| name_of(entry) == name);
-        found.map(load)
+        loop {
+            let before = self.lock.load(Ordering::Acquire);
+            let found = self.used().iter().find(|entry| name_of(entry) == name).map(load);
+            // The count comes after what was read above.
+            fence(Ordering::Acquire);
+            if before.is_multiple_of(2) && self.lock.load(Ordering::Relaxed) == before {
+                return found;
+            }
+            std::thread::yield_now();
+        }
     }
 
     /// Whether two copies are alike, in which no PE adds or removes an object.
     pub fn is_same(&self, other: &Self) -> bool {
-        let is_free = self.lock.load(Ordering::Relaxed) == 0;
+        let is_free = self.lock.load(Ordering::Relaxed).is_multiple_of(2);
         let of = |exports: &Self, i: usize| {
             let entry = &exports.objects[i];
             (name_of(entry), load(entry))
@@ -166,7 +177,7 @@ impl Exports {
         is_free && (0..self.objects.len()).all(|i| of(self, i) == of(other, i))
     }
 
-    /// The objects that are exported, which lie side by side. Called while the lock is held.
+    /// The objects that are exported, which lie side by side.
     fn used(&self) -> &[ExportedObject] {
         let free = self.objects.iter().position(|entry| name_of(entry) == NONE);
         &self.objects[..free.unwrap_or(self.objects.len())]
@@ -210,6 +221,43 @@ mod tests {
         assert_eq!(exports.add(&long[1..], A), Ok(()));
         assert_eq!(exports.find(&long[1..]), Some(A));
         assert_eq!(exports.find(&long[2..]), None);
+    }
+
+    /// The last object takes the place of one that is removed.
+    #[test]
+    fn a_name_is_found_while_its_object_moves() {
+        const ROUNDS: u32 = 1000;
+
+        let (exports, phase) = (exports(), AtomicU32::new(0));
+        let mut names: Vec<_> = (0..300).map(|i| format!("object {i}")).collect();
+        for name in &names {
+            exports.add(name.as_bytes(), A).unwrap();
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..ROUNDS {
+                    exports.add(b"b", B).unwrap();
+                    phase.fetch_add(1, Ordering::SeqCst);
+                    let first = names.swap_remove(0);
+                    exports.remove(first.as_bytes());
+                    // As long as a look takes that has begun before.
+                    exports.find(b"none").or(exports.find(b"none"));
+                    phase.fetch_add(1, Ordering::SeqCst);
+                    exports.remove(b"b");
+                    exports.add(first.as_bytes(), A).unwrap();
+                    names.push(first);
+                }
+            });
+            loop {
+                let before = phase.load(Ordering::SeqCst);
+                let found = exports.find(b"b");
+                let is_there = before % 2 == 1 && phase.load(Ordering::SeqCst) == before;
+                assert!(!is_there || found == Some(B));
+                if before == 2 * ROUNDS {
+                    break;
+                }
+            }
+        });
     }
 
     #[test]
