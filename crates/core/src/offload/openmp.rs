@@ -188,8 +188,9 @@ fn leave_barriers() {
 const BEGIN: c_int = 1;
 const END: c_int = 2;
 
-/// Bits of a team's word above which its size is; below them is how many have come to barriers.
-const SIZE: u32 = 40;
+/// Bits of a team's word above which its size is; below them is how many have come to barriers: one region may last for
+/// weeks. A size that has no room ends waits here too early, which only costs their help.
+const SIZE: u32 = 48;
 
 unsafe extern "C" fn implicit_task(
     endpoint: c_int,
