@@ -154,6 +154,11 @@ impl Exports {
 
     /// The object of a name.
     pub fn find(&self, name: &[u8]) -> Option<Exported> {
+        self.find_unless(name, || false)
+    }
+
+    /// The same; None, too, if the job `has_ended`, which may be in the middle of a change.
+    pub fn find_unless(&self, name: &[u8], has_ended: impl Fn() -> bool) -> Option<Exported> {
         let name = words(name)?;
         loop {
             let before = self.lock.load(Ordering::Acquire);
@@ -162,6 +167,9 @@ impl Exports {
             fence(Ordering::Acquire);
             if before.is_multiple_of(2) && self.lock.load(Ordering::Relaxed) == before {
                 return found;
+            }
+            if has_ended() {
+                return None;
             }
             std::thread::yield_now();
         }
@@ -221,6 +229,8 @@ mod tests {
         assert_eq!(exports.add(&long[1..], A), Ok(()));
         assert_eq!(exports.find(&long[1..]), Some(A));
         assert_eq!(exports.find(&long[2..]), None);
+        exports.lock.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(exports.find_unless(b"b", || true), None);
     }
 
     /// The last object takes the place of one that is removed.

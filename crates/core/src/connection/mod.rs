@@ -299,7 +299,7 @@ impl Connection {
     pub fn exported(&self, name: &[u8]) -> Option<Exported> {
         match (&self.remote, &self.local) {
             (Some(remote), _) => remote.exported(self.others().start, name),
-            (None, local) => local.as_ref()?.control().exports().find(name),
+            (None, local) => local.as_ref()?.control().exports().find_unless(name, || self.has_failed()),
         }
     }
 
