@@ -3,6 +3,7 @@
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use bytemuck::Zeroable;
 
@@ -72,6 +73,9 @@ pub(super) struct ReceiveBuffers {
     /// Dropped before the buffers.
     region: Region,
     buffers: Buffers,
+    /// Those that libfabric had no room to receive into.
+    refused: Mutex<Vec<Received>>,
+    has_refused: AtomicBool,
 }
 
 impl ReceiveBuffers {
@@ -82,7 +86,7 @@ impl ReceiveBuffers {
         };
         let buffers = Buffers::new(BUFFERS, len);
         let region = buffers.register(endpoint, libfabric::FI_RECV)?;
-        Ok(ReceiveBuffers { region, buffers })
+        Ok(ReceiveBuffers { region, buffers, refused: Mutex::default(), has_refused: AtomicBool::new(false) })
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = Received> {
@@ -93,7 +97,7 @@ impl ReceiveBuffers {
         self.buffers.at(index).expect("the number of a buffer")
     }
 
-    /// Lets libfabric receive into a buffer; returns its result.
+    /// Lets libfabric receive into a buffer, or [later](Self::post_refused) if it has no room; returns its result.
     ///
     /// # Safety
     /// No thread reads the buffer until libfabric says that a message is in it, and the buffers live until
@@ -101,7 +105,39 @@ impl ReceiveBuffers {
     pub(super) unsafe fn post(&self, endpoint: &Endpoint, received: Received) -> isize {
         let to = self.at(received).cast::<c_void>();
         // SAFETY: the buffer has as many bytes; the caller promises the rest.
-        unsafe { endpoint.receive((to, self.region.desc()), self.buffers.len, received) }
+        let result = unsafe { endpoint.receive((to, self.region.desc()), self.buffers.len, received) };
+        self.outcome(received, result)
+    }
+
+    fn outcome(&self, received: Received, result: isize) -> isize {
+        if result != -(libfabric::FI_EAGAIN as isize) {
+            return result;
+        }
+        let mut refused = lock(&self.refused);
+        refused.push(received);
+        self.has_refused.store(true, Relaxed);
+        0
+    }
+
+    /// Tries again with those that libfabric had no room for; returns its result.
+    #[inline]
+    pub(super) fn post_refused(&self, endpoint: &Endpoint) -> isize {
+        match self.has_refused.load(Relaxed) {
+            // SAFETY: who posted them has promised the same.
+            true => self.post_by(|received| unsafe { self.post(endpoint, received) }),
+            false => 0,
+        }
+    }
+
+    #[cold]
+    fn post_by(&self, post: impl Fn(Received) -> isize) -> isize {
+        let all = {
+            let mut refused = lock(&self.refused);
+            self.has_refused.store(false, Relaxed);
+            std::mem::take(&mut *refused)
+        };
+        // Errors are negative.
+        all.into_iter().map(post).min().unwrap_or(0)
     }
 
     /// The message that has been received.
@@ -199,5 +235,25 @@ impl SendBuffers {
     /// The message has been sent.
     pub(crate) fn give_back(&self, SendContext(index): SendContext) {
         lock(&self.slots).free.push(index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_posted_again_when_libfabric_had_no_room() {
+        const NO_ROOM: isize = -(libfabric::FI_EAGAIN as isize);
+
+        let buffers = Buffers::new(3, PART);
+        let (refused, has_refused) = (Mutex::default(), AtomicBool::new(false));
+        let receives = ReceiveBuffers { region: Region::NONE, buffers, refused, has_refused };
+        let posted = |index, result| receives.outcome(Received(index), result);
+        assert_eq!([posted(0, NO_ROOM), posted(1, -5), posted(2, NO_ROOM)], [0, -5, 0]);
+        let again = |results: [isize; 3]| receives.post_by(|Received(index)| posted(index, results[index]));
+        assert_eq!(again([NO_ROOM, -1, 0]), 0);
+        assert_eq!(again([-7, -1, -1]), -7);
+        assert_eq!(again([-1, -1, -1]), 0);
     }
 }

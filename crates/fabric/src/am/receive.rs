@@ -83,6 +83,10 @@ impl AmEndpoint {
         // is closed.
         let result = unsafe { self.receives.post(&shared.endpoint, received) };
         shared.value_or_fail(taken);
+        Self::check_receive(shared, result);
+    }
+
+    fn check_receive(shared: &Shared, result: isize) {
         if result != 0 {
             let reason = shared.endpoint.library.strerror(result);
             shared.peer_failed(shared.peers.suspect(), &reason);
@@ -92,6 +96,7 @@ impl AmEndpoint {
     /// Executes the requests in slots, and sends what is pending; returns how many were executed.
     #[inline]
     pub(crate) fn progress(&self, shared: &Shared, flush: Flush) -> usize {
+        Self::check_receive(shared, self.receives.post_refused(&shared.endpoint));
         let port = self.port(shared);
         let served = shared.value_or_fail(self.messages.serve_slots(&port));
         shared.value_or_fail(self.messages.flush(&port, flush));
