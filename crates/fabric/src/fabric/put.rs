@@ -174,8 +174,9 @@ impl Fabric {
         let context = context.counters();
         let peer = self.rma.order(context, to.pe, true);
         let counter = CompletionCounter::context(context, peer, true);
-        let transfer =
-            Transfer { direction: Direction::WriteLocal, remote: to, exposed: None, local: from.cast_mut(), len };
+        // Where writes may overtake each other, what is injected later waits for the delivery of this.
+        let direction = if self.rma.ordered { Direction::WriteLocal } else { Direction::Write };
+        let transfer = Transfer { direction, remote: to, exposed: None, local: from.cast_mut(), len };
         let issuer = self.rma.issuer(context);
         // SAFETY: the caller promises that the source is readable for `len` bytes until quiet.
         unsafe { self.rma.transfer_direct(issuer, transfer, counter) };
