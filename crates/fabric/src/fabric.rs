@@ -229,7 +229,4 @@ impl Fabric {
     pub fn yield_progress(&self) {
         self.shared().event_count.yield_progress();
     }
-
-    /// Stops the progress thread and closes everything, as dropping does.
-    pub fn close(self) {}
 }

@@ -115,11 +115,10 @@ impl Peer {
         if key == libfabric::KEY_NOTAVAIL {
             return Err(Missing::Key { chunk });
         }
-        let start = if chunk == 0 { 0 } else { Division::start(chunk) };
         let address = if self.virtual_addresses {
             segment.base.wrapping_add(at.offset as u64)
         } else {
-            (at.offset - start) as u64
+            (at.offset - Division::start(chunk)) as u64
         };
         Ok(RmaIov { address, key, usable: division.end(chunk, segment.len) - at.offset })
     }

@@ -24,7 +24,6 @@ mod table;
 mod tests;
 
 use std::io;
-use std::sync::Arc;
 
 pub use cache::{Cache, Counts};
 pub use limits::Limits;
@@ -41,12 +40,4 @@ pub trait Registrar: Send + Sync {
     /// into. `ENOMEM` is taken to mean that there is too much registered already; any other
     /// error, that this memory cannot be registered (read-only memory mostly cannot).
     fn register(&self, start: usize, len: usize) -> io::Result<Self::Region>;
-}
-
-impl<R: Registrar + ?Sized> Registrar for Arc<R> {
-    type Region = R::Region;
-
-    fn register(&self, start: usize, len: usize) -> io::Result<Self::Region> {
-        (**self).register(start, len)
-    }
 }

@@ -77,13 +77,6 @@ impl<R: Registrar> Pool<R> {
     }
 }
 
-impl<R: Registrar> Clone for Pool<R> {
-    /// The same slots.
-    fn clone(&self) -> Self {
-        Pool(self.0.clone())
-    }
-}
-
 impl<R: Registrar> Inner<R> {
     fn pop(&self) -> Option<usize> {
         self.free().pop()
@@ -122,11 +115,6 @@ impl<R: Registrar> Slot<R> {
         let Shape { slot, slots, .. } = self.pool.shape;
         // SAFETY: `fill` made slots of those indices only that lie within the slab.
         unsafe { self.slab().memory.start.as_ptr().add(self.index % slots * slot) }
-    }
-
-    /// Bytes of the slot.
-    pub fn capacity(&self) -> usize {
-        self.pool.shape.slot
     }
 
     /// The region that the slot lies in, which covers other slots too.

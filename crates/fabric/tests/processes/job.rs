@@ -251,7 +251,6 @@ pub(crate) fn take_part(case: &Case) {
     (case.run)(&job);
     job.fabric.quiet(&job.context);
     job.barrier();
-    job.fabric.close();
 }
 
 fn unhex(line: &str) -> Vec<u8> {

@@ -21,9 +21,9 @@ fn slots_lie_apart_in_registered_memory() {
     let live = fake.live();
     for slot in &slots {
         let at = slot.as_ptr() as usize;
-        assert!(starts.iter().all(|&other| other == at || other.abs_diff(at) >= slot.capacity()));
+        assert!(starts.iter().all(|&other| other == at || other.abs_diff(at) >= pool.slot_len()));
         let (start, len) = live[slot.region().number as usize - 1];
-        assert!(start <= at && at + slot.capacity() <= start + len && at.is_multiple_of(64));
+        assert!(start <= at && at + pool.slot_len() <= start + len && at.is_multiple_of(64));
     }
     drop(pool);
     assert_eq!(fake.live().len(), 3);
@@ -63,14 +63,14 @@ fn threads_never_share_a_slot() {
         let pool = Pool::new(Fake::default(), SHAPE).unwrap();
         thread::scope(|scope| {
             for thread in 1..=6_u8 {
-                let pool = pool.clone();
+                let pool = &pool;
                 scope.spawn(move || {
                     for _ in 0..2000 {
                         let Some(slot) = pool.take() else { continue };
                         // SAFETY: the slot is this thread's, if the pool is right.
-                        unsafe { slot.as_ptr().write_bytes(thread, slot.capacity()) };
+                        unsafe { slot.as_ptr().write_bytes(thread, pool.slot_len()) };
                         thread::yield_now();
-                        for at in [0, slot.capacity() - 1] {
+                        for at in [0, pool.slot_len() - 1] {
                             // SAFETY: as above; written before.
                             assert_eq!(unsafe { slot.as_ptr().add(at).read_volatile() }, thread);
                         }
