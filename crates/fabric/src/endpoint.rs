@@ -1,5 +1,6 @@
 //! An endpoint and what belongs to it: fabric, domain, address vector, completion queue.
 
+use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::os::fd::BorrowedFd;
 use std::ptr;
@@ -47,33 +48,35 @@ impl Injected {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received(pub usize);
 
-impl Received {
-    /// Work requests are aligned, so that this number is none; nor is it odd.
-    fn context(self) -> *mut c_void {
-        ptr::without_provenance_mut(self.0 << 2 | 2)
-    }
-
-    /// That of a completion, if it is one of a message received.
-    pub fn of(context: *mut c_void) -> Option<Self> {
-        let word = context.addr();
-        (word & 3 == 2).then_some(Self(word >> 2))
-    }
-}
-
 /// The number of the buffer that a message is sent from, which no work request stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendContext(pub usize);
 
-impl SendContext {
-    /// Work requests are aligned to more bytes; a message received or an injected write has lower bits.
-    pub(crate) fn context(self) -> *mut c_void {
-        ptr::without_provenance_mut(self.0 << 3 | 4)
+/// Buffers to receive messages into at most, and to send them from.
+pub(crate) const BUFFERS: usize = 64;
+
+/// The contexts of messages, those of received ones first: memory that a provider which asks for it (`FI_CONTEXT`) uses
+/// while a message is under way.
+struct MessageContexts(Box<[UnsafeCell<libfabric::fi_context2>]>);
+
+impl Default for MessageContexts {
+    fn default() -> Self {
+        // SAFETY: pointers that the provider alone uses, after it has set them.
+        let new = |_| UnsafeCell::new(unsafe { std::mem::zeroed() });
+        Self((0..2 * BUFFERS).map(new).collect())
+    }
+}
+
+impl MessageContexts {
+    fn at(&self, number: usize) -> *mut c_void {
+        self.0[number].get().cast()
     }
 
-    /// That of a completion, if it is one of a message sent.
-    pub fn of(context: *mut c_void) -> Option<Self> {
-        let word = context.addr();
-        (word & 7 == 4).then_some(Self(word >> 3))
+    /// The number of a context, if it is one of these.
+    #[inline]
+    fn number(&self, context: *mut c_void) -> Option<usize> {
+        let at = context.addr().wrapping_sub(self.0.as_ptr().addr()) / size_of::<libfabric::fi_context2>();
+        (at < self.0.len()).then_some(at)
     }
 }
 
@@ -111,6 +114,7 @@ pub struct Endpoint {
     pub ep: *mut libfabric::fid_ep,
     /// Readable when there is something to do; -1: the provider has nothing to wait for.
     ready: c_int,
+    messages: MessageContexts,
 }
 
 // SAFETY: the domain is opened as FI_THREAD_SAFE: all of its objects may be used by any thread.
@@ -139,6 +143,7 @@ impl Endpoint {
             waiting: ptr::null_mut(),
             ep: ptr::null_mut(),
             ready: -1,
+            messages: MessageContexts::default(),
         };
         // The tcp provider reports an injected write that fails, without a context, as it does not mark it as
         // injected (tcpx_rma_inject_common of libfabric 1.17, xnet_rma_inject_common of 2.0); rxm follows the
@@ -354,13 +359,30 @@ impl Endpoint {
         unsafe { libfabric::fi_sendmsg(self.ep, &raw const message, flags.into()) }
     }
 
+    /// The context of a message that is sent from a buffer.
+    pub(crate) fn context(&self, SendContext(index): SendContext) -> *mut c_void {
+        self.messages.at(BUFFERS + index)
+    }
+
+    /// The message received that has this context, if it is one.
+    #[inline]
+    pub(crate) fn received(&self, context: *mut c_void) -> Option<Received> {
+        self.messages.number(context).filter(|index| *index < BUFFERS).map(Received)
+    }
+
+    /// The message sent that has this context, if it is one.
+    #[inline]
+    pub(crate) fn sent(&self, context: *mut c_void) -> Option<SendContext> {
+        self.messages.number(context)?.checked_sub(BUFFERS).map(SendContext)
+    }
+
     /// Lets libfabric receive a message, from any peer; returns libfabric's result.
     ///
     /// # Safety
-    /// `to` is writable for `len` bytes until [`Received::of`] finds this among what has completed, or the
+    /// `to` is writable for `len` bytes until `received` finds this among what has completed, or the
     /// endpoint is closed.
     pub unsafe fn receive(&self, (to, desc): (*mut c_void, *mut c_void), len: usize, received: Received) -> isize {
-        let (any, context) = (libfabric::ADDR_NOTAVAIL, received.context());
+        let (any, context) = (libfabric::ADDR_NOTAVAIL, self.messages.at(received.0));
         // SAFETY: the caller promises that the memory is writable.
         unsafe { libfabric::fi_recv(self.ep, to, len, desc, any, context) }
     }
@@ -446,5 +468,21 @@ impl Drop for Endpoint {
         close(self.av.cast());
         close(self.domain.cast());
         close(self.fabric.cast());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contexts_of_messages_are_memory_of_their_own() {
+        let contexts = MessageContexts::default();
+        let all = || (0..2 * BUFFERS).map(|number| contexts.at(number));
+        // SAFETY: no provider uses it.
+        all().for_each(|context| unsafe { context.write_bytes(0xff, size_of::<libfabric::fi_context2>()) });
+        assert!(all().map(|context| contexts.number(context)).eq((0..2 * BUFFERS).map(Some)));
+        let beyond = contexts.at(2 * BUFFERS - 1).wrapping_add(size_of::<libfabric::fi_context2>());
+        assert_eq!([ptr::null_mut(), beyond].map(|context| contexts.number(context)), [None; 2]);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 use crate::am::{AmEndpoint, Flush};
 use crate::completion::{CompletionCounter, Shared, WorkRequest, WorkRequests};
-use crate::endpoint::{BATCH, Completed, Endpoint, Failure, Injected, Received, SendContext};
+use crate::endpoint::{BATCH, Completed, Endpoint, Failure, Injected};
 
 /// Completes the operations of an endpoint whenever a thread polls it; that of the first endpoint also serves the
 /// active messages of peers.
@@ -160,13 +160,13 @@ impl CompletionQueue {
         if Injected::of(context).is_some() {
             return;
         }
-        if let Some(received) = Received::of(context) {
+        if let Some(received) = self.endpoint.received(context) {
             if let Some(am) = &self.am {
                 am.received(&self.shared, received);
             }
             return;
         }
-        if let (Some(sent), Some(am)) = (SendContext::of(context), &self.am) {
+        if let (Some(sent), Some(am)) = (self.endpoint.sent(context), &self.am) {
             return am.sends.give_back(sent);
         }
         let Some(request) = NonNull::new(context.cast::<WorkRequest>()) else {
@@ -193,7 +193,7 @@ impl CompletionQueue {
         if self.shared.event_count.stopped() {
             return;
         }
-        let sent = SendContext::of(failure.context).zip(self.am.as_ref());
+        let sent = self.endpoint.sent(failure.context).zip(self.am.as_ref());
         let sent = sent.map(|(sent, am)| am.sends.target(sent));
         let pe = if let Some(injected) = Injected::of(failure.context).or(sent) {
             if !injected.awaited {
@@ -201,7 +201,7 @@ impl CompletionQueue {
                 return;
             }
             injected.pe
-        } else if failure.context.is_null() || Received::of(failure.context).is_some() {
+        } else if failure.context.is_null() || self.endpoint.received(failure.context).is_some() {
             self.shared.peers.suspect()
         } else {
             // SAFETY: contexts are work requests, which stay until their operations are complete.

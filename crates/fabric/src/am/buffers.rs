@@ -8,13 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use bytemuck::Zeroable;
 
 use crate::encoding::message::{LONG, LONGEST};
-use crate::endpoint::{Endpoint, Injected, Received, SendContext};
+use crate::endpoint::{BUFFERS, Endpoint, Injected, Received, SendContext};
 use crate::lock::lock;
 use crate::memory::Region;
 use crate::{Error, libfabric};
-
-/// Messages that libfabric may receive before a thread looks at them, and that it may be sending.
-const BUFFERS: usize = 64;
 
 /// A part of a buffer. Not aligned to more: zeroed memory with another alignment than `malloc`'s is written, and pages
 /// are there at once.

@@ -64,7 +64,7 @@ impl Network for Port<'_> {
             return Ok(false);
         };
         // SAFETY: no thread changes the buffer until libfabric has sent it.
-        let result = unsafe { endpoint.send(peer, sent.context(), (buffer, self.sends.desc()), 0) };
+        let result = unsafe { endpoint.send(peer, endpoint.context(sent), (buffer, self.sends.desc()), 0) };
         if result != 0 {
             self.sends.take_back(sent, message);
         }
