@@ -51,6 +51,7 @@ fn what_cannot_run_is_one_line() {
         (format!("-n 2 {}", path("garbage")), 126, "#!"),
         (format!("-n 2 {}", path("orphan")), 126, "interpreter"),
         (format!("-n 1 touch {} : -n 1 ./no-such-program", path("made")), 127, "no such file"),
+        (format!("--profile={} no-such-program", path("page.html")), 127, "no such program"),
     ] {
         let ended = run(&mut oshrun(&command.split_whitespace().collect::<Vec<_>>()));
         assert_eq!(ended.code, Some(status), "{command}: {}", ended.stderr);

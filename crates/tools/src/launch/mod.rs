@@ -111,7 +111,7 @@ fn profiled(mut options: options::CommandLine, machine: Machine) -> Result<u8, F
         Some(_) => apart::apart(|| start(options, machine), || Ok(())),
         None => start(options, machine),
     };
-    session.finish();
+    session.finish(result.is_ok());
     result
 }
 

@@ -138,10 +138,12 @@ impl Session {
         Ok(Self { profiling, directory })
     }
 
-    /// The job has ended: writes what is asked for. A failure is printed, and leaves the job's status as it is.
-    pub(super) fn finish(&self) {
-        match self.profiling.pages.write(&self.directory) {
-            Ok(()) if self.profiling.directory.is_some() => {
+    /// The job has ended, if it `has_run`: writes what is asked for. A failure is printed, and leaves the job's status
+    /// as it is.
+    pub(super) fn finish(&self, has_run: bool) {
+        let written = if has_run { self.profiling.pages.write(&self.directory) } else { Ok(()) };
+        match written {
+            Ok(()) if has_run && self.profiling.directory.is_some() => {
                 print_line(&format!("the PEs' records are in {}", self.directory.display()));
             }
             Ok(()) => {}
