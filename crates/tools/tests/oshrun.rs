@@ -61,6 +61,9 @@ fn what_cannot_run_is_one_line() {
         assert_eq!(ended.stdout, "", "{command}");
     }
     assert!(!fs::exists(path("made")).unwrap(), "a PE ran although another could not");
+    // What was said before is said.
+    let ended = run(&mut oshrun(&["-v", "-n", "2", &path("orphan")]));
+    assert!(ended.stderr.starts_with("oshrun: 2 PEs on ") && ended.stderr.lines().count() == 2, "{}", ended.stderr);
     // Users of shells know the error, not always its cause.
     write("here", "#!/bin/sh\n");
     let ended = run(oshrun(&["-n", "2", "here"]).current_dir(dir.path()));

@@ -34,9 +34,14 @@ const TIMED_OUT: u8 = 124;
 /// Runs the job for the process `launcher`; the exit status of the job.
 pub(super) fn run(job: Job, signals: Signals, launcher: Pid) -> u8 {
     let supervisor = Supervisor::new(&job, signals, Some(launcher));
-    conclude(supervisor.and_then(|mut this| {
-        this.start(job, None, false)?;
-        Ok(this.watch())
+    conclude(supervisor.and_then(|mut this| match this.start(job, None, false) {
+        Ok(()) => Ok(this.watch()),
+        Err(failure) => {
+            // Else they could go on writing.
+            end_all(None);
+            this.write_rest();
+            Err(failure)
+        }
     }))
 }
 
@@ -165,22 +170,31 @@ impl Supervisor {
             self.act(Instant::now());
             self.remove_ended();
         }
-        let status = self.status;
-        let stuck = end_all((status == 0).then_some(GRACE));
+        let stuck = end_all((self.status == 0).then_some(GRACE));
         if stuck > 0 {
             self.output.print_line(&format!("{stuck} processes cannot be ended, not even by SIGKILL"));
         }
-        self.output.drain();
-        if self.verbose {
-            self.output.print_line(&format!("the job ends with status {status}"));
+        let is_written = self.write_rest();
+        if self.verbose && is_written {
+            self.output.print_line(&format!("the job ends with status {}", self.status));
+            self.write_rest();
         }
-        // A signal ends a job whose output no process reads; a second one does, where a first has ended the PEs.
+        self.status
+    }
+
+    /// Writes what is left of the output; false if a signal keeps it from that: one ends a job whose output no process
+    /// reads, and a second one does where a first has ended the PEs.
+    fn write_rest(&mut self) -> bool {
+        self.output.drain();
         let (begin, was_ended) = (Instant::now(), self.shutdown.is_some());
         let is_over = |shutdown: &Shutdown| !was_ended || shutdown.is_hastened_since(begin);
-        while self.output.transfers().next().is_some() && !self.shutdown.as_ref().is_some_and(is_over) {
+        while self.output.transfers().next().is_some() {
+            if self.shutdown.as_ref().is_some_and(is_over) {
+                return false;
+            }
             self.wait(false);
         }
-        status
+        true
     }
 
     /// Forgets jobs that have no PEs any more.
