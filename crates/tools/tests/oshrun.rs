@@ -344,10 +344,17 @@ fn what_is_said_need_not_be_read() {
         let mut command = oshrun(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(command.stderr(nobody).status().unwrap().code(), Some(status), "{line}");
     }
-    let full = fs::File::options().write(true).open("/dev/full").unwrap();
-    let output = oshrun(&["--help"]).stdout(full).output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), errors.lines().count()), (Some(1), 1), "{errors}");
+}
+
+#[test]
+fn output_that_is_lost_is_an_error() {
+    for line in ["--help", "-n 1 --label echo lost"] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = oshrun(&line.split_whitespace().collect::<Vec<_>>()).stdout(full).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), errors.lines().count()), (Some(1), 1), "{line}: {errors}");
+        assert!(errors.contains("No space left on device"), "{line}: {errors}");
+    }
 }
 
 /// Those that oshrun was given, and its own, do not fit into the limit, which holds for the PEs alone.

@@ -38,6 +38,7 @@ pub(super) struct Output {
     pe_streams: Vec<PeStream>,
     /// Standard output and standard error of the supervisor.
     sinks: [Sink; 2],
+    is_lost: bool,
 }
 
 /// A pipe from one stream of one PE.
@@ -114,7 +115,7 @@ impl Output {
             None if options.streams.label => Mode::Label,
             None => Mode::Direct,
         };
-        Ok(Self { mode, pe_streams: Vec::new(), sinks: Default::default() })
+        Ok(Self { mode, pe_streams: Vec::new(), sinks: Default::default(), is_lost: false })
     }
 
     /// Standard output and error of PE `pe` of job `job`; `None` is the supervisor's own.
@@ -192,6 +193,7 @@ impl Output {
                     if let Err(e) = self.sinks[i].write(sink_fd(i))
                         && e != Errno::EPIPE
                     {
+                        self.is_lost = true;
                         self.print_line(&format!("cannot write the output of the PEs: {}", e.desc()));
                     }
                 }
@@ -203,6 +205,11 @@ impl Output {
         }
         // A PE that writes to a closed pipe gets SIGPIPE, as if it wrote to the sink itself.
         self.pe_streams.retain(|s| s.open && !self.sinks[s.sink].broken);
+    }
+
+    /// Whether some could not be written, though there may be a reader.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     /// Reads what is left in the pipes after the last PE has ended, and completes unfinished lines.

@@ -175,6 +175,9 @@ impl Supervisor {
             self.output.print_line(&format!("{stuck} processes cannot be ended, not even by SIGKILL"));
         }
         let is_written = self.write_rest();
+        if self.output.is_lost() && self.status == 0 {
+            self.status = 1;
+        }
         if self.verbose && is_written {
             self.output.print_line(&format!("the job ends with status {}", self.status));
             self.write_rest();
