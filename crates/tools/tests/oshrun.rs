@@ -375,6 +375,9 @@ fn a_limit_on_open_files_holds_for_pes_alone() {
     let ended = run(&mut command);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(ended.stdout.lines().filter(|line| line.ends_with("] 128")).count(), 40, "{}", ended.stdout);
+    let low = format!("ulimit -n 64; exec {} -n 40 --label true", env!("CARGO_BIN_EXE_oshrun"));
+    let ended = run(std::process::Command::new("sh").args(["-c", &low]));
+    assert!(ended.code == Some(1) && ended.stderr.contains("(ulimit -n)"), "{}", ended.stderr);
 }
 
 #[test]

@@ -127,7 +127,7 @@ impl RunningJob {
                 self.print_line(output, &line);
             }
         }
-        let system = |what: &str, e: std::io::Error| Failure::system(format!("{what}: {e}"));
+        let system = |what: &str, e| Failure::system(format!("{what}: {}", reason(&e)));
         let null = File::open("/dev/null").map_err(|e| system("cannot open /dev/null", e))?;
         let (mine, of_pes) = service::open().map_err(|e| system("cannot make a socket for the PEs", e))?;
         self.service = Some(mine);
@@ -140,7 +140,7 @@ impl RunningJob {
     pub(super) fn start_pe(&mut self, pe: usize, starter: &mut Starter, output: &mut Output) -> Result<Pid, Failure> {
         let [out, err] = output
             .streams(self.number, pe)
-            .map_err(|e| Failure::system(format!("cannot prepare the output of PE {pe}: {e}")))?;
+            .map_err(|e| Failure::system(format!("cannot prepare the output of PE {pe}: {}", reason(&e))))?;
         let reads_input = self.number == 0 && self.job.options.streams.stdin == Input::Pe(pe);
         let input = (!reads_input).then(|| starter.null.as_fd());
         let streams = Streams { fds: [input, out.as_ref().map(|f| f.as_fd()), err.as_ref().map(|f| f.as_fd())] };
@@ -390,6 +390,14 @@ impl RunningJob {
             "PE {exited} exited with status 0 without {missing} while PE {waiting} waits in {routine}{}; ended the job",
             self.called_at(*waiting)
         )
+    }
+}
+
+/// Why the system gives no descriptor, and what to do about it where that is known.
+fn reason(error: &std::io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => "the limit on open files is reached (ulimit -n)".to_owned(),
+        _ => error.to_string(),
     }
 }
 
