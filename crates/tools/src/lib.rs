@@ -14,4 +14,5 @@ pub mod profile;
 pub mod terminal;
 pub mod trace;
 pub mod tune;
+mod whole_file;
 pub mod wrapper;

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,6 +14,7 @@ use ferroshmem_core::profiling::totals::{GROUPS, Totals, scaled, sum};
 
 use super::failure::{Failure, print_line};
 use super::status_options::StatusPlan;
+use crate::whole_file;
 
 /// Time between two writings of a file of metrics.
 const WRITTEN: Duration = Duration::from_secs(1);
@@ -48,7 +48,7 @@ impl Status {
             listen(address).map_err(|e| Failure::usage(format!("--metrics {address}: {e}: give a port that is free")))
         });
         for file in &plan.files {
-            write_file(file, "").map_err(|e| Failure::usage(cannot_write(file, &e)))?;
+            whole_file::write(file, "").map_err(|e| Failure::usage(cannot_write(file, &e)))?;
         }
         Ok(Self {
             plan,
@@ -98,7 +98,7 @@ impl Status {
         }
         let text = metrics(jobs);
         for file in &self.plan.files {
-            if let Err(e) = write_file(file, &text)
+            if let Err(e) = whole_file::write(file, &text)
                 && !std::mem::replace(&mut self.is_reported, true)
             {
                 print_line(&cannot_write(file, &e));
@@ -138,14 +138,6 @@ fn answer(mut stream: std::net::TcpStream, jobs: &[Counting<'_>]) -> io::Result<
     );
     stream.write_all(head.as_bytes())?;
     stream.write_all(text.as_bytes())
-}
-
-/// Whole at any time, for readers.
-fn write_file(file: &Path, text: &str) -> io::Result<()> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".new");
-    fs::write(&name, text)?;
-    fs::rename(&name, file)
 }
 
 fn cannot_write(file: &Path, error: &io::Error) -> String {

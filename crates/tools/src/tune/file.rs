@@ -2,12 +2,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ferroshmem_tuning::{CopySizes, Parameters, Rules, Tuning};
 
 use super::document::FileError;
 use super::identity::Identity;
+use crate::whole_file;
 
 /// A tuning file's content.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,26 +37,20 @@ impl TuningFile {
     /// Writes the file atomically, with `remarks` of one line each as comments. Makes its directory if there is
     /// none.
     pub fn write(&self, path: &Path, remarks: &[String]) -> io::Result<()> {
-        let temporary = beside(path)?;
         let mut text = self.text();
         for remark in remarks {
             text.push_str("# ");
             text.push_str(remark.trim_start());
             text.push('\n');
         }
-        let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
-        if written.is_err() {
-            // The first error names the cause; one about leftovers would hide it.
-            let _ = fs::remove_file(&temporary);
-        }
-        written
+        make_folder_of(path)?;
+        whole_file::write(path, &text)
     }
 
     /// Whether [`write`](Self::write) could write a file, as far as can be known before.
     pub fn check_place(path: &Path) -> io::Result<()> {
-        let temporary = beside(path)?;
-        fs::write(&temporary, "")?;
-        fs::remove_file(&temporary)
+        make_folder_of(path)?;
+        whole_file::check(path)
     }
 
     /// What the PEs of a job receive.
@@ -71,19 +66,8 @@ impl TuningFile {
     }
 }
 
-/// The name of a temporary file beside `path`, whose directory it makes if there is none.
-fn beside(path: &Path) -> io::Result<PathBuf> {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    if path.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    fs::create_dir_all(directory)?;
-    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-    let (name, id) = (name.to_string_lossy(), std::process::id());
-    Ok(directory.join(format!(".{name}.{id}")))
+fn make_folder_of(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
 /// The text of a file, which must not be longer than a tuning file can reasonably be.
