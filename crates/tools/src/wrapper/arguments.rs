@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
 use super::language::Dialect;
 
@@ -67,6 +68,13 @@ impl Arguments {
 
     /// Reads the arguments, and takes those out that the compiler does not know.
     pub(super) fn take(user: &mut Vec<OsString>, dialect: Dialect) -> Self {
+        // What follows clang's `--` are files: the libraries that flags add there, too.
+        if let Some(at) = user.iter().position(|argument| argument == "--") {
+            user.remove(at);
+            for file in user[at..].iter_mut().filter(|file| file.as_bytes().starts_with(b"-")) {
+                *file = Path::new(".").join(&*file).into();
+            }
+        }
         let all = user.len();
         user.retain(|argument| argument != "--kernels");
         Self { kernels: user.len() < all, dialect, ..Self::read(user) }
@@ -165,6 +173,13 @@ mod tests {
         assert_eq!(read("-fPIC a.c").code_model, Some(CodeModel::Independent));
         assert_eq!(read("-fPIC -fno-pie a.c").code_model, Some(CodeModel::Fixed));
         assert_eq!(read("-O2 a.c").code_model, None);
+    }
+
+    #[test]
+    fn files_after_the_options_are_files() {
+        let mut user = ["-O2", "--", "a.c", "-c"].map(OsString::from).to_vec();
+        assert!(Arguments::take(&mut user, Dialect::C).links());
+        assert_eq!(user, ["-O2", "a.c", "./-c"]);
     }
 
     #[test]
