@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use ferroshmem_check::Server;
@@ -194,10 +195,20 @@ fn addresses() -> Result<Vec<IpAddr>, Failure> {
 /// The library that PEs load.
 fn preloaded() -> Result<PathBuf, Failure> {
     let library = peers::libraries().join(PRELOADED);
-    if library.is_file() {
+    if !library.is_file() {
+        let library = library.display();
+        return Err(Failure::usage(format!("--check needs {library}: run oshrun from where it is installed")));
+    }
+    loadable(library)
+}
+
+/// The library, if PEs can load it before others.
+fn loadable(library: PathBuf) -> Result<PathBuf, Failure> {
+    if !library.as_os_str().as_bytes().iter().any(|byte| b" :".contains(byte)) {
         return Ok(library);
     }
-    Err(Failure::usage(format!("--check needs {}: run oshrun from where it is installed", library.display())))
+    let library = library.display();
+    Err(Failure::usage(format!("--check needs {library}, which no PE can load: install without spaces and colons")))
 }
 
 /// Names of places.
@@ -344,5 +355,18 @@ impl<'a> Names<'a> {
         };
         let often = (count > 1).then(|| format!("found {count} times, by one PE or several"));
         remedy.into_iter().chain(often).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_separates_libraries_is_refused_in_their_paths() {
+        assert!(loadable("/usr/lib/a.so".into()).is_ok());
+        for path in ["/my lib/a.so", "/lib:1/a.so"] {
+            assert!(loadable(path.into()).unwrap_err().to_string().contains("install without"), "{path}");
+        }
     }
 }
