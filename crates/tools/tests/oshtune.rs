@@ -156,6 +156,7 @@ fn refusals() {
         (&["--pes", "1"][..], 2, "give numbers of PEs from 2 to 4096"),
         (&["--pes", "2,3,4,5,6,7,8,9,10"], 1, "oshtune: --pes: give 8 numbers at most"),
         (&["--pes", "5000", "--dry-run"], 1, "oshtune: --pes 5000: a job has 4096 PEs at most"),
+        (&["--time", "1e19"], 2, "give a number of seconds up to 1e6"),
         (&["--predict", "--quick"], 2, "cannot be used with"),
         (&["--report", "x", "--output", "y"], 2, "cannot be used with"),
         (&["--alpha", "5"], 2, "--predict"),
