@@ -159,6 +159,17 @@ fn the_job_ends_with_the_process_that_is_killed() {
     assert!(ended.stderr.contains("SIGKILL"), "{}", ended.stderr);
 }
 
+/// At any moment of a start: the supervisor may be there, and may not watch yet.
+#[test]
+fn the_job_ends_with_one_that_is_killed_as_it_starts() {
+    for moment in 0..100 {
+        let job = Job::start(&mut script("-n 1", "sleep 100; sleep 100"), "");
+        std::thread::sleep(std::time::Duration::from_micros(150 * moment));
+        job.signal(libc::SIGKILL);
+        job.wait();
+    }
+}
+
 /// The one child of `oshrun`.
 fn child_of(parent: i32) -> i32 {
     let parent = format!("PPid:\t{parent}\n");

@@ -11,9 +11,9 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use nix::sys::prctl;
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigSet, Signal, raise};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getppid};
 
 use super::adopted::Adopted;
 use super::connected::Connected;
@@ -97,8 +97,12 @@ impl Supervisor {
     fn new(job: &Job, signals: Signals, launcher: Option<Pid>) -> Result<Self, Failure> {
         let system = |what: &'static str| move |e: nix::Error| Failure::system(format!("{what}: {}", e.desc()));
         let _ = prctl::set_name(c"shmem-supervise");
-        if launcher.is_some() {
+        if let Some(launcher) = launcher {
             prctl::set_pdeathsig(signals::LAUNCHER_GONE).map_err(system("cannot watch the launcher"))?;
+            if getppid() != launcher {
+                // It ended before. The signal is blocked, and read later.
+                raise(signals::LAUNCHER_GONE).map_err(system("cannot watch the launcher"))?;
+            }
         }
         prctl::set_child_subreaper(true).map_err(system("cannot become a subreaper"))?;
         let incoming = SignalFd::with_flags(&signals.taken, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
