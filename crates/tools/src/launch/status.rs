@@ -111,9 +111,9 @@ impl Status {
         self.listener.as_ref().map(AsFd::as_fd)
     }
 
-    /// Answers those who have connected.
+    /// Answers one who has connected.
     pub(super) fn serve(&self, jobs: &[Counting<'_>]) {
-        while let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
+        if let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
             // What one reader does wrong is no matter of the job.
             let _ = answer(stream, jobs);
         }
@@ -212,4 +212,29 @@ fn metrics(jobs: &[Counting<'_>]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind::WouldBlock;
+    use std::net::TcpStream;
+
+    use super::*;
+
+    /// Each may take its time, and the PEs are watched in between.
+    #[test]
+    fn readers_are_served_one_at_a_time() {
+        let plan = StatusPlan { address: Some(([127, 0, 0, 1], 0).into()), ..StatusPlan::default() };
+        let status = Status::new(plan).unwrap();
+        let listener = status.listener.as_ref().unwrap();
+        let [_silent, mut other] = [0; 2].map(|_| TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+        other.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        status.serve(&[]);
+        assert_eq!(other.set_nonblocking(true).and_then(|()| other.read(&mut [0])).unwrap_err().kind(), WouldBlock);
+        status.serve(&[]);
+        other.set_nonblocking(false).unwrap();
+        let mut answer = String::new();
+        other.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    }
 }
