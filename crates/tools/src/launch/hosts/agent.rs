@@ -104,8 +104,8 @@ impl Agent {
 /// Whether `oshrun` was started as the agent: the exit status of the command that reaches the host.
 pub(in crate::launch) fn run(arguments: &[OsString]) -> Option<u8> {
     // Hydra gives `-x` or `-X` first, against or for the forwarding of X.
-    let at = arguments.iter().take(2).position(|word| word.as_bytes().starts_with(MARK.as_bytes()))?;
-    let agent = Agent::from_word(&arguments[at])?;
+    let at = usize::from(["-x", "-X"].iter().any(|word| arguments.first().is_some_and(|first| first == word)));
+    let agent = Agent::from_word(arguments.get(at)?)?;
     let (before, after) = (&arguments[..at], &arguments[at + 1..]);
     let launcher = getppid();
     let (program, options) = agent.command.split_first()?;
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn no_other_command_line_is_the_agents() {
-        for line in [&["-n", "2", "a"][..], &[], &["a", "-x", "--agent-command=x"]] {
+        for line in [&["-n", "2", "a"][..], &[], &["a", "--agent-command=true"], &["a", "-x", "--agent-command=x"]] {
             let words: Vec<OsString> = line.iter().map(OsString::from).collect();
             assert_eq!(run(&words), None);
         }
