@@ -24,6 +24,8 @@ pub(super) fn cores(text: &str) -> Result<usize, String> {
 
 /// A time in seconds, fractions allowed.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    /// None at all is no limit for the launchers of other hosts.
+    const SHORTEST: Duration = Duration::from_nanos(1);
     /// A century: no job lasts as long, and the clock cannot tell every later moment.
     const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
 
@@ -31,7 +33,7 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
         .ok()
         .filter(|s| *s > 0.0)
         .and_then(|s| Duration::try_from_secs_f64(s).ok())
-        .map(|time| time.min(LONGEST))
+        .map(|time| time.clamp(SHORTEST, LONGEST))
         .ok_or_else(|| "give a number of seconds greater than 0".to_owned())
 }
 
@@ -105,9 +107,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_an_end() {
+    fn times_have_a_beginning_and_an_end() {
         let longest = seconds("1.8e19").unwrap();
         assert!(std::time::Instant::now().checked_add(longest).is_some());
+        assert!(seconds("1e-12").unwrap() > Duration::ZERO);
         assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
     }
 
