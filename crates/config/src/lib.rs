@@ -152,7 +152,7 @@ impl Settings {
             fabric: FabricSettings::of(&environment)?,
             profiling: ProfilingSettings {
                 directory: PROFILE_DIR.read(&environment)?,
-                trace: TRACE_SIZE.read(&environment)?,
+                trace: TRACE_SIZE.read(&environment)?.filter(|size| *size > 0),
                 counters: COUNTERS.read(&environment)?,
                 status: STATUS.read(&environment)?,
             },

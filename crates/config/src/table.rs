@@ -285,7 +285,7 @@ pub static TRACE_SIZE: Variable<Size> = Variable::of_pe(
     "SHMEM_TRACE_SIZE",
     Size { unset: "no trace" },
     "How much of its newest calls each PE keeps for oshrun --trace, at 56 bytes a call; oshrun --trace sets 64m \
-        where it is unset.",
+        where it is unset. 0: no trace.",
 )
 .read_by(&[Library, Oshrun]);
 

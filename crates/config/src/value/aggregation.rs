@@ -26,7 +26,7 @@ impl ValueType for Aggregation {
 
     fn read(&self, variable: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Aggregate> {
         let auto = Aggregate::default();
-        let Some(value) = text(given).filter(|value| !matches!(value.trim(), "" | "auto")) else {
+        let Some(value) = text(given).filter(|value| value.trim() != "auto") else {
             return Ok(auto);
         };
         let (bytes, delay) = match value.split_once(',') {

@@ -44,7 +44,7 @@ impl ValueType for AlgorithmChoice {
             return Ok(None);
         };
         let name = value.trim().to_ascii_lowercase();
-        if name.is_empty() || name == "auto" {
+        if name == "auto" {
             return Ok(None);
         }
         let choice = self.0.choice(&name);

@@ -48,7 +48,6 @@ impl ValueType for Flag {
             return Ok(self.default);
         };
         match value.trim() {
-            "" => Ok(self.default),
             "0" | "no" | "off" | "false" => Ok(false),
             "1" | "yes" | "on" | "true" => Ok(true),
             _ => Err(ConfigError { variable, value, problem: Problem::Flag }),
@@ -81,10 +80,9 @@ impl ValueType for OptionalFlag {
         given: Option<OsString>,
         environment: &Environment<'_>,
     ) -> Result<Option<bool>> {
-        let given = given.filter(|value| !value.to_string_lossy().trim().is_empty());
         let flag = Flag { default: false };
-        let read = |value| flag.read(variable, Some(value), environment);
-        given.map(read).transpose()
+        let read = |value: String| flag.read(variable, Some(value.into()), environment);
+        text(given).map(read).transpose()
     }
 }
 

@@ -101,9 +101,9 @@ pub trait ValueType: Sync {
     fn read(&self, name: &'static str, given: Option<OsString>, environment: &Environment<'_>) -> Result<Self::Value>;
 }
 
-/// Text of a value; what is not UTF-8 is read lossily.
+/// Text of a value: an empty one is as good as none. What is not UTF-8 is read lossily.
 fn text(given: Option<OsString>) -> Option<String> {
-    given.map(|value| value.to_string_lossy().into_owned())
+    given.map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.trim().is_empty())
 }
 
 #[cfg(test)]

@@ -86,7 +86,8 @@ impl ValueType for Size {
 
     fn read(&self, variable: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Option<u64>> {
         let size = |value: String| bytes(&value).ok_or(ConfigError { variable, value, problem: Problem::Size });
-        text(given).map(size).transpose()
+        // An empty size is an error: a script that has lost the size of the heap should hear of it.
+        given.map(|value| size(value.to_string_lossy().into_owned())).transpose()
     }
 }
 
@@ -151,6 +152,18 @@ fn whole(variable: &'static str, value: String) -> Result<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::{FABRIC_TIMEOUT, SPIN, SYMMETRIC_SIZE, WORKERS};
+    use crate::value::tests::read;
+
+    #[test]
+    fn empty_values_are_none() {
+        for value in ["", " "] {
+            assert!(read(&SYMMETRIC_SIZE, value).is_err());
+            assert_eq!(read(&SPIN, value), Ok(None));
+            assert_eq!(read(&WORKERS, value), Ok(None));
+            assert_eq!(read(&FABRIC_TIMEOUT, value), Ok(Some(Duration::from_secs(10))));
+        }
+    }
 
     #[test]
     fn sizes_of_the_standard() {

@@ -54,7 +54,7 @@ impl ValueType for SocketList {
             return Ok(SocketMap::Auto);
         };
         match value.trim() {
-            "" | "auto" => return Ok(SocketMap::Auto),
+            "auto" => return Ok(SocketMap::Auto),
             "off" => return Ok(SocketMap::Off),
             _ => {}
         }

@@ -31,8 +31,7 @@ impl ValueType for Text {
     }
 
     fn read(&self, _: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Option<String>> {
-        let given = text(given).filter(|value| !value.is_empty());
-        Ok(given.or_else(|| self.default.map(str::to_owned)))
+        Ok(text(given).or_else(|| self.default.map(str::to_owned)))
     }
 }
 

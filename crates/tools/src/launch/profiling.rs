@@ -130,8 +130,7 @@ impl Session {
             set(PROFILE_DIR.name, directory.clone().into());
             match (is_traced, size) {
                 (true, false) => set(TRACE_SIZE.name, TRACE.into()),
-                // Unset counts as no trace.
-                (false, true) => set(TRACE_SIZE.name, OsString::new()),
+                (false, true) => set(TRACE_SIZE.name, "0".into()),
                 _ => {}
             }
         }
