@@ -8,8 +8,9 @@ use super::table::TABLE;
 use super::value::ConfigError;
 use super::variable::{Entry, Scope};
 
-/// Most bytes of a value that PEs exchange. A longer one is cut, and then means nothing.
+/// Most bytes of a value that PEs exchange. A longer one is cut, and then means nothing: it ends in [`CUT`].
 const LONGEST: usize = 64;
+const CUT: &str = "...";
 
 /// The values of the variables of scope [`Scope::Job`], as they stand in a PE's environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -130,11 +131,13 @@ impl Values for GivenSettings {
     }
 }
 
-/// At most the first [`LONGEST`] bytes of a value.
+/// A value of at most [`LONGEST`] bytes.
 fn clipped(mut value: String) -> String {
-    let end = (0..=LONGEST.min(value.len())).rev();
-    let end = { end }.find(|end| value.is_char_boundary(*end));
-    value.truncate(end.unwrap_or(0));
+    if value.len() > LONGEST {
+        let mut end = (0..=LONGEST - CUT.len()).rev();
+        value.truncate(end.find(|end| value.is_char_boundary(*end)).unwrap_or(0));
+        value += CUT;
+    }
     value
 }
 
@@ -243,5 +246,9 @@ mod tests {
         let bytes = given(&[("SHMEM_FABRIC", &long), ("SHMEM_CHECK", &long)]).to_bytes();
         assert!(bytes.len() <= GivenSettings::most_bytes());
         assert!(GivenSettings::from_bytes(&bytes).is_some());
+        // A list of which a part is a list, too.
+        let list = given(&[(SOCKETS.name, &["0*10"; 14].join(","))]);
+        let line = SOCKETS.read(&Environment::process_but(&list)).unwrap_err().to_string();
+        assert!(line.contains("...\" as sockets") && line.ends_with("64 bytes at most"), "{line}");
     }
 }

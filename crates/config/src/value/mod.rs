@@ -66,7 +66,9 @@ impl Problem {
             Self::Number => " as a number",
             Self::Size => " as a size: give bytes, or a number with k, m, g or t (512m, 1.5g)",
             Self::Aggregate => ": give 0, auto, the bytes of the longest put, or bytes,microseconds (256,500)",
-            Self::Sockets => " as sockets: give auto, off, or the socket of each PE, as in 0*2,1*2",
+            Self::Sockets => {
+                " as sockets: give auto, off, or the socket of each PE, as in 0*2,1*2, in 64 bytes at most"
+            }
             Self::Algorithm(collective) => {
                 let (name, choices) = (collective.name(), choices(collective));
                 return format!("\"{value}\" is no algorithm of {name}: give auto, {choices}");

@@ -42,7 +42,7 @@ impl ValueType for SocketList {
     type Value = SocketMap;
 
     fn accepts(&self) -> String {
-        "auto, off, or a list of numbers that the PEs take in turn (0,0,1,1 or 0*2,1*2)".to_owned()
+        "auto, off, or a list of numbers that the PEs take in turn (0,0,1,1 or 0*2,1*2), of 64 bytes at most".to_owned()
     }
 
     fn default(&self) -> String {
