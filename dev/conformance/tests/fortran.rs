@@ -24,12 +24,13 @@ const GUIDE: [(&str, &str); 5] = [
     ("legacy_halo", "heat: 1000.00"),
 ];
 
-/// A section with gaps as the source of a put, and as the destination of a get.
+/// Sections without gaps, or elements, and one with gaps as the destination of a put.
 const GAPS: &str = "program gaps
   use shmem
   integer, save :: a(4, 4) = 0
   call shmem_init
   call shmem_put(a(:, 2:3), a(:, 3:4), 8, 0)
+  call shmem_put(a(1:4:2, 1:0), a(1:4:2, 1:0), 0, 0)
   call shmem_put(a(1, :), a(:, 1), 0, 0)
 end program
 ";

@@ -20,15 +20,15 @@ struct descriptor {
 
 static int is_contiguous(const struct descriptor *of) {
     ptrdiff_t next = (ptrdiff_t)of->elem_len;
+    int is_next = 1;
     for (int i = 0; i < of->rank; i++) {
         ptrdiff_t extent = of->dim[i].extent;
         if (extent == 0)
             return 1;
-        if (extent != 1 && of->dim[i].sm != next)
-            return 0;
+        is_next &= extent == 1 || of->dim[i].sm == next;
         next *= extent;
     }
-    return 1;
+    return is_next;
 }
 
 static void *address(const struct descriptor *of, const char *function, const char *argument) {
