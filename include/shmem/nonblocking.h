@@ -20,18 +20,16 @@ template <class T> struct datatype_of {
     static constexpr int value = kind + (int)sizeof(T);
 };
 
-/* The first of two pointers to the same type. */
-template <class T> constexpr T *of_one_type(T *dest, const T *)
-{
-    return dest;
-}
+template <class T> T *of_one_type(T *dest, const T *source);
 
 } // namespace shmemi
 
 #define SHMEMX_DATATYPE(pointer)                                                                   \
     (shmemi::datatype_of<typename std::remove_cv<                                                  \
          typename std::remove_pointer<decltype(pointer)>::type>::type>::value)
-#define SHMEMI_OF_ONE_TYPE(dest, source) shmemi::of_one_type(dest, source)
+/* The first of two pointers to the same type. The macros mention arguments twice, and evaluate them once. */
+#define SHMEMI_OF_ONE_TYPE(dest, source)                                                           \
+    static_cast<decltype(shmemi::of_one_type(dest, source))>(dest)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #define SHMEMX_DATATYPE(pointer)                                                                   \
     (_Generic(*(pointer),                                                                          \

@@ -2,6 +2,8 @@
 // library, globals that constructors fill before main.
 #include "check.h"
 
+#include <shmemx.h>
+
 #include <complex>
 #include <type_traits>
 #include <vector>
@@ -95,6 +97,11 @@ int main()
     mine = me + 0.5;
     shmem_sync(SHMEM_TEAM_WORLD);
     CHECK(shmem_fcollect(SHMEM_TEAM_WORLD, reals, &mine, 1) == 0 && reals[n - 1] == n - 0.5);
+
+    // Macros of extensions evaluate each argument once.
+    double *block = reals;
+    const double *first = &mine;
+    CHECK(shmemx_gather(SHMEM_TEAM_WORLD, block++, first++, 1, 0) == 0 && block == reals + 1 && first == &mine + 1);
     shmem_ctx_destroy(ctx);
     shmem_finalize();
     return check_status();
