@@ -26,7 +26,7 @@ template <class T> T *of_one_type(T *dest, const T *source);
 
 #define SHMEMX_DATATYPE(pointer)                                                                   \
     (shmemi::datatype_of<typename std::remove_cv<                                                  \
-         typename std::remove_pointer<decltype(pointer)>::type>::type>::value)
+         typename std::remove_reference<decltype(*(pointer))>::type>::type>::value)
 /* The first of two pointers to the same type. The macros mention arguments twice, and evaluate them once. */
 #define SHMEMI_OF_ONE_TYPE(dest, source)                                                           \
     static_cast<decltype(shmemi::of_one_type(dest, source))>(dest)

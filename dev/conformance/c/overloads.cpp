@@ -98,7 +98,8 @@ int main()
     shmem_sync(SHMEM_TEAM_WORLD);
     CHECK(shmem_fcollect(SHMEM_TEAM_WORLD, reals, &mine, 1) == 0 && reals[n - 1] == n - 0.5);
 
-    // Macros of extensions evaluate each argument once.
+    // Macros of extensions take arrays, and evaluate each argument once.
+    CHECK(shmemx_sum_reduce_root(SHMEM_TEAM_WORLD, reals, &mine, 1, 0) == 0 && (me != 0 || reals[0] == n * n / 2.0));
     double *block = reals;
     const double *first = &mine;
     CHECK(shmemx_gather(SHMEM_TEAM_WORLD, block++, first++, 1, 0) == 0 && block == reals + 1 && first == &mine + 1);
