@@ -10,14 +10,22 @@
 
 namespace shmemi {
 
-template <class T> struct datatype_of {
+/* A part of a complex number of the standard library, or of the compiler's. */
+template <class T> auto part_of(const T *number) -> decltype(number->imag());
+float part_of(const shmemi_complexf *number);
+double part_of(const shmemi_complexd *number);
+
+template <class T, bool = std::is_arithmetic<T>::value> struct datatype_of {
     static constexpr bool is_bfloat = sizeof(T) == 2 && std::numeric_limits<T>::digits == 8;
     static constexpr int kind = std::is_floating_point<T>::value
                                     ? is_bfloat ? SHMEMX_BFLOAT : SHMEMX_FLOATING
-                                : !std::is_integral<T>::value ? SHMEMX_COMPLEX
-                                : std::is_signed<T>::value    ? SHMEMX_SIGNED
-                                                              : SHMEMX_UNSIGNED;
+                                : std::is_signed<T>::value ? SHMEMX_SIGNED
+                                                           : SHMEMX_UNSIGNED;
     static constexpr int value = kind + (int)sizeof(T);
+};
+template <class T> struct datatype_of<T, false> {
+    static_assert(2 * sizeof(part_of(static_cast<T *>(0))) == sizeof(T), "elements are numbers");
+    static constexpr int value = SHMEMX_COMPLEX + (int)sizeof(T);
 };
 
 template <class T> T *of_one_type(T *dest, const T *source);

@@ -208,6 +208,24 @@ fn complex_numbers_of_the_standard_library_select_overloads() {
     }
 }
 
+/// A structure is not taken for a complex number of its size.
+#[test]
+fn elements_of_reductions_are_numbers() {
+    let programs = [("int", true), ("std::complex<float>", true), ("shmemi_complexd", true), ("std::div_t", false)];
+    for (number, accepted) in programs {
+        let text = format!(
+            "#include <shmem.h>\n#include <shmemx.h>\n#include <complex>\n#include <cstdlib>\n{number} a[2], b[2];\n\
+             int f(shmem_team_t team) {{ return shmemx_sum_reduce_scatter(team, a, b, 1); }}\n"
+        );
+        let source = source("numbers.cpp", &text);
+        for compiler in ["g++", "clang++"] {
+            if let Some(output) = compile(compiler, &["-fsyntax-only"], &source) {
+                assert_eq!(output.status.success(), accepted, "{compiler}: {number}");
+            }
+        }
+    }
+}
+
 /// Each pointer-to-pointer loop of doubles must move more than one element at a time.
 #[cfg(target_arch = "x86_64")]
 #[test]
