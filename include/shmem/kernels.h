@@ -60,13 +60,8 @@ template <class T> struct size_of {
     static constexpr std::size_t value = sizeof(T);
 };
 template <class T> struct size_of<T *> {
-    static constexpr std::size_t value = sizeof(T);
-};
-template <> struct size_of<void *> {
-    static constexpr std::size_t value = 1;
-};
-template <> struct size_of<const void *> {
-    static constexpr std::size_t value = 1;
+    typedef typename std::conditional<std::is_void<T>::value, char, T>::type element;
+    static constexpr std::size_t value = sizeof(element);
 };
 
 template <class T> shmemx_kernel_arg_t array(T *pointer, std::size_t n)

@@ -66,9 +66,10 @@ fn headers_compile_without_warnings() {
 }
 
 #[test]
-fn headers_compile_within_extern_c() {
-    let text = "extern \"C\" {\n#include <shmem.h>\n#include <shmemx.h>\n}\nint main() { return 0; }\n";
-    let source = source("extern-c.cpp", text);
+fn cpp_programs_compile() {
+    let text = "extern \"C\" {\n#include <shmem.h>\n#include <shmemx.h>\n}\nSHMEMX_KERNEL(look, volatile void *)\n\
+        void look(volatile void *) {}\nint main() { return 0; }\n";
+    let source = source("within-extern-c.cpp", text);
     for compiler in ["g++", "clang++"] {
         if let Some(output) = compile(compiler, &["-fsyntax-only"], &source) {
             assert_compiles(&output, compiler);
