@@ -149,15 +149,19 @@ impl Display for Signature {
 /// The kernel that was registered last.
 static LAST: AtomicPtr<Kernel> = AtomicPtr::new(ptr::null_mut());
 
-/// Adds a kernel to those of this program: `shmemx_kernel_register`, which is called before `main`.
+/// Adds a kernel to those of this program: `shmemx_kernel_register`, which is called before `main`; in C++, where
+/// several files include a header with a kernel, by each of them.
 ///
 /// # Safety
-/// The kernel is valid for ever, and is registered once.
+/// The kernel is valid for ever.
 pub unsafe fn register(kernel: *mut Kernel) {
     // SAFETY: the caller promises that it is valid.
     let Some(added) = (unsafe { kernel.as_ref() }) else {
         return;
     };
+    if registered().any(|one| ptr::eq(one, added)) {
+        return;
+    }
     let link = |last| {
         added.next.store(last, Ordering::Relaxed);
         Some(kernel)
@@ -325,9 +329,11 @@ mod tests {
         let kernel = |name, types, params| {
             // SAFETY: it takes any arguments.
             let kernel = unsafe { Kernel::new(name, types, params, nothing) };
-            let kernel = Box::leak(Box::new(kernel));
-            // SAFETY: it lives for ever.
-            unsafe { register(kernel) };
+            let kernel: *mut Kernel = Box::leak(Box::new(kernel));
+            for _ in 0..2 {
+                // SAFETY: it lives for ever.
+                unsafe { register(kernel) };
+            }
         };
         kernel(c"scale", c"double *, int", const { &[param(POINTER, 8), param(1, 4)] });
         kernel(c"draw", c"", &[]);
