@@ -59,7 +59,7 @@ template <class T> T *of_one_type(T *dest, const T *source);
          unsigned long long: SHMEMX_UNSIGNED) +                                                    \
      (int)sizeof *(pointer))
 /* The first of two pointers to the same type. */
-#define SHMEMI_OF_ONE_TYPE(dest, source) (1 ? (dest) : (dest) + 0 * sizeof(&*(dest) == &*(source)))
+#define SHMEMI_OF_ONE_TYPE(dest, source) ((void)sizeof(&*(dest) == &*(source)), (dest))
 #endif
 
 #ifdef SHMEMX_DATATYPE
