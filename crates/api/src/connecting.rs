@@ -200,7 +200,7 @@ fn from_root(group: &Group<'_>, root: usize, word: u64) -> u64 {
 /// Inlined operations find a PE by the low 12 bits of its number: those of this job's PEs are left out. Each node of a
 /// job has numbers of its own to give.
 pub(crate) fn take_numbers(header: &Header, placement: &job::Placement, n: usize) -> Option<usize> {
-    let own = placement.n_pes();
+    let (n, own) = (u32::try_from(n).ok()? as usize, placement.n_pes());
     let each = (i32::MAX as usize - own) / placement.nodes();
     let node = placement.of(placement.local_pes()[0] as usize).node as usize;
     let (begin, last) = (own + node * each, own + (node + 1) * each);
@@ -246,6 +246,7 @@ mod tests {
             let tuning = Tuning::default_for(2);
             let (_file, control) = Control::create(&plan, own, own, 2, tuning, 0).unwrap();
             let placement = job::Placement::one_node(own);
+            assert_eq!(take_numbers(control.header(), &placement, usize::MAX), None);
             let mut end = own;
             for n in [1, 7, 1500, 1500, 1500, 3, 4095] {
                 let first = take_numbers(control.header(), &placement, n).unwrap();

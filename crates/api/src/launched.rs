@@ -33,12 +33,12 @@ use rustix::time::{
 use super::connecting::{Found, GroupError, group_of_parents};
 use super::port::{Expected, accept_one, check_remote, connect_at, open_for};
 
-/// Has the launcher of this job start a job for `members` PEs, `independent` of it or not.
+/// Has the launcher of this job start a job of `n` PEs for `members`, `independent` of it or not.
 pub(crate) fn start(
     name: &'static str,
     rt: &Runtime,
     members: usize,
-    programs: &[service::Program],
+    (programs, n): (&[service::Program], usize),
     independent: bool,
 ) -> Result<Found, String> {
     let launcher = rt.node.job.bootstrap();
@@ -50,7 +50,6 @@ pub(crate) fn start(
             launcher.launcher()
         ));
     }
-    let n: usize = programs.iter().map(|program| program.n_pes).sum();
     if n > MAX_PES - members {
         let most = MAX_PES - members;
         return Err(format!("{n} PEs are asked for, and 1 to {most} can be"));

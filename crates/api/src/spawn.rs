@@ -234,16 +234,16 @@ pub fn spawn_for(
             program.environment.splice(0..0, inherited);
             program.directory.get_or_insert_with(|| std::env::current_dir().unwrap_or_else(|_| "/".into()));
         }
-        check(&programs)?;
+        let n_pes = number_of_pes(&programs)?;
         match is_by_oshrun {
-            true => request_job(rt, parents, programs),
-            false => launched::start(name, rt, parents, &programs, independent),
+            true => request_job(rt, parents, programs, n_pes),
+            false => launched::start(name, rt, parents, (&programs, n_pes), independent),
         }
     })
 }
 
-/// That there is something to start.
-fn check(programs: &[Program]) -> Result<(), String> {
+/// How many PEs are to be started, if that can be.
+fn number_of_pes(programs: &[Program]) -> Result<usize, String> {
     if let Some(none) = programs.iter().find(|program| program.n_pes == 0) {
         return Err(format!("npes of {:?} is not a number of PEs: give 1 or more", none.command));
     }
@@ -256,15 +256,14 @@ fn check(programs: &[Program]) -> Result<(), String> {
     if let Some(wrong) = programs.iter().flat_map(strings_of).find(|s| has_nul(s)) {
         return Err(format!("{wrong:?} has a NUL byte: no string of a process can"));
     }
-    Ok(())
+    Ok(programs.iter().fold(0, |n_pes, program| n_pes.saturating_add(program.n_pes)))
 }
 
-/// Has `oshrun` start a job for `parents` PEs.
-fn request_job(rt: &Runtime, parents: usize, programs: Vec<Program>) -> Result<Found, String> {
+/// Has `oshrun` start a job of `n_pes` PEs for `parents`.
+fn request_job(rt: &Runtime, parents: usize, programs: Vec<Program>, n_pes: usize) -> Result<Found, String> {
     let service = rt.node.job.service().map_err(|why| why.to_string())?;
-    let n_pes: usize = programs.iter().map(|program| program.n_pes).sum();
     let header = rt.node.job.control.header();
-    let Some(first) = take_numbers(header, &rt.node.job.placement, parents + n_pes) else {
+    let Some(first) = take_numbers(header, &rt.node.job.placement, parents.saturating_add(n_pes)) else {
         return Err("the numbers for PEs of other jobs are used up".to_owned());
     };
     let request = JobRequest { parents, programs };
