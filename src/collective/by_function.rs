@@ -10,6 +10,15 @@ use crate::scratch::CHUNK;
 use crate::team::Member;
 use crate::team::Team;
 
+/// Elements that members gather at a time.
+const fn at_once<T>() -> usize {
+    match CHUNK.checked_div(size_of::<T>()) {
+        Some(0) => 1,
+        Some(elements) => elements,
+        None => CHUNK,
+    }
+}
+
 impl Team<'_> {
     /// The reduction of every member's value by a function, of which all members pass the same. It is associative; it
     /// need not commute, for operands are taken in the order of the members' numbers. Collective.
@@ -47,7 +56,7 @@ impl Team<'_> {
     /// If the team is that of a group that has failed.
     #[track_caller]
     pub fn reduce_slice_by<T: Plain>(&self, values: &mut [T], operator: impl Fn(T, T) -> T) {
-        for block in values.chunks_mut((CHUNK / size_of::<T>()).max(1)) {
+        for block in values.chunks_mut(at_once::<T>()) {
             let n = block.len();
             let of_all = self.gather_slice(block);
             block.copy_from_slice(&of_all[..n]);
@@ -90,9 +99,9 @@ impl Team<'_> {
         let all = block * n;
         let mut mine = dest[..block].to_vec();
         fold(&mut mine, &dest[block..all], &operator);
-        for (i, piece) in mine.chunks((CHUNK / size_of::<T>()).max(1)).enumerate() {
+        for (i, piece) in mine.chunks(at_once::<T>()).enumerate() {
             let of_all = self.try_gather_slice(piece)?;
-            let first = i * (CHUNK / size_of::<T>()).max(1);
+            let first = i * at_once::<T>();
             for (member, piece) in of_all.chunks(piece.len()).enumerate() {
                 dest[member * block + first..][..piece.len()].copy_from_slice(piece);
             }

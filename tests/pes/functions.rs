@@ -30,6 +30,7 @@ fn values() -> Result<(), Error> {
     assert_eq!(Some(world.reduce_value_by(of(me, 1), after)), up_to(n));
     assert_eq!(Some(world.inclusive_scan_value_by(of(me, 1), after)), up_to(me + 1));
     assert_eq!(world.exclusive_scan_value_by(of(me, 1), after), up_to(me));
+    world.reduce_slice_by(&mut [(); 3], |(), ()| ()); // elements without bytes
     // A function with state of its own, and a type of the program.
     let weight = 2.0;
     let mine = Particle { position: [me as f64; 3], charge: 1.0, kind: 0, serial: 1 << me };
