@@ -22,7 +22,7 @@ const LEVELS = (() => {
   }
   return levels;
 })();
-const begin = i => U[i * WORDS] + (U[i * WORDS + 1] & 0xffff) * 4294967296;
+const begin = i => U[i * WORDS] + (U[i * WORDS + 1] & 0x1fffff) * 4294967296;
 const length = i => F[i * WORDS + 2];
 const site = i => U[i * WORDS + 3] & 0xffff;
 const subject = i => (U[i * WORDS + 3] >>> 16) - 1;
@@ -208,12 +208,13 @@ canvas.onmousedown = e => { drag = { x: e.offsetX, y: e.offsetY, moved: false };
 onmousemove = e => { if (drag && e.buttons) { const d = e.movementX; if (Math.abs(d) > 1) drag.moved = true; if (drag.moved) move(-d * (to - from) / (canvas.clientWidth - LEFT)); } };
 onmouseup = () => { if (drag && !drag.moved) pick(drag.x, drag.y); drag = null; };
 function show(i, r) {
-  const s = D.sites[site(i)], pe = subject(i), bytes = F[i * WORDS + 4], place = U[i * WORDS + 5];
+  const s = D.sites[site(i)], pe = subject(i), bytes = F[i * WORDS + 4], globals = U[i * WORDS + 5] >>> 31;
+  const place = (U[i * WORDS + 1] >>> 21) * 2147483648 + (U[i * WORDS + 5] & 0x7fffffff);
   let t = `${s.name}   on ${r.name}\ncalled at ${s.path}${s.function ? " in " + s.function : ""}\n`;
   t += `begins at ${ns(begin(i), 3)}, takes ${ns(length(i), 3)}`;
   if (pe >= 0) t += `, PE ${pe}`;
   if (bytes) t += `, ${bytes.toLocaleString("en-US")} bytes`;
-  if (place) t += `, ${place & 0x80000000 ? "globals" : "heap"}+0x${(place & 0x7fffffff).toString(16)}`;
+  if (place || globals) t += `, ${globals ? "globals" : "heap"}+0x${place.toString(16)}`;
   $("detail").textContent = t;
 }
 function pick(px, py) {

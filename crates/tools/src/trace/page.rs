@@ -68,23 +68,21 @@ fn colour(kind: Kind) -> &'static str {
     }
 }
 
-/// A call in six words.
+/// A call in six words. Of its beginning, 53 bits are kept, as the page computes by floating-point numbers, and of an
+/// address 42 bits.
 fn encode(call: &Call, to: &mut Vec<u8>) {
-    let heap_or_globals = match place(call.address) {
-        None => 0,
-        Some(text) => {
-            let bit = u32::from(text.starts_with('g')) << 31;
-            bit | (call.address as u32 & (u32::MAX >> 1))
-        }
+    let (address, globals) = match place(call.address) {
+        None => (0, 0),
+        Some(text) => (call.address, u32::from(text.starts_with('g')) << 31),
     };
     let subject = call.pe.map_or(0, |pe| pe as u32 + 1).min(0xffff);
     let words = [
         call.begin as u32,
-        (call.begin >> 32) as u32 & 0xffff,
+        (call.begin >> 32) as u32 & 0x1f_ffff | ((address >> 31) as u32) << 21,
         ((call.end - call.begin) as f32).to_bits(),
         call.site.min(0xffff) as u32 | subject << 16,
         (call.bytes as f32).to_bits(),
-        heap_or_globals,
+        address as u32 & (u32::MAX >> 1) | globals,
     ];
     to.extend(words.iter().flat_map(|w| w.to_le_bytes()));
 }
@@ -273,4 +271,28 @@ pub(crate) fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_calls_and_far_addresses_are_whole() {
+        // After a hundred days, at the end of a heap of 4 TiB.
+        let (begin, address) = (8_640_000_000_000_001, (4 << 40) - 8);
+        let mut call = Call { begin, end: begin + 8, site: 7, thread: 1, pe: Some(3), bytes: 8, address };
+        let words = |call: &Call| -> Vec<u64> {
+            let mut bytes = Vec::new();
+            encode(call, &mut bytes);
+            bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word).into()).collect()
+        };
+        // As the page decodes them.
+        let w = words(&call);
+        assert_eq!(w[0] + ((w[1] & 0x1f_ffff) << 32), begin);
+        assert_eq!((w[5] & 0x7fff_ffff) + (w[1] >> 21 << 31), address);
+        call.address = 1 << 62 | 64;
+        let w = words(&call);
+        assert_eq!((w[5], w[1] >> 21), (1 << 31 | 64, 0));
+    }
 }
