@@ -1,7 +1,7 @@
 //! One time for the PEs of all hosts.
 //!
 //! Processes of one kernel share its clock. Between hosts, collectives bound the difference of two clocks: no PE
-//! leaves a barrier before the last one has entered it.
+//! leaves a barrier before the last one has entered it. Where a job died before any, its PEs' beginnings must do.
 
 use std::collections::HashMap;
 
@@ -19,6 +19,9 @@ pub struct Clock {
 }
 
 type Bounds = (i64, i64);
+
+/// Nanoseconds within which PEs leave the synchronisation of the start-up, where their time begins.
+const START: u64 = 10_000_000;
 
 impl Clock {
     /// Compares the clocks of all hosts with that of the first PE's.
@@ -56,11 +59,15 @@ impl Clock {
                 *high = (*high).min(reference_first - last);
             }
         }
-        let middle = |(low, high): &Bounds| match (*low, *high) {
-            (i64::MIN, _) | (_, i64::MAX) => (0, 0),
+        let mut begins = vec![0; hosts.len()];
+        for (record, host) in records.iter().zip(&host_of) {
+            begins[*host] = record.header(header::BEGIN).max(begins[*host]);
+        }
+        let found = bounds.iter().zip(&begins).map(|(bounds, begin)| match *bounds {
+            (i64::MIN, _) | (_, i64::MAX) => (begins[0].wrapping_sub(*begin) as i64, START),
             (low, high) => (low + (high - low) / 2, (high - low).unsigned_abs() / 2),
-        };
-        let found: Vec<_> = bounds.iter().map(middle).collect();
+        });
+        let found: Vec<_> = found.collect();
         Self {
             offsets: host_of.iter().map(|h| if *h == 0 { 0 } else { found[*h].0 }).collect(),
             error: found.iter().skip(1).map(|f| f.1).max().unwrap_or(0),

@@ -225,6 +225,17 @@ fn clocks_of_hosts_are_aligned_by_barriers() {
 }
 
 #[test]
+fn clocks_of_hosts_without_collectives_are_aligned_by_the_start() {
+    let mut job = Job::new(&[0, 1]);
+    for words in &mut job.words {
+        words[header::END] = 0;
+    }
+    let clock = Clock::new(&job.records());
+    assert_eq!(clock.offsets, [0, -(SECOND as i64)]);
+    assert!(clock.error > 1_000_000, "{clock:?}");
+}
+
+#[test]
 fn small_puts_to_other_nodes_are_found() {
     let job = |bytes: u64, calls: u64| {
         let mut job = Job::new(&[0, 1]);
