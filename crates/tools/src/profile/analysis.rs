@@ -1,6 +1,6 @@
 //! Where the time of a job went: who waited, for whom, at which call.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ferroshmem_layout::profile::{header, peer, sizes};
 use serde::{Serialize, Serializer};
@@ -68,9 +68,9 @@ pub struct SiteSum {
     /// Operations on PEs of other nodes, and small ones.
     #[serde(skip)]
     pub internode: (u64, u64),
-    /// By PE: calls and nanoseconds.
-    #[serde(rename = "pes", serialize_with = "number")]
-    pub by_pe: BTreeMap<usize, (u64, u64)>,
+    /// PEs that have called it.
+    #[serde(serialize_with = "number")]
+    pub pes: BTreeSet<usize>,
     /// By PE: how often it came last to a collective.
     #[serde(skip)]
     pub last: BTreeMap<usize, u64>,
@@ -85,12 +85,12 @@ pub struct SiteSum {
     pub computed: BTreeMap<usize, u64>,
     /// By PE: its targets and operations on them; None for more targets than were recorded.
     #[serde(skip)]
-    pub targets: BTreeMap<usize, Vec<(Option<usize>, u64)>>,
+    pub targets: BTreeMap<usize, BTreeMap<Option<usize>, u64>>,
 }
 
 /// How many there are.
-fn number<S: Serializer>(by_pe: &BTreeMap<usize, (u64, u64)>, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_u64(by_pe.len() as u64)
+fn number<S: Serializer>(pes: &BTreeSet<usize>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(pes.len() as u64)
 }
 
 /// The whole job.
@@ -294,7 +294,7 @@ impl Collector<'_> {
                         longest: 0,
                         largest: 0,
                         internode: (0, 0),
-                        by_pe: BTreeMap::new(),
+                        pes: BTreeSet::new(),
                         last: BTreeMap::new(),
                         caused: BTreeMap::new(),
                         aligned: 0,
@@ -313,13 +313,11 @@ impl Collector<'_> {
                 sum.largest = sum.largest.max(site.largest);
                 sum.internode.0 += site.internode;
                 sum.internode.1 += site.internode_small;
-                sum.by_pe.insert(record.pe, (site.calls, site.ns));
-                let mut targets: Vec<_> = site.targets.iter().map(|(pe, n)| (Some(*pe), *n)).collect();
-                if site.other_targets > 0 {
-                    targets.push((None, site.other_targets));
-                }
-                if !targets.is_empty() {
-                    sum.targets.insert(record.pe, targets);
+                sum.pes.insert(record.pe);
+                // A record may have a line several times, of generic code and of several calls.
+                let targets = site.targets.iter().map(|(pe, n)| (Some(*pe), *n)).chain([(None, site.other_targets)]);
+                for (target, n) in targets.filter(|(_, n)| *n > 0) {
+                    *sum.targets.entry(record.pe).or_default().entry(target).or_default() += n;
                 }
             }
         }

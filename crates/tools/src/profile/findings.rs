@@ -190,7 +190,7 @@ impl Analysis {
         let (pe, ns) = caused.iter().max_by_key(|(_, ns)| **ns)?;
         let share = *ns as f64 / all.max(1) as f64;
         let weight = *ns as f64 / self.pe_time() as f64;
-        let waiters = site.by_pe.iter().filter(|(p, _)| *p != pe).count();
+        let waiters = site.pes.iter().filter(|p| *p != pe).count();
         if share < 0.6 || weight < SHARE_OF_RUN || waiters < 2 {
             return None;
         }
@@ -254,7 +254,7 @@ impl Analysis {
         }
         // The distance that most of a PE's operations go.
         let main = site.targets.iter().filter_map(|(pe, targets)| {
-            let all: u64 = targets.iter().map(|t| t.1).sum();
+            let all: u64 = targets.values().sum();
             let (target, most) = targets.iter().max_by_key(|t| t.1)?;
             let target = (*target)?;
             (all >= CALLS && *most * 10 >= all * 9).then_some((*pe, target, (target + n - pe) % n, *most))
@@ -327,7 +327,7 @@ impl Analysis {
             evidence: format!(
                 "{} calls by {} PEs, {} each, the longest {}",
                 site.calls(),
-                site.by_pe.len(),
+                site.pes.len(),
                 time(site.ns / site.calls.max(1)),
                 time(site.longest)
             ),
@@ -382,11 +382,11 @@ impl Analysis {
         let site = self
             .sites
             .iter()
-            .filter(|s| s.kind == Kind::Barrier && s.by_pe.len() == self.pes.len())
+            .filter(|s| s.kind == Kind::Barrier && s.pes.len() == self.pes.len())
             .max_by_key(|s| s.ns)?;
         // A PE that waits in a barrier gives its core to another one: a signal would not give it more cores.
         let weight = site.ns.saturating_sub(self.all_without_core()) as f64 / self.pe_time() as f64;
-        let rounds = site.calls / site.by_pe.len() as u64;
+        let rounds = site.calls / site.pes.len() as u64;
         let others = self
             .sites
             .iter()

@@ -116,7 +116,7 @@ impl Analysis {
         let mut allocations: Vec<_> = self.sites.iter().filter(|s| s.kind == Kind::Allocate).collect();
         allocations.sort_by_key(|s| std::cmp::Reverse(s.bytes));
         for site in allocations.iter().take(10) {
-            let pes = site.by_pe.len().max(1) as u64;
+            let pes = site.pes.len().max(1) as u64;
             lines.push(format!(
                 "{} by {} at {}: {} calls on each PE, the largest {}",
                 size(site.bytes / pes),

@@ -236,6 +236,21 @@ fn clocks_of_hosts_without_collectives_are_aligned_by_the_start() {
 }
 
 #[test]
+fn calls_in_one_line_count_together() {
+    let mut job = Job::new(&[0; 4]);
+    for pe in 0..4 {
+        let neighbours = [(pe + 1) % 4, (pe + 3) % 4];
+        for (place, neighbour) in neighbours.into_iter().enumerate() {
+            // Where a PE's record has a site depends on the addresses of its process.
+            let at = if pe == 3 { 1 - place } else { place };
+            let site = job.site_at(at, pe, *b"shmem_p\0", Kind::Put, 100, SECOND / 8);
+            site[site::TARGETS..][..2].copy_from_slice(&[neighbour as u64 + 1, 100]);
+        }
+    }
+    assert!(findings(&job.records()).is_empty());
+}
+
+#[test]
 fn small_puts_to_other_nodes_are_found() {
     let job = |bytes: u64, calls: u64| {
         let mut job = Job::new(&[0, 1]);
