@@ -420,7 +420,7 @@ impl Collector<'_> {
                 let share = waiting as f64 / time.max(1) as f64;
                 match site.kind.is_wait() {
                     true => 0,
-                    false => site.without_core.min(site.ns - (site.ns as f64 * share.min(1.0)) as u64),
+                    false => site.without_core.min(site.ns.saturating_sub((site.ns as f64 * share.min(1.0)) as u64)),
                 }
             };
             sites.map(of_site).sum()

@@ -236,6 +236,18 @@ fn clocks_of_hosts_without_collectives_are_aligned_by_the_start() {
 }
 
 #[test]
+fn a_routine_may_take_months() {
+    let mut job = Job::new(&[0, 0]);
+    for (pe, entered) in [(0, SECOND), (1, SECOND + 10)] {
+        job.collective(pe, entered, SECOND + 10, 0);
+        // A floating-point number does not have all of its digits.
+        let site = job.site(pe, *b"barrier\0", Kind::Barrier, 1, (1 << 53) + 3);
+        site[site::CORE_NS] = 5;
+    }
+    assert!(findings(&job.records()).is_empty());
+}
+
+#[test]
 fn calls_in_one_line_count_together() {
     let mut job = Job::new(&[0; 4]);
     for pe in 0..4 {
