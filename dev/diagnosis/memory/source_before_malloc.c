@@ -15,6 +15,19 @@ int main(int argc, char **argv)
     source[3] = 1;
     shmem_quiet(); /* @quiet */
     shmem_free(block);
+    /* So does one in a space. */
+    shmemx_space_config_t config = {.sheap_size = 4096};
+    shmemx_space_t space;
+    shmemx_space_create(SHMEM_TEAM_WORLD, &config, SHMEMX_SPACE_SHEAP_SIZE, &space);
+    shmem_long_put_nbi(target, source, 4, next);
+    block = shmemx_space_malloc(space, 64);
+    source[2] = 1;
+    shmem_long_put_nbi(target, source, 4, next);
+    shmemx_space_free(space, block);
+    source[1] = 1;
+    shmem_long_put_nbi(target, source, 4, next);
+    shmemx_space_destroy(space);
+    source[0] = 1;
     shmem_barrier_all();
     shmem_finalize();
     return 0;

@@ -88,10 +88,15 @@ impl Memory {
             }
             Operation::Realloc => self.reallocate(job, call),
             Operation::Free => self.free(job, call),
-            Operation::SpaceFree => {
+            Operation::SpaceMalloc if space_bytes(call) > 0 => self.complete(job, call, Some(0)),
+            Operation::SpaceFree if call.value(1) != 0 => {
+                self.complete(job, call, Some(0));
                 self.blocks().remove(call.value(1));
             }
-            Operation::SpaceDestroy => self.blocks().remove_space(call.value(0)),
+            Operation::SpaceDestroy => {
+                self.complete(job, call, Some(0));
+                self.blocks().remove_space(call.value(0));
+            }
             Operation::Quiet | Operation::DestroyContext => {
                 self.complete(job, call, Some(job.context_of(call)));
             }
@@ -138,13 +143,8 @@ impl Memory {
         if at == 0 {
             return;
         }
-        let last = call.parameters().count() - 1;
-        let elements = match call.name().contains("calloc") {
-            true => call.value(1),
-            false => 1,
-        };
         let block = Block {
-            size: call.value(last).saturating_mul(elements),
+            size: space_bytes(call),
             red_zone: 0,
             filled: 0,
             site: job.site(call),
@@ -308,6 +308,13 @@ impl Memory {
             });
         }
     }
+}
+
+/// Bytes that a call asks for which allocates in a space.
+fn space_bytes(call: &Call) -> usize {
+    let last = call.parameters().count() - 1;
+    let elements = if call.name().contains("calloc") { call.value(1) } else { 1 };
+    call.value(last).saturating_mul(elements)
 }
 
 /// Makes room for the red zone, in the argument that has the size. Without bytes, nothing is allocated.
