@@ -100,10 +100,12 @@ impl ThisPe {
         self.pes(call).get(call.argument(Role::Root)?).copied()
     }
 
-    /// Whether a collective reads this PE's source: of one from the root to others, the root's alone.
-    pub(crate) fn reads_source(&self, call: &Call) -> bool {
-        let is_to_others = call.argument(Role::Root).is_some() && call.operation() != Operation::Gather;
-        !is_to_others || self.root(call) == Some(self.me)
+    /// Whether a collective reads this PE's source, parameter `number`: those with a root read that of the root alone,
+    /// but gathers the blocks of all. After the blocks come places of blocks.
+    pub(crate) fn reads_source(&self, call: &Call, number: usize) -> bool {
+        let blocks = call.parameters().find(|(_, p)| p.role == Role::Source);
+        let is_gathered = call.operation() == Operation::Gather && blocks.is_some_and(|(of, _)| of == number);
+        is_gathered || call.argument(Role::Root).is_none() || self.root(call) == Some(self.me)
     }
 
     /// The context of a call: 0 for the default one, which has two names.

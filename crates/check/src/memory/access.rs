@@ -32,7 +32,7 @@ impl Memory {
             let pe = target.filter(|_| is_remote).unwrap_or(job.me);
             if self.is_in_block(job, call, (pe, span), reads)
                 && uses_value(call, parameter.role)
-                && (parameter.role != Role::Source || job.reads_source(call))
+                && (parameter.role != Role::Source || job.reads_source(call, number))
             {
                 self.check_written(job, call, (pe, span), None);
             }

@@ -476,7 +476,7 @@ impl Race {
         });
         for (number, parameter) in call.parameters() {
             let access = match parameter.role {
-                Role::Source if job.reads_source(call) => Access::Read,
+                Role::Source if job.reads_source(call, number) => Access::Read,
                 Role::Dest if writes_dest => Access::Write,
                 _ => continue,
             };
