@@ -66,6 +66,11 @@ impl Library {
         (0..size).map(|pe| call!(self.team_translate_pe, team, pe, self.world)).collect()
     }
 
+    /// Whether there is such a team: over none, collectives do nothing.
+    pub fn is_team(&self, team: usize) -> bool {
+        call!(self.team_n_pes, team).is_some_and(|members| members > 0)
+    }
+
     /// The PE of the world that a context's number means.
     pub fn pe(&self, context: usize, pe: usize) -> Option<usize> {
         if context == 0 || context == self.default_context {

@@ -17,6 +17,9 @@ impl Memory {
         if call.argument(Role::Pe).is_some() && target.is_none() {
             return;
         }
+        if call.argument(Role::Team).is_some_and(|team| !job.library.is_team(team)) {
+            return;
+        }
         let mut members = None;
         for (number, parameter) in call.parameters() {
             let is_remote = match parameter.role {
