@@ -51,6 +51,11 @@ impl Globals {
         })
     }
 
+    /// The address of one of them, 0 if none is known.
+    pub(crate) fn any(&self) -> usize {
+        self.variables.last().map_or(0, |(start, _)| self.bias.wrapping_add(*start as usize))
+    }
+
     /// The variable that an address of this process is in: its first address and its bytes.
     pub(crate) fn around(&self, at: usize) -> Option<(usize, usize)> {
         let address = at.wrapping_sub(self.bias) as u64;

@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod clock;
+mod other_pes;
 mod published;
 mod shadow;
 mod steps;
@@ -14,9 +15,10 @@ mod sync_objects;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use self::clock::{Clock, Via};
+use self::other_pes::OtherPes;
 use self::shadow::Access;
 pub(crate) use self::steps::Steps;
 use self::steps::Waiting;
@@ -105,6 +107,9 @@ pub(crate) struct Race {
     /// None if `oshrun` has it.
     store: Option<Store>,
     heap: HeapRange,
+    /// The other PEs' heaps, once there is a block, and variables.
+    heaps: OnceLock<OtherPes>,
+    variables: OtherPes,
     state: Mutex<State>,
 }
 
@@ -117,6 +122,8 @@ impl Race {
                 Records::There(_) => None,
             },
             heap: HeapRange { low: AtomicUsize::new(usize::MAX), high: AtomicUsize::new(0) },
+            heaps: OnceLock::new(),
+            variables: OtherPes::of(job, job.globals.any()),
             state: Mutex::new(State {
                 clock: Clock::new(job.me, job.n_pes),
                 contexts: Contexts::default(),
@@ -242,16 +249,26 @@ impl Race {
     /// A load or store of the program.
     pub(crate) fn load_or_store(&self, job: &ThisPe, (at, bytes): (usize, usize), writes: bool, address: usize) {
         // Mostly it is of other memory.
-        if !job.globals.range.contains(&at) && !self.heap.contains(at) {
+        let Some((pe, own)) = self.owner(job, at) else {
             return;
-        }
-        let Some(first) = self.symmetric(job, at) else {
+        };
+        let Some(first) = self.symmetric(job, own) else {
             return;
         };
         let site = job.site_of_access(writes, address);
         let access = if writes { Access::Write } else { Access::Read };
-        let span = Span::row(at, bytes);
-        self.add(job, &mut self.state(), site, (self.me, first, span), access);
+        self.add(job, &mut self.state(), site, (pe, first, Span::row(own, bytes)), access);
+    }
+
+    /// Whose memory an address of this process is, and this PE's own address of the same.
+    fn owner(&self, job: &ThisPe, at: usize) -> Option<(usize, usize)> {
+        let is_variable = |at: usize| job.globals.range.contains(&at);
+        let is_block = |at: usize| self.heap.contains(at);
+        if is_variable(at) || is_block(at) {
+            return Some((self.me, at));
+        }
+        let of_block = || self.heaps.get()?.find(at, is_block);
+        self.variables.find(at, is_variable).or_else(of_block)
     }
 
     /// Before the library's function.
@@ -403,6 +420,7 @@ impl Race {
             let block = (size, job.site(call));
             state.blocks.insert(Hidden::of(at), block);
             self.heap.add(at, size);
+            self.heaps.get_or_init(|| OtherPes::of(job, at));
         }
     }
 
