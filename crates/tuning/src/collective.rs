@@ -56,6 +56,8 @@ impl Collective {
     }
 
     /// The algorithms that it has, in their forms.
+    // Else the library has the table of these lists, and their relocations, once for each call.
+    #[inline(never)]
     pub const fn choices(self) -> &'static [Choice] {
         match self {
             Self::Barrier => {
