@@ -41,4 +41,16 @@ static long huge_kilobytes(void)
     return sum;
 }
 
+/* How often the kernel found no memory for a huge page since the machine started: its memory is in pieces then. */
+static long huge_pages_refused(void)
+{
+    FILE *events = fopen("/proc/vmstat", "r");
+    REQUIRE(events != NULL);
+    long refused = 0;
+    for (char line[128]; fgets(line, sizeof line, events) != NULL;)
+        sscanf(line, "thp_collapse_alloc_failed %ld", &refused);
+    fclose(events);
+    return refused;
+}
+
 #endif
