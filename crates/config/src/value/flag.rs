@@ -44,14 +44,15 @@ impl ValueType for Flag {
     }
 
     fn read(&self, variable: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<bool> {
-        let Some(value) = text(given) else {
-            return Ok(self.default);
-        };
-        match value.trim() {
-            "0" | "no" | "off" | "false" => Ok(false),
-            "1" | "yes" | "on" | "true" => Ok(true),
-            _ => Err(ConfigError { variable, value, problem: Problem::Flag }),
-        }
+        text(given).map_or(Ok(self.default), |value| flag(variable, value))
+    }
+}
+
+fn flag(variable: &'static str, value: String) -> Result<bool> {
+    match value.trim() {
+        "0" | "no" | "off" | "false" => Ok(false),
+        "1" | "yes" | "on" | "true" => Ok(true),
+        _ => Err(ConfigError { variable, value, problem: Problem::Flag }),
     }
 }
 
@@ -74,15 +75,8 @@ impl ValueType for OptionalFlag {
         self.unset.to_owned()
     }
 
-    fn read(
-        &self,
-        variable: &'static str,
-        given: Option<OsString>,
-        environment: &Environment<'_>,
-    ) -> Result<Option<bool>> {
-        let flag = Flag { default: false };
-        let read = |value: String| flag.read(variable, Some(value.into()), environment);
-        text(given).map(read).transpose()
+    fn read(&self, variable: &'static str, given: Option<OsString>, _: &Environment<'_>) -> Result<Option<bool>> {
+        text(given).map(|value| flag(variable, value)).transpose()
     }
 }
 
