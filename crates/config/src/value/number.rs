@@ -96,22 +96,16 @@ impl ValueType for Size {
 /// k, m, g, t in either case; what follows the suffix is ignored. Result in bytes, rounded up.
 fn bytes(text: &str) -> Option<u64> {
     let t = text.trim();
-    let digits = t.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(t.len());
-    let (number, suffix) = t.split_at(digits);
-    let factor: u64 = match suffix.chars().next().map(|c| c.to_ascii_lowercase()) {
-        None => 1,
-        Some('k') => 1 << 10,
-        Some('m') => 1 << 20,
-        Some('g') => 1 << 30,
-        Some('t') => 1 << 40,
-        Some(_) => return None,
-    };
+    let suffix = |c: char| "kmgt".find(c.to_ascii_lowercase());
+    let end = t.find(|c| suffix(c).is_some()).unwrap_or(t.len());
+    let (number, rest) = t.split_at(end);
+    let factor = 1_u64 << (10 * rest.chars().next().and_then(suffix).map_or(0, |at| at + 1));
     if let Ok(whole) = number.parse::<u64>() {
         return whole.checked_mul(factor);
     }
     let value: f64 = number.parse().ok()?;
     let bytes = (value * factor as f64).ceil();
-    (bytes.is_finite() && bytes < u64::MAX as f64).then_some(bytes as u64)
+    (bytes >= 0.0 && bytes < u64::MAX as f64).then_some(bytes as u64)
 }
 
 /// A number, or `auto`.
@@ -173,7 +167,10 @@ mod tests {
         assert_eq!(bytes("20kk"), Some(20 << 10));
         assert_eq!(bytes("0"), Some(0));
         assert_eq!(bytes("2T"), Some(2 << 40));
-        for bad in ["", "m", "-1", "ten", "1x", "1.2.3", "99999999999t", "0x10", "nan"] {
+        assert_eq!(bytes("1e9"), Some(1_000_000_000));
+        assert_eq!(bytes("2.5E-1g"), Some(256 << 20));
+        assert_eq!(bytes("+1e+3kb"), Some(1000 << 10));
+        for bad in ["", "m", "-1", "ten", "1x", "1.2.3", "99999999999t", "0x10", "nan", "-1e3", "1e", "1e20", "inf"] {
             assert_eq!(bytes(bad), None, "{bad}");
         }
     }
