@@ -51,7 +51,7 @@ pub struct Header {
     pub heaps_given_back: AtomicU32,
     /// PE + 1 of the PE that first reported an error; the others keep quiet.
     pub reporter: AtomicU32,
-    /// 1 once a PE found its globals laid out differently from the first PE's.
+    /// 1 once a PE found that it runs another executable than the first PE.
     pub images_differ: AtomicU32,
     /// Digest of the executable whose globals the first PE laid out.
     pub image: AtomicU64,

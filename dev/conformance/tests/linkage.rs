@@ -126,14 +126,20 @@ fn user_library(s: &Setting) -> Result<()> {
     Job::new(4, &program).expect_success(&s.prefix, &s.scratch).map(drop)
 }
 
-/// A job of two executables: two PEs of the first, three of the second.
+/// Jobs of two executables: two PEs of the first, three of the second, whose segments lie as the first one's or do not.
 fn two_executables(s: &Setting) -> Result<()> {
-    let build = |role: &str| Build::new("linkage/mpmd.c", Compiler::Gcc).flags(&[role]).run(&s.prefix, &s.cache);
-    let (first, second) = (build("-DROLE=0")?, build("-DROLE=1")?);
-    let second = second.display().to_string();
-    let job = Job::new(2, &first).args(&[":", "-n", "3", &second]);
-    job.expect_success(&s.prefix, &s.scratch)?;
-    job.env("SHMEM_CHECK", "1").expect_success(&s.prefix, &s.scratch).map(drop)
+    let build = |defined: &[&str]| {
+        let build = Build::new("linkage/mpmd.c", Compiler::Gcc);
+        build.flags(&["-Wl,--build-id"]).flags(defined).run(&s.prefix, &s.cache)
+    };
+    let first = build(&["-DROLE=0"])?;
+    for second in [build(&["-DROLE=1"])?, build(&["-DROLE=1", "-DSHIFTED"])?] {
+        let second = second.display().to_string();
+        let job = Job::new(2, &first).args(&[":", "-n", "3", &second]);
+        job.expect_success(&s.prefix, &s.scratch)?;
+        job.env("SHMEM_CHECK", "1").expect_success(&s.prefix, &s.scratch)?;
+    }
+    Ok(())
 }
 
 /// A program names the library by its soname and finds it by a run path.

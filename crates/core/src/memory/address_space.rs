@@ -31,7 +31,7 @@ pub struct AddressSpace {
     others_heaps: Mapped,
     /// The others' globals.
     others_globals: Mapped,
-    /// PEs whose globals are laid out differently: another executable. Empty: none.
+    /// PEs that run another executable. Empty: none.
     other_programs: Vec<bool>,
     /// Bytes from the start of this PE's heap that earlier initialisations of the library may have
     /// left written.
@@ -256,7 +256,7 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Removes the windows of PEs whose globals are not laid out as mine.
+    /// Removes the windows of the globals of PEs that run another executable.
     pub fn drop_other_programs(&mut self, strange: impl Fn(usize) -> bool) {
         let Some(globals) = self.globals.clone() else {
             return;

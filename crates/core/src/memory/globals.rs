@@ -9,6 +9,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
+use std::slice;
 
 use ferroshmem_platform::loaded::{Loaded, find_loaded};
 use ferroshmem_platform::machine::page_size;
@@ -34,7 +35,8 @@ pub struct Globals {
     pub len: usize,
     /// Bytes from the start that the executable's file holds; the rest began as zero.
     pub in_file: usize,
-    /// Digest of the segment layout: PEs with the same digest run the same executable.
+    /// Digest of the segment layout and the notes, of which the linker's build id is one: PEs with the same digest run
+    /// the same executable.
     pub image: u64,
 }
 
@@ -191,9 +193,17 @@ fn writable(executable: &Loaded<'_>, page: usize) -> Option<Globals> {
     let mut span: Option<(usize, usize)> = None;
     let mut file_end = 0;
     let mut image = 0xcbf2_9ce4_8422_2325_u64;
+    let mut digest = |word: u64| image = (image ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+    for notes in executable.segments(libc::PT_NOTE) {
+        // SAFETY: the notes of a loaded object are loaded; the dynamic linker reads them, too.
+        let notes = unsafe { slice::from_raw_parts(executable.address(notes) as *const u8, notes.p_memsz as usize) };
+        for byte in notes {
+            digest((*byte).into());
+        }
+    }
     for h in executable.segments(libc::PT_LOAD) {
         for word in [h.p_vaddr, h.p_filesz, h.p_memsz, u64::from(h.p_flags)] {
-            image = (image ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+            digest(word);
         }
         if h.p_flags & libc::PF_W == 0 {
             continue;
