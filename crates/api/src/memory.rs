@@ -468,8 +468,14 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
     rt.node.transport.quiet_default();
     call.synchronise(&group, offset);
     let memory = &rt.node.transport.memory;
-    let in_place = memory.heap().resize_in_place(offset, size as u64);
-    let new = if in_place {
+    let mut heap = memory.heap();
+    let is_placed = heap.placed(offset).is_some();
+    let rest = heap.resize_in_place(offset, size as u64);
+    drop(heap);
+    let new = if let Some(rest) = rest {
+        if is_placed {
+            rt.node.replace_heap(&rest);
+        }
         if rt.node.settings.huge_pages == Some(true) {
             collapse(rt, name, offset, size as u64);
         }

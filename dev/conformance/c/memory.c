@@ -86,8 +86,10 @@ static void realloc_keeps(void)
     void *obstacles[sizeof sizes / sizeof *sizes];
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size_t size = sizes[i], kept = old < size ? old : size;
+        unsigned char *before = p;
         p = shmem_realloc(p, size);
         REQUIRE(p != NULL, "%zu", size);
+        CHECK(p == before || old < size, "%zu bytes moved to become %zu", old, size);
         same_everywhere(p);
         for (size_t k = 0; k < kept; k++)
             CHECK(p[k] == (unsigned char)(k * 7 + (size_t)me), "byte %zu from %zu to %zu", k, old, size);

@@ -150,15 +150,21 @@ impl Heap {
         self.blocks.last_key_value().map_or(0, |(start, block)| start + block.taken)
     }
 
-    /// Changes the size of a block without moving it, if it fits what the block has taken.
-    pub fn resize_in_place(&mut self, offset: u64, size: u64) -> bool {
-        match self.blocks.get_mut(&offset) {
-            Some(b) if size <= b.taken && size > b.taken / 2 => {
-                b.asked = size;
-                true
-            }
-            _ => false,
+    /// Changes the size of a block without moving it, if it fits what the block has taken: the bytes that it gives back.
+    /// A block that keeps more than half keeps all, so that it can grow again.
+    pub fn resize_in_place(&mut self, offset: u64, size: u64) -> Option<Range<u64>> {
+        let block = self.blocks.get_mut(&offset).filter(|b| size <= b.taken)?;
+        let end = offset + block.taken;
+        block.asked = size;
+        if size <= block.taken / 2 {
+            block.taken = size.max(1).next_multiple_of(block.unit);
         }
+        let rest = offset + block.taken..end;
+        self.in_use -= rest.end - rest.start;
+        if !rest.is_empty() {
+            self.free.free_range(rest.clone());
+        }
+        Some(rest)
     }
 
     /// The live block that `offset` lies in: its start and the bytes asked for.
@@ -270,6 +276,23 @@ mod tests {
         assert_eq!(h.allocate(4096, 8), Some(a + 4096));
         h.set_ceiling(u64::MAX);
         assert!(h.allocate(8192, 8).is_some());
+    }
+
+    #[test]
+    fn a_block_shrinks_where_it_is() {
+        let mut h = Heap::new(1 << 16, 0);
+        let a = h.allocate_units(1 << 14, 256, 256).unwrap();
+        let b = h.allocate(64, 8).unwrap();
+        assert_eq!(h.resize_in_place(a, (1 << 14) + 1), None);
+        let end = a + (1 << 14);
+        assert_eq!(h.resize_in_place(a, (1 << 13) + 1), Some(end..end));
+        assert_eq!(h.resize_in_place(a, 1 << 14), Some(end..end));
+        assert_eq!(h.resize_in_place(a, 300), Some(a + 512..end));
+        assert_eq!((h.block_size(a), h.block_around(a + 512)), (Some(300), None));
+        assert_eq!(h.free_bytes(), (1 << 16) - 512 - 64);
+        assert_eq!(h.allocate((1 << 14) - 512, 8), Some(a + 512));
+        assert!(h.release(a) && h.release(a + 512) && h.release(b));
+        assert_eq!(h.allocate(1 << 16, 8), Some(0));
     }
 
     #[test]
