@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
+use ferroshmem_platform::atomic::{Std, read_unchanged};
+
 /// Most objects that a job can export.
 pub const MAX_EXPORTS: usize = 1024;
 
@@ -160,12 +162,10 @@ impl Exports {
     /// The same; None, too, if the job `has_ended`, which may be in the middle of a change.
     pub fn find_unless(&self, name: &[u8], has_ended: impl Fn() -> bool) -> Option<Exported> {
         let name = words(name)?;
+        let find = || self.used().iter().find(|entry| name_of(entry) == name).map(load);
         loop {
-            let before = self.lock.load(Ordering::Acquire);
-            let found = self.used().iter().find(|entry| name_of(entry) == name).map(load);
-            // The count comes after what was read above.
-            fence(Ordering::Acquire);
-            if before.is_multiple_of(2) && self.lock.load(Ordering::Relaxed) == before {
+            let find = |changes: u32| changes.is_multiple_of(2).then(find);
+            if let Some(found) = read_unchanged::<Std, _>(&self.lock, find) {
                 return found;
             }
             if has_ended() {

@@ -40,6 +40,17 @@ pub trait AtomicNumber<T, A>: Atomic<T, A> {
     fn fetch_sub(&self, value: T, order: Ordering) -> T;
 }
 
+/// What `read` finds with a number that others change before they change that; None if it finds none, or if the number
+/// has changed meanwhile.
+#[inline]
+pub fn read_unchanged<A: Atomics, R>(number: &A::U32, read: impl FnOnce(u32) -> Option<R>) -> Option<R> {
+    let before = number.load(Ordering::Acquire);
+    let found = read(before)?;
+    // The number comes after what was read above.
+    A::fence(Ordering::Acquire);
+    (number.load(Ordering::Relaxed) == before).then_some(found)
+}
+
 /// The words of the standard library.
 #[derive(Debug, Default)]
 pub struct Std;

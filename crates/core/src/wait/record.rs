@@ -154,7 +154,8 @@ impl Drop for Recorder {
     }
 }
 
-/// Begins a wait of some kind: `change` writes the rest of a record. The wait's number.
+/// Begins a wait of some kind: `change` writes the rest of a record. The wait's number, with which
+/// [`read_unchanged`](ferroshmem_platform::atomic::read_unchanged) reads the record.
 #[inline]
 pub fn change<A: Atomics>(serial: &A::U32, kind: &A::U32, new: u32, change: impl FnOnce()) -> u32 {
     kind.store(WaitKind::None as u32, Ordering::Relaxed);
@@ -165,17 +166,6 @@ pub fn change<A: Atomics>(serial: &A::U32, kind: &A::U32, new: u32, change: impl
     change();
     kind.store(new, Ordering::Release);
     number
-}
-
-/// Reads a record by `read`, which is given the wait's number and its kind. None if that gives none, or if the record
-/// has changed meanwhile.
-#[inline]
-pub fn read<A: Atomics, R>(serial: &A::U32, kind: &A::U32, read: impl FnOnce(u32, u32) -> Option<R>) -> Option<R> {
-    let number = serial.load(Ordering::Acquire);
-    let record = read(number, kind.load(Ordering::Acquire))?;
-    // The number comes after what was read above.
-    A::fence(Ordering::Acquire);
-    (serial.load(Ordering::Relaxed) == number).then_some(record)
 }
 
 /// Milliseconds of `CLOCK_MONOTONIC`, the clock that PEs and launcher share.

@@ -7,6 +7,7 @@ use ferroshmem_core::offload::pending;
 use ferroshmem_core::transport::atomic::{Operation, signal_value, update_signal};
 use ferroshmem_core::wait::{flag, idle_thread, record};
 use ferroshmem_fabric::Op;
+use ferroshmem_platform::atomic::read_unchanged;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 use loom::thread;
@@ -88,11 +89,12 @@ fn the_record_of_a_wait_is_of_one_wait() {
             }
         });
         let [serial, kind, some, rest] = &*shared;
-        let read = |number, kind| {
+        let read = |number| {
+            let kind = kind.load(Ordering::Acquire);
             let words = [some, rest].map(|word| word.load(Ordering::Relaxed));
             (kind == KIND).then_some((number, words))
         };
-        if let Some((number, words)) = record::read::<Loom, _>(serial, kind, read) {
+        if let Some((number, words)) = read_unchanged::<Loom, _>(serial, read) {
             assert_eq!(words, [number; 2]);
         }
         waiter.join().unwrap();

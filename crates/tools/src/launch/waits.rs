@@ -1,13 +1,12 @@
 //! What the PEs wait for, as they record it in the job's memory.
 
 use std::fmt;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use ferroshmem_core::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
 use ferroshmem_core::job::control::Control;
-use ferroshmem_core::wait::record;
 use ferroshmem_layout::{SHADOW, SIGNED, WaitKind, WaitRecord};
-use ferroshmem_platform::atomic::Std;
+use ferroshmem_platform::atomic::{Std, read_unchanged};
 use nix::time::{ClockId, clock_gettime};
 
 /// One PE's wait.
@@ -118,7 +117,7 @@ impl Wait {
     /// Reads PE `pe`'s record; `None` while the PE waits for nothing, or is changing the record.
     pub(super) fn read(control: &Control, pe: usize) -> Option<Self> {
         let record = &control.pe_block(pe).wait;
-        record::read::<Std, _>(&record.serial, &record.kind, |serial, kind| Self::copy(record, serial, kind))
+        read_unchanged::<Std, _>(&record.serial, |serial| Self::copy(record, serial, record.kind.load(Acquire)))
     }
 
     /// Reads a record of a wait of some kind; the number may change meanwhile.
