@@ -5,8 +5,7 @@ use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::{Ordering, fence as order};
 
 use ferroshmem_core::constants::{
-    CTX_DEFAULT, CTX_INVALID, CTX_OPTIONS, CTX_PRIVATE, CTX_SERIALIZED, CTX_SESSION_BATCH, TEAM_INVALID,
-    THREAD_MULTIPLE,
+    CTX_INVALID, CTX_OPTIONS, CTX_PRIVATE, CTX_SERIALIZED, CTX_SESSION_BATCH, TEAM_INVALID, THREAD_MULTIPLE,
 };
 use ferroshmem_core::offload;
 use ferroshmem_core::team::Team;
@@ -22,7 +21,7 @@ pub(crate) fn make(rt: &Runtime, team: &Team, options: c_long, of_group: bool) -
     // Below this level, threads do not contend for an endpoint.
     let has_threads = rt.thread_level().load(Ordering::Relaxed) == THREAD_MULTIPLE;
     let is_of_thread = has_threads && options & (CTX_PRIVATE | CTX_SERIALIZED) != 0;
-    rt.contexts.create(team.handle(), options, of_group, is_of_thread)
+    rt.contexts.create(team.handle(), of_group, is_of_thread)
 }
 
 /// Makes a context that numbers PEs as the world does.
@@ -36,9 +35,10 @@ pub unsafe fn create(name: &'static str, options: c_long, ctx: *mut usize) -> c_
     unsafe { super::handles::give(ctx, made, CTX_INVALID) }
 }
 
-/// Destroys a context.
+/// Destroys a context, whose operations are complete then.
 pub fn destroy(name: &'static str, ctx: usize) {
     runtime::get(name).destroy_context(name, ctx);
+    order(Ordering::SeqCst);
 }
 
 /// The team of a context: 0, or -1 for `SHMEM_CTX_INVALID`, and for a context of a group, whose PEs are no team of
@@ -102,8 +102,8 @@ pub fn fence(name: &'static str, ctx: usize) {
     order(Ordering::Release);
 }
 
-/// Completes all operations of the context. One without completion of its stores
-/// (`SHMEM_CTX_NOSTORE`) needs no fence of the CPU.
+/// Completes all operations of the context. `SHMEM_CTX_NOSTORE` spares the program's own stores alone, and on a node
+/// puts are stores.
 #[inline]
 pub fn quiet(name: &'static str, ctx: usize) {
     if !valid(name, ctx) {
@@ -117,9 +117,7 @@ pub fn quiet(name: &'static str, ctx: usize) {
         let _shown = Transport::show_wait(name);
         rt.node.transport.quiet(rt.context(name, ctx));
     }
-    if ctx == CTX_DEFAULT || !rt.contexts.find(name, ctx).is_nostore() {
-        order(Ordering::SeqCst);
-    }
+    order(Ordering::SeqCst);
 }
 
 /// Completes the operations of all contexts.

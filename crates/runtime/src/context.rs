@@ -2,11 +2,11 @@
 //!
 //! On a node a put is complete when the call returns. Operations to other nodes stay under way
 //! for a while, each context's apart from the others'; beside them a context carries its team's
-//! numbering of PEs and its options.
+//! numbering of PEs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ferroshmem_core::constants::{CTX_INVALID, CTX_NOSTORE, TEAM_WORLD};
+use ferroshmem_core::constants::{CTX_INVALID, TEAM_WORLD};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::handle::Table;
 use ferroshmem_fabric as fabric;
@@ -18,18 +18,9 @@ pub struct Context {
     pub team: usize,
     /// Whether it numbers the PEs of the other group alone, of a team of two jobs.
     pub of_group: bool,
-    /// The `SHMEM_CTX_*` options that it was created with.
-    options: i64,
     /// Its operations to other nodes.
     pub stream: fabric::Context,
     generation: usize,
-}
-
-impl Context {
-    /// Whether it does without completion of its stores (`SHMEM_CTX_NOSTORE`).
-    pub fn is_nostore(&self) -> bool {
-        self.options & CTX_NOSTORE != 0
-    }
 }
 
 /// All contexts of this PE but the default context.
@@ -64,13 +55,13 @@ impl Contexts {
 
     /// Creates a context of the team with handle `team`, or of the group that it belongs to; None if there is no room.
     /// `is_of_thread`: one thread at a time uses it, while others use other contexts.
-    pub fn create(&self, team: usize, options: i64, of_group: bool, is_of_thread: bool) -> Option<usize> {
+    pub fn create(&self, team: usize, of_group: bool, is_of_thread: bool) -> Option<usize> {
         let stream = fabric::Context::aggregating();
         if is_of_thread {
             stream.use_own_endpoint(self.own_endpoints.fetch_add(1, Ordering::Relaxed));
         }
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) & 0xffff_ffff;
-        let index = self.table.insert(|_| Context { team, of_group, options, stream, generation })?;
+        let index = self.table.insert(|_| Context { team, of_group, stream, generation })?;
         self.table.get(index).map(|c| handle_of(index, c))
     }
 
