@@ -10,6 +10,11 @@
 #ifndef SHMEM_H
 #define SHMEM_H
 
+/* For C++ programs whose warnings forbid what is C's: casts, and zeros that are pointers. Tests see all warnings. */
+#if defined(__cplusplus) && defined(__GNUC__) && !defined(SHMEMI_WARNINGS)
+#pragma GCC system_header
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 

@@ -7,6 +7,11 @@
 #include <shmem.h>
 #include <shmem/extensions.h>
 
+/* As in shmem.h. */
+#if defined(__cplusplus) && defined(__GNUC__) && !defined(SHMEMI_WARNINGS)
+#pragma GCC system_header
+#endif
+
 
 /* More hints of shmem_malloc_with_hints */
 #define SHMEMX_MALLOC_LOW_LAT_MEM 0x10000L

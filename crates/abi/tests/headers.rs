@@ -53,7 +53,7 @@ fn headers_compile_without_warnings() {
             let others = [&["-O0"][..], &["-O2", "-DSHMEM_NATIVE_ONLY"]].into_iter().filter(|_| number == 0);
             for options in others.chain([&["-O2"][..]]) {
                 let dialect = format!("-std={dialect}");
-                let mut args = vec!["-x", language, &dialect, "-fsyntax-only"];
+                let mut args = vec!["-x", language, &dialect, "-fsyntax-only", "-DSHMEMI_WARNINGS"];
                 args.extend(WARNINGS);
                 args.extend(options);
                 let Some(output) = compile(compiler, &args, &source) else {

@@ -13,7 +13,9 @@ pub fn header(chapters: &[Chapter], reference: &Reference) -> String {
     let mut text = format!(
         "{C_NOTE}/* Extensions of OpenSHMEM: hints of shmem_malloc_with_hints, symmetric spaces, and jobs that grow. \
             The\n * environment variables are listed in ferroshmem(7), and by oshmem_info. */\n#ifndef \
-            SHMEMX_H\n#define SHMEMX_H\n\n#include <shmem.h>\n#include <shmem/extensions.h>\n\n"
+            SHMEMX_H\n#define SHMEMX_H\n\n#include <shmem.h>\n#include <shmem/extensions.h>\n\n\
+            /* As in shmem.h. */\n#if defined(__cplusplus) && defined(__GNUC__) && !defined(SHMEMI_WARNINGS)\n#pragma \
+            GCC system_header\n#endif\n\n"
     );
     text += &constants::extensions();
     text += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
