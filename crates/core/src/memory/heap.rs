@@ -73,18 +73,12 @@ impl Heap {
         self.is_low = false;
         let taken = size.max(1).checked_next_multiple_of(unit)?;
         let align = align.max(BLOCK_ALIGN);
-        let with_slack = taken.checked_add(align - BLOCK_ALIGN)?;
-        if with_slack > self.size {
+        // An offset is a multiple of what the address is: the heap begins at one of a power of two that is not less than
+        // its size.
+        if taken.max(align) > self.size {
             return None;
         }
-        let range = self.free.allocate_range(with_slack).ok()?;
-        let start = range.start.next_multiple_of(align);
-        if start > range.start {
-            self.free.free_range(range.start..start);
-        }
-        if start + taken < range.end {
-            self.free.free_range(start + taken..range.end);
-        }
+        let start = self.free.allocate_range_aligned(taken, align).ok()?.start;
         if start + taken > self.ceiling {
             self.free.free_range(start..start + taken);
             self.is_low = true;
@@ -208,6 +202,17 @@ mod tests {
         assert!([a, b, c].iter().all(|x| x % BLOCK_ALIGN == 0));
         assert!(c >= a + 64 || a >= c + 64);
         assert_eq!(h.free_bytes(), (1 << 20) - 64 - 128 - 64);
+    }
+
+    #[test]
+    fn aligned_blocks_need_no_more_room_than_they_take() {
+        let mut h = Heap::new(1 << 16, 0);
+        assert_eq!(h.allocate(1 << 16, 1 << 16), Some(0));
+        assert!(h.release(0));
+        let a = h.allocate(1, 8).unwrap();
+        assert_eq!(h.allocate(1 << 15, 1 << 15), Some(1 << 15));
+        assert_eq!(h.allocate((1 << 15) - 64, 8), Some(a + 64));
+        assert_eq!(h.allocate(1, 1 << 63), None);
     }
 
     #[test]
