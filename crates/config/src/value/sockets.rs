@@ -26,7 +26,7 @@ fn socket_list(text: &str) -> Option<Vec<usize>> {
         let (socket, times) = part.split_once('*').unwrap_or((part, "1"));
         let socket: u16 = socket.trim().parse().ok().filter(|n| *n < u16::MAX)?;
         let times: usize = times.trim().parse().ok().filter(|n| *n > 0)?;
-        if all.len() + times > MOST {
+        if times > MOST - all.len() {
             return None;
         }
         all.resize(all.len() + times, usize::from(socket));
@@ -81,7 +81,8 @@ mod tests {
         assert_eq!(read("0,0, 1"), list(&[0, 0, 1]));
         assert_eq!(read("3*2,0*1"), list(&[3, 3, 0]));
         assert_eq!(read("0*2048,1*2048").map(|map| map != SocketMap::Auto), Ok(true));
-        for wrong in ["0,", "a", "0*0", "65535", "-1", "0*4097", "0*2048,1*2049", "1*", "on"] {
+        let none_left = format!("0,1*{}", usize::MAX);
+        for wrong in ["0,", "a", "0*0", "65535", "-1", "0*4097", "0*2048,1*2049", &none_left, "1*", "on"] {
             let line = read(wrong).unwrap_err().to_string();
             assert!(line.contains(&format!("{wrong:?}")) && line.contains("as in 0*2"), "{line}");
         }
