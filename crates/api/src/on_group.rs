@@ -197,7 +197,7 @@ impl<'a> OnGroup<'a> {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe { internode::fcollect(call, dest, source, bytes) });
         }
-        let total = bytes * self.group.size;
+        let total = bytes.saturating_mul(self.group.size);
         let (dest, source) = (self.dest(dest, total), self.source(source, bytes));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { collect::fcollect(self.group, dest, source, bytes) };
@@ -209,7 +209,7 @@ impl<'a> OnGroup<'a> {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe { internode::alltoall(call, dest, source, bytes) });
         }
-        let total = bytes * self.group.size;
+        let total = bytes.saturating_mul(self.group.size);
         let (dest, source) = (self.dest(dest, total), self.source(source, total));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { alltoall::alltoall(self.group, dest, source, bytes) };
@@ -232,10 +232,10 @@ impl<'a> OnGroup<'a> {
                 format_args!("strides dst = {dst} and sst = {sst} must be positive: give 1 or more"),
             ),
         };
-        let all = n * self.group.size;
+        let all = n.saturating_mul(self.group.size);
         let extent = |stride: usize| match all {
             0 => 0,
-            _ => ((all - 1) * stride + 1) * elem,
+            _ => (all - 1).saturating_mul(stride).saturating_add(1).saturating_mul(elem),
         };
         let (to, from) = (extent(strides.dest), extent(strides.source));
         if !self.group.is_local() {
@@ -331,7 +331,7 @@ impl<'a> OnGroup<'a> {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe { internode::reduce(call, dest, source, n, op, Receiver::All) });
         }
-        let bytes = n * op.size();
+        let bytes = n.saturating_mul(op.size());
         let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { reduce::reduce(self.group, dest, source, n, op) };
@@ -387,7 +387,7 @@ impl<'a> OnGroup<'a> {
                 internode::scan(call, dest, source, n, op, inclusive);
             });
         }
-        let bytes = n * op.size();
+        let bytes = n.saturating_mul(op.size());
         let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { scan::scan(self.group, dest, source, n, op, inclusive) };

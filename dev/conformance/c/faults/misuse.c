@@ -451,6 +451,22 @@ static void overlap_on_set(void)
     now();
     shmem_int_sum_to_all(words, words + 1, 4, 0, 0, n, work, sync_words);
 }
+/* So many elements that their bytes are few, modulo 2^64. */
+static void reduce_wraps(void)
+{
+    now();
+    shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 8, SIZE_MAX / 4 + 2);
+}
+static void fcollect_wraps(void)
+{
+    now();
+    shmem_int_fcollect(SHMEM_TEAM_WORLD, words, words + 8, SIZE_MAX / 8 + 1);
+}
+static void alltoalls_wraps(void)
+{
+    now();
+    shmem_int_alltoalls(SHMEM_TEAM_WORLD, words, words + 8, PTRDIFF_MAX, 1, 2);
+}
 /* As programs have it that were written for another value of SHMEM_SYNC_VALUE. */
 static void psync_unset(void)
 {
@@ -503,6 +519,7 @@ static const struct {
     TOGETHER(mismatch_on_set), TOGETHER(mismatch_root_on_set), TOGETHER(overlap_reduce), TOGETHER(overlap_broadcast),
     TOGETHER(overlap_collect), TOGETHER(overlap_fcollect), TOGETHER(overlap_alltoall),
     TOGETHER(overlap_alltoalls), TOGETHER(overlap_scan), TOGETHER(overlap_on_set),
+    TOGETHER(reduce_wraps), TOGETHER(fcollect_wraps), TOGETHER(alltoalls_wraps),
     TOGETHER(psync_unset), TOGETHER(root_out_of_range),
     TOGETHER(active_set_out_of_range),
 };
