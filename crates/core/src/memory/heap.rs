@@ -73,8 +73,8 @@ impl Heap {
         self.is_low = false;
         let taken = size.max(1).checked_next_multiple_of(unit)?;
         let align = align.max(BLOCK_ALIGN);
-        // An offset is a multiple of what the address is: the heap begins at one of a power of two that is not less than
-        // its size.
+        // An offset is a multiple of what the address is: the heap begins at one of a power of two that is not less
+        // than its size.
         if taken.max(align) > self.size {
             return None;
         }
@@ -144,8 +144,8 @@ impl Heap {
         self.blocks.last_key_value().map_or(0, |(start, block)| start + block.taken)
     }
 
-    /// Changes the size of a block without moving it, if it fits what the block has taken: the bytes that it gives back.
-    /// A block that keeps more than half keeps all, so that it can grow again.
+    /// Changes the size of a block without moving it, if it fits what the block has taken: the bytes that it gives
+    /// back. A block that keeps more than half keeps all, so that it can grow again.
     pub fn resize_in_place(&mut self, offset: u64, size: u64) -> Option<Range<u64>> {
         let block = self.blocks.get_mut(&offset).filter(|b| size <= b.taken)?;
         let end = offset + block.taken;
