@@ -3,7 +3,6 @@
 //! Every edge is an entry of two lists: of its start's `dests` and of its end's `sources`. Each end knows the place of
 //! the edge in the other's list, so that both mean the same by it, whatever the order of the lists.
 
-use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use ferroshmem_core::failure::fatal::fatal;
@@ -45,8 +44,6 @@ pub struct Graph {
     pub team: usize,
     /// This PE's part of it.
     pub edges: Edges,
-    /// Memory of its requests, freed or not: until its end, neighbours may write there.
-    pub(crate) parts: Mutex<Vec<(usize, usize)>>,
     /// Requests that are not freed.
     pub(crate) requests: AtomicUsize,
 }

@@ -409,7 +409,7 @@ pub struct Queues {
     all: Mutex<Vec<Arc<Queue>>>,
     persistent: Table<Persistent>,
     graphs: Table<Graph>,
-    /// The exchanges of persistent requests between neighbours.
+    /// The exchanges of persistent requests between neighbours, and those that were freed while one may write to them.
     neighbors: Mutex<Vec<Arc<Neighbors>>>,
     /// Persistent requests and graphs made so far.
     inits: AtomicU64,

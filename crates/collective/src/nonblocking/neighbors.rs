@@ -10,10 +10,11 @@
 //!
 //! No start waits. What cannot be sent yet is sent by a test, a wait, or progress within any other wait.
 
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
+use ferroshmem_core::job::StreamAreas;
 use ferroshmem_core::memory::Argument;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::Team;
@@ -233,6 +234,11 @@ unsafe impl Send for State {}
 #[derive(Debug)]
 pub(super) struct Neighbors {
     pub(super) graph: usize,
+    areas: &'static StreamAreas,
+    /// Offset and bytes of its memory.
+    part: (usize, usize),
+    /// Whether its request is freed.
+    pub(super) is_freed: AtomicBool,
     state: ShortLock<State>,
     /// The last round that has ended.
     ended: AtomicU64,
@@ -278,8 +284,8 @@ impl Neighbors {
                 room
             })
             .collect();
-        let part = graph::take(node, name, bytes.max(LINE));
-        graph.parts.lock().unwrap_or_else(|e| e.into_inner()).push((part, bytes.max(LINE)));
+        let bytes = bytes.max(LINE);
+        let part = graph::take(node, name, bytes);
         let own = areas.of_pe(node.job.index).wrapping_add(part);
 
         let group = Group::of_team(node, name, team);
@@ -357,7 +363,14 @@ impl Neighbors {
             });
         }
         graph.requests.fetch_add(1, Ordering::Relaxed);
-        Self { graph: graph.handle, state: ShortLock::from(state), ended: AtomicU64::new(0) }
+        Self {
+            graph: graph.handle,
+            areas,
+            part: (part, bytes),
+            is_freed: AtomicBool::new(false),
+            state: ShortLock::from(state),
+            ended: AtomicU64::new(0),
+        }
     }
 
     /// Makes what was written before visible before it is looked who sleeps.
@@ -485,6 +498,19 @@ impl Neighbors {
     pub(super) fn drain(&self, node: &Node) {
         let round = self.state.lock().round;
         self.wait("shmem_finalize", node, round);
+    }
+
+    /// Whether no neighbour writes to the memory any more, once no round is under way: the last that comes is that a
+    /// receiver has ended a round, for which no sender waits.
+    pub(super) fn is_forgotten(&self) -> bool {
+        let State { round, dests, .. } = &*self.state.lock();
+        let mut told = dests.iter().filter(|dest| dest.reply == Some(Reply::Ended));
+        told.all(|dest| may_send::<Std>(number(dest.lines), 0, *round))
+    }
+
+    /// Gives the memory back.
+    pub(super) fn give_back(&self) {
+        self.areas.give_back(self.part.0, self.part.1);
     }
 
     /// The first PE that a round needs; None: it has ended.

@@ -1,8 +1,8 @@
 //! Persistent requests: collectives whose arguments are looked at once, and which start many times.
 
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
@@ -15,7 +15,7 @@ use super::exchange::{Arrays, Combination, Exchange};
 use super::neighbors::Neighbors;
 use super::strided::Strided;
 use super::{Operation, Queue, Queues, lock};
-use crate::graph::{self, Edges, Graph};
+use crate::graph::{Edges, Graph};
 
 /// A collective that starts many times.
 #[derive(Debug)]
@@ -158,6 +158,7 @@ impl Queues {
         (team, graph): (&Team, &Graph),
         arrays: (&[Strided], &[Strided]),
     ) -> u64 {
+        self.reclaim(0);
         let neighbors = Arc::new(Neighbors::new(node, name, (team, graph), arrays));
         lock(&self.neighbors).push(neighbors.clone());
         progress::COLLECTIVES.fetch_add(1, Ordering::Relaxed);
@@ -183,7 +184,7 @@ impl Queues {
         let mut handle = 0;
         self.graphs.insert(|at| {
             handle = count << INDEX | (at + 1);
-            Graph { handle, team, edges, parts: Mutex::default(), requests: AtomicUsize::new(0) }
+            Graph { handle, team, edges, requests: AtomicUsize::new(0) }
         });
         handle
     }
@@ -208,12 +209,24 @@ impl Queues {
         }
         // After it, no neighbour writes to this PE's memory of the graph any more.
         Group::of_team(node, name, team).sync();
-        for (offset, bytes) in lock(&graph.parts).drain(..) {
-            graph::areas(node, name).give_back(offset, bytes);
-        }
+        self.reclaim(graph.handle);
         let at = place_of(graph.handle).expect("a graph has a place");
         self.graphs.remove(at);
         self.graphs.give_back(at);
+    }
+
+    /// Forgets freed exchanges, and gives their memory back: those of a graph that has ended, and those to which no
+    /// neighbour writes any more.
+    #[inline(never)]
+    fn reclaim(&self, ended: usize) {
+        lock(&self.neighbors).retain(|neighbors| {
+            let is_freed = neighbors.is_freed.load(Ordering::Relaxed);
+            let is_unused = is_freed && (neighbors.graph == ended || neighbors.is_forgotten());
+            if is_unused {
+                neighbors.give_back();
+            }
+            !is_unused
+        });
     }
 
     /// A persistent request.
@@ -264,8 +277,9 @@ impl Queues {
             let persistent = self.inactive(name, request);
             if let Plan::Neighbors(neighbors) = &persistent.plan {
                 self.graph(name, neighbors.graph).requests.fetch_sub(1, Ordering::Relaxed);
-                lock(&self.neighbors).retain(|other| !Arc::ptr_eq(other, neighbors));
                 progress::COLLECTIVES.fetch_sub(1, Ordering::Relaxed);
+                neighbors.is_freed.store(true, Ordering::Relaxed);
+                self.reclaim(0);
             }
             let freed = index(persistent.request) - 1;
             self.persistent.remove(freed);
