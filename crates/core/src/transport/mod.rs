@@ -312,11 +312,12 @@ impl Transport {
         }
     }
 
-    /// Completes the puts and atomics of the default context, before a synchronisation.
+    /// Completes the puts and atomics of the default context, before a synchronisation. That no copy is under way is
+    /// read in no order: the fence acquires what helpers have stored.
     #[inline]
     pub fn quiet_default(&self) {
         self.quiet(&self.default_context);
-        fence(Ordering::Release);
+        fence(Ordering::AcqRel);
     }
 
     /// Orders what this PE has put to PE `call.pe`, in the call's context, before what it does there later.

@@ -119,7 +119,8 @@ fn a_fence_without_copies_under_way_comes_after_them() {
         });
         let fences = beside(&shared, |(_, any, flag, _)| {
             if !any.load(Ordering::Relaxed) {
-                fence(Ordering::SeqCst);
+                // As `quiet_default`; an inlined fence is sequentially consistent, too.
+                fence(Ordering::AcqRel);
                 flag.store(1, Ordering::Relaxed);
             }
         });
