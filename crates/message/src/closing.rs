@@ -32,9 +32,9 @@ impl Messages {
         state.is_closing = true;
         state.publish();
         drop(state);
-        if self.queued.load(Ordering::Relaxed) != 0 {
+        if !self.queued.is_empty() {
             let reason = reason(routine, 0, -1, true, -1);
-            self.wait(node, &reason, &mut |_| self.queued.load(Ordering::Relaxed) == 0);
+            self.wait(node, &reason, &mut |_| self.queued.is_empty());
         }
         self.drain(node, routine);
     }

@@ -26,6 +26,7 @@ mod local_inbox;
 mod lock;
 pub mod matching;
 mod place;
+mod queued;
 mod receiving;
 mod remote;
 mod remotes;
@@ -48,6 +49,7 @@ use ferroshmem_layout::{PeBlock, WaitKind};
 
 use self::local_inbox::room;
 use self::lock::{Guard, Lock};
+use self::queued::Queued;
 use self::request::{Pattern, Phase, Receive, Requests, Status};
 use self::state::State;
 
@@ -84,7 +86,7 @@ pub struct Messages {
     /// Counts requests that have become complete, and messages that no receive has matched.
     changes: AtomicU32,
     /// Records that wait for room, and sends with fragments left.
-    queued: AtomicU32,
+    queued: Queued,
     /// Counts what is under way to other nodes.
     context: Context,
 }
@@ -108,7 +110,7 @@ impl Messages {
             position: AtomicU64::new(reader.position()),
             state: Lock::new(State::new(reader)),
             changes: AtomicU32::new(0),
-            queued: AtomicU32::new(0),
+            queued: Queued::default(),
             context: Context::default(),
         }
     }
@@ -160,7 +162,7 @@ impl Messages {
             loop {
                 if self.has_arrivals(&mut seen) {
                     let result = look();
-                    if result.is_some() || self.queued.load(Ordering::Relaxed) != 0 {
+                    if result.is_some() || !self.queued.is_empty() {
                         return result;
                     }
                     spins = self.spins(node);
@@ -232,7 +234,7 @@ impl Messages {
         mut state: Guard<'a, State>,
         mut receive: Option<&mut Receive>,
     ) -> Guard<'a, State> {
-        if self.queued.load(Ordering::Relaxed) != 0 {
+        if !self.queued.is_empty() {
             self.write_queued(node, &mut state);
         }
         let inbox = self.inbox;

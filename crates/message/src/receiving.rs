@@ -70,7 +70,7 @@ impl Messages {
         let inbox = self.inbox;
         // SAFETY: the program promises that one thread at a time calls the library.
         let mut state = unsafe { self.state.lock(false) };
-        if !state.matching.is_empty() || self.queued.load(Ordering::Relaxed) != 0 {
+        if !state.matching.is_empty() || !self.queued.is_empty() {
             return None;
         }
         // A receive of the world team has waited in `receive_short`.
@@ -146,9 +146,6 @@ impl Messages {
         let position = self.position.load(Ordering::Relaxed);
         let has_changed = changes != *seen;
         *seen = changes;
-        has_changed
-            || self.inbox.is_there(position)
-            || self.queued.load(Ordering::Relaxed) != 0
-            || ARRIVALS.count() != 0
+        has_changed || self.inbox.is_there(position) || !self.queued.is_empty() || ARRIVALS.count() != 0
     }
 }

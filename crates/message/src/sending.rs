@@ -1,7 +1,5 @@
 //! Sending: records go to the receiver's inbox or node, or wait in this PE's memory until there is room.
 
-use std::sync::atomic::Ordering;
-
 use ferroshmem_core::memory::NOWHERE;
 use ferroshmem_core::node::Node;
 use ferroshmem_fabric::Exposed;
@@ -24,7 +22,7 @@ impl Messages {
     pub unsafe fn send(&self, node: &Node, to: TeamPeer, tag: i32, buffer: *const u8, bytes: u64) -> u64 {
         let index = node.job.placement.local_index(to.peer as usize);
         if bytes <= SHORT as u64
-            && self.queued.load(Ordering::Relaxed) == 0
+            && self.queued.is_empty()
             && let Some(index) = index
         {
             let envelope = to.envelope(true, tag, bytes);
@@ -60,7 +58,7 @@ impl Messages {
         let envelope = to.envelope(is_eager, tag, bytes);
         // SAFETY: the caller promises that the buffer is readable.
         let push = || unsafe { push_to(node, (index, inbox), &envelope, None, buffer, false) };
-        if is_eager && self.queued.load(Ordering::Relaxed) == 0 && push() {
+        if is_eager && self.queued.is_empty() && push() {
             return SENT;
         }
         self.begin_send(node, self.lock(), to, &envelope, buffer)
@@ -172,7 +170,7 @@ impl Messages {
 
     pub(super) fn count_queued(&self, state: &State) {
         let queued = state.outgoing.len() + state.sending.len() + state.remotes.transfers.len();
-        self.queued.store(queued as u32, Ordering::Relaxed);
+        self.queued.set(queued);
         state.publish();
     }
 

@@ -49,8 +49,7 @@ impl Messages {
     /// `buffer` is readable for `bytes` bytes.
     #[inline(always)]
     pub unsafe fn send_short(&self, node: &Node, pe: i32, tag: i32, buffer: *const u8, bytes: usize) -> bool {
-        if bytes > FIRST_LINE || tag < 0 || pe as u32 as usize >= node.n_pes || self.queued.load(Ordering::Relaxed) != 0
-        {
+        if bytes > FIRST_LINE || tag < 0 || pe as u32 as usize >= node.n_pes || !self.queued.is_empty() {
             return false;
         }
         let Some(index) = node.job.placement.local_index(pe as usize) else {
@@ -88,7 +87,7 @@ impl Messages {
             || tag < -1
             || (pe != -1 && pe as u32 as usize >= node.n_pes)
             || node.transport.internode().is_some()
-            || self.queued.load(Ordering::Relaxed) != 0
+            || !self.queued.is_empty()
         {
             return None;
         }
