@@ -1,11 +1,9 @@
 //! Delivery: what a record does, and which way the data of a message come to the receive that it has matched.
 
 use std::slice;
-use std::sync::atomic::Ordering;
 
 use ferroshmem_core::memory::NOWHERE;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::wait::signals;
 use ferroshmem_fabric::Exposed;
 use ferroshmem_layout::inbox::{Envelope, Kind, Record, RendezvousControl, copy_eager};
 
@@ -63,7 +61,7 @@ impl Messages {
             if record.remote.is_none() {
                 state.keep(node, data.len() as u64 + BESIDE);
             }
-            self.changes.fetch_add(1, Ordering::Release);
+            self.announce();
             return;
         }
         let control = control.expect("no eager record");
@@ -220,10 +218,6 @@ impl Messages {
         };
         request.phase = Phase::Complete;
         state.close();
-        self.changes.fetch_add(1, Ordering::Release);
-        if self.is_threaded() {
-            // Another thread may sleep until it is.
-            signals::notify(&self.block.signals);
-        }
+        self.announce();
     }
 }

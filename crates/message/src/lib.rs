@@ -208,6 +208,15 @@ impl Messages {
         }
     }
 
+    /// A request is complete, or a message is kept: another thread may sleep until it is.
+    #[inline(never)]
+    fn announce(&self) {
+        self.changes.fetch_add(1, Ordering::Release);
+        if self.is_threaded() {
+            signals::notify(&self.block.signals);
+        }
+    }
+
     /// Whether several threads may call the library at a time.
     #[inline]
     fn is_threaded(&self) -> bool {
