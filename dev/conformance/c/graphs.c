@@ -247,6 +247,31 @@ static void freed_requests(void)
     shmemx_graph_destroy(graph);
 }
 
+/* A sender is three rounds ahead of a receiver that sleeps in a barrier, and that has to say that it has the first. */
+static void ahead_of_a_sleeper(void)
+{
+    enum { ROUNDS = 3 };
+    int receives = me % 2, sends = !receives && me + 1 < n, before = me - 1, after = me + 1;
+    shmemx_graph_t graph;
+    shmemx_req_h request;
+    REQUIRE(shmemx_graph_create(WORLD, receives, &before, sends, &after, &graph) == 0);
+    CHECK(shmemx_neighbor_alltoall_init(graph, dest, source, 8, &request) == 0);
+    if (!receives)
+        usleep(20000);
+    for (int round = 0; round < ROUNDS; round++) {
+        source[0] = (unsigned char)(round + 1);
+        shmemx_req_start(&request);
+        if (receives && round == 0)
+            shmem_barrier_all();
+        shmemx_req_wait(&request);
+        CHECK(!receives || dest[0] == round + 1);
+    }
+    if (!receives)
+        shmem_barrier_all();
+    shmemx_req_free(&request);
+    shmemx_graph_destroy(graph);
+}
+
 int main(void)
 {
     shmem_init();
@@ -271,6 +296,7 @@ int main(void)
     grids();
     beside_a_wait();
     freed_requests();
+    ahead_of_a_sleeper();
     shmem_finalize();
     return check_status();
 }

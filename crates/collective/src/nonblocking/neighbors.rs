@@ -524,11 +524,13 @@ impl Neighbors {
     }
 
     /// Makes progress for a thread that waits for something else: whether there was anything to do, and whether
-    /// messages are to be sent.
+    /// messages are to be sent, or senders wait to be told of the end.
     pub(super) fn make_progress(&self, node: &Node) -> (bool, bool) {
         // SAFETY: the caller of `start` has promised the arrays.
         let has_advanced = unsafe { self.advance(node) }.unwrap_or(false);
-        (has_advanced, self.state.try_lock().is_none_or(|state| state.unsent > 0))
+        let tells = |source: &End| source.reply == Some(Reply::Ended);
+        let is_needed = |state: &State| state.unsent > 0 || state.left > 0 && state.sources.iter().any(tells);
+        (has_advanced, self.state.try_lock().is_none_or(|state| is_needed(&state)))
     }
 }
 
