@@ -1,7 +1,6 @@
 //! The end of a connection, which all members leave.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use super::{Connection, calls, leave_group, rendezvous};
 use crate::futex;
@@ -47,7 +46,7 @@ impl Connection {
             if seen as usize >= self.groups.sizes[own] {
                 return false;
             }
-            futex::wait(left, seen, futex::ANY, Some(Duration::from_secs(1)));
+            futex::wait(left, seen, futex::ANY, None);
         }
     }
 }

@@ -17,7 +17,7 @@ use ferroshmem_platform::atomic::{Atomic as _, Atomics, Std};
 use ferroshmem_platform::{self as platform, Limits, Scheduler, futex as private, thread};
 use rustix::thread::{Pid, gettid, sched_getaffinity, sched_setaffinity};
 
-use super::record::now_ms;
+use super::record::{Recorder, now_ms};
 use crate::futex;
 
 /// How a waiter sleeps.
@@ -40,10 +40,8 @@ impl Rest {
 
     /// Sleeps while `word` is `expected`, at most `timeout`, until a thread wakes one of `bits`. May return early.
     pub(super) fn sleep(self, word: &AtomicU32, expected: u32, bits: u32, timeout: Option<Duration>) {
-        /// So often a sleeper looks whether its wait is still shown, which takes it some microseconds.
-        const LOOK: Duration = Duration::from_secs(1);
-
-        let timeout = timeout.map_or(LOOK, |timeout| timeout.min(LOOK));
+        let look = Recorder::longest_sleep();
+        let timeout = timeout.map_or(look, |timeout| timeout.min(look));
         let (timeout, _sleeper) = match self.register_after {
             None => (timeout, None),
             Some(Duration::ZERO) => (timeout, IDLE.register(word, bits)),
@@ -414,6 +412,27 @@ mod tests {
         rests.found(1001);
         rests.lost(1000);
         assert_eq!(rests.next().as_millis(), 40);
+    }
+
+    /// No other thread can hide the record of its wait.
+    #[test]
+    fn a_sleeper_of_one_thread_sleeps_until_it_is_woken() {
+        let word = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            let sleeper = scope.spawn(|| {
+                let sleep = |_: &u32| {
+                    Rest::UNTIL_WOKEN.sleep(&word, 0, futex::ANY, None);
+                    word.load(Ordering::Acquire) == 0
+                };
+                (1..).find(|count| !sleep(count))
+            });
+            std::thread::sleep(Duration::from_millis(2500));
+            word.store(1, Ordering::Release);
+            futex::wake(&word, futex::ANY);
+            let sleeps = sleeper.join().unwrap();
+            // A signal of another test may end one.
+            assert!(sleeps < Some(3), "{sleeps:?} sleeps");
+        });
     }
 
     /// Sleepers that have no place sleep as well, until what they wait for wakes them.

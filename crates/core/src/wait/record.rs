@@ -5,8 +5,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
-use ferroshmem_layout::{ConnectionState, WaitKind, WaitRecord};
+use ferroshmem_layout::{ConnectionState, PeBlock, WaitKind, WaitRecord};
 use ferroshmem_platform::atomic::{Atomic as _, AtomicNumber as _, Atomics, Std};
+
+use crate::constants::THREAD_MULTIPLE;
 
 /// What a variable is waited to become.
 #[derive(Debug, Clone, Copy)]
@@ -97,12 +99,12 @@ impl<'a> WaitReason<'a> {
     }
 }
 
-/// This PE's record; null while the library is not initialised.
-static RECORD: AtomicPtr<WaitRecord> = AtomicPtr::new(ptr::null_mut());
+/// This PE's block, with its record; null while the library is not initialised.
+static BLOCK: AtomicPtr<PeBlock> = AtomicPtr::new(ptr::null_mut());
 
-/// Names the record that this process writes.
-pub fn set_record(record: &'static WaitRecord) {
-    RECORD.store(ptr::from_ref(record).cast_mut(), Ordering::Release);
+/// Names the block whose record this process writes.
+pub fn set_block(block: &'static PeBlock) {
+    BLOCK.store(ptr::from_ref(block).cast_mut(), Ordering::Release);
 }
 
 /// Finds the block of the heap that an address is in, if that can be done at once: its start and its bytes.
@@ -124,9 +126,20 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    fn record() -> Option<&'static WaitRecord> {
+    fn block() -> Option<&'static PeBlock> {
         // SAFETY: null or a reference that lives until the process ends.
-        unsafe { RECORD.load(Ordering::Acquire).as_ref() }
+        unsafe { BLOCK.load(Ordering::Acquire).as_ref() }
+    }
+
+    fn record() -> Option<&'static WaitRecord> {
+        Self::block().map(|block| &block.wait)
+    }
+
+    /// How long a sleeper may sleep before it looks whether its wait is [hidden](Self::is_hidden): for ever, in effect,
+    /// where no other thread waits.
+    pub(super) fn longest_sleep() -> Duration {
+        let is_threaded = |block: &PeBlock| block.thread_level.load(Ordering::Relaxed) == THREAD_MULTIPLE;
+        Duration::from_secs(if Self::block().is_some_and(is_threaded) { 1 } else { 1 << 30 })
     }
 
     /// Shows `reason` as this PE's wait.

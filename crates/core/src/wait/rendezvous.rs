@@ -1,7 +1,6 @@
 //! A synchronisation without a team: before there are any, or of PEs of two jobs.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use super::Word;
 use super::record::{Recorder, WaitReason};
@@ -45,14 +44,13 @@ impl Rendezvous<'_> {
             return true;
         }
         let _shown = Recorder::start(reason);
-        let longest = reason.longest_sleep().unwrap_or(Duration::from_secs(1));
         loop {
             let is_over = reason.is_over();
             let seen = self.epoch.load(Ordering::Acquire);
             if seen >= round || is_over {
                 return seen >= round;
             }
-            futex::wait(self.epoch, seen, futex::ANY, Some(longest));
+            futex::wait(self.epoch, seen, futex::ANY, reason.longest_sleep());
         }
     }
 }

@@ -75,7 +75,7 @@ pub fn initialise(name: &str, level: i32) {
     let header = job.control.header();
     Features::learn(header.features);
     let block = job.control.pe_block(job.index);
-    record::set_record(&block.wait);
+    record::set_block(block);
     block.pid.store(std::process::id(), Ordering::Relaxed);
     block.thread_level.store(level, Ordering::Relaxed);
     if job.launched {
