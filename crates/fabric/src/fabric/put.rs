@@ -182,8 +182,8 @@ impl Fabric {
         unsafe { self.rma.transfer_direct(issuer, transfer, counter) };
     }
 
-    /// Writes `len` bytes after all that the context has put to that PE before. Quiet does
-    /// not wait for it, and that it was lost is not noticed here. The target acknowledges nothing,
+    /// Writes `len` bytes after all that the context has put to that PE before. Where writes keep their order, quiet
+    /// does not wait for it, and that it was lost is not noticed here. The target acknowledges nothing,
     /// which makes this half as expensive for both as a put.
     ///
     /// # Safety
@@ -196,15 +196,16 @@ impl Fabric {
         let issuer = self.rma.issuer(context);
         issuer.coalescer.drain(issuer);
         let iov = self.rma.resolve(to);
-        // That a write was injected is not counted: the progress thread would leave it where it is.
-        let is_first = issuer.completions.is_first();
-        if !is_first || len > iov.usable.min(issuer.inject_bytes) {
+        // That a write was injected is not counted: the progress thread would leave it where it is, and the next one
+        // could overtake it where writes do.
+        let is_kept_in_order = self.rma.ordered && issuer.completions.is_first();
+        if !is_kept_in_order || len > iov.usable.min(issuer.inject_bytes) {
             context.fence();
             // SAFETY: the caller promises that the source is readable for `len` bytes.
             return unsafe { self.write(context, to, from, len, false) };
         }
         let peer = self.rma.peer_counters(context, to.pe);
-        if !(self.rma.ordered && peer.only_writes()) {
+        if !peer.only_writes() {
             self.rma.wait_for(context, || peer.in_flight() == 0);
         }
         // SAFETY: the caller promises that the source is readable for `len` bytes.
