@@ -134,7 +134,7 @@ fn orders_are_decided_as_described() {
 /// What loom tries has the orderings of the library's own words.
 #[test]
 fn models_have_the_orderings_of_the_library() {
-    const MODELS: [(&str, &[&str]); 7] = [
+    const MODELS: [(&str, &[&str]); 6] = [
         ("crates/core/tests/model/common.rs", &["crates/core/src/wait/word.rs"]),
         ("crates/core/tests/model/waits.rs", &["crates/core/src/wait/signals.rs"]),
         ("crates/core/tests/model/locks.rs", &["crates/core/src/wait/ticket.rs"]),
@@ -144,7 +144,6 @@ fn models_have_the_orderings_of_the_library() {
             "crates/core/tests/model/batches.rs",
             &["crates/fabric/src/batches.rs", "crates/fabric/src/encoding/batch.rs"],
         ),
-        ("crates/stream/tests/rings.rs", &["crates/stream/src/ring.rs"]),
     ];
     let source = |path: &str| Source::new(path, &fs::read_to_string(root().join(path)).expect("a source"));
     let (mut same, mut findings) = (0, Vec::new());
@@ -156,7 +155,7 @@ fn models_have_the_orderings_of_the_library() {
         findings.extend(differ);
     }
     report(&findings, "let the model have what the library has");
-    assert!(same > 30, "{same} methods");
+    assert!(same > 25, "{same} methods");
 }
 
 /// The texts between backquotes.

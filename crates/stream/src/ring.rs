@@ -13,177 +13,96 @@
 //! whole, so no word of it is reused while another PE holds it.
 
 use std::ptr;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::Ordering;
 
-/// What the algorithm needs of a ring's shared words. The real ones are [`RingWords`]; the model checker brings its
-/// own.
-pub trait Words {
-    /// Bytes written so far, with acquire order.
-    fn tail(&self) -> u64;
-    /// Sets that, with release order.
-    fn set_tail(&self, to: u64);
-    /// Whether the ring is on its reader's list, in no order.
-    fn is_queued(&self) -> bool;
-    /// Marks the ring as on the list, with acquire and release order; whether it was not.
-    fn queue(&self) -> bool;
-    /// Marks it as off the list, with release order.
-    fn unqueue(&self);
-    /// The ring after this one on the list: its number and 1; 0: none. In no order.
-    fn next(&self) -> u32;
-    /// Sets that.
-    fn set_next(&self, next: u32);
-    /// Bytes read so far, with acquire order.
-    fn head(&self) -> u64;
-    /// Sets that, with release order.
-    fn set_head(&self, to: u64);
+use ferroshmem_platform::atomic::{Atomic as _, Atomics, Std};
+
+/// The shared words of a ring.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct RingWords<A: Atomics = Std> {
+    /// Bytes written so far.
+    tail: A::U64,
+    /// The ring after this one on the list: its number and 1; 0: none.
+    next: A::U32,
+    /// Whether the ring is on its reader's list.
+    is_queued: A::U32,
+    head: Head<A>,
 }
 
-/// The word that names the first ring of a reader's list, and fences.
-pub trait Ready {
-    /// Number of the first ready ring, and 1; 0: there is none. In no order.
-    fn first(&self) -> u32;
-    /// Replaces it if it is still `from`, with release order.
-    fn replace(&self, from: u32, to: u32) -> bool;
-    /// Takes the list, with acquire order.
-    fn take(&self) -> u32;
-    /// A sequentially consistent fence.
-    fn fence(&self);
-}
+/// Bytes read so far.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+struct Head<A: Atomics>(A::U64);
 
-/// Moves the tail of ring `number`; whether its reader is to be woken.
-#[inline]
-pub fn publish(words: &impl Words, ready: &impl Ready, number: u32, tail: u64) -> bool {
-    words.set_tail(tail);
-    ready.fence();
-    if words.is_queued() || !words.queue() {
-        return false;
+/// The first word of a reader's list: number of the first ready ring, and 1; 0: there is none.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct ReadyWord<A: Atomics = Std>(A::U32);
+
+impl<A: Atomics> RingWords<A> {
+    /// Moves the tail of ring `number`; whether its reader is to be woken.
+    #[inline]
+    pub fn publish(&self, ready: &ReadyWord<A>, number: u32, tail: u64) -> bool {
+        self.tail.store(tail, Ordering::Release);
+        A::fence(Ordering::SeqCst);
+        if self.is_queued.load(Ordering::Relaxed) != 0 || self.is_queued.swap(1, Ordering::AcqRel) != 0 {
+            return false;
+        }
+        let put_before = |first| {
+            self.next.store(first, Ordering::Relaxed);
+            Some(number + 1)
+        };
+        let _ = ready.0.fetch_update(Ordering::Release, Ordering::Relaxed, put_before);
+        true
     }
-    loop {
-        let first = ready.first();
-        words.set_next(first);
-        if ready.replace(first, number + 1) {
+
+    /// Bytes written so far.
+    #[inline]
+    pub fn tail(&self) -> u64 {
+        self.tail.load(Ordering::Acquire)
+    }
+
+    /// Whether a ring of so many bytes has room up to `end`; `head` is as the writer read it last.
+    #[inline]
+    pub fn has_room(&self, bytes: usize, head: &mut u64, end: u64) -> bool {
+        let size = bytes as u64;
+        if end - *head <= size {
             return true;
+        }
+        *head = self.head.0.load(Ordering::Acquire);
+        end - *head <= size
+    }
+
+    /// Lets the writer have what was read before `position`, if that is more than so many bytes; `head` is as last set.
+    #[inline]
+    pub fn give_back(&self, head: &mut u64, position: u64, bytes: u64) {
+        if position - *head > bytes {
+            *head = position;
+            self.head.0.store(position, Ordering::Release);
         }
     }
 }
 
 /// Takes the list of ready rings, and calls `found` with the number of each. Their tails are to be read after.
 #[inline]
-pub fn take_ready<'w, W: Words + 'w>(ready: &impl Ready, words: impl Fn(u32) -> &'w W, mut found: impl FnMut(u32)) {
-    if ready.first() == 0 {
+pub fn take_ready<'w, A: Atomics>(
+    ready: &ReadyWord<A>,
+    words: impl Fn(u32) -> &'w RingWords<A>,
+    mut found: impl FnMut(u32),
+) {
+    if ready.0.load(Ordering::Relaxed) == 0 {
         return;
     }
-    let mut next = ready.take();
+    let mut next = ready.0.swap(0, Ordering::Acquire);
     while next != 0 {
-        let ring = words(next - 1);
         let number = next - 1;
-        next = ring.next();
-        ring.unqueue();
+        let ring = words(number);
+        next = ring.next.load(Ordering::Relaxed);
+        ring.is_queued.store(0, Ordering::Release);
         found(number);
     }
-    ready.fence();
-}
-
-/// Whether a ring of so many bytes has room up to `end`; `head` is as the writer read it last.
-#[inline]
-pub fn has_room(words: &impl Words, bytes: usize, head: &mut u64, end: u64) -> bool {
-    let size = bytes as u64;
-    if end - *head <= size {
-        return true;
-    }
-    *head = words.head();
-    end - *head <= size
-}
-
-/// Lets the writer have what was read before `position`, if that is more than so many bytes; `head` is as last set.
-#[inline]
-pub fn give_back(words: &impl Words, head: &mut u64, position: u64, bytes: u64) {
-    if position - *head > bytes {
-        *head = position;
-        words.set_head(position);
-    }
-}
-
-/// The shared words of a ring.
-#[repr(C, align(64))]
-#[derive(Debug)]
-pub struct RingWords {
-    tail: AtomicU64,
-    next: AtomicU32,
-    is_queued: AtomicU32,
-    head: Head,
-}
-
-#[repr(C, align(64))]
-#[derive(Debug)]
-struct Head(AtomicU64);
-
-impl Words for RingWords {
-    #[inline]
-    fn tail(&self) -> u64 {
-        self.tail.load(Ordering::Acquire)
-    }
-
-    #[inline]
-    fn set_tail(&self, to: u64) {
-        self.tail.store(to, Ordering::Release);
-    }
-
-    #[inline]
-    fn is_queued(&self) -> bool {
-        self.is_queued.load(Ordering::Relaxed) != 0
-    }
-
-    fn queue(&self) -> bool {
-        self.is_queued.swap(1, Ordering::AcqRel) == 0
-    }
-
-    fn unqueue(&self) {
-        self.is_queued.store(0, Ordering::Release);
-    }
-
-    fn next(&self) -> u32 {
-        self.next.load(Ordering::Relaxed)
-    }
-
-    fn set_next(&self, next: u32) {
-        self.next.store(next, Ordering::Relaxed);
-    }
-
-    #[inline]
-    fn head(&self) -> u64 {
-        self.head.0.load(Ordering::Acquire)
-    }
-
-    #[inline]
-    fn set_head(&self, to: u64) {
-        self.head.0.store(to, Ordering::Release);
-    }
-}
-
-/// The first word of a reader's list.
-#[repr(C, align(64))]
-#[derive(Debug)]
-pub struct ReadyWord(AtomicU32);
-
-impl Ready for ReadyWord {
-    #[inline]
-    fn first(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn replace(&self, from: u32, to: u32) -> bool {
-        self.0.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed).is_ok()
-    }
-
-    fn take(&self) -> u32 {
-        self.0.swap(0, Ordering::Acquire)
-    }
-
-    #[inline]
-    fn fence(&self) {
-        fence(Ordering::SeqCst);
-    }
+    A::fence(Ordering::SeqCst);
 }
 
 /// Bytes of the word before a block's items, to whose multiples blocks are padded.
@@ -287,7 +206,7 @@ impl Producer {
 
     #[inline]
     fn has_room(&mut self, end: u64) -> bool {
-        has_room(self.ring.words, self.ring.bytes, &mut self.head, end)
+        self.ring.words.has_room(self.ring.bytes, &mut self.head, end)
     }
 
     #[inline]
@@ -381,7 +300,7 @@ impl Producer {
         }
         self.published = self.position;
         self.enough = self.position + Self::batch(self.ring.bytes);
-        publish(self.ring.words, ready, number, self.position)
+        self.ring.words.publish(ready, number, self.position)
     }
 }
 
@@ -459,7 +378,7 @@ impl Consumer {
     }
 
     fn give_back(&mut self, bytes: u64) {
-        give_back(self.ring.words, &mut self.head, self.position, bytes);
+        self.ring.words.give_back(&mut self.head, self.position, bytes);
     }
 }
 
@@ -469,15 +388,9 @@ mod tests {
 
     /// A ring in memory of the test.
     fn ring(bytes: usize) -> (RingMemory, &'static ReadyWord) {
-        let words = RingWords {
-            tail: AtomicU64::new(0),
-            next: AtomicU32::new(0),
-            is_queued: AtomicU32::new(0),
-            head: Head(AtomicU64::new(0)),
-        };
         let data = Box::leak(vec![u64::MAX; bytes / 8].into_boxed_slice());
-        let place = RingMemory { words: Box::leak(Box::new(words)), data: data.as_mut_ptr().cast(), bytes };
-        (place, Box::leak(Box::new(ReadyWord(AtomicU32::new(0)))))
+        let place = RingMemory { words: Box::leak(Box::default()), data: data.as_mut_ptr().cast(), bytes };
+        (place, Box::leak(Box::default()))
     }
 
     /// Items of all lengths and sources come in order, whatever the reader's and the writer's pace.
