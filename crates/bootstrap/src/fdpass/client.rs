@@ -73,13 +73,17 @@ fn attempt(name: &[u8], secret: &Secret, rank: usize, end: Instant) -> Result<Ve
     }
     // A new socket has room for so few bytes; an error means that the server has closed it.
     stream.write_all(Request::new(secret, rank).as_bytes()).map_err(|_| Refusal::Later)?;
-    let left = end.saturating_duration_since(Instant::now());
-    // A time too long for the kernel is no limit.
-    let most = Timespec::try_from(left).ok();
-    match poll(&mut [PollFd::new(&stream, PollFlags::IN)], most.as_ref()) {
-        Ok(0) | Err(Errno::INTR) => return Err(Refusal::Later),
-        Ok(_) => {}
-        Err(e) => return Err(e.into()),
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        // A time too long for the kernel is no limit.
+        let most = Timespec::try_from(left).ok();
+        match poll(&mut [PollFd::new(&stream, PollFlags::IN)], most.as_ref()) {
+            Ok(0) => return Err(Refusal::Later),
+            Ok(_) => break,
+            // The server gives once, and may be about to.
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
     }
     let (message, files) = receive(&stream)?;
     if message.is_empty() {

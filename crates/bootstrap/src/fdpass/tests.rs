@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::thread::JoinHandleExt;
 use std::thread;
 use std::time::Duration;
 
@@ -60,6 +61,32 @@ fn is_root() -> bool {
         println!("skipped: only root can be another user");
     }
     root
+}
+
+/// What the server gives to a connection that its process has left for another one is lost.
+#[test]
+fn a_signal_makes_no_other_connection() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    const TIME: Duration = Duration::from_millis(50);
+    let handler: extern "C" fn(libc::c_int) = nothing;
+    // SAFETY: the handler does nothing, and no other test uses the signal.
+    unsafe { libc::signal(libc::SIGUSR2, handler as libc::sighandler_t) };
+    let name = format!("ferroshmem-signal-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let listener = UnixListener::bind_addr(&address).unwrap();
+    let client = thread::spawn(move || fetch(name.as_bytes(), &Secret::random().unwrap(), 1, 1, DEADLINE));
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.read_exact(&mut [0; super::REQUEST]).unwrap();
+    for _ in 0..3 {
+        thread::sleep(TIME);
+        // SAFETY: the thread has not been joined.
+        unsafe { libc::pthread_kill(client.as_pthread_t(), libc::SIGUSR2) };
+    }
+    thread::sleep(TIME);
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err());
+    drop((listener, stream));
+    assert!(client.join().unwrap().is_err());
 }
 
 #[test]
