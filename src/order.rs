@@ -10,17 +10,30 @@ use ferroshmem_core::offload;
 use crate::init;
 use crate::pe::Pe;
 
+/// Whether operations may be under way when their method has returned: to other nodes, or copies that workers make of
+/// non-blocking puts and gets, as where calls are recorded.
+pub(crate) fn may_be_pending() -> bool {
+    init::reaches_other_nodes() || offload::has_pending()
+}
+
 /// Orders this PE's puts, signals and atomics to each PE before its later ones.
 pub(crate) fn fence(name: &'static str) {
-    if init::reaches_other_nodes() || offload::has_pending() {
+    if may_be_pending() {
         context::fence(name, CTX_DEFAULT);
     }
     atomic::fence(SeqCst);
 }
 
+/// Ends copies of a context that workers make, before this PE updates a signal: the signal comes after them.
+pub(crate) fn end_copies(name: &'static str, context: usize) {
+    if offload::has_pending() {
+        context::fence(name, context);
+    }
+}
+
 /// Completes this PE's puts.
 pub(crate) fn quiet() {
-    if init::reaches_other_nodes() || offload::has_pending() {
+    if may_be_pending() {
         context::quiet("Team::quiet", CTX_DEFAULT);
     }
     atomic::fence(SeqCst);
@@ -28,7 +41,7 @@ pub(crate) fn quiet() {
 
 /// Completes this PE's puts to some PEs.
 pub(crate) fn quiet_pes(pes: &[Pe]) {
-    if init::reaches_other_nodes() || offload::has_pending() {
+    if may_be_pending() {
         let numbers = Vec::from_iter(pes.iter().map(|pe| pe.number() as i32));
         let (start, n) = (numbers.as_ptr(), numbers.len());
         // SAFETY: a vector of `n` numbers.
@@ -37,10 +50,9 @@ pub(crate) fn quiet_pes(pes: &[Pe]) {
     atomic::fence(SeqCst);
 }
 
-/// Completes all operations of this PE on PEs of other nodes, whichever context issued them: before
-/// memory is used in another way. Operations on PEs of this node are complete when they return.
+/// Completes all operations of this PE, whichever context issued them: before memory is used in another way.
 pub(crate) fn quiet_all(name: &'static str) {
-    if init::reaches_other_nodes() {
+    if may_be_pending() {
         context::quiet_all(name);
     }
 }

@@ -11,9 +11,9 @@ use ferroshmem_api::context;
 use crate::amo::{Amo, AmoInt};
 use crate::context::Context;
 use crate::error::{Error, OutOfBounds};
-use crate::init;
 use crate::memory::{Atomics, Route, Window};
 use crate::memory::{SignalUpdate, Signals};
+use crate::order;
 use crate::pe::Pe;
 use crate::plain::Plain;
 use crate::team::AsMember;
@@ -436,8 +436,8 @@ impl Completion {
 impl Drop for Completion {
     fn drop(&mut self) {
         match self.context {
-            CTX_DEFAULT => crate::order::quiet(),
-            context if init::reaches_other_nodes() => {
+            CTX_DEFAULT => order::quiet(),
+            context if order::may_be_pending() => {
                 context::quiet("Context::nonblocking", context);
             }
             _ => atomic::fence(SeqCst),

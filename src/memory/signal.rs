@@ -12,6 +12,7 @@ use crate::compare::Compare;
 use crate::error::OutOfBounds;
 use crate::init;
 use crate::memory::Atomics;
+use crate::order;
 use crate::pe::Pe;
 
 /// What a put does to a signal.
@@ -57,6 +58,7 @@ impl SignalUpdate {
     /// As for that.
     pub(crate) unsafe fn apply_on(self, name: &'static str, context: usize, signal: *mut u64, pe: usize) {
         let (value, operation) = self.parts();
+        order::end_copies(name, context);
         // SAFETY: the caller promises a signal of that PE; 0 bytes are copied.
         unsafe {
             signal::put_signal(name, context, signal.cast(), signal.cast(), 0, signal, value, operation, pe as i32);

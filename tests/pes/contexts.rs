@@ -3,7 +3,8 @@
 use std::thread;
 
 use ferroshmem::{
-    AsMember, Atomics, Compare, Context, ContextOptions, Error, SignalUpdate, Signals, Team, TeamError, Window, World,
+    AsMember, Atomics, Compare, Context, ContextOptions, Error, SignalUpdate, Signals, Team, TeamError, TeamKind,
+    Window, World,
 };
 
 use crate::Program;
@@ -17,7 +18,11 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("contexts/threads", threads),
     Program::new("contexts/fetches", fetches),
     Program::new("contexts/put_signals", put_signals),
+    Program::new("contexts/queued", queued).env(QUEUED),
 ];
+
+/// Calls are counted, so that puts to other PEs of the node are the library's, and a worker makes the long ones.
+const QUEUED: &[(&str, &str)] = &[("SHMEM_COUNTERS", "1"), ("SHMEM_WORKERS", "1"), ("SHMEM_OFFLOAD_THRESHOLD", "64k")];
 
 /// All operations of a context on a target that no other PE has, with results that depend on the PE.
 fn use_all(
@@ -250,6 +255,43 @@ fn put_signals() -> Result<(), Error> {
         })?;
         assert!(same(&window.get_vec(me, ..2500)?, &elements::<u16>(previous, round, 2500)));
         world.barrier();
+    }
+    Ok(())
+}
+
+/// A source may change after the closure of `nonblocking`, and a signal comes after what was put.
+fn queued() -> Result<(), Error> {
+    const LEN: usize = 1 << 20;
+    let world = World::init()?;
+    let (me, next) = (world.my_pe(), world.my_pe().next());
+    let (context, signals) = (world.context()?, world.signals(2)?);
+    let mut window = world.alloc::<u64>(LEN)?.open();
+    let mut source = vec![0; LEN];
+    for round in 1..5 {
+        source.fill(round);
+        context.nonblocking(|pending| pending.put(&window, next, 0, &source))?;
+        source.fill(u64::MAX);
+        let array = window.close();
+        assert!(array.iter().all(|value| *value == round), "round {round}");
+        window = array.open();
+        source.fill(10 * round);
+        let update = SignalUpdate::Set(round);
+        window.nonblocking(|pending| {
+            pending.put_signal(next, 0, &source, &signals, 0, update)?;
+            signals.wait_until(0, Compare::Eq(round))?;
+            assert_eq!(window.g(me, LEN - 1)?, 10 * round);
+            // No PE puts again before all have looked.
+            world.barrier();
+            Ok::<(), Error>(())
+        })?;
+        source.fill(20 * round);
+        context.nonblocking(|pending| {
+            pending.put_signal(&window, next, 0, &source, (&signals, 1), update)?;
+            signals.wait_until(1, Compare::Eq(round))?;
+            assert_eq!(window.g(me, LEN - 1)?, 20 * round);
+            world.barrier();
+            Ok::<(), Error>(())
+        })?;
     }
     Ok(())
 }
