@@ -99,7 +99,7 @@ impl Handle<'_> {
     ///
     /// As in the example of [`World::is_here`](crate::World::is_here).
     pub fn is_here(self, pe: Pe) -> bool {
-        init::windows().memory.index(pe.number()).is_some()
+        init::windows().views.index(pe.number()).is_some()
     }
 
     /// Completes the puts and updates of this PE, of all its threads: all PEs see them. (Standard: `shmem_quiet`)

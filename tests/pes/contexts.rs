@@ -264,6 +264,8 @@ fn queued() -> Result<(), Error> {
     const LEN: usize = 1 << 20;
     let world = World::init()?;
     let (me, next) = (world.my_pe(), world.my_pe().next());
+    let node = world.split_by_kind(TeamKind::Node)?;
+    assert!(world.pes().all(|pe| world.is_here(pe) == node.member_of(pe).is_some()));
     let (context, signals) = (world.context()?, world.signals(2)?);
     let mut window = world.alloc::<u64>(LEN)?.open();
     let mut source = vec![0; LEN];
