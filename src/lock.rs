@@ -7,7 +7,6 @@ use std::panic::Location as Caller;
 use std::ptr::NonNull;
 use std::{fmt, slice};
 
-use ferroshmem_api::constants::SPACE_INVALID;
 use ferroshmem_api::lock;
 
 use crate::error::AllocError;
@@ -56,7 +55,7 @@ impl<T: Plain> Locked<'_, T> {
     /// The lock protects the value that PE 0 passes.
     #[track_caller]
     pub(crate) fn new(value: T) -> Result<Self, AllocError> {
-        let this = Self { words: Block::new(1, SPACE_INVALID)?, value: Block::new(1, SPACE_INVALID)? };
+        let this = Self { words: Block::new(1, None)?, value: Block::new(1, None)? };
         // SAFETY: each PE writes its own element; no other PE reads it before the step.
         unsafe { this.value.mine().write(value) };
         step::of_world(Step::Alloc, &[(What::Array, this.value.id()), (What::Sharing, 1)]);

@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-use ferroshmem_api::constants::{SPACE_INVALID, TEAM_WORLD, THREAD_MULTIPLE};
+use ferroshmem_api::constants::{TEAM_WORLD, THREAD_MULTIPLE};
 use ferroshmem_api::setup;
 #[cfg(feature = "rayon")]
 use ferroshmem_core::offload::LentPool;
@@ -198,7 +198,7 @@ impl World {
     /// If the symmetric heap has no room. The same on all PEs.
     #[track_caller]
     pub fn alloc<T: Plain>(&self, len: usize) -> Result<Symmetric<'_, T>, AllocError> {
-        Symmetric::new(len, SPACE_INVALID)
+        Symmetric::new(len, None)
     }
 
     /// Allocates an array like [`alloc`](Self::alloc), whose elements all PEs update atomically; zero

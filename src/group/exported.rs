@@ -2,6 +2,7 @@
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
+use std::sync::atomic::Ordering::Relaxed;
 use std::{fmt, thread};
 
 use ferroshmem_api::{exports, handles};
@@ -16,7 +17,8 @@ use crate::world::World;
 /// An array that PEs of other jobs import by a name; made by [`World::export`]. This job uses it as before.
 ///
 /// The export ends when it is dropped, collectively. While a PE of this job is in a [`Group`](super::Group), PEs of
-/// that may use the array: then its memory is not freed before the world is dropped. So drop it after the groups.
+/// that may use the array: then its memory is not freed before the world is dropped, and neither is that of the
+/// [`Space`](crate::Space) that it is in. So drop it after the groups.
 ///
 /// ```
 /// # let world = ferroshmem::World::init()?;
@@ -51,6 +53,9 @@ impl<'w, A: Lend> Exported<'w, A> {
             exports::ExportError::Taken => ExportError::Taken,
             exports::ExportError::Full => ExportError::Full,
         })?;
+        if let Some(lent) = sealed::Lend::lent(&array) {
+            lent.fetch_add(1, Relaxed);
+        }
         Ok(Self { world, name: name.to_owned(), array: Some(ManuallyDrop::new(array)) })
     }
 
@@ -86,7 +91,13 @@ impl<'w, A: Lend> Exported<'w, A> {
         // Others of this job may have groups that this PE has not. Those that come cannot import it.
         let has_groups = u32::from(handles::has_groups(Step::EndExport.name()));
         let used = self.world.reduce_value(has_groups, Max);
-        (used == 0).then(|| ManuallyDrop::into_inner(array))
+        if used != 0 {
+            return None;
+        }
+        if let Some(lent) = sealed::Lend::lent(&*array) {
+            lent.fetch_sub(1, Relaxed);
+        }
+        Some(ManuallyDrop::into_inner(array))
     }
 }
 

@@ -6,11 +6,13 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ops::{Bound, Range, RangeBounds};
 use std::ptr::{self, NonNull};
+use std::sync::atomic::AtomicU32;
 
 use ferroshmem_api::constants::SPACE_INVALID;
 use ferroshmem_api::windows::Reach;
 use ferroshmem_api::{memory, space};
 
+use super::Space;
 use super::remote::{Location, Remote};
 use crate::error::{AllocError, OutOfBounds};
 use crate::init::windows;
@@ -31,15 +33,15 @@ pub(crate) struct Block<'w, T> {
     /// The PEs whose parts this PE uses by loads, stores and CPU atomics.
     reach: Reach,
     /// The symmetric space that it is in, if it is in one.
-    space: usize,
+    space: Option<&'w Space<'w>>,
     elements: PhantomData<*mut T>,
     world: PhantomData<&'w ()>,
 }
 
-impl<T: Plain> Block<'_, T> {
+impl<'w, T: Plain> Block<'w, T> {
     /// Allocates `len` elements on every PE, all bytes zero, in the heap or in `space` if that is one.
     #[track_caller]
-    pub(crate) fn new(len: usize, space: usize) -> Result<Self, AllocError> {
+    pub(crate) fn new(len: usize, space: Option<&'w Space<'w>>) -> Result<Self, AllocError> {
         const { assert!(size_of::<T>() > 0, "an element must have bytes") };
         let size = size_of::<T>();
         let bytes = len.checked_mul(size).filter(|bytes| isize::try_from(*bytes).is_ok());
@@ -50,22 +52,26 @@ impl<T: Plain> Block<'_, T> {
                 (What::Length, len as u64),
                 (What::Type, size as u64),
                 (What::Type, align_of::<T>() as u64),
-                (What::Array, space as u64),
+                (What::Array, space.map_or(SPACE_INVALID, Space::handle) as u64),
             ],
         );
         let bytes = bytes.ok_or(AllocError::TooLarge { len, size })?;
-        let start = match bytes {
-            0 => ptr::without_provenance_mut(align_of::<T>()),
-            _ if space == SPACE_INVALID => memory::align_zeroed("allocation", align_of::<T>().max(LINE), bytes),
-            _ => space::align_zeroed("allocation", space, align_of::<T>().max(LINE), bytes),
+        let align = align_of::<T>().max(LINE);
+        let start = match space {
+            _ if bytes == 0 => ptr::without_provenance_mut(align),
+            None => memory::align_zeroed("allocation", align, bytes),
+            Some(space) => space::align_zeroed("allocation", space.handle(), align, bytes),
         };
-        if start.is_null() && space != SPACE_INVALID {
-            let (free, space) = space::room("allocation", space);
-            return Err(AllocError::NoRoomInSpace { bytes, free, space });
-        }
-        if start.is_null() {
-            let (free, heap) = memory::room("allocation");
-            return Err(AllocError::NoRoom { bytes, free, heap });
+        match space {
+            _ if !start.is_null() => {}
+            None => {
+                let (free, heap) = memory::room("allocation");
+                return Err(AllocError::NoRoom { bytes, free, heap });
+            }
+            Some(space) => {
+                let (free, space) = space::room("allocation", space.handle());
+                return Err(AllocError::NoRoomInSpace { bytes, free, space });
+            }
         }
         let windows = windows();
         let block = Self {
@@ -171,6 +177,11 @@ impl<T> Block<'_, T> {
         OutOfBounds { start, len, array: self.len }
     }
 
+    /// How many arrays of its space other jobs may use, if it is in one.
+    pub(crate) fn lent(&self) -> Option<&AtomicU32> {
+        self.space.map(Space::lent)
+    }
+
     /// Drops the array without freeing its memory.
     pub(crate) fn forget(self) {
         std::mem::forget(self);
@@ -208,8 +219,8 @@ impl<T> Drop for Block<'_, T> {
             // SAFETY: allocated by `new`; all PEs have entered this step, so none uses the block.
             unsafe {
                 match self.space {
-                    SPACE_INVALID => memory::free("drop of an array", start),
-                    space => space::free("drop of an array", space, start),
+                    None => memory::free("drop of an array", start),
+                    Some(space) => space::free("drop of an array", space.handle(), start),
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! The arrays that PEs of other jobs may be given.
 
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
 
 use super::{Atomics, RawSymmetric, Shared, Window};
 use crate::amo::Amo;
@@ -18,6 +19,7 @@ pub trait Lend: sealed::Lend {}
 
 pub(crate) mod sealed {
     use std::ptr::NonNull;
+    use std::sync::atomic::AtomicU32;
 
     use crate::plain::Plain;
 
@@ -30,6 +32,8 @@ pub(crate) mod sealed {
 
         /// The first element of mine, and their number.
         fn mine(&self) -> (NonNull<Self::Element>, usize);
+        /// How many arrays of its space other jobs may use, if it is in one.
+        fn lent(&self) -> Option<&AtomicU32>;
     }
 }
 
@@ -42,6 +46,10 @@ macro_rules! lend {
 
             fn mine(&self) -> (NonNull<T>, usize) {
                 (self.block().mine(), self.len())
+            }
+
+            fn lent(&self) -> Option<&AtomicU32> {
+                self.block().lent()
             }
         }
     )*};
@@ -61,5 +69,9 @@ impl sealed::Lend for Signals<'_> {
 
     fn mine(&self) -> (NonNull<u64>, usize) {
         sealed::Lend::mine(self.words())
+    }
+
+    fn lent(&self) -> Option<&AtomicU32> {
+        sealed::Lend::lent(self.words())
     }
 }

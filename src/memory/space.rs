@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use ferroshmem_api::constants::TEAM_WORLD;
 use ferroshmem_api::{Memkind, MemoryRequest, space};
@@ -153,6 +154,8 @@ impl SpaceConfig {
 /// ```
 pub struct Space<'w> {
     handle: usize,
+    /// Arrays in it that are exported, and those whose export ended while PEs of other jobs might use them.
+    lent: AtomicU32,
     world: PhantomData<&'w ()>,
     /// It stays on the thread that makes collective calls.
     thread: PhantomData<*mut ()>,
@@ -167,7 +170,15 @@ impl Space<'_> {
         }
         let made = space::create_for("World::space", TEAM_WORLD, config.bytes as u64, &config.request());
         let handle = made.map_err(|why| SpaceError::new(&why.to_string()))?;
-        Ok(Self { handle, world: PhantomData, thread: PhantomData })
+        Ok(Self { handle, lent: AtomicU32::new(0), world: PhantomData, thread: PhantomData })
+    }
+
+    pub(super) fn handle(&self) -> usize {
+        self.handle
+    }
+
+    pub(super) fn lent(&self) -> &AtomicU32 {
+        &self.lent
     }
 
     /// Allocates an array of `len` elements on every PE, all bytes zero, as [`World::alloc`](crate::World::alloc) does.
@@ -179,7 +190,7 @@ impl Space<'_> {
     /// If the space has no room. The same on all PEs.
     #[track_caller]
     pub fn alloc<T: Plain>(&self, len: usize) -> Result<Symmetric<'_, T>, AllocError> {
-        Symmetric::new(len, self.handle)
+        Symmetric::new(len, Some(self))
     }
 }
 
@@ -190,8 +201,10 @@ impl Drop for Space<'_> {
             return;
         }
         step::of_world(Step::EndSpace, &[(What::Array, self.handle as u64)]);
-        if !step::has_diverged() {
-            // SAFETY: arrays of the space borrow it, and all PEs have entered this step: none uses its memory.
+        // Where other jobs may use an array, the memory stays as it is until the world is dropped.
+        if !step::has_diverged() && self.lent.load(Relaxed) == 0 {
+            // SAFETY: arrays of the space borrow it, and all PEs have entered this step: none uses its memory, and
+            // neither does another job.
             unsafe { space::destroy("drop of a Space", self.handle) };
         }
     }

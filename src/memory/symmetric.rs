@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::slice;
 
-use super::{Atomics, Block, RawSymmetric, Shared, Window};
+use super::{Atomics, Block, RawSymmetric, Shared, Space, Window};
 use crate::amo::Amo;
 use crate::error::AllocError;
 use crate::plain::Plain;
@@ -67,7 +67,7 @@ pub struct Symmetric<'w, T: Plain> {
 
 impl<'w, T: Plain> Symmetric<'w, T> {
     #[track_caller]
-    pub(crate) fn new(len: usize, space: usize) -> Result<Self, AllocError> {
+    pub(crate) fn new(len: usize, space: Option<&'w Space<'w>>) -> Result<Self, AllocError> {
         Block::new(len, space).map(Self::over)
     }
 

@@ -10,7 +10,7 @@ use std::thread;
 use bytemuck::{Pod, Zeroable};
 use ferroshmem::{
     Atomics, Command, Compare, Error, ExportError, Group, ImportError, Max, OutOfBounds, PeOutOfRange, RawSymmetric,
-    Shared, SignalUpdate, Signals, Sum, TeamError, Window, World,
+    Shared, SignalUpdate, Signals, SpaceConfig, Sum, TeamError, Window, World,
 };
 
 use crate::{PE, Program};
@@ -27,6 +27,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("groups/generations", generations),
     Program::new("groups/not_started", not_started),
     Program::new("groups/left_to_the_world", left_to_the_world),
+    Program::new("groups/in_a_space", in_a_space),
     Program::new("groups/returns_early", returns_early),
     Program::new("groups/kernels", kernels::kernels),
     Program::new("groups/independent", kernels::independent),
@@ -507,5 +508,52 @@ fn returns_early() -> Result<(), Error> {
             }
         }
     }
+    Ok(())
+}
+
+/// Memory of a space that the other group may still use is not given to other arrays.
+fn in_a_space() -> Result<(), Error> {
+    const LEN: usize = 1000;
+    let world = World::init()?;
+    if let Some(parents) = world.parents() {
+        let theirs = parents.import::<Window<'_, u64>>("window", LEN)?;
+        for _ in 0..2 {
+            parents.barrier()?;
+            for pe in parents.pes() {
+                theirs.put(pe, 0, &[u64::MAX; LEN])?;
+            }
+            parents.barrier()?;
+        }
+        return Ok(());
+    }
+    for is_forgotten in [false, true] {
+        let space = world.space(SpaceConfig::new(8 * LEN))?;
+        let window = world.export("window", space.alloc::<u64>(LEN)?.open())?;
+        let children = world.spawn(&pes("groups/in_a_space", 1))?;
+        children.barrier()?;
+        children.barrier()?;
+        assert_eq!(window.g(world.my_pe(), LEN - 1)?, u64::MAX);
+        match is_forgotten {
+            false => drop(window),
+            true => std::mem::forget(window),
+        }
+        drop(space);
+        // In more bytes than those of the huge page that may lie before the space.
+        let others = Vec::from_iter((0..4).map(|_| world.alloc::<u64>(1 << 17)));
+        children.barrier()?;
+        children.barrier()?;
+        for array in others {
+            assert!(array?.iter().all(|value| *value == 0));
+        }
+    }
+    // One that no other job uses is given back.
+    let mut places = Vec::new();
+    for _ in 0..2 {
+        let space = world.space(SpaceConfig::new(8 * LEN))?;
+        let array = space.alloc::<u64>(LEN)?;
+        places.push(array.as_ptr());
+        drop(world.export("another", array.open())?);
+    }
+    assert_eq!(places[0], places[1]);
     Ok(())
 }
