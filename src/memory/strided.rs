@@ -18,15 +18,6 @@ pub(crate) struct Places {
     pub(crate) block: usize,
 }
 
-/// Elements from the first of the first to the last of the last of `n` blocks of `block` elements,
-/// each `stride` after the one before; `None` if the number exceeds `usize`.
-fn extent(n: usize, block: usize, stride: usize) -> Option<usize> {
-    match n {
-        0 => Some(0),
-        _ => (n - 1).checked_mul(stride)?.checked_add(block),
-    }
-}
-
 impl<T: Plain> Window<'_, T> {
     /// Copies every `source_stride`-th element of `source`, from its first on, to every `stride`-th
     /// element from `start` on of a PE's part. (Standard: `shmem_iput`)
@@ -120,22 +111,23 @@ impl<T: Plain> Window<'_, T> {
         places: Places,
         source: &[T],
     ) -> Result<(), OutOfBounds> {
-        let Places { start, stride, local_stride: source_stride, block } = places;
-        let n = self.blocks(start, stride, source.len(), source_stride, block)?;
+        let blocks = self.blocks(places, source.len())?;
         let source = source.as_ptr();
-        match self.first_of(n, route.pe, start)? {
+        if blocks.n == 0 {
+            return Ok(());
+        }
+        match self.block().elements(route.pe, places.start, 0)? {
             Location::Local(part) => {
-                for i in 0..n {
+                for i in 0..blocks.n {
                     // SAFETY: block i of the part and of the slice, both of which have it, as `blocks`
                     // has checked; no PE has references to elements of a window.
                     unsafe {
-                        let (dest, source) = (part.add(i * stride), source.add(i * source_stride));
-                        copy::store(dest.as_ptr(), source, block);
+                        let (dest, source) = (part.add(i * blocks.stride), source.add(i * blocks.local_stride));
+                        copy::store(dest.as_ptr(), source, blocks.block);
                     }
                 }
             }
             Location::Remote(elements) => {
-                let blocks = StridedBlocks { stride, local_stride: source_stride, block, n };
                 // SAFETY: as for local parts.
                 unsafe {
                     elements.on(route).put_blocks((name, Caller::caller()), source, blocks);
@@ -175,21 +167,22 @@ impl<T: Plain> Window<'_, T> {
         places: Places,
         dest: &mut [T],
     ) -> Result<(), OutOfBounds> {
-        let Places { start, stride, local_stride: dest_stride, block } = places;
-        let n = self.blocks(start, stride, dest.len(), dest_stride, block)?;
+        let blocks = self.blocks(places, dest.len())?;
         let dest = dest.as_mut_ptr();
-        match self.first_of(n, route.pe, start)? {
+        if blocks.n == 0 {
+            return Ok(());
+        }
+        match self.block().elements(route.pe, places.start, 0)? {
             Location::Local(part) => {
-                for i in 0..n {
+                for i in 0..blocks.n {
                     // SAFETY: as in `put_blocks`.
                     unsafe {
-                        let (dest, source) = (dest.add(i * dest_stride), part.add(i * stride));
-                        copy::load(dest, source.as_ptr(), block);
+                        let (dest, source) = (dest.add(i * blocks.local_stride), part.add(i * blocks.stride));
+                        copy::load(dest, source.as_ptr(), blocks.block);
                     }
                 }
             }
             Location::Remote(elements) => {
-                let blocks = StridedBlocks { stride, local_stride: dest_stride, block, n };
                 // SAFETY: as for local parts.
                 unsafe {
                     elements.on(route).get_blocks((name, Caller::caller()), dest, blocks);
@@ -199,33 +192,24 @@ impl<T: Plain> Window<'_, T> {
         Ok(())
     }
 
-    /// Where the first of `n` blocks is; if `n` is 0, any valid location.
-    fn first_of(&self, n: usize, pe: Pe, start: usize) -> Result<Location<T>, OutOfBounds> {
-        let start = if n > 0 { start } else { 0 };
-        self.block().elements(pe, start, 0)
-    }
-
-    /// Number of whole blocks in a buffer of `len` elements; an error if a part has no room for them.
-    fn blocks(
-        &self,
-        start: usize,
-        stride: usize,
-        len: usize,
-        local_stride: usize,
-        block: usize,
-    ) -> Result<usize, OutOfBounds> {
+    /// The whole blocks in a buffer of `len` elements; an error if a part has no room for them.
+    fn blocks(&self, places: Places, len: usize) -> Result<StridedBlocks, OutOfBounds> {
+        let Places { start, stride, local_stride, block } = places;
         if block == 0 || len < block {
-            return Ok(0);
+            return Ok(StridedBlocks { n: 0, stride, local_stride, block });
         }
         let bad = || self.block().out_of_bounds(start, len);
         if stride < block || local_stride < block {
             return Err(bad());
         }
         let n = (len - block) / local_stride + 1;
-        let extent = extent(n, block, stride).ok_or_else(bad)?;
+        // From the first element of the first to the last of the last.
+        let extent = (n - 1).checked_mul(stride).and_then(|last| last.checked_add(block)).ok_or_else(bad)?;
         if start > self.len() || extent > self.len() - start {
             return Err(self.block().out_of_bounds(start, extent));
         }
-        Ok(n)
+        // The strides of one block do not matter, and may be more than addresses differ by.
+        let (stride, local_stride) = if n == 1 { (block, block) } else { (stride, local_stride) };
+        Ok(StridedBlocks { n, stride, local_stride, block })
     }
 }

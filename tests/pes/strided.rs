@@ -8,6 +8,7 @@ use crate::data::{Particle, elements, same, scramble};
 pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("strided/against_a_model", against_a_model),
     Program::new("strided/far_out", far_out),
+    Program::new("strided/far_out_counted", far_out).env(&[("SHMEM_COUNTERS", "1")]),
     Program::new("strided/columns", columns),
 ];
 
@@ -128,7 +129,12 @@ fn far_out() -> Result<(), Error> {
         }
     }
     // The stride of one block does not matter.
-    window.put_blocks(pe, LEN - 4, HUGE, &[4; 4], HUGE, 4)?;
+    for huge in [HUGE, HUGE / 2] {
+        let mut got = [3; 4];
+        window.put_blocks(pe, LEN - 4, huge, &[4; 4], huge, 4)?;
+        window.get_blocks(pe, LEN - 4, huge, &mut got, huge, 4)?;
+        assert_eq!(got, [4; 4]);
+    }
     let array = window.close();
     assert_eq!(array[LEN - 4..], [4; 4]);
     assert!(array[..LEN - 4].iter().all(|value| *value == 0));
