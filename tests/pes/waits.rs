@@ -2,8 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use ferroshmem::{AmoInt, Compare, Error, SignalUpdate, Sum, World};
+use ferroshmem::{AmoInt, Compare, Counter, Error, Min, SignalUpdate, Sum, World};
 
 use crate::Program;
 
@@ -11,6 +12,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("waits/every_type", every_type),
     Program::new("waits/sets", sets),
     Program::new("waits/conditions", conditions),
+    Program::new("waits/counted", counted).env(&[("SHMEM_COUNTERS", "1")]),
     Program::new("waits/bounds", bounds),
     Program::new("waits/vectors", vectors),
     Program::new("waits/signals", of_signals),
@@ -95,6 +97,24 @@ fn conditions() -> Result<(), Error> {
         scope.spawn(|| words.wait_until(0, Compare::Eq(8)).unwrap());
         words.set(next, 0, 8).unwrap();
     });
+    Ok(())
+}
+
+/// A wait is counted, with its time, whatever its condition calls.
+fn counted() -> Result<(), Error> {
+    const LONG: Duration = Duration::from_millis(20);
+    let world = World::init()?;
+    let words = world.atomics::<usize>(1)?;
+    let begin = Instant::now();
+    Counter::reset_all();
+    words.wait(0, |_| {
+        world.reduce_value(1, Sum);
+        // The same on all PEs.
+        world.reduce_value(u8::from(begin.elapsed() >= LONG), Min) == 1
+    })?;
+    let waits = Counter::Wait.read();
+    assert!(waits.operations == 1 && waits.time >= LONG / 2, "{waits:?}");
+    assert!(Counter::Collective.read().operations >= 2);
     Ok(())
 }
 

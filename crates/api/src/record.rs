@@ -3,7 +3,7 @@
 
 use std::panic::Location;
 
-use ferroshmem_core::profiling::{self, Operation};
+use ferroshmem_core::profiling::{self, Operation, UnderWay};
 use ferroshmem_runtime as runtime;
 
 use super::check::Concerns;
@@ -13,11 +13,11 @@ pub use ferroshmem_core::profiling::Kind;
 /// A call that is being recorded; it ends when this is dropped.
 #[derive(Debug)]
 #[must_use = "the call ends when this is dropped"]
-pub struct Record(());
+pub struct Record(Option<UnderWay>);
 
 impl Drop for Record {
     fn drop(&mut self) {
-        profiling::end();
+        profiling::end_in_source(self.0.take());
     }
 }
 
@@ -49,9 +49,8 @@ fn begin_recorded(
     bytes: usize,
     address: usize,
 ) -> Record {
-    if let Some(rt) = runtime::current() {
+    Record(runtime::current().and_then(|rt| {
         let operation = Operation { routine, kind, scope: concerns.scope(rt, routine), bytes, address, signal: 0 };
-        profiling::begin_in_source(&operation, caller);
-    }
-    Record(())
+        profiling::begin_in_source(&operation, caller)
+    }))
 }

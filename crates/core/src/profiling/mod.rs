@@ -36,7 +36,7 @@ static RECORDER: OnceLock<Option<Recorder>> = OnceLock::new();
 
 /// An operation under way.
 #[derive(Debug, Clone, Copy)]
-struct UnderWay {
+pub struct UnderWay {
     operation: Operation,
     site: u32,
     begin: u64,
@@ -158,14 +158,26 @@ pub fn begin(operation: &Operation) {
     }
 }
 
-/// The same for a method of the Rust API.
+/// The same for a method of the Rust API: what [`end_in_source`] takes. What the program calls meanwhile, as the
+/// condition of a wait may, is an operation of its own.
 #[cold]
 #[inline(never)]
-pub fn begin_in_source(operation: &Operation, caller: &'static Location<'static>) {
+pub fn begin_in_source(operation: &Operation, caller: &'static Location<'static>) -> Option<UnderWay> {
+    let outer = UNDER_WAY.take();
     match recorder() {
         Some(recorder) => begin_at(recorder, operation, CallPlace::Source(caller)),
         None => begin_counted(operation),
     }
+    UNDER_WAY.replace(outer)
+}
+
+/// Ends a method of the Rust API.
+#[cold]
+#[inline(never)]
+pub fn end_in_source(under_way: Option<UnderWay>) {
+    let outer = UNDER_WAY.replace(under_way);
+    end();
+    UNDER_WAY.set(outer);
 }
 
 /// Begins an operation that is counted alone.
