@@ -137,8 +137,8 @@ impl<T: AmoInt> Atomics<'_, T> {
         let call = ("Atomics::wait_until", Location::caller());
         let _record = record::begin(call, Kind::Wait, Concerns::None, 0, address);
         Ok(p2p::wait_for("Atomics::wait", address, || {
-            // Counted first: a wait allocates nothing but its result.
-            (set.holding(self).count() >= n).then(|| set.holding(self).collect())
+            // Counted first, for a wait allocates nothing but its result; elements may have changed again after that.
+            (set.holding(self).count() >= n).then(|| Vec::from_iter(set.holding(self))).filter(|all| all.len() >= n)
         }))
     }
 

@@ -1,6 +1,7 @@
 //! Waits for elements of a PE's own part.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("waits/sets", sets),
     Program::new("waits/conditions", conditions),
     Program::new("waits/counted", counted).env(&[("SHMEM_COUNTERS", "1")]),
+    Program::new("waits/changing", changing),
     Program::new("waits/bounds", bounds),
     Program::new("waits/vectors", vectors),
     Program::new("waits/signals", of_signals),
@@ -115,6 +117,29 @@ fn counted() -> Result<(), Error> {
     let waits = Counter::Wait.read();
     assert!(waits.operations == 1 && waits.time >= LONG / 2, "{waits:?}");
     assert!(Counter::Collective.read().operations >= 2);
+    Ok(())
+}
+
+/// Elements that compare so for moments alone: a wait for one of them still names one.
+fn changing() -> Result<(), Error> {
+    let world = World::init()?;
+    let (me, words) = (world.my_pe(), world.atomics::<u32>(2)?);
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Relaxed) {
+                words.fetch_xor(me, 1, 1).unwrap();
+            }
+        });
+        for _ in 0..20_000 {
+            let found = words.wait_until_any(&[0, 1], Compare::Ne(0));
+            if found != Ok(Some(1)) {
+                done.store(true, Relaxed);
+            }
+            assert_eq!(found, Ok(Some(1)));
+        }
+        done.store(true, Relaxed);
+    });
     Ok(())
 }
 
