@@ -345,6 +345,14 @@ pub enum TeamError {
     /// Members that the parent does not have, or no team left to make.
     #[error("{OnPe}no team was made: not all members asked for are in the parent, or there are too many teams")]
     Split,
+    /// The team has no such member.
+    #[error("{OnPe}member {number} is out of range: the team has members 0 to {}", n_members - 1)]
+    NoMember {
+        /// The number.
+        number: usize,
+        /// Number of members.
+        n_members: usize,
+    },
     /// The PE is not in the team.
     #[error("{OnPe}the PE is not in this team: Team::member_of says whether one is")]
     NotMember,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use ferroshmem_api::constants::{TEAM_CACHE, TEAM_INVALID, TEAM_NODE, TEAM_NUMA, TEAM_SOCKET, TEAM_WORLD};
 use ferroshmem_api::{agree, team};
 
-use crate::error::{PeOutOfRange, TeamError};
+use crate::error::TeamError;
 use crate::order::{self, quiet};
 use crate::pe::Pe;
 use crate::scratch::{CHUNK, Scratch};
@@ -251,10 +251,9 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If the team has no such member.
-    pub fn member(&self, number: usize) -> Result<Member, PeOutOfRange> {
+    pub fn member(&self, number: usize) -> Result<Member, TeamError> {
         if number >= self.size {
-            let n_pes = self.size;
-            return Err(PeOutOfRange { number, n_pes });
+            return Err(TeamError::NoMember { number, n_members: self.size });
         }
         Ok(self.numbered(number))
     }

@@ -30,7 +30,10 @@ fn verify(world: &World, team: &Team<'_>, pes: &[usize]) -> Result<(), Error> {
     let inside = world.pes().filter_map(|pe| team.member_of(pe));
     assert_eq!(inside.count(), pes.len());
     assert_eq!(team.pe_of(team.my_member())?, me);
-    assert!(team.member(pes.len()).is_err());
+    let error = team.member(pes.len()).unwrap_err();
+    assert_eq!(error, TeamError::NoMember { number: pes.len(), n_members: pes.len() });
+    let message = format!("member {} is out of range: the team has members 0 to {}", pes.len(), pes.len() - 1);
+    assert!(error.to_string().ends_with(&message), "{error}");
     team.barrier();
     assert_eq!(team.gather_value(me.number()), pes);
     assert_eq!(team.reduce_value(1, Sum), pes.len());
