@@ -10,8 +10,13 @@ use crate::init;
 /// Most bytes that a PE contributes to one collective call; longer values take several calls.
 pub(crate) const CHUNK: usize = 4096;
 
-/// A source of [`CHUNK`] bytes, and a destination of [`CHUNK`] bytes for each PE. Its pages are
-/// allocated at their first use.
+/// Bytes of the destination in a job of so many PEs: a chunk for each, and one more, so that a job of one PE has room for
+/// a byte of each member where the other job of a group has as many PEs as a node can have, 4,096.
+pub(crate) fn room(pes: usize) -> usize {
+    CHUNK * (pes + 1)
+}
+
+/// A source of [`CHUNK`] bytes, and a destination of [`room`] bytes. Its pages are allocated at their first use.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     start: *mut c_void,
@@ -20,7 +25,7 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Allocates it; collective over the world, and part of its initialisation.
     pub(crate) fn new() -> Self {
-        let start = memory::align("World::init", CHUNK, CHUNK * (init::n_pes() + 1));
+        let start = memory::align("World::init", CHUNK, CHUNK + room(init::n_pes()));
         if start.is_null() {
             setup::misuse(
                 "World::init",
@@ -42,7 +47,18 @@ impl Scratch {
 
     /// Address of the result.
     pub(crate) fn dest<T>(&self) -> *mut T {
-        // SAFETY: within the block, which has `CHUNK` bytes more for each PE.
+        // SAFETY: within the block, which has `room` bytes more.
         unsafe { self.start.byte_add(CHUNK) }.cast()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_group_gathers_of_the_largest() {
+        let most = 4096; // PEs of a node
+        assert!((1..=most).all(|pes| room(pes) / (pes + most) > 0));
     }
 }

@@ -15,7 +15,7 @@ use ferroshmem_api::{agree, team};
 use crate::error::TeamError;
 use crate::order::{self, quiet};
 use crate::pe::Pe;
-use crate::scratch::{CHUNK, Scratch};
+use crate::scratch::{self, CHUNK, Scratch};
 use crate::step::{self, Detail, Step, What};
 
 pub(crate) use member::TeamId;
@@ -140,9 +140,11 @@ impl Team<'_> {
 
     /// Bytes of each member for which every member's scratch has room.
     pub(crate) fn chunk(&self) -> usize {
-        // The scratch has a chunk for each PE of the member's own job.
-        let least = self.groups.map(|groups| CHUNK * groups[0].min(groups[1]));
-        least.map_or(CHUNK, |room| room / self.size)
+        match self.groups {
+            None => CHUNK,
+            // That of the smaller job has the least.
+            Some([first, second]) => scratch::room(first.min(second)) / (first + second),
+        }
     }
 
     /// A number that no other team has or had.
