@@ -12,6 +12,7 @@ use crate::init;
 use crate::memory::{Atomics, Shared, Symmetric, Window, within};
 use crate::pe::Pe;
 use crate::plain::Plain;
+use crate::step::{self, Step, What};
 
 pub use self::blocks::Blocks;
 
@@ -66,6 +67,8 @@ impl World {
     /// If the symmetric heap has no room. The same on all PEs.
     #[track_caller]
     pub fn distributed<T: Plain>(&self, len: usize) -> Result<Distributed<Symmetric<'_, T>>, AllocError> {
+        // Arrays of other lengths may have blocks of one size.
+        step::of_world(Step::Alloc, &[(What::Length, len as u64), (What::Sharing, 2)]);
         let blocks = Blocks::of(len, self.n_pes());
         let array = self.alloc(if len == 0 { 0 } else { blocks.block })?;
         Ok(Distributed { array, blocks })

@@ -30,6 +30,9 @@ misuse! {
     lengths_of_arrays(2, "calls it with another length"): |world, odd| {
         world.alloc::<u8>(if odd { 100 } else { 1000 })?;
     }
+    lengths_of_distributed_arrays(5, "calls it with another length"): |world, odd| {
+        world.distributed::<u8>(if odd { 9 } else { 10 })?;
+    }
     types_of_arrays(5, "allocation"): |world, odd| {
         match odd {
             true => drop(world.alloc::<u8>(8)?),
