@@ -7,8 +7,7 @@ use super::{Part, PartMut};
 use crate::error::TeamError;
 use crate::plain::Plain;
 use crate::scratch::CHUNK;
-use crate::team::Member;
-use crate::team::Team;
+use crate::team::{Member, Team, lives};
 
 /// Elements that members gather at a time.
 const fn at_once<T>() -> usize {
@@ -56,12 +55,18 @@ impl Team<'_> {
     /// If the team is that of a group that has failed.
     #[track_caller]
     pub fn reduce_slice_by<T: Plain>(&self, values: &mut [T], operator: impl Fn(T, T) -> T) {
+        lives(self.try_reduce_slice_by(values, operator));
+    }
+
+    #[track_caller]
+    fn try_reduce_slice_by<T: Plain>(&self, values: &mut [T], operator: impl Fn(T, T) -> T) -> Result<(), TeamError> {
         for block in values.chunks_mut(at_once::<T>()) {
             let n = block.len();
-            let of_all = self.gather_slice(block);
+            let of_all = self.try_gather_slice(block)?;
             block.copy_from_slice(&of_all[..n]);
             fold(block, &of_all[n..], &operator);
         }
+        Ok(())
     }
 
     /// Reduces every member's `source`, element by element, to every member's `dest` by a function, as
@@ -109,8 +114,7 @@ impl Team<'_> {
         // Fewer elements than members.
         let rest = &mut dest[all..source.len()];
         rest.copy_from_slice(&source.elements()[all..]);
-        self.reduce_slice_by(rest, operator);
-        Ok(())
+        self.try_reduce_slice_by(rest, operator)
     }
 
     /// The reduction by a function of the values of the members up to this PE, itself included. Collective.
