@@ -28,6 +28,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("groups/not_started", not_started),
     Program::new("groups/left_to_the_world", left_to_the_world),
     Program::new("groups/in_a_space", in_a_space),
+    Program::new("groups/of_an_earlier_world", of_an_earlier_world),
     Program::new("groups/returns_early", returns_early),
     Program::new("groups/kernels", kernels::kernels),
     Program::new("groups/independent", kernels::independent),
@@ -555,5 +556,15 @@ fn in_a_space() -> Result<(), Error> {
         drop(world.export("another", array.open())?);
     }
     assert_eq!(places[0], places[1]);
+    Ok(())
+}
+
+/// An export that is forgotten ends with its world: another array may have its memory in the next one.
+fn of_an_earlier_world() -> Result<(), Error> {
+    let world = World::init()?;
+    std::mem::forget(world.export("forgotten", world.alloc::<u64>(8)?.open())?);
+    drop(world);
+    let world = World::init()?;
+    drop(world.export("forgotten", world.atomics::<u32>(3)?)?);
     Ok(())
 }

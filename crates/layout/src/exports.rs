@@ -154,6 +154,15 @@ impl Exports {
         true
     }
 
+    /// Ends all exports.
+    pub fn clear(&self) {
+        if self.used().is_empty() {
+            return;
+        }
+        let _lock = Lock::take(&self.lock);
+        self.used().iter().for_each(|entry| store(&entry.name, &NONE));
+    }
+
     /// The object of a name.
     pub fn find(&self, name: &[u8]) -> Option<Exported> {
         self.find_unless(name, || false)
@@ -229,6 +238,9 @@ mod tests {
         assert_eq!(exports.add(&long[1..], A), Ok(()));
         assert_eq!(exports.find(&long[1..]), Some(A));
         assert_eq!(exports.find(&long[2..]), None);
+        exports.clear();
+        assert_eq!((exports.find(b"b"), exports.find(&long[1..])), (None, None));
+        assert_eq!(exports.add(b"b", B), Ok(()));
         exports.lock.fetch_add(1, Ordering::Relaxed);
         assert_eq!(exports.find_unless(b"b", || true), None);
     }

@@ -363,6 +363,8 @@ fn end(name: &str, rt: &Runtime, left: &Left) {
     rt.names.forget_all();
     rt.ports.close_all();
     connections::end_all(name, rt, left);
+    // Memory that other jobs could import is given back below.
+    node.job.control.exports().clear();
     if let Some(bootstrap) = node.job.bootstrap()
         && bootstrap.loses_starts()
     {
