@@ -432,6 +432,7 @@ macro_rules! atomics {
             ///
             /// # Errors
             /// As for [`put`](Self::put).
+            #[track_caller]
             pub fn $name<T: $bound>(
                 &self,
                 array: &Atomics<'_, T>,

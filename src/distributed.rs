@@ -196,6 +196,7 @@ impl<'w, T: Plain> Distributed<Shared<'w, T>> {
     ///
     /// As in the example of [`share`](Self::share).
     #[inline]
+    #[track_caller]
     pub fn get(&self, index: usize) -> Option<&T> {
         let (pe, index) = self.blocks.place(index).ok()?;
         self.array.on(pe).get(index)
@@ -210,6 +211,7 @@ impl<'w, T: Plain> Distributed<Shared<'w, T>> {
     /// # Ok::<(), ferroshmem::Error>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn on(&self, pe: Pe) -> &[T] {
         &self.array.on(pe)[..self.blocks.range_of(pe).len()]
     }
@@ -285,6 +287,7 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
     /// # Errors
     /// For this and the methods below: if the array does not have those elements.
     #[inline]
+    #[track_caller]
     pub fn p(&self, index: usize, value: T) -> Result<(), OutOfBounds> {
         let (pe, index) = self.blocks.place(index)?;
         self.array.p(pe, index, value)
@@ -297,6 +300,7 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
     /// # Errors
     /// As for [`p`](Self::p).
     #[inline]
+    #[track_caller]
     pub fn g(&self, index: usize) -> Result<T, OutOfBounds> {
         let (pe, index) = self.blocks.place(index)?;
         self.array.g(pe, index)
@@ -317,6 +321,7 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
     ///
     /// # Errors
     /// As for [`p`](Self::p).
+    #[track_caller]
     pub fn put(&self, start: usize, source: &[T]) -> Result<(), OutOfBounds> {
         for (pe, start, piece) in self.blocks.pieces(self.blocks.from(start, source.len())?) {
             self.array.put(pe, start, &source[piece])?;
@@ -336,6 +341,7 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
     ///
     /// # Errors
     /// As for [`p`](Self::p).
+    #[track_caller]
     pub fn get(&self, start: usize, dest: &mut [T]) -> Result<(), OutOfBounds> {
         for (pe, start, piece) in self.blocks.pieces(self.blocks.from(start, dest.len())?) {
             self.array.get(pe, start, &mut dest[piece])?;
@@ -355,6 +361,7 @@ impl<'w, T: Plain> Distributed<Window<'w, T>> {
     ///
     /// # Errors
     /// As for [`p`](Self::p).
+    #[track_caller]
     pub fn get_vec(&self, range: impl RangeBounds<usize>) -> Result<Vec<T>, OutOfBounds> {
         let range = within(self.blocks.len(), range)?;
         let mut elements = vec![T::zeroed(); range.len()];
@@ -402,6 +409,7 @@ impl<'w, T: Amo> Distributed<Atomics<'w, T>> {
     /// # Errors
     /// For this and the methods below: if there is no such element.
     #[inline]
+    #[track_caller]
     pub fn fetch(&self, index: usize) -> Result<T, OutOfBounds> {
         let (pe, index) = self.blocks.place(index)?;
         self.array.fetch(pe, index)
@@ -414,6 +422,7 @@ impl<'w, T: Amo> Distributed<Atomics<'w, T>> {
     /// # Errors
     /// As for [`fetch`](Self::fetch).
     #[inline]
+    #[track_caller]
     pub fn set(&self, index: usize, value: T) -> Result<(), OutOfBounds> {
         let (pe, index) = self.blocks.place(index)?;
         self.array.set(pe, index, value)
@@ -426,6 +435,7 @@ impl<'w, T: Amo> Distributed<Atomics<'w, T>> {
     /// # Errors
     /// As for [`fetch`](Self::fetch).
     #[inline]
+    #[track_caller]
     pub fn swap(&self, index: usize, value: T) -> Result<T, OutOfBounds> {
         let (pe, index) = self.blocks.place(index)?;
         self.array.swap(pe, index, value)
@@ -463,6 +473,7 @@ impl<T: AmoInt> Distributed<Atomics<'_, T>> {
     /// # Errors
     /// As for [`fetch`](Self::fetch).
     #[inline]
+    #[track_caller]
     pub fn compare_swap(&self, index: usize, current: T, value: T) -> Result<T, OutOfBounds> {
         let (pe, index) = self.blocks.place(index)?;
         self.array.compare_swap(pe, index, current, value)
@@ -477,6 +488,7 @@ macro_rules! operations {
             /// # Errors
             /// As for [`fetch`](Self::fetch).
             #[inline]
+            #[track_caller]
             pub fn $fetching(&self, index: usize, value: $t) -> Result<$t, OutOfBounds> {
                 let (pe, index) = self.blocks.place(index)?;
                 self.array.$fetching(pe, index, value)
@@ -488,6 +500,7 @@ macro_rules! operations {
             /// # Errors
             /// As for [`fetch`](Self::fetch).
             #[inline]
+            #[track_caller]
             pub fn $plain(&self, index: usize, value: $t) -> Result<(), OutOfBounds> {
                 let (pe, index) = self.blocks.place(index)?;
                 self.array.$plain(pe, index, value)

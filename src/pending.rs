@@ -102,6 +102,7 @@ impl<'env, T: Plain> Pending<'_, 'env, T> {
     ///
     /// # Errors
     /// If the part does not have those elements, or there is no such signal.
+    #[track_caller]
     pub fn put_signal(
         &self,
         pe: Pe,
@@ -228,6 +229,7 @@ impl<'env> Transfers<'_, 'env> {
     ///
     /// # Errors
     /// For this and the methods below: if the part does not have those elements, or `to` is not in the context's team.
+    #[track_caller]
     pub fn put<T: Plain>(
         &self,
         window: &'env Window<'_, T>,
@@ -247,6 +249,7 @@ impl<'env> Transfers<'_, 'env> {
     ///
     /// # Errors
     /// As for [`put`](Self::put).
+    #[track_caller]
     pub fn get<T: Plain>(
         &self,
         window: &'env Window<'_, T>,
@@ -266,6 +269,7 @@ impl<'env> Transfers<'_, 'env> {
     ///
     /// # Errors
     /// As for [`put`](Self::put).
+    #[track_caller]
     pub fn put_signal<T: Plain>(
         &self,
         window: &'env Window<'_, T>,
@@ -335,6 +339,7 @@ macro_rules! fetches {
             /// # Errors
             /// If the part does not have that element.
             #[inline]
+            #[track_caller]
             pub fn $name(&self, pe: Pe, index: usize, $($value: T,)* result: &'env mut T) -> Result<(), OutOfBounds> {
                 // SAFETY: `result` is borrowed mutably for longer than the closure runs, and `Completion`
                 // completes the fetch when the closure ends.
@@ -347,6 +352,7 @@ macro_rules! fetches {
             ///
             /// # Errors
             /// As for [`put`](Self::put).
+            #[track_caller]
             pub fn $name<T: $bound>(
                 &self,
                 array: &'env Atomics<'_, T>,
@@ -387,6 +393,7 @@ mod begin {
             /// # Safety
             /// `result` lives, and is neither read nor written, until a quiet of the route's context.
             #[inline]
+            #[track_caller]
             pub(super) unsafe fn $name<T: $bound>(
                 array: &Atomics<'_, T>,
                 route: Route,

@@ -257,6 +257,7 @@ macro_rules! operations {
             /// # Errors
             /// As for [`fetch`](Self::fetch).
             #[inline]
+            #[track_caller]
             pub fn $fetching(&self, pe: Pe, index: usize, value: T) -> Result<T, OutOfBounds> {
                 // SAFETY: as in `fetch`.
                 let local = |at| unsafe { T::$fetching(at, value) };
@@ -274,6 +275,7 @@ macro_rules! operations {
             /// # Errors
             /// As for [`fetch`](Self::fetch).
             #[inline]
+            #[track_caller]
             pub fn $plain(&self, pe: Pe, index: usize, value: T) -> Result<(), OutOfBounds> {
                 // SAFETY: as in `fetch`.
                 let local = |at| unsafe {
@@ -316,6 +318,7 @@ macro_rules! additions {
             /// # Errors
             /// As for [`fetch`](Self::fetch).
             #[inline]
+            #[track_caller]
             pub fn fetch_add(&self, pe: Pe, index: usize, value: $float) -> Result<$float, OutOfBounds> {
                 self.fetch_update(pe, index, CTX_DEFAULT, pe.number() as i32, |old| old + value)
             }
@@ -327,6 +330,7 @@ macro_rules! additions {
             /// # Errors
             /// As for [`fetch`](Self::fetch).
             #[inline]
+            #[track_caller]
             pub fn add(&self, pe: Pe, index: usize, value: $float) -> Result<(), OutOfBounds> {
                 self.fetch_add(pe, index, value).map(drop)
             }
@@ -334,6 +338,7 @@ macro_rules! additions {
             /// Exchanges an element for what `new` makes of it, by a context in whose team the PE has the number
             /// `number`.
             #[inline]
+            #[track_caller]
             pub(crate) fn fetch_update(
                 &self,
                 pe: Pe,

@@ -75,7 +75,6 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
     /// Whether there are none.
     ///
     /// As in the example of [`Window::len`](crate::Window::len).
-    #[track_caller]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -100,6 +99,7 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
     ///
     /// # Safety
     /// On no PE is anything left that was made from the pointers and is used later.
+    #[track_caller]
     pub unsafe fn into_inner(self) -> Symmetric<'w, T> {
         step::of_world(Step::Close, &[(What::Array, self.block.id()), (What::Sharing, 1)]);
         Symmetric::over(self.block)

@@ -192,6 +192,7 @@ impl<'w> Signals<'w> {
     ///
     /// # Errors
     /// If the index is not that of a signal.
+    #[track_caller]
     pub fn reset(&self, index: usize, value: u64) -> Result<(), OutOfBounds> {
         self.words.set(Pe::new(init::me()), index, value)
     }

@@ -71,6 +71,7 @@ impl<T: Plain> Shared<'_, T> {
     ///
     /// # Errors
     /// If the part has fewer elements.
+    #[track_caller]
     pub fn view<D: Dimension>(
         &self,
         pe: Pe,

@@ -279,6 +279,7 @@ impl<'w, T: Plain> Window<'w, T> {
     ///
     /// # Safety
     /// `source` lives, and does not change, until that.
+    #[track_caller]
     pub(crate) unsafe fn begin_put_signal(
         &self,
         route: Route,

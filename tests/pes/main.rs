@@ -118,6 +118,36 @@ fn main() -> Result<(), Error> {
     panic!("programs with sanitizers are run one by one: {PE} NAME");
 }
 
+/// Programs that call methods which are recorded.
+#[cfg(not(sanitized))]
+const PROFILED: [&str; 6] = [
+    "contexts/every_operation", "contexts/fetches", "contexts/put_signals", "atomics/every_operation",
+    "distributed/atomics", "locks/contended",
+];
+
+/// Fails if a profile of a program names a line of the crate as the place of a call, unless that is a drop.
+#[cfg(not(sanitized))]
+fn places_are_the_programs(name: &'static str, setting: &Setting) -> anyhow::Result<()> {
+    const DROPS: [&str; 4] = ["Step::Free", "Step::Destroy", "Step::End", "Guard::drop"];
+    let page = setting.scratch.join(format!("{}.html", name.replace('/', "-")));
+    let profile = format!("--profile={}", page.display());
+    job(2, name).options(&["-n", "2", &profile]).expect_success(&setting.prefix, &setting.scratch)?;
+    let page = std::fs::read_to_string(&page)?;
+    anyhow::ensure!(page.contains("tests/pes/"), "no place of the program");
+    // "src/lock.rs:146"
+    for (start, _) in page.match_indices("src/") {
+        let place = page[start..].split_once(".rs:").map(|(file, rest)| (format!("{file}.rs"), rest));
+        let Some((file, rest)) = place.filter(|(file, _)| !file.contains(['"', '<', ' '])) else {
+            continue;
+        };
+        let number = rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default().parse::<usize>()?;
+        let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&file))?;
+        let line = source.lines().nth(number - 1).unwrap_or_default();
+        anyhow::ensure!(DROPS.iter().any(|drop| line.contains(drop)), "{file}:{number} is the place of a call: {line}");
+    }
+    Ok(())
+}
+
 /// The programs that do something wrong.
 #[cfg(not(sanitized))]
 fn failing() -> impl Iterator<Item = &'static Program> {
@@ -178,6 +208,9 @@ fn suite() -> Suite {
             let set = |job: Job, (key, value): &(&str, &str)| job.env(key, value);
             Ok(env.iter().fold(job(pes, name), set))
         });
+    }
+    for name in PROFILED {
+        suite.add(format!("{name}/places"), move |setting| places_are_the_programs(name, setting));
     }
     if on_path(LAUNCHER) {
         for name in groups::BY_LAUNCHER {
