@@ -6,12 +6,14 @@ use std::marker::PhantomData;
 use std::slice;
 
 use ferroshmem_api::constants::{CTX_NOSTORE, CTX_SESSION_BATCH};
+use ferroshmem_api::record::Kind;
 use ferroshmem_api::{amo, context, team};
 
 use crate::amo::{Amo, AmoInt};
 use crate::error::{Error, TeamError};
 use crate::memory::{Atomics, Places, Route, Window};
 use crate::memory::{SignalUpdate, Signals};
+use crate::order;
 use crate::plain::Plain;
 use crate::team::{AsMember, Team, TeamId};
 
@@ -372,14 +374,18 @@ impl Context<'_> {
     /// assert_eq!(window.close()[0], 2);
     /// # Ok::<(), ferroshmem::Error>(())
     /// ```
+    #[track_caller]
     pub fn fence(&self) {
+        let _record = order::record("Context::fence", Kind::Fence);
         context::fence("Context::fence", self.handle);
     }
 
     /// Completes this context's puts.
     ///
     /// As in the example of [`put`](Self::put).
+    #[track_caller]
     pub fn quiet(&self) {
+        let _record = order::record("Context::quiet", Kind::Quiet);
         context::quiet("Context::quiet", self.handle);
     }
 
@@ -399,7 +405,9 @@ impl Context<'_> {
     ///
     /// # Errors
     /// If one of them is not in the context's team.
+    #[track_caller]
     pub fn quiet_members(&self, members: &[impl AsMember]) -> Result<(), TeamError> {
+        let _record = order::record("Context::quiet_members", Kind::Quiet);
         let mut numbers = Vec::with_capacity(members.len());
         for member in members {
             numbers.push(member.number_in(self.team)? as i32);
@@ -477,7 +485,7 @@ atomics!(
 
 impl Drop for Context<'_> {
     fn drop(&mut self) {
-        self.quiet();
+        context::quiet("drop of a Context", self.handle);
         context::destroy("drop of a Context", self.handle);
     }
 }

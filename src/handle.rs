@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use ferroshmem_api::record::Kind;
 use ferroshmem_api::setup;
 
 use crate::error::PeOutOfRange;
@@ -112,7 +113,9 @@ impl Handle<'_> {
     /// assert_eq!(window.g(next, 0)?, 7);
     /// # Ok::<(), ferroshmem::Error>(())
     /// ```
+    #[track_caller]
     pub fn quiet(self) {
+        let _record = order::record("Handle::quiet", Kind::Quiet);
         order::quiet();
     }
 
@@ -128,7 +131,9 @@ impl Handle<'_> {
     /// assert_eq!(window.g(world.pe(0)?, world.my_pe().number())?, 7);
     /// # Ok::<(), ferroshmem::Error>(())
     /// ```
+    #[track_caller]
     pub fn quiet_pes(self, pes: &[Pe]) {
+        let _record = order::record("Handle::quiet_pes", Kind::Quiet);
         order::quiet_pes(pes);
     }
 
@@ -136,7 +141,9 @@ impl Handle<'_> {
     /// `shmem_fence`)
     ///
     /// As in the example of [`Team::fence`](crate::Team::fence).
+    #[track_caller]
     pub fn fence(self) {
+        let _record = order::record("Handle::fence", Kind::Fence);
         order::fence("Handle::fence");
     }
 

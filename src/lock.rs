@@ -7,7 +7,9 @@ use std::panic::Location as Caller;
 use std::ptr::NonNull;
 use std::{fmt, slice};
 
+use ferroshmem_api::check::Concerns;
 use ferroshmem_api::lock;
+use ferroshmem_api::record::{self, Kind, Record};
 
 use crate::error::AllocError;
 use crate::memory::{Block, Location};
@@ -75,9 +77,13 @@ impl<T: Plain> Locked<'_, T> {
     /// assert_eq!(*total.lock(), world.n_pes());
     /// # Ok::<(), ferroshmem::Error>(())
     /// ```
+    #[track_caller]
     pub fn lock(&self) -> Guard<'_, T> {
-        // SAFETY: a symmetric word, zero at first, that only lock routines use.
-        unsafe { lock::set("Locked::lock", self.words.mine().as_ptr()) };
+        {
+            let _record = self.record("Locked::lock", Kind::Lock);
+            // SAFETY: a symmetric word, zero at first, that only lock routines use.
+            unsafe { lock::set("Locked::lock", self.words.mine().as_ptr()) };
+        }
         self.guard()
     }
 
@@ -91,12 +97,15 @@ impl<T: Plain> Locked<'_, T> {
     /// } // released
     /// # Ok::<(), ferroshmem::Error>(())
     /// ```
+    #[track_caller]
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
+        let _record = self.record("Locked::try_lock", Kind::Test);
         // SAFETY: as in `lock`.
         let held = unsafe { lock::test("Locked::try_lock", self.words.mine().as_ptr()) };
-        (held == 0).then(|| self.guard())
+        if held == 0 { Some(self.guard()) } else { None }
     }
 
+    #[track_caller]
     fn guard(&self) -> Guard<'_, T> {
         let value = match self.home() {
             Location::Local(value) => value,
@@ -110,6 +119,11 @@ impl<T: Plain> Locked<'_, T> {
             }
         };
         Guard { locked: self, value, written: false, thread: PhantomData }
+    }
+
+    #[track_caller]
+    fn record(&self, name: &'static str, kind: Kind) -> Option<Record> {
+        record::begin((name, Caller::caller()), kind, Concerns::None, 0, self.words.mine().addr().get())
     }
 
     /// The value in PE 0's part.
@@ -146,6 +160,7 @@ impl<T: Plain> Drop for Guard<'_, T> {
                 remote.put(("Guard::drop", Caller::caller()), slice::from_ref(self.value.as_ref()));
             };
         }
+        let _record = self.locked.record("Guard::drop", Kind::Unlock);
         // SAFETY: this guard holds the lock.
         unsafe { lock::clear("Guard::drop", self.locked.words.mine().as_ptr()) };
     }

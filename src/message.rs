@@ -3,9 +3,12 @@
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::panic::Location;
 use std::thread;
 
+use ferroshmem_api::check::Concerns;
 use ferroshmem_api::message::{self, Status};
+use ferroshmem_api::record::{self, Kind, Record};
 
 use crate::error::{Error, TeamError, Truncated};
 use crate::pe::Pe;
@@ -136,10 +139,12 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If `to` is a member of another team, or a PE that is not in this one.
+    #[track_caller]
     pub fn send<T: Plain>(&self, to: impl AsMember, tag: u32, data: &[T]) -> Result<(), TeamError> {
         let to = self.number_of(to)? as i32;
         let (source, bytes) = (data.as_ptr().cast(), size_of_val(data));
         let tag = number(tag);
+        let _record = self.record("Team::send", Kind::Send, to, bytes);
         // SAFETY: a slice is readable, and this call waits.
         unsafe { message::send("Team::send", self.handle(), source, bytes, to, tag) };
         Ok(())
@@ -161,10 +166,12 @@ impl Team<'_> {
     /// # Errors
     /// If the buffer is shorter than the message, of which it then has the first bytes; or if `from` is a member of
     /// another team, or a PE that is not in this one.
+    #[track_caller]
     pub fn receive<T: Plain>(&self, from: impl AsSource, tag: Option<u32>, buffer: &mut [T]) -> Result<Arrival, Error> {
         let (from, tag) = self.pattern(from, tag)?;
         let (dest, bytes) = (buffer.as_mut_ptr().cast(), size_of_val(buffer));
         let mut status = Status::default();
+        let _record = self.record("Team::receive", Kind::Receive, from, bytes);
         // SAFETY: plain data may be overwritten, by any bytes, and this call waits.
         unsafe {
             let name = "Team::receive";
@@ -189,9 +196,11 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If `from` is a member of another team, or a PE that is not in this one.
+    #[track_caller]
     pub fn probe(&self, from: impl AsSource, tag: Option<u32>) -> Result<Arrival, TeamError> {
         let (from, tag) = self.pattern(from, tag)?;
         let mut status = Status::default();
+        let _record = self.record("Team::probe", Kind::Receive, from, 0);
         // SAFETY: the status is a variable.
         unsafe { message::probe("Team::probe", self.handle(), from, tag, &raw mut status) };
         Ok(Arrival::of(self, &status))
@@ -230,11 +239,13 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If `to` is a member of another team, or a PE that is not in this one.
+    #[track_caller]
     pub fn begin_send<T: Plain>(&self, to: impl AsMember, tag: u32, data: Vec<T>) -> Result<Sending<'_, T>, TeamError> {
         let (to, tag) = (self.number_of(to)? as i32, number(tag));
         let mut request = Request::of(self, data);
         let (source, bytes) = (request.buffer.data.cast(), request.buffer.bytes());
         let (name, handle) = ("Team::begin_send", &raw mut request.handle);
+        let _record = self.record(name, Kind::Send, to, bytes);
         // SAFETY: the request keeps the buffer until it is complete, or for ever.
         unsafe { message::isend(name, self.handle(), source, bytes, to, tag, handle) };
         Ok(Sending(request))
@@ -259,6 +270,12 @@ impl Team<'_> {
         // SAFETY: as above; plain data may be overwritten, by any bytes.
         unsafe { message::irecv(name, self.handle(), dest, bytes, from, tag, handle) };
         Ok(Receiving(request))
+    }
+
+    /// Begins to record a call, if calls are.
+    #[track_caller]
+    fn record(&self, name: &'static str, kind: Kind, pe: i32, bytes: usize) -> Option<Record> {
+        record::begin((name, Location::caller()), kind, Concerns::TeamPe(self.handle(), pe), bytes, 0)
     }
 
     fn pattern(&self, from: impl AsSource, tag: Option<u32>) -> Result<(i32, i32), TeamError> {
@@ -339,7 +356,9 @@ impl<'t, T: Plain> Request<'t, T> {
         self.handle == 0 || unsafe { message::test(name, &raw mut self.handle, &raw mut self.status) } != 0
     }
 
+    #[track_caller]
     fn wait(&mut self, name: &'static str) {
+        let _record = self.team.record(name, Kind::Receive, -1, 0);
         if self.handle != 0 {
             // SAFETY: the request's variable, and a status.
             unsafe { message::wait(name, &raw mut self.handle, &raw mut self.status) };
@@ -407,6 +426,7 @@ impl<T: Plain> Sending<'_, T> {
     /// Waits until the data are sent, and returns them.
     ///
     /// As in the example of [`is_complete`](Self::is_complete).
+    #[track_caller]
     pub fn wait(mut self) -> Vec<T> {
         self.0.wait("Sending::wait");
         self.0.take()
@@ -458,6 +478,7 @@ impl<T: Plain> Receiving<'_, T> {
     ///
     /// # Errors
     /// If the buffer is shorter than the message.
+    #[track_caller]
     pub fn wait(mut self) -> Result<(Vec<T>, Arrival), Truncated> {
         self.0.wait("Receiving::wait");
         let room = self.0.buffer.bytes();

@@ -1,10 +1,13 @@
 //! Ordering and completion of this PE's operations (standard, "Memory Ordering Routines").
 #![allow(unsafe_code)]
 
+use std::panic::Location;
 use std::sync::atomic::{self, Ordering::SeqCst};
 
+use ferroshmem_api::check::Concerns;
 use ferroshmem_api::constants::CTX_DEFAULT;
 use ferroshmem_api::context;
+use ferroshmem_api::record::{self, Kind, Record};
 use ferroshmem_core::offload;
 
 use crate::init;
@@ -14,6 +17,13 @@ use crate::pe::Pe;
 /// non-blocking puts and gets, as where calls are recorded.
 pub(crate) fn may_be_pending() -> bool {
     init::reaches_other_nodes() || offload::has_pending()
+}
+
+/// Begins to record a call, if calls are.
+#[inline]
+#[track_caller]
+pub(crate) fn record(name: &'static str, kind: Kind) -> Option<Record> {
+    record::begin((name, Location::caller()), kind, Concerns::None, 0, 0)
 }
 
 /// Orders this PE's puts, signals and atomics to each PE before its later ones.

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use ferroshmem_api::constants::{TEAM_CACHE, TEAM_INVALID, TEAM_NODE, TEAM_NUMA, TEAM_SOCKET, TEAM_WORLD};
+use ferroshmem_api::record::Kind;
 use ferroshmem_api::{agree, team};
 
 use crate::error::TeamError;
@@ -360,7 +361,9 @@ impl Team<'_> {
     /// assert_eq!(data.g(world.my_pe(), 99)?, 1.0);
     /// # Ok::<(), ferroshmem::Error>(())
     /// ```
+    #[track_caller]
     pub fn fence(&self) {
+        let _record = order::record("Team::fence", Kind::Fence);
         order::fence("Team::fence");
     }
 
@@ -376,7 +379,9 @@ impl Team<'_> {
     /// assert_eq!(data.g(next, 7)?, 1.0);
     /// # Ok::<(), ferroshmem::Error>(())
     /// ```
+    #[track_caller]
     pub fn quiet(&self) {
+        let _record = order::record("Team::quiet", Kind::Quiet);
         quiet();
     }
 

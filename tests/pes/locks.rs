@@ -3,7 +3,7 @@
 use std::mem;
 use std::thread;
 
-use ferroshmem::{Error, Sum, World};
+use ferroshmem::{Counter, Error, Sum, World};
 
 use crate::Program;
 use crate::data::Particle;
@@ -13,6 +13,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("locks/threads", threads),
     Program::new("locks/try_lock", try_lock),
     Program::new("locks/several", several),
+    Program::new("locks/counted", counted).env(&[("SHMEM_COUNTERS", "1")]),
 ];
 
 fn contended() -> Result<(), Error> {
@@ -102,5 +103,30 @@ fn several() -> Result<(), Error> {
     world.barrier();
     let serial = 30 * world.n_pes() as u64;
     assert_eq!(*first.lock(), Particle { serial, ..particle });
+    Ok(())
+}
+
+/// Locks, messages, fences and quiets are counted as those of C are.
+fn counted() -> Result<(), Error> {
+    let world = World::init()?;
+    let (me, locked) = (world.my_pe(), world.locked(0)?);
+    Counter::reset_all();
+    *locked.lock() += 1;
+    assert_eq!(Counter::Lock.read().operations, 2, "taken and released");
+    let sending = world.begin_send(me.next(), 0, vec![1; 3])?;
+    world.probe(None, Some(0))?;
+    world.receive(None, Some(0), &mut [0; 3])?;
+    sending.wait();
+    let receiving = world.begin_receive(None, Some(1), vec![0; 4])?;
+    world.send(me.next(), 1, &[2; 4])?;
+    assert_eq!(receiving.wait()?.0, [2; 4]);
+    let messages = Counter::Message.read();
+    assert_eq!((messages.operations, messages.bytes), (6, 4 * (3 + 3 + 4)));
+    let context = world.context()?;
+    world.fence();
+    world.quiet();
+    world.handle().quiet_pes(&[me]);
+    context.quiet();
+    assert_eq!(Counter::Quiet.read().operations, 4);
     Ok(())
 }
