@@ -328,6 +328,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// If the index is not that of a signal, or the target not in the context's team.
+    #[track_caller]
     pub fn update(
         &self,
         signals: &Signals<'_>,

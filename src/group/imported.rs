@@ -322,6 +322,7 @@ impl Imported<'_, Signals<'_>> {
     ///
     /// # Errors
     /// If the index is not that of a signal, or the PE is one of another group.
+    #[track_caller]
     pub fn update(&self, pe: GroupPe, index: usize, update: SignalUpdate) -> Result<(), Error> {
         self.elements(pe, index, 1)?;
         // An address that stands for the PE's, and is not used as one: that may not be mapped here.

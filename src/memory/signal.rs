@@ -4,7 +4,6 @@
 use std::panic::Location;
 
 use ferroshmem_api::check::Concerns;
-use ferroshmem_api::constants::CTX_DEFAULT;
 use ferroshmem_api::record::{self, Kind};
 use ferroshmem_api::{constants, signal};
 
@@ -47,6 +46,7 @@ impl SignalUpdate {
     ///
     /// # Safety
     /// It is a word of memory that this PE reaches by that address and number, used by atomics only.
+    #[track_caller]
     pub(crate) unsafe fn apply(self, name: &'static str, signal: *mut u64, pe: usize) {
         // SAFETY: the caller promises that `signal` is a word of symmetric memory used as a signal.
         unsafe { self.apply_on(name, constants::CTX_DEFAULT, signal, pe) }
@@ -56,8 +56,11 @@ impl SignalUpdate {
     ///
     /// # Safety
     /// As for that.
+    #[track_caller]
     pub(crate) unsafe fn apply_on(self, name: &'static str, context: usize, signal: *mut u64, pe: usize) {
         let (value, operation) = self.parts();
+        let (call, concerns) = ((name, Location::caller()), Concerns::Pe(context, pe as i32));
+        let _record = record::begin(call, Kind::Signal, concerns, 8, signal.addr());
         order::end_copies(name, context);
         // SAFETY: the caller promises a signal of that PE; 0 bytes are copied.
         unsafe {
@@ -135,9 +138,6 @@ impl<'w> Signals<'w> {
     #[track_caller]
     pub fn update(&self, pe: Pe, index: usize, update: SignalUpdate) -> Result<(), OutOfBounds> {
         let mine = self.words.own(index)?;
-        let call = ("Signals::update", Location::caller());
-        let concerns = Concerns::Pe(CTX_DEFAULT, pe.number() as i32);
-        let _record = record::begin(call, Kind::Signal, concerns, 8, mine.addr());
         // SAFETY: a word of a symmetric array, used by atomics only.
         unsafe { update.apply("Signals::update", mine, pe.number()) };
         Ok(())

@@ -3,7 +3,7 @@
 use std::mem;
 use std::thread;
 
-use ferroshmem::{Counter, Error, Sum, World};
+use ferroshmem::{Counter, Error, SignalUpdate, Sum, World};
 
 use crate::Program;
 use crate::data::Particle;
@@ -106,7 +106,7 @@ fn several() -> Result<(), Error> {
     Ok(())
 }
 
-/// Locks, messages, fences and quiets are counted as those of C are.
+/// Locks, messages, fences, quiets and signals are counted as those of C are.
 fn counted() -> Result<(), Error> {
     let world = World::init()?;
     let (me, locked) = (world.my_pe(), world.locked(0)?);
@@ -128,5 +128,9 @@ fn counted() -> Result<(), Error> {
     world.handle().quiet_pes(&[me]);
     context.quiet();
     assert_eq!(Counter::Quiet.read().operations, 4);
+    let signals = world.signals(1)?;
+    signals.update(me, 0, SignalUpdate::Set(1))?;
+    context.update(&signals, me, 0, SignalUpdate::Set(1))?;
+    assert_eq!(Counter::Signal.read().operations, 2);
     Ok(())
 }
