@@ -152,6 +152,10 @@ fn refused() -> Result<(), Error> {
     says(world.join(None).unwrap_err().to_string(), "is not that of a socket");
     let port = world.open_port()?;
     let text = port.text().to_owned();
+    // No time is too long to wait.
+    let name = format!("{} waits", process::id());
+    port.publish(&name)?;
+    assert_eq!(world.look_up_port(&name, Some(Duration::MAX))?.as_deref(), Some(&*text));
     drop(port);
     says(world.connect(&text).unwrap_err().to_string(), "the port is closed");
     let long = "x".repeat(65);

@@ -137,7 +137,7 @@ pub fn look_up(name: &[u8], limit: Option<Duration>, folder: Option<&str>) -> Re
     let address = address_of(name)?;
     let file = folder.map(|folder| NameFile::new(folder, name));
     let longest = PAUSES[if file.is_some() { 2 } else { 1 }];
-    let end = limit.map(|limit| Instant::now() + limit);
+    let end = limit.and_then(|limit| Instant::now().checked_add(limit));
     let mut pause = PAUSES[0];
     loop {
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
