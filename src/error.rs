@@ -208,7 +208,7 @@ impl ConnectError {
 #[non_exhaustive]
 pub enum ExportError {
     /// The name is empty or has more than 40 bytes.
-    #[error("{OnPe}the name of an exported array has 1 to 40 bytes: give another")]
+    #[error("{OnPe}the name of an exported array has 1 to 40 bytes, of which none is 0: give another")]
     Name,
     /// The name stands for another array.
     #[error("{OnPe}the name stands for another exported array: give another, or end that export first")]
@@ -346,7 +346,7 @@ pub enum TeamError {
     #[error("{OnPe}no team was made: not all members asked for are in the parent, or there are too many teams")]
     Split,
     /// The team has no such member.
-    #[error("{OnPe}member {number} is out of range: the team has members 0 to {}", n_members - 1)]
+    #[error("{OnPe}member {number} is out of range: the team has members 0 to {}", n_members.saturating_sub(1))]
     NoMember {
         /// The number.
         number: usize,
@@ -406,7 +406,7 @@ impl Display for OnPe {
 
 /// Which PEs there are.
 fn existing(n_pes: usize) -> String {
-    match n_pes - 1 {
+    match n_pes.saturating_sub(1) {
         // Started by itself, or by a cargo without a runner: a user may have meant several PEs.
         0 if init::n_pes() == 1 => "this job is PE 0 alone; oshrun -n N starts it with N PEs".to_owned(),
         0 => "there is PE 0 alone".to_owned(),
@@ -446,5 +446,6 @@ mod tests {
         let message = |number, n_pes| PeOutOfRange { number, n_pes }.to_string();
         assert_eq!(message(1, 1), "PE 1 is out of range: this job is PE 0 alone; oshrun -n N starts it with N PEs");
         assert_eq!(message(4, 4), "PE 4 is out of range: there are PEs 0 to 3");
+        assert!(!message(0, 0).is_empty(), "an error that a program makes");
     }
 }

@@ -67,9 +67,9 @@ type Name = [u64; EXPORT_NAME / 8];
 /// The name of a free entry.
 const NONE: Name = [0; EXPORT_NAME / 8];
 
-/// A name as words; None if it is empty or too long.
+/// A name as words; None if it is empty or too long, or has a byte 0, as the words have after it.
 fn words(name: &[u8]) -> Option<Name> {
-    if name.is_empty() || name.len() > EXPORT_NAME {
+    if name.is_empty() || name.len() > EXPORT_NAME || name.contains(&0) {
         return None;
     }
     let mut words = [0; EXPORT_NAME / 8];
@@ -232,7 +232,9 @@ mod tests {
         assert_eq!((exports.find(b"a"), exports.find(b"b")), (Some(A), Some(B)));
         assert!(exports.remove(b"a") && !exports.remove(b"a"));
         assert_eq!((exports.find(b"a"), exports.find(b"b")), (None, Some(B)));
-        assert_eq!(exports.add(b"", A), Err(ExportError::Name));
+        for none in [b"".as_slice(), b"\0", b"b\0"] {
+            assert_eq!(exports.add(none, A), Err(ExportError::Name));
+        }
         let long = [b'x'; EXPORT_NAME + 1];
         assert_eq!(exports.add(&long, A), Err(ExportError::Name));
         assert_eq!(exports.add(&long[1..], A), Ok(()));
