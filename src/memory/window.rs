@@ -341,7 +341,6 @@ impl<'w, T: Plain> Window<'w, T> {
     /// ```
     #[track_caller]
     pub fn close(self) -> Symmetric<'w, T> {
-        crate::order::quiet();
         step::of_world(Step::Close, &[(What::Array, self.block.id())]);
         Symmetric::over(self.block)
     }
