@@ -14,6 +14,7 @@ mod store;
 mod sync_objects;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -94,9 +95,10 @@ impl HeapRange {
         self.high.fetch_max(start.plus(bytes).word(), Ordering::Relaxed);
     }
 
-    fn contains(&self, at: usize) -> bool {
-        let at = Hidden::of(at).word();
-        self.low.load(Ordering::Relaxed) <= at && at < self.high.load(Ordering::Relaxed)
+    /// The addresses themselves.
+    fn range(&self) -> Range<usize> {
+        let address = |word: &AtomicUsize| Hidden::of(word.load(Ordering::Relaxed)).address();
+        address(&self.low)..address(&self.high)
     }
 }
 
@@ -224,7 +226,7 @@ impl Race {
             return Some(at.wrapping_sub(job.globals.bias) as u64 | GLOBAL);
         }
         // Most other addresses are of this PE's stack.
-        let is_symmetric = self.heap.contains(at) || job.library.is_symmetric(at, self.me);
+        let is_symmetric = self.heap.range().contains(&at) || job.library.is_symmetric(at, self.me);
         is_symmetric.then_some(at as u64)
     }
 
@@ -262,13 +264,11 @@ impl Race {
 
     /// Whose memory an address of this process is, and this PE's own address of the same.
     fn owner(&self, job: &ThisPe, at: usize) -> Option<(usize, usize)> {
-        let is_variable = |at: usize| job.globals.range.contains(&at);
-        let is_block = |at: usize| self.heap.contains(at);
-        if is_variable(at) || is_block(at) {
+        let (variables, blocks) = (&job.globals.range, self.heap.range());
+        if variables.contains(&at) || blocks.contains(&at) {
             return Some((self.me, at));
         }
-        let of_block = || self.heaps.get()?.find(at, is_block);
-        self.variables.find(at, is_variable).or_else(of_block)
+        self.variables.find(at, variables).or_else(|| self.heaps.get()?.find(at, &blocks))
     }
 
     /// Before the library's function.
