@@ -1,6 +1,8 @@
 //! The sites of the shared file: a routine and the place that calls it; and the files of code that they are in.
 
-use ferroshmem_platform::object::Object;
+use std::path::PathBuf;
+
+use ferroshmem_platform::object::{Object, program};
 
 use crate::layout::{OBJECTS, SITES, WORD, object, site};
 use crate::shared::{Shared, mixed};
@@ -13,13 +15,13 @@ pub(crate) fn located(address: usize) -> (Option<String>, u64) {
     let Some(object) = Object::around(address.wrapping_sub(1)) else {
         return (None, address as u64);
     };
-    let path = match object.path.as_str() {
-        // As the dynamic linker names the program where it was started by a relative path.
-        path if !path.starts_with('/') => {
-            std::env::current_exe().map_or_else(|_| path.to_owned(), |p| p.display().to_string())
-        }
-        path => path.to_owned(),
+    // The dynamic linker names files as they were asked for: `./solve`, or of LD_LIBRARY_PATH=. a library.
+    let path = match object.path.starts_with('/') {
+        true => None,
+        false if program() == Some(object.base) => std::env::current_exe().ok(),
+        false => std::fs::canonicalize(&object.path).ok(),
     };
+    let path = path.unwrap_or_else(|| PathBuf::from(&object.path)).display().to_string();
     (Some(path), address.wrapping_sub(object.load_address()) as u64)
 }
 
@@ -99,6 +101,7 @@ mod tests {
     use super::*;
     use crate::layout::mode;
     use ferroshmem_platform::mapping::memory_file;
+    use std::ffi::{CString, c_void};
 
     fn site(shared: &Shared, routine: &str, address: usize) -> u32 {
         let (object, place) = located(address);
@@ -121,6 +124,27 @@ mod tests {
         assert_eq!(name, "shmem_putmem");
         assert_eq!(shared.object_path(object.unwrap()), program.display().to_string());
         assert!(address < here as u64);
+    }
+
+    #[test]
+    fn a_library_by_a_relative_path_is_not_the_program() {
+        unsafe extern "C" {
+            fn _Unwind_GetIP(context: *mut c_void) -> usize;
+        }
+        let library = Object::around(_Unwind_GetIP as *const () as usize).unwrap();
+        let copy = std::env::temp_dir().join(format!("libcopy-{}.so", std::process::id()));
+        std::fs::copy(library.path, &copy).unwrap();
+        let here = std::env::current_dir().unwrap();
+        let relative = "../".repeat(here.components().count()) + &copy.display().to_string()[1..];
+        let relative = CString::new(relative).unwrap();
+        // SAFETY: C strings; the library does nothing as it is loaded, and stays.
+        let loaded = unsafe {
+            let handle = libc::dlopen(relative.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
+            libc::dlsym(handle, c"_Unwind_GetIP".as_ptr()).addr()
+        };
+        let (path, _) = located(loaded + 1);
+        std::fs::remove_file(&copy).unwrap();
+        assert_eq!(path.as_deref(), copy.to_str());
     }
 
     #[test]
