@@ -270,6 +270,31 @@ fn a_launcher_that_is_not_there_ends_as_in_a_shell() {
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(127), line));
 }
 
+/// With a page to be written afterwards, `oshrun` does not become the launcher.
+#[test]
+fn what_waits_for_the_launcher_passes_signals_on() {
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGKILL] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let launcher = format!(
+            "sleep 1000 & end() {{ kill $!; echo $1; exit 42; }}; for s in INT QUIT TERM USR1; do trap \"end $s\" $s; \
+                done; : >{}; wait",
+            path("started").display()
+        );
+        let mut command = oshrun(&["--launcher", "command", "--profile-dir"]);
+        let mut job = Job::start(command.arg(path("records")).args(["sh", "-c", &launcher]), "");
+        job.wait_for(&path("started"));
+        job.signal(signal);
+        let ended = job.wait_for_all();
+        let word = match signal {
+            libc::SIGKILL => "TERM\n".to_owned(),
+            _ => format!("{}\n", &nix::sys::signal::Signal::try_from(signal).unwrap().as_str()[3..]),
+        };
+        let code = (signal != libc::SIGKILL).then_some(42);
+        assert_eq!((ended.code, ended.stdout), (code, word), "{}", ended.stderr);
+    }
+}
+
 #[test]
 fn a_host_file_has_an_end() {
     let machine = Machine::with(&["mpiexec.hydra"]);

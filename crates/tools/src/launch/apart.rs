@@ -2,23 +2,38 @@
 
 use std::io;
 use std::process::exit;
+use std::sync::atomic::{AtomicI32, Ordering};
 
-use nix::sys::signal::{SigHandler, Signal, kill, signal};
+use nix::sys::prctl;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
 use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::{ForkResult, Pid, fork};
+use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 use super::failure::Failure;
+use super::signals;
+
+/// Signals that are passed on.
+const PASSED: [Signal; 6] =
+    [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGUSR1, Signal::SIGUSR2];
 
 /// Runs `body` in a process of its own, and `meanwhile` in this one, which then waits for it; signals to this process
-/// are passed on. The status to exit with. This process has one thread.
+/// are passed on, and the other one is told to end if this one does. The status to exit with. This process has one
+/// thread.
 pub(super) fn apart(
     body: impl FnOnce() -> Result<u8, Failure>,
     meanwhile: impl FnOnce() -> io::Result<()>,
 ) -> Result<u8, Failure> {
     let failed = |e: io::Error| Failure::system(format!("cannot start a process or thread: {e}"));
+    let parent = getpid();
     // SAFETY: this process has one thread.
     match unsafe { fork() }.map_err(|e| failed(e.into()))? {
-        ForkResult::Child => exit(body().unwrap_or_else(|failure| failure.report()).into()),
+        ForkResult::Child => {
+            let tied = prctl::set_pdeathsig(Signal::SIGTERM);
+            if tied.is_err() || getppid() != parent {
+                exit(1);
+            }
+            exit(body().unwrap_or_else(|failure| failure.report()).into())
+        }
         ForkResult::Parent { child } => {
             let started = meanwhile().map_err(failed);
             if started.is_err() {
@@ -31,24 +46,23 @@ pub(super) fn apart(
     }
 }
 
-static CHILD: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
+static CHILD: AtomicI32 = AtomicI32::new(0);
 
-extern "C" fn pass_on(number: i32) {
-    let child = CHILD.load(std::sync::atomic::Ordering::Relaxed);
-    if let Ok(signal) = Signal::try_from(number) {
+extern "C" fn pass_on(number: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel passes what it knows of the signal.
+    let code = unsafe { (*info).si_code };
+    if let Some(signal) = Signal::try_from(number).ok().filter(|signal| !signals::is_for_all(*signal, code)) {
         // It may have ended.
-        let _ = kill(Pid::from_raw(child), signal);
+        let _ = kill(Pid::from_raw(CHILD.load(Ordering::Relaxed)), signal);
     }
 }
 
 fn wait_for(child: Pid) -> u8 {
-    CHILD.store(child.as_raw(), std::sync::atomic::Ordering::Relaxed);
-    // The terminal sends this one to the child, too.
-    // SAFETY: the signal is ignored.
-    let _ = unsafe { signal(Signal::SIGINT, SigHandler::SigIgn) };
-    for passed in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGUSR1, Signal::SIGUSR2] {
-        // SAFETY: the handler calls kill alone.
-        let _ = unsafe { signal(passed, SigHandler::Handler(pass_on)) };
+    CHILD.store(child.as_raw(), Ordering::Relaxed);
+    let action = SigAction::new(SigHandler::SigAction(pass_on), SaFlags::SA_SIGINFO, SigSet::empty());
+    for signal in PASSED {
+        // SAFETY: the handler makes system calls alone.
+        let _ = unsafe { sigaction(signal, &action) };
     }
     loop {
         match waitpid(child, None) {

@@ -53,8 +53,7 @@ pub(super) fn run(job: Job) -> Result<u8, Failure> {
 }
 
 fn pass_on(signal: Signal, info: &siginfo, supervisor: Pid) {
-    let is_for_all = signals::from_terminal(info) && !signals::is_for_leader_alone(signal);
-    if signal != signals::LAUNCHER_GONE && !is_for_all {
+    if signal != signals::LAUNCHER_GONE && !signals::is_for_all(signal, info.ssi_code) {
         let _ = kill(supervisor, signal);
     }
     if signal == Signal::SIGTSTP {

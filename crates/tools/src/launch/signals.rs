@@ -75,17 +75,17 @@ pub(super) fn signal_of(info: &siginfo) -> Option<Signal> {
     Signal::try_from(info.ssi_signo as i32).ok()
 }
 
-/// Whether the terminal sent the signal: then every process of the job has it already, but for the
-/// hang-up of a terminal that closes ([`is_for_leader_alone`]).
-pub(super) fn from_terminal(info: &siginfo) -> bool {
+/// Whether the terminal sent a signal that has this code.
+pub(super) fn from_terminal(code: i32) -> bool {
     const SI_KERNEL: i32 = 0x80;
-    info.ssi_code == SI_KERNEL
+    code == SI_KERNEL
 }
 
-/// Whether the terminal sent the signal to this process alone: a terminal that closes hangs up on the leader
-/// of its session, which `oshrun` is after `ssh -t HOST oshrun` or in a container.
-pub(super) fn is_for_leader_alone(signal: Signal) -> bool {
-    signal == Signal::SIGHUP && getsid(None).is_ok_and(|session| session == getpid())
+/// Whether every process of the job has the signal already, as those of the terminal. But one that closes hangs up on
+/// the leader of its session alone, which `oshrun` is after `ssh -t HOST oshrun` or in a container.
+pub(super) fn is_for_all(signal: Signal, code: i32) -> bool {
+    let is_for_leader = || signal == Signal::SIGHUP && getsid(None).is_ok_and(|session| session == getpid());
+    from_terminal(code) && !is_for_leader()
 }
 
 /// A signal's name: `SIGSEGV`.

@@ -138,7 +138,7 @@ impl Supervisor {
     pub(super) fn take(&mut self, signal: Signal, info: &siginfo) {
         let launcher = self.launcher.map(|pid| pid.as_raw() as u32);
         let passed_on = launcher == Some(info.ssi_pid);
-        let terminal = signals::from_terminal(info);
+        let terminal = signals::from_terminal(info.ssi_code);
         match signal {
             signals::LAUNCHER_GONE if self.launcher.is_none_or(|pid| getppid() == pid) => {}
             signals::LAUNCHER_GONE => {
