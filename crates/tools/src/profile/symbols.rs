@@ -26,8 +26,9 @@ pub struct Position {
 
 /// Headers whose inline functions stand for calls of the library.
 pub(crate) fn is_own_header(file: &str) -> bool {
-    let folders = ["/shmem/native", "/shmem/", "/shmem.h", "/shmemx.h", "/shmem.hpp"];
-    folders.iter().any(|f| file.contains(f))
+    const NAMES: [&str; 3] = ["/shmem.h", "/shmemx.h", "/pshmem.h"];
+    // A program may be in a folder of that name, too.
+    file.contains("/include/shmem/") || NAMES.iter().any(|name| file.ends_with(name))
 }
 
 fn base_name(path: &str) -> &str {
@@ -80,4 +81,19 @@ fn lookup(loader: &Loader, address: u64) -> Option<Position> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_program_are_not_headers_of_the_library() {
+        for file in ["/usr/include/shmem.h", "/opt/x/include/shmem/native.h", "/opt/x/bin/../include/mpp/shmemx.h"] {
+            assert!(is_own_header(file), "{file}");
+        }
+        for file in ["/home/me/shmem/solve.c", "/home/me/shmem/halo.h", "/home/me/shmem.hot.c", "/home/me/myshmem.h"] {
+            assert!(!is_own_header(file), "{file}");
+        }
+    }
 }
