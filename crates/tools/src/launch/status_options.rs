@@ -73,10 +73,8 @@ impl StatusArgs {
 
 /// The address that `:9090` or `127.0.0.1:9090` names; None for a file.
 fn address(place: &str) -> Result<Option<SocketAddr>, Failure> {
-    let Some((host, port)) = place.rsplit_once(':') else {
-        return Ok(None);
-    };
-    let Ok(port) = port.parse::<u16>() else {
+    let address = place.rsplit_once(':').filter(|(_, port)| port.bytes().all(|digit| digit.is_ascii_digit()));
+    let Some((host, port)) = address else {
         return Ok(None);
     };
     let host = match host {
@@ -84,9 +82,9 @@ fn address(place: &str) -> Result<Option<SocketAddr>, Failure> {
         "" | "localhost" => "127.0.0.1",
         host => host.trim_matches(['[', ']']),
     };
-    match host.parse() {
-        Ok(host) => Ok(Some(SocketAddr::new(host, port))),
-        Err(_) => Err(Failure::usage(format!("--metrics {place}: give :PORT, ADDRESS:PORT, or a file"))),
+    match host.parse().ok().zip(port.parse().ok()) {
+        Some((host, port)) => Ok(Some(SocketAddr::new(host, port))),
+        None => Err(Failure::usage(format!("--metrics {place}: give :PORT, ADDRESS:PORT, or a file"))),
     }
 }
 
@@ -117,6 +115,8 @@ mod tests {
         assert_eq!(of("[::1]:80").unwrap().unwrap().to_string(), "[::1]:80");
         assert_eq!(of("metrics.prom"), Ok(None));
         assert_eq!(of("a:b"), Ok(None));
-        assert!(of("nowhere.example:80").unwrap_err().contains(":PORT"));
+        for wrong in ["nowhere.example:80", ":99999", "localhost:"] {
+            assert!(of(wrong).unwrap_err().contains(":PORT"), "{wrong}");
+        }
     }
 }
