@@ -72,6 +72,23 @@ fn what_cannot_run_is_one_line() {
 }
 
 #[test]
+fn a_page_stays_until_there_is_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = dir.path().join("page.html");
+    fs::write(&page, "of an earlier job").unwrap();
+    let page = page.display().to_string();
+    for options in [
+        &[&format!("--profile={page}"), "no-such-program"][..],
+        &["--profile-dir", "/proc/no", "--trace", &page, "true"],
+        &["--profile-from", "/no/such/records", "--trace", &page],
+    ] {
+        let ended = run(&mut oshrun(options));
+        assert_ne!(ended.code, Some(0), "{options:?}");
+        assert_eq!(fs::read_to_string(&page).unwrap(), "of an earlier job", "{options:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn labelled_lines_are_whole() {
     let ended = run(&mut script(
         "-n 4 --label",

@@ -20,10 +20,11 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Makes the files, empty: a job may take hours until they are written.
+    /// Makes the files that are not there: a job may take hours until they are written.
     pub(super) fn create(&self) -> Result<(), Failure> {
         for file in self.profile.iter().chain(self.traces.iter().map(|t| &t.0)) {
-            File::create(file).map_err(|e| {
+            let opened = File::options().append(true).create(true).open(file);
+            opened.map_err(|e| {
                 Failure::usage(format!(
                     "cannot write \"{}\": {e}: give a file in a directory that you may write to",
                     file.display()
