@@ -42,6 +42,7 @@ fn what_cannot_run_is_one_line() {
         ("-n 4000 true : -n 4000 true".to_owned(), 2, "8000"),
         (String::new(), 2, "no program"),
         ("-n 2 --no-such-option true".to_owned(), 2, "--no-such-option"),
+        ("-n 2 --trace-pes 0 true".to_owned(), 2, "not provided: --trace"),
         ("-n 2 --wdir /no/such/dir true".to_owned(), 2, "/no/such/dir"),
         ("-n 2 -x SHMEM_SYMMETRIC_SIZE=much true".to_owned(), 2, "much"),
         ("-n 2 no-such-program".to_owned(), 127, "no-such-program"),

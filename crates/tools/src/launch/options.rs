@@ -419,7 +419,7 @@ fn from_clap(error: &clap::Error) -> Failure {
         .map(str::trim)
         .filter(|l| !l.is_empty())
         .take_while(|l| !l.starts_with("Usage:") && !l.starts_with("For more"));
-    let line = lines.collect::<Vec<_>>().join("; ");
+    let line = lines.collect::<Vec<_>>().join("; ").replace(":; ", ": ");
     Failure::usage(line.strip_prefix("error: ").unwrap_or(&line))
 }
 
