@@ -11,13 +11,11 @@ use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
 
 use ferroshmem_conformance::job::default_signals;
+use ferroshmem_conformance::leftovers::{MARK_VARIABLE, kill_marked, marked_processes};
 use ferroshmem_conformance::progress::{Signs, Watchdog};
-use nix::unistd::Pid;
 
 /// A job that makes no progress for this long hangs.
 const WATCHDOG: Duration = Duration::from_secs(60);
-/// Marks the processes of one job in their environment.
-const MARK: &str = "FERROSHMEM_TEST_JOB";
 
 /// A running job.
 pub(crate) struct Job {
@@ -67,7 +65,7 @@ impl Job {
     pub(crate) fn start(command: &mut Command, input: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        command.env(MARK, &mark);
+        command.env(MARK_VARIABLE, &mark);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         default_signals(command);
         let mut child = command.spawn().expect("oshrun starts");
@@ -130,23 +128,21 @@ impl Job {
         // If `oshrun` is killed, other processes may end later; else they must have ended.
         let killed = std::os::unix::process::ExitStatusExt::signal(&status).is_some();
         if killed || others_may_be_later {
-            while !processes(&self.mark).is_empty() {
+            while !marked_processes(&self.mark).is_empty() {
                 self.tick();
             }
         }
-        assert_eq!(processes(&self.mark), Vec::<i32>::new(), "processes left by a job");
+        assert_eq!(marked_processes(&self.mark), [], "processes left by a job");
         let stdout = self.stdout.take().unwrap().join().unwrap();
         let stderr = self.stderr.take().unwrap().join().unwrap();
         Ended { code: status.code(), status, stdout, stderr }
     }
 
     fn tick(&mut self) {
-        let signs = || Signs { processes: processes(&self.mark).into_iter().map(Pid::from_raw).collect(), printed: 0 };
+        let signs = || Signs { processes: marked_processes(&self.mark), printed: 0 };
         if self.watchdog.expired(signs) {
-            let left = processes(&self.mark);
-            for pid in &left {
-                kill(*pid, libc::SIGKILL);
-            }
+            let left = marked_processes(&self.mark);
+            kill_marked(&self.mark);
             let output = self.stderr.take().map(|s| s.join().unwrap()).unwrap_or_default();
             panic!("the job hangs; processes {left:?}; its errors: {output}");
         }
@@ -166,15 +162,4 @@ fn collect(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
         let _ = stream.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })
-}
-
-/// The processes whose environment carries the mark.
-fn processes(mark: &str) -> Vec<i32> {
-    let wanted = format!("{MARK}={mark}");
-    let pids = fs::read_dir("/proc").expect("/proc").filter_map(|entry| {
-        let pid: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-        environment.split(|b| *b == 0).any(|v| v == wanted.as_bytes()).then_some(pid)
-    });
-    pids.collect()
 }
