@@ -29,7 +29,7 @@ fn run(n: usize, seed: u64, limits: Limits, target: fn(usize, usize, usize) -> u
     for (round, me) in (0..ROUNDS).flat_map(|round| (0..n).map(move |me| (round, me))) {
         let pe = target(me, round, n);
         let word = 8 * (me % WORDS);
-        if world.random.below(3) > 0 {
+        if world.below(3) > 0 {
             job.request(me, pe, (MessageItem::Request(Request::Post(add(1))), (0, word)), std::ptr::null_mut());
             added[me][pe] += 1;
         } else {

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
+use fastrand::Rng;
 use ferroshmem_fabric::{Aggregate, AtomicOp, Blocks, Context, Op, Width};
 
 use crate::job::{Case, Job};
@@ -34,18 +35,6 @@ const SIGNALLED: usize = 64;
 const SIGNALS: usize = 1 << 19;
 const STEPS: usize = 3_000;
 
-/// A generator of numbers that look random (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n
-    }
-}
-
 /// What a PE has written of another's memory.
 struct Model {
     bytes: Vec<u8>,
@@ -73,28 +62,28 @@ fn random_programs(job: &Job) {
     contexts[1].expect_batch(true);
     // A context has a half of the region.
     let half = REGION / 2;
-    let mut random = Random(job.pe as u64 * 77 + 5);
+    let mut random = Rng::with_seed(job.pe as u64 * 77 + 5);
     let mut models: Vec<_> =
         (0..2 * job.n).map(|_| Model { bytes: vec![0; half], unordered: vec![false; half] }).collect();
     let mut signals = vec![0u64; 2 * job.n];
     let mut seen = signals.clone();
     let mut fetched = [Vec::new(), Vec::new()];
     for step in 0..STEPS {
-        let (pe, which) = (random.below(job.n), random.below(2));
+        let (pe, which) = (random.usize(..job.n), random.usize(..2));
         let context = &contexts[which];
         let base = REGION * job.pe + half * which;
         let slot = 2 * pe + which;
         let model = &mut models[slot];
-        let begin = SIGNALLED + random.below(half - SIGNALLED);
-        let longest = [8, 64, 700, half][random.below(4)].min(half - begin);
-        let len = 1 + random.below(longest);
+        let begin = SIGNALLED + random.usize(..half - SIGNALLED);
+        let longest = [8, 64, 700, half][random.usize(..4)].min(half - begin);
+        let len = 1 + random.usize(..longest);
         let word = begin / 8 * 8;
         let fence_if = |needed| {
             if needed {
                 job.fabric.fence(context);
             }
         };
-        match random.below(12) {
+        match random.usize(..12) {
             0..=4 => {
                 fence_if(model.touch(begin, len));
                 let value = (step * 31 + pe) as u8;
@@ -215,14 +204,14 @@ fn check_fetched(fetched: &mut Vec<(Box<u64>, u64)>) {
 }
 
 /// Reads of random places of all PEs, complete together; the model of a PE's half of the region says what is there.
-fn gather<'m>(job: &Job, context: &Context, random: &mut Random, model: impl Fn(usize) -> (usize, &'m Model)) {
+fn gather<'m>(job: &Job, context: &Context, random: &mut Rng, model: impl Fn(usize) -> (usize, &'m Model)) {
     const LONGEST: usize = 40;
 
     let reads: Vec<_> = (0..100)
         .map(|_| {
-            let pe = random.below(job.n);
-            let begin = random.below(REGION / 2 - LONGEST);
-            (pe, begin, 1 + random.below(LONGEST))
+            let pe = random.usize(..job.n);
+            let begin = random.usize(..REGION / 2 - LONGEST);
+            (pe, begin, 1 + random.usize(..LONGEST))
         })
         .collect();
     let mut results = vec![[0u8; LONGEST]; reads.len()];

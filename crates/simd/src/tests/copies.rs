@@ -1,4 +1,5 @@
-use super::Random;
+use fastrand::Rng;
+
 use crate::copy::{copy_by, non_temporal_threshold_for};
 use crate::level::forced;
 use crate::method::METHODS;
@@ -7,8 +8,8 @@ use crate::{copy, copy_part, past_caches, set_non_temporal_threshold, stream};
 const LEN: usize = 700;
 
 fn noise() -> Vec<u8> {
-    let mut random = Random(99);
-    (0..LEN).map(|_| random.next() as u8).collect()
+    let mut random = Rng::with_seed(99);
+    (0..LEN).map(|_| random.u64(..) as u8).collect()
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Sums that are rounded once: the right ones, whatever the order.
 
-use super::{Random, two_to};
+use fastrand::Rng;
+
+use super::two_to;
 use crate::exact::Term;
 use crate::level::forced;
 use crate::ops::{Max, Min, Sum};
@@ -25,7 +27,7 @@ fn slow<T: Term>(terms: impl Iterator<Item = T>) -> T {
 }
 
 /// Sums each column of `rows` in many orders, and says what the sums are.
-fn sums_in_any_order<T>(rows: &[Vec<T>], random: &mut Random) -> Vec<T>
+fn sums_in_any_order<T>(rows: &[Vec<T>], random: &mut Rng) -> Vec<T>
 where
     T: Term + Reduce<Sum> + Reduce<Max> + Reduce<Min> + Bits,
 {
@@ -87,13 +89,13 @@ macro_rules! against_integers {
     ($name:ident, $t:ty, $digits:expr) => {
         #[test]
         fn $name() {
-            let mut random = Random(7);
+            let mut random = Rng::with_seed(7);
             for count in [1, 2, 3, 4, 8, 9, 17, 64] {
                 for n in [1, 2, 3, 7, 8, 9, 33, 600] {
                     // Integers of few digits at random places, so that sums need many.
                     let integers = rows(count, n, || {
-                        let digits = random.next() as i64 >> (64 - $digits);
-                        i128::from(digits) << random.below(60)
+                        let digits = random.u64(..) as i64 >> (64 - $digits);
+                        i128::from(digits) << random.usize(..60)
                     });
                     let scale = two_to(-40);
                     let float = |x: &i128| (*x as f64 * scale) as $t;
@@ -116,16 +118,16 @@ against_integers!(floats_are_as_integers, f32, 24);
 /// Any bits at all: subnormal numbers, the greatest, infinities, NaNs.
 #[test]
 fn any_numbers() {
-    let mut random = Random(5);
+    let mut random = Rng::with_seed(5);
     for count in [2, 3, 10, 40] {
-        let doubles = rows(count, 700, || f64::from_bits(random.next()));
+        let doubles = rows(count, 700, || f64::from_bits(random.u64(..)));
         sums_in_any_order(&doubles, &mut random);
-        let floats = rows(count, 700, || f32::from_bits(random.next() as u32));
+        let floats = rows(count, 700, || f32::from_bits(random.u64(..) as u32));
         sums_in_any_order(&floats, &mut random);
         // Few exponents, at either end of the range.
         for exponents in [0, 1, 0x7fc] {
             let doubles = rows(count, 700, || {
-                let bits = random.next();
+                let bits = random.u64(..);
                 let exponent = exponents + (bits >> 52 & 3);
                 f64::from_bits(bits & !(0x7ff << 52) | exponent << 52)
             });
@@ -137,9 +139,9 @@ fn any_numbers() {
 /// Terms that cancel but for one: the sum is that one.
 #[test]
 fn cancellation() {
-    let mut random = Random(3);
-    let finite = |random: &mut Random| loop {
-        let x = f64::from_bits(random.next());
+    let mut random = Rng::with_seed(3);
+    let finite = |random: &mut Rng| loop {
+        let x = f64::from_bits(random.u64(..));
         if x.is_finite() {
             return x;
         }
@@ -159,7 +161,7 @@ fn cancellation() {
 
 fn sum_of<T: Bits + Term + Reduce<Sum> + Reduce<Max> + Reduce<Min>>(terms: &[f64]) -> T {
     let column: Vec<Vec<T>> = terms.iter().map(|x| vec![T::from_f64(*x)]).collect();
-    sums_in_any_order(&column, &mut Random(1))[0]
+    sums_in_any_order(&column, &mut Rng::with_seed(1))[0]
 }
 
 #[test]
@@ -254,8 +256,8 @@ fn maxima_and_minima_do_not_depend_on_order() {
 
 #[test]
 fn parts_of_complex_numbers() {
-    let mut random = Random(11);
-    let numbers = rows(5, 300, || Complex { re: f64::from_bits(random.next()), im: f64::from_bits(random.next()) });
+    let mut random = Rng::with_seed(11);
+    let numbers = rows(5, 300, || Complex { re: f64::from_bits(random.u64(..)), im: f64::from_bits(random.u64(..)) });
     let sums = fold_exact::<Complex<f64>, Sum>(&numbers);
     for (i, sum) in sums.iter().enumerate() {
         let (re, im) = (numbers.iter().map(|row| row[i].re), numbers.iter().map(|row| row[i].im));

@@ -1,6 +1,8 @@
 //! Every operator on every type against the same written plainly, at every level.
 
-use super::{Random, two_to};
+use fastrand::Rng;
+
+use super::two_to;
 use crate::level::forced;
 use crate::ops::{And, Max, Min, Or, Prod, Sum, Xor};
 use crate::{Complex, Reduce};
@@ -78,12 +80,12 @@ struct Case {
 }
 
 impl Case {
-    fn random(random: &mut Random, n: usize) -> Self {
-        let count = 1 + random.below(20);
-        let dests = 1 + random.below(7);
+    fn random(random: &mut Rng, n: usize) -> Self {
+        let count = 1 + random.usize(..20);
+        let dests = 1 + random.usize(..7);
         let mut numbers: Vec<usize> = (0..count).collect();
         random.shuffle(&mut numbers);
-        let in_place = random.below(3);
+        let in_place = random.usize(..3);
         let alias = |d: usize| match in_place {
             0 => None,
             1 => numbers.get(d).copied(),
@@ -94,8 +96,8 @@ impl Case {
             n,
             count,
             aliases: (0..dests).map(alias).collect(),
-            streaming: random.below(2) == 0,
-            skip: random.below(9),
+            streaming: random.usize(..2) == 0,
+            skip: random.usize(..9),
         }
     }
 }
@@ -108,9 +110,9 @@ fn same_values<T: Sample>(a: &[T], b: &[T]) -> bool {
 }
 
 /// Runs a case, with `fold` or `fold_exact`, against `reference` in the sources' order.
-fn check<T: Sample + Reduce<Op>, Op>(case: &Case, random: &mut Random, exact: bool, reference: impl Fn(T, T) -> T) {
+fn check<T: Sample + Reduce<Op>, Op>(case: &Case, random: &mut Rng, exact: bool, reference: impl Fn(T, T) -> T) {
     let len = case.skip + case.n + GUARD;
-    let mut array = || -> Vec<T> { (0..len).map(|_| T::from_random(random.next())).collect() };
+    let mut array = || -> Vec<T> { (0..len).map(|_| T::from_random(random.u64(..))).collect() };
     let mut arrays: Vec<Vec<T>> = (0..case.count).map(|_| array()).collect();
     let mut positions = Vec::new();
     for alias in &case.aliases {
@@ -151,9 +153,9 @@ fn check<T: Sample + Reduce<Op>, Op>(case: &Case, random: &mut Random, exact: bo
 }
 
 /// `combine` with every promised alias.
-fn check_combine<T: Sample + Reduce<Op>, Op>(n: usize, random: &mut Random, reference: impl Fn(T, T) -> T) {
+fn check_combine<T: Sample + Reduce<Op>, Op>(n: usize, random: &mut Rng, reference: impl Fn(T, T) -> T) {
     for (dest, a, b) in [(2, 0, 1), (0, 0, 1), (1, 0, 1), (2, 0, 0), (0, 0, 0)] {
-        let mut array = || -> Vec<T> { (0..n + GUARD).map(|_| T::from_random(random.next())).collect() };
+        let mut array = || -> Vec<T> { (0..n + GUARD).map(|_| T::from_random(random.u64(..))).collect() };
         let mut arrays = [array(), array(), array()];
         let mut expected = arrays.clone();
         for i in 0..n {
@@ -170,7 +172,7 @@ fn check_combine<T: Sample + Reduce<Op>, Op>(n: usize, random: &mut Random, refe
 
 fn check_all<T: Sample + Reduce<Op>, Op>(reference: impl Fn(T, T) -> T + Copy) {
     forced::each(|_| {
-        let mut random = Random(0x1234_5678_9abc_def1);
+        let mut random = Rng::with_seed(0x1234_5678_9abc_def1);
         for n in (0..70).chain([127, 1000, 3000, 9001]) {
             for _ in 0..if n < 70 { 3 } else { 1 } {
                 let case = Case::random(&mut random, n);

@@ -1,4 +1,5 @@
-use super::Random;
+use fastrand::Rng;
+
 use crate::half::Half;
 use crate::level::forced;
 use crate::ops::{Max, Min, Prod, Sum};
@@ -38,8 +39,8 @@ fn folds<T: Half + Reduce<Op> + PartialEq + std::fmt::Debug, Op>(combine: fn(f32
     const SOURCES: usize = 37;
     let operator = Operator::of::<T, Op>();
     for n in [1, 7, 64, 2500] {
-        let mut random = Random(n as u64);
-        let mut number = || T::round((random.next() % 2001) as f32 / 1000.0 + 0.25);
+        let mut random = Rng::with_seed(n as u64);
+        let mut number = || T::round((random.u64(..) % 2001) as f32 / 1000.0 + 0.25);
         let arrays: Vec<Vec<T>> = (0..SOURCES).map(|_| (0..n).map(|_| number()).collect()).collect();
         let right = |count: usize, i: usize| {
             let operands = arrays[..count].iter().map(|array| array[i].widen());

@@ -3,6 +3,7 @@
 
 use super::network::Impairment;
 use anyhow::{Context, Result};
+use fastrand::Rng;
 use nix::net::if_::if_nametoindex;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -85,10 +86,10 @@ impl Direction<'_> {
     }
 
     /// Takes what has come.
-    fn receive(&mut self, link: &Impairment, random: &mut Random, buffer: &mut [u8]) {
+    fn receive(&mut self, link: &Impairment, random: &mut Rng, buffer: &mut [u8]) {
         while let Ok(length) = (&mut &*self.from).read(buffer) {
             let now = Instant::now();
-            if random.next() < link.loss || self.waiting.len() >= QUEUE {
+            if random.f64() < link.loss || self.waiting.len() >= QUEUE {
                 continue;
             }
             let sending =
@@ -102,7 +103,7 @@ impl Direction<'_> {
 fn carry(ends: [&File; 2], state: &State) {
     let direction = |from, to| Direction { from, to, waiting: VecDeque::new(), free: Instant::now() };
     let mut directions = [direction(ends[0], ends[1]), direction(ends[1], ends[0])];
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Rng::with_seed(0x9e37_79b9_7f4a_7c15);
     let mut buffer = vec![0; FRAME];
     while !state.stop.load(Ordering::Relaxed) {
         let link = *state.impairment.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,18 +116,6 @@ fn carry(ends: [&File; 2], state: &State) {
         for direction in &mut directions {
             direction.receive(&link, &mut random, &mut buffer);
         }
-    }
-}
-
-/// Numbers from 0 to 1, the same in each run (xorshift64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -175,18 +164,4 @@ fn checked(result: libc::c_int) -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn random_numbers_are_spread_evenly() {
-        let mut random = Random(1);
-        let numbers: Vec<f64> = (0..10_000).map(|_| random.next()).collect();
-        let low = numbers.iter().filter(|x| **x < 0.1).count();
-        assert!((900..1100).contains(&low), "{low}");
-        assert!(numbers.iter().all(|x| (0.0..1.0).contains(x)));
-    }
 }

@@ -20,13 +20,13 @@ fn batches_keep_the_order_of_their_context() {
         let mut results = vec![[0u64; ROUNDS]; n];
         let mut expected = vec![vec![]; n];
         for (round, me) in (0..ROUNDS).flat_map(|round| (0..n).map(move |me| (round, me))) {
-            let (pe, which) = (world.random.below(n), world.random.below(CONTEXTS));
+            let (pe, which) = (world.below(n), world.below(CONTEXTS));
             let (context, endpoint) = (&contexts[me][which], job.endpoint(me));
             let peer = context.peer(pe, n);
             // A word for each context of each PE.
             let place = (0, 8 * (CONTEXTS * me + which));
             let messages = &job.pes[me];
-            match world.random.below(8) {
+            match world.below(8) {
                 0 => {
                     job.bounded(|| messages.hand_over(&endpoint, pe, context).unwrap());
                     let result = (&raw mut results[me][round]).cast();
@@ -43,7 +43,7 @@ fn batches_keep_the_order_of_their_context() {
                     let is_behind =
                         context.batches().is_some_and(|batches| messages.gather_to_open(pe, short, (batches, peer)));
                     if !is_behind {
-                        let urgency = [Urgency::Now, Urgency::Usual, Urgency::BatchItem][world.random.below(3)];
+                        let urgency = [Urgency::Now, Urgency::Usual, Urgency::BatchItem][world.below(3)];
                         let item = (BatchItem::Post(post), place);
                         let by = (context, peer);
                         job.bounded(|| messages.gather(&endpoint, pe, item, by, urgency).unwrap());

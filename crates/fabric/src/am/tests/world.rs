@@ -4,6 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use fastrand::Rng;
+
 use crate::am::channel::{Limits, MessageItem, PendingResult};
 use crate::am::fault::{Fault, Reason};
 use crate::am::messages::{ActiveMessages, Flush, Urgency};
@@ -15,26 +17,12 @@ use crate::{AtomicOp, Op, TaggedMessage, Width};
 
 pub(super) const WORDS: usize = 16;
 
-/// A generator of numbers that look random (xorshift).
-pub(super) struct Random(Cell<u64>);
-
-impl Random {
-    pub(super) fn below(&self, n: usize) -> usize {
-        let mut x = self.0.get();
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        self.0.set(x);
-        (x >> 11) as usize % n
-    }
-}
-
 /// From one PE to another, and what is under way there.
 type Wire = ((usize, usize), VecDeque<Vec<u8>>);
 
 /// What is under way, and the memory of all PEs.
 pub(super) struct World {
-    pub(super) random: Random,
+    random: RefCell<Rng>,
     /// Messages from one PE to another, in order.
     pub(super) wires: RefCell<Vec<Wire>>,
     pub(super) memory: Vec<Box<[Cell<u64>]>>,
@@ -56,9 +44,14 @@ pub(super) struct Endpoint<'a> {
 }
 
 impl World {
+    /// A number below `n` that looks random.
+    pub(super) fn below(&self, n: usize) -> usize {
+        self.random.borrow_mut().usize(..n)
+    }
+
     pub(super) fn new(n: usize, seed: u64, room: usize) -> World {
         World {
-            random: Random(Cell::new(seed * 2 + 1)),
+            random: RefCell::new(Rng::with_seed(seed)),
             wires: RefCell::default(),
             memory: (0..n).map(|_| (0..WORDS).map(|_| Cell::new(0)).collect()).collect(),
             records: RefCell::default(),
@@ -81,10 +74,10 @@ impl World {
         if wires.is_empty() {
             return None;
         }
-        let which = self.random.below(wires.len());
+        let which = self.below(wires.len());
         let ((_, to), queue) = &mut wires[which];
         let to = *to;
-        let ahead = usize::from(queue.len() > 1 && self.random.below(4) == 0);
+        let ahead = usize::from(queue.len() > 1 && self.below(4) == 0);
         let message = queue.remove(ahead).expect("no wire is empty");
         if queue.is_empty() {
             wires.swap_remove(which);
@@ -95,7 +88,7 @@ impl World {
 
 impl Network for Endpoint<'_> {
     fn send(&self, pe: usize, message: &mut Vec<u8>, _: bool) -> Result<bool, Reason> {
-        if self.world.refuses && self.world.random.below(5) == 0 {
+        if self.world.refuses && self.world.below(5) == 0 {
             return Ok(false);
         }
         let mut wires = self.world.wires.borrow_mut();
@@ -177,7 +170,7 @@ impl<'a> Job<'a> {
             self.pes[to].receive(&self.endpoint(to), &message)?;
         }
         for (me, pe) in self.pes.iter().enumerate() {
-            let flush = [Flush::All, Flush::Prompt, Flush::Replies][self.world.random.below(3)];
+            let flush = [Flush::All, Flush::Prompt, Flush::Replies][self.world.below(3)];
             pe.flush(&self.endpoint(me), flush)?;
         }
         Ok(())
@@ -187,7 +180,7 @@ impl<'a> Job<'a> {
     pub(super) fn request(&self, me: usize, pe: usize, item: (MessageItem<'_>, SegmentAddress), result: *mut u8) {
         let counter = self.counter(me);
         let awaited = PendingResult { counter, result };
-        let urgency = [Urgency::Now, Urgency::Usual, Urgency::Usual][self.world.random.below(3)];
+        let urgency = [Urgency::Now, Urgency::Usual, Urgency::Usual][self.world.below(3)];
         let endpoint = self.endpoint(me);
         self.bounded(|| {
             let appended = self.pes[me].append(&endpoint, pe, item, awaited, urgency);

@@ -4,6 +4,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
+use fastrand::Rng;
+
 use super::pipes::Pipes;
 use super::{Mapping, PAGE, monitor, watched_over};
 use crate::registration::{Cache, Limits};
@@ -11,28 +13,16 @@ use crate::registration::{Cache, Limits};
 const THREADS: u64 = 6;
 const ROUNDS: usize = 1500;
 
-struct Random(u64);
-
-impl Random {
-    /// Below `limit`, by xorshift.
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
 /// Writes what was not written before, everywhere, and sees it through the cache in a
 /// part.
-fn transfer(cache: &Cache<Pipes>, bytes: &mut [u8], random: &mut Random) {
+fn transfer(cache: &Cache<Pipes>, bytes: &mut [u8], random: &mut Rng) {
     static STAMP: AtomicU64 = AtomicU64::new(1);
     let stamp = STAMP.fetch_add(1, Relaxed);
     for word in bytes.chunks_exact_mut(8) {
         word.copy_from_slice(&stamp.to_ne_bytes());
     }
-    let from = random.below(bytes.len() / PAGE) * PAGE;
-    let len = 8 * (1 + random.below((bytes.len() - from) / 8));
+    let from = random.usize(..bytes.len() / PAGE) * PAGE;
+    let len = 8 * (1 + random.usize(..(bytes.len() - from) / 8));
     let at = bytes.as_ptr() as usize + from;
     let region_ref = cache.acquire(at, len).unwrap();
     let seen = region_ref.read(at, len);
@@ -42,11 +32,11 @@ fn transfer(cache: &Cache<Pipes>, bytes: &mut [u8], random: &mut Random) {
     }
 }
 
-fn use_memory(cache: &Cache<Pipes>, random: &mut Random) {
+fn use_memory(cache: &Cache<Pipes>, random: &mut Rng) {
     for _ in 0..ROUNDS {
         // Few sizes, so that addresses come again, also as those of another thread.
-        let pages = 1 << random.below(4);
-        if random.below(4) == 0 {
+        let pages = 1 << random.usize(..4);
+        if random.usize(..4) == 0 {
             // From the allocator, which unmaps on its own.
             let mut block = vec![0; (128 << 10) + pages * PAGE];
             let edge = block.as_ptr().align_offset(PAGE);
@@ -54,10 +44,10 @@ fn use_memory(cache: &Cache<Pipes>, random: &mut Random) {
             continue;
         }
         let mut memory = Mapping::new(pages);
-        for _ in 0..random.below(4) {
+        for _ in 0..random.usize(..4) {
             transfer(cache, memory.bytes(), random);
-            match random.below(8) {
-                0 => memory.discard(random.below(pages) * PAGE, PAGE),
+            match random.usize(..8) {
+                0 => memory.discard(random.usize(..pages) * PAGE, PAGE),
                 1 => memory = memory.replace(),
                 2 => drop(vec![0_u8; 256 << 10]),
                 _ => {}
@@ -76,7 +66,7 @@ fn no_region_shows_memory_that_is_gone() {
         thread::scope(|scope| {
             for thread in 1..=THREADS {
                 let cache = &cache;
-                scope.spawn(move || use_memory(cache, &mut Random(thread << 32 | 1)));
+                scope.spawn(move || use_memory(cache, &mut Rng::with_seed(thread << 32 | 1)));
             }
         });
         cache.sweep();
