@@ -113,13 +113,6 @@ static void data_movement(int start, int log_stride, int size)
     shmem_barrier(start, log_stride, size, barrier_words);
 }
 
-#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
-#define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
-#define SUM_OF(a, b) ((a) + (b))
-#define PROD_OF(a, b) ((a) * (b))
-#define AND_OF(a, b) ((a) & (b))
-#define OR_OF(a, b) ((a) | (b))
-#define XOR_OF(a, b) ((a) ^ (b))
 #define ELEMENT(type, pe, i) ((type)(1 + ((pe) + (i)) % 2))
 
 #define TEST_OP(type, name, op, combine)                                                           \

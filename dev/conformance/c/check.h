@@ -78,65 +78,7 @@ __attribute__((unused)) static void *checked_malloc(size_t size)
     return p;
 }
 
-/* The types of the standard's tables: X(C type, type name). With -DFEW_TYPES, a type of each size, integer
- * and floating-point: what the library and the compiler do for the others of the size is the same, and
- * every_prototype.c calls the routines of all of them. */
-#ifdef FEW_TYPES
-#define RMA_TYPES(X)                                                                               \
-    X(float, float)                                                                                \
-    X(double, double)                                                                              \
-    X(long double, longdouble)                                                                     \
-    X(signed char, schar)                                                                          \
-    X(short, short)                                                                                \
-    X(int, int)                                                                                    \
-    X(long, long)
-#else
-#define RMA_TYPES(X)                                                                               \
-    X(float, float)                                                                                \
-    X(double, double)                                                                              \
-    X(long double, longdouble)                                                                     \
-    X(char, char)                                                                                  \
-    X(signed char, schar)                                                                          \
-    X(short, short)                                                                                \
-    X(int, int)                                                                                    \
-    X(long, long)                                                                                  \
-    X(long long, longlong)                                                                         \
-    X(unsigned char, uchar)                                                                        \
-    X(unsigned short, ushort)                                                                      \
-    X(unsigned int, uint)                                                                          \
-    X(unsigned long, ulong)                                                                        \
-    X(unsigned long long, ulonglong)                                                               \
-    X(int8_t, int8)                                                                                \
-    X(int16_t, int16)                                                                              \
-    X(int32_t, int32)                                                                              \
-    X(int64_t, int64)                                                                              \
-    X(uint8_t, uint8)                                                                              \
-    X(uint16_t, uint16)                                                                            \
-    X(uint32_t, uint32)                                                                            \
-    X(uint64_t, uint64)                                                                            \
-    X(size_t, size)                                                                                \
-    X(ptrdiff_t, ptrdiff)
-#endif
-
-#define AMO_TYPES(X)                                                                               \
-    X(int, int)                                                                                    \
-    X(long, long)                                                                                  \
-    X(long long, longlong)                                                                         \
-    X(unsigned int, uint)                                                                          \
-    X(unsigned long, ulong)                                                                        \
-    X(unsigned long long, ulonglong)                                                               \
-    X(int32_t, int32)                                                                              \
-    X(int64_t, int64)                                                                              \
-    X(uint32_t, uint32)                                                                            \
-    X(uint64_t, uint64)                                                                            \
-    X(size_t, size)                                                                                \
-    X(ptrdiff_t, ptrdiff)
-
-#define EXTENDED_AMO_TYPES(X)                                                                      \
-    X(float, float)                                                                                \
-    X(double, double)                                                                              \
-    AMO_TYPES(X)
-
+/* The types of the standard's tables: X(C type, type name). */
 #define BITWISE_AMO_TYPES(X)                                                                       \
     X(unsigned int, uint)                                                                          \
     X(unsigned long, ulong)                                                                        \
@@ -145,6 +87,63 @@ __attribute__((unused)) static void *checked_malloc(size_t size)
     X(int64_t, int64)                                                                              \
     X(uint32_t, uint32)                                                                            \
     X(uint64_t, uint64)
+
+#define AMO_TYPES(X)                                                                               \
+    BITWISE_AMO_TYPES(X)                                                                           \
+    X(int, int)                                                                                    \
+    X(long, long)                                                                                  \
+    X(long long, longlong)                                                                         \
+    X(size_t, size)                                                                                \
+    X(ptrdiff_t, ptrdiff)
+
+#define EXTENDED_AMO_TYPES(X)                                                                      \
+    AMO_TYPES(X)                                                                                   \
+    X(float, float)                                                                                \
+    X(double, double)
+
+#define BITWISE_TYPES(X)                                                                           \
+    BITWISE_AMO_TYPES(X)                                                                           \
+    X(unsigned char, uchar)                                                                        \
+    X(unsigned short, ushort)                                                                      \
+    X(int8_t, int8)                                                                                \
+    X(int16_t, int16)                                                                              \
+    X(uint8_t, uint8)                                                                              \
+    X(uint16_t, uint16)                                                                            \
+    X(size_t, size)
+
+/* A type of each size, integer and floating-point: what the library and the compiler do for the others of the size
+ * is the same, and every_prototype.c calls the routines of all of them. */
+#define TYPE_OF_EACH_SIZE(X)                                                                       \
+    X(float, float)                                                                                \
+    X(double, double)                                                                              \
+    X(long double, longdouble)                                                                     \
+    X(signed char, schar)                                                                          \
+    X(short, short)                                                                                \
+    X(int, int)                                                                                    \
+    X(long, long)
+
+#define ORDERED_TYPES(X)                                                                           \
+    TYPE_OF_EACH_SIZE(X)                                                                           \
+    X(char, char)                                                                                  \
+    X(long long, longlong)                                                                         \
+    X(ptrdiff_t, ptrdiff)
+
+#ifdef FEW_TYPES
+#define RMA_TYPES(X) TYPE_OF_EACH_SIZE(X)
+#else
+#define RMA_TYPES(X)                                                                               \
+    ORDERED_TYPES(X)                                                                               \
+    BITWISE_TYPES(X)
+#endif
+
+/* The operators of reductions. */
+#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
+#define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
+#define SUM_OF(a, b) ((a) + (b))
+#define PROD_OF(a, b) ((a) * (b))
+#define AND_OF(a, b) ((a) & (b))
+#define OR_OF(a, b) ((a) | (b))
+#define XOR_OF(a, b) ((a) ^ (b))
 
 /* Whether another launcher than oshrun has started this job. */
 static inline int is_launched_by_other(void)

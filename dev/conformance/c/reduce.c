@@ -18,14 +18,6 @@ enum { COUNTS = sizeof counts / sizeof *counts };
 #define ELEMENT(type, pe, i) ((type)(1 + ((pe) + (i)) % 2))
 #define BITS(type, pe, i) ((type)(((pe)*5 + (i)*3 + 1) & 0x7F))
 
-#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
-#define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
-#define SUM_OF(a, b) ((a) + (b))
-#define PROD_OF(a, b) ((a) * (b))
-#define AND_OF(a, b) ((a) & (b))
-#define OR_OF(a, b) ((a) | (b))
-#define XOR_OF(a, b) ((a) ^ (b))
-
 /* One operation on one type: apart and in place, over the team. */
 #define TEST_OP(type, name, op, combine, element)                                                  \
     static void name##_##op(shmem_team_t team)                                                     \
@@ -116,41 +108,13 @@ enum { COUNTS = sizeof counts / sizeof *counts };
     TEST_OP(type, name, xor, XOR_OF, BITS)
 
 #ifdef BRIEF
+#undef BITWISE_TYPES
+#undef ORDERED_TYPES
 #define BITWISE_TYPES(X) X(uint64_t, uint64)
 #define ORDERED_TYPES(X) X(long, long) X(double, double)
 #define COMPLEX_TYPES(X) X(double _Complex, complexd)
 #else
-#define BITWISE_TYPES(X)                                                                           \
-    X(unsigned char, uchar)                                                                        \
-    X(unsigned short, ushort)                                                                      \
-    X(unsigned int, uint)                                                                          \
-    X(unsigned long, ulong)                                                                        \
-    X(unsigned long long, ulonglong)                                                               \
-    X(int8_t, int8)                                                                                \
-    X(int16_t, int16)                                                                              \
-    X(int32_t, int32)                                                                              \
-    X(int64_t, int64)                                                                              \
-    X(uint8_t, uint8)                                                                              \
-    X(uint16_t, uint16)                                                                            \
-    X(uint32_t, uint32)                                                                            \
-    X(uint64_t, uint64)                                                                            \
-    X(size_t, size)
-
-#define ORDERED_TYPES(X)                                                                           \
-    X(char, char)                                                                                  \
-    X(signed char, schar)                                                                          \
-    X(short, short)                                                                                \
-    X(int, int)                                                                                    \
-    X(long, long)                                                                                  \
-    X(long long, longlong)                                                                         \
-    X(ptrdiff_t, ptrdiff)                                                                          \
-    X(float, float)                                                                                \
-    X(double, double)                                                                              \
-    X(long double, longdouble)
-
-#define COMPLEX_TYPES(X)                                                                           \
-    X(double _Complex, complexd)                                                                   \
-    X(float _Complex, complexf)
+#define COMPLEX_TYPES(X) X(double _Complex, complexd) X(float _Complex, complexf)
 #endif
 
 BITWISE_TYPES(BITWISE)
