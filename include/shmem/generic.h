@@ -71,267 +71,136 @@
     unsigned int: prefix##uint##suffix, unsigned long: prefix##ulong##suffix, \
     unsigned long long: prefix##ulonglong##suffix)
 
-#define SHMEMI_put(dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_, _put)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_put(ctx, dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_ctx_, _put)(ctx, dest, __VA_ARGS__)
+#define SHMEMI_GENERIC(set, name, pointer, ...) \
+    SHMEMI_SELECT_##set(pointer, shmem_, _##name)(pointer, __VA_ARGS__)
+#define SHMEMI_CTX_GENERIC(set, name, ctx, pointer, ...) \
+    SHMEMI_SELECT_##set(pointer, shmem_ctx_, _##name)(ctx, pointer, __VA_ARGS__)
+
 #define shmem_put(...) /* Copy contiguous elements to another PE. See shmem_put(3). */ \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_put, SHMEMI_put, 0)(__VA_ARGS__)
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, put, __VA_ARGS__)
 
-#define SHMEMI_p(dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_, _p)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_p(ctx, dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_ctx_, _p)(ctx, dest, __VA_ARGS__)
 #define shmem_p(...) /* Copy one element, given by value, to another PE. See shmem_p(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_p, SHMEMI_p, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, p, __VA_ARGS__)
 
-#define SHMEMI_iput(dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_, _iput)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_iput(ctx, dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_ctx_, _iput)(ctx, dest, __VA_ARGS__)
 #define shmem_iput(...) /* Copy elements at equal distances to another PE. See shmem_iput(3). */ \
-    SHMEMI_ARG_8(__VA_ARGS__, SHMEMI_ctx_iput, SHMEMI_iput, 0)(__VA_ARGS__)
+    SHMEMI_ARG_8(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, iput, __VA_ARGS__)
 
-#define SHMEMI_ibput(dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_, _ibput)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_ibput(ctx, dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_ctx_, _ibput)(ctx, dest, __VA_ARGS__)
 #define shmem_ibput(...) /* Copy blocks at equal distances to another PE. See shmem_ibput(3). */ \
-    SHMEMI_ARG_9(__VA_ARGS__, SHMEMI_ctx_ibput, SHMEMI_ibput, 0)(__VA_ARGS__)
+    SHMEMI_ARG_9(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, ibput, __VA_ARGS__)
 
-#define SHMEMI_get(dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_, _get)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_get(ctx, dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_ctx_, _get)(ctx, dest, __VA_ARGS__)
 #define shmem_get(...) /* Copy contiguous elements from another PE. See shmem_get(3). */ \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_get, SHMEMI_get, 0)(__VA_ARGS__)
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, get, __VA_ARGS__)
 
-#define SHMEMI_g(source, ...) \
-    SHMEMI_SELECT_RMA(source, shmem_, _g)(source, __VA_ARGS__)
-#define SHMEMI_ctx_g(ctx, source, ...) \
-    SHMEMI_SELECT_RMA(source, shmem_ctx_, _g)(ctx, source, __VA_ARGS__)
 #define shmem_g(...) /* Return one element of another PE. See shmem_g(3). */ \
-    SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_ctx_g, SHMEMI_g, 0)(__VA_ARGS__)
+    SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, g, __VA_ARGS__)
 
-#define SHMEMI_iget(dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_, _iget)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_iget(ctx, dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_ctx_, _iget)(ctx, dest, __VA_ARGS__)
 #define shmem_iget(...) /* Copy elements at equal distances from another PE. See shmem_iget(3). */ \
-    SHMEMI_ARG_8(__VA_ARGS__, SHMEMI_ctx_iget, SHMEMI_iget, 0)(__VA_ARGS__)
+    SHMEMI_ARG_8(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, iget, __VA_ARGS__)
 
-#define SHMEMI_ibget(dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_, _ibget)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_ibget(ctx, dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_ctx_, _ibget)(ctx, dest, __VA_ARGS__)
 #define shmem_ibget(...) /* Copy blocks at equal distances from another PE. See shmem_ibget(3). */ \
-    SHMEMI_ARG_9(__VA_ARGS__, SHMEMI_ctx_ibget, SHMEMI_ibget, 0)(__VA_ARGS__)
+    SHMEMI_ARG_9(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, ibget, __VA_ARGS__)
 
-#define SHMEMI_put_nbi(dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_, _put_nbi)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_put_nbi(ctx, dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_ctx_, _put_nbi)(ctx, dest, __VA_ARGS__)
 #define shmem_put_nbi(...) /* Begin to copy contiguous elements to another PE. See shmem_put_nbi(3). */ \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_put_nbi, SHMEMI_put_nbi, 0)(__VA_ARGS__)
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, put_nbi, __VA_ARGS__)
 
-#define SHMEMI_get_nbi(dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_, _get_nbi)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_get_nbi(ctx, dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_ctx_, _get_nbi)(ctx, dest, __VA_ARGS__)
 #define shmem_get_nbi(...) /* Begin to copy contiguous elements from another PE. See shmem_get_nbi(3). */ \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_get_nbi, SHMEMI_get_nbi, 0)(__VA_ARGS__)
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, get_nbi, __VA_ARGS__)
 
-#define SHMEMI_atomic_fetch(source, ...) \
-    SHMEMI_SELECT_EXTENDED_AMO(source, shmem_, _atomic_fetch)(source, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch(ctx, source, ...) \
-    SHMEMI_SELECT_EXTENDED_AMO(source, shmem_ctx_, _atomic_fetch)(ctx, source, __VA_ARGS__)
 #define shmem_atomic_fetch(...) /* Return an object of another PE, atomically. See shmem_atomic_fetch(3). */ \
-    SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_ctx_atomic_fetch, SHMEMI_atomic_fetch, 0)(__VA_ARGS__)
+    SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(EXTENDED_AMO, atomic_fetch, __VA_ARGS__)
 
 #define shmem_fetch(source, ...) /* Return an object, atomically: the old name of `shmem_atomic_fetch`. See shmem_atomic_fetch(3). */ \
     SHMEMI_SELECT_EXTENDED_AMO(source, shmem_, _fetch)(source, __VA_ARGS__)
 
-#define SHMEMI_atomic_set(dest, ...) \
-    SHMEMI_SELECT_EXTENDED_AMO(dest, shmem_, _atomic_set)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_set(ctx, dest, ...) \
-    SHMEMI_SELECT_EXTENDED_AMO(dest, shmem_ctx_, _atomic_set)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_set(...) /* Set an object of another PE, atomically. See shmem_atomic_set(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_set, SHMEMI_atomic_set, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(EXTENDED_AMO, atomic_set, __VA_ARGS__)
 
 #define shmem_set(dest, ...) /* Set an object, atomically: the old name of `shmem_atomic_set`. See shmem_atomic_set(3). */ \
     SHMEMI_SELECT_EXTENDED_AMO(dest, shmem_, _set)(dest, __VA_ARGS__)
 
-#define SHMEMI_atomic_compare_swap(dest, ...) \
-    SHMEMI_SELECT_AMO(dest, shmem_, _atomic_compare_swap)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_compare_swap(ctx, dest, ...) \
-    SHMEMI_SELECT_AMO(dest, shmem_ctx_, _atomic_compare_swap)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_compare_swap(...) /* Replace an object of another PE if it has a given value. See shmem_atomic_compare_swap(3). */ \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_compare_swap, SHMEMI_atomic_compare_swap, 0)(__VA_ARGS__)
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_compare_swap, __VA_ARGS__)
 
 #define shmem_cswap(dest, ...) /* Replace an object if it has a given value: the old name of `shmem_atomic_compare_swap`. See shmem_atomic_compare_swap(3). */ \
     SHMEMI_SELECT_AMO(dest, shmem_, _cswap)(dest, __VA_ARGS__)
 
-#define SHMEMI_atomic_swap(dest, ...) \
-    SHMEMI_SELECT_EXTENDED_AMO(dest, shmem_, _atomic_swap)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_swap(ctx, dest, ...) \
-    SHMEMI_SELECT_EXTENDED_AMO(dest, shmem_ctx_, _atomic_swap)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_swap(...) /* Replace an object of another PE and return its old value. See shmem_atomic_swap(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_swap, SHMEMI_atomic_swap, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(EXTENDED_AMO, atomic_swap, __VA_ARGS__)
 
 #define shmem_swap(dest, ...) /* Replace an object and return its old value: the old name of `shmem_atomic_swap`. See shmem_atomic_swap(3). */ \
     SHMEMI_SELECT_EXTENDED_AMO(dest, shmem_, _swap)(dest, __VA_ARGS__)
 
-#define SHMEMI_atomic_fetch_inc(dest, ...) \
-    SHMEMI_SELECT_AMO(dest, shmem_, _atomic_fetch_inc)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_inc(ctx, dest, ...) \
-    SHMEMI_SELECT_AMO(dest, shmem_ctx_, _atomic_fetch_inc)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_fetch_inc(...) /* Add 1 to an object of another PE and return its old value. See shmem_atomic_fetch_inc(3). */ \
-    SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_inc, SHMEMI_atomic_fetch_inc, 0)(__VA_ARGS__)
+    SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_fetch_inc, __VA_ARGS__)
 
 #define shmem_finc(dest, ...) /* Add 1 to an object and return its old value: the old name of `shmem_atomic_fetch_inc`. See shmem_atomic_fetch_inc(3). */ \
     SHMEMI_SELECT_AMO(dest, shmem_, _finc)(dest, __VA_ARGS__)
 
-#define SHMEMI_atomic_inc(dest, ...) \
-    SHMEMI_SELECT_AMO(dest, shmem_, _atomic_inc)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_inc(ctx, dest, ...) \
-    SHMEMI_SELECT_AMO(dest, shmem_ctx_, _atomic_inc)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_inc(...) /* Add 1 to an object of another PE. See shmem_atomic_inc(3). */ \
-    SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_ctx_atomic_inc, SHMEMI_atomic_inc, 0)(__VA_ARGS__)
+    SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_inc, __VA_ARGS__)
 
 #define shmem_inc(dest, ...) /* Add 1 to an object: the old name of `shmem_atomic_inc`. See shmem_atomic_inc(3). */ \
     SHMEMI_SELECT_AMO(dest, shmem_, _inc)(dest, __VA_ARGS__)
 
-#define SHMEMI_atomic_fetch_add(dest, ...) \
-    SHMEMI_SELECT_AMO(dest, shmem_, _atomic_fetch_add)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_add(ctx, dest, ...) \
-    SHMEMI_SELECT_AMO(dest, shmem_ctx_, _atomic_fetch_add)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_fetch_add(...) /* Add to an object of another PE and return its old value. See shmem_atomic_fetch_add(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_add, SHMEMI_atomic_fetch_add, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_fetch_add, __VA_ARGS__)
 
 #define shmem_fadd(dest, ...) /* Add to an object and return its old value: the old name of `shmem_atomic_fetch_add`. See shmem_atomic_fetch_add(3). */ \
     SHMEMI_SELECT_AMO(dest, shmem_, _fadd)(dest, __VA_ARGS__)
 
-#define SHMEMI_atomic_add(dest, ...) \
-    SHMEMI_SELECT_AMO(dest, shmem_, _atomic_add)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_add(ctx, dest, ...) \
-    SHMEMI_SELECT_AMO(dest, shmem_ctx_, _atomic_add)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_add(...) /* Add to an object of another PE. See shmem_atomic_add(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_add, SHMEMI_atomic_add, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_add, __VA_ARGS__)
 
 #define shmem_add(dest, ...) /* Add to an object: the old name of `shmem_atomic_add`. See shmem_atomic_add(3). */ \
     SHMEMI_SELECT_AMO(dest, shmem_, _add)(dest, __VA_ARGS__)
 
-#define SHMEMI_atomic_and(dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_and)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_and(ctx, dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_ctx_, _atomic_and)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_and(...) /* Clear bits of an object of another PE by AND. See shmem_atomic_and(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_and, SHMEMI_atomic_and, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_and, __VA_ARGS__)
 
-#define SHMEMI_atomic_or(dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_or)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_or(ctx, dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_ctx_, _atomic_or)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_or(...) /* Set bits of an object of another PE by OR. See shmem_atomic_or(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_or, SHMEMI_atomic_or, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_or, __VA_ARGS__)
 
-#define SHMEMI_atomic_xor(dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_xor)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_xor(ctx, dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_ctx_, _atomic_xor)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_xor(...) /* Flip bits of an object of another PE by XOR. See shmem_atomic_xor(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_xor, SHMEMI_atomic_xor, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_xor, __VA_ARGS__)
 
-#define SHMEMI_atomic_fetch_and(dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_fetch_and)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_and(ctx, dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_ctx_, _atomic_fetch_and)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_fetch_and(...) /* Clear bits of an object of another PE by AND and return its old value. See shmem_atomic_fetch_and(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_and, SHMEMI_atomic_fetch_and, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_and, __VA_ARGS__)
 
-#define SHMEMI_atomic_fetch_or(dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_fetch_or)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_or(ctx, dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_ctx_, _atomic_fetch_or)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_fetch_or(...) /* Set bits of an object of another PE by OR and return its old value. See shmem_atomic_fetch_or(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_or, SHMEMI_atomic_fetch_or, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_or, __VA_ARGS__)
 
-#define SHMEMI_atomic_fetch_xor(dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_fetch_xor)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_xor(ctx, dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_ctx_, _atomic_fetch_xor)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_fetch_xor(...) /* Flip bits of an object of another PE by XOR and return its old value. See shmem_atomic_fetch_xor(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_xor, SHMEMI_atomic_fetch_xor, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_xor, __VA_ARGS__)
 
-#define SHMEMI_atomic_fetch_nbi(fetch, ...) \
-    SHMEMI_SELECT_EXTENDED_AMO(fetch, shmem_, _atomic_fetch_nbi)(fetch, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_nbi(ctx, fetch, ...) \
-    SHMEMI_SELECT_EXTENDED_AMO(fetch, shmem_ctx_, _atomic_fetch_nbi)(ctx, fetch, __VA_ARGS__)
 #define shmem_atomic_fetch_nbi(...) /* Begin to fetch an object of another PE, atomically. See shmem_atomic_fetch_nbi(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_nbi, SHMEMI_atomic_fetch_nbi, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(EXTENDED_AMO, atomic_fetch_nbi, __VA_ARGS__)
 
-#define SHMEMI_atomic_compare_swap_nbi(fetch, ...) \
-    SHMEMI_SELECT_AMO(fetch, shmem_, _atomic_compare_swap_nbi)(fetch, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_compare_swap_nbi(ctx, fetch, ...) \
-    SHMEMI_SELECT_AMO(fetch, shmem_ctx_, _atomic_compare_swap_nbi)(ctx, fetch, __VA_ARGS__)
 #define shmem_atomic_compare_swap_nbi(...) /* Begin to replace an object of another PE if it has a given value. See shmem_atomic_compare_swap_nbi(3). */ \
-    SHMEMI_ARG_7(__VA_ARGS__, SHMEMI_ctx_atomic_compare_swap_nbi, SHMEMI_atomic_compare_swap_nbi, 0)(__VA_ARGS__)
+    SHMEMI_ARG_7(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_compare_swap_nbi, __VA_ARGS__)
 
-#define SHMEMI_atomic_swap_nbi(fetch, ...) \
-    SHMEMI_SELECT_EXTENDED_AMO(fetch, shmem_, _atomic_swap_nbi)(fetch, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_swap_nbi(ctx, fetch, ...) \
-    SHMEMI_SELECT_EXTENDED_AMO(fetch, shmem_ctx_, _atomic_swap_nbi)(ctx, fetch, __VA_ARGS__)
 #define shmem_atomic_swap_nbi(...) /* Begin to replace an object of another PE and to fetch its old value. See shmem_atomic_swap_nbi(3). */ \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_swap_nbi, SHMEMI_atomic_swap_nbi, 0)(__VA_ARGS__)
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(EXTENDED_AMO, atomic_swap_nbi, __VA_ARGS__)
 
-#define SHMEMI_atomic_fetch_inc_nbi(fetch, ...) \
-    SHMEMI_SELECT_AMO(fetch, shmem_, _atomic_fetch_inc_nbi)(fetch, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_inc_nbi(ctx, fetch, ...) \
-    SHMEMI_SELECT_AMO(fetch, shmem_ctx_, _atomic_fetch_inc_nbi)(ctx, fetch, __VA_ARGS__)
 #define shmem_atomic_fetch_inc_nbi(...) /* Begin to add 1 to an object of another PE and to fetch its old value. See shmem_atomic_fetch_inc_nbi(3). */ \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_inc_nbi, SHMEMI_atomic_fetch_inc_nbi, 0)(__VA_ARGS__)
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_fetch_inc_nbi, __VA_ARGS__)
 
-#define SHMEMI_atomic_fetch_add_nbi(fetch, ...) \
-    SHMEMI_SELECT_AMO(fetch, shmem_, _atomic_fetch_add_nbi)(fetch, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_add_nbi(ctx, fetch, ...) \
-    SHMEMI_SELECT_AMO(fetch, shmem_ctx_, _atomic_fetch_add_nbi)(ctx, fetch, __VA_ARGS__)
 #define shmem_atomic_fetch_add_nbi(...) /* Begin to add to an object of another PE and to fetch its old value. See shmem_atomic_fetch_add_nbi(3). */ \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_add_nbi, SHMEMI_atomic_fetch_add_nbi, 0)(__VA_ARGS__)
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_fetch_add_nbi, __VA_ARGS__)
 
-#define SHMEMI_atomic_fetch_and_nbi(fetch, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_, _atomic_fetch_and_nbi)(fetch, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_and_nbi(ctx, fetch, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_ctx_, _atomic_fetch_and_nbi)(ctx, fetch, __VA_ARGS__)
 #define shmem_atomic_fetch_and_nbi(...) /* Begin to clear bits of an object of another PE by AND and to fetch its old value. See shmem_atomic_fetch_and_nbi(3). */ \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_and_nbi, SHMEMI_atomic_fetch_and_nbi, 0)(__VA_ARGS__)
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_and_nbi, __VA_ARGS__)
 
-#define SHMEMI_atomic_fetch_or_nbi(fetch, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_, _atomic_fetch_or_nbi)(fetch, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_or_nbi(ctx, fetch, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_ctx_, _atomic_fetch_or_nbi)(ctx, fetch, __VA_ARGS__)
 #define shmem_atomic_fetch_or_nbi(...) /* Begin to set bits of an object of another PE by OR and to fetch its old value. See shmem_atomic_fetch_or_nbi(3). */ \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_or_nbi, SHMEMI_atomic_fetch_or_nbi, 0)(__VA_ARGS__)
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_or_nbi, __VA_ARGS__)
 
-#define SHMEMI_atomic_fetch_xor_nbi(fetch, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_, _atomic_fetch_xor_nbi)(fetch, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_xor_nbi(ctx, fetch, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_ctx_, _atomic_fetch_xor_nbi)(ctx, fetch, __VA_ARGS__)
 #define shmem_atomic_fetch_xor_nbi(...) /* Begin to flip bits of an object of another PE by XOR and to fetch its old value. See shmem_atomic_fetch_xor_nbi(3). */ \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_xor_nbi, SHMEMI_atomic_fetch_xor_nbi, 0)(__VA_ARGS__)
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_xor_nbi, __VA_ARGS__)
 
-#define SHMEMI_put_signal(dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_, _put_signal)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_put_signal(ctx, dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_ctx_, _put_signal)(ctx, dest, __VA_ARGS__)
 #define shmem_put_signal(...) /* Copy contiguous elements to another PE, then update a signal there. See shmem_put_signal(3). */ \
-    SHMEMI_ARG_9(__VA_ARGS__, SHMEMI_ctx_put_signal, SHMEMI_put_signal, 0)(__VA_ARGS__)
+    SHMEMI_ARG_9(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, put_signal, __VA_ARGS__)
 
-#define SHMEMI_put_signal_nbi(dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_, _put_signal_nbi)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_put_signal_nbi(ctx, dest, ...) \
-    SHMEMI_SELECT_RMA(dest, shmem_ctx_, _put_signal_nbi)(ctx, dest, __VA_ARGS__)
 #define shmem_put_signal_nbi(...) /* Begin to copy contiguous elements to another PE, and to update a signal there. See shmem_put_signal_nbi(3). */ \
-    SHMEMI_ARG_9(__VA_ARGS__, SHMEMI_ctx_put_signal_nbi, SHMEMI_put_signal_nbi, 0)(__VA_ARGS__)
+    SHMEMI_ARG_9(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, put_signal_nbi, __VA_ARGS__)
 
 #define shmem_alltoall(team, dest, ...) /* Give each PE a block, and get one from each. See shmem_alltoall(3). */ \
     SHMEMI_SELECT_RMA(dest, shmem_, _alltoall)(team, dest, __VA_ARGS__)

@@ -36,7 +36,8 @@ fn group_reductions(chapters: &[Chapter]) -> String {
         let suffix = family.pattern.trim_start_matches("shmemx_{T}");
         all.entry(suffix).or_default().push(family);
     }
-    let (mut c, mut cpp) = (String::new(), String::new());
+    let mut c = String::new();
+    let mut sets: BTreeMap<Vec<String>, (Vec<&str>, &str)> = BTreeMap::new();
     for (suffix, families) in all {
         let generic = Generic { name: "", families };
         let set = generic.set();
@@ -46,10 +47,20 @@ fn group_reductions(chapters: &[Chapter]) -> String {
                 dest, __VA_ARGS__)"
         )
         .unwrap();
-        let types = generic.types().into_iter();
-        for ty in types.filter(|ty| !ty.c.contains("_Complex")) {
-            writeln!(cpp, "SHMEMI_GROUP_REDUCE({suffix}, {}, {})", ty.c, ty.name).unwrap();
+        let mut types = generic.types();
+        types.retain(|ty| !ty.c.contains("_Complex"));
+        let types = types.iter().map(|ty| format!("({}, {})", ty.c, ty.name)).collect();
+        sets.entry(types).or_insert_with(|| (Vec::new(), set)).0.push(suffix);
+    }
+    let mut cpp = String::new();
+    for (types, (suffixes, set)) in sets {
+        let all = suffixes.iter().map(|suffix| format!("    SHMEMI_GROUP_REDUCE({suffix}, TYPE, NAME)"));
+        let all: Vec<String> = all.collect();
+        writeln!(cpp, "#define SHMEMI_GROUP_{set}(TYPE, NAME) \\\n{}", all.join(" \\\n")).unwrap();
+        for ty in types {
+            writeln!(cpp, "SHMEMI_GROUP_{set}{ty}").unwrap();
         }
+        writeln!(cpp, "#undef SHMEMI_GROUP_{set}").unwrap();
     }
     format!(
         "/* Reductions between groups, for all types. */\n#ifdef __cplusplus\n{GROUP_REDUCE}{cpp}#undef \

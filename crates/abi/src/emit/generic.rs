@@ -37,6 +37,7 @@ pub fn generic(chapters: &[Chapter], reference: &Reference) -> String {
         let selection = wrapped(&selection).replace('\n', " \\\n");
         writeln!(out, "\n#define SHMEMI_SELECT_{set}(pointer, prefix, suffix) \\\n    {selection}").unwrap();
     }
+    out.push_str(FORMS);
     for generic in &generics {
         out.push('\n');
         one(&mut out, generic, reference);
@@ -67,38 +68,39 @@ fn c_type(c: &str) -> &str {
     }
 }
 
+/// How a routine that has a form with a context gets to one of its functions. The name of the set and of the routine
+/// are pasted, so that a program's macros of these names change nothing.
+const FORMS: &str = r"
+#define SHMEMI_GENERIC(set, name, pointer, ...) \
+    SHMEMI_SELECT_##set(pointer, shmem_, _##name)(pointer, __VA_ARGS__)
+#define SHMEMI_CTX_GENERIC(set, name, ctx, pointer, ...) \
+    SHMEMI_SELECT_##set(pointer, shmem_ctx_, _##name)(ctx, pointer, __VA_ARGS__)
+";
+
 fn one(out: &mut String, generic: &Generic<'_>, reference: &Reference) {
     let (name, set, suffix) = (generic.name, generic.set(), generic.suffix());
     let forms = generic.forms();
     let words = doc::of_macro(reference, name);
-    let short = name.trim_start_matches("shmem_");
-    for form in &forms {
-        let params = form.params();
-        let at = params.iter().position(|(ty, _)| ty.contains("TYPE")).expect("a typed parameter");
-        let lead: Vec<&str> = params[..=at].iter().map(|(_, n)| n.as_str()).collect();
-        let (prefix, macro_name) = match (form.ctx, forms.len()) {
-            (false, 1) => ("shmem_", name.to_owned()),
-            (false, _) => ("shmem_", format!("SHMEMI_{short}")),
-            (true, _) => ("shmem_ctx_", format!("SHMEMI_ctx_{short}")),
-        };
-        let lead = lead.join(", ");
-        let pointer = &params[at].1;
-        let words = if forms.len() == 1 { words.as_str() } else { "" };
+    let params = forms[0].params();
+    let at = params.iter().position(|(ty, _)| ty.contains("TYPE")).expect("a typed parameter");
+    if let [_, with_ctx] = &forms[..] {
+        assert_eq!(at, 0, "{name}: the pointer is the first argument after the context");
+        let (n, short) = (with_ctx.params().len(), suffix.trim_start_matches('_'));
         writeln!(
             out,
-            "#define {macro_name}({lead}, ...) {words}\\\n    SHMEMI_SELECT_{set}({pointer}, {prefix}, \
-                {suffix})({lead}, __VA_ARGS__)"
-        )
-        .unwrap();
-    }
-    if forms.len() == 2 {
-        let n = forms[1].params().len();
-        writeln!(
-            out,
-            "#define {name}(...) {words}\\\n    SHMEMI_ARG_{}(__VA_ARGS__, SHMEMI_ctx_{short}, SHMEMI_{short}, \
-                0)(__VA_ARGS__)",
+            "#define {name}(...) {words}\\\n    SHMEMI_ARG_{}(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, \
+                0)({set}, {short}, __VA_ARGS__)",
             n + 1
         )
         .unwrap();
+        return;
     }
+    let lead: Vec<&str> = params[..=at].iter().map(|(_, n)| n.as_str()).collect();
+    let (lead, pointer) = (lead.join(", "), &params[at].1);
+    writeln!(
+        out,
+        "#define {name}({lead}, ...) {words}\\\n    SHMEMI_SELECT_{set}({pointer}, shmem_, {suffix})({lead}, \
+            __VA_ARGS__)"
+    )
+    .unwrap();
 }

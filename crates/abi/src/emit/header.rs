@@ -56,16 +56,27 @@ fn profiling_names<'a>(out: &mut String, chapters: impl IntoIterator<Item = &'a 
         writeln!(out, "#define {}(before, after) \\\n{}", defined(group), lines.join(" \\\n")).unwrap();
     }
     out.push('\n');
+    let with_ctx = |family: &Family| is_macro(family) && family.has_ctx();
+    let has_ctx = families.iter().any(|family| with_ctx(family));
+    if has_ctx {
+        out.push_str(PROFILING_WITH_CTX);
+    }
     for family in families {
         let symbols = family.symbols();
+        if with_ctx(family) {
+            let names = family.pattern.strip_prefix("shmem_{ctx}").and_then(|names| names.split_once("{T}"));
+            let (before, after) = names.expect("a family of types with a context");
+            let group = defined(&family.group);
+            let group = group.trim_start_matches("SHMEMI_PSHMEM_");
+            writeln!(out, "SHMEMI_PSHMEM_CTX({group}, {before}, {after})").unwrap();
+            continue;
+        }
         let with_types = symbols.chunks(family.group.types().len());
         for symbols in with_types {
-            let (first, name) = (&symbols[0], symbols[0].name());
+            let name = symbols[0].name();
             let has_own = generics.contains(&&*name) || name == "shmem_global_exit";
             if is_macro(family) {
-                let ctx = if first.ctx { "ctx_" } else { "" };
-                let pattern = family.pattern.replace("{ctx}", ctx);
-                let (before, after) = pattern.split_once("{T}").expect("a family of types");
+                let (before, after) = family.pattern.split_once("{T}").expect("a family of types");
                 writeln!(out, "{}({before}, {after})", defined(&family.group)).unwrap();
             } else if !has_own {
                 writeln!(out, "SHMEMI_PSHMEM({name})").unwrap();
@@ -76,11 +87,17 @@ fn profiling_names<'a>(out: &mut String, chapters: impl IntoIterator<Item = &'a 
         }
     }
     out.push('\n');
-    for group in &groups {
-        writeln!(out, "#undef {}", defined(group)).unwrap();
+    for group in groups.iter().map(defined).chain(has_ctx.then(|| "SHMEMI_PSHMEM_CTX".to_owned())) {
+        writeln!(out, "#undef {group}").unwrap();
     }
     out.push_str("#undef SHMEMI_PSHMEM\n\n");
 }
+
+/// Names without a context, and the same with one.
+const PROFILING_WITH_CTX: &str = r"#define SHMEMI_PSHMEM_CTX(set, before, after) \
+    SHMEMI_PSHMEM_##set(shmem_##before, after) SHMEMI_PSHMEM_##set(shmem_ctx_##before, after)
+
+";
 
 /// The types of a group that have a name in the macros.
 fn real_names(group: &Group) -> impl Iterator<Item = &'static str> {
