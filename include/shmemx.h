@@ -143,8 +143,7 @@ extern "C" {
  * @param config configuration; a null pointer if `config_mask` is 0
  * @param config_mask the fields of `config` that are set, combined by `|`
  * @param new_space local address that gets the space; `SHMEMX_SPACE_INVALID` on errors
- * @return `shmemx_space_create`: 0, or -1 on all PEs if one has no such memory. Allocations: the address, or
- *   a null pointer if there is no room.
+ * @return 0, or -1 on all PEs if one has no such memory.
  * @see shmemx_space_create(3) */
 int shmemx_space_create(shmem_team_t team, const shmemx_space_config_t *config, long config_mask,
     shmemx_space_t *new_space);
@@ -157,8 +156,7 @@ void shmemx_space_destroy(shmemx_space_t space);
 /** Allocate memory of a space.
  * @param space a space; all PEs of its team call
  * @param size number of bytes; the same on all PEs
- * @return `shmemx_space_create`: 0, or -1 on all PEs if one has no such memory. Allocations: the address, or
- *   a null pointer if there is no room.
+ * @return Allocations: the address, or a null pointer if there is no room.
  * @see shmemx_space_create(3) */
 void *shmemx_space_malloc(shmemx_space_t space, size_t size);
 
@@ -166,8 +164,7 @@ void *shmemx_space_malloc(shmemx_space_t space, size_t size);
  * @param space a space; all PEs of its team call
  * @param count number of elements; the same on all PEs
  * @param size number of bytes; the same on all PEs
- * @return `shmemx_space_create`: 0, or -1 on all PEs if one has no such memory. Allocations: the address, or
- *   a null pointer if there is no room.
+ * @return Allocations: the address, or a null pointer if there is no room.
  * @see shmemx_space_create(3) */
 void *shmemx_space_calloc(shmemx_space_t space, size_t count, size_t size);
 
@@ -175,8 +172,7 @@ void *shmemx_space_calloc(shmemx_space_t space, size_t count, size_t size);
  * @param space a space; all PEs of its team call
  * @param alignment bytes, a power of two, of which the address is a multiple
  * @param size number of bytes; the same on all PEs
- * @return `shmemx_space_create`: 0, or -1 on all PEs if one has no such memory. Allocations: the address, or
- *   a null pointer if there is no room.
+ * @return Allocations: the address, or a null pointer if there is no room.
  * @see shmemx_space_create(3) */
 void *shmemx_space_align(shmemx_space_t space, size_t alignment, size_t size);
 
@@ -514,7 +510,15 @@ int shmemx_group_alltoallmem(shmemx_group_t group, void *dest, size_t dest_nelem
  * @see shmemx_group_create_ctx(3) */
 int shmemx_group_create_ctx(shmemx_group_t group, long options, shmem_ctx_t *ctx);
 
-/** Combine elements of the other group by bitwise AND.
+/** Combine elements of the other group by an operator.
+ *
+ * - `shmemx_TYPENAME_group_and_reduce`: Combine elements of the other group by bitwise AND.
+ * - `shmemx_TYPENAME_group_or_reduce`: Combine elements of the other group by bitwise OR.
+ * - `shmemx_TYPENAME_group_xor_reduce`: Combine elements of the other group by bitwise XOR.
+ * - `shmemx_TYPENAME_group_max_reduce`: Take the largest of the elements of the other group.
+ * - `shmemx_TYPENAME_group_min_reduce`: Take the smallest of the elements of the other group.
+ * - `shmemx_TYPENAME_group_sum_reduce`: Add the elements of the other group.
+ * - `shmemx_TYPENAME_group_prod_reduce`: Multiply the elements of the other group.
  * @param group group of the PEs of another job
  * @param dest symmetric address of room for `nreduce` elements
  * @param source symmetric address of `nreduce` elements
@@ -562,14 +566,6 @@ int shmemx_longlong_group_and_reduce(shmemx_group_t group, long long *dest, cons
     size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_and_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-
-/** Combine elements of the other group by bitwise OR.
- * @param group group of the PEs of another job
- * @param dest symmetric address of room for `nreduce` elements
- * @param source symmetric address of `nreduce` elements
- * @param nreduce number of elements of each PE
- * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- * @see shmemx_group_reduce(3) */
 int shmemx_uchar_group_or_reduce(shmemx_group_t group, unsigned char *dest,
     const unsigned char *source, size_t nreduce) SHMEMI_END
 int shmemx_ushort_group_or_reduce(shmemx_group_t group, unsigned short *dest,
@@ -611,14 +607,6 @@ int shmemx_longlong_group_or_reduce(shmemx_group_t group, long long *dest, const
     size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_or_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-
-/** Combine elements of the other group by bitwise XOR.
- * @param group group of the PEs of another job
- * @param dest symmetric address of room for `nreduce` elements
- * @param source symmetric address of `nreduce` elements
- * @param nreduce number of elements of each PE
- * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- * @see shmemx_group_reduce(3) */
 int shmemx_uchar_group_xor_reduce(shmemx_group_t group, unsigned char *dest,
     const unsigned char *source, size_t nreduce) SHMEMI_END
 int shmemx_ushort_group_xor_reduce(shmemx_group_t group, unsigned short *dest,
@@ -660,14 +648,6 @@ int shmemx_longlong_group_xor_reduce(shmemx_group_t group, long long *dest, cons
     size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_xor_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-
-/** Take the largest of the elements of the other group.
- * @param group group of the PEs of another job
- * @param dest symmetric address of room for `nreduce` elements
- * @param source symmetric address of `nreduce` elements
- * @param nreduce number of elements of each PE
- * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- * @see shmemx_group_reduce(3) */
 int shmemx_char_group_max_reduce(shmemx_group_t group, char *dest, const char *source,
     size_t nreduce) SHMEMI_END
 int shmemx_schar_group_max_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
@@ -715,14 +695,6 @@ int shmemx_double_group_max_reduce(shmemx_group_t group, double *dest, const dou
     size_t nreduce) SHMEMI_END
 int shmemx_longdouble_group_max_reduce(shmemx_group_t group, long double *dest,
     const long double *source, size_t nreduce) SHMEMI_END
-
-/** Take the smallest of the elements of the other group.
- * @param group group of the PEs of another job
- * @param dest symmetric address of room for `nreduce` elements
- * @param source symmetric address of `nreduce` elements
- * @param nreduce number of elements of each PE
- * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- * @see shmemx_group_reduce(3) */
 int shmemx_char_group_min_reduce(shmemx_group_t group, char *dest, const char *source,
     size_t nreduce) SHMEMI_END
 int shmemx_schar_group_min_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
@@ -770,14 +742,6 @@ int shmemx_double_group_min_reduce(shmemx_group_t group, double *dest, const dou
     size_t nreduce) SHMEMI_END
 int shmemx_longdouble_group_min_reduce(shmemx_group_t group, long double *dest,
     const long double *source, size_t nreduce) SHMEMI_END
-
-/** Add the elements of the other group.
- * @param group group of the PEs of another job
- * @param dest symmetric address of room for `nreduce` elements
- * @param source symmetric address of `nreduce` elements
- * @param nreduce number of elements of each PE
- * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- * @see shmemx_group_reduce(3) */
 int shmemx_char_group_sum_reduce(shmemx_group_t group, char *dest, const char *source,
     size_t nreduce) SHMEMI_END
 int shmemx_schar_group_sum_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
@@ -829,14 +793,6 @@ int shmemx_complexd_group_sum_reduce(shmemx_group_t group, shmemi_complexd *dest
     const shmemi_complexd *source, size_t nreduce) SHMEMI_END
 int shmemx_complexf_group_sum_reduce(shmemx_group_t group, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nreduce) SHMEMI_END
-
-/** Multiply the elements of the other group.
- * @param group group of the PEs of another job
- * @param dest symmetric address of room for `nreduce` elements
- * @param source symmetric address of `nreduce` elements
- * @param nreduce number of elements of each PE
- * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
- * @see shmemx_group_reduce(3) */
 int shmemx_char_group_prod_reduce(shmemx_group_t group, char *dest, const char *source,
     size_t nreduce) SHMEMI_END
 int shmemx_schar_group_prod_reduce(shmemx_group_t group, signed char *dest,
@@ -891,7 +847,10 @@ int shmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *des
 
 /* Collectives of MPI */
 
-/** Gather a block of each PE at the root.
+/** Gather blocks at one PE of a team, or scatter its blocks.
+ *
+ * - `shmemx_gathermem`: Gather a block of each PE at the root.
+ * - `shmemx_scattermem`: Give each PE a block of the root.
  * @param team a team, all of whose PEs call
  * @param dest symmetric address of the array that gets the blocks; gathers write that of the root alone
  * @param source symmetric address of the array that has them; scatters read that of the root alone
@@ -899,19 +858,13 @@ int shmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *des
  * @param PE_root number of the root in the team, the same on all PEs
  * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_gather(3) */
-int shmemx_gathermem(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
+int shmemx_gathermem(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root) SHMEMI_END
+int shmemx_scattermem(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root) SHMEMI_END
 
-/** Give each PE a block of the root.
- * @param team a team, all of whose PEs call
- * @param dest symmetric address of the array that gets the blocks; gathers write that of the root alone
- * @param source symmetric address of the array that has them; scatters read that of the root alone
- * @param nelems number of bytes in each block; in the forms with `v`, number of elements in this PE's block
- * @param PE_root number of the root in the team, the same on all PEs
- * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
- * @see shmemx_gather(3) */
-int shmemx_scattermem(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
-
-/** Gather blocks of different lengths at the root.
+/** Gather blocks at one PE of a team, or scatter its blocks.
+ *
+ * - `shmemx_gathervmem`: Gather blocks of different lengths at the root.
+ * - `shmemx_scattervmem`: Give the PEs blocks of different lengths.
  * @param team a team, all of whose PEs call
  * @param dest symmetric address of the array that gets the blocks; gathers write that of the root alone
  * @param source symmetric address of the array that has them; scatters read that of the root alone
@@ -922,20 +875,9 @@ int shmemx_scattermem(shmem_team_t team, void *dest, const void *source, size_t 
  * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_gather(3) */
 int shmemx_gathervmem(shmem_team_t team, void *dest, const void *source, const size_t *displs,
-    size_t nelems, size_t size, int PE_root);
-
-/** Give the PEs blocks of different lengths.
- * @param team a team, all of whose PEs call
- * @param dest symmetric address of the array that gets the blocks; gathers write that of the root alone
- * @param source symmetric address of the array that has them; scatters read that of the root alone
- * @param displs symmetric array; the root's says at which element of its array the block of each PE begins
- * @param nelems number of bytes in each block; in the forms with `v`, number of elements in this PE's block
- * @param size bytes of an element, the same on all PEs
- * @param PE_root number of the root in the team, the same on all PEs
- * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
- * @see shmemx_gather(3) */
+    size_t nelems, size_t size, int PE_root) SHMEMI_END
 int shmemx_scattervmem(shmem_team_t team, void *dest, const void *source, const size_t *displs,
-    size_t nelems, size_t size, int PE_root);
+    size_t nelems, size_t size, int PE_root) SHMEMI_END
 
 /** Exchange blocks of different lengths between all PEs of a team.
  * @param team a team, all of whose PEs call
@@ -1011,8 +953,6 @@ void shmemx_op_free(int *op);
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
 
@@ -1025,13 +965,15 @@ int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     int PE_root, shmemx_req_h *request);
 
-/** Begin to gather arrays of several lengths.
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_collectmem_nb`: Begin to gather arrays of several lengths.
+ * - `shmemx_fcollectmem_nb`: Begin to gather arrays of one length.
+ * - `shmemx_alltoallmem_nb`: Begin to exchange blocks between all PEs of a team.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1039,39 +981,13 @@ int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, si
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    shmemx_req_h *request);
-
-/** Begin to gather arrays of one length.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
- * @see shmemx_nb(3) */
+    shmemx_req_h *request) SHMEMI_END
 int shmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    shmemx_req_h *request);
-
-/** Begin to exchange blocks between all PEs of a team.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
- * @see shmemx_nb(3) */
+    shmemx_req_h *request) SHMEMI_END
 int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    shmemx_req_h *request);
+    shmemx_req_h *request) SHMEMI_END
 
 /** Begin to exchange blocks of bytes that are strides apart.
  * @param team a team; all its PEs begin the same collectives in the same order
@@ -1083,8 +999,6 @@ int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, siz
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t nelems, shmemx_req_h *request);
@@ -1099,8 +1013,6 @@ int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, pt
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype,
     int op, shmemx_req_h *request);
@@ -1115,8 +1027,6 @@ int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t n
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype,
     int inclusive, shmemx_req_h *request);
@@ -1126,8 +1036,6 @@ int shmemx_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nel
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_sync_init(shmem_team_t team, shmemx_req_h *request);
 
@@ -1140,13 +1048,15 @@ int shmemx_sync_init(shmem_team_t team, shmemx_req_h *request);
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_broadcastmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
     int PE_root, shmemx_req_h *request);
 
-/** Make a request of a collect of several lengths.
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_collectmem_init`: Make a request of a collect of several lengths.
+ * - `shmemx_fcollectmem_init`: Make a request of a collect of one length.
+ * - `shmemx_alltoallmem_init`: Make a request of an all-to-all.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1154,39 +1064,13 @@ int shmemx_broadcastmem_init(shmem_team_t team, void *dest, const void *source, 
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_collectmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    shmemx_req_h *request);
-
-/** Make a request of a collect of one length.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
- * @see shmemx_nb(3) */
+    shmemx_req_h *request) SHMEMI_END
 int shmemx_fcollectmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    shmemx_req_h *request);
-
-/** Make a request of an all-to-all.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
- * @see shmemx_nb(3) */
+    shmemx_req_h *request) SHMEMI_END
 int shmemx_alltoallmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    shmemx_req_h *request);
+    shmemx_req_h *request) SHMEMI_END
 
 /** Make a request of an all-to-all of bytes that are strides apart.
  * @param team a team; all its PEs begin the same collectives in the same order
@@ -1198,8 +1082,6 @@ int shmemx_alltoallmem_init(shmem_team_t team, void *dest, const void *source, s
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_alltoallsmem_init(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t nelems, shmemx_req_h *request);
@@ -1214,8 +1096,6 @@ int shmemx_alltoallsmem_init(shmem_team_t team, void *dest, const void *source, 
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_reduce_init(shmem_team_t team, void *dest, const void *source, size_t nreduce,
     int datatype, int op, shmemx_req_h *request);
@@ -1230,13 +1110,14 @@ int shmemx_reduce_init(shmem_team_t team, void *dest, const void *source, size_t
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 int shmemx_scan_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype,
     int inclusive, shmemx_req_h *request);
 
-/** Begin to copy bytes to a PE.
+/** Begin a put or a get that is completed by itself.
+ *
+ * - `shmemx_putmem_nb`: Begin to copy bytes to a PE.
+ * - `shmemx_getmem_nb`: Begin to copy bytes from a PE.
  *
  * As `shmem_putmem_nbi` and `shmem_getmem_nbi`, but the routines return a request of the operation, too:
  * `shmemx_req_test`, `shmemx_req_wait` and those for several requests say that this one operation is
@@ -1252,20 +1133,6 @@ int shmemx_scan_init(shmem_team_t team, void *dest, const void *source, size_t n
 void shmemx_putmem_nb(void *dest, const void *source, size_t nelems, int pe, shmemx_req_h *request) SHMEMI_END
 void shmemx_ctx_putmem_nb(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe,
     shmemx_req_h *request) SHMEMI_END
-
-/** Begin to copy bytes from a PE.
- *
- * As `shmem_putmem_nbi` and `shmem_getmem_nbi`, but the routines return a request of the operation, too:
- * `shmemx_req_test`, `shmemx_req_wait` and those for several requests say that this one operation is
- * complete. One array may hold requests of one-sided operations and of collectives.
- *
- * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
- * @param dest address of the bytes that are changed: symmetric for a put, local for a get
- * @param source address of the bytes that are copied: local for a put, symmetric for a get
- * @param nelems number of bytes
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @param request local address that gets the request, for `shmemx_req_wait`
- * @see shmemx_put_nb(3) */
 void shmemx_getmem_nb(void *dest, const void *source, size_t nelems, int pe, shmemx_req_h *request) SHMEMI_END
 void shmemx_ctx_getmem_nb(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe,
     shmemx_req_h *request) SHMEMI_END
@@ -1306,18 +1173,14 @@ void shmemx_req_startall(size_t count, shmemx_req_h *requests);
 /** Say whether a request is complete, and end it then.
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @return 0 if complete, else 1.
  * @see shmemx_nb(3) */
 int shmemx_req_test(shmemx_req_h *request);
 
 /** Wait until a request is complete, and end it.
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
  *   persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @return 0.
  * @see shmemx_nb(3) */
 int shmemx_req_wait(shmemx_req_h *request);
 
@@ -1330,36 +1193,28 @@ void shmemx_req_free(shmemx_req_h *request);
 /** End a request of several that is complete, if there is one.
  * @param count number of requests
  * @param requests local array of requests
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @return the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 size_t shmemx_req_testany(size_t count, shmemx_req_h *requests);
 
 /** Say whether several requests are complete, and end them then.
  * @param count number of requests
  * @param requests local array of requests
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @return 0 if complete, else 1.
  * @see shmemx_nb(3) */
 int shmemx_req_testall(size_t count, shmemx_req_h *requests);
 
 /** Wait until one of several requests is complete, and end it.
  * @param count number of requests
  * @param requests local array of requests
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @return the index of the request that has ended, or `SIZE_MAX`.
  * @see shmemx_nb(3) */
 size_t shmemx_req_waitany(size_t count, shmemx_req_h *requests);
 
 /** Wait until several requests are complete, and end them.
  * @param count number of requests
  * @param requests local array of requests
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- *   `shmemx_req_test` and `shmemx_req_testall`: 0 if complete, else 1. `shmemx_req_wait` and
- *   `shmemx_req_waitall`: 0. Those for any: the index of the request that has ended, or `SIZE_MAX`.
+ * @return 0.
  * @see shmemx_nb(3) */
 int shmemx_req_waitall(size_t count, shmemx_req_h *requests);
 
@@ -1501,7 +1356,7 @@ int shmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_
  * @param item_size bytes of an item; the same on all PEs
  * @param options 0, or options of streams; the same on all PEs
  * @param stream the stream, or the local address that gets it
- * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ * @return 0, or -1.
  * @see shmemx_stream_create(3) */
 int shmemx_stream_create(shmem_team_t team, size_t item_size, long options, shmemx_stream_t *stream);
 
@@ -1509,7 +1364,7 @@ int shmemx_stream_create(shmem_team_t team, size_t item_size, long options, shme
  * @param stream the stream, or the local address that gets it
  * @param item local address of an item
  * @param pe number of the PE in the team, or a local address that gets the sender's, or a null pointer
- * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ * @return whether something is so, or a number of items.
  * @see shmemx_stream_create(3) */
 int shmemx_stream_push(shmemx_stream_t stream, const void *item, int pe);
 
@@ -1518,7 +1373,7 @@ int shmemx_stream_push(shmemx_stream_t stream, const void *item, int pe);
  * @param items local address of items, or of the pointer that gets their address
  * @param nitems number of items
  * @param pe number of the PE in the team, or a local address that gets the sender's, or a null pointer
- * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ * @return whether something is so, or a number of items.
  * @see shmemx_stream_create(3) */
 size_t shmemx_stream_push_many(shmemx_stream_t stream, const void *items, size_t nitems, int pe);
 
@@ -1526,7 +1381,7 @@ size_t shmemx_stream_push_many(shmemx_stream_t stream, const void *items, size_t
  * @param stream the stream, or the local address that gets it
  * @param item local address of an item
  * @param pe number of the PE in the team, or a local address that gets the sender's, or a null pointer
- * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ * @return whether something is so, or a number of items.
  * @see shmemx_stream_create(3) */
 int shmemx_stream_pull(shmemx_stream_t stream, void *item, int *pe);
 
@@ -1534,7 +1389,7 @@ int shmemx_stream_pull(shmemx_stream_t stream, void *item, int *pe);
  * @param stream the stream, or the local address that gets it
  * @param items local address of items, or of the pointer that gets their address
  * @param pe number of the PE in the team, or a local address that gets the sender's, or a null pointer
- * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ * @return whether something is so, or a number of items.
  * @see shmemx_stream_create(3) */
 size_t shmemx_stream_view(shmemx_stream_t stream, const void **items, int *pe);
 
@@ -1550,13 +1405,13 @@ void shmemx_stream_end(shmemx_stream_t stream);
 
 /** Wait until an item can be pulled, or none will come.
  * @param stream the stream, or the local address that gets it
- * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ * @return whether something is so, or a number of items.
  * @see shmemx_stream_create(3) */
 int shmemx_stream_wait(shmemx_stream_t stream);
 
 /** Say whether no item will come any more.
  * @param stream the stream, or the local address that gets it
- * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ * @return whether something is so, or a number of items.
  * @see shmemx_stream_create(3) */
 int shmemx_stream_done(shmemx_stream_t stream);
 

@@ -922,7 +922,12 @@ int shmem_ptrdiff_broadcast(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t 
 int shmem_broadcastmem(shmem_team_t team, void *dest, const void *source, size_t nelems,
     int PE_root) SHMEMI_END
 
-/** Join blocks of all PEs on each PE, of different lengths.
+/** Join blocks of all PEs on each PE.
+ *
+ * - `shmem_TYPENAME_collect`: Join blocks of all PEs on each PE, of different lengths.
+ * - `shmem_collectmem`: Join blocks of all PEs on each PE, of different numbers of bytes.
+ * - `shmem_TYPENAME_fcollect`: Join blocks of all PEs on each PE, of one length.
+ * - `shmem_fcollectmem`: Join blocks of all PEs on each PE, of one number of bytes.
  *
  * The blocks `source` of the PEs are stored in `dest` on all PEs, one behind the other in the PEs' order. The
  * deprecated forms work on an active set.
@@ -966,31 +971,7 @@ int shmem_uint64_collect(shmem_team_t team, uint64_t *dest, const uint64_t *sour
 int shmem_size_collect(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems) SHMEMI_END
 int shmem_ptrdiff_collect(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nelems) SHMEMI_END
-
-/** Join blocks of all PEs on each PE, of different numbers of bytes.
- *
- * The blocks `source` of the PEs are stored in `dest` on all PEs, one behind the other in the PEs' order. The
- * deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for all blocks; the same object on all PEs
- * @param source symmetric address of this PE's block; the same object on all PEs
- * @param nelems number of elements of the block (bytes in the mem forms); the same on all PEs for fcollect,
- *   any number, also 0, for collect
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- * @see shmem_collect(3) */
-int shmem_collectmem(shmem_team_t team, void *dest, const void *source, size_t nelems);
-
-/** Join blocks of all PEs on each PE, of one length.
- *
- * The blocks `source` of the PEs are stored in `dest` on all PEs, one behind the other in the PEs' order. The
- * deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for all blocks; the same object on all PEs
- * @param source symmetric address of this PE's block; the same object on all PEs
- * @param nelems number of elements of the block (bytes in the mem forms); the same on all PEs for fcollect,
- *   any number, also 0, for collect
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- * @see shmem_collect(3) */
+int shmem_collectmem(shmem_team_t team, void *dest, const void *source, size_t nelems) SHMEMI_END
 int shmem_float_fcollect(shmem_team_t team, float *dest, const float *source, size_t nelems) SHMEMI_END
 int shmem_double_fcollect(shmem_team_t team, double *dest, const double *source, size_t nelems) SHMEMI_END
 int shmem_longdouble_fcollect(shmem_team_t team, long double *dest, const long double *source,
@@ -1024,21 +1005,23 @@ int shmem_uint64_fcollect(shmem_team_t team, uint64_t *dest, const uint64_t *sou
 int shmem_size_fcollect(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems) SHMEMI_END
 int shmem_ptrdiff_fcollect(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nelems) SHMEMI_END
+int shmem_fcollectmem(shmem_team_t team, void *dest, const void *source, size_t nelems) SHMEMI_END
 
-/** Join blocks of all PEs on each PE, of one number of bytes.
+/** Combine elements of all PEs by an operator.
  *
- * The blocks `source` of the PEs are stored in `dest` on all PEs, one behind the other in the PEs' order. The
- * deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for all blocks; the same object on all PEs
- * @param source symmetric address of this PE's block; the same object on all PEs
- * @param nelems number of elements of the block (bytes in the mem forms); the same on all PEs for fcollect,
- *   any number, also 0, for collect
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- * @see shmem_collect(3) */
-int shmem_fcollectmem(shmem_team_t team, void *dest, const void *source, size_t nelems);
-
-/** Combine elements of all PEs by bitwise AND.
+ * - `shmem_TYPENAME_and_reduce`: Combine elements of all PEs by bitwise AND.
+ * - `shmem_TYPENAME_or_reduce`: Combine elements of all PEs by bitwise OR.
+ * - `shmem_TYPENAME_xor_reduce`: Combine elements of all PEs by bitwise XOR.
+ * - `shmem_TYPENAME_max_reduce`: Take the largest of the elements of all PEs.
+ * - `shmem_TYPENAME_min_reduce`: Take the smallest of the elements of all PEs.
+ * - `shmem_TYPENAME_sum_reduce`: Add the elements of all PEs.
+ * - `shmem_TYPENAME_prod_reduce`: Multiply the elements of all PEs.
+ * - `shmem_TYPENAME_and_reduce` for `char`, `schar`, `short`, `int`, `long`, `longlong`, `ptrdiff`: an
+ *   extension.
+ * - `shmem_TYPENAME_or_reduce` for `char`, `schar`, `short`, `int`, `long`, `longlong`, `ptrdiff`: an
+ *   extension.
+ * - `shmem_TYPENAME_xor_reduce` for `char`, `schar`, `short`, `int`, `long`, `longlong`, `ptrdiff`: an
+ *   extension.
  *
  * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
  * `source` of each. The deprecated forms work on an active set.
@@ -1071,20 +1054,6 @@ int shmem_uint32_and_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *s
 int shmem_uint64_and_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source,
     size_t nreduce) SHMEMI_END
 int shmem_size_and_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
-
-/** Combine elements of all PEs by bitwise AND.
- *
- * An extension.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- * @see shmem_reductions(3) */
 int shmem_char_and_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_and_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1095,18 +1064,6 @@ int shmem_longlong_and_reduce(shmem_team_t team, long long *dest, const long lon
     size_t nreduce) SHMEMI_END
 int shmem_ptrdiff_and_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-
-/** Combine elements of all PEs by bitwise OR.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- * @see shmem_reductions(3) */
 int shmem_uchar_or_reduce(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nreduce) SHMEMI_END
 int shmem_ushort_or_reduce(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1129,20 +1086,6 @@ int shmem_uint32_or_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *so
 int shmem_uint64_or_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source,
     size_t nreduce) SHMEMI_END
 int shmem_size_or_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
-
-/** Combine elements of all PEs by bitwise OR.
- *
- * An extension.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- * @see shmem_reductions(3) */
 int shmem_char_or_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_or_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1153,18 +1096,6 @@ int shmem_longlong_or_reduce(shmem_team_t team, long long *dest, const long long
     size_t nreduce) SHMEMI_END
 int shmem_ptrdiff_or_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-
-/** Combine elements of all PEs by bitwise XOR.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- * @see shmem_reductions(3) */
 int shmem_uchar_xor_reduce(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nreduce) SHMEMI_END
 int shmem_ushort_xor_reduce(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1187,20 +1118,6 @@ int shmem_uint32_xor_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *s
 int shmem_uint64_xor_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source,
     size_t nreduce) SHMEMI_END
 int shmem_size_xor_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
-
-/** Combine elements of all PEs by bitwise XOR.
- *
- * An extension.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- * @see shmem_reductions(3) */
 int shmem_char_xor_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_xor_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1211,18 +1128,6 @@ int shmem_longlong_xor_reduce(shmem_team_t team, long long *dest, const long lon
     size_t nreduce) SHMEMI_END
 int shmem_ptrdiff_xor_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-
-/** Take the largest of the elements of all PEs.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- * @see shmem_reductions(3) */
 int shmem_char_max_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_max_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1259,18 +1164,6 @@ int shmem_float_max_reduce(shmem_team_t team, float *dest, const float *source, 
 int shmem_double_max_reduce(shmem_team_t team, double *dest, const double *source, size_t nreduce) SHMEMI_END
 int shmem_longdouble_max_reduce(shmem_team_t team, long double *dest, const long double *source,
     size_t nreduce) SHMEMI_END
-
-/** Take the smallest of the elements of all PEs.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- * @see shmem_reductions(3) */
 int shmem_char_min_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_min_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1307,18 +1200,6 @@ int shmem_float_min_reduce(shmem_team_t team, float *dest, const float *source, 
 int shmem_double_min_reduce(shmem_team_t team, double *dest, const double *source, size_t nreduce) SHMEMI_END
 int shmem_longdouble_min_reduce(shmem_team_t team, long double *dest, const long double *source,
     size_t nreduce) SHMEMI_END
-
-/** Add the elements of all PEs.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- * @see shmem_reductions(3) */
 int shmem_char_sum_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_sum_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1359,18 +1240,6 @@ int shmem_complexd_sum_reduce(shmem_team_t team, shmemi_complexd *dest,
     const shmemi_complexd *source, size_t nreduce) SHMEMI_END
 int shmem_complexf_sum_reduce(shmem_team_t team, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nreduce) SHMEMI_END
-
-/** Multiply the elements of all PEs.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
- * @see shmem_reductions(3) */
 int shmem_char_prod_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_prod_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1412,7 +1281,10 @@ int shmem_complexd_prod_reduce(shmem_team_t team, shmemi_complexd *dest,
 int shmem_complexf_prod_reduce(shmem_team_t team, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nreduce) SHMEMI_END
 
-/** Add the elements of the PEs up to each PE, its own included.
+/** Add the elements of the PEs up to each PE.
+ *
+ * - `shmem_TYPENAME_sum_inscan`: Add the elements of the PEs up to each PE, its own included.
+ * - `shmem_TYPENAME_sum_exscan`: Add the elements of the PEs before each PE; the first gets 0.
  *
  * Element i of `dest` becomes the sum of element i of the `source` of some PEs of the team, added in the PEs'
  * order. New in OpenSHMEM 1.6.
@@ -1463,18 +1335,6 @@ int shmem_complexd_sum_inscan(shmem_team_t team, shmemi_complexd *dest,
     const shmemi_complexd *source, size_t nelems) SHMEMI_END
 int shmem_complexf_sum_inscan(shmem_team_t team, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nelems) SHMEMI_END
-
-/** Add the elements of the PEs before each PE; the first gets 0.
- *
- * Element i of `dest` becomes the sum of element i of the `source` of some PEs of the team, added in the PEs'
- * order. New in OpenSHMEM 1.6.
- * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nelems` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nelems` elements; the same object on all PEs
- * @param nelems number of elements, the same on all PEs
- * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`.
- * @see shmem_scan(3) */
 int shmem_char_sum_exscan(shmem_team_t team, char *dest, const char *source, size_t nelems) SHMEMI_END
 int shmem_schar_sum_exscan(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nelems) SHMEMI_END
@@ -1611,7 +1471,10 @@ void shmem_broadcast32(void *dest, const void *source, size_t nelems, int PE_roo
 void shmem_broadcast64(void *dest, const void *source, size_t nelems, int PE_root, int PE_start,
     int logPE_stride, int PE_size, long *pSync) SHMEMI_END
 
-/** Join blocks of the PEs of an active set on each of them, of different lengths.
+/** Join blocks of all PEs on each PE.
+ *
+ * - `shmem_collectSIZE`: Join blocks of the PEs of an active set on each of them, of different lengths.
+ * - `shmem_fcollectSIZE`: Join blocks of the PEs of an active set on each of them, of one length.
  *
  * Deprecated by the standard.
  *
@@ -1631,29 +1494,20 @@ void shmem_collect32(void *dest, const void *source, size_t nelems, int PE_start
     int PE_size, long *pSync) SHMEMI_END
 void shmem_collect64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
     int PE_size, long *pSync) SHMEMI_END
-
-/** Join blocks of the PEs of an active set on each of them, of one length.
- *
- * Deprecated by the standard.
- *
- * The blocks `source` of the PEs are stored in `dest` on all PEs, one behind the other in the PEs' order. The
- * deprecated forms work on an active set.
- * @param dest symmetric address of room for all blocks; the same object on all PEs
- * @param source symmetric address of this PE's block; the same object on all PEs
- * @param nelems number of elements of the block (bytes in the mem forms); the same on all PEs for fcollect,
- *   any number, also 0, for collect
- * @param PE_start number of the active set's first PE
- * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
- * @param PE_size number of PEs of the active set
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
- * @see shmem_collect(3) */
 void shmem_fcollect32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
     int PE_size, long *pSync) SHMEMI_END
 void shmem_fcollect64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
     int PE_size, long *pSync) SHMEMI_END
 
-/** Combine elements of an active set by bitwise AND.
+/** Combine elements of all PEs by an operator.
+ *
+ * - `shmem_TYPENAME_and_to_all`: Combine elements of an active set by bitwise AND.
+ * - `shmem_TYPENAME_or_to_all`: Combine elements of an active set by bitwise OR.
+ * - `shmem_TYPENAME_xor_to_all`: Combine elements of an active set by bitwise XOR.
+ * - `shmem_TYPENAME_max_to_all`: Take the largest of the elements of an active set.
+ * - `shmem_TYPENAME_min_to_all`: Take the smallest of the elements of an active set.
+ * - `shmem_TYPENAME_sum_to_all`: Add the elements of an active set.
+ * - `shmem_TYPENAME_prod_to_all`: Multiply the elements of an active set.
  *
  * Deprecated by the standard.
  *
@@ -1679,25 +1533,6 @@ void shmem_long_and_to_all(long *dest, const long *source, int nreduce, int PE_s
     int logPE_stride, int PE_size, long *pWrk, long *pSync) SHMEMI_END
 void shmem_longlong_and_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, long long *pWrk, long *pSync) SHMEMI_END
-
-/** Combine elements of an active set by bitwise OR.
- *
- * Deprecated by the standard.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @param PE_start number of the active set's first PE
- * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
- * @param PE_size number of PEs of the active set
- * @param pWrk symmetric work array of at least max(`nreduce`/2 + 1, `SHMEM_REDUCE_MIN_WRKDATA_SIZE`)
- *   elements; not used by this library
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
- * @see shmem_reductions(3) */
 void shmem_short_or_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_or_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1706,25 +1541,6 @@ void shmem_long_or_to_all(long *dest, const long *source, int nreduce, int PE_st
     int logPE_stride, int PE_size, long *pWrk, long *pSync) SHMEMI_END
 void shmem_longlong_or_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, long long *pWrk, long *pSync) SHMEMI_END
-
-/** Combine elements of an active set by bitwise XOR.
- *
- * Deprecated by the standard.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @param PE_start number of the active set's first PE
- * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
- * @param PE_size number of PEs of the active set
- * @param pWrk symmetric work array of at least max(`nreduce`/2 + 1, `SHMEM_REDUCE_MIN_WRKDATA_SIZE`)
- *   elements; not used by this library
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
- * @see shmem_reductions(3) */
 void shmem_short_xor_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_xor_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1733,25 +1549,6 @@ void shmem_long_xor_to_all(long *dest, const long *source, int nreduce, int PE_s
     int logPE_stride, int PE_size, long *pWrk, long *pSync) SHMEMI_END
 void shmem_longlong_xor_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, long long *pWrk, long *pSync) SHMEMI_END
-
-/** Take the largest of the elements of an active set.
- *
- * Deprecated by the standard.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @param PE_start number of the active set's first PE
- * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
- * @param PE_size number of PEs of the active set
- * @param pWrk symmetric work array of at least max(`nreduce`/2 + 1, `SHMEM_REDUCE_MIN_WRKDATA_SIZE`)
- *   elements; not used by this library
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
- * @see shmem_reductions(3) */
 void shmem_short_max_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_max_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1766,25 +1563,6 @@ void shmem_double_max_to_all(double *dest, const double *source, int nreduce, in
     int logPE_stride, int PE_size, double *pWrk, long *pSync) SHMEMI_END
 void shmem_longdouble_max_to_all(long double *dest, const long double *source, int nreduce,
     int PE_start, int logPE_stride, int PE_size, long double *pWrk, long *pSync) SHMEMI_END
-
-/** Take the smallest of the elements of an active set.
- *
- * Deprecated by the standard.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @param PE_start number of the active set's first PE
- * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
- * @param PE_size number of PEs of the active set
- * @param pWrk symmetric work array of at least max(`nreduce`/2 + 1, `SHMEM_REDUCE_MIN_WRKDATA_SIZE`)
- *   elements; not used by this library
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
- * @see shmem_reductions(3) */
 void shmem_short_min_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_min_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1799,25 +1577,6 @@ void shmem_double_min_to_all(double *dest, const double *source, int nreduce, in
     int logPE_stride, int PE_size, double *pWrk, long *pSync) SHMEMI_END
 void shmem_longdouble_min_to_all(long double *dest, const long double *source, int nreduce,
     int PE_start, int logPE_stride, int PE_size, long double *pWrk, long *pSync) SHMEMI_END
-
-/** Add the elements of an active set.
- *
- * Deprecated by the standard.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @param PE_start number of the active set's first PE
- * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
- * @param PE_size number of PEs of the active set
- * @param pWrk symmetric work array of at least max(`nreduce`/2 + 1, `SHMEM_REDUCE_MIN_WRKDATA_SIZE`)
- *   elements; not used by this library
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
- * @see shmem_reductions(3) */
 void shmem_short_sum_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_sum_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1836,25 +1595,6 @@ void shmem_complexd_sum_to_all(shmemi_complexd *dest, const shmemi_complexd *sou
     int PE_start, int logPE_stride, int PE_size, shmemi_complexd *pWrk, long *pSync) SHMEMI_END
 void shmem_complexf_sum_to_all(shmemi_complexf *dest, const shmemi_complexf *source, int nreduce,
     int PE_start, int logPE_stride, int PE_size, shmemi_complexf *pWrk, long *pSync) SHMEMI_END
-
-/** Multiply the elements of an active set.
- *
- * Deprecated by the standard.
- *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
- * @param source symmetric address of `nreduce` elements; the same object on all PEs
- * @param nreduce number of elements of each PE
- * @param PE_start number of the active set's first PE
- * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
- * @param PE_size number of PEs of the active set
- * @param pWrk symmetric work array of at least max(`nreduce`/2 + 1, `SHMEM_REDUCE_MIN_WRKDATA_SIZE`)
- *   elements; not used by this library
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
- * @see shmem_reductions(3) */
 void shmem_short_prod_to_all(short *dest, const short *source, int nreduce, int PE_start,
     int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
 void shmem_int_prod_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
@@ -1878,6 +1618,8 @@ void shmem_complexf_prod_to_all(shmemi_complexf *dest, const shmemi_complexf *so
 
 /** Wait until a variable of this PE meets a condition.
  *
+ * For `short`, `ushort`: deprecated by the standard.
+ *
  * Returns once another PE, or another thread of this one, has changed the variable so that the comparison
  * holds.
  * @param ivar symmetric address of the variable, on this PE
@@ -1897,22 +1639,12 @@ void shmem_uint32_wait_until(uint32_t *ivar, int cmp, uint32_t cmp_value) SHMEMI
 void shmem_uint64_wait_until(uint64_t *ivar, int cmp, uint64_t cmp_value) SHMEMI_END
 void shmem_size_wait_until(size_t *ivar, int cmp, size_t cmp_value) SHMEMI_END
 void shmem_ptrdiff_wait_until(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value) SHMEMI_END
-
-/** Wait until a variable of this PE meets a condition.
- *
- * Deprecated by the standard.
- *
- * Returns once another PE, or another thread of this one, has changed the variable so that the comparison
- * holds.
- * @param ivar symmetric address of the variable, on this PE
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_value value that the variable is compared with
- * @see shmem_wait_until(3) */
 void shmem_short_wait_until(short *ivar, int cmp, short cmp_value) SHMEMI_END
 void shmem_ushort_wait_until(unsigned short *ivar, int cmp, unsigned short cmp_value) SHMEMI_END
 
 /** Wait until all variables of an array meet a condition.
+ *
+ * For `short`, `ushort`: an extension.
  *
  * Variables with a mark in `status` are left out. Returns at once if none is left.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
@@ -1946,26 +1678,14 @@ void shmem_size_wait_until_all(size_t *ivars, size_t nelems, const int *status, 
     size_t cmp_value) SHMEMI_END
 void shmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value) SHMEMI_END
-
-/** Wait until all variables of an array meet a condition.
- *
- * An extension.
- *
- * Variables with a mark in `status` are left out. Returns at once if none is left.
- * @param ivars symmetric address of an array of `nelems` variables, on this PE
- * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_value value that is compared with
- * @see shmem_wait_until_all(3) */
 void shmem_short_wait_until_all(short *ivars, size_t nelems, const int *status, int cmp,
     short cmp_value) SHMEMI_END
 void shmem_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
     unsigned short cmp_value) SHMEMI_END
 
 /** Wait until any variable of an array meets a condition.
+ *
+ * For `short`, `ushort`: an extension.
  *
  * Variables with a mark in `status` are left out. Of several that meet it, one is chosen; no variable is
  * neglected for ever.
@@ -2002,28 +1722,14 @@ size_t shmem_size_wait_until_any(size_t *ivars, size_t nelems, const int *status
     size_t cmp_value) SHMEMI_END
 size_t shmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value) SHMEMI_END
-
-/** Wait until any variable of an array meets a condition.
- *
- * An extension.
- *
- * Variables with a mark in `status` are left out. Of several that meet it, one is chosen; no variable is
- * neglected for ever.
- * @param ivars symmetric address of an array of `nelems` variables, on this PE
- * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_value value that is compared with
- * @return The index of a variable that meets the condition; `SIZE_MAX` if none is left, at once.
- * @see shmem_wait_until_any(3) */
 size_t shmem_short_wait_until_any(short *ivars, size_t nelems, const int *status, int cmp,
     short cmp_value) SHMEMI_END
 size_t shmem_ushort_wait_until_any(unsigned short *ivars, size_t nelems, const int *status, int cmp,
     unsigned short cmp_value) SHMEMI_END
 
 /** Wait until at least one variable of an array meets a condition, and list them.
+ *
+ * For `short`, `ushort`: an extension.
  *
  * Variables with a mark in `status` are left out. All that meet it at that time are listed.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
@@ -2061,29 +1767,14 @@ size_t shmem_size_wait_until_some(size_t *ivars, size_t nelems, size_t *indices,
     int cmp, size_t cmp_value) SHMEMI_END
 size_t shmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, ptrdiff_t cmp_value) SHMEMI_END
-
-/** Wait until at least one variable of an array meets a condition, and list them.
- *
- * An extension.
- *
- * Variables with a mark in `status` are left out. All that meet it at that time are listed.
- * @param ivars symmetric address of an array of `nelems` variables, on this PE
- * @param nelems number of elements; of bytes in the mem forms
- * @param indices local array with room for `nelems` indices, which gets those of the variables that meet the
- *   condition
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_value value that is compared with
- * @return The number of indices stored in `indices`; 0 if no variable is left, at once.
- * @see shmem_wait_until_some(3) */
 size_t shmem_short_wait_until_some(short *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, short cmp_value) SHMEMI_END
 size_t shmem_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, unsigned short cmp_value) SHMEMI_END
 
 /** Wait until all variables of an array meet a condition, each with a value of its own.
+ *
+ * For `short`, `ushort`: an extension.
  *
  * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. Returns at
  * once if none is left.
@@ -2119,27 +1810,14 @@ void shmem_size_wait_until_all_vector(size_t *ivars, size_t nelems, const int *s
     const size_t *cmp_values) SHMEMI_END
 void shmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     const ptrdiff_t *cmp_values) SHMEMI_END
-
-/** Wait until all variables of an array meet a condition, each with a value of its own.
- *
- * An extension.
- *
- * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. Returns at
- * once if none is left.
- * @param ivars symmetric address of an array of `nelems` variables, on this PE
- * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_values local array of `nelems` values; variable i is compared with value i
- * @see shmem_wait_until_all_vector(3) */
 void shmem_short_wait_until_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values) SHMEMI_END
 void shmem_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, const int *status,
     int cmp, const unsigned short *cmp_values) SHMEMI_END
 
 /** Wait until any variable of an array meets a condition, each with a value of its own.
+ *
+ * For `short`, `ushort`: an extension.
  *
  * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. Of several
  * that meet it, one is chosen; no variable is neglected for ever.
@@ -2176,22 +1854,6 @@ size_t shmem_size_wait_until_any_vector(size_t *ivars, size_t nelems, const int 
     const size_t *cmp_values) SHMEMI_END
 size_t shmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
     int cmp, const ptrdiff_t *cmp_values) SHMEMI_END
-
-/** Wait until any variable of an array meets a condition, each with a value of its own.
- *
- * An extension.
- *
- * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. Of several
- * that meet it, one is chosen; no variable is neglected for ever.
- * @param ivars symmetric address of an array of `nelems` variables, on this PE
- * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_values local array of `nelems` values; variable i is compared with value i
- * @return The index of a variable that meets the condition; `SIZE_MAX` if none is left, at once.
- * @see shmem_wait_until_any_vector(3) */
 size_t shmem_short_wait_until_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values) SHMEMI_END
 size_t shmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, const int *status,
@@ -2199,6 +1861,8 @@ size_t shmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, 
 
 /** Wait until at least one variable of an array meets a condition, and list them, each with a value of its
  * own.
+ *
+ * For `short`, `ushort`: an extension.
  *
  * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. All that meet
  * it at that time are listed.
@@ -2237,31 +1901,14 @@ size_t shmem_size_wait_until_some_vector(size_t *ivars, size_t nelems, size_t *i
     const int *status, int cmp, const size_t *cmp_values) SHMEMI_END
 size_t shmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const ptrdiff_t *cmp_values) SHMEMI_END
-
-/** Wait until at least one variable of an array meets a condition, and list them, each with a value of its
- * own.
- *
- * An extension.
- *
- * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. All that meet
- * it at that time are listed.
- * @param ivars symmetric address of an array of `nelems` variables, on this PE
- * @param nelems number of elements; of bytes in the mem forms
- * @param indices local array with room for `nelems` indices, which gets those of the variables that meet the
- *   condition
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_values local array of `nelems` values; variable i is compared with value i
- * @return The number of indices stored in `indices`; 0 if no variable is left, at once.
- * @see shmem_wait_until_some_vector(3) */
 size_t shmem_short_wait_until_some_vector(short *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const short *cmp_values) SHMEMI_END
 size_t shmem_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const unsigned short *cmp_values) SHMEMI_END
 
 /** Say whether a variable of this PE meets a condition.
+ *
+ * For `short`, `ushort`: deprecated by the standard.
  *
  * It does not wait.
  * @param ivar symmetric address of the variable, on this PE
@@ -2282,22 +1929,12 @@ int shmem_uint32_test(uint32_t *ivar, int cmp, uint32_t cmp_value) SHMEMI_END
 int shmem_uint64_test(uint64_t *ivar, int cmp, uint64_t cmp_value) SHMEMI_END
 int shmem_size_test(size_t *ivar, int cmp, size_t cmp_value) SHMEMI_END
 int shmem_ptrdiff_test(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value) SHMEMI_END
-
-/** Say whether a variable of this PE meets a condition.
- *
- * Deprecated by the standard.
- *
- * It does not wait.
- * @param ivar symmetric address of the variable, on this PE
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_value value that is compared with
- * @return 1 if the comparison holds, else 0.
- * @see shmem_test(3) */
 int shmem_short_test(short *ivar, int cmp, short cmp_value) SHMEMI_END
 int shmem_ushort_test(unsigned short *ivar, int cmp, unsigned short cmp_value) SHMEMI_END
 
 /** Say whether all variables of an array meet a condition.
+ *
+ * For `short`, `ushort`: an extension.
  *
  * Variables with a mark in `status` are left out. It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
@@ -2330,26 +1967,13 @@ int shmem_uint64_test_all(uint64_t *ivars, size_t nelems, const int *status, int
 int shmem_size_test_all(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value) SHMEMI_END
 int shmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value) SHMEMI_END
-
-/** Say whether all variables of an array meet a condition.
- *
- * An extension.
- *
- * Variables with a mark in `status` are left out. It does not wait.
- * @param ivars symmetric address of an array of `nelems` variables, on this PE
- * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_value value that is compared with
- * @return 1 if all meet the condition, or none is left; else 0.
- * @see shmem_test_all(3) */
 int shmem_short_test_all(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value) SHMEMI_END
 int shmem_ushort_test_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
     unsigned short cmp_value) SHMEMI_END
 
 /** Return a variable of an array that meets a condition.
+ *
+ * For `short`, `ushort`: an extension.
  *
  * Variables with a mark in `status` are left out. It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
@@ -2383,27 +2007,14 @@ size_t shmem_size_test_any(size_t *ivars, size_t nelems, const int *status, int 
     size_t cmp_value) SHMEMI_END
 size_t shmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value) SHMEMI_END
-
-/** Return a variable of an array that meets a condition.
- *
- * An extension.
- *
- * Variables with a mark in `status` are left out. It does not wait.
- * @param ivars symmetric address of an array of `nelems` variables, on this PE
- * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_value value that is compared with
- * @return The index of a variable that meets the condition; `SIZE_MAX` if there is none.
- * @see shmem_test_any(3) */
 size_t shmem_short_test_any(short *ivars, size_t nelems, const int *status, int cmp,
     short cmp_value) SHMEMI_END
 size_t shmem_ushort_test_any(unsigned short *ivars, size_t nelems, const int *status, int cmp,
     unsigned short cmp_value) SHMEMI_END
 
 /** List the variables of an array that meet a condition.
+ *
+ * For `short`, `ushort`: an extension.
  *
  * Variables with a mark in `status` are left out. It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
@@ -2441,29 +2052,14 @@ size_t shmem_size_test_some(size_t *ivars, size_t nelems, size_t *indices, const
     int cmp, size_t cmp_value) SHMEMI_END
 size_t shmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, ptrdiff_t cmp_value) SHMEMI_END
-
-/** List the variables of an array that meet a condition.
- *
- * An extension.
- *
- * Variables with a mark in `status` are left out. It does not wait.
- * @param ivars symmetric address of an array of `nelems` variables, on this PE
- * @param nelems number of elements; of bytes in the mem forms
- * @param indices local array with room for `nelems` indices, which gets those of the variables that meet the
- *   condition
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_value value that is compared with
- * @return The number of indices stored in `indices`, which may be 0.
- * @see shmem_test_some(3) */
 size_t shmem_short_test_some(short *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, short cmp_value) SHMEMI_END
 size_t shmem_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, unsigned short cmp_value) SHMEMI_END
 
 /** Say whether all variables of an array meet a condition, each with a value of its own.
+ *
+ * For `short`, `ushort`: an extension.
  *
  * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. It does not
  * wait.
@@ -2500,28 +2096,14 @@ int shmem_size_test_all_vector(size_t *ivars, size_t nelems, const int *status, 
     const size_t *cmp_values) SHMEMI_END
 int shmem_ptrdiff_test_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     const ptrdiff_t *cmp_values) SHMEMI_END
-
-/** Say whether all variables of an array meet a condition, each with a value of its own.
- *
- * An extension.
- *
- * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. It does not
- * wait.
- * @param ivars symmetric address of an array of `nelems` variables, on this PE
- * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_values local array of `nelems` values; variable i is compared with value i
- * @return 1 if all meet the condition, or none is left; else 0.
- * @see shmem_test_all_vector(3) */
 int shmem_short_test_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values) SHMEMI_END
 int shmem_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp,
     const unsigned short *cmp_values) SHMEMI_END
 
 /** Return a variable of an array that meets a condition, each with a value of its own.
+ *
+ * For `short`, `ushort`: an extension.
  *
  * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. It does not
  * wait.
@@ -2558,28 +2140,14 @@ size_t shmem_size_test_any_vector(size_t *ivars, size_t nelems, const int *statu
     const size_t *cmp_values) SHMEMI_END
 size_t shmem_ptrdiff_test_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     const ptrdiff_t *cmp_values) SHMEMI_END
-
-/** Return a variable of an array that meets a condition, each with a value of its own.
- *
- * An extension.
- *
- * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. It does not
- * wait.
- * @param ivars symmetric address of an array of `nelems` variables, on this PE
- * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_values local array of `nelems` values; variable i is compared with value i
- * @return The index of a variable that meets the condition; `SIZE_MAX` if there is none.
- * @see shmem_test_any_vector(3) */
 size_t shmem_short_test_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values) SHMEMI_END
 size_t shmem_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp,
     const unsigned short *cmp_values) SHMEMI_END
 
 /** List the variables of an array that meet a condition, each with a value of its own.
+ *
+ * For `short`, `ushort`: an extension.
  *
  * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. It does not
  * wait.
@@ -2618,24 +2186,6 @@ size_t shmem_size_test_some_vector(size_t *ivars, size_t nelems, size_t *indices
     int cmp, const size_t *cmp_values) SHMEMI_END
 size_t shmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const ptrdiff_t *cmp_values) SHMEMI_END
-
-/** List the variables of an array that meet a condition, each with a value of its own.
- *
- * An extension.
- *
- * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. It does not
- * wait.
- * @param ivars symmetric address of an array of `nelems` variables, on this PE
- * @param nelems number of elements; of bytes in the mem forms
- * @param indices local array with room for `nelems` indices, which gets those of the variables that meet the
- *   condition
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
- * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
- *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
- * @param cmp_values local array of `nelems` values; variable i is compared with value i
- * @return The number of indices stored in `indices`, which may be 0.
- * @see shmem_test_some_vector(3) */
 size_t shmem_short_test_some_vector(short *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, const short *cmp_values) SHMEMI_END
 size_t shmem_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,

@@ -7,42 +7,118 @@
 use std::fmt::Write;
 
 use crate::family::{Family, Status, Symbol};
-use crate::reference::{Block, Entry, Reference, Section, blocks};
+use crate::reference::{Block, Entry, Reference, Section, blocks, display_name};
+use crate::types::Group;
 
 /// Columns of a comment.
 const WIDTH: usize = 110;
 
-/// The functions of `families`, parted where the comment changes, with their comments.
+/// The functions of `families`, parted where the comment changes, with their comments. Routines of many types that
+/// differ in what they do alone, such as reductions in their operators, have one comment that lists them.
 pub fn commented<'a>(
     reference: &Reference,
     families: impl Iterator<Item = &'a Family>,
 ) -> Vec<(String, Vec<Symbol<'a>>)> {
-    let mut parts: Vec<(String, Vec<Symbol<'a>>)> = Vec::new();
+    let mut parts: Vec<(Vec<&'a Family>, Vec<String>)> = Vec::new();
     for family in families {
-        let comment = comment(reference, family);
-        match parts.last_mut().filter(|(last, _)| *last == comment) {
-            Some((_, symbols)) => symbols.extend(family.symbols()),
-            None => parts.push((comment, family.symbols())),
+        let rest = comment(reference, family);
+        let goes_with = |(families, last): &&mut (Vec<&Family>, Vec<String>)| {
+            let is_of_types = [families[0], family].iter().all(|family| family.group != Group::Single);
+            let is_alike = reference.entry_of(family).is_none_or(|entry| {
+                is_of_types || reference.brief(entry, families[0]) == reference.brief(entry, family)
+            });
+            *last == rest && is_alike
+        };
+        match parts.last_mut().filter(goes_with) {
+            Some((families, _)) => families.push(family),
+            None => parts.push((vec![family], rest)),
         }
     }
+    let parts = parts.into_iter();
     parts
+        .map(|(families, rest)| {
+            let symbols = families.iter().flat_map(|family| family.symbols()).collect();
+            (text(reference, &families, rest), symbols)
+        })
+        .collect()
 }
 
-/// The comment of a routine's family; nothing if the reference lacks it.
-fn comment(reference: &Reference, family: &Family) -> String {
-    let Some(entry) = reference.entry_of(family) else {
+/// The comment of families, of which `rest` is what they have in common; nothing if the reference lacks them.
+fn text(reference: &Reference, families: &[&Family], rest: Vec<String>) -> String {
+    let Some(entry) = reference.entry_of(families[0]) else {
         return String::new();
     };
-    let mut lines = vec![sentence(reference.brief(entry, family))];
-    let standing = match family.status {
+    let mut briefs: Vec<(String, &str)> = Vec::new();
+    for family in families {
+        let brief = reference.brief(entry, family);
+        if !briefs.iter().any(|(_, known)| *known == brief) {
+            briefs.push((display_name(family, false), brief));
+        }
+    }
+    let mut lines = match &briefs[..] {
+        [(_, brief)] => vec![sentence(brief)],
+        _ => {
+            let list = briefs.iter().map(|(name, brief)| sentence(&format!("- `{name}`: {brief}")));
+            [sentence(&entry.brief)].into_iter().chain(list).collect()
+        }
+    };
+    lines.extend(standing(families));
+    lines.extend(rest);
+    let mut out = String::new();
+    for (i, line) in lines.iter().enumerate() {
+        let begin = if i == 0 { "/** " } else { " * " };
+        // Beside a keyword or in a list, a line is a paragraph of its own.
+        let goes_on = line.starts_with("- ") && lines[i - 1].starts_with("- ");
+        if i > 0 && !line.starts_with('@') && !goes_on {
+            out.push_str(" *\n");
+        }
+        out.push_str(&filled(line, begin));
+    }
+    let end = out.trim_end().len();
+    out.truncate(end);
+    out.push_str(" */\n");
+    out
+}
+
+/// Which of the families that share a comment are no current part of the standard.
+fn standing(families: &[&Family]) -> Vec<String> {
+    let words = |family: &Family| match family.status {
         Status::Current => None,
-        Status::Deprecated => Some("Deprecated by the standard."),
+        Status::Deprecated => Some("deprecated by the standard"),
         // The prefix says so.
         Status::Extension if family.pattern.starts_with("shmemx_") => None,
-        Status::Extension => Some("An extension."),
+        Status::Extension => Some("an extension"),
     };
-    lines.extend(standing.map(str::to_owned));
-    lines.extend(first_paragraph(&entry.description));
+    let name = |family: &Family| display_name(family, false);
+    let is_alone = |family: &Family, others: &[&Family]| others.iter().all(|other| words(other) == words(family));
+    if is_alone(families[0], families) {
+        let capital = |words: &str| format!("{}{}.", words[..1].to_uppercase(), &words[1..]);
+        return words(families[0]).map(capital).into_iter().collect();
+    }
+    let has_one_name = families.iter().all(|family| name(family) == name(families[0]));
+    let mut lines = Vec::new();
+    for family in families {
+        let Some(words) = words(family) else {
+            continue;
+        };
+        let of_name: Vec<&Family> = families.iter().copied().filter(|other| name(other) == name(family)).collect();
+        let types: Vec<String> = family.group.types().iter().map(|ty| format!("`{}`", ty.name)).collect();
+        let types = types.join(", ");
+        lines.push(match (has_one_name, is_alone(family, &of_name)) {
+            (true, _) => format!("For {types}: {words}."),
+            (false, false) => format!("- `{}` for {types}: {words}.", name(family)),
+            (false, true) => format!("- `{}`: {words}.", name(family)),
+        });
+    }
+    lines
+}
+
+/// The paragraphs after the first of a family's comment; nothing if the reference lacks it.
+fn comment(reference: &Reference, family: &Family) -> Vec<String> {
+    let Some(entry) = reference.entry_of(family) else {
+        return Vec::new();
+    };
+    let mut lines: Vec<String> = first_paragraph(&entry.description).into_iter().collect();
     let words = |name: &str| reference.argument(entry, name).unwrap_or_default();
     // Only some of the functions have this parameter: as `@param`, clang would warn about it.
     if family.has_ctx() {
@@ -54,22 +130,28 @@ fn comment(reference: &Reference, family: &Family) -> String {
     if family.ret != "void"
         && let Some(returns) = first_paragraph(entry.section(Section::Returns))
     {
-        lines.push(format!("@return {returns}"));
+        lines.push(format!("@return {}", returned(&returns, &display_name(family, false))));
     }
     lines.push(format!("@see {}(3)", page(entry)));
-    let mut out = String::new();
-    for (i, line) in lines.iter().enumerate() {
-        let begin = if i == 0 { "/** " } else { " * " };
-        // Beside a keyword, a line is a paragraph of its own.
-        if i > 0 && !line.starts_with('@') {
-            out.push_str(" *\n");
+    lines
+}
+
+/// What a routine returns: of the sentences that begin with names of routines (`a` and `b`: 0), the one that names it,
+/// or else all that name none.
+fn returned(paragraph: &str, routine: &str) -> String {
+    let routine = format!("`{routine}`");
+    let mut of_all = Vec::new();
+    for sentence in paragraph.trim_end_matches('.').split(". ") {
+        let (names, words) = sentence.split_once(": ").unwrap_or_default();
+        let names: Vec<&str> = names.split([' ', ',']).filter(|name| !["", "and"].contains(name)).collect();
+        if names.contains(&&*routine) {
+            return format!("{words}.");
         }
-        out.push_str(&filled(line, begin));
+        if !names.first().is_some_and(|name| name.starts_with("`shmem")) {
+            of_all.push(sentence.trim_start_matches("Others: "));
+        }
     }
-    let end = out.trim_end().len();
-    out.truncate(end);
-    out.push_str(" */\n");
-    out
+    format!("{}.", of_all.join(". "))
 }
 
 /// A comment within the definition of a macro, which editors show as it is.
@@ -117,7 +199,7 @@ fn filled(text: &str, begin: &str) -> String {
     for word in text.split_whitespace() {
         if line.len() + word.len() > WIDTH {
             writeln!(out, "{}", line.trim_end()).unwrap();
-            let next = if text.starts_with('@') { " *   " } else { " * " };
+            let next = if text.starts_with(['@', '-']) { " *   " } else { " * " };
             next.clone_into(&mut line);
         }
         line.push_str(word);
