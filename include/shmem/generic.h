@@ -157,19 +157,19 @@
 #define shmem_atomic_and(...) /* Clear bits of an object of another PE by AND. See shmem_atomic_and(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_and, __VA_ARGS__)
 
-#define shmem_atomic_or(...) /* Set bits of an object of another PE by OR. See shmem_atomic_or(3). */ \
+#define shmem_atomic_or(...) /* Set bits of an object of another PE by OR. See shmem_atomic_and(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_or, __VA_ARGS__)
 
-#define shmem_atomic_xor(...) /* Flip bits of an object of another PE by XOR. See shmem_atomic_xor(3). */ \
+#define shmem_atomic_xor(...) /* Flip bits of an object of another PE by XOR. See shmem_atomic_and(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_xor, __VA_ARGS__)
 
 #define shmem_atomic_fetch_and(...) /* Clear bits of an object of another PE by AND and return its old value. See shmem_atomic_fetch_and(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_and, __VA_ARGS__)
 
-#define shmem_atomic_fetch_or(...) /* Set bits of an object of another PE by OR and return its old value. See shmem_atomic_fetch_or(3). */ \
+#define shmem_atomic_fetch_or(...) /* Set bits of an object of another PE by OR and return its old value. See shmem_atomic_fetch_and(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_or, __VA_ARGS__)
 
-#define shmem_atomic_fetch_xor(...) /* Flip bits of an object of another PE by XOR and return its old value. See shmem_atomic_fetch_xor(3). */ \
+#define shmem_atomic_fetch_xor(...) /* Flip bits of an object of another PE by XOR and return its old value. See shmem_atomic_fetch_and(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_xor, __VA_ARGS__)
 
 #define shmem_atomic_fetch_nbi(...) /* Begin to fetch an object of another PE, atomically. See shmem_atomic_fetch_nbi(3). */ \
@@ -190,10 +190,10 @@
 #define shmem_atomic_fetch_and_nbi(...) /* Begin to clear bits of an object of another PE by AND and to fetch its old value. See shmem_atomic_fetch_and_nbi(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_and_nbi, __VA_ARGS__)
 
-#define shmem_atomic_fetch_or_nbi(...) /* Begin to set bits of an object of another PE by OR and to fetch its old value. See shmem_atomic_fetch_or_nbi(3). */ \
+#define shmem_atomic_fetch_or_nbi(...) /* Begin to set bits of an object of another PE by OR and to fetch its old value. See shmem_atomic_fetch_and_nbi(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_or_nbi, __VA_ARGS__)
 
-#define shmem_atomic_fetch_xor_nbi(...) /* Begin to flip bits of an object of another PE by XOR and to fetch its old value. See shmem_atomic_fetch_xor_nbi(3). */ \
+#define shmem_atomic_fetch_xor_nbi(...) /* Begin to flip bits of an object of another PE by XOR and to fetch its old value. See shmem_atomic_fetch_and_nbi(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_xor_nbi, __VA_ARGS__)
 
 #define shmem_put_signal(...) /* Copy contiguous elements to another PE, then update a signal there. See shmem_put_signal(3). */ \

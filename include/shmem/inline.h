@@ -1745,11 +1745,15 @@ SHMEMI_INLINE void shmem_uint64_add(uint64_t *dest, uint64_t value, int pe) SHME
 SHMEMI_INLINE void shmem_size_add(size_t *dest, size_t value, int pe) SHMEMI_ATOMIC_ADD(shmem_size_add, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_add(ptrdiff_t *dest, ptrdiff_t value, int pe) SHMEMI_ATOMIC_ADD(shmem_ptrdiff_add, long, ptrdiff_t)
 
-/** Clear bits of an object of another PE by AND.
+/** Change bits of an object of another PE.
+ *
+ * - `shmem_TYPENAME_atomic_and`: Clear bits of an object of another PE by AND.
+ * - `shmem_TYPENAME_atomic_or`: Set bits of an object of another PE by OR.
+ * - `shmem_TYPENAME_atomic_xor`: Flip bits of an object of another PE by XOR.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its AND with the operand
+ * @param value operand of the AND, the OR or the XOR
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @see shmem_atomic_and(3) */
 SHMEMI_INLINE void shmem_uint_atomic_and(unsigned int *dest, unsigned int value, int pe) SHMEMI_ATOMIC_AND(shmem_uint_atomic_and, uint, unsigned int)
@@ -1772,14 +1776,6 @@ SHMEMI_INLINE void shmem_ctx_uint32_atomic_and(shmem_ctx_t ctx, uint32_t *dest, 
     int pe) SHMEMI_CTX_ATOMIC_AND(shmem_ctx_uint32_atomic_and, uint, uint32_t)
 SHMEMI_INLINE void shmem_ctx_uint64_atomic_and(shmem_ctx_t ctx, uint64_t *dest, uint64_t value,
     int pe) SHMEMI_CTX_ATOMIC_AND(shmem_ctx_uint64_atomic_and, ulong, uint64_t)
-
-/** Set bits of an object of another PE by OR.
- *
- * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its OR with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @see shmem_atomic_or(3) */
 SHMEMI_INLINE void shmem_uint_atomic_or(unsigned int *dest, unsigned int value, int pe) SHMEMI_ATOMIC_OR(shmem_uint_atomic_or, uint, unsigned int)
 SHMEMI_INLINE void shmem_ulong_atomic_or(unsigned long *dest, unsigned long value, int pe) SHMEMI_ATOMIC_OR(shmem_ulong_atomic_or, ulong, unsigned long)
 SHMEMI_INLINE void shmem_ulonglong_atomic_or(unsigned long long *dest, unsigned long long value,
@@ -1800,14 +1796,6 @@ SHMEMI_INLINE void shmem_ctx_uint32_atomic_or(shmem_ctx_t ctx, uint32_t *dest, u
     int pe) SHMEMI_CTX_ATOMIC_OR(shmem_ctx_uint32_atomic_or, uint, uint32_t)
 SHMEMI_INLINE void shmem_ctx_uint64_atomic_or(shmem_ctx_t ctx, uint64_t *dest, uint64_t value,
     int pe) SHMEMI_CTX_ATOMIC_OR(shmem_ctx_uint64_atomic_or, ulong, uint64_t)
-
-/** Flip bits of an object of another PE by XOR.
- *
- * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its XOR with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @see shmem_atomic_xor(3) */
 SHMEMI_INLINE void shmem_uint_atomic_xor(unsigned int *dest, unsigned int value, int pe) SHMEMI_ATOMIC_XOR(shmem_uint_atomic_xor, uint, unsigned int)
 SHMEMI_INLINE void shmem_ulong_atomic_xor(unsigned long *dest, unsigned long value, int pe) SHMEMI_ATOMIC_XOR(shmem_ulong_atomic_xor, ulong, unsigned long)
 SHMEMI_INLINE void shmem_ulonglong_atomic_xor(unsigned long long *dest, unsigned long long value,
@@ -1829,11 +1817,15 @@ SHMEMI_INLINE void shmem_ctx_uint32_atomic_xor(shmem_ctx_t ctx, uint32_t *dest, 
 SHMEMI_INLINE void shmem_ctx_uint64_atomic_xor(shmem_ctx_t ctx, uint64_t *dest, uint64_t value,
     int pe) SHMEMI_CTX_ATOMIC_XOR(shmem_ctx_uint64_atomic_xor, ulong, uint64_t)
 
-/** Clear bits of an object of another PE by AND and return its old value.
+/** Change bits of an object of another PE and return its old value.
+ *
+ * - `shmem_TYPENAME_atomic_fetch_and`: Clear bits of an object of another PE by AND and return its old value.
+ * - `shmem_TYPENAME_atomic_fetch_or`: Set bits of an object of another PE by OR and return its old value.
+ * - `shmem_TYPENAME_atomic_fetch_xor`: Flip bits of an object of another PE by XOR and return its old value.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its AND with the operand
+ * @param value operand of the AND, the OR or the XOR
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
  * @see shmem_atomic_fetch_and(3) */
@@ -1861,15 +1853,6 @@ SHMEMI_INLINE uint32_t shmem_ctx_uint32_atomic_fetch_and(shmem_ctx_t ctx, uint32
     uint32_t value, int pe) SHMEMI_CTX_ATOMIC_FETCH_AND(shmem_ctx_uint32_atomic_fetch_and, uint, uint32_t)
 SHMEMI_INLINE uint64_t shmem_ctx_uint64_atomic_fetch_and(shmem_ctx_t ctx, uint64_t *dest,
     uint64_t value, int pe) SHMEMI_CTX_ATOMIC_FETCH_AND(shmem_ctx_uint64_atomic_fetch_and, ulong, uint64_t)
-
-/** Set bits of an object of another PE by OR and return its old value.
- *
- * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its OR with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @return The old value.
- * @see shmem_atomic_fetch_or(3) */
 SHMEMI_INLINE unsigned int shmem_uint_atomic_fetch_or(unsigned int *dest, unsigned int value,
     int pe) SHMEMI_ATOMIC_FETCH_OR(shmem_uint_atomic_fetch_or, uint, unsigned int)
 SHMEMI_INLINE unsigned long shmem_ulong_atomic_fetch_or(unsigned long *dest, unsigned long value,
@@ -1894,15 +1877,6 @@ SHMEMI_INLINE uint32_t shmem_ctx_uint32_atomic_fetch_or(shmem_ctx_t ctx, uint32_
     uint32_t value, int pe) SHMEMI_CTX_ATOMIC_FETCH_OR(shmem_ctx_uint32_atomic_fetch_or, uint, uint32_t)
 SHMEMI_INLINE uint64_t shmem_ctx_uint64_atomic_fetch_or(shmem_ctx_t ctx, uint64_t *dest,
     uint64_t value, int pe) SHMEMI_CTX_ATOMIC_FETCH_OR(shmem_ctx_uint64_atomic_fetch_or, ulong, uint64_t)
-
-/** Flip bits of an object of another PE by XOR and return its old value.
- *
- * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its XOR with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @return The old value.
- * @see shmem_atomic_fetch_xor(3) */
 SHMEMI_INLINE unsigned int shmem_uint_atomic_fetch_xor(unsigned int *dest, unsigned int value,
     int pe) SHMEMI_ATOMIC_FETCH_XOR(shmem_uint_atomic_fetch_xor, uint, unsigned int)
 SHMEMI_INLINE unsigned long shmem_ulong_atomic_fetch_xor(unsigned long *dest, unsigned long value,
@@ -2210,14 +2184,21 @@ SHMEMI_INLINE void shmem_ctx_size_atomic_fetch_add_nbi(shmem_ctx_t ctx, size_t *
 SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_fetch_add_nbi(shmem_ctx_t ctx, ptrdiff_t *fetch,
     ptrdiff_t *dest, ptrdiff_t value, int pe) SHMEMI_CTX_ATOMIC_FETCH_ADD_NBI(shmem_ctx_ptrdiff_atomic_fetch_add_nbi, long, ptrdiff_t)
 
-/** Begin to clear bits of an object of another PE by AND and to fetch its old value.
+/** Begin to change bits of an object of another PE and to fetch its old value.
+ *
+ * - `shmem_TYPENAME_atomic_fetch_and_nbi`: Begin to clear bits of an object of another PE by AND and to fetch
+ *   its old value.
+ * - `shmem_TYPENAME_atomic_fetch_or_nbi`: Begin to set bits of an object of another PE by OR and to fetch its
+ *   old value.
+ * - `shmem_TYPENAME_atomic_fetch_xor_nbi`: Begin to flip bits of an object of another PE by XOR and to fetch
+ *   its old value.
  *
  * Returns as soon as the operation has begun.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param fetch local address that gets the old value, by the next quiet of the context
  * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its AND with the operand
+ * @param value operand of the AND, the OR or the XOR
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @see shmem_atomic_fetch_and_nbi(3) */
 SHMEMI_INLINE void shmem_uint_atomic_fetch_and_nbi(unsigned int *fetch, unsigned int *dest,
@@ -2248,17 +2229,6 @@ SHMEMI_INLINE void shmem_ctx_uint32_atomic_fetch_and_nbi(shmem_ctx_t ctx, uint32
     uint32_t *dest, uint32_t value, int pe) SHMEMI_CTX_ATOMIC_FETCH_AND_NBI(shmem_ctx_uint32_atomic_fetch_and_nbi, uint, uint32_t)
 SHMEMI_INLINE void shmem_ctx_uint64_atomic_fetch_and_nbi(shmem_ctx_t ctx, uint64_t *fetch,
     uint64_t *dest, uint64_t value, int pe) SHMEMI_CTX_ATOMIC_FETCH_AND_NBI(shmem_ctx_uint64_atomic_fetch_and_nbi, ulong, uint64_t)
-
-/** Begin to set bits of an object of another PE by OR and to fetch its old value.
- *
- * Returns as soon as the operation has begun.
- *
- * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
- * @param fetch local address that gets the old value, by the next quiet of the context
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its OR with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @see shmem_atomic_fetch_or_nbi(3) */
 SHMEMI_INLINE void shmem_uint_atomic_fetch_or_nbi(unsigned int *fetch, unsigned int *dest,
     unsigned int value, int pe) SHMEMI_ATOMIC_FETCH_OR_NBI(shmem_uint_atomic_fetch_or_nbi, uint, unsigned int)
 SHMEMI_INLINE void shmem_ulong_atomic_fetch_or_nbi(unsigned long *fetch, unsigned long *dest,
@@ -2287,17 +2257,6 @@ SHMEMI_INLINE void shmem_ctx_uint32_atomic_fetch_or_nbi(shmem_ctx_t ctx, uint32_
     uint32_t *dest, uint32_t value, int pe) SHMEMI_CTX_ATOMIC_FETCH_OR_NBI(shmem_ctx_uint32_atomic_fetch_or_nbi, uint, uint32_t)
 SHMEMI_INLINE void shmem_ctx_uint64_atomic_fetch_or_nbi(shmem_ctx_t ctx, uint64_t *fetch,
     uint64_t *dest, uint64_t value, int pe) SHMEMI_CTX_ATOMIC_FETCH_OR_NBI(shmem_ctx_uint64_atomic_fetch_or_nbi, ulong, uint64_t)
-
-/** Begin to flip bits of an object of another PE by XOR and to fetch its old value.
- *
- * Returns as soon as the operation has begun.
- *
- * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
- * @param fetch local address that gets the old value, by the next quiet of the context
- * @param dest symmetric address of the object on PE `pe`
- * @param value operand: the object becomes its XOR with the operand
- * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @see shmem_atomic_fetch_xor_nbi(3) */
 SHMEMI_INLINE void shmem_uint_atomic_fetch_xor_nbi(unsigned int *fetch, unsigned int *dest,
     unsigned int value, int pe) SHMEMI_ATOMIC_FETCH_XOR_NBI(shmem_uint_atomic_fetch_xor_nbi, uint, unsigned int)
 SHMEMI_INLINE void shmem_ulong_atomic_fetch_xor_nbi(unsigned long *fetch, unsigned long *dest,
