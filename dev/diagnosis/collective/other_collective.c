@@ -4,12 +4,8 @@
  * expect: shmem_barrier_all */
 #include "../seeded.h"
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     if (fault && me == 1) shmem_sync_all();
     else shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

@@ -4,12 +4,8 @@
  * expect: PE_root */
 #include "../seeded.h"
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     static char to[8], from[8];
     shmem_broadcastmem(SHMEM_TEAM_WORLD, to, from, 8, fault ? me : 0);
-    shmem_finalize();
-    return 0;
 }

@@ -7,20 +7,16 @@
  * expect: PE 1 has not come
  * expect: PE 1 computes, or polls memory in the program, at @loop (work)
  */
-#include <shmem.h>
+#include "../seeded.h"
 #include <time.h>
 static volatile double x = 1;
-static void __attribute__((noinline, unused)) work(int seconds) {
+static void __attribute__((noinline)) work(int seconds) {
     time_t end = time(NULL) + seconds;
     while (time(NULL) < end)
         for (int i = 0; i < 100000000; i++) x = x * 0.5 + 1; /* @loop */
 }
-int main(void) {
-    shmem_init();
-#ifdef FAULT
-    work(shmem_my_pe() == 1 ? 3 : 0);
-#endif
+void run(void) {
+    if (fault)
+        work(me == 1 ? 3 : 0);
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

@@ -1,29 +1,22 @@
 /* A PE goes to a barrier with the lock that another one waits for.
  * run: -n 2 -x SHMEM_CHECK=1
  * expect: PE 1 waits in shmem_set_lock for the lock "tasks" since
- * expect: called at @lock (main)
+ * expect: called at @lock (run)
  * expect: PEs wait for each other: PE 0 in shmem_barrier_all on the world team, to which PE 1 has not come; PE 1 in shmem_set_lock for the lock "tasks", which PE 0 holds
  */
-#include <shmem.h>
+#include "../seeded.h"
 static long tasks;
-int main(void) {
-    shmem_init();
-    int me = shmem_my_pe();
+void run(void) {
     if (me == 0)
         shmem_set_lock(&tasks);
     shmem_sync_all();
-#ifdef FAULT
-    if (me == 0)
+    if (me == 0 && fault)
         shmem_barrier_all();
-#else
-    if (me == 0)
+    else if (me == 0)
         shmem_clear_lock(&tasks);
-#endif
     if (me == 1) {
         shmem_set_lock(&tasks); /* @lock */
         shmem_clear_lock(&tasks);
     }
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

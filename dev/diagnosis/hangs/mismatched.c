@@ -5,19 +5,11 @@
  * expect: shmem_alltoallmem
  * expect: shmem_sync_all
  */
-#include <shmem.h>
+#include "../seeded.h"
 static char from[3 * 4096], to[3 * 4096];
-int main(void) {
-    shmem_init();
-#ifdef FAULT
-    int exchanges = shmem_my_pe() == 1;
-#else
-    int exchanges = 1;
-#endif
-    if (exchanges)
-        shmem_alltoallmem(SHMEM_TEAM_WORLD, to, from, 4096);
-    else
+void run(void) {
+    if (fault && me != 1)
         shmem_sync_all();
-    shmem_finalize();
-    return 0;
+    else
+        shmem_alltoallmem(SHMEM_TEAM_WORLD, to, from, 4096);
 }

@@ -4,7 +4,7 @@
  * expect: at @read (receive)
  * expect: PE 0 waits in shmem_long_sum_reduce on the world team since
  */
-#include <shmem.h>
+#include "../seeded.h"
 #include <unistd.h>
 static long __attribute__((noinline)) receive(int file) {
     long value = 0;
@@ -12,21 +12,12 @@ static long __attribute__((noinline)) receive(int file) {
         return -1;
     return value;
 }
-int main(void) {
-    static long mine, sum;
+void run(void) {
+    static long mine = 1, sum;
     int ends[2];
-    shmem_init();
     if (pipe(ends) != 0)
-        return 1;
-    mine = 1;
-#ifdef FAULT
-    int reads = shmem_my_pe() == 1;
-#else
-    int reads = 0;
-#endif
-    if (reads)
+        shmem_global_exit(1);
+    if (fault && me == 1)
         mine = receive(ends[0]);
     shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &mine, 1);
-    shmem_finalize();
-    return 0;
 }

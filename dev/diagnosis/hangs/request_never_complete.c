@@ -1,27 +1,21 @@
 /* One PE computes for ever before it begins a collective, for whose request the others wait.
  * run: -n 4
  * expect: PEs 0, 2-3 wait in shmemx_reduce_nb on the world team since
- * expect: called at @wait (main); PE 1 has not come
+ * expect: called at @wait (run); PE 1 has not come
  * expect: PE 1 computes, or polls memory in the program, at @loop (relax)
  */
-#include <shmem.h>
-#include <shmemx.h>
+#include "../seeded.h"
 static volatile double x = 1;
 static void __attribute__((noinline)) relax(int steps) {
     /* One line, as any of its code may be found to run. */
     for (int i = 0; i != steps; i++) x = x * 0.5 + 1; /* @loop */
 }
-int main(void) {
+void run(void) {
     static long norm, part = 1;
     shmemx_req_h request;
-    shmem_init();
-#ifdef FAULT
-    relax(shmem_my_pe() == 1 ? -1 : 10);
-#else
-    relax(10);
-#endif
+    relax(fault && me == 1 ? -1 : 10);
     shmemx_sum_reduce_nb(SHMEM_TEAM_WORLD, &norm, &part, 1, &request);
     shmemx_req_wait(&request); /* @wait */
-    shmem_finalize();
-    return norm == 0;
+    if (norm == 0)
+        shmem_global_exit(1);
 }

@@ -2,17 +2,12 @@
  * run: -n 3
  * expect: PEs 0-1 wait in shmem_barrier_all on the world team since
  * expect: PE 2 has not come
- * expect: PE 2 is stopped, by a signal or a debugger, at @stop (main)
+ * expect: PE 2 is stopped, by a signal or a debugger, at @stop (run)
  */
-#include <shmem.h>
+#include "../seeded.h"
 #include <signal.h>
-int main(void) {
-    shmem_init();
-#ifdef FAULT
-    if (shmem_my_pe() == 2)
+void run(void) {
+    if (fault && me == 2)
         raise(SIGSTOP); /* @stop */
-#endif
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

@@ -4,19 +4,11 @@
  * expect: PE 0: shmem_barrier: pSync at 0x
  * expect: is not initialised: its element 0 is
  */
-#include <shmem.h>
+#include "../seeded.h"
 static long work[SHMEM_BARRIER_SYNC_SIZE];
-int main(void) {
-    shmem_init();
+void run(void) {
     for (int i = 0; i < SHMEM_BARRIER_SYNC_SIZE; i++)
-        work[i] = SHMEM_SYNC_VALUE;
-#ifdef FAULT
-    if (shmem_my_pe() == 0)
-        for (int i = 0; i < SHMEM_BARRIER_SYNC_SIZE; i++)
-            work[i] = 77;
-#endif
+        work[i] = fault && me == 0 ? 77 : SHMEM_SYNC_VALUE;
     shmem_sync_all();
     shmem_barrier(0, 0, 3, work);
-    shmem_finalize();
-    return 0;
 }

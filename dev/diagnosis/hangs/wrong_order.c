@@ -2,21 +2,14 @@
  * run: -n 2
  * expect: PEs wait for each other: PE 0 in shmem_team_sync on team
  * expect: PE 1 in shmem_team_sync on team
- * expect: called at @first (main)
+ * expect: called at @first (run)
  */
-#include <shmem.h>
-int main(void) {
-    shmem_init();
+#include "../seeded.h"
+void run(void) {
     shmem_team_t a, b;
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 2, NULL, 0, &a);
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 2, NULL, 0, &b);
-#ifdef FAULT
-    int swap = shmem_my_pe() == 1;
-#else
-    int swap = 0;
-#endif
+    int swap = fault && me == 1;
     shmem_team_sync(swap ? b : a); /* @first */
     shmem_team_sync(swap ? a : b);
-    shmem_finalize();
-    return 0;
 }

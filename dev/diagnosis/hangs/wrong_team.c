@@ -3,23 +3,16 @@
  * expect: wait for each other: PE
  * expect: in shmem_team_sync on team
  * expect: in shmem_sync_all on the world team
- * expect: called at @all (main)
- * expect: called at @team (main)
+ * expect: called at @all (run)
+ * expect: called at @team (run)
  */
-#include <shmem.h>
-int main(void) {
-    shmem_init();
+#include "../seeded.h"
+void run(void) {
     shmem_team_t team;
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 3, NULL, 0, &team);
-    int me = shmem_my_pe();
-#ifdef FAULT
-    if (me == 2)
+    if (fault && me == 2)
         shmem_sync_all(); /* @all */
-#endif
     if (team != SHMEM_TEAM_INVALID)
         shmem_team_sync(team); /* @team */
     shmem_sync_all();
-    (void)me;
-    shmem_finalize();
-    return 0;
 }

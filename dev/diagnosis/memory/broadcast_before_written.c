@@ -1,13 +1,11 @@
 /* A broadcast of what the root has not written. The source of the others need not be, nor their places of blocks.
  * check: memory
- * expect: PE 0: shmem_long_broadcast at @broadcast (main) reads 32 bytes on PE 0 that nobody has written
- * expect: byte 0 of the block of 32 bytes of shmem_malloc at @block (main) */
+ * expect: PE 0: shmem_long_broadcast at @broadcast (run) reads 32 bytes on PE 0 that nobody has written
+ * expect: byte 0 of the block of 32 bytes of shmem_malloc at @block (run) */
 #include "../seeded.h"
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     long *source = shmem_malloc(4 * sizeof(long)); /* @block */
     long *dest = shmem_malloc(4 * sizeof(long));
     for (int i = 0; i < 4 && me == fault; i++) source[i] = i;
@@ -19,6 +17,4 @@ int main(int argc, char **argv)
     shmem_free(places);
     shmem_free(dest);
     shmem_free(source);
-    shmem_finalize();
-    return 0;
 }

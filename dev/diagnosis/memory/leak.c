@@ -10,11 +10,7 @@ static void step(void)
     if (!fault) shmem_free(work);
 }
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     for (int i = 0; i < 5; i++) step();
-    shmem_finalize();
-    return 0;
 }

@@ -1,12 +1,10 @@
 /* A put begins before its block.
  * check: memory
- * expect: shmem_putmem at @put (main) writes 16 bytes before the start of the block of 4096 bytes of shmem_align at @block (main) */
+ * expect: shmem_putmem at @put (run) writes 16 bytes before the start of the block of 4096 bytes of shmem_align at @block (run) */
 #include "../seeded.h"
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     void *first = shmem_malloc(1 << 20);
     char *block = shmem_align(4096, 4096); /* @block */
     char source[16] = "0123456789abcde";
@@ -14,6 +12,4 @@ int main(int argc, char **argv)
     shmem_barrier_all();
     shmem_free(block);
     shmem_free(first);
-    shmem_finalize();
-    return 0;
 }

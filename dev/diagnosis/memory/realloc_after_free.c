@@ -1,13 +1,11 @@
 /* A block is reallocated after it was freed; what it has then is the program's again.
  * check: memory
- * expect: shmem_realloc at @again (main) reads 64 bytes on PE
- * expect: of the block of 64 bytes of shmem_malloc at @malloc (main), after shmem_free at @free (main) */
+ * expect: shmem_realloc at @again (run) reads 64 bytes on PE
+ * expect: of the block of 64 bytes of shmem_malloc at @malloc (run), after shmem_free at @free (run) */
 #include "../seeded.h"
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     char *block = shmem_malloc(64); /* @malloc */
     if (fault) shmem_free(block); /* @free */
     block = shmem_realloc(block, 128); /* @again */
@@ -17,6 +15,4 @@ int main(int argc, char **argv)
     for (int i = 0; i < 128; i++)
         if (block[i] != 1) shmem_global_exit(3);
     shmem_free(block);
-    shmem_finalize();
-    return 0;
 }

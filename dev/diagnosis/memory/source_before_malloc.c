@@ -1,13 +1,11 @@
 /* The source of a put is changed before an allocation, which completes it. Without bytes, nothing is allocated or completed.
  * check: memory
- * expect: the source of shmem_long_put_nbi at @put (main) to PE
- * expect: was changed before shmem_quiet at @quiet (main) completed it */
+ * expect: the source of shmem_long_put_nbi at @put (run) to PE
+ * expect: was changed before shmem_quiet at @quiet (run) completed it */
 #include "../seeded.h"
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     static long target[4];
     static long source[4];
     shmem_long_put_nbi(target, source, 4, next); /* @put */
@@ -29,6 +27,4 @@ int main(int argc, char **argv)
     shmemx_space_destroy(space);
     source[0] = 1;
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

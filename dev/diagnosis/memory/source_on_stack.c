@@ -1,7 +1,7 @@
 /* The source of a put is a variable of a function that has returned.
  * check: memory
  * expect: the source of shmem_putmem_nbi at @put (send) to PE
- * expect: was changed before shmem_barrier_all at @barrier (main) completed it */
+ * expect: was changed before shmem_barrier_all at @barrier (run) completed it */
 #include "../seeded.h"
 
 static char target[64];
@@ -20,13 +20,9 @@ static __attribute__((noinline)) void use_stack(void)
     for (unsigned i = 0; i < sizeof other; i++) other[i] = 'b';
 }
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     send();
     use_stack();
     shmem_barrier_all(); /* @barrier */
-    shmem_finalize();
-    return 0;
 }

@@ -1,16 +1,14 @@
 /* A counter is read by a get while others add to it.
  * check: race
- * expect: shmem_int_atomic_inc at @add (main)
- * expect: shmem_int_g at @get (main)
+ * expect: shmem_int_atomic_inc at @add (run)
+ * expect: shmem_int_g at @get (run)
  * expect: the variable "counter" on PE 0 */
 #include "../seeded.h"
 
 static int counter;
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     if (me == 1) {
         if (fault) (void)shmem_int_g(&counter, 0); /* @get */
         else (void)shmem_int_atomic_fetch(&counter, 0);
@@ -18,6 +16,4 @@ int main(int argc, char **argv)
         shmem_int_atomic_inc(&counter, 0); /* @add */
     }
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

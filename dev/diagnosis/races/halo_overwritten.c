@@ -3,7 +3,7 @@
  * pes: 3
  * instrumented: -fsanitize=thread
  * expect: 's load at @load (relax)
- * expect: shmem_double_put at @put (main)
+ * expect: shmem_double_put at @put (run)
  * expect: the variable "halo" on PE */
 #include "../seeded.h"
 
@@ -15,10 +15,8 @@ static __attribute__((noinline)) void relax(void)
     for (int i = 0; i < 8; i++) sum += halo[i]; /* @load */
 }
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     double edge[8] = {0};
     for (int step = 0; step < 3; step++) {
         shmem_double_put(halo, edge, 8, next); /* @put */
@@ -27,6 +25,4 @@ int main(int argc, char **argv)
         if (!fault) shmem_barrier_all();
     }
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

@@ -1,17 +1,15 @@
 /* A halo is put before the neighbour has used the last one.
  * check: race
  * pes: 3
- * expect: shmem_double_put at @put (main)
- * expect: shmem_double_get at @use (main)
+ * expect: shmem_double_put at @put (run)
+ * expect: shmem_double_get at @use (run)
  * expect: the variable "halo" on PE */
 #include "../seeded.h"
 
 static double halo[8];
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     double edge[8] = {0}, used[8];
     for (int step = 0; step < 3; step++) {
         shmem_double_put(halo, edge, 8, next); /* @put */
@@ -20,6 +18,4 @@ int main(int argc, char **argv)
         if (!fault) shmem_barrier_all();
     }
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

@@ -1,12 +1,10 @@
 /* Puts of many pages overlap in a few bytes.
  * check: race
- * expect: shmem_putmem at @put (main) race: both write byte 1048576 of the block of 2097152 bytes of shmem_calloc at @block (main) on PE 0 */
+ * expect: shmem_putmem at @put (run) race: both write byte 1048576 of the block of 2097152 bytes of shmem_calloc at @block (run) on PE 0 */
 #include "../seeded.h"
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     const size_t half = 1 << 20;
     char *all = shmem_calloc(2, half); /* @block */
     char *part = calloc(1, half + 4);
@@ -14,6 +12,4 @@ int main(int argc, char **argv)
     shmem_barrier_all();
     free(part);
     shmem_free(all);
-    shmem_finalize();
-    return 0;
 }

@@ -1,7 +1,7 @@
 /* A PE loads data after a flag that no fence orders.
  * check: race
  * instrumented: -fsanitize=thread
- * expect: PE 0's shmem_long_put at @put (main) and PE 1's load at @load (main) race
+ * expect: PE 0's shmem_long_put at @put (run) and PE 1's load at @load (run) race
  * expect: the variable "data"+0x10 on PE 1 */
 #include "../seeded.h"
 
@@ -9,10 +9,8 @@ static long data[4];
 static int flag;
 long total;
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     long some[4] = {1, 2, 3, 4};
     if (me == 0) {
         shmem_long_put(data, some, 4, 1); /* @put */
@@ -23,6 +21,4 @@ int main(int argc, char **argv)
         total += data[2]; /* @load */
     }
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

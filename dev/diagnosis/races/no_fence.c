@@ -1,16 +1,14 @@
 /* Nothing orders the data before the flag.
  * check: race
- * expect: PE 0's shmem_long_put at @put (main) and PE 1's shmem_long_get at @get (main) race
+ * expect: PE 0's shmem_long_put at @put (run) and PE 1's shmem_long_get at @get (run) race
  * expect: the variable "data" on PE 1 */
 #include "../seeded.h"
 
 static long data[4];
 static int flag;
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     long some[4] = {1, 2, 3, 4}, copy[4];
     if (me == 0) {
         shmem_long_put(data, some, 4, 1); /* @put */
@@ -21,6 +19,4 @@ int main(int argc, char **argv)
         shmem_long_get(copy, data, 4, 1); /* @get */
     }
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

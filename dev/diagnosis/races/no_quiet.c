@@ -1,15 +1,13 @@
 /* A synchronisation that completes no puts.
  * check: race
- * expect: PE 0's shmem_double_put_nbi at @put (main) and PE 1's shmem_double_get at @get (main) race
+ * expect: PE 0's shmem_double_put_nbi at @put (run) and PE 1's shmem_double_get at @get (run) race
  * expect: the variable "data" on PE 1 */
 #include "../seeded.h"
 
 static double data[4];
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     static double some[4];
     double copy[4];
     if (me == 0) shmem_double_put_nbi(data, some, 4, 1); /* @put */
@@ -17,6 +15,4 @@ int main(int argc, char **argv)
     shmem_sync_all();
     if (me == 1) shmem_double_get(copy, data, 4, 1); /* @get */
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

@@ -1,18 +1,16 @@
 /* Data of a PE whose flag is not the one that a wait for any has found.
  * check: race
  * pes: 3
- * expect: shmem_long_p at @put (main)
- * expect: PE 0's shmem_long_g at @get (main)
+ * expect: shmem_long_p at @put (run)
+ * expect: PE 0's shmem_long_g at @get (run)
  * expect: the variable "data" */
 #include "../seeded.h"
 
 static long data[2];
 static int flags[2];
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     if (me == 0) {
         int are_read[2] = {0, 0};
         size_t found[2];
@@ -27,6 +25,4 @@ int main(int argc, char **argv)
         shmem_int_p(&flags[me - 1], 1, 0);
     }
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

@@ -1,22 +1,20 @@
 /* A quiet of another context than that of the puts, with contexts of the program and the default one.
  * check: race
- * expect: PE 0's shmem_ctx_long_put_nbi at @put (main) and PE 1's shmem_long_get at @get (main) race
+ * expect: PE 0's shmem_ctx_long_put_nbi at @put (run) and PE 1's shmem_long_get at @get (run) race
  * expect: the variable "data" on PE 1
- * expect: PE 0's shmem_ctx_long_p at @other (main) and PE 1's shmem_long_g at @g (main) race
+ * expect: PE 0's shmem_ctx_long_p at @other (run) and PE 1's shmem_long_g at @g (run) race
  * expect: the variable "other" on PE 1 */
 #include "../seeded.h"
 
 static long data[4], other, third;
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     static long some[4];
     long copy[4];
     shmem_ctx_t a, b;
     if (shmem_ctx_create(0, &a) || shmem_ctx_create(0, &b))
-        return 1;
+        shmem_global_exit(1);
     if (me == 0) shmem_ctx_long_put_nbi(a, data, some, 4, 1); /* @put */
     shmem_ctx_quiet(fault ? b : a);
     if (me == 0) shmem_ctx_long_p(b, &other, 1, 1); /* @other */
@@ -30,6 +28,4 @@ int main(int argc, char **argv)
     shmem_ctx_destroy(a);
     shmem_ctx_destroy(b);
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

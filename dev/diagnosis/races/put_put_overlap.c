@@ -1,17 +1,13 @@
 /* Parts that PEs put overlap by one element.
  * check: race
- * expect: shmem_int_put at @put (main) race: both write byte 32 of the block of 256 bytes of shmem_calloc at @block (main) on PE 0 */
+ * expect: shmem_int_put at @put (run) race: both write byte 32 of the block of 256 bytes of shmem_calloc at @block (run) on PE 0 */
 #include "../seeded.h"
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     int *all = shmem_calloc(64, sizeof(int)); /* @block */
     int part[9] = {0};
     shmem_int_put(all + 8 * me, part, fault ? 9 : 8, 0); /* @put */
     shmem_barrier_all();
     shmem_free(all);
-    shmem_finalize();
-    return 0;
 }

@@ -1,7 +1,7 @@
 /* A PE reads what another stores; signals come while the checks look at stores, and their handler stores, too.
  * check: race
  * instrumented: -fsanitize=thread
- * expect: PE 0's store at @store (main) and PE 1's shmem_int_g at @get (main) race
+ * expect: PE 0's store at @store (run) and PE 1's shmem_int_g at @get (run) race
  * expect: the first writes, and the second reads the variable "word" on PE 0 */
 #include "../seeded.h"
 
@@ -18,10 +18,8 @@ static void on_signal(int number)
     ticks = ticks + 1;
 }
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     if (me == 0) {
         struct sigaction action;
         memset(&action, 0, sizeof action);
@@ -38,6 +36,4 @@ int main(int argc, char **argv)
     if (!fault) shmem_barrier_all();
     if (me == 1) shmem_int_g((const int *)&word, 0); /* @get */
     shmem_barrier_all();
-    shmem_finalize();
-    return 0;
 }

@@ -1,15 +1,13 @@
 /* A PE gets what another has stored since the barrier.
  * check: race
  * instrumented: -fsanitize=thread
- * expect: 's store at @store (main)
- * expect: shmem_double_get at @get (main)
- * expect: byte 16 of the block of 64 bytes of shmem_calloc at @block (main) on PE 1 */
+ * expect: 's store at @store (run)
+ * expect: shmem_double_get at @get (run)
+ * expect: byte 16 of the block of 64 bytes of shmem_calloc at @block (run) on PE 1 */
 #include "../seeded.h"
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     double *data = shmem_calloc(8, sizeof(double)); /* @block */
     double copy[4];
     if (me == 1) data[2] = 5; /* @store */
@@ -17,6 +15,4 @@ int main(int argc, char **argv)
     if (me == 0) shmem_double_get(copy, data, 4, 1); /* @get */
     shmem_barrier_all();
     shmem_free(data);
-    shmem_finalize();
-    return 0;
 }

@@ -1,19 +1,17 @@
 /* Stores to another PE's memory by a pointer of its own.
  * check: race
  * instrumented: -fsanitize=thread
- * expect: PE 0's store at @store (main) and PE 1's load at @load (main) race
+ * expect: PE 0's store at @store (run) and PE 1's load at @load (run) race
  * expect: the variable "data"+0x8 on PE 1
- * expect: PE 0's store at @heap (main) and PE 1's shmem_long_get at @get (main) race
+ * expect: PE 0's store at @heap (run) and PE 1's shmem_long_get at @get (run) race
  * expect: byte 16 of the block of 32 bytes of shmem_malloc */
 #include "../seeded.h"
 
 static long data[2];
 long total;
 
-int main(int argc, char **argv)
+void run(void)
 {
-    (void)argv;
-    start(argc);
     long *block = shmem_malloc(4 * sizeof(long)), copy[4];
     if (me == 0) {
         long *variable = shmem_ptr(data, 1), *of_block = shmem_ptr(block, 1);
@@ -27,6 +25,4 @@ int main(int argc, char **argv)
     }
     shmem_barrier_all();
     shmem_free(block);
-    shmem_finalize();
-    return 0;
 }

@@ -20,22 +20,22 @@ const NO_RACE: &str = "oshrun: --check=race has found no race between calls;";
 const PROGRAMS: &[(&str, &[&str])] = &[
     (
         "races/no_quiet",
-        &["PE 0's shmem_double_put_nbi at no_quiet.c:15 (main) and PE 1's shmem_double_get at no_quiet.c:18 (main) \
+        &["PE 0's shmem_double_put_nbi at no_quiet.c:13 (run) and PE 1's shmem_double_get at no_quiet.c:16 (run) \
                 race: the first writes, and the second reads the variable \"data\" on PE 1"],
     ),
     (
         "memory/put_past_block",
         &[
-            "shmem_long_put at put_past_block.c:12 (main) writes 8 bytes past the end of the block of 64 bytes of \
-                shmem_malloc at put_past_block.c:10 (main)",
+            "shmem_long_put at put_past_block.c:10 (run) writes 8 bytes past the end of the block of 64 bytes of \
+                shmem_malloc at put_past_block.c:8 (run)",
             "found 4 times, by one PE or several",
         ],
     ),
     (
         "memory/get_before_written",
         &[
-            "shmem_long_get at get_before_written.c:15 (main) reads 24 bytes on PE",
-            "that nobody has written: byte 8 of the block of 64 bytes of shmem_malloc at get_before_written.c:11",
+            "shmem_long_get at get_before_written.c:13 (run) reads 24 bytes on PE",
+            "that nobody has written: byte 8 of the block of 64 bytes of shmem_malloc at get_before_written.c:9",
             "found 4 times, by one PE or several",
         ],
     ),
