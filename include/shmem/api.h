@@ -1646,7 +1646,8 @@ void shmem_ushort_wait_until(unsigned short *ivar, int cmp, unsigned short cmp_v
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. Returns at once if none is left.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
+ * `cmp_values[i]`. Returns at once if none is left.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
@@ -1687,8 +1688,8 @@ void shmem_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. Of several that meet it, one is chosen; no variable is
- * neglected for ever.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
+ * `cmp_values[i]`. Of several that meet it, one is chosen; no variable is neglected for ever.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
@@ -1731,7 +1732,8 @@ size_t shmem_ushort_wait_until_any(unsigned short *ivars, size_t nelems, const i
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. All that meet it at that time are listed.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
+ * `cmp_values[i]`. All that meet it at that time are listed.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param indices local array with room for `nelems` indices, which gets those of the variables that meet the
@@ -1776,8 +1778,8 @@ size_t shmem_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. Returns at
- * once if none is left.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
+ * `cmp_values[i]`. Returns at once if none is left.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
@@ -1785,7 +1787,7 @@ size_t shmem_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
- * @see shmem_wait_until_all_vector(3) */
+ * @see shmem_wait_until_all(3) */
 void shmem_int_wait_until_all_vector(int *ivars, size_t nelems, const int *status, int cmp,
     const int *cmp_values) SHMEMI_END
 void shmem_long_wait_until_all_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -1819,8 +1821,8 @@ void shmem_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, co
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. Of several
- * that meet it, one is chosen; no variable is neglected for ever.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
+ * `cmp_values[i]`. Of several that meet it, one is chosen; no variable is neglected for ever.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
@@ -1829,7 +1831,7 @@ void shmem_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, co
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The index of a variable that meets the condition; `SIZE_MAX` if none is left, at once.
- * @see shmem_wait_until_any_vector(3) */
+ * @see shmem_wait_until_any(3) */
 size_t shmem_int_wait_until_any_vector(int *ivars, size_t nelems, const int *status, int cmp,
     const int *cmp_values) SHMEMI_END
 size_t shmem_long_wait_until_any_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -1864,8 +1866,8 @@ size_t shmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, 
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. All that meet
- * it at that time are listed.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
+ * `cmp_values[i]`. All that meet it at that time are listed.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param indices local array with room for `nelems` indices, which gets those of the variables that meet the
@@ -1876,7 +1878,7 @@ size_t shmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, 
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The number of indices stored in `indices`; 0 if no variable is left, at once.
- * @see shmem_wait_until_some_vector(3) */
+ * @see shmem_wait_until_some(3) */
 size_t shmem_int_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const int *cmp_values) SHMEMI_END
 size_t shmem_long_wait_until_some_vector(long *ivars, size_t nelems, size_t *indices,
@@ -1936,7 +1938,8 @@ int shmem_ushort_test(unsigned short *ivar, int cmp, unsigned short cmp_value) S
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. It does not wait.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
+ * `cmp_values[i]`. It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
@@ -1975,7 +1978,8 @@ int shmem_ushort_test_all(unsigned short *ivars, size_t nelems, const int *statu
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. It does not wait.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
+ * `cmp_values[i]`. It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
@@ -2016,7 +2020,8 @@ size_t shmem_ushort_test_any(unsigned short *ivars, size_t nelems, const int *st
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. It does not wait.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
+ * `cmp_values[i]`. It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param indices local array with room for `nelems` indices, which gets those of the variables that meet the
@@ -2061,8 +2066,8 @@ size_t shmem_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indi
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. It does not
- * wait.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
+ * `cmp_values[i]`. It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
@@ -2071,7 +2076,7 @@ size_t shmem_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indi
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return 1 if all meet the condition, or none is left; else 0.
- * @see shmem_test_all_vector(3) */
+ * @see shmem_test_all(3) */
 int shmem_int_test_all_vector(int *ivars, size_t nelems, const int *status, int cmp,
     const int *cmp_values) SHMEMI_END
 int shmem_long_test_all_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2105,8 +2110,8 @@ int shmem_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. It does not
- * wait.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
+ * `cmp_values[i]`. It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
@@ -2115,7 +2120,7 @@ int shmem_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The index of a variable that meets the condition; `SIZE_MAX` if there is none.
- * @see shmem_test_any_vector(3) */
+ * @see shmem_test_any(3) */
 size_t shmem_int_test_any_vector(int *ivars, size_t nelems, const int *status, int cmp,
     const int *cmp_values) SHMEMI_END
 size_t shmem_long_test_any_vector(long *ivars, size_t nelems, const int *status, int cmp,
@@ -2149,8 +2154,8 @@ size_t shmem_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const 
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. Variable i is compared with `cmp_values[i]`. It does not
- * wait.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
+ * `cmp_values[i]`. It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param indices local array with room for `nelems` indices, which gets those of the variables that meet the
@@ -2161,7 +2166,7 @@ size_t shmem_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const 
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The number of indices stored in `indices`, which may be 0.
- * @see shmem_test_some_vector(3) */
+ * @see shmem_test_some(3) */
 size_t shmem_int_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, const int *cmp_values) SHMEMI_END
 size_t shmem_long_test_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status,

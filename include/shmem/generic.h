@@ -130,16 +130,16 @@
 #define shmem_swap(dest, ...) /* Replace an object and return its old value: the old name of `shmem_atomic_swap`. See shmem_atomic_swap(3). */ \
     SHMEMI_SELECT_EXTENDED_AMO(dest, shmem_, _swap)(dest, __VA_ARGS__)
 
-#define shmem_atomic_fetch_inc(...) /* Add 1 to an object of another PE and return its old value. See shmem_atomic_fetch_inc(3). */ \
+#define shmem_atomic_fetch_inc(...) /* Add 1 to an object of another PE and return its old value. See shmem_atomic_fetch_add(3). */ \
     SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_fetch_inc, __VA_ARGS__)
 
-#define shmem_finc(dest, ...) /* Add 1 to an object and return its old value: the old name of `shmem_atomic_fetch_inc`. See shmem_atomic_fetch_inc(3). */ \
+#define shmem_finc(dest, ...) /* Add 1 to an object and return its old value: the old name of `shmem_atomic_fetch_inc`. See shmem_atomic_fetch_add(3). */ \
     SHMEMI_SELECT_AMO(dest, shmem_, _finc)(dest, __VA_ARGS__)
 
-#define shmem_atomic_inc(...) /* Add 1 to an object of another PE. See shmem_atomic_inc(3). */ \
+#define shmem_atomic_inc(...) /* Add 1 to an object of another PE. See shmem_atomic_add(3). */ \
     SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_inc, __VA_ARGS__)
 
-#define shmem_inc(dest, ...) /* Add 1 to an object: the old name of `shmem_atomic_inc`. See shmem_atomic_inc(3). */ \
+#define shmem_inc(dest, ...) /* Add 1 to an object: the old name of `shmem_atomic_inc`. See shmem_atomic_add(3). */ \
     SHMEMI_SELECT_AMO(dest, shmem_, _inc)(dest, __VA_ARGS__)
 
 #define shmem_atomic_fetch_add(...) /* Add to an object of another PE and return its old value. See shmem_atomic_fetch_add(3). */ \
@@ -181,7 +181,7 @@
 #define shmem_atomic_swap_nbi(...) /* Begin to replace an object of another PE and to fetch its old value. See shmem_atomic_swap_nbi(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(EXTENDED_AMO, atomic_swap_nbi, __VA_ARGS__)
 
-#define shmem_atomic_fetch_inc_nbi(...) /* Begin to add 1 to an object of another PE and to fetch its old value. See shmem_atomic_fetch_inc_nbi(3). */ \
+#define shmem_atomic_fetch_inc_nbi(...) /* Begin to add 1 to an object of another PE and to fetch its old value. See shmem_atomic_fetch_add_nbi(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_fetch_inc_nbi, __VA_ARGS__)
 
 #define shmem_atomic_fetch_add_nbi(...) /* Begin to add to an object of another PE and to fetch its old value. See shmem_atomic_fetch_add_nbi(3). */ \
@@ -256,13 +256,13 @@
 #define shmem_wait_until_some(ivars, ...) /* Wait until at least one variable of an array meets a condition, and list them. See shmem_wait_until_some(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _wait_until_some)(ivars, __VA_ARGS__)
 
-#define shmem_wait_until_all_vector(ivars, ...) /* Wait until all variables of an array meet a condition, each with a value of its own. See shmem_wait_until_all_vector(3). */ \
+#define shmem_wait_until_all_vector(ivars, ...) /* Wait until all variables of an array meet a condition, each with a value of its own. See shmem_wait_until_all(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _wait_until_all_vector)(ivars, __VA_ARGS__)
 
-#define shmem_wait_until_any_vector(ivars, ...) /* Wait until any variable of an array meets a condition, each with a value of its own. See shmem_wait_until_any_vector(3). */ \
+#define shmem_wait_until_any_vector(ivars, ...) /* Wait until any variable of an array meets a condition, each with a value of its own. See shmem_wait_until_any(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _wait_until_any_vector)(ivars, __VA_ARGS__)
 
-#define shmem_wait_until_some_vector(ivars, ...) /* Wait until at least one variable of an array meets a condition, and list them, each with a value of its own. See shmem_wait_until_some_vector(3). */ \
+#define shmem_wait_until_some_vector(ivars, ...) /* Wait until at least one variable of an array meets a condition, and list them, each with a value of its own. See shmem_wait_until_some(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _wait_until_some_vector)(ivars, __VA_ARGS__)
 
 #define shmem_test(ivar, ...) /* Say whether a variable of this PE meets a condition. See shmem_test(3). */ \
@@ -277,13 +277,13 @@
 #define shmem_test_some(ivars, ...) /* List the variables of an array that meet a condition. See shmem_test_some(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _test_some)(ivars, __VA_ARGS__)
 
-#define shmem_test_all_vector(ivars, ...) /* Say whether all variables of an array meet a condition, each with a value of its own. See shmem_test_all_vector(3). */ \
+#define shmem_test_all_vector(ivars, ...) /* Say whether all variables of an array meet a condition, each with a value of its own. See shmem_test_all(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _test_all_vector)(ivars, __VA_ARGS__)
 
-#define shmem_test_any_vector(ivars, ...) /* Return a variable of an array that meets a condition, each with a value of its own. See shmem_test_any_vector(3). */ \
+#define shmem_test_any_vector(ivars, ...) /* Return a variable of an array that meets a condition, each with a value of its own. See shmem_test_any(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _test_any_vector)(ivars, __VA_ARGS__)
 
-#define shmem_test_some_vector(ivars, ...) /* List the variables of an array that meet a condition, each with a value of its own. See shmem_test_some_vector(3). */ \
+#define shmem_test_some_vector(ivars, ...) /* List the variables of an array that meet a condition, each with a value of its own. See shmem_test_some(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _test_some_vector)(ivars, __VA_ARGS__)
 
 #define shmem_sync(...) \

@@ -1505,11 +1505,13 @@ SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_swap(ptrdiff_t *dest, ptrdiff_t value, int
 
 /** Add 1 to an object of another PE and return its old value.
  *
+ * Sums of signed types wrap around.
+ *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
- * @see shmem_atomic_fetch_inc(3) */
+ * @see shmem_atomic_fetch_add(3) */
 SHMEMI_INLINE int shmem_int_atomic_fetch_inc(int *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_int_atomic_fetch_inc, int, int)
 SHMEMI_INLINE long shmem_long_atomic_fetch_inc(long *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_long_atomic_fetch_inc, long, long)
 SHMEMI_INLINE long long shmem_longlong_atomic_fetch_inc(long long *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_longlong_atomic_fetch_inc, longlong, long long)
@@ -1542,10 +1544,12 @@ SHMEMI_INLINE ptrdiff_t shmem_ctx_ptrdiff_atomic_fetch_inc(shmem_ctx_t ctx, ptrd
 /** Add 1 to an object and return its old value: the old name of `shmem_atomic_fetch_inc`.
  *
  * Deprecated by the standard.
+ *
+ * Sums of signed types wrap around.
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @return The old value.
- * @see shmem_atomic_fetch_inc(3) */
+ * @see shmem_atomic_fetch_add(3) */
 SHMEMI_INLINE int shmem_int_finc(int *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_int_finc, int, int)
 SHMEMI_INLINE long shmem_long_finc(long *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_long_finc, long, long)
 SHMEMI_INLINE long long shmem_longlong_finc(long long *dest, int pe) SHMEMI_ATOMIC_FETCH_INC(shmem_longlong_finc, longlong, long long)
@@ -1561,10 +1565,12 @@ SHMEMI_INLINE ptrdiff_t shmem_ptrdiff_finc(ptrdiff_t *dest, int pe) SHMEMI_ATOMI
 
 /** Add 1 to an object of another PE.
  *
+ * Sums of signed types wrap around.
+ *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @see shmem_atomic_inc(3) */
+ * @see shmem_atomic_add(3) */
 SHMEMI_INLINE void shmem_int_atomic_inc(int *dest, int pe) SHMEMI_ATOMIC_INC(shmem_int_atomic_inc, int, int)
 SHMEMI_INLINE void shmem_long_atomic_inc(long *dest, int pe) SHMEMI_ATOMIC_INC(shmem_long_atomic_inc, long, long)
 SHMEMI_INLINE void shmem_longlong_atomic_inc(long long *dest, int pe) SHMEMI_ATOMIC_INC(shmem_longlong_atomic_inc, longlong, long long)
@@ -1593,9 +1599,11 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_inc(shmem_ctx_t ctx, ptrdiff_t *dest
 /** Add 1 to an object: the old name of `shmem_atomic_inc`.
  *
  * Deprecated by the standard.
+ *
+ * Sums of signed types wrap around.
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @see shmem_atomic_inc(3) */
+ * @see shmem_atomic_add(3) */
 SHMEMI_INLINE void shmem_int_inc(int *dest, int pe) SHMEMI_ATOMIC_INC(shmem_int_inc, int, int)
 SHMEMI_INLINE void shmem_long_inc(long *dest, int pe) SHMEMI_ATOMIC_INC(shmem_long_inc, long, long)
 SHMEMI_INLINE void shmem_longlong_inc(long long *dest, int pe) SHMEMI_ATOMIC_INC(shmem_longlong_inc, longlong, long long)
@@ -2087,7 +2095,7 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_swap_nbi(shmem_ctx_t ctx, ptrdiff_t 
  * @param fetch local address that gets the old value, by the next quiet of the context
  * @param dest symmetric address of the object on PE `pe`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @see shmem_atomic_fetch_inc_nbi(3) */
+ * @see shmem_atomic_fetch_add_nbi(3) */
 SHMEMI_INLINE void shmem_int_atomic_fetch_inc_nbi(int *fetch, int *dest, int pe) SHMEMI_ATOMIC_FETCH_INC_NBI(shmem_int_atomic_fetch_inc_nbi, int, int)
 SHMEMI_INLINE void shmem_long_atomic_fetch_inc_nbi(long *fetch, long *dest, int pe) SHMEMI_ATOMIC_FETCH_INC_NBI(shmem_long_atomic_fetch_inc_nbi, long, long)
 SHMEMI_INLINE void shmem_longlong_atomic_fetch_inc_nbi(long long *fetch, long long *dest, int pe) SHMEMI_ATOMIC_FETCH_INC_NBI(shmem_longlong_atomic_fetch_inc_nbi, longlong, long long)
