@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use ferroshmem_abi::reference::{Entry, Reference};
+use ferroshmem_abi::reference::Reference;
 use ferroshmem_abi::table;
 use ferroshmem_conformance::compile;
 use ferroshmem_conformance::guide;
@@ -25,9 +25,12 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
     for entry in reference.entries {
-        if entry.example.is_some() {
-            let name = format!("example::{}", entry.name);
-            suite.add(name, move |s| example(s, &entry));
+        for (number, example) in entry.examples.into_iter().enumerate() {
+            let name = if number == 0 { entry.name.clone() } else { format!("{}-{}", entry.name, number + 1) };
+            suite.add(format!("example::{name}"), move |s| {
+                let program = compiled(s, &format!("{name}.c"), &example.code, "-lpthread")?;
+                Job::new(PES, &program).expect_success(&s.prefix, &s.scratch).map(drop)
+            });
         }
     }
     for name in SOLUTIONS {
@@ -99,15 +102,6 @@ fn compiled(s: &Setting, name: &str, code: &str, library: &str) -> Result<PathBu
     };
     let flags = [standard, "-O1", "-Wall", "-Wextra", "-Werror", library];
     Build::new(source, Compiler::Gcc).flags(&flags).run(&s.prefix, &s.cache)
-}
-
-/// Runs an example, which ends with an error where a result is wrong.
-fn example(s: &Setting, entry: &Entry) -> Result<()> {
-    let example = entry.example.as_ref().context("the entry has an example")?;
-    let file = format!("{}.c", entry.name);
-    let program = compiled(s, &file, &example.code, "-lpthread")?;
-    Job::new(PES, &program).expect_success(&s.prefix, &s.scratch)?;
-    Ok(())
 }
 
 /// Compiles and runs a solution, which ends with an error where a result is wrong.

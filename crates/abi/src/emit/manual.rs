@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::pages::{DATE, example, found_by, lower, prototype, roff};
+use super::pages::{DATE, examples, found_by, lower, prototype, roff};
 use crate::family::Family;
 use crate::reference::{Entry, Reference};
 use crate::table::Chapter;
@@ -37,9 +37,7 @@ fn mdoc(entry: &Entry, chapters: &[Chapter]) -> String {
         }
     };
     write(&mut out, BEFORE_EXAMPLE);
-    if let Some(text) = &entry.example {
-        example(&mut out, text);
-    }
+    examples(&mut out, entry);
     write(&mut out, AFTER_EXAMPLE);
     out += ".Sh STANDARDS\nThis is an extension of\n.%T OpenSHMEM Specification 1.6 .\n";
     roff(&mut out, entry.page_section("Standards"), true);

@@ -125,9 +125,7 @@ fn mdoc(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -> String 
     let returns = entry.section(Section::Returns);
     out += ".Sh RETURN VALUES\n";
     roff(&mut out, if returns.is_empty() { "None." } else { returns }, false);
-    if let Some(text) = &entry.example {
-        example(&mut out, text);
-    }
+    examples(&mut out, entry);
     out += ".Sh ERRORS\n";
     errors(page, |text| roff(&mut out, text, false));
     out += ".Sh SEE ALSO\n";
@@ -441,7 +439,7 @@ fn markdown_page(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -
         for (title, text) in entry.page.iter().skip(1) {
             write!(out, "\n## {title}\n\n{}\n", text.trim()).unwrap();
         }
-        if let Some(Example { text, code }) = &entry.example {
+        for Example { text, code } in &entry.examples {
             write!(out, "\n## Example\n\n{text}\n\n```c\n{code}```\n").unwrap();
         }
         return out;
@@ -456,7 +454,7 @@ fn markdown_page(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -
         out.push_str(text);
         out.push_str("\n\n");
     });
-    if let Some(example) = &entry.example {
+    for example in &entry.examples {
         writeln!(out, "## Example\n\n{}\n\n```c\n{}```\n", example.text, example.code).unwrap();
     }
     see_also(&mut out, entry, reference);
@@ -464,10 +462,12 @@ fn markdown_page(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -
 }
 
 /// The section EXAMPLES of a manual page.
-pub(super) fn example(out: &mut String, example: &Example) {
-    *out += ".Sh EXAMPLES\n";
-    roff(out, &example.text, false);
-    literal(out, &example.code);
+pub(super) fn examples(out: &mut String, entry: &Entry) {
+    for (number, example) in entry.examples.iter().enumerate() {
+        *out += if number == 0 { ".Sh EXAMPLES\n" } else { ".Pp\n" };
+        roff(out, &example.text, false);
+        literal(out, &example.code);
+    }
 }
 
 pub(super) fn literal(out: &mut String, code: &str) {

@@ -70,8 +70,8 @@ pub struct Entry {
     pub routines: Vec<(String, String)>,
     /// Arguments.
     pub arguments: Vec<(String, String)>,
-    /// A program.
-    pub example: Option<Example>,
+    /// Programs.
+    pub examples: Vec<Example>,
     sections: BTreeMap<Section, String>,
 }
 
@@ -148,7 +148,7 @@ fn one(file: &str, chapter: &str, name: &str, body: &str, shared: &BTreeMap<Sect
         description: String::new(),
         routines: Vec::new(),
         arguments: Vec::new(),
-        example: None,
+        examples: Vec::new(),
         sections: shared.clone(),
     };
     for (title, body) in split(body, "## ") {
@@ -156,7 +156,7 @@ fn one(file: &str, chapter: &str, name: &str, body: &str, shared: &BTreeMap<Sect
             "" => head(&mut entry, &body)?,
             "Routines" => entry.routines = items(&body),
             "Arguments" => entry.arguments = items(&body),
-            "Example" => entry.example = Some(example(&body)?),
+            "Example" => entry.examples.push(example(&body)?),
             title => {
                 let section = SECTIONS.iter().find(|s| s.title() == title);
                 let section = section.ok_or(format!("{title} is no section"))?;
@@ -232,7 +232,7 @@ mod tests {
 
     const TEXT: &str = "Title: Things\n\n## Threads\nAny.\n\n# shmem_a\nDo a\nStandard: 9.1\nSee: shmem_b\n\nIt \
         does.\n\n## Arguments\n- `x`: a number,\n  of bytes\n\n## Example\nShown:\n```c\n#include <shmem.h>\n# define \
-        A\n```\n";
+        A\n```\n\n## Example\n```c\nint more;\n```\n";
 
     #[test]
     fn an_entry_has_its_parts() {
@@ -244,8 +244,8 @@ mod tests {
         assert_eq!(entry.description, "It does.");
         assert_eq!(entry.section(Section::Threads), "Any.");
         assert_eq!(entry.arguments, [("x".to_owned(), "a number, of bytes".to_owned())]);
-        let example = entry.example.as_ref().expect("an example");
-        assert_eq!(example.code, "#include <shmem.h>\n# define A\n");
+        let codes: Vec<&str> = entry.examples.iter().map(|example| example.code.as_str()).collect();
+        assert_eq!(codes, ["#include <shmem.h>\n# define A\n", "int more;\n"]);
     }
 
     #[test]

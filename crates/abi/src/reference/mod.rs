@@ -166,7 +166,7 @@ impl Reference {
                     missing.push(format!("{place}: {name} is no routine of the table"));
                 }
             }
-            if entry.example.is_none() {
+            if entry.examples.is_empty() {
                 missing
                     .push(format!("{place} has no example: add \"## Example\" with a program that checks its result"));
             }
