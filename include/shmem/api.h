@@ -49,7 +49,8 @@ void shmem_query_initialized(int *initialized);
 
 /** Return the version of the standard.
  *
- * May be called at any time. `SHMEM_MAJOR_VERSION` and `SHMEM_MINOR_VERSION` are the same for the header.
+ * May be called at any time. The header has the same in `SHMEM_MAJOR_VERSION`, `SHMEM_MINOR_VERSION` and
+ * `SHMEM_VENDOR_STRING`.
  * @param major local address that gets 1
  * @param minor local address that gets 6
  * @see shmem_info_get_version(3) */
@@ -57,10 +58,11 @@ void shmem_info_get_version(int *major, int *minor);
 
 /** Return the name of the library.
  *
- * May be called at any time. The name begins with "FerroSHMEM" and has the version, as `SHMEM_VENDOR_STRING`
- * of the header has it.
- * @param name array of `SHMEM_MAX_NAME_LEN` bytes, which gets the name, with a null byte at its end
- * @see shmem_info_get_name(3) */
+ * May be called at any time. The header has the same in `SHMEM_MAJOR_VERSION`, `SHMEM_MINOR_VERSION` and
+ * `SHMEM_VENDOR_STRING`.
+ * @param name array of `SHMEM_MAX_NAME_LEN` bytes, which gets the name, with a null byte at its end:
+ *   "FerroSHMEM" and the version
+ * @see shmem_info_get_version(3) */
 void shmem_info_get_name(char *name);
 
 /** Say whether a PE can be reached.
@@ -393,7 +395,7 @@ int shmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team);
  *
  * A hint: the program will make many operations on the context until `shmem_ctx_session_stop`, and the
  * library may choose another way for them. It changes no operation's meaning. A session within a session of
- * the same context begins it anew.
+ * the same context begins it anew; a stop without a session does nothing.
  * @param ctx a context; `SHMEM_CTX_INVALID` does nothing
  * @param options 0, or `SHMEM_CTX_SESSION_BATCH`
  * @param config configuration; a null pointer if `config_mask` is 0
@@ -404,9 +406,11 @@ void shmem_ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_sess
 
 /** End a session.
  *
- * Without a session it does nothing.
+ * A hint: the program will make many operations on the context until `shmem_ctx_session_stop`, and the
+ * library may choose another way for them. It changes no operation's meaning. A session within a session of
+ * the same context begins it anew; a stop without a session does nothing.
  * @param ctx a context; `SHMEM_CTX_INVALID` does nothing
- * @see shmem_ctx_session_stop(3) */
+ * @see shmem_ctx_session_start(3) */
 void shmem_ctx_session_stop(shmem_ctx_t ctx);
 
 /* Remote memory access */
@@ -694,9 +698,9 @@ void shmem_ctx_putmem_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param sig_addr symmetric address on PE `pe` of the signal
- * @param signal new value
+ * @param signal number to add, or new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
- * @see shmem_signal_set(3) */
+ * @see shmem_signal_add(3) */
 void shmem_signal_set(uint64_t *sig_addr, uint64_t signal, int pe) SHMEMI_END
 void shmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe) SHMEMI_END
 
@@ -704,7 +708,7 @@ void shmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, 
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param sig_addr symmetric address on PE `pe` of the signal
- * @param signal number to add
+ * @param signal number to add, or new value
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @see shmem_signal_add(3) */
 void shmem_signal_add(uint64_t *sig_addr, uint64_t signal, int pe) SHMEMI_END
