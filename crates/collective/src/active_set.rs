@@ -1,11 +1,13 @@
 //! Active sets (deprecated by the standard, "Active-set-based collectives"). The first call on a set
-//! makes a team for it, synchronised by the work array. Later calls with the same set and work
-//! array find this team, so they cost the same as a team's collectives.
+//! makes a team for it, synchronised by the work array, or by the world team where the set is all PEs. Later calls with
+//! the same set and work array find this team, so they cost the same as a team's collectives.
 
 use std::collections::BTreeMap;
 use std::ffi::c_long;
 use std::sync::RwLock;
+use std::sync::atomic::Ordering;
 
+use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, WorkArray};
 use ferroshmem_core::node::Node;
@@ -62,8 +64,14 @@ pub fn enter<'a>(
     let key = Key { start, log_stride, size, work_array: work_array.expose_provenance() };
     let Set { members, id } = sets.find(&key).unwrap_or_else(|| {
         let members = Box::leak(Box::new(members_of(node, name, key)));
-        let first = over_work_array(node, name, key, members);
-        check_work_array(node, &first, key);
+        let array = over_work_array(node, name, key, members);
+        check_work_array(node, &array, key);
+        // Programs forget the barrier after which no PE initialises the array any more. Several threads may be in their
+        // first calls on all PEs at the same time, in any order.
+        let first = match members.size == node.n_pes && !is_threaded(node) {
+            true => Group::over_slots(node, name, teams.world(), WaitKind::ActiveSet),
+            false => array,
+        };
         let set = Set { members, id: split::create_for_active_set(node, teams, &first) };
         sets.add(key, set);
         set
@@ -72,6 +80,11 @@ pub fn enter<'a>(
         Some(team) => Group::over_slots(node, name, team, WaitKind::ActiveSet),
         None => over_work_array(node, name, key, members),
     }
+}
+
+fn is_threaded(node: &Node) -> bool {
+    let block = node.job.control.pe_block(node.job.index);
+    block.thread_level.load(Ordering::Relaxed) == THREAD_MULTIPLE
 }
 
 /// Ends the job if the work array is not initialised: its flags would let this PE pass, or hold it for ever.

@@ -2,6 +2,8 @@
  * given back as they were, sets at work at the same time. */
 #include "check.h"
 
+#include <unistd.h>
+
 enum { MOST = 600, PSYNCS = 4 };
 
 static long sync_words[PSYNCS][SHMEM_SYNC_SIZE];
@@ -194,6 +196,24 @@ static void barriers(int start, int log_stride, int size)
     }
 }
 
+/* Programs allocate a pSync, and forget the barrier between its initialisation and its first use: where the set is all
+ * PEs, a late one holds no other. */
+static void late_initialisation(void)
+{
+    enum { TIMES = 4 };
+    for (int time = 0; time < TIMES; time++) {
+        long *words = checked_malloc(SHMEM_BCAST_SYNC_SIZE * sizeof *words);
+        source32[0] = (uint32_t)time;
+        if (me == time % n)
+            usleep(5000);
+        for (int i = 0; i < SHMEM_BCAST_SYNC_SIZE; i++)
+            words[i] = SHMEM_SYNC_VALUE;
+        shmem_broadcast32(dest32, source32, 1, n - 1, 0, 0, n, words);
+        CHECK(me == n - 1 || dest32[0] == (uint32_t)time, "%u", dest32[0]);
+        shmem_barrier_all();
+    }
+}
+
 static void on_set(int start, int log_stride, int size)
 {
     int stride = 1 << log_stride, last = start + (size - 1) * stride;
@@ -218,6 +238,7 @@ int main(void)
     for (int k = 0; k < SHMEM_BARRIER_SYNC_SIZE; k++)
         barrier_words[k] = SHMEM_SYNC_VALUE;
     shmem_barrier_all();
+    late_initialisation();
     on_set(0, 0, n);
     shmem_barrier_all();
     restored();
