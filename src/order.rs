@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::panic::Location;
-use std::sync::atomic::{self, Ordering::SeqCst};
+use std::sync::atomic::{self, Ordering::AcqRel, Ordering::SeqCst};
 
 use ferroshmem_api::check::Concerns;
 use ferroshmem_api::constants::CTX_DEFAULT;
@@ -60,9 +60,11 @@ pub(crate) fn quiet_pes(pes: &[Pe]) {
     atomic::fence(SeqCst);
 }
 
-/// Completes all operations of this PE, whichever context issued them: before memory is used in another way.
+/// Completes all operations of this PE, whichever context issued them: before memory is used in another way. That no copy
+/// is under way is read in no order: the fence acquires what workers have stored.
 pub(crate) fn quiet_all(name: &'static str) {
     if may_be_pending() {
         context::quiet_all(name);
     }
+    atomic::fence(AcqRel);
 }
