@@ -49,7 +49,7 @@ pub struct Header {
     pub finalized: AtomicU32,
     /// 1 once the last of them has given the memory of all heaps back to the system.
     pub heaps_given_back: AtomicU32,
-    /// PE + 1 of the PE that first reported an error; the others keep quiet.
+    /// PE + 1 of the PE that first reported an error, or `u32::MAX` for the launcher; the others keep quiet.
     pub reporter: AtomicU32,
     /// 1 once a PE found that it runs another executable than the first PE.
     pub images_differ: AtomicU32,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use ferroshmem_core::constants::THREAD_MULTIPLE;
@@ -373,6 +373,12 @@ impl RunningJob {
             let is_long = wait.seconds() >= 1.0;
             (is_for(&wait) && is_long).then_some((pe, wait.routine))
         })
+    }
+
+    /// Has the job's PEs report no error from now on; false if one has.
+    pub(super) fn claim_report(&self) -> bool {
+        let reporter = &self.control.header().reporter;
+        reporter.compare_exchange(0, u32::MAX, AcqRel, Acquire).is_ok()
     }
 
     /// The routine that PE `pe`, which has exited without finalising, has not called.

@@ -21,6 +21,11 @@ impl Supervisor {
             let may_wait = |job: &&RunningJob| job.shutdown.is_none() && (!c.is_independent() || job.number == number);
             let mut jobs = self.jobs.iter().filter(may_wait);
             let (waiting_job, (waiting, routine)) = jobs.find_map(waits)?;
+            // A PE may find it, too: one line is enough.
+            let mut ending = self.jobs.iter().filter(may_wait).filter(|job| c.is_of(job.number));
+            if !ending.all(|job| job.claim_report()) {
+                return None;
+            }
             let line = format!(
                 "PE {exited} of job {number} exited with status 0 without {missing} while PE {waiting} of job \
                     {waiting_job} waits in {routine}; ended the job{}",
