@@ -5,7 +5,7 @@ use std::process::exit;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use nix::sys::prctl;
-use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, kill, sigaction};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
@@ -25,17 +25,21 @@ pub(super) fn apart(
 ) -> Result<u8, Failure> {
     let failed = |e: io::Error| Failure::system(format!("cannot start a process or thread: {e}"));
     let parent = getpid();
+    // They wait until they can be passed on.
+    let blocked = PASSED.into_iter().collect::<SigSet>().thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    let before = blocked.map_err(|e| failed(e.into()))?;
     // SAFETY: this process has one thread.
     match unsafe { fork() }.map_err(|e| failed(e.into()))? {
         ForkResult::Child => {
-            let tied = prctl::set_pdeathsig(Signal::SIGTERM);
+            let tied = before.thread_set_mask().and_then(|()| prctl::set_pdeathsig(Signal::SIGTERM));
             if tied.is_err() || getppid() != parent {
                 exit(1);
             }
             exit(body().unwrap_or_else(|failure| failure.report()).into())
         }
         ForkResult::Parent { child } => {
-            let started = meanwhile().map_err(failed);
+            pass_on_to(child);
+            let started = before.thread_set_mask().map_err(io::Error::from).and_then(|()| meanwhile()).map_err(failed);
             if started.is_err() {
                 // It may have ended.
                 let _ = kill(child, Signal::SIGTERM);
@@ -57,13 +61,17 @@ extern "C" fn pass_on(number: i32, info: *mut libc::siginfo_t, _: *mut libc::c_v
     }
 }
 
-fn wait_for(child: Pid) -> u8 {
+fn pass_on_to(child: Pid) {
     CHILD.store(child.as_raw(), Ordering::Relaxed);
-    let action = SigAction::new(SigHandler::SigAction(pass_on), SaFlags::SA_SIGINFO, SigSet::empty());
+    let action =
+        SigAction::new(SigHandler::SigAction(pass_on), SaFlags::SA_SIGINFO | SaFlags::SA_RESTART, SigSet::empty());
     for signal in PASSED {
         // SAFETY: the handler makes system calls alone.
         let _ = unsafe { sigaction(signal, &action) };
     }
+}
+
+fn wait_for(child: Pid) -> u8 {
     loop {
         match waitpid(child, None) {
             Ok(WaitStatus::Exited(_, status)) => return status as u8,
