@@ -60,8 +60,8 @@ pub(crate) fn quiet_pes(pes: &[Pe]) {
     atomic::fence(SeqCst);
 }
 
-/// Completes all operations of this PE, whichever context issued them: before memory is used in another way. That no copy
-/// is under way is read in no order: the fence acquires what workers have stored.
+/// Completes all operations of this PE, whichever context issued them: before memory is used in another way. That no
+/// copy is under way is read in no order: the fence acquires what workers have stored.
 pub(crate) fn quiet_all(name: &'static str) {
     if may_be_pending() {
         context::quiet_all(name);

@@ -10,8 +10,8 @@ use crate::init;
 /// Most bytes that a PE contributes to one collective call; longer values take several calls.
 pub(crate) const CHUNK: usize = 4096;
 
-/// Bytes of the destination in a job of so many PEs: a chunk for each, and one more, so that a job of one PE has room for
-/// a byte of each member where the other job of a group has as many PEs as a node can have, 4,096.
+/// Bytes of the destination in a job of so many PEs: a chunk for each, and one more, so that a job of one PE has room
+/// for a byte of each member where the other job of a group has as many PEs as a node can have, 4,096.
 pub(crate) fn room(pes: usize) -> usize {
     CHUNK * (pes + 1)
 }
