@@ -1,6 +1,5 @@
 //! The hosts that a user names.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -70,9 +69,7 @@ fn number(slots: &str, whole: &str) -> Result<usize, String> {
 pub(super) fn from_list(text: &str) -> Result<Vec<Host>, Failure> {
     let named = |why: String| Failure::usage(format!("--hosts {text}: {why}"));
     let hosts: Result<Vec<Host>, String> = text.split(',').map(Host::parse).collect();
-    let hosts = hosts.map_err(named)?;
-    check(&hosts).map_err(named)?;
-    Ok(hosts)
+    hosts.and_then(merged).map_err(named)
 }
 
 /// The hosts of a list as Slurm writes it: `n[08-10,12],m` are n08, n09, n10, n12 and m.
@@ -114,16 +111,20 @@ pub(super) fn from_file(file: &Path) -> Result<Vec<Host>, Failure> {
         let host = match words[..] {
             [] => continue,
             [host] => Host::parse(host),
-            [host, slots] => match slots.strip_prefix("slots=") {
-                Some(n) => number(n, slots).and_then(|n| Host::new(host, n)),
-                None => Err(format!("\"{slots}\" is not slots=N")),
-            },
+            // No more PEs than slots run anyway, so Open MPI's `max_slots=` limits nothing.
+            [host, slots] | [host, slots, _]
+                if words.get(2).is_none_or(|w| w.replace('-', "_").starts_with("max_slots=")) =>
+            {
+                match slots.strip_prefix("slots=") {
+                    Some(n) => number(n, slots).and_then(|n| Host::new(host, n)),
+                    None => Err(format!("\"{slots}\" is not slots=N")),
+                }
+            }
             _ => Err(format!("\"{}\" is not HOST slots=N", line.trim())),
         };
         hosts.push(host.map_err(|why| named(format!("line {}: {why}", i + 1)))?);
     }
-    check(&hosts).map_err(named)?;
-    Ok(hosts)
+    merged(hosts).map_err(named)
 }
 
 /// The text of a file or a pipe: a device may have no end.
@@ -143,14 +144,19 @@ fn read(file: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-fn check(hosts: &[Host]) -> Result<(), String> {
-    if hosts.is_empty() {
-        return Err("no host in it".into());
+/// Each host once, with the slots of all its lines: `$PBS_NODEFILE` has a line for each slot.
+fn merged(hosts: Vec<Host>) -> Result<Vec<Host>, String> {
+    let mut merged: Vec<Host> = Vec::new();
+    for host in hosts {
+        match merged.iter_mut().find(|other| other.name == host.name) {
+            Some(other) => other.slots += host.slots,
+            None => merged.push(host),
+        }
     }
-    let mut seen = HashSet::new();
-    match hosts.iter().find(|h| !seen.insert(&h.name)) {
-        Some(Host { name, .. }) => Err(format!("\"{name}\" is there twice: give it once, with all its slots")),
-        None => Ok(()),
+    match merged.iter().find(|host| host.slots > MAX_PES) {
+        Some(Host { name, .. }) => Err(format!("\"{name}\": give a number of slots from 1 to {MAX_PES}")),
+        None if merged.is_empty() => Err("no host in it".into()),
+        None => Ok(merged),
     }
 }
 
@@ -183,6 +189,7 @@ mod tests {
     fn lists() {
         assert_eq!(list("a:4,b-1.c_d:12").unwrap(), "a:4 b-1.c_d:12 ");
         assert_eq!(list("a,10.0.0.1:2").unwrap(), "a:1 10.0.0.1:2 ");
+        assert_eq!(list("a:2,b,a:2").unwrap(), "a:4 b:1 ");
         for (bad, word) in [
             ("", "without a name"),
             ("a:4,", "without a name"),
@@ -196,7 +203,7 @@ mod tests {
             ("-x:2", "an option"),
             ("a b", "not the name"),
             ("a;reboot", "not the name"),
-            ("a:2,b,a:2", "\"a\" is there twice"),
+            ("a:4096,b,a", "\"a\": give a number of slots"),
         ] {
             let error = list(bad).unwrap_err();
             assert!(error.starts_with("--hosts") && error.contains(word), "{error}");
@@ -214,12 +221,12 @@ mod tests {
         };
         let text = "# mine\n\na slots=4   # fast\n  b:2\nc\n";
         assert_eq!(read(text).unwrap(), "a:4 b:2 c:1 ");
+        assert_eq!(read("a\na\nb\nb\na slots=2 max_slots=4\n").unwrap(), "a:4 b:2 ");
         for (bad, word) in [
             ("# nothing\n", "no host"),
             ("a\nb slots=0\n", "line 2"),
             ("a cores=4\n", "line 1: \"cores=4\""),
-            ("a slots=1 max_slots=2\n", "HOST slots=N"),
-            ("a\n\na:2\n", "twice"),
+            ("a slots=1 cores=2\n", "HOST slots=N"),
             ("-v\n", "an option"),
         ] {
             let error = read(bad).unwrap_err();
