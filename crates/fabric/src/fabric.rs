@@ -54,7 +54,7 @@ impl Fabric {
     fn start(config: &Config, events: Arc<dyn Events>, pinned: bool) -> Result<Fabric, Error> {
         let library = discovery::open_library(config)?;
         let info = discovery::choose(&library, config)?;
-        let ordered = discovery::keeps_writes_in_order(&library, &info.provider());
+        let (ordered, sends_follow_writes) = discovery::orders(&library, &info.provider());
         let endpoint = Arc::new(Endpoint::open(library, info, pinned)?);
         // SAFETY: infos have all their parts.
         let inject_bytes = unsafe { (*endpoint.info.tx_attr()).inject_size };
@@ -63,7 +63,8 @@ impl Fabric {
         let completions = CompletionQueue::new(endpoint, shared, am);
         let issuer = Issuer::new(completions, inject_bytes, pinned);
         let progress = Arc::new(Progress::new(issuer, config.endpoints));
-        Ok(Fabric { _thread: ProgressThread::start(progress.clone())?, rma: Rma { progress, ordered } })
+        let rma = Rma { progress: progress.clone(), ordered, sends_follow_writes };
+        Ok(Fabric { _thread: ProgressThread::start(progress)?, rma })
     }
 
     fn shared(&self) -> &Shared {

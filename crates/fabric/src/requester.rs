@@ -144,7 +144,9 @@ impl Put<'_> {
             return false;
         };
         let aggregation = context.aggregation();
-        if len > am.longest_put || aggregation == Aggregation::Off {
+        // A signal goes in a message anyway, and with it what has room there: one operation less.
+        let longest = if self.is_signalled { am.longest_signalled_put() } else { am.longest_put };
+        if len > longest || aggregation == Aggregation::Off {
             return false;
         }
         let peer = self.rma.peer_counters(context, pe);
@@ -162,8 +164,7 @@ impl Put<'_> {
             if peer.may_write_on() {
                 return false;
             }
-            let issuer = self.rma.opened_issuer(context);
-            progress.wait_at(issuer, || peer.no_writes());
+            self.rma.await_writes(context, peer);
         }
         let urgency = if self.is_signalled { Urgency::BatchItem } else { Urgency::Usual };
         // SAFETY: the caller promises that the source is readable.

@@ -2,7 +2,8 @@
  * signal is; wait returns the value that satisfied it. */
 #include "check.h"
 
-enum { WORDS = 1000, ROUNDS = REPEAT(100, 4) };
+/* Between nodes, 4 KB go in a message with their signal, 32 KB in a write before it. */
+enum { WORDS = 8000, FEW = 1000, ROUNDS = REPEAT(100, 4) };
 
 static uint64_t signal_word;
 static uint64_t counters[4];
@@ -35,21 +36,21 @@ static void bare_signals(void)
     shmem_barrier_all();
 }
 
-static void put_one(int form, const int *source, uint64_t round, int to, shmem_ctx_t ctx)
+static void put_one(int form, const int *source, size_t n, uint64_t round, int to, shmem_ctx_t ctx)
 {
     switch (form) {
-    case 0: shmem_int_put_signal(data, source, WORDS, &signal_word, round, SHMEM_SIGNAL_SET, to); break;
-    case 1: shmem_int_put_signal_nbi(data, source, WORDS, &signal_word, 1, SHMEM_SIGNAL_ADD, to); break;
+    case 0: shmem_int_put_signal(data, source, n, &signal_word, round, SHMEM_SIGNAL_SET, to); break;
+    case 1: shmem_int_put_signal_nbi(data, source, n, &signal_word, 1, SHMEM_SIGNAL_ADD, to); break;
     case 2:
-        shmem_putmem_signal(data, source, WORDS * sizeof *source, &signal_word, 1, SHMEM_SIGNAL_ADD, to);
+        shmem_putmem_signal(data, source, n * sizeof *source, &signal_word, 1, SHMEM_SIGNAL_ADD, to);
         break;
     case 3:
-        shmem_ctx_putmem_signal_nbi(ctx, data, source, WORDS * sizeof *source, &signal_word, round,
+        shmem_ctx_putmem_signal_nbi(ctx, data, source, n * sizeof *source, &signal_word, round,
                                     SHMEM_SIGNAL_SET, to);
         break;
-    case 4: shmem_put32_signal(data, source, WORDS, &signal_word, round, SHMEM_SIGNAL_SET, to); break;
+    case 4: shmem_put32_signal(data, source, n, &signal_word, round, SHMEM_SIGNAL_SET, to); break;
     default:
-        shmem_ctx_int_put_signal(ctx, data, source, WORDS, &signal_word, 1, SHMEM_SIGNAL_ADD, to);
+        shmem_ctx_int_put_signal(ctx, data, source, n, &signal_word, 1, SHMEM_SIGNAL_ADD, to);
     }
 }
 
@@ -63,12 +64,13 @@ static void with_data(int form)
     signal_word = acknowledged = 0;
     shmem_barrier_all();
     for (uint64_t round = 1; round <= ROUNDS; round++) {
-        for (int i = 0; i < WORDS; i++)
+        int words = round % 2 ? FEW : WORDS;
+        for (int i = 0; i < words; i++)
             source[i] = (int)round * 10000 + i * 3 + me;
-        put_one(form, source, round, to, ctx);
+        put_one(form, source, (size_t)words, round, to, ctx);
         uint64_t seen = shmem_signal_wait_until(&signal_word, SHMEM_CMP_GE, round);
         CHECK(seen == round, "form %d: %llu", form, (unsigned long long)seen);
-        for (int i = 0; i < WORDS; i++)
+        for (int i = 0; i < words; i++)
             CHECK(data[i] == (int)round * 10000 + i * 3 + from, "form %d round %d word %d", form,
                   (int)round, i);
         shmem_signal_add(&acknowledged, 1, from);

@@ -59,6 +59,16 @@ impl AmEndpoint {
         Ok(Some(this))
     }
 
+    /// The longest put that goes with the signal behind it in one message; 0: none does.
+    pub(crate) fn longest_signalled_put(&self) -> usize {
+        /// Bytes of the signal: the item's word, and the operand.
+        const SIGNAL: usize = 2 * size_of::<u64>();
+        match self.longest_put {
+            0 => 0,
+            longest => longest.max(self.messages.longest_put() - SIGNAL),
+        }
+    }
+
     /// Where peers find the slots.
     pub(crate) fn location(&self) -> Option<Location> {
         let region = self.region.as_ref()?;

@@ -195,16 +195,19 @@ pub(crate) fn choose(library: &Arc<Library>, config: &Config) -> Result<Info, Er
     }
 }
 
-/// Whether writes to a PE arrive in the order in which they were issued, of any length.
-pub(crate) fn keeps_writes_in_order(library: &Arc<Library>, provider: &str) -> bool {
-    get_info(library, Hints::Transfers).iter().find(|info| info.provider() == provider).is_some_and(|info| {
+/// Whether writes to a PE arrive in the order in which they were issued, of any length; and whether messages arrive
+/// behind writes that were issued before.
+pub(crate) fn orders(library: &Arc<Library>, provider: &str) -> (bool, bool) {
+    get_info(library, Hints::Transfers).iter().find(|info| info.provider() == provider).map_or((false, false), |info| {
         // SAFETY: infos have all their parts.
         let (order, size) = unsafe {
             let size = (*info.ep_attr()).max_order_waw_size;
             ((*info.tx_attr()).msg_order, size)
         };
         let writes = libfabric::FI_ORDER_RMA_WAW | u64::from(libfabric::FI_ORDER_WAW);
-        order & writes != 0 && size == usize::MAX
+        let in_order = order & writes != 0 && size == usize::MAX;
+        // A provider may only promise the order in which it begins. A stream's bytes also arrive in their order.
+        (in_order, in_order && is_tcp_alone(provider) && order & u64::from(libfabric::FI_ORDER_SAW) != 0)
     })
 }
 

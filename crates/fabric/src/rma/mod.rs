@@ -24,6 +24,8 @@ pub(crate) struct Rma {
     pub progress: Arc<Progress>,
     /// Writes to a PE arrive in the order in which they were issued.
     pub ordered: bool,
+    /// So do messages and the writes before them.
+    pub sends_follow_writes: bool,
 }
 
 /// Remote memory of a fabric that is shut down, by which nothing is done.
@@ -65,10 +67,17 @@ impl Rma {
     pub(crate) fn order_request<'c>(&self, context: &'c ContextCounters, pe: usize) -> &'c PeerCounters {
         let peer = self.peer_counters(context, pe);
         if !peer.no_writes() && context.has_fence_for(peer) {
-            let issuer = self.opened_issuer(context);
-            self.progress.wait_at(issuer, || peer.no_writes());
+            self.await_writes(context, peer);
         }
         peer
+    }
+
+    /// Returns when a message to the PE arrives after the writes that the context has made to it.
+    pub(crate) fn await_writes(&self, context: &ContextCounters, peer: &PeerCounters) {
+        let issuer = self.drained_issuer(context);
+        if !(self.sends_follow_writes && issuer.completions.is_first()) {
+            self.progress.wait_at(issuer, || peer.no_writes());
+        }
     }
 
     /// What issues the operations of a context.
