@@ -11,7 +11,7 @@ use super::place;
 use super::remote;
 use super::request::{Phase, Receive, Status};
 use super::state::{Copy, Data, State};
-use super::{BESIDE, Messages};
+use super::{BESIDE, Messages, READ};
 
 impl Messages {
     /// Takes a record. A blocking receive is asked after those that were posted.
@@ -87,6 +87,8 @@ impl Messages {
                 let request = state.requests.get(control.request);
                 if let Some(exposure) = request.and_then(|request| request.exposure.take()) {
                     remote::withdraw(node, exposure);
+                } else {
+                    state.is_placed = true;
                 }
                 self.complete(state, control.request);
             }
@@ -121,7 +123,9 @@ impl Messages {
         let mut answer =
             RendezvousControl { request: control.reply, reply: handle, place: NOWHERE, from: node.me as u64 };
         let reply = |kind| Envelope { kind, len: 0, bytes: n, ..*envelope };
-        if envelope.kind == Kind::Exposed && n > 0 {
+        let is_local = node.job.placement.local_index(from).is_some();
+        let is_exposed = envelope.kind == Kind::Exposed;
+        if is_exposed && !is_local && n > 0 {
             let there = Exposed { address: control.place, key: control.request };
             let transfer = state.transfer(handle, from, reply(Kind::Read), answer);
             // SAFETY: the receive's buffer stays until it is complete, which is after the transfer.
@@ -130,20 +134,33 @@ impl Messages {
         }
         let here = match state.requests.get(control.reply) {
             Some(send) if from == node.me => Some(send.buffer.cast_const()),
+            _ if is_exposed => None,
             _ => place::address(node, control.place, n, from).map(<*mut u8>::cast_const),
         };
-        let there = remote::place(node, control.place, n, from);
-        let kind = if here.is_some() || there.is_some() || n == ahead { Kind::Read } else { Kind::Clear };
-        let envelope = reply(kind);
-        if let Some(source) = here.filter(|_| n > 0) {
+        let there = if is_exposed { None } else { remote::place(node, control.place, n, from) };
+        let own = place::of(node, buffer, n, from);
+        // To symmetric memory, the sender copies sooner than the system does.
+        let process = match is_exposed && is_local && (ahead + 1..=READ).contains(&n) && own == NOWHERE {
+            true => state.process_of(node, from, control.request),
+            false => None,
+        };
+        let is_read = here.is_some() || there.is_some() || process.is_some() || n == ahead;
+        let envelope = reply(if is_read { Kind::Read } else { Kind::Clear });
+        let rest = || std::ptr::without_provenance(control.place as usize + ahead as usize);
+        if let Some(source) = here.or_else(|| process.map(|_| rest())).filter(|_| n > 0) {
             if let Some(request) = state.requests.get(handle) {
                 request.phase = Phase::Receiving;
             }
-            // The sender's data, in memory that this process has mapped, stay as they are until the sender is answered.
+            let ahead = if process.is_some() { ahead as usize } else { 0 };
+            if ahead > 0 {
+                copy();
+            }
+            // The sender's data stay as they are until the sender is answered.
             state.copies.push_back(Copy {
-                dest: buffer,
+                dest: buffer.wrapping_add(ahead),
+                process,
                 source,
-                bytes: n as usize,
+                bytes: n as usize - ahead,
                 request: handle,
                 to: from,
                 envelope,
@@ -157,19 +174,25 @@ impl Messages {
             unsafe { transfer.read(node, buffer, there, n) };
             return self.begin_transfer(state, transfer);
         }
-        if kind == Kind::Clear {
-            answer.place = place::of(node, buffer, n, from);
-            if let Some(request) = state.requests.get(handle) {
-                (request.phase, request.done, request.all) = (Phase::Receiving, ahead, n);
-                request.allowed = remote::allowed(node, from, n);
-            }
+        if !is_read {
+            answer.place = own;
+            state.await_rest(node, handle, from, (ahead, n));
         }
         // The answer is on its way meanwhile.
         self.post(node, state, from, envelope, Some(answer), 0);
         copy();
-        if kind == Kind::Read {
+        if is_read {
             self.complete(state, handle);
         }
+    }
+
+    /// The sender's memory could not be read after all: it sends the rest.
+    #[cold]
+    pub(super) fn ask_for_rest(&self, node: &Node, state: &mut State, copy: Copy) {
+        let Copy { bytes, request, to, envelope, control, .. } = copy;
+        let n = envelope.bytes;
+        state.await_rest(node, request, to, (n - bytes as u64, n));
+        self.post(node, state, to, Envelope { kind: Kind::Clear, ..envelope }, Some(control), 0);
     }
 
     /// A receive has matched one of this PE's sends, and asks for `bytes` of its data.
@@ -193,6 +216,7 @@ impl Messages {
             // The receive's buffer, in memory that this process has mapped, stays until the receiver is answered.
             state.copies.push_back(Copy {
                 dest: dest.wrapping_add(ahead),
+                process: None,
                 source: buffer.wrapping_add(ahead),
                 bytes: bytes as usize - ahead,
                 request: handle,

@@ -36,11 +36,11 @@ mod short;
 mod state;
 pub mod wire;
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::offload;
 use ferroshmem_core::wait::{POLICY, Spins, WaitReason, signals};
 use ferroshmem_fabric::Context;
 use ferroshmem_layout::inbox::Inbox;
@@ -62,6 +62,9 @@ pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
 /// Most bytes of a message on a node whose data are sent without being asked for. From there on, the data are copied in
 /// less time than a receiver's answer takes. Between nodes, all that a record of the fabric has room for goes so.
 const EAGER: u64 = 8 << 10;
+/// Most bytes that a receiver reads from memory of the sender's own. Of more, the fragments that both copy at the same
+/// time arrive sooner.
+const READ: u64 = 1 << 20;
 /// Most bytes of a fragment: the receiver copies one while the sender writes the next.
 const FRAGMENT: u64 = (16 << 10) - 64;
 /// Least bytes of one.
@@ -89,6 +92,8 @@ pub struct Messages {
     queued: Queued,
     /// Counts what is under way to other nodes.
     context: Context,
+    /// See [`PeBlock::token`].
+    token: u64,
 }
 
 impl std::fmt::Debug for Messages {
@@ -104,6 +109,8 @@ impl Messages {
     /// No messages; the inbox is as it was left.
     pub fn new(inbox: &'static Inbox, block: &'static PeBlock) -> Self {
         let reader = Reader::new(inbox);
+        let token = RandomState::new().hash_one(0);
+        block.token.store(token, Ordering::Relaxed);
         Self {
             inbox,
             block,
@@ -112,6 +119,7 @@ impl Messages {
             changes: AtomicU32::new(0),
             queued: Queued::default(),
             context: Context::default(),
+            token,
         }
     }
 
@@ -277,10 +285,14 @@ impl Messages {
     fn make_copies<'a>(&'a self, node: &Node, mut state: Guard<'a, State>) -> Guard<'a, State> {
         while let Some(copy) = state.copies.pop_front() {
             drop(state);
-            // SAFETY: a part of a message's buffer and of symmetric memory, as `deliver` and `clear` have found. Both
-            // stay until the requests of the two PEs are complete, which are below.
-            unsafe { offload::copy(copy.dest, copy.source, copy.bytes) };
+            // SAFETY: a part of a message's buffer, and of symmetric memory or of the sender's, as `deliver` and `clear`
+            // have found. Both stay until the requests of the two PEs are complete, which are below.
+            let is_made = unsafe { copy.make() };
             state = self.lock();
+            if !is_made {
+                self.ask_for_rest(node, &mut state, copy);
+                continue;
+            }
             self.complete(&mut state, copy.request);
             let (envelope, control) = (copy.envelope, Some(copy.control));
             self.post(node, &mut state, copy.to, envelope, control, 0);

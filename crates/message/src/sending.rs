@@ -107,6 +107,10 @@ impl Messages {
         if let Some((_, Exposed { address, key })) = exposed {
             envelope.kind = Kind::Exposed;
             (control.place, control.request) = (address, key);
+        } else if !is_eager && place == NOWHERE && pe != node.me && node.job.placement.local_index(pe).is_some() {
+            envelope.kind = Kind::Exposed;
+            let token = &raw const self.token;
+            (control.place, control.request) = (buffer.addr() as u64, token.addr() as u64);
         }
         let control = (!is_eager).then_some(control);
         self.post(node, &mut state, pe, envelope, control, handle);

@@ -4,11 +4,14 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::node::Node;
+use ferroshmem_core::offload;
 use ferroshmem_core::wait::progress;
 use ferroshmem_layout::inbox::cells::Reader;
 use ferroshmem_layout::inbox::{Envelope, RendezvousControl};
+use ferroshmem_platform::process;
 
 use super::matching::Matching;
+use super::remote;
 use super::remotes::Remotes;
 use super::request::{Pattern, Phase, Request, Requests, Status};
 
@@ -37,6 +40,8 @@ pub(super) struct PendingRecord {
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) dest: *mut u8,
+    /// The process that the source is of, if it is not this one.
+    pub(super) process: Option<i32>,
     pub(super) source: *const u8,
     pub(super) bytes: usize,
     /// The request that is complete then.
@@ -45,6 +50,32 @@ pub(super) struct Copy {
     pub(super) to: usize,
     pub(super) envelope: Envelope,
     pub(super) control: RendezvousControl,
+}
+
+impl Copy {
+    /// Makes it. False: the system lets this process not read the other one's memory.
+    ///
+    /// # Safety
+    /// `dest` is writable, and `source` readable if it is of this process.
+    pub(super) unsafe fn make(&self) -> bool {
+        let Some(process) = self.process else {
+            // SAFETY: as the caller promises.
+            unsafe { offload::copy(self.dest, self.source, self.bytes) };
+            return true;
+        };
+        // SAFETY: as the caller promises.
+        unsafe { process::read_memory(process, self.dest, self.source.addr(), self.bytes) }
+    }
+}
+
+/// Whether this process may read the memory of another PE of the node.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Readable {
+    #[default]
+    Unknown,
+    No,
+    /// The process.
+    By(i32),
 }
 
 /// What the lock guards.
@@ -59,11 +90,13 @@ pub(super) struct State {
     pub(super) outgoing: VecDeque<PendingRecord>,
     /// Sends whose data go through the receiver's inbox.
     pub(super) sending: Vec<u64>,
-    /// Whether the last send that a receiver of this node has answered went to symmetric memory: what its record has of
-    /// the data is copied twice.
+    /// Whether the last send that a receiver of this node has answered was copied once, but for what its record had of
+    /// the data, which is copied twice.
     pub(super) is_placed: bool,
     /// Copies to be made.
     pub(super) copies: VecDeque<Copy>,
+    /// The processes of the node's PEs, and whether this one may read their memory.
+    pub(super) readable: Vec<Readable>,
     /// What passes between this PE and those of other nodes.
     pub(super) remotes: Remotes,
     /// Requests under way.
@@ -87,6 +120,7 @@ impl State {
             sending: Vec::new(),
             is_placed: false,
             copies: VecDeque::new(),
+            readable: Vec::new(),
             remotes: Remotes::default(),
             open: 0,
             is_closing: false,
@@ -114,6 +148,37 @@ impl State {
             exposure: None,
             status: Status { tag: pattern.tag, ..Status::default() },
         })
+    }
+
+    /// The process of a PE of this node, if this one may read its memory, which has the PE's token at an address.
+    pub(super) fn process_of(&mut self, node: &Node, pe: usize, token: u64) -> Option<i32> {
+        let index = node.job.placement.local_index(pe)?;
+        if self.readable.len() <= index {
+            self.readable.resize(index + 1, Readable::Unknown);
+        }
+        if let Readable::Unknown = self.readable[index] {
+            let block = node.job.control.pe_block(index);
+            let pid = block.pid.load(Ordering::Relaxed).cast_signed();
+            let mut found = 0u64;
+            // SAFETY: `found` is writable.
+            let is_read =
+                unsafe { process::read_memory(pid, (&raw mut found).cast(), token as usize, size_of::<u64>()) };
+            // In another namespace of processes, the number is another process's.
+            let is_it = is_read && found == block.token.load(Ordering::Relaxed);
+            self.readable[index] = if is_it { Readable::By(pid) } else { Readable::No };
+        }
+        match self.readable[index] {
+            Readable::By(pid) => Some(pid),
+            _ => None,
+        }
+    }
+
+    /// A receive waits for the rest of its message, `n` bytes but for those that have come.
+    pub(super) fn await_rest(&mut self, node: &Node, handle: u64, from: usize, (done, n): (u64, u64)) {
+        if let Some(request) = self.requests.get(handle) {
+            (request.phase, request.done, request.all) = (Phase::Receiving, done, n);
+            request.allowed = remote::allowed(node, from, n);
+        }
     }
 
     pub(super) fn close(&mut self) {

@@ -1,6 +1,7 @@
 //! What the kernel says of a process, or of a thread, in its line `/proc/PID/stat`.
 
 use std::fs;
+use std::ptr;
 use std::str::SplitAsciiWhitespace;
 
 /// The fields of the line that follow the program's name: the state, the parent, and so on. The name, in
@@ -45,6 +46,25 @@ pub fn ticks(line: &[u8]) -> Option<u64> {
     Some(sum)
 }
 
+/// Reads memory of the process `pid`, wherever it is. False: it is not there, or the system does not let this process
+/// read it.
+///
+/// # Safety
+/// `to` is writable for `bytes` bytes.
+pub unsafe fn read_memory(pid: i32, to: *mut u8, from: usize, bytes: usize) -> bool {
+    /// Of a call, which Linux limits to a page less than 2 GiB.
+    const MOST: usize = 1 << 30;
+
+    (0..bytes).step_by(MOST).all(|done| {
+        let iov_len = MOST.min(bytes - done);
+        let to = libc::iovec { iov_base: to.wrapping_add(done).cast(), iov_len };
+        let from = libc::iovec { iov_base: ptr::without_provenance_mut(from + done), iov_len };
+        // SAFETY: the caller promises that `to` is writable; the system looks whether `from` is readable.
+        let read = unsafe { libc::process_vm_readv(pid, &raw const to, 1, &raw const from, 1, 0) };
+        usize::try_from(read).is_ok_and(|read| read == iov_len)
+    })
+}
+
 /// Whether a debugger, or another tracer, is attached to the process `pid`.
 pub fn is_traced(pid: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -55,6 +75,20 @@ pub fn is_traced(pid: i32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_is_read_where_it_is_there() {
+        let (from, mut to) = ([7u8; 100], [0u8; 100]);
+        let me = std::process::id().cast_signed();
+        // SAFETY: both are of this process.
+        let mut read = |from: usize| unsafe { read_memory(me, to.as_mut_ptr(), from, 100) };
+        if !read(from.as_ptr().expose_provenance()) {
+            eprintln!("skipped: the system lets no process read memory so");
+            return;
+        }
+        assert!(!read(8));
+        assert_eq!(to, from);
+    }
 
     #[test]
     fn the_name_may_hold_anything() {

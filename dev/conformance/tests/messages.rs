@@ -9,7 +9,7 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 /// Programs, what they are asked for, and numbers of PEs.
-const PROGRAMS: [(&str, &str, &[usize]); 13] = [
+const PROGRAMS: [(&str, &str, &[usize]); 15] = [
     ("exchange", "all", &[1, 2, 3, 16]),
     ("exchange", "late", &[2, 5]),
     ("exchange", "64m", &[2]),
@@ -19,6 +19,8 @@ const PROGRAMS: [(&str, &str, &[usize]); 13] = [
     ("threads", "", &[1, 2, 5]),
     ("random", "1", &[1, 2, 3, 7, 16]),
     ("random", "2", &[2, 4]),
+    ("random", "refused", &[3]),
+    ("random", "later", &[3]),
     ("nodes", "ways", &[1, 3]),
     ("nodes", "credit", &[2]),
     ("nodes", "busy", &[3]),

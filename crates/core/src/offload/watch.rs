@@ -7,6 +7,8 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ferroshmem_platform::process;
+
 /// Whether sources are watched.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
@@ -105,11 +107,8 @@ fn sum(start: usize, bytes: usize) -> Option<u64> {
 /// # Safety
 /// `to` is writable for `bytes` bytes.
 pub(super) unsafe fn read(to: *mut u8, from: usize, bytes: usize) -> bool {
-    let to = libc::iovec { iov_base: to.cast(), iov_len: bytes };
-    let from = libc::iovec { iov_base: std::ptr::without_provenance_mut(from), iov_len: bytes };
-    // SAFETY: the caller promises that `to` is writable; the system looks whether `from` is readable.
-    let read = unsafe { libc::process_vm_readv(libc::getpid(), &raw const to, 1, &raw const from, 1, 0) };
-    usize::try_from(read).is_ok_and(|read| read == bytes)
+    // SAFETY: as the caller promises.
+    unsafe { process::read_memory(std::process::id().cast_signed(), to, from, bytes) }
 }
 
 #[cfg(test)]

@@ -248,8 +248,8 @@ pub enum Kind {
     Eager,
     /// A message whose data the sender keeps, at `place` if that is symmetric, but for what is in the record.
     Ready,
-    /// A message whose data the sender, of another node, keeps, and lets this PE read: `place` and `request` are the
-    /// address and the key of them.
+    /// A message whose data the sender keeps, and lets this PE read: `place` and `request` are the address and the key
+    /// of them. The key of a sender of this node is the address of its [token](crate::PeBlock::token).
     Exposed,
     /// To a sender: a receive has matched. `bytes` of the data go to `place`, if that is symmetric, else into records.
     Clear,

@@ -3,8 +3,15 @@
  * Alone, a PE sends to itself: what each receive takes is compared with a model. Together, each PE notes what its receives
  * took and when, and finds no two of them in the wrong order.
  *
- * Argument: the seed. */
+ * Argument: the seed; or "refused", where PEs may not read each other's memory, or "later", where they no longer may
+ * after a first message. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <shmemx.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "../check.h"
 
@@ -378,10 +385,44 @@ static void together(void)
     shmem_free(heap);
 }
 
+/* From a PE's own memory to the next one's. */
+static void to_the_next(void)
+{
+    unsigned char *out = malloc(LONGEST), *in = malloc(LONGEST);
+    shmemx_msg_request_t sent;
+    memset(out, 1 + shmem_my_pe(), LONGEST);
+    shmemx_msg_isend(WORLD, out, LONGEST, right_of(shmem_my_pe()), 1, &sent);
+    shmemx_msg_recv(WORLD, in, LONGEST, left_of(shmem_my_pe()), 1, NULL);
+    shmemx_msg_wait(&sent, NULL);
+    for (int i = 0; i < LONGEST; i++)
+        CHECK(in[i] == 1 + left_of(shmem_my_pe()), "byte %d: %d", i, in[i]);
+    free(out);
+    free(in);
+}
+
+/* As a container's filter does. */
+static void refuse_reads(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
 int main(int argc, char **argv)
 {
     shmem_init();
-    int seed = argc > 1 ? atoi(argv[1]) : 1;
+    const char *way = argc > 1 ? argv[1] : "1";
+    if (strcmp(way, "later") == 0)
+        to_the_next();
+    if (strcmp(way, "later") == 0 || strcmp(way, "refused") == 0)
+        refuse_reads();
+    int seed = atoi(way);
     random_state = (uint64_t)seed * 1000003u + (uint64_t)shmem_my_pe() * 7919u + 1;
     alone();
     shmem_barrier_all();
