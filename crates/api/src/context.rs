@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::{Ordering, fence as order};
 
 use ferroshmem_core::constants::{
-    CTX_INVALID, CTX_OPTIONS, CTX_PRIVATE, CTX_SERIALIZED, CTX_SESSION_BATCH, TEAM_INVALID, THREAD_MULTIPLE,
+    CTX_INVALID, CTX_OPTIONS, CTX_PRIVATE, CTX_SERIALIZED, CTX_SESSION_BATCH, TEAM_INVALID,
 };
 use ferroshmem_core::offload;
 use ferroshmem_core::team::Team;
@@ -19,7 +19,7 @@ pub(crate) fn make(rt: &Runtime, team: &Team, options: c_long, of_group: bool) -
         return None;
     }
     // Below this level, threads do not contend for an endpoint.
-    let has_threads = rt.thread_level().load(Ordering::Relaxed) == THREAD_MULTIPLE;
+    let has_threads = rt.node.job.block().is_threaded();
     let is_of_thread = has_threads && options & (CTX_PRIVATE | CTX_SERIALIZED) != 0;
     rt.contexts.create(team.handle(), of_group, is_of_thread)
 }

@@ -33,7 +33,7 @@ pub fn init_level(name: &'static str, requested: c_int) -> Option<c_int> {
         return None;
     }
     initialise(name, requested);
-    Some(runtime::get(name).thread_level().load(Ordering::Relaxed))
+    Some(runtime::get(name).node.job.block().thread_level.load(Ordering::Relaxed))
 }
 
 /// As [`init_level`]: 0, or -1 for a level that the standard does not have.
@@ -91,7 +91,7 @@ pub fn finalize(name: &'static str) {
 /// # Safety
 /// `provided` is valid.
 pub unsafe fn query_thread(name: &'static str, provided: *mut c_int) {
-    let level = runtime::get(name).thread_level().load(Ordering::Relaxed);
+    let level = runtime::get(name).node.job.block().thread_level.load(Ordering::Relaxed);
     // SAFETY: the caller promises that the results can be written.
     unsafe { provided.write(level) };
 }
@@ -110,7 +110,7 @@ pub unsafe fn query_initialized(name: &'static str, initialized: *mut c_int) {
 /// Ends the whole job with a status.
 pub fn global_exit(name: &'static str, status: c_int) -> ! {
     let rt = runtime::get(name);
-    let block = rt.node.job.control.pe_block(rt.node.job.index);
+    let block = rt.node.job.block();
     block.status.store(status, Ordering::Relaxed);
     block.state.store(PeState::GlobalExit as u32, Ordering::Release);
     if let Some(detector) = rt.failure_detector {

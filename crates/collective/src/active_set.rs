@@ -5,9 +5,7 @@
 use std::collections::BTreeMap;
 use std::ffi::c_long;
 use std::sync::RwLock;
-use std::sync::atomic::Ordering;
 
-use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, WorkArray};
 use ferroshmem_core::node::Node;
@@ -68,7 +66,7 @@ pub fn enter<'a>(
         check_work_array(node, &array, key);
         // Programs forget the barrier after which no PE initialises the array any more. Several threads may be in their
         // first calls on all PEs at the same time, in any order.
-        let first = match members.size == node.n_pes && !is_threaded(node) {
+        let first = match members.size == node.n_pes && !node.job.block().is_threaded() {
             true => Group::over_slots(node, name, teams.world(), WaitKind::ActiveSet),
             false => array,
         };
@@ -80,11 +78,6 @@ pub fn enter<'a>(
         Some(team) => Group::over_slots(node, name, team, WaitKind::ActiveSet),
         None => over_work_array(node, name, key, members),
     }
-}
-
-fn is_threaded(node: &Node) -> bool {
-    let block = node.job.control.pe_block(node.job.index);
-    block.thread_level.load(Ordering::Relaxed) == THREAD_MULTIPLE
 }
 
 /// Ends the job if the work array is not initialised: its flags would let this PE pass, or hold it for ever.

@@ -31,7 +31,7 @@ use ferroshmem_layout::{ACTIVE_SETS, MAX_TEAMS, MailboxPage, StatusArea, TeamIds
 fn own_ids(node: &Node) -> &'static TeamIds {
     match node.transport.internode() {
         Some(internode) => &internode.mailboxes.status(node.job.index).team_ids,
-        None => &node.job.control.pe_block(node.job.index).team_ids,
+        None => &node.job.block().team_ids,
     }
 }
 
@@ -217,7 +217,7 @@ fn create(
     let claim = Claim {
         parent: parent.id,
         used: own_ids(node),
-        epochs: &node.job.control.pe_block(node.job.index).team_epochs,
+        epochs: &node.job.block().team_epochs,
         splitting: teams.splitting(),
         block: parent.id_block.load(Ordering::Relaxed) as usize,
         wanted: wanted.len(),

@@ -29,8 +29,7 @@ pub const CMP_LE: c_int = 6;
 
 /// `SHMEM_THREAD_SINGLE`.
 pub const THREAD_SINGLE: c_int = 0;
-/// `SHMEM_THREAD_MULTIPLE`.
-pub const THREAD_MULTIPLE: c_int = 3;
+pub use ferroshmem_layout::THREAD_MULTIPLE;
 
 /// `SHMEM_SIGNAL_SET`.
 pub const SIGNAL_SET: c_int = 0;

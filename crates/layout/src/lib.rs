@@ -47,7 +47,7 @@ pub use mailbox::{
     RendezvousBuffers, StatusArea, TaggedLine, TeamMailbox,
 };
 pub use offsets::{EXPORTS, LOCALITIES, Offsets, REFUSED, STREAM_AREA};
-pub use pe_block::{PeBlock, PeState, SHOWN_LOCKS, SignalLine, TeamIds};
+pub use pe_block::{PeBlock, PeState, SHOWN_LOCKS, SignalLine, THREAD_MULTIPLE, TeamIds};
 pub use team_slot::{
     EagerBuffer, FLAGS, FlagLine, FlagValue, GatheringLine, OwnLine, PublishedLine, ReleaseLine, RingEntry, RingPages,
     RingValue, SMALL, ShortRing, SmallValue, TakenLine, TeamSlot,

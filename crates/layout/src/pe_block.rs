@@ -1,6 +1,7 @@
 //! What the other PEs and the launcher read about one PE.
 
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_platform::Lifeline;
 
@@ -81,6 +82,17 @@ pub struct PeBlock {
     /// A random number that the PE's process also has in memory of its own: who reads it there has the right process.
     pub token: AtomicU64,
 }
+
+impl PeBlock {
+    /// Whether several threads may call the library at a time.
+    #[inline]
+    pub fn is_threaded(&self) -> bool {
+        self.thread_level.load(Ordering::Relaxed) == THREAD_MULTIPLE
+    }
+}
+
+/// `SHMEM_THREAD_MULTIPLE`.
+pub const THREAD_MULTIPLE: c_int = 3;
 
 /// Most locks of which the launcher can see that a PE holds them.
 pub const SHOWN_LOCKS: usize = 8;

@@ -39,7 +39,6 @@ pub mod wire;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::{POLICY, Spins, WaitReason, signals};
 use ferroshmem_fabric::Context;
@@ -211,7 +210,7 @@ impl Messages {
     /// Makes progress if no other thread does: for waits of other routines.
     pub fn make_progress(&self, node: &Node) {
         // SAFETY: as in `lock`.
-        if let Some(state) = unsafe { self.state.try_lock(self.is_threaded()) } {
+        if let Some(state) = unsafe { self.state.try_lock(self.block.is_threaded()) } {
             self.progress(node, state, None);
         }
     }
@@ -220,22 +219,16 @@ impl Messages {
     #[inline(never)]
     fn announce(&self) {
         self.changes.fetch_add(1, Ordering::Release);
-        if self.is_threaded() {
+        if self.block.is_threaded() {
             signals::notify(&self.block.signals);
         }
-    }
-
-    /// Whether several threads may call the library at a time.
-    #[inline]
-    fn is_threaded(&self) -> bool {
-        self.block.thread_level.load(Ordering::Relaxed) == THREAD_MULTIPLE
     }
 
     #[inline]
     fn lock(&self) -> Guard<'_, State> {
         // SAFETY: below SHMEM_THREAD_MULTIPLE, the program promises that one thread at a time calls the library. No
         // other thread of the library enters.
-        unsafe { self.state.lock(self.is_threaded()) }
+        unsafe { self.state.lock(self.block.is_threaded()) }
     }
 
     /// Locks, and makes progress.

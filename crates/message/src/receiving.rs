@@ -43,7 +43,7 @@ impl Messages {
         buffer: *mut u8,
         bytes: u64,
     ) -> Status {
-        if !self.is_threaded()
+        if !self.block.is_threaded()
             && let Some(status) = self.receive_next(node, pattern, buffer, bytes)
         {
             return status;

@@ -4,7 +4,6 @@
 
 use std::sync::atomic::Ordering;
 
-use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::WORLD;
 use ferroshmem_core::wait::{POLICY, signals};
@@ -83,7 +82,7 @@ impl Messages {
         bytes: usize,
         status: *mut Status,
     ) -> Option<i32> {
-        if self.block.thread_level.load(Ordering::Relaxed) == THREAD_MULTIPLE
+        if self.block.is_threaded()
             || tag < -1
             || (pe != -1 && pe as u32 as usize >= node.n_pes)
             || node.transport.internode().is_some()

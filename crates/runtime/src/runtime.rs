@@ -1,7 +1,7 @@
 //! The library's state between `shmem_init` and `shmem_finalize`.
 
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use ferroshmem_collective::active_set::ActiveSets;
 use ferroshmem_collective::nonblocking::Queues;
@@ -102,12 +102,6 @@ pub(crate) fn end() {
 }
 
 impl Runtime {
-    /// `SHMEM_THREAD_*` level provided; the launcher reads it, too.
-    pub fn thread_level(&self) -> &AtomicI32 {
-        let job = self.node.job;
-        &job.control.pe_block(job.index).thread_level
-    }
-
     /// The call of `routine` on PE `pe` of a context, both of which must be valid.
     #[inline]
     pub fn call(&self, routine: &'static str, context: usize, pe: i32) -> Call<'_> {

@@ -28,7 +28,6 @@ use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::Team;
@@ -106,8 +105,7 @@ impl Stream {
     /// Waits until no other thread is in the stream.
     #[inline]
     pub fn enter(&self, node: &Node, name: &str) -> Entered<'_> {
-        let block = node.job.control.pe_block(node.job.index);
-        if block.thread_level.load(Ordering::Relaxed) == THREAD_MULTIPLE {
+        if node.job.block().is_threaded() {
             while self.is_busy.swap(true, Ordering::Acquire) {
                 std::thread::yield_now();
             }

@@ -90,7 +90,7 @@ impl Events for Reporter {
     }
 
     fn memory_changed(&self) {
-        signals::notify(&self.job.control.pe_block(self.job.index).signals);
+        signals::notify(&self.job.block().signals);
     }
 
     fn record_arrived(&self, member: usize, record: &[u8]) -> bool {

@@ -54,7 +54,7 @@ pub fn allow_tracers() {
 fn wait(job: &Attachment) {
     let (begin, mut is_said) = (Instant::now(), false);
     let pid = std::process::id();
-    let is_released = &job.control.pe_block(job.index).debugger_has_ended;
+    let is_released = &job.block().debugger_has_ended;
     allow_tracers();
     while !process::is_traced(pid as i32) && is_released.load(Ordering::Acquire) == 0 {
         if !is_said && begin.elapsed() > SILENT {

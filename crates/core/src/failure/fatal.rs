@@ -100,7 +100,7 @@ pub fn unshare_reports(connection: u32) {
 /// has reported. The launcher adds no line of its own for a PE that has called this. Safe in a signal handler.
 pub fn claim_report(job: &Attachment) -> bool {
     let reported = PeState::Reported as u32;
-    let block = job.control.pe_block(job.index);
+    let block = job.block();
     block.state.store(reported, Ordering::Release);
     let mine = job.pe as u32 + 1;
     let claim = |word: &AtomicU32| word.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire).is_ok();

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use ferroshmem_bootstrap::{Bootstrap, Config};
 use ferroshmem_config::{self as config, GivenSettings, HeapSettings, JOB};
+use ferroshmem_layout::PeBlock;
 use ferroshmem_platform::mapping::JOB_MEMORY;
 use ferroshmem_platform::object::Object;
 use ferroshmem_platform::{Machine, output};
@@ -303,9 +304,15 @@ impl Attachment {
         Ok(first.given)
     }
 
+    /// This PE's block.
+    #[inline]
+    pub fn block(&self) -> &'static PeBlock {
+        self.control.pe_block(self.index)
+    }
+
     /// Whether this process is the PE: one that it has forked is none.
     pub fn is_of_this_process(&self) -> bool {
-        self.control.pe_block(self.index).pid.load(Ordering::Relaxed) == std::process::id()
+        self.block().pid.load(Ordering::Relaxed) == std::process::id()
     }
 
     /// What this PE is called in messages; safe to print in a signal handler.

@@ -70,7 +70,7 @@ pub fn start(node: &Node, settings: &ProfilingSettings, is_inlined: bool) -> boo
         clock::start();
     }
     if settings.counters {
-        counters::start(&node.job.control.pe_block(node.job.index).counters);
+        counters::start(&node.job.block().counters);
         ON.store(true, Ordering::Release);
     }
     start_record(node, settings, is_inlined) || settings.counters

@@ -147,7 +147,7 @@ impl Team {
         if epoch > 0 {
             slot.own.epoch.store(epoch as u32, Ordering::Release);
         }
-        let block = node.job.control.pe_block(node.job.index);
+        let block = node.job.block();
         block.team_epochs.fetch_max(greatest, Ordering::Relaxed);
     }
 
@@ -258,7 +258,7 @@ impl Teams {
         let world = Members::world(job.n_pes());
         let here = job.placement.local_pes().iter().copied();
         // A slot that no team has left takes no memory until it is used.
-        let left = &job.control.pe_block(job.index).team_epochs;
+        let left = &job.block().team_epochs;
         let is_first = left.load(Ordering::Relaxed) == 0;
         let epoch_of = |id| {
             let slot = job.control.team_slot(id, job.index);

@@ -342,7 +342,7 @@ impl Transport {
 
     /// Where this PE sleeps until a signal arrives.
     pub fn signals(&self) -> &'static SignalLine {
-        &self.job.control.pe_block(self.job.index).signals
+        &self.job.block().signals
     }
 
     /// Where threads of PE `pe` of this node sleep until a signal arrives; None: it is no such PE.

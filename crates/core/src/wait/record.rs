@@ -8,8 +8,6 @@ use std::time::Duration;
 use ferroshmem_layout::{ConnectionState, PeBlock, WaitKind, WaitRecord};
 use ferroshmem_platform::atomic::{Atomic as _, AtomicNumber as _, Atomics, Std};
 
-use crate::constants::THREAD_MULTIPLE;
-
 /// What a variable is waited to become.
 #[derive(Debug, Clone, Copy)]
 pub struct Condition {
@@ -138,8 +136,7 @@ impl Recorder {
     /// How long a sleeper may sleep before it looks whether its wait is [hidden](Self::is_hidden): for ever, in effect,
     /// where no other thread waits.
     pub(super) fn longest_sleep() -> Duration {
-        let is_threaded = |block: &PeBlock| block.thread_level.load(Ordering::Relaxed) == THREAD_MULTIPLE;
-        Duration::from_secs(if Self::block().is_some_and(is_threaded) { 1 } else { 1 << 30 })
+        Duration::from_secs(if Self::block().is_some_and(PeBlock::is_threaded) { 1 } else { 1 << 30 })
     }
 
     /// Shows `reason` as this PE's wait.

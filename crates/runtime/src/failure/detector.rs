@@ -258,7 +258,7 @@ impl FailureDetector {
     fn failed_in_global_exit(&self) -> ! {
         self.notice_lost.store(true, Ordering::Release);
         if self.exiting.get() == Some(&thread::current().id()) {
-            let block = self.job.control.pe_block(self.job.index);
+            let block = self.job.block();
             let status = block.status.load(Ordering::Relaxed);
             // SAFETY: what is left for shmem_global_exit to do: exit flushes, and runs what the program
             // registered.
@@ -282,7 +282,7 @@ impl FailureDetector {
 
     /// Ends this process as `shmem_global_exit` on another PE asks for.
     fn exit_globally(&self, internode: &Internode, exit: PeFailure) {
-        let block = self.job.control.pe_block(self.job.index);
+        let block = self.job.block();
         let state = PeState::from_word(block.state.load(Ordering::Acquire));
         if state == PeState::GlobalExit || self.shutting_down.swap(true, Ordering::AcqRel) {
             // Another thread ends the process already.
@@ -404,7 +404,7 @@ impl Events for FailureDetector {
         let Some(internode) = self.internode() else {
             fatal::fatal("shmem_init", format_args!("PE {pe} cannot be reached: {reason}"));
         };
-        let block = self.job.control.pe_block(self.job.index);
+        let block = self.job.block();
         if PeState::from_word(block.state.load(Ordering::Acquire)) == PeState::GlobalExit {
             self.failed_in_global_exit();
         }
@@ -430,18 +430,18 @@ impl Events for FailureDetector {
     }
 
     fn memory_changed(&self) {
-        signals::notify(&self.job.control.pe_block(self.job.index).signals);
+        signals::notify(&self.job.block().signals);
     }
 
     fn record_arrived(&self, pe: usize, record: &[u8]) -> bool {
         let is_record = ARRIVALS.add(pe, record);
         // A thread of the program that makes progress may not be the one that waits for this.
-        signals::notify(&self.job.control.pe_block(self.job.index).signals);
+        signals::notify(&self.job.block().signals);
         is_record
     }
 
     fn tick(&self) {
-        let block = self.job.control.pe_block(self.job.index);
+        let block = self.job.block();
         block.ticks.fetch_add(1, Ordering::Relaxed);
         let Some(internode) = self.internode() else {
             return;

@@ -86,7 +86,7 @@ impl Successor {
             return;
         };
         let wait = move || {
-            job.control.pe_block(job.index).lifeline.hold();
+            job.block().lifeline.hold();
             self.wait_for_end(block, process);
             notice();
         };

@@ -69,7 +69,7 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     let Some(job) = job::joined().filter(|job| job.is_of_this_process()) else {
         return;
     };
-    let state = || PeState::from_word(job.control.pe_block(job.index).state.load(Ordering::Acquire));
+    let state = || PeState::from_word(job.block().state.load(Ordering::Acquire));
     // A program that returns from main ends the library's part, too (standard, "Execution
     // Model"); one that exits with an error does not wait for the others.
     if state() == PeState::Initialized && status == 0 && runtime::current().is_some() {

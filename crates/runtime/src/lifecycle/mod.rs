@@ -64,7 +64,7 @@ pub fn initialise(name: &str, level: i32) {
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     if let Some(rt) = runtime::current() {
         rt.nesting.fetch_add(1, Ordering::Relaxed);
-        rt.thread_level().fetch_max(level, Ordering::Relaxed);
+        rt.node.job.block().thread_level.fetch_max(level, Ordering::Relaxed);
         return;
     }
     let has_mpi = initialise_mpi(name);
@@ -74,7 +74,7 @@ pub fn initialise(name: &str, level: i32) {
     }
     let header = job.control.header();
     Features::learn(header.features);
-    let block = job.control.pe_block(job.index);
+    let block = job.block();
     record::set_block(block);
     block.pid.store(std::process::id(), Ordering::Relaxed);
     block.thread_level.store(level, Ordering::Relaxed);
@@ -166,7 +166,7 @@ pub fn initialise(name: &str, level: i32) {
         locks: Locks::new(check, &block.held),
         failure_detector: connected.map(|(_, detector)| detector),
         parents: AtomicUsize::new(GROUP_INVALID),
-        messages: Messages::new(job.control.inbox(job.index), job.control.pe_block(job.index)),
+        messages: Messages::new(job.control.inbox(job.index), job.block()),
         streams: Streams::default(),
         ports: Ports::default(),
         names: Names::default(),
@@ -401,7 +401,7 @@ fn end(name: &str, rt: &Runtime, left: &Left) {
         // Of messages that were not received. No PE sends any now.
         ARRIVALS.clear();
     }
-    node.job.control.pe_block(node.job.index).state.store(PeState::Finalized as u32, Ordering::Release);
+    node.job.block().state.store(PeState::Finalized as u32, Ordering::Release);
     checks::end();
     runtime::end();
     set_debug(false);

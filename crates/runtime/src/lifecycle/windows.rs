@@ -54,7 +54,7 @@ pub(super) fn map_space(name: &str, job: &'static Attachment) -> AddressSpace {
 /// Publishes which executable this PE runs.
 fn publish_image(job: &Attachment, image: u64) {
     let header = job.control.header();
-    job.control.pe_block(job.index).image.store(image, Ordering::Relaxed);
+    job.block().image.store(image, Ordering::Relaxed);
     let first = header.image.compare_exchange(0, image, Ordering::AcqRel, Ordering::Acquire);
     if first.is_err_and(|first| first != image) {
         header.images_differ.store(1, Ordering::Relaxed);

@@ -6,7 +6,6 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::job::control::Control;
 use ferroshmem_core::job::service;
 use ferroshmem_layout::{PeBlock, PeState};
@@ -426,7 +425,7 @@ fn cannot_start(pe: usize, n_pes: usize, program: &str, error: SpawnError) -> Fa
 /// Whether one thread of a PE at a time calls the library: by the thread level that the program asked
 /// for, or because there is one thread.
 fn has_one_caller(block: &PeBlock) -> bool {
-    if block.thread_level.load(Acquire) < THREAD_MULTIPLE {
+    if !block.is_threaded() {
         return true;
     }
     let pid = block.pid.load(Acquire);

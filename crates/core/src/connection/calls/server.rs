@@ -146,7 +146,7 @@ fn is_called(lines: &CallLines, served: &ServedCalls) -> bool {
 fn watch_exit() {
     extern "C" fn at_exit() {
         let is_asked_for = |job: &job::Attachment| {
-            let state = job.control.pe_block(job.index).state.load(Ordering::Relaxed);
+            let state = job.block().state.load(Ordering::Relaxed);
             PeState::from_word(state) == PeState::GlobalExit
         };
         let may_not = job::joined().is_some_and(|job| job.is_of_this_process() && !is_asked_for(job));
