@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use ferroshmem_api::constants::CTX_DEFAULT;
 use ferroshmem_api::record::Kind;
 use ferroshmem_api::setup;
 
@@ -116,7 +117,7 @@ impl Handle<'_> {
     #[track_caller]
     pub fn quiet(self) {
         let _record = order::record("Handle::quiet", Kind::Quiet);
-        order::quiet();
+        order::quiet("Handle::quiet", CTX_DEFAULT);
     }
 
     /// As [`quiet`](Self::quiet), for those to some PEs. (Standard: `shmem_pe_quiet`)

@@ -41,10 +41,10 @@ pub(crate) fn end_copies(name: &'static str, context: usize) {
     }
 }
 
-/// Completes this PE's puts.
-pub(crate) fn quiet() {
+/// Completes this PE's operations of a context.
+pub(crate) fn quiet(name: &'static str, context: usize) {
     if may_be_pending() {
-        context::quiet("Team::quiet", CTX_DEFAULT);
+        context::quiet(name, context);
     }
     atomic::fence(SeqCst);
 }

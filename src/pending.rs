@@ -2,11 +2,9 @@
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
-use std::sync::atomic::{self, Ordering::SeqCst};
 
 use ferroshmem_api::amo;
 use ferroshmem_api::constants::CTX_DEFAULT;
-use ferroshmem_api::context;
 
 use crate::amo::{Amo, AmoInt};
 use crate::context::Context;
@@ -146,7 +144,7 @@ impl<T: Plain> Window<'_, T> {
     /// });
     /// ```
     pub fn nonblocking<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Pending<'scope, 'env, T>) -> R) -> R {
-        let _completion = Completion::of(CTX_DEFAULT);
+        let _completion = Completion { name: "Window::nonblocking", context: CTX_DEFAULT };
         body(&Pending::new(self))
     }
 }
@@ -195,7 +193,7 @@ impl<T: Amo> Atomics<'_, T> {
     /// });
     /// ```
     pub fn nonblocking<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Fetches<'scope, 'env, T>) -> R) -> R {
-        let _completion = Completion::of(CTX_DEFAULT);
+        let _completion = Completion { name: "Atomics::nonblocking", context: CTX_DEFAULT };
         body(&Fetches::new(self))
     }
 }
@@ -315,7 +313,7 @@ impl Context<'_> {
     /// });
     /// ```
     pub fn nonblocking<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Transfers<'scope, 'env>) -> R) -> R {
-        let _completion = Completion::of(self.handle);
+        let _completion = Completion { name: "Context::nonblocking", context: self.handle };
         body(&Transfers::new(self))
     }
 }
@@ -430,24 +428,13 @@ mod begin {
 
 /// Completes all operations of a context under way when it is dropped, also if the closure panics: the buffers may
 /// be gone after that.
-pub(crate) struct Completion {
+struct Completion {
+    name: &'static str,
     context: usize,
-}
-
-impl Completion {
-    pub(crate) fn of(context: usize) -> Self {
-        Self { context }
-    }
 }
 
 impl Drop for Completion {
     fn drop(&mut self) {
-        match self.context {
-            CTX_DEFAULT => order::quiet(),
-            context if order::may_be_pending() => {
-                context::quiet("Context::nonblocking", context);
-            }
-            _ => atomic::fence(SeqCst),
-        }
+        order::quiet(self.name, self.context);
     }
 }

@@ -10,7 +10,7 @@ use std::fmt::{self, Display};
 use std::ops::Range;
 use std::thread;
 
-use ferroshmem_api::constants::GROUP_FAILED;
+use ferroshmem_api::constants::{CTX_DEFAULT, GROUP_FAILED};
 use ferroshmem_api::{group, handles, spawn};
 
 pub use command::Command;
@@ -343,7 +343,7 @@ impl<'t> Group<'t> {
     /// # Errors
     /// If the group has failed.
     pub fn barrier(&self) -> Result<(), TeamError> {
-        quiet();
+        quiet("Group::barrier", CTX_DEFAULT);
         match group::barrier("Group::barrier", self.handle) {
             0 => Ok(()),
             _ => Err(TeamError::GroupFailed),

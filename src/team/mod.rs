@@ -9,12 +9,12 @@ use std::ptr;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use ferroshmem_api::constants::{TEAM_CACHE, TEAM_INVALID, TEAM_NODE, TEAM_NUMA, TEAM_SOCKET, TEAM_WORLD};
+use ferroshmem_api::constants::{CTX_DEFAULT, TEAM_CACHE, TEAM_INVALID, TEAM_NODE, TEAM_NUMA, TEAM_SOCKET, TEAM_WORLD};
 use ferroshmem_api::record::Kind;
 use ferroshmem_api::{agree, team};
 
 use crate::error::TeamError;
-use crate::order::{self, quiet};
+use crate::order;
 use crate::pe::Pe;
 use crate::scratch::{self, CHUNK, Scratch};
 use crate::step::{self, Detail, Step, What};
@@ -338,7 +338,7 @@ impl Team<'_> {
     /// If the team is that of a group that has failed.
     #[track_caller]
     pub fn try_barrier(&self) -> Result<(), TeamError> {
-        quiet();
+        order::quiet("Team::barrier", CTX_DEFAULT);
         self.step(Step::Barrier, &[]);
         match agree::has_failed("Team::barrier", self.handle) {
             true => Err(TeamError::GroupFailed),
@@ -382,7 +382,7 @@ impl Team<'_> {
     #[track_caller]
     pub fn quiet(&self) {
         let _record = order::record("Team::quiet", Kind::Quiet);
-        quiet();
+        order::quiet("Team::quiet", CTX_DEFAULT);
     }
 
     /// Makes a team of the members that give the same color, numbered by their keys, and where those are the
