@@ -116,7 +116,7 @@ fn count(hash: u64) -> u64 {
 mod tests {
     use std::os::fd::AsFd;
 
-    use super::super::mapping::{MapAddress, can_collapse, huge_pages_refused, map_shared, memory_file, unmap};
+    use super::super::mapping::{can_collapse, huge_kib, huge_pages_refused, map_huge, memory_file, unmap};
     use super::*;
 
     #[test]
@@ -144,38 +144,25 @@ mod tests {
         const LEN: usize = 8 * HUGE_PAGE;
         let refused = huge_pages_refused();
         let file = memory_file(LEN as u64).unwrap();
-        // SAFETY: placed where there is room, and used by this test alone.
-        let at = unsafe {
-            let room = map_shared(file.as_fd(), 0, 2 * LEN, MapAddress::Anywhere).unwrap();
-            unmap(room as usize, 2 * LEN);
-            let at = (room as usize).next_multiple_of(HUGE_PAGE);
-            map_shared(file.as_fd(), 0, LEN, MapAddress::Exactly(at)).unwrap() as usize
-        };
+        let at = map_huge(file.as_fd(), LEN).unwrap() as usize;
         // SAFETY: mapped above.
         let all = unsafe { std::slice::from_raw_parts_mut(at as *mut u8, LEN) };
         // Parts of the first and the last page, and three pages between them.
         let copied = HUGE_PAGE - 4096..4 * HUGE_PAGE + 4096;
-        let huge_kib = || {
-            let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
-            let start = format!("{at:x}-");
-            let own = smaps.lines().skip_while(|line| !line.starts_with(&start));
-            let huge = own.into_iter().find_map(|line| line.strip_prefix("ShmemPmdMapped:"));
-            huge.unwrap().trim().to_owned()
-        };
         let copy = |all: &mut [u8], number| {
             all[copied.clone()].fill(number);
             count_copy(at + copied.start, copied.len());
         };
 
         copy(all, 1);
-        if huge_kib() != "0 kB" {
+        if huge_kib(at) != 0 {
             println!("skipped: the system puts shared memory on huge pages by itself");
             return;
         }
         follow(at..at + LEN);
         for number in 2..=FIRST as u8 {
             copy(all, number);
-            assert_eq!(huge_kib(), "0 kB");
+            assert_eq!(huge_kib(at), 0);
         }
         copy(all, 9);
         // A page may take as long as many copies.
@@ -185,7 +172,7 @@ mod tests {
         follow(0..0);
         let moved = if can_collapse() { 3 * HUGE_PAGE } else { 0 };
         if huge_pages_refused() == refused {
-            assert_eq!(huge_kib(), format!("{} kB", moved >> 10));
+            assert_eq!(huge_kib(at), moved >> 10);
         }
         assert!(all[copied.clone()].iter().all(|byte| *byte == 9));
         assert_eq!(all.iter().filter(|b| **b != 0).count(), copied.len());

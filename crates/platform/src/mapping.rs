@@ -192,16 +192,7 @@ pub unsafe fn collapse(at: usize, len: usize) -> io::Result<()> {
 pub fn can_collapse() -> bool {
     let one_page = || {
         let file = memory_file(HUGE_PAGE as u64)?;
-        let map = |len, place| {
-            // SAFETY: not placed over anything.
-            unsafe { map_shared(file.as_fd(), 0, len, place) }.map(|at| at as usize)
-        };
-        // There is a multiple of its size in twice the room.
-        let room = map(2 * HUGE_PAGE, MapAddress::Anywhere)?;
-        // SAFETY: mapped just above, and not used.
-        unsafe { unmap(room, 2 * HUGE_PAGE) };
-        let at = room.next_multiple_of(HUGE_PAGE);
-        let at = map(HUGE_PAGE, MapAddress::Exactly(at))?;
+        let at = map_huge(file.as_fd(), HUGE_PAGE)? as usize;
         // SAFETY: mapped just above.
         let collapsed = unsafe { collapse(at, HUGE_PAGE) };
         // SAFETY: mapped above, and used no more.
@@ -209,6 +200,17 @@ pub fn can_collapse() -> bool {
         collapsed
     };
     one_page().is_ok()
+}
+
+/// Maps `len` bytes of `file` at a multiple of [`HUGE_PAGE`].
+pub(crate) fn map_huge(file: BorrowedFd<'_>, len: usize) -> io::Result<*mut u8> {
+    // SAFETY: not placed over anything.
+    let map = |len, place| unsafe { map_shared(file, 0, len, place) };
+    // There is such a multiple in twice the room.
+    let room = map(2 * len, MapAddress::Anywhere)? as usize;
+    // SAFETY: mapped just above, and not used.
+    unsafe { unmap(room, 2 * len) };
+    map(len, MapAddress::Exactly(room.next_multiple_of(HUGE_PAGE)))
 }
 
 /// Gives the memory of a part of a memory file back to the system: true if it reads as zero after.
@@ -265,6 +267,15 @@ pub(crate) fn huge_pages_refused() -> u64 {
     refused.map_or(0, |number| number.parse().unwrap())
 }
 
+/// KiB on huge pages of the mapping at this address.
+#[cfg(test)]
+pub(crate) fn huge_kib(at: usize) -> usize {
+    let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let mut own = smaps.lines().skip_while(|line| !line.starts_with(&format!("{at:x}-")));
+    let huge = own.find_map(|line| line.strip_prefix("ShmemPmdMapped:")?.strip_suffix("kB"));
+    huge.unwrap().trim().parse().unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd;
@@ -277,13 +288,7 @@ mod tests {
         const LEN: usize = 4 * HUGE_PAGE;
         let refused = huge_pages_refused();
         let file = memory_file(LEN as u64).unwrap();
-        // SAFETY: placed where there is room, and used by this test alone.
-        let at = unsafe {
-            let room = map_shared(file.as_fd(), 0, 2 * LEN, MapAddress::Anywhere).unwrap();
-            unmap(room as usize, 2 * LEN);
-            let at = (room as usize).next_multiple_of(HUGE_PAGE);
-            map_shared(file.as_fd(), 0, LEN, MapAddress::Exactly(at)).unwrap()
-        };
+        let at = map_huge(file.as_fd(), LEN).unwrap();
         file.write_all_at(b"here", HUGE_PAGE as u64 + 7).unwrap();
         // SAFETY: mapped above.
         let collapsed = unsafe { collapse(at as usize, LEN) };
@@ -296,11 +301,7 @@ mod tests {
         assert_eq!(&all[HUGE_PAGE + 7..][..4], b"here");
         assert_eq!(all.iter().filter(|byte| **byte != 0).count(), 4);
         if collapsed.is_ok() {
-            let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
-            let start = format!("{:x}-", at as usize);
-            let own = smaps.lines().skip_while(|line| !line.starts_with(&start));
-            let huge = own.into_iter().find_map(|l| l.strip_prefix("ShmemPmdMapped:"));
-            assert_eq!(huge.unwrap().trim(), format!("{} kB", LEN >> 10));
+            assert_eq!(huge_kib(at as usize), LEN >> 10);
         }
         // SAFETY: used no more.
         unsafe { unmap(at as usize, LEN) };
