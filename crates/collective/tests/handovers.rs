@@ -10,9 +10,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::thread;
 
-/// The words of loom.
-struct Loom;
-ferroshmem_platform::atomics!(Loom, loom);
+ferroshmem_platform::atomics!();
 
 /// A worker executes operations; the program reads what the first has written as soon as that is complete.
 #[test]

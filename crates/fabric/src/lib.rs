@@ -56,9 +56,5 @@ pub use memory::{Exposed, Exposure};
 pub use operation::{AtomicOp, Blocks, Op, Remote, Width};
 pub use tagged::TaggedMessage;
 
-/// loom's atomic words, for models of protocols.
 #[cfg(test)]
-#[derive(Debug, Default)]
-struct Loom;
-#[cfg(test)]
-ferroshmem_platform::atomics!(Loom, loom);
+ferroshmem_platform::atomics!();

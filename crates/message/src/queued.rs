@@ -25,9 +25,7 @@ impl<A: Atomics> Queued<A> {
 mod tests {
     use super::*;
 
-    #[derive(Debug, Default)]
-    struct Loom;
-    ferroshmem_platform::atomics!(Loom, loom);
+    ferroshmem_platform::atomics!();
 
     /// A thread writes a record that has waited, and another one sends a message by which it goes past the queue.
     #[test]

@@ -55,10 +55,16 @@ pub fn read_unchanged<A: Atomics, R>(number: &A::U32, read: impl FnOnce(u32) -> 
 #[derive(Debug, Default)]
 pub struct Std;
 
-/// Makes a type the family of atomic words of a library, `std` or `loom`.
+/// Makes a type the family of atomic words of a library, `std` or `loom`; without arguments, the type `Loom`, too.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! atomics {
+    () => {
+        /// The words of loom.
+        #[derive(Debug, Default)]
+        pub(crate) struct Loom;
+        $crate::atomics!(Loom, loom);
+    };
     ($family:ident, $library:ident) => {
         impl $crate::atomic::Atomics for $family {
             type Bool = $library::sync::atomic::AtomicBool;
@@ -113,7 +119,4 @@ macro_rules! atomics {
 atomics!(Std, std);
 
 #[cfg(test)]
-#[derive(Debug, Default)]
-pub(crate) struct Loom;
-#[cfg(test)]
-atomics!(Loom, loom);
+atomics!();

@@ -12,10 +12,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::AtomicU64;
 use loom::thread;
 
-/// The words of loom.
-#[derive(Default)]
-struct Loom;
-ferroshmem_platform::atomics!(Loom, loom);
+ferroshmem_platform::atomics!();
 
 type RingWords = ring::RingWords<Loom>;
 

@@ -55,9 +55,7 @@ fn is_after(a: u32, b: u32) -> bool {
 mod tests {
     use super::*;
 
-    #[derive(Debug, Default)]
-    struct Loom;
-    ferroshmem_platform::atomics!(Loom, loom);
+    ferroshmem_platform::atomics!();
 
     /// A member leaves before a collective that this PE enters: one of its two threads sees both.
     #[test]

@@ -14,9 +14,7 @@ use loom::thread;
 
 use super::common::{Cells, ModelWord, beside, model};
 
-/// The words of loom.
-struct Loom;
-ferroshmem_platform::atomics!(Loom, loom);
+ferroshmem_platform::atomics!();
 
 /// Two PEs put data and add to a signal; who finds the sum sees the data of both.
 #[test]
