@@ -1,15 +1,14 @@
 //! Programs whose PEs are in virtual machines and reach each other by verbs.
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use ferroshmem_cluster::machines::{Job, OnDemand, Setup, guest};
+use ferroshmem_cluster::machines::{Job, OnDemand, run_trials};
 use ferroshmem_conformance::{Build, Compiler, Prefix};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 
 /// The provider to be tried here.
 const PROVIDER: &str = "verbs;ofi_rxm";
@@ -51,41 +50,24 @@ const EXHAUSTS: &str = "memory.c";
 const PE_COUNTS: [usize; 3] = [2, 3, 4];
 
 fn main() -> ExitCode {
-    if env::args().nth(1).as_deref() == Some(guest::ARGUMENT) {
-        return guest::main();
-    }
-    let mut arguments = Arguments::from_args();
-    if !arguments.list
-        && let Err(error) = Setup::in_target().and_then(|setup| setup.prepare())
-    {
-        println!("skipped: {error:#}");
-        return ExitCode::SUCCESS;
-    }
-    // In this thread, with which the machines end.
-    arguments.test_threads = Some(1);
-    let prefix = match Prefix::find() {
-        Ok(prefix) => prefix,
-        Err(error) => {
-            eprintln!("{error:#}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let setting = Arc::new(Setting {
-        prefix,
-        cache: Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs"),
-        machines: Mutex::default(),
-    });
-    let trials = PROGRAMS.iter().flat_map(|(source, short)| {
-        PE_COUNTS.map(|pes| {
-            let name = Path::new(source).file_stem().unwrap_or_default();
-            let setting = setting.clone();
-            Trial::test(format!("{}::{pes}pe-verbs", name.display()), move || {
-                setting.run(source, pes).map_err(|error| Failed::from(format!("{error:#}")))
+    run_trials(|| {
+        let setting = Arc::new(Setting {
+            prefix: Prefix::find()?,
+            cache: Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs"),
+            machines: Mutex::default(),
+        });
+        let trials = PROGRAMS.iter().flat_map(|(source, short)| {
+            PE_COUNTS.map(|pes| {
+                let name = Path::new(source).file_stem().unwrap_or_default();
+                let setting = setting.clone();
+                Trial::test(format!("{}::{pes}pe-verbs", name.display()), move || {
+                    setting.run(source, pes).map_err(|error| Failed::from(format!("{error:#}")))
+                })
+                .with_ignored_flag(!short.contains(&pes))
             })
-            .with_ignored_flag(!short.contains(&pes))
-        })
-    });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+        });
+        Ok(trials.collect())
+    })
 }
 
 /// What all trials use.

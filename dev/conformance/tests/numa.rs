@@ -1,15 +1,14 @@
 //! Memory on NUMA nodes, in a virtual machine that has several.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use ferroshmem_cluster::machines::{Job, Machines, NumaNode, Setup, guest};
+use ferroshmem_cluster::machines::{Job, Machines, NumaNode, Setup, run_trials};
 use ferroshmem_conformance::{Build, Compiler, Prefix};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 
 /// Processors are emulated there.
 const WATCHDOG: Duration = Duration::from_secs(240);
@@ -46,18 +45,6 @@ const INFO: &[&str] = &[
 ];
 
 fn main() -> ExitCode {
-    if env::args().nth(1).as_deref() == Some(guest::ARGUMENT) {
-        return guest::main();
-    }
-    let mut arguments = Arguments::from_args();
-    if !arguments.list
-        && let Err(error) = Setup::in_target().and_then(|setup| setup.prepare())
-    {
-        println!("skipped: {error:#}");
-        return ExitCode::SUCCESS;
-    }
-    // In this thread, with which the machines end.
-    arguments.test_threads = Some(1);
     let trial = |name: &str, numa, test: fn(&mut Machine) -> Result<()>| {
         Trial::test(name, move || {
             let run = || test(&mut Machine::boot(numa)?);
@@ -106,7 +93,7 @@ fn main() -> ExitCode {
         })
         .with_ignored_flag(true),
     ];
-    libtest_mimic::run(&arguments, trials).exit_code()
+    run_trials(|| Ok(trials))
 }
 
 /// A machine, and the library that is there.

@@ -11,27 +11,22 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use ferroshmem_cluster::machines::{End, Job, OnDemand, Setup, guest};
-use libtest_mimic::{Arguments, Failed, Trial};
+use ferroshmem_cluster::machines::{End, Job, OnDemand, run_trials};
+use libtest_mimic::{Failed, Trial};
 
 /// Machines that the tests use one after the other.
 type Shared = Arc<Mutex<OnDemand>>;
 
 fn main() -> ExitCode {
-    match env::args().nth(1).as_deref() {
-        Some(guest::ARGUMENT) => return guest::main(),
-        Some(peers::ARGUMENT) => return status(peers::main()),
-        _ => {}
+    if env::args().nth(1).as_deref() == Some(peers::ARGUMENT) {
+        return match peers::main() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error:#}");
+                ExitCode::FAILURE
+            }
+        };
     }
-    let mut arguments = Arguments::from_args();
-    if !arguments.list
-        && let Err(error) = Setup::in_target().and_then(|setup| setup.prepare())
-    {
-        println!("skipped: {error:#}");
-        return ExitCode::SUCCESS;
-    }
-    // In this thread, with which the machines end.
-    arguments.test_threads = Some(1);
     let machines = Shared::default();
     let trials = vec![
         trial("machines-end-with-the-cluster", &machines, |_| machines_end()),
@@ -43,17 +38,7 @@ fn main() -> ExitCode {
         // Two on each machine: a device reaches itself, too.
         trial("the-fabric-over-verbs-with-4", &machines, |m| fabric(m, 4)).with_ignored_flag(true),
     ];
-    libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-fn status(result: Result<()>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    run_trials(|| Ok(trials))
 }
 
 fn trial(name: &str, machines: &Shared, run: fn(&mut OnDemand) -> Result<()>) -> Trial {
