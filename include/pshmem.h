@@ -211,25 +211,25 @@ SHMEMI_PSHMEM_REDUCEBITSSIGNED(shmem_, _xor_reduce)
 SHMEMI_PSHMEM_REDUCEORDER(shmem_, _max_reduce)
 SHMEMI_PSHMEM_REDUCEORDER(shmem_, _min_reduce)
 SHMEMI_PSHMEM_REDUCEORDER(shmem_, _sum_reduce)
-int pshmem_complexd_sum_reduce(shmem_team_t team, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nreduce);
-int pshmem_complexf_sum_reduce(shmem_team_t team, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nreduce);
+int pshmem_complexd_sum_reduce(shmem_team_t team, shmemi_complexd *dest, const shmemi_complexd *source,
+    size_t nreduce);
+int pshmem_complexf_sum_reduce(shmem_team_t team, shmemi_complexf *dest, const shmemi_complexf *source,
+    size_t nreduce);
 SHMEMI_PSHMEM_REDUCEORDER(shmem_, _prod_reduce)
-int pshmem_complexd_prod_reduce(shmem_team_t team, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nreduce);
-int pshmem_complexf_prod_reduce(shmem_team_t team, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nreduce);
+int pshmem_complexd_prod_reduce(shmem_team_t team, shmemi_complexd *dest, const shmemi_complexd *source,
+    size_t nreduce);
+int pshmem_complexf_prod_reduce(shmem_team_t team, shmemi_complexf *dest, const shmemi_complexf *source,
+    size_t nreduce);
 SHMEMI_PSHMEM_REDUCEORDER(shmem_, _sum_inscan)
-int pshmem_complexd_sum_inscan(shmem_team_t team, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nelems);
-int pshmem_complexf_sum_inscan(shmem_team_t team, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nelems);
+int pshmem_complexd_sum_inscan(shmem_team_t team, shmemi_complexd *dest, const shmemi_complexd *source,
+    size_t nelems);
+int pshmem_complexf_sum_inscan(shmem_team_t team, shmemi_complexf *dest, const shmemi_complexf *source,
+    size_t nelems);
 SHMEMI_PSHMEM_REDUCEORDER(shmem_, _sum_exscan)
-int pshmem_complexd_sum_exscan(shmem_team_t team, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nelems);
-int pshmem_complexf_sum_exscan(shmem_team_t team, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nelems);
+int pshmem_complexd_sum_exscan(shmem_team_t team, shmemi_complexd *dest, const shmemi_complexd *source,
+    size_t nelems);
+int pshmem_complexf_sum_exscan(shmem_team_t team, shmemi_complexf *dest, const shmemi_complexf *source,
+    size_t nelems);
 SHMEMI_PSHMEM(shmem_barrier)
 void pshmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync);
 SHMEMI_PSHMEM_OLDSIZES(shmem_alltoall, )
@@ -243,15 +243,15 @@ SHMEMI_PSHMEM_OLDBITS(shmem_, _xor_to_all)
 SHMEMI_PSHMEM_OLDORDER(shmem_, _max_to_all)
 SHMEMI_PSHMEM_OLDORDER(shmem_, _min_to_all)
 SHMEMI_PSHMEM_OLDORDER(shmem_, _sum_to_all)
-void pshmem_complexd_sum_to_all(shmemi_complexd *dest, const shmemi_complexd *source, int nreduce,
-    int PE_start, int logPE_stride, int PE_size, shmemi_complexd *pWrk, long *pSync);
-void pshmem_complexf_sum_to_all(shmemi_complexf *dest, const shmemi_complexf *source, int nreduce,
-    int PE_start, int logPE_stride, int PE_size, shmemi_complexf *pWrk, long *pSync);
+void pshmem_complexd_sum_to_all(shmemi_complexd *dest, const shmemi_complexd *source, int nreduce, int PE_start,
+    int logPE_stride, int PE_size, shmemi_complexd *pWrk, long *pSync);
+void pshmem_complexf_sum_to_all(shmemi_complexf *dest, const shmemi_complexf *source, int nreduce, int PE_start,
+    int logPE_stride, int PE_size, shmemi_complexf *pWrk, long *pSync);
 SHMEMI_PSHMEM_OLDORDER(shmem_, _prod_to_all)
-void pshmem_complexd_prod_to_all(shmemi_complexd *dest, const shmemi_complexd *source, int nreduce,
-    int PE_start, int logPE_stride, int PE_size, shmemi_complexd *pWrk, long *pSync);
-void pshmem_complexf_prod_to_all(shmemi_complexf *dest, const shmemi_complexf *source, int nreduce,
-    int PE_start, int logPE_stride, int PE_size, shmemi_complexf *pWrk, long *pSync);
+void pshmem_complexd_prod_to_all(shmemi_complexd *dest, const shmemi_complexd *source, int nreduce, int PE_start,
+    int logPE_stride, int PE_size, shmemi_complexd *pWrk, long *pSync);
+void pshmem_complexf_prod_to_all(shmemi_complexf *dest, const shmemi_complexf *source, int nreduce, int PE_start,
+    int logPE_stride, int PE_size, shmemi_complexf *pWrk, long *pSync);
 SHMEMI_PSHMEM_AMO(shmem_, _wait_until)
 SHMEMI_PSHMEM_SHORTS(shmem_, _wait_until)
 SHMEMI_PSHMEM_AMO(shmem_, _wait_until_all)

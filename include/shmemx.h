@@ -186,53 +186,50 @@ void shmemx_space_free(shmemx_space_t space, void *ptr);
 
 /** Make a team of the PEs that give the same color.
  *
- * The teams have all that teams of `shmem_team_split_strided` have: collectives, contexts, messages, streams,
- * splits of their own. All PEs of the parent team call the routine.
+ * The teams have all that teams of `shmem_team_split_strided` have: collectives, contexts, messages, streams, splits
+ * of their own. All PEs of the parent team call the routine.
  * @param parent_team team to take PEs from, of PEs of one job
  * @param color the team that this PE is to be in; negative: none
  * @param key by which the PEs of a color are numbered
  * @param config configuration; a null pointer if `config_mask` is 0
  * @param config_mask the fields of `config` that are set, combined by `|`
- * @param new_team local address that gets the team; `SHMEM_TEAM_INVALID` on PEs that are in none, and on
- *   errors
- * @return 0 on all PEs of the parent, also on those that are in no team. A value that is not 0 if the parent
- *   is `SHMEM_TEAM_INVALID`, or there are too many teams.
+ * @param new_team local address that gets the team; `SHMEM_TEAM_INVALID` on PEs that are in none, and on errors
+ * @return 0 on all PEs of the parent, also on those that are in no team. A value that is not 0 if the parent is
+ *   `SHMEM_TEAM_INVALID`, or there are too many teams.
  * @see shmemx_team_split(3) */
-int shmemx_team_split_color(shmem_team_t parent_team, int color, int key,
-    const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team);
+int shmemx_team_split_color(shmem_team_t parent_team, int color, int key, const shmem_team_config_t *config,
+    long config_mask, shmem_team_t *new_team);
 
 /** Make a team of a list of PEs.
  *
- * The teams have all that teams of `shmem_team_split_strided` have: collectives, contexts, messages, streams,
- * splits of their own. All PEs of the parent team call the routine.
+ * The teams have all that teams of `shmem_team_split_strided` have: collectives, contexts, messages, streams, splits
+ * of their own. All PEs of the parent team call the routine.
  * @param parent_team team to take PEs from, of PEs of one job
  * @param pes numbers of PEs in the parent, each once: the same on all PEs of the parent
  * @param npes how many there are; with 0, no team is made
  * @param config configuration; a null pointer if `config_mask` is 0
  * @param config_mask the fields of `config` that are set, combined by `|`
- * @param new_team local address that gets the team; `SHMEM_TEAM_INVALID` on PEs that are in none, and on
- *   errors
- * @return 0 on all PEs of the parent, also on those that are in no team. A value that is not 0 if the parent
- *   is `SHMEM_TEAM_INVALID`, or there are too many teams.
+ * @param new_team local address that gets the team; `SHMEM_TEAM_INVALID` on PEs that are in none, and on errors
+ * @return 0 on all PEs of the parent, also on those that are in no team. A value that is not 0 if the parent is
+ *   `SHMEM_TEAM_INVALID`, or there are too many teams.
  * @see shmemx_team_split(3) */
-int shmemx_team_split_list(shmem_team_t parent_team, const int *pes, int npes,
-    const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team);
+int shmemx_team_split_list(shmem_team_t parent_team, const int *pes, int npes, const shmem_team_config_t *config,
+    long config_mask, shmem_team_t *new_team);
 
 /** Make a team of the PEs that share a part of a machine.
  *
- * The teams have all that teams of `shmem_team_split_strided` have: collectives, contexts, messages, streams,
- * splits of their own. All PEs of the parent team call the routine.
+ * The teams have all that teams of `shmem_team_split_strided` have: collectives, contexts, messages, streams, splits
+ * of their own. All PEs of the parent team call the routine.
  * @param parent_team team to take PEs from, of PEs of one job
  * @param kind one of `SHMEMX_TEAM_*`: the same on all PEs of the parent
  * @param config configuration; a null pointer if `config_mask` is 0
  * @param config_mask the fields of `config` that are set, combined by `|`
- * @param new_team local address that gets the team; `SHMEM_TEAM_INVALID` on PEs that are in none, and on
- *   errors
- * @return 0 on all PEs of the parent, also on those that are in no team. A value that is not 0 if the parent
- *   is `SHMEM_TEAM_INVALID`, or there are too many teams.
+ * @param new_team local address that gets the team; `SHMEM_TEAM_INVALID` on PEs that are in none, and on errors
+ * @return 0 on all PEs of the parent, also on those that are in no team. A value that is not 0 if the parent is
+ *   `SHMEM_TEAM_INVALID`, or there are too many teams.
  * @see shmemx_team_split(3) */
-int shmemx_team_split_kind(shmem_team_t parent_team, int kind, const shmem_team_config_t *config,
-    long config_mask, shmem_team_t *new_team);
+int shmemx_team_split_kind(shmem_team_t parent_team, int kind, const shmem_team_config_t *config, long config_mask,
+    shmem_team_t *new_team);
 
 /* Threads that help */
 
@@ -255,8 +252,8 @@ int shmemx_thread_lend(const int *until, int milliseconds);
  * @param children local address that gets the group of the new PEs; `SHMEMX_GROUP_INVALID` on errors
  * @return 0; -1 on all PEs of the team if the PEs cannot be started.
  * @see shmemx_spawn(3) */
-int shmemx_spawn(shmem_team_t team, int PE_root, const char *command, int npes,
-    const shmemx_spawn_config_t *config, long config_mask, shmemx_group_t *children);
+int shmemx_spawn(shmem_team_t team, int PE_root, const char *command, int npes, const shmemx_spawn_config_t *config,
+    long config_mask, shmemx_group_t *children);
 
 /** Start PEs of several programs as one job that is connected with this one.
  * @param team the team whose PEs take part; all of them make the call
@@ -269,9 +266,8 @@ int shmemx_spawn(shmem_team_t team, int PE_root, const char *command, int npes,
  * @param children local address that gets the group of the new PEs; `SHMEMX_GROUP_INVALID` on errors
  * @return 0; -1 on all PEs of the team if the PEs cannot be started.
  * @see shmemx_spawn(3) */
-int shmemx_spawn_multiple(shmem_team_t team, int PE_root, int count, char *const *commands,
-    const int *npes, const shmemx_spawn_config_t *configs, const long *config_masks,
-    shmemx_group_t *children);
+int shmemx_spawn_multiple(shmem_team_t team, int PE_root, int count, char *const *commands, const int *npes,
+    const shmemx_spawn_config_t *configs, const long *config_masks, shmemx_group_t *children);
 
 /** Return the group of the PEs that have started this job.
  * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
@@ -333,29 +329,24 @@ int shmemx_unexport(const char *name);
  * @param group group of the PEs of another job
  * @param count number of calls
  * @param calls name and arguments of each call
- * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on
- *   errors.
+ * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on errors.
  * @see shmemx_kernel_call(3) */
-shmemx_request_t shmemx_kernel_call_multiple(shmemx_group_t group, size_t count,
-    const shmemx_kernel_call_t *calls);
+shmemx_request_t shmemx_kernel_call_multiple(shmemx_group_t group, size_t count, const shmemx_kernel_call_t *calls);
 
 /** Say whether all PEs have run the calls of a request.
  * @param request the request that a call has returned
- * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on
- *   errors.
+ * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on errors.
  * @see shmemx_kernel_call(3) */
 int shmemx_kernel_test(shmemx_request_t request);
 
 /** Wait until all PEs have run the calls of a request.
  * @param request the request that a call has returned
- * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on
- *   errors.
+ * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on errors.
  * @see shmemx_kernel_call(3) */
 int shmemx_kernel_wait(shmemx_request_t request);
 
 /** Run kernels until the callers disconnect.
- * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on
- *   errors.
+ * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on errors.
  * @see shmemx_kernel_call(3) */
 int shmemx_kernel_serve(void);
 
@@ -432,8 +423,7 @@ int shmemx_port_connect(shmem_team_t team, int PE_root, const char *port, shmemx
  * @param group local address that gets the group; `SHMEMX_GROUP_INVALID` on errors
  * @return 0; -1 on errors.
  * @see shmemx_port_open(3) */
-int shmemx_port_accept_independent(shmem_team_t team, int PE_root, const char *port,
-    shmemx_group_t *group);
+int shmemx_port_accept_independent(shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group);
 
 /** Connect to a job that accepts at a port; the failure of one job is not the other's.
  * @param team the team whose PEs take part; all of them make the call
@@ -442,8 +432,7 @@ int shmemx_port_accept_independent(shmem_team_t team, int PE_root, const char *p
  * @param group local address that gets the group; `SHMEMX_GROUP_INVALID` on errors
  * @return 0; -1 on errors.
  * @see shmemx_port_open(3) */
-int shmemx_port_connect_independent(shmem_team_t team, int PE_root, const char *port,
-    shmemx_group_t *group);
+int shmemx_port_connect_independent(shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group);
 
 /** Connect with the job at the other end of a socket.
  * @param team the team whose PEs take part; all of them make the call
@@ -473,12 +462,11 @@ int shmemx_group_barrier(shmemx_group_t group);
  * @param dest symmetric address that gets the bytes, in the other group
  * @param source symmetric address of the bytes, on the root
  * @param nelems number of bytes
- * @param PE_root `SHMEMX_ROOT` on the root, `SHMEMX_PROC_NULL` on the other PEs of its group, the root's
- *   number on the PEs of the other group
+ * @param PE_root `SHMEMX_ROOT` on the root, `SHMEMX_PROC_NULL` on the other PEs of its group, the root's number on
+ *   the PEs of the other group
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
  * @see shmemx_group_broadcastmem(3) */
-int shmemx_group_broadcastmem(shmemx_group_t group, void *dest, const void *source, size_t nelems,
-    int PE_root);
+int shmemx_group_broadcastmem(shmemx_group_t group, void *dest, const void *source, size_t nelems, int PE_root);
 
 /** Join the blocks of the PEs of the other group on each PE.
  * @param group group of the PEs of another job
@@ -488,8 +476,8 @@ int shmemx_group_broadcastmem(shmemx_group_t group, void *dest, const void *sour
  * @param source_nelems bytes of a block that goes to the other group
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
  * @see shmemx_group_fcollectmem(3) */
-int shmemx_group_fcollectmem(shmemx_group_t group, void *dest, size_t dest_nelems,
-    const void *source, size_t source_nelems);
+int shmemx_group_fcollectmem(shmemx_group_t group, void *dest, size_t dest_nelems, const void *source,
+    size_t source_nelems);
 
 /** Give each PE of the other group a block, and get one from each.
  * @param group group of the PEs of another job
@@ -499,8 +487,8 @@ int shmemx_group_fcollectmem(shmemx_group_t group, void *dest, size_t dest_nelem
  * @param source_nelems bytes of a block that goes to the other group
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
  * @see shmemx_group_fcollectmem(3) */
-int shmemx_group_alltoallmem(shmemx_group_t group, void *dest, size_t dest_nelems,
-    const void *source, size_t source_nelems);
+int shmemx_group_alltoallmem(shmemx_group_t group, void *dest, size_t dest_nelems, const void *source,
+    size_t source_nelems);
 
 /** Make a context on which PE i is PE i of the group.
  * @param group group of the PEs of another job
@@ -525,18 +513,17 @@ int shmemx_group_create_ctx(shmemx_group_t group, long options, shmem_ctx_t *ctx
  * @param nreduce number of elements of each PE
  * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
  * @see shmemx_group_reduce(3) */
-int shmemx_uchar_group_and_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce) SHMEMI_END
-int shmemx_ushort_group_and_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce) SHMEMI_END
-int shmemx_uint_group_and_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce) SHMEMI_END
-int shmemx_ulong_group_and_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce) SHMEMI_END
+int shmemx_uchar_group_and_reduce(shmemx_group_t group, unsigned char *dest, const unsigned char *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ushort_group_and_reduce(shmemx_group_t group, unsigned short *dest, const unsigned short *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_uint_group_and_reduce(shmemx_group_t group, unsigned int *dest, const unsigned int *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ulong_group_and_reduce(shmemx_group_t group, unsigned long *dest, const unsigned long *source,
+    size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_and_reduce(shmemx_group_t group, unsigned long long *dest,
     const unsigned long long *source, size_t nreduce) SHMEMI_END
-int shmemx_int8_group_and_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_int8_group_and_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmemx_int16_group_and_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
     size_t nreduce) SHMEMI_END
 int shmemx_int32_group_and_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
@@ -551,33 +538,28 @@ int shmemx_uint32_group_and_reduce(shmemx_group_t group, uint32_t *dest, const u
     size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_and_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_size_group_and_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce) SHMEMI_END
-int shmemx_char_group_and_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_size_group_and_reduce(shmemx_group_t group, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
+int shmemx_char_group_and_reduce(shmemx_group_t group, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmemx_schar_group_and_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
-int shmemx_short_group_and_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_short_group_and_reduce(shmemx_group_t group, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmemx_int_group_and_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
-int shmemx_long_group_and_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_long_group_and_reduce(shmemx_group_t group, long *dest, const long *source, size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_and_reduce(shmemx_group_t group, long long *dest, const long long *source,
     size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_and_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_uchar_group_or_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce) SHMEMI_END
-int shmemx_ushort_group_or_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce) SHMEMI_END
+int shmemx_uchar_group_or_reduce(shmemx_group_t group, unsigned char *dest, const unsigned char *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ushort_group_or_reduce(shmemx_group_t group, unsigned short *dest, const unsigned short *source,
+    size_t nreduce) SHMEMI_END
 int shmemx_uint_group_or_reduce(shmemx_group_t group, unsigned int *dest, const unsigned int *source,
     size_t nreduce) SHMEMI_END
-int shmemx_ulong_group_or_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce) SHMEMI_END
-int shmemx_ulonglong_group_or_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce) SHMEMI_END
-int shmemx_int8_group_or_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+int shmemx_ulong_group_or_reduce(shmemx_group_t group, unsigned long *dest, const unsigned long *source,
     size_t nreduce) SHMEMI_END
+int shmemx_ulonglong_group_or_reduce(shmemx_group_t group, unsigned long long *dest, const unsigned long long *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_int8_group_or_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmemx_int16_group_or_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
     size_t nreduce) SHMEMI_END
 int shmemx_int32_group_or_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
@@ -592,33 +574,28 @@ int shmemx_uint32_group_or_reduce(shmemx_group_t group, uint32_t *dest, const ui
     size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_or_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_size_group_or_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce) SHMEMI_END
-int shmemx_char_group_or_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_size_group_or_reduce(shmemx_group_t group, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
+int shmemx_char_group_or_reduce(shmemx_group_t group, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmemx_schar_group_or_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
-int shmemx_short_group_or_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_short_group_or_reduce(shmemx_group_t group, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmemx_int_group_or_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
-int shmemx_long_group_or_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_long_group_or_reduce(shmemx_group_t group, long *dest, const long *source, size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_or_reduce(shmemx_group_t group, long long *dest, const long long *source,
     size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_or_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_uchar_group_xor_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce) SHMEMI_END
-int shmemx_ushort_group_xor_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce) SHMEMI_END
-int shmemx_uint_group_xor_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce) SHMEMI_END
-int shmemx_ulong_group_xor_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce) SHMEMI_END
+int shmemx_uchar_group_xor_reduce(shmemx_group_t group, unsigned char *dest, const unsigned char *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ushort_group_xor_reduce(shmemx_group_t group, unsigned short *dest, const unsigned short *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_uint_group_xor_reduce(shmemx_group_t group, unsigned int *dest, const unsigned int *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ulong_group_xor_reduce(shmemx_group_t group, unsigned long *dest, const unsigned long *source,
+    size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_xor_reduce(shmemx_group_t group, unsigned long long *dest,
     const unsigned long long *source, size_t nreduce) SHMEMI_END
-int shmemx_int8_group_xor_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_int8_group_xor_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmemx_int16_group_xor_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
     size_t nreduce) SHMEMI_END
 int shmemx_int32_group_xor_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
@@ -633,46 +610,38 @@ int shmemx_uint32_group_xor_reduce(shmemx_group_t group, uint32_t *dest, const u
     size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_xor_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_size_group_xor_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce) SHMEMI_END
-int shmemx_char_group_xor_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_size_group_xor_reduce(shmemx_group_t group, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
+int shmemx_char_group_xor_reduce(shmemx_group_t group, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmemx_schar_group_xor_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
-int shmemx_short_group_xor_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_short_group_xor_reduce(shmemx_group_t group, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmemx_int_group_xor_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
-int shmemx_long_group_xor_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_long_group_xor_reduce(shmemx_group_t group, long *dest, const long *source, size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_xor_reduce(shmemx_group_t group, long long *dest, const long long *source,
     size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_xor_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_char_group_max_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_char_group_max_reduce(shmemx_group_t group, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmemx_schar_group_max_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
-int shmemx_short_group_max_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_short_group_max_reduce(shmemx_group_t group, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmemx_int_group_max_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
-int shmemx_long_group_max_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_long_group_max_reduce(shmemx_group_t group, long *dest, const long *source, size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_max_reduce(shmemx_group_t group, long long *dest, const long long *source,
     size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_max_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_uchar_group_max_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce) SHMEMI_END
-int shmemx_ushort_group_max_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce) SHMEMI_END
-int shmemx_uint_group_max_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce) SHMEMI_END
-int shmemx_ulong_group_max_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce) SHMEMI_END
+int shmemx_uchar_group_max_reduce(shmemx_group_t group, unsigned char *dest, const unsigned char *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ushort_group_max_reduce(shmemx_group_t group, unsigned short *dest, const unsigned short *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_uint_group_max_reduce(shmemx_group_t group, unsigned int *dest, const unsigned int *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ulong_group_max_reduce(shmemx_group_t group, unsigned long *dest, const unsigned long *source,
+    size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_max_reduce(shmemx_group_t group, unsigned long long *dest,
     const unsigned long long *source, size_t nreduce) SHMEMI_END
-int shmemx_int8_group_max_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_int8_group_max_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmemx_int16_group_max_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
     size_t nreduce) SHMEMI_END
 int shmemx_int32_group_max_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
@@ -687,39 +656,33 @@ int shmemx_uint32_group_max_reduce(shmemx_group_t group, uint32_t *dest, const u
     size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_max_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_size_group_max_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce) SHMEMI_END
-int shmemx_float_group_max_reduce(shmemx_group_t group, float *dest, const float *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_size_group_max_reduce(shmemx_group_t group, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
+int shmemx_float_group_max_reduce(shmemx_group_t group, float *dest, const float *source, size_t nreduce) SHMEMI_END
 int shmemx_double_group_max_reduce(shmemx_group_t group, double *dest, const double *source,
     size_t nreduce) SHMEMI_END
-int shmemx_longdouble_group_max_reduce(shmemx_group_t group, long double *dest,
-    const long double *source, size_t nreduce) SHMEMI_END
-int shmemx_char_group_min_reduce(shmemx_group_t group, char *dest, const char *source,
+int shmemx_longdouble_group_max_reduce(shmemx_group_t group, long double *dest, const long double *source,
     size_t nreduce) SHMEMI_END
+int shmemx_char_group_min_reduce(shmemx_group_t group, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmemx_schar_group_min_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
-int shmemx_short_group_min_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_short_group_min_reduce(shmemx_group_t group, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmemx_int_group_min_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
-int shmemx_long_group_min_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_long_group_min_reduce(shmemx_group_t group, long *dest, const long *source, size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_min_reduce(shmemx_group_t group, long long *dest, const long long *source,
     size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_min_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_uchar_group_min_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce) SHMEMI_END
-int shmemx_ushort_group_min_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce) SHMEMI_END
-int shmemx_uint_group_min_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce) SHMEMI_END
-int shmemx_ulong_group_min_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce) SHMEMI_END
+int shmemx_uchar_group_min_reduce(shmemx_group_t group, unsigned char *dest, const unsigned char *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ushort_group_min_reduce(shmemx_group_t group, unsigned short *dest, const unsigned short *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_uint_group_min_reduce(shmemx_group_t group, unsigned int *dest, const unsigned int *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ulong_group_min_reduce(shmemx_group_t group, unsigned long *dest, const unsigned long *source,
+    size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_min_reduce(shmemx_group_t group, unsigned long long *dest,
     const unsigned long long *source, size_t nreduce) SHMEMI_END
-int shmemx_int8_group_min_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_int8_group_min_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmemx_int16_group_min_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
     size_t nreduce) SHMEMI_END
 int shmemx_int32_group_min_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
@@ -734,39 +697,33 @@ int shmemx_uint32_group_min_reduce(shmemx_group_t group, uint32_t *dest, const u
     size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_min_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_size_group_min_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce) SHMEMI_END
-int shmemx_float_group_min_reduce(shmemx_group_t group, float *dest, const float *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_size_group_min_reduce(shmemx_group_t group, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
+int shmemx_float_group_min_reduce(shmemx_group_t group, float *dest, const float *source, size_t nreduce) SHMEMI_END
 int shmemx_double_group_min_reduce(shmemx_group_t group, double *dest, const double *source,
     size_t nreduce) SHMEMI_END
-int shmemx_longdouble_group_min_reduce(shmemx_group_t group, long double *dest,
-    const long double *source, size_t nreduce) SHMEMI_END
-int shmemx_char_group_sum_reduce(shmemx_group_t group, char *dest, const char *source,
+int shmemx_longdouble_group_min_reduce(shmemx_group_t group, long double *dest, const long double *source,
     size_t nreduce) SHMEMI_END
+int shmemx_char_group_sum_reduce(shmemx_group_t group, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmemx_schar_group_sum_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
-int shmemx_short_group_sum_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_short_group_sum_reduce(shmemx_group_t group, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmemx_int_group_sum_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
-int shmemx_long_group_sum_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_long_group_sum_reduce(shmemx_group_t group, long *dest, const long *source, size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_sum_reduce(shmemx_group_t group, long long *dest, const long long *source,
     size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_sum_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_uchar_group_sum_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce) SHMEMI_END
-int shmemx_ushort_group_sum_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce) SHMEMI_END
-int shmemx_uint_group_sum_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce) SHMEMI_END
-int shmemx_ulong_group_sum_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce) SHMEMI_END
+int shmemx_uchar_group_sum_reduce(shmemx_group_t group, unsigned char *dest, const unsigned char *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ushort_group_sum_reduce(shmemx_group_t group, unsigned short *dest, const unsigned short *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_uint_group_sum_reduce(shmemx_group_t group, unsigned int *dest, const unsigned int *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ulong_group_sum_reduce(shmemx_group_t group, unsigned long *dest, const unsigned long *source,
+    size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_sum_reduce(shmemx_group_t group, unsigned long long *dest,
     const unsigned long long *source, size_t nreduce) SHMEMI_END
-int shmemx_int8_group_sum_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_int8_group_sum_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmemx_int16_group_sum_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
     size_t nreduce) SHMEMI_END
 int shmemx_int32_group_sum_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
@@ -781,39 +738,34 @@ int shmemx_uint32_group_sum_reduce(shmemx_group_t group, uint32_t *dest, const u
     size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_sum_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_size_group_sum_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce) SHMEMI_END
-int shmemx_float_group_sum_reduce(shmemx_group_t group, float *dest, const float *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_size_group_sum_reduce(shmemx_group_t group, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
+int shmemx_float_group_sum_reduce(shmemx_group_t group, float *dest, const float *source, size_t nreduce) SHMEMI_END
 int shmemx_double_group_sum_reduce(shmemx_group_t group, double *dest, const double *source,
     size_t nreduce) SHMEMI_END
-int shmemx_longdouble_group_sum_reduce(shmemx_group_t group, long double *dest,
-    const long double *source, size_t nreduce) SHMEMI_END
-int shmemx_complexd_group_sum_reduce(shmemx_group_t group, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nreduce) SHMEMI_END
-int shmemx_complexf_group_sum_reduce(shmemx_group_t group, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nreduce) SHMEMI_END
-int shmemx_char_group_prod_reduce(shmemx_group_t group, char *dest, const char *source,
+int shmemx_longdouble_group_sum_reduce(shmemx_group_t group, long double *dest, const long double *source,
     size_t nreduce) SHMEMI_END
-int shmemx_schar_group_prod_reduce(shmemx_group_t group, signed char *dest,
-    const signed char *source, size_t nreduce) SHMEMI_END
-int shmemx_short_group_prod_reduce(shmemx_group_t group, short *dest, const short *source,
+int shmemx_complexd_group_sum_reduce(shmemx_group_t group, shmemi_complexd *dest, const shmemi_complexd *source,
     size_t nreduce) SHMEMI_END
+int shmemx_complexf_group_sum_reduce(shmemx_group_t group, shmemi_complexf *dest, const shmemi_complexf *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_char_group_prod_reduce(shmemx_group_t group, char *dest, const char *source, size_t nreduce) SHMEMI_END
+int shmemx_schar_group_prod_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_short_group_prod_reduce(shmemx_group_t group, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmemx_int_group_prod_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
-int shmemx_long_group_prod_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_long_group_prod_reduce(shmemx_group_t group, long *dest, const long *source, size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_prod_reduce(shmemx_group_t group, long long *dest, const long long *source,
     size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_prod_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_uchar_group_prod_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce) SHMEMI_END
-int shmemx_ushort_group_prod_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce) SHMEMI_END
-int shmemx_uint_group_prod_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce) SHMEMI_END
-int shmemx_ulong_group_prod_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce) SHMEMI_END
+int shmemx_uchar_group_prod_reduce(shmemx_group_t group, unsigned char *dest, const unsigned char *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ushort_group_prod_reduce(shmemx_group_t group, unsigned short *dest, const unsigned short *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_uint_group_prod_reduce(shmemx_group_t group, unsigned int *dest, const unsigned int *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_ulong_group_prod_reduce(shmemx_group_t group, unsigned long *dest, const unsigned long *source,
+    size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_prod_reduce(shmemx_group_t group, unsigned long long *dest,
     const unsigned long long *source, size_t nreduce) SHMEMI_END
 int shmemx_int8_group_prod_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
@@ -834,16 +786,15 @@ int shmemx_uint64_group_prod_reduce(shmemx_group_t group, uint64_t *dest, const 
     size_t nreduce) SHMEMI_END
 int shmemx_size_group_prod_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
     size_t nreduce) SHMEMI_END
-int shmemx_float_group_prod_reduce(shmemx_group_t group, float *dest, const float *source,
-    size_t nreduce) SHMEMI_END
+int shmemx_float_group_prod_reduce(shmemx_group_t group, float *dest, const float *source, size_t nreduce) SHMEMI_END
 int shmemx_double_group_prod_reduce(shmemx_group_t group, double *dest, const double *source,
     size_t nreduce) SHMEMI_END
-int shmemx_longdouble_group_prod_reduce(shmemx_group_t group, long double *dest,
-    const long double *source, size_t nreduce) SHMEMI_END
-int shmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nreduce) SHMEMI_END
-int shmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nreduce) SHMEMI_END
+int shmemx_longdouble_group_prod_reduce(shmemx_group_t group, long double *dest, const long double *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *dest, const shmemi_complexd *source,
+    size_t nreduce) SHMEMI_END
+int shmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest, const shmemi_complexf *source,
+    size_t nreduce) SHMEMI_END
 
 /* Collectives of MPI */
 
@@ -874,10 +825,10 @@ int shmemx_scattermem(shmem_team_t team, void *dest, const void *source, size_t 
  * @param PE_root number of the root in the team, the same on all PEs
  * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_gather(3) */
-int shmemx_gathervmem(shmem_team_t team, void *dest, const void *source, const size_t *displs,
-    size_t nelems, size_t size, int PE_root) SHMEMI_END
-int shmemx_scattervmem(shmem_team_t team, void *dest, const void *source, const size_t *displs,
-    size_t nelems, size_t size, int PE_root) SHMEMI_END
+int shmemx_gathervmem(shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems,
+    size_t size, int PE_root) SHMEMI_END
+int shmemx_scattervmem(shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems,
+    size_t size, int PE_root) SHMEMI_END
 
 /** Exchange blocks of different lengths between all PEs of a team.
  * @param team a team, all of whose PEs call
@@ -895,47 +846,44 @@ int shmemx_alltoallvmem(shmem_team_t team, void *dest, const size_t *dest_displs
 /** Combine arrays, with the result on every PE.
  * @param team a team, all of whose PEs call
  * @param dest symmetric address of the result; `shmemx_reduce_root` writes that of the root alone
- * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems`
- *   elements for each PE
+ * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems` elements for
+ *   each PE
  * @param nreduce number of elements
  * @param datatype a kind of elements plus their bytes: `SHMEMX_SIGNED` and so on (Notes)
  * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
  * @return 0; reductions -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_reduce(3) */
-int shmemx_reduce(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype,
-    int op);
+int shmemx_reduce(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op);
 
 /** Combine arrays, with the result on one PE.
  * @param team a team, all of whose PEs call
  * @param dest symmetric address of the result; `shmemx_reduce_root` writes that of the root alone
- * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems`
- *   elements for each PE
+ * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems` elements for
+ *   each PE
  * @param nreduce number of elements
  * @param datatype a kind of elements plus their bytes: `SHMEMX_SIGNED` and so on (Notes)
  * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
  * @param PE_root number of the PE in the team that gets the result, the same on all PEs
  * @return 0; reductions -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_reduce(3) */
-int shmemx_reduce_root(shmem_team_t team, void *dest, const void *source, size_t nreduce,
-    int datatype, int op, int PE_root);
+int shmemx_reduce_root(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op,
+    int PE_root);
 
 /** Combine arrays, with a block of the result on each PE.
  * @param team a team, all of whose PEs call
  * @param dest symmetric address of the result; `shmemx_reduce_root` writes that of the root alone
- * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems`
- *   elements for each PE
+ * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems` elements for
+ *   each PE
  * @param nelems number of elements in the block of a PE
  * @param datatype a kind of elements plus their bytes: `SHMEMX_SIGNED` and so on (Notes)
  * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
  * @return 0; reductions -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_reduce(3) */
-int shmemx_reduce_scatter(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    int datatype, int op);
+int shmemx_reduce_scatter(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op);
 
 /** Make an operator of a function of the program.
  * @param function combines `n` elements, `dest[i] = a[i] op b[i]`; `dest` may be the same array as `a` or `b`
- * @param commutative not 0 if operands may be swapped; else they are combined in the order of the PEs'
- *   numbers
+ * @param commutative not 0 if operands may be swapped; else they are combined in the order of the PEs' numbers
  * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
  * @return 0; reductions -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_reduce(3) */
@@ -950,8 +898,7 @@ void shmemx_op_free(int *op);
 
 /** Begin to synchronise the PEs of a team.
  * @param team a team; all its PEs begin the same collectives in the same order
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
@@ -962,12 +909,11 @@ int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
  * @param source symmetric address of this PE's array, which does not change until the request is complete
  * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
  * @param PE_root number of the PE in the team whose `source` is copied
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
-int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    int PE_root, shmemx_req_h *request);
+int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
+    shmemx_req_h *request);
 
 /** Begin a collective that goes on after its call.
  *
@@ -978,8 +924,7 @@ int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, si
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
  * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_collectmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
@@ -996,12 +941,11 @@ int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, siz
  * @param dst bytes between the blocks' elements in `dest`
  * @param sst bytes between the blocks' elements in `source`
  * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
-int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems, shmemx_req_h *request);
+int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems, shmemx_req_h *request);
 
 /** Begin to combine arrays of all PEs of a team.
  * @param team a team; all its PEs begin the same collectives in the same order
@@ -1010,12 +954,11 @@ int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, pt
  * @param nreduce number of elements
  * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
  * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
-int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype,
-    int op, shmemx_req_h *request);
+int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op,
+    shmemx_req_h *request);
 
 /** Begin to add up the arrays of the PEs before.
  * @param team a team; all its PEs begin the same collectives in the same order
@@ -1024,17 +967,15 @@ int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t n
  * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
  * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
  * @param inclusive not 0 to add the own array, too
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
-int shmemx_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype,
-    int inclusive, shmemx_req_h *request);
+int shmemx_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int inclusive,
+    shmemx_req_h *request);
 
 /** Make a request that synchronises a team each time it starts.
  * @param team a team; all its PEs begin the same collectives in the same order
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_sync_init(shmem_team_t team, shmemx_req_h *request);
@@ -1045,12 +986,11 @@ int shmemx_sync_init(shmem_team_t team, shmemx_req_h *request);
  * @param source symmetric address of this PE's array, which does not change until the request is complete
  * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
  * @param PE_root number of the PE in the team whose `source` is copied
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
-int shmemx_broadcastmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    int PE_root, shmemx_req_h *request);
+int shmemx_broadcastmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
+    shmemx_req_h *request);
 
 /** Begin a collective that goes on after its call.
  *
@@ -1061,8 +1001,7 @@ int shmemx_broadcastmem_init(shmem_team_t team, void *dest, const void *source, 
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
  * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_collectmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
@@ -1079,12 +1018,11 @@ int shmemx_alltoallmem_init(shmem_team_t team, void *dest, const void *source, s
  * @param dst bytes between the blocks' elements in `dest`
  * @param sst bytes between the blocks' elements in `source`
  * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
-int shmemx_alltoallsmem_init(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems, shmemx_req_h *request);
+int shmemx_alltoallsmem_init(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems, shmemx_req_h *request);
 
 /** Make a request of a reduction.
  * @param team a team; all its PEs begin the same collectives in the same order
@@ -1093,12 +1031,11 @@ int shmemx_alltoallsmem_init(shmem_team_t team, void *dest, const void *source, 
  * @param nreduce number of elements
  * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
  * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
-int shmemx_reduce_init(shmem_team_t team, void *dest, const void *source, size_t nreduce,
-    int datatype, int op, shmemx_req_h *request);
+int shmemx_reduce_init(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op,
+    shmemx_req_h *request);
 
 /** Make a request of a scan.
  * @param team a team; all its PEs begin the same collectives in the same order
@@ -1107,12 +1044,11 @@ int shmemx_reduce_init(shmem_team_t team, void *dest, const void *source, size_t
  * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
  * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
  * @param inclusive not 0 to add the own array, too
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
-int shmemx_scan_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype,
-    int inclusive, shmemx_req_h *request);
+int shmemx_scan_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int inclusive,
+    shmemx_req_h *request);
 
 /** Begin a put or a get that is completed by itself.
  *
@@ -1120,8 +1056,8 @@ int shmemx_scan_init(shmem_team_t team, void *dest, const void *source, size_t n
  * - `shmemx_getmem_nb`: Begin to copy bytes from a PE.
  *
  * As `shmem_putmem_nbi` and `shmem_getmem_nbi`, but the routines return a request of the operation, too:
- * `shmemx_req_test`, `shmemx_req_wait` and those for several requests say that this one operation is
- * complete. One array may hold requests of one-sided operations and of collectives.
+ * `shmemx_req_test`, `shmemx_req_wait` and those for several requests say that this one operation is complete. One
+ * array may hold requests of one-sided operations and of collectives.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest address of the bytes that are changed: symmetric for a put, local for a get
@@ -1139,8 +1075,8 @@ void shmemx_ctx_getmem_nb(shmem_ctx_t ctx, void *dest, const void *source, size_
 
 /** Begin an atomic operation with a result.
  *
- * The operation of `op` on `dest`, a signed or unsigned integer of 4 or 8 bytes. Its request is complete when
- * the old value is in `fetch`.
+ * The operation of `op` on `dest`, a signed or unsigned integer of 4 or 8 bytes. Its request is complete when the
+ * old value is in `fetch`.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param fetch local address that gets the old value
@@ -1153,14 +1089,13 @@ void shmemx_ctx_getmem_nb(shmem_ctx_t ctx, void *dest, const void *source, size_
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @param request local address that gets the request, for `shmemx_req_wait`
  * @see shmemx_atomic_fetch_op_nb(3) */
-void shmemx_atomic_fetch_op_nb(void *fetch, void *dest, uint64_t value, uint64_t cond, int datatype,
-    int op, int pe, shmemx_req_h *request) SHMEMI_END
-void shmemx_ctx_atomic_fetch_op_nb(shmem_ctx_t ctx, void *fetch, void *dest, uint64_t value,
-    uint64_t cond, int datatype, int op, int pe, shmemx_req_h *request) SHMEMI_END
+void shmemx_atomic_fetch_op_nb(void *fetch, void *dest, uint64_t value, uint64_t cond, int datatype, int op, int pe,
+    shmemx_req_h *request) SHMEMI_END
+void shmemx_ctx_atomic_fetch_op_nb(shmem_ctx_t ctx, void *fetch, void *dest, uint64_t value, uint64_t cond,
+    int datatype, int op, int pe, shmemx_req_h *request) SHMEMI_END
 
 /** Start the collective of a persistent request.
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @see shmemx_nb(3) */
 void shmemx_req_start(shmemx_req_h *request);
 
@@ -1171,22 +1106,19 @@ void shmemx_req_start(shmemx_req_h *request);
 void shmemx_req_startall(size_t count, shmemx_req_h *requests);
 
 /** Say whether a request is complete, and end it then.
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return 0 if complete, else 1.
  * @see shmemx_nb(3) */
 int shmemx_req_test(shmemx_req_h *request);
 
 /** Wait until a request is complete, and end it.
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return 0.
  * @see shmemx_nb(3) */
 int shmemx_req_wait(shmemx_req_h *request);
 
 /** End a request, and let its collective go on.
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if
- *   persistent
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @see shmemx_nb(3) */
 void shmemx_req_free(shmemx_req_h *request);
 
@@ -1226,8 +1158,8 @@ int shmemx_req_waitall(size_t count, shmemx_req_h *requests);
  * @param nbytes bytes of the message, or of the room
  * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
  * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
 int shmemx_msg_send(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag);
 
@@ -1238,11 +1170,10 @@ int shmemx_msg_send(shmem_team_t team, const void *buf, size_t nbytes, int pe, i
  * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
  * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
  * @param status local address that gets sender, tag, length and error, or a null pointer
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
-int shmemx_msg_recv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag,
-    shmemx_msg_status_t *status);
+int shmemx_msg_recv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag, shmemx_msg_status_t *status);
 
 /** Begin to send a message.
  * @param team the team whose PEs take part; all of them make the call
@@ -1251,8 +1182,8 @@ int shmemx_msg_recv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag
  * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
  * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
  * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
 int shmemx_msg_isend(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag,
     shmemx_msg_request_t *request);
@@ -1264,19 +1195,18 @@ int shmemx_msg_isend(shmem_team_t team, const void *buf, size_t nbytes, int pe, 
  * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
  * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
  * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
-int shmemx_msg_irecv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag,
-    shmemx_msg_request_t *request);
+int shmemx_msg_irecv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag, shmemx_msg_request_t *request);
 
 /** Wait for a message, and leave it.
  * @param team the team whose PEs take part; all of them make the call
  * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
  * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
  * @param status local address that gets sender, tag, length and error, or a null pointer
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
 int shmemx_msg_probe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status);
 
@@ -1285,31 +1215,31 @@ int shmemx_msg_probe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *st
  * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
  * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
  * @param status local address that gets sender, tag, length and error, or a null pointer
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
 int shmemx_msg_iprobe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status);
 
 /** Give a receive up that no message has matched.
  * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
 int shmemx_msg_cancel(shmemx_msg_request_t *request);
 
 /** Say whether a request is complete, and end it then.
  * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
  * @param status local address that gets sender, tag, length and error, or a null pointer
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
 int shmemx_msg_test(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
 
 /** Wait until a request is complete, and end it.
  * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
  * @param status local address that gets sender, tag, length and error, or a null pointer
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
 int shmemx_msg_wait(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
 
@@ -1317,8 +1247,8 @@ int shmemx_msg_wait(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
  * @param count number of requests
  * @param requests local array of requests
  * @param status local address that gets sender, tag, length and error, or a null pointer
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
 size_t shmemx_msg_testany(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *status);
 
@@ -1326,8 +1256,8 @@ size_t shmemx_msg_testany(size_t count, shmemx_msg_request_t *requests, shmemx_m
  * @param count number of requests
  * @param requests local array of requests
  * @param statuses local array that gets them, or a null pointer
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
 int shmemx_msg_testall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
 
@@ -1335,8 +1265,8 @@ int shmemx_msg_testall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_
  * @param count number of requests
  * @param requests local array of requests
  * @param status local address that gets sender, tag, length and error, or a null pointer
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
 size_t shmemx_msg_waitany(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *status);
 
@@ -1344,8 +1274,8 @@ size_t shmemx_msg_waitany(size_t count, shmemx_msg_request_t *requests, shmemx_m
  * @param count number of requests
  * @param requests local array of requests
  * @param statuses local array that gets them, or a null pointer
- * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
- *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than the
+ *   room; -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_msg_send(3) */
 int shmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
 
@@ -1439,11 +1369,11 @@ void shmemx_region_end(void);
 /* Counters of calls */
 
 /** Read what this PE has counted of a kind of routine.
- * @param kind `SHMEMX_COUNTER_ALL`, `_PUT`, `_GET`, `_ATOMIC`, `_SIGNAL`, `_COLLECTIVE`, `_WAIT`, `_QUIET`,
- *   `_LOCK` or `_MESSAGE`
+ * @param kind `SHMEMX_COUNTER_ALL`, `_PUT`, `_GET`, `_ATOMIC`, `_SIGNAL`, `_COLLECTIVE`, `_WAIT`, `_QUIET`, `_LOCK`
+ *   or `_MESSAGE`
  * @param quantity `SHMEMX_COUNTER_OPERATIONS`, `SHMEMX_COUNTER_BYTES` or `SHMEMX_COUNTER_NANOSECONDS`
- * @return The number of calls that have ended, of bytes that this PE moved by them, or of nanoseconds in
- *   them; 0 unless `SHMEM_COUNTERS=1` has calls counted.
+ * @return The number of calls that have ended, of bytes that this PE moved by them, or of nanoseconds in them; 0
+ *   unless `SHMEM_COUNTERS=1` has calls counted.
  * @see shmemx_counter_read(3) */
 uint64_t shmemx_counter_read(int kind, int quantity);
 
@@ -1455,26 +1385,26 @@ void shmemx_counter_reset(void);
 
 /** Make a graph of lists of neighbours.
  *
- * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request
- * of a graph sends a block along each edge every time that it starts.
+ * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request of a
+ * graph sends a block along each edge every time that it starts.
  * @param team the team whose PEs take part; all of them make the call
  * @param nsources number of `sources`
- * @param sources PEs of the team that this PE receives from, -1 for none; for `shmemx_graph_neighbors` room
- *   for all of them, or null; for `shmemx_neighbor_alltoallw_init` what is sent to each of the graph's dests
+ * @param sources PEs of the team that this PE receives from, -1 for none; for `shmemx_graph_neighbors` room for all
+ *   of them, or null; for `shmemx_neighbor_alltoallw_init` what is sent to each of the graph's dests
  * @param ndests number of `dests`
- * @param dests PEs of the team that this PE sends to, -1 for none; for `shmemx_graph_neighbors` room for all
- *   of them, or null; for `shmemx_neighbor_alltoallw_init` where the block of each of the graph's sources
- *   goes: symmetric addresses
+ * @param dests PEs of the team that this PE sends to, -1 for none; for `shmemx_graph_neighbors` room for all of
+ *   them, or null; for `shmemx_neighbor_alltoallw_init` where the block of each of the graph's sources goes:
+ *   symmetric addresses
  * @param graph the graph; where one is made, local address that gets it, or `SHMEMX_GRAPH_INVALID` on errors
  * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_graph(3) */
-int shmemx_graph_create(shmem_team_t team, int nsources, const int *sources, int ndests,
-    const int *dests, shmemx_graph_t *graph);
+int shmemx_graph_create(shmem_team_t team, int nsources, const int *sources, int ndests, const int *dests,
+    shmemx_graph_t *graph);
 
 /** Make the graph of a grid.
  *
- * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request
- * of a graph sends a block along each edge every time that it starts.
+ * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request of a
+ * graph sends a block along each edge every time that it starts.
  * @param team the team whose PEs take part; all of them make the call
  * @param ndims number of dimensions, 1 to 8
  * @param dims PEs in each dimension, whose product is the team's size; the same on all PEs
@@ -1482,34 +1412,33 @@ int shmemx_graph_create(shmem_team_t team, int nsources, const int *sources, int
  * @param graph the graph; where one is made, local address that gets it, or `SHMEMX_GRAPH_INVALID` on errors
  * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_graph(3) */
-int shmemx_cart_create(shmem_team_t team, int ndims, const int *dims, const int *periods,
-    shmemx_graph_t *graph);
+int shmemx_cart_create(shmem_team_t team, int ndims, const int *dims, const int *periods, shmemx_graph_t *graph);
 
 /** Give the numbers of the neighbours.
  *
- * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request
- * of a graph sends a block along each edge every time that it starts.
+ * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request of a
+ * graph sends a block along each edge every time that it starts.
  * @param graph the graph; where one is made, local address that gets it, or `SHMEMX_GRAPH_INVALID` on errors
- * @param sources PEs of the team that this PE receives from, -1 for none; for `shmemx_graph_neighbors` room
- *   for all of them, or null; for `shmemx_neighbor_alltoallw_init` what is sent to each of the graph's dests
- * @param dests PEs of the team that this PE sends to, -1 for none; for `shmemx_graph_neighbors` room for all
- *   of them, or null; for `shmemx_neighbor_alltoallw_init` where the block of each of the graph's sources
- *   goes: symmetric addresses
+ * @param sources PEs of the team that this PE receives from, -1 for none; for `shmemx_graph_neighbors` room for all
+ *   of them, or null; for `shmemx_neighbor_alltoallw_init` what is sent to each of the graph's dests
+ * @param dests PEs of the team that this PE sends to, -1 for none; for `shmemx_graph_neighbors` room for all of
+ *   them, or null; for `shmemx_neighbor_alltoallw_init` where the block of each of the graph's sources goes:
+ *   symmetric addresses
  * @see shmemx_graph(3) */
 void shmemx_graph_neighbors(shmemx_graph_t graph, int *sources, int *dests);
 
 /** End a graph.
  *
- * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request
- * of a graph sends a block along each edge every time that it starts.
+ * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request of a
+ * graph sends a block along each edge every time that it starts.
  * @param graph the graph; where one is made, local address that gets it, or `SHMEMX_GRAPH_INVALID` on errors
  * @see shmemx_graph(3) */
 void shmemx_graph_destroy(shmemx_graph_t graph);
 
 /** Make a request that exchanges blocks of one length.
  *
- * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request
- * of a graph sends a block along each edge every time that it starts.
+ * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request of a
+ * graph sends a block along each edge every time that it starts.
  * @param graph the graph; where one is made, local address that gets it, or `SHMEMX_GRAPH_INVALID` on errors
  * @param dest symmetric address of as many blocks as the graph has sources, in their order
  * @param source address of as many blocks as the graph has dests, in their order
@@ -1517,24 +1446,24 @@ void shmemx_graph_destroy(shmemx_graph_t graph);
  * @param request local address of the request
  * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_graph(3) */
-int shmemx_neighbor_alltoallmem_init(shmemx_graph_t graph, void *dest, const void *source,
-    size_t nelems, shmemx_req_h *request);
+int shmemx_neighbor_alltoallmem_init(shmemx_graph_t graph, void *dest, const void *source, size_t nelems,
+    shmemx_req_h *request);
 
 /** Make a request that exchanges blocks of several lengths, which may be strided.
  *
- * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request
- * of a graph sends a block along each edge every time that it starts.
+ * A graph says for each PE of a team from which PEs it receives and to which it sends. A persistent request of a
+ * graph sends a block along each edge every time that it starts.
  * @param graph the graph; where one is made, local address that gets it, or `SHMEMX_GRAPH_INVALID` on errors
- * @param dests PEs of the team that this PE sends to, -1 for none; for `shmemx_graph_neighbors` room for all
- *   of them, or null; for `shmemx_neighbor_alltoallw_init` where the block of each of the graph's sources
- *   goes: symmetric addresses
- * @param sources PEs of the team that this PE receives from, -1 for none; for `shmemx_graph_neighbors` room
- *   for all of them, or null; for `shmemx_neighbor_alltoallw_init` what is sent to each of the graph's dests
+ * @param dests PEs of the team that this PE sends to, -1 for none; for `shmemx_graph_neighbors` room for all of
+ *   them, or null; for `shmemx_neighbor_alltoallw_init` where the block of each of the graph's sources goes:
+ *   symmetric addresses
+ * @param sources PEs of the team that this PE receives from, -1 for none; for `shmemx_graph_neighbors` room for all
+ *   of them, or null; for `shmemx_neighbor_alltoallw_init` what is sent to each of the graph's dests
  * @param request local address of the request
  * @return 0, or -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_graph(3) */
-int shmemx_neighbor_alltoallw_init(shmemx_graph_t graph, const shmemx_blocks_t *dests,
-    const shmemx_blocks_t *sources, shmemx_req_h *request);
+int shmemx_neighbor_alltoallw_init(shmemx_graph_t graph, const shmemx_blocks_t *dests, const shmemx_blocks_t *sources,
+    shmemx_req_h *request);
 
 /* The profiling interface: the same functions with names that no tool replaces. */
 
@@ -1610,15 +1539,15 @@ SHMEMI_PSHMEM_REDUCEBITSSIGNED(shmemx_, _group_xor_reduce)
 SHMEMI_PSHMEM_REDUCEORDER(shmemx_, _group_max_reduce)
 SHMEMI_PSHMEM_REDUCEORDER(shmemx_, _group_min_reduce)
 SHMEMI_PSHMEM_REDUCEORDER(shmemx_, _group_sum_reduce)
-int pshmemx_complexd_group_sum_reduce(shmemx_group_t group, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nreduce);
-int pshmemx_complexf_group_sum_reduce(shmemx_group_t group, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nreduce);
+int pshmemx_complexd_group_sum_reduce(shmemx_group_t group, shmemi_complexd *dest, const shmemi_complexd *source,
+    size_t nreduce);
+int pshmemx_complexf_group_sum_reduce(shmemx_group_t group, shmemi_complexf *dest, const shmemi_complexf *source,
+    size_t nreduce);
 SHMEMI_PSHMEM_REDUCEORDER(shmemx_, _group_prod_reduce)
-int pshmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nreduce);
-int pshmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nreduce);
+int pshmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *dest, const shmemi_complexd *source,
+    size_t nreduce);
+int pshmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest, const shmemi_complexf *source,
+    size_t nreduce);
 SHMEMI_PSHMEM(shmemx_gathermem)
 SHMEMI_PSHMEM(shmemx_scattermem)
 SHMEMI_PSHMEM(shmemx_gathervmem)

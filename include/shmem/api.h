@@ -10,9 +10,9 @@
 
 /** Initialise the library.
  *
- * Called by all PEs before any other routine, but for queries of version, name and initialisation. When it
- * returns, symmetric memory of all PEs can be accessed, and `SHMEM_TEAM_WORLD` and `SHMEM_CTX_DEFAULT` exist.
- * It provides `SHMEM_THREAD_SINGLE`.
+ * Called by all PEs before any other routine, but for queries of version, name and initialisation. When it returns,
+ * symmetric memory of all PEs can be accessed, and `SHMEM_TEAM_WORLD` and `SHMEM_CTX_DEFAULT` exist. It provides
+ * `SHMEM_THREAD_SINGLE`.
  * @see shmem_init(3) */
 void shmem_init(void);
 
@@ -27,9 +27,9 @@ int shmem_init_thread(int requested, int *provided);
 
 /** End the use of the library.
  *
- * Called by all PEs. It completes all operations of the PEs, waits for all of them as `shmem_barrier_all`
- * does, and releases contexts, teams and symmetric memory. No routine may be called after it, and no
- * symmetric object be accessed in the heap.
+ * Called by all PEs. It completes all operations of the PEs, waits for all of them as `shmem_barrier_all` does, and
+ * releases contexts, teams and symmetric memory. No routine may be called after it, and no symmetric object be
+ * accessed in the heap.
  * @see shmem_finalize(3) */
 void shmem_finalize(void);
 
@@ -42,8 +42,8 @@ void shmem_query_thread(int *provided);
 /** Say whether the library is initialised.
  *
  * May be called at any time, also before `shmem_init`.
- * @param initialized local address that gets 1 if the library can be used, else 0: before `shmem_init` and
- *   after the last `shmem_finalize`
+ * @param initialized local address that gets 1 if the library can be used, else 0: before `shmem_init` and after the
+ *   last `shmem_finalize`
  * @see shmem_query_initialized(3) */
 void shmem_query_initialized(int *initialized);
 
@@ -60,8 +60,8 @@ void shmem_info_get_version(int *major, int *minor);
  *
  * May be called at any time. The header has the same in `SHMEM_MAJOR_VERSION`, `SHMEM_MINOR_VERSION` and
  * `SHMEM_VENDOR_STRING`.
- * @param name array of `SHMEM_MAX_NAME_LEN` bytes, which gets the name, with a null byte at its end:
- *   "FerroSHMEM" and the version
+ * @param name array of `SHMEM_MAX_NAME_LEN` bytes, which gets the name, with a null byte at its end: "FerroSHMEM"
+ *   and the version
  * @see shmem_info_get_version(3) */
 void shmem_info_get_name(char *name);
 
@@ -74,31 +74,31 @@ int shmem_pe_accessible(int pe);
 /** Say whether an address is symmetric.
  * @param addr any address
  * @param pe any number
- * @return 1 if `addr` is in the symmetric heap or in a global or static variable of the executable, and `pe`
- *   is a PE; else 0: for addresses of the stack, of `malloc`, and of variables of shared libraries.
+ * @return 1 if `addr` is in the symmetric heap or in a global or static variable of the executable, and `pe` is a
+ *   PE; else 0: for addresses of the stack, of `malloc`, and of variables of shared libraries.
  * @see shmem_addr_accessible(3) */
 int shmem_addr_accessible(const void *addr, int pe);
 
 /** Return an address of another PE's object for loads and stores.
  * @param dest symmetric address
  * @param pe number of a PE of the job
- * @return The address at which the object of PE `pe` is mapped in the calling PE, on the same node; a null
- *   pointer if `pe` is on another node or `dest` is not symmetric.
+ * @return The address at which the object of PE `pe` is mapped in the calling PE, on the same node; a null pointer
+ *   if `pe` is on another node or `dest` is not symmetric.
  * @see shmem_ptr(3) */
 void *shmem_ptr(const void *dest, int pe);
 
 /** Give a profiling tool a level.
  *
- * The library ignores it. Tools define it to begin and to end measuring: 0 turns profiling off, 1 on, 2 on
- * with its buffers flushed; other levels are the tool's.
+ * The library ignores it. Tools define it to begin and to end measuring: 0 turns profiling off, 1 on, 2 on with its
+ * buffers flushed; other levels are the tool's.
  * @param level level of profiling, for the tool
  * @see shmem_pcontrol(3) */
 void shmem_pcontrol(int level, ...);
 
 /** End the job from any PE.
  *
- * Ends all PEs of the job, whatever they do, with `status` as the status that the launcher returns. The
- * calling PE runs its `atexit` functions and flushes its streams; others may be killed. It does not return.
+ * Ends all PEs of the job, whatever they do, with `status` as the status that the launcher returns. The calling PE
+ * runs its `atexit` functions and flushes its streams; others may be killed. It does not return.
  * @param status the job's exit status
  * @see shmem_global_exit(3) */
 SHMEMI_NORETURN void shmem_global_exit(int status);
@@ -130,8 +130,8 @@ int _num_pes(void);
  *
  * An extension.
  *
- * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they
- * do nothing.
+ * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they do
+ * nothing.
  * @see shmem_cache(3) */
 void shmem_clear_cache_inv(void) SHMEMI_END
 void shmem_set_cache_inv(void) SHMEMI_END
@@ -140,8 +140,8 @@ void shmem_set_cache_inv(void) SHMEMI_END
  *
  * An extension.
  *
- * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they
- * do nothing.
+ * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they do
+ * nothing.
  * @param dest not used
  * @see shmem_cache(3) */
 void shmem_clear_cache_line_inv(void *dest) SHMEMI_END
@@ -151,8 +151,8 @@ void shmem_set_cache_line_inv(void *dest) SHMEMI_END
  *
  * An extension.
  *
- * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they
- * do nothing.
+ * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they do
+ * nothing.
  * @see shmem_cache(3) */
 void shmem_udcflush(void);
 
@@ -160,8 +160,8 @@ void shmem_udcflush(void);
  *
  * An extension.
  *
- * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they
- * do nothing.
+ * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they do
+ * nothing.
  * @param dest not used
  * @see shmem_cache(3) */
 void shmem_udcflush_line(void *dest);
@@ -170,38 +170,38 @@ void shmem_udcflush_line(void *dest);
 
 /** Allocate symmetric memory.
  *
- * The block has at least `size` bytes at the same offset of the symmetric heap on every PE, aligned for any
- * type. Its content is not defined.
+ * The block has at least `size` bytes at the same offset of the symmetric heap on every PE, aligned for any type.
+ * Its content is not defined.
  * @param size number of bytes; the same on all PEs
- * @return The block's address, which other routines take for the block of any PE; a null pointer on all PEs
- *   if there is no room, or `size` is 0.
+ * @return The block's address, which other routines take for the block of any PE; a null pointer on all PEs if there
+ *   is no room, or `size` is 0.
  * @see shmem_malloc(3) */
 void *shmem_malloc(size_t size);
 
 /** Free symmetric memory.
  *
- * A barrier comes before the block is released: operations of PEs on it must be complete, by `shmem_quiet` or
- * a barrier, before they call.
+ * A barrier comes before the block is released: operations of PEs on it must be complete, by `shmem_quiet` or a
+ * barrier, before they call.
  * @param ptr address of a block, the same on all PEs, or a null pointer, which does nothing
  * @see shmem_free(3) */
 void shmem_free(void *ptr);
 
 /** Change the size of a symmetric block.
  *
- * The block keeps its content up to the smaller of both sizes, and may move. A null pointer for `ptr`
- * allocates; 0 for `size` frees.
+ * The block keeps its content up to the smaller of both sizes, and may move. A null pointer for `ptr` allocates; 0
+ * for `size` frees.
  * @param ptr address that an allocation has returned; the same block on all PEs
  * @param size number of bytes; the same on all PEs
- * @return The address of the block; a null pointer, and the old block as it was, if there is no room, or
- *   `size` is 0.
+ * @return The address of the block; a null pointer, and the old block as it was, if there is no room, or `size` is
+ *   0.
  * @see shmem_realloc(3) */
 void *shmem_realloc(void *ptr, size_t size);
 
 /** Allocate aligned symmetric memory.
  * @param alignment bytes, a power of two, of which the address is a multiple; the same on all PEs
  * @param size number of bytes; the same on all PEs
- * @return The block's address; a null pointer on all PEs if there is no room, `size` is 0, or `alignment` is
- *   no power of two.
+ * @return The block's address; a null pointer on all PEs if there is no room, `size` is 0, or `alignment` is no
+ *   power of two.
  * @see shmem_align(3) */
 void *shmem_align(size_t alignment, size_t size);
 
@@ -225,11 +225,11 @@ void *shmem_calloc(size_t count, size_t size);
  *
  * Deprecated by the standard.
  *
- * The block has at least `size` bytes at the same offset of the symmetric heap on every PE, aligned for any
- * type. Its content is not defined.
+ * The block has at least `size` bytes at the same offset of the symmetric heap on every PE, aligned for any type.
+ * Its content is not defined.
  * @param size number of bytes; the same on all PEs
- * @return The block's address, which other routines take for the block of any PE; a null pointer on all PEs
- *   if there is no room, or `size` is 0.
+ * @return The block's address, which other routines take for the block of any PE; a null pointer on all PEs if there
+ *   is no room, or `size` is 0.
  * @see shmem_malloc(3) */
 void *shmalloc(size_t size);
 
@@ -237,8 +237,8 @@ void *shmalloc(size_t size);
  *
  * Deprecated by the standard.
  *
- * A barrier comes before the block is released: operations of PEs on it must be complete, by `shmem_quiet` or
- * a barrier, before they call.
+ * A barrier comes before the block is released: operations of PEs on it must be complete, by `shmem_quiet` or a
+ * barrier, before they call.
  * @param ptr address of a block, the same on all PEs, or a null pointer, which does nothing
  * @see shmem_free(3) */
 void shfree(void *ptr);
@@ -247,12 +247,12 @@ void shfree(void *ptr);
  *
  * Deprecated by the standard.
  *
- * The block keeps its content up to the smaller of both sizes, and may move. A null pointer for `ptr`
- * allocates; 0 for `size` frees.
+ * The block keeps its content up to the smaller of both sizes, and may move. A null pointer for `ptr` allocates; 0
+ * for `size` frees.
  * @param ptr address that an allocation has returned; the same block on all PEs
  * @param size number of bytes; the same on all PEs
- * @return The address of the block; a null pointer, and the old block as it was, if there is no room, or
- *   `size` is 0.
+ * @return The address of the block; a null pointer, and the old block as it was, if there is no room, or `size` is
+ *   0.
  * @see shmem_realloc(3) */
 void *shrealloc(void *ptr, size_t size);
 
@@ -261,8 +261,8 @@ void *shrealloc(void *ptr, size_t size);
  * Deprecated by the standard.
  * @param alignment bytes, a power of two, of which the address is a multiple; the same on all PEs
  * @param size number of bytes; the same on all PEs
- * @return The block's address; a null pointer on all PEs if there is no room, `size` is 0, or `alignment` is
- *   no power of two.
+ * @return The block's address; a null pointer on all PEs if there is no room, `size` is 0, or `alignment` is no
+ *   power of two.
  * @see shmem_align(3) */
 void *shmemalign(size_t alignment, size_t size);
 
@@ -282,8 +282,8 @@ int shmem_team_n_pes(shmem_team_t team);
 
 /** Return the configuration of a team.
  *
- * The type `shmem_team_config_t` has one field, `num_contexts`: how many contexts the program will make of
- * the team at the same time. This library makes as many as there is memory for.
+ * The type `shmem_team_config_t` has one field, `num_contexts`: how many contexts the program will make of the team
+ * at the same time. This library makes as many as there is memory for.
  * @param team a team, or `SHMEM_TEAM_INVALID`
  * @param config_mask `SHMEM_TEAM_NUM_CONTEXTS`, or 0
  * @param config local address that gets the fields of the mask
@@ -302,28 +302,26 @@ int shmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest
 
 /** Make a team of PEs at equal distances.
  *
- * The team has the PEs `start`, `start + stride`, ... of the parent team: `size` of them, numbered in this
- * order. All PEs of the parent call it, with the same values. A team stays until `shmem_team_destroy` or
- * `shmem_finalize`.
+ * The team has the PEs `start`, `start + stride`, ... of the parent team: `size` of them, numbered in this order.
+ * All PEs of the parent call it, with the same values. A team stays until `shmem_team_destroy` or `shmem_finalize`.
  * @param parent_team team to take PEs from
  * @param start number of the first PE, in the parent team
  * @param stride distance between numbers of the parent team; may be negative
  * @param size number of PEs
  * @param config configuration; a null pointer if `config_mask` is 0
  * @param config_mask the fields of `config` that are set, combined by `|`
- * @param new_team local address that gets the team; `SHMEM_TEAM_INVALID` on PEs that are not in it, and on
- *   errors
- * @return 0 on all PEs of the parent, also on those that are not in the team. A value that is not 0 if the
- *   PEs are not all in the parent team, or the team cannot be made.
+ * @param new_team local address that gets the team; `SHMEM_TEAM_INVALID` on PEs that are not in it, and on errors
+ * @return 0 on all PEs of the parent, also on those that are not in the team. A value that is not 0 if the PEs are
+ *   not all in the parent team, or the team cannot be made.
  * @see shmem_team_split_strided(3) */
 int shmem_team_split_strided(shmem_team_t parent_team, int start, int stride, int size,
     const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team);
 
 /** Make teams of the rows and columns of a grid.
  *
- * PE i of the parent team is at x = i mod `xrange`, y = i / `xrange`. Each PE gets the team of the PEs with
- * its y, numbered by x, and the team of those with its x, numbered by y. If the number of PEs is no multiple
- * of `xrange`, the last row is shorter. All PEs of the parent call it, with the same values.
+ * PE i of the parent team is at x = i mod `xrange`, y = i / `xrange`. Each PE gets the team of the PEs with its y,
+ * numbered by x, and the team of those with its x, numbered by y. If the number of PEs is no multiple of `xrange`,
+ * the last row is shorter. All PEs of the parent call it, with the same values.
  * @param parent_team team to take PEs from
  * @param xrange number of PEs in a row, 1 or more; more than the team has means one row
  * @param xaxis_config configuration of the rows' teams; a null pointer if `xaxis_mask` is 0
@@ -334,9 +332,9 @@ int shmem_team_split_strided(shmem_team_t parent_team, int start, int stride, in
  * @param yaxis_team local address that gets the team of this PE's column
  * @return 0; a value that is not 0, and `SHMEM_TEAM_INVALID` for both teams, if they cannot be made.
  * @see shmem_team_split_2d(3) */
-int shmem_team_split_2d(shmem_team_t parent_team, int xrange,
-    const shmem_team_config_t *xaxis_config, long xaxis_mask, shmem_team_t *xaxis_team,
-    const shmem_team_config_t *yaxis_config, long yaxis_mask, shmem_team_t *yaxis_team);
+int shmem_team_split_2d(shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config,
+    long xaxis_mask, shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask,
+    shmem_team_t *yaxis_team);
 
 /** End a team.
  *
@@ -350,15 +348,15 @@ void shmem_team_destroy(shmem_team_t team);
  * @param team a team
  * @param dest symmetric address
  * @param pe number of a PE in the team
- * @return The address at which the object of the PE is mapped in the calling PE, on the same node; a null
- *   pointer if the PE is on another node, `dest` is not symmetric, or the team is `SHMEM_TEAM_INVALID`.
+ * @return The address at which the object of the PE is mapped in the calling PE, on the same node; a null pointer if
+ *   the PE is on another node, `dest` is not symmetric, or the team is `SHMEM_TEAM_INVALID`.
  * @see shmem_team_ptr(3) */
 void *shmem_team_ptr(shmem_team_t team, const void *dest, int pe);
 
 /** Make a context of a team.
  *
- * As `shmem_ctx_create`, but routines with this context take the PEs' numbers in the team. It is local: PEs
- * of the team make contexts independently.
+ * As `shmem_ctx_create`, but routines with this context take the PEs' numbers in the team. It is local: PEs of the
+ * team make contexts independently.
  * @param team a team, or `SHMEM_TEAM_INVALID`
  * @param options as for `shmem_ctx_create`
  * @param ctx local address that gets the context; `SHMEM_CTX_INVALID` on errors
@@ -370,8 +368,8 @@ int shmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx);
 
 /** Make a communication context.
  *
- * A context has its own stream of operations: fence and quiet of a context order and complete its operations
- * alone. PEs are numbered as in the job. Contexts let threads communicate without waiting for each other.
+ * A context has its own stream of operations: fence and quiet of a context order and complete its operations alone.
+ * PEs are numbered as in the job. Contexts let threads communicate without waiting for each other.
  * @param options 0, or options combined by `|`
  * @param ctx local address that gets the context; `SHMEM_CTX_INVALID` on errors
  * @return 0; a value that is not 0 if the context cannot be made. The program then uses another context.
@@ -393,9 +391,9 @@ int shmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team);
 
 /** Begin a session: announce many operations on a context.
  *
- * A hint: the program will make many operations on the context until `shmem_ctx_session_stop`, and the
- * library may choose another way for them. It changes no operation's meaning. A session within a session of
- * the same context begins it anew; a stop without a session does nothing.
+ * A hint: the program will make many operations on the context until `shmem_ctx_session_stop`, and the library may
+ * choose another way for them. It changes no operation's meaning. A session within a session of the same context
+ * begins it anew; a stop without a session does nothing.
  * @param ctx a context; `SHMEM_CTX_INVALID` does nothing
  * @param options 0, or `SHMEM_CTX_SESSION_BATCH`
  * @param config configuration; a null pointer if `config_mask` is 0
@@ -406,9 +404,9 @@ void shmem_ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_sess
 
 /** End a session.
  *
- * A hint: the program will make many operations on the context until `shmem_ctx_session_stop`, and the
- * library may choose another way for them. It changes no operation's meaning. A session within a session of
- * the same context begins it anew; a stop without a session does nothing.
+ * A hint: the program will make many operations on the context until `shmem_ctx_session_stop`, and the library may
+ * choose another way for them. It changes no operation's meaning. A session within a session of the same context
+ * begins it anew; a stop without a session does nothing.
  * @param ctx a context; `SHMEM_CTX_INVALID` does nothing
  * @see shmem_ctx_session_start(3) */
 void shmem_ctx_session_stop(shmem_ctx_t ctx);
@@ -421,8 +419,8 @@ void shmem_ctx_session_stop(shmem_ctx_t ctx);
 
 /** Copy contiguous elements to another PE, then update a signal there.
  *
- * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have
- * arrived: that PE finds them when it has waited for the signal. Returns when `source` may be changed.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`, and updates the signal there after they have arrived:
+ * that PE finds them when it has waited for the signal. Returns when `source` may be changed.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address on PE `pe` to which the elements are copied
@@ -433,85 +431,84 @@ void shmem_ctx_session_stop(shmem_ctx_t ctx);
  * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @see shmem_put_signal(3) */
-void shmem_float_put_signal(float *dest, const float *source, size_t nelems, uint64_t *sig_addr,
+void shmem_float_put_signal(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_double_put_signal(double *dest, const double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_longdouble_put_signal(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_double_put_signal(double *dest, const double *source, size_t nelems, uint64_t *sig_addr,
+void shmem_char_put_signal(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_schar_put_signal(signed char *dest, const signed char *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_longdouble_put_signal(long double *dest, const long double *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_char_put_signal(char *dest, const char *source, size_t nelems, uint64_t *sig_addr,
+void shmem_short_put_signal(short *dest, const short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_int_put_signal(int *dest, const int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_long_put_signal(long *dest, const long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_longlong_put_signal(long long *dest, const long long *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_schar_put_signal(signed char *dest, const signed char *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_short_put_signal(short *dest, const short *source, size_t nelems, uint64_t *sig_addr,
+void shmem_uchar_put_signal(unsigned char *dest, const unsigned char *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_int_put_signal(int *dest, const int *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ushort_put_signal(unsigned short *dest, const unsigned short *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_long_put_signal(long *dest, const long *source, size_t nelems, uint64_t *sig_addr,
+void shmem_uint_put_signal(unsigned int *dest, const unsigned int *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_longlong_put_signal(long long *dest, const long long *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_uchar_put_signal(unsigned char *dest, const unsigned char *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ushort_put_signal(unsigned short *dest, const unsigned short *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_uint_put_signal(unsigned int *dest, const unsigned int *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ulong_put_signal(unsigned long *dest, const unsigned long *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ulonglong_put_signal(unsigned long long *dest, const unsigned long long *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_int8_put_signal(int8_t *dest, const int8_t *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ulong_put_signal(unsigned long *dest, const unsigned long *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_int16_put_signal(int16_t *dest, const int16_t *source, size_t nelems, uint64_t *sig_addr,
-    uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_int32_put_signal(int32_t *dest, const int32_t *source, size_t nelems, uint64_t *sig_addr,
-    uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_int64_put_signal(int64_t *dest, const int64_t *source, size_t nelems, uint64_t *sig_addr,
-    uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_uint8_put_signal(uint8_t *dest, const uint8_t *source, size_t nelems, uint64_t *sig_addr,
-    uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_uint16_put_signal(uint16_t *dest, const uint16_t *source, size_t nelems,
+void shmem_ulonglong_put_signal(unsigned long long *dest, const unsigned long long *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_uint32_put_signal(uint32_t *dest, const uint32_t *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_uint64_put_signal(uint64_t *dest, const uint64_t *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_size_put_signal(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr,
+void shmem_int8_put_signal(int8_t *dest, const int8_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_int16_put_signal(int16_t *dest, const int16_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_int32_put_signal(int32_t *dest, const int32_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_int64_put_signal(int64_t *dest, const int64_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_uint8_put_signal(uint8_t *dest, const uint8_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_uint16_put_signal(uint16_t *dest, const uint16_t *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ptrdiff_put_signal(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_float_put_signal(shmem_ctx_t ctx, float *dest, const float *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_uint32_put_signal(uint32_t *dest, const uint32_t *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_uint64_put_signal(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_size_put_signal(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_ptrdiff_put_signal(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_float_put_signal(shmem_ctx_t ctx, float *dest, const float *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_double_put_signal(shmem_ctx_t ctx, double *dest, const double *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_longdouble_put_signal(shmem_ctx_t ctx, long double *dest, const long double *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_char_put_signal(shmem_ctx_t ctx, char *dest, const char *source, size_t nelems,
+void shmem_ctx_longdouble_put_signal(shmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_schar_put_signal(shmem_ctx_t ctx, signed char *dest, const signed char *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_short_put_signal(shmem_ctx_t ctx, short *dest, const short *source, size_t nelems,
+void shmem_ctx_char_put_signal(shmem_ctx_t ctx, char *dest, const char *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_schar_put_signal(shmem_ctx_t ctx, signed char *dest, const signed char *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_int_put_signal(shmem_ctx_t ctx, int *dest, const int *source, size_t nelems,
+void shmem_ctx_short_put_signal(shmem_ctx_t ctx, short *dest, const short *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_int_put_signal(shmem_ctx_t ctx, int *dest, const int *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_long_put_signal(shmem_ctx_t ctx, long *dest, const long *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_longlong_put_signal(shmem_ctx_t ctx, long long *dest, const long long *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_long_put_signal(shmem_ctx_t ctx, long *dest, const long *source, size_t nelems,
+void shmem_ctx_uchar_put_signal(shmem_ctx_t ctx, unsigned char *dest, const unsigned char *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_longlong_put_signal(shmem_ctx_t ctx, long long *dest, const long long *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_uchar_put_signal(shmem_ctx_t ctx, unsigned char *dest, const unsigned char *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_ushort_put_signal(shmem_ctx_t ctx, unsigned short *dest, const unsigned short *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_uint_put_signal(shmem_ctx_t ctx, unsigned int *dest, const unsigned int *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_ulong_put_signal(shmem_ctx_t ctx, unsigned long *dest, const unsigned long *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_ulonglong_put_signal(shmem_ctx_t ctx, unsigned long long *dest,
-    const unsigned long long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op,
-    int pe) SHMEMI_END
-void shmem_ctx_int8_put_signal(shmem_ctx_t ctx, int8_t *dest, const int8_t *source, size_t nelems,
+void shmem_ctx_ushort_put_signal(shmem_ctx_t ctx, unsigned short *dest, const unsigned short *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_uint_put_signal(shmem_ctx_t ctx, unsigned int *dest, const unsigned int *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_ulong_put_signal(shmem_ctx_t ctx, unsigned long *dest, const unsigned long *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_ulonglong_put_signal(shmem_ctx_t ctx, unsigned long long *dest, const unsigned long long *source,
+    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_int8_put_signal(shmem_ctx_t ctx, int8_t *dest, const int8_t *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_int16_put_signal(shmem_ctx_t ctx, int16_t *dest, const int16_t *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_int32_put_signal(shmem_ctx_t ctx, int32_t *dest, const int32_t *source, size_t nelems,
@@ -520,40 +517,40 @@ void shmem_ctx_int64_put_signal(shmem_ctx_t ctx, int64_t *dest, const int64_t *s
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_uint8_put_signal(shmem_ctx_t ctx, uint8_t *dest, const uint8_t *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_uint16_put_signal(shmem_ctx_t ctx, uint16_t *dest, const uint16_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_uint32_put_signal(shmem_ctx_t ctx, uint32_t *dest, const uint32_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_uint64_put_signal(shmem_ctx_t ctx, uint64_t *dest, const uint64_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_size_put_signal(shmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems,
+void shmem_ctx_uint16_put_signal(shmem_ctx_t ctx, uint16_t *dest, const uint16_t *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_ptrdiff_put_signal(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_put8_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ctx_uint32_put_signal(shmem_ctx_t ctx, uint32_t *dest, const uint32_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_uint64_put_signal(shmem_ctx_t ctx, uint64_t *dest, const uint64_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_size_put_signal(shmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_put16_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ctx_ptrdiff_put_signal(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_put8_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op,
+    int pe) SHMEMI_END
+void shmem_put16_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_put32_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_put64_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_put128_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_ctx_put8_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_put32_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ctx_put16_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_put64_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ctx_put32_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_put128_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ctx_put64_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_put8_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_put16_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_put32_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_put64_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_put128_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_putmem_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ctx_put128_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_putmem_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_putmem_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_ctx_putmem_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
 
 /** Begin to copy contiguous elements to another PE, and to update a signal there.
  *
@@ -568,131 +565,126 @@ void shmem_ctx_putmem_signal(shmem_ctx_t ctx, void *dest, const void *source, si
  * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @see shmem_put_signal_nbi(3) */
-void shmem_float_put_signal_nbi(float *dest, const float *source, size_t nelems, uint64_t *sig_addr,
+void shmem_float_put_signal_nbi(float *dest, const float *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_double_put_signal_nbi(double *dest, const double *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_double_put_signal_nbi(double *dest, const double *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_longdouble_put_signal_nbi(long double *dest, const long double *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_char_put_signal_nbi(char *dest, const char *source, size_t nelems, uint64_t *sig_addr,
+void shmem_longdouble_put_signal_nbi(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_schar_put_signal_nbi(signed char *dest, const signed char *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_short_put_signal_nbi(short *dest, const short *source, size_t nelems, uint64_t *sig_addr,
+void shmem_char_put_signal_nbi(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_schar_put_signal_nbi(signed char *dest, const signed char *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_int_put_signal_nbi(int *dest, const int *source, size_t nelems, uint64_t *sig_addr,
+void shmem_short_put_signal_nbi(short *dest, const short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_int_put_signal_nbi(int *dest, const int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_long_put_signal_nbi(long *dest, const long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_longlong_put_signal_nbi(long long *dest, const long long *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_long_put_signal_nbi(long *dest, const long *source, size_t nelems, uint64_t *sig_addr,
+void shmem_uchar_put_signal_nbi(unsigned char *dest, const unsigned char *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_longlong_put_signal_nbi(long long *dest, const long long *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_uchar_put_signal_nbi(unsigned char *dest, const unsigned char *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ushort_put_signal_nbi(unsigned short *dest, const unsigned short *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_uint_put_signal_nbi(unsigned int *dest, const unsigned int *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ulong_put_signal_nbi(unsigned long *dest, const unsigned long *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ulonglong_put_signal_nbi(unsigned long long *dest, const unsigned long long *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_int8_put_signal_nbi(int8_t *dest, const int8_t *source, size_t nelems, uint64_t *sig_addr,
+void shmem_uint_put_signal_nbi(unsigned int *dest, const unsigned int *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_int16_put_signal_nbi(int16_t *dest, const int16_t *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_int32_put_signal_nbi(int32_t *dest, const int32_t *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_int64_put_signal_nbi(int64_t *dest, const int64_t *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_uint8_put_signal_nbi(uint8_t *dest, const uint8_t *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_uint16_put_signal_nbi(uint16_t *dest, const uint16_t *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_uint32_put_signal_nbi(uint32_t *dest, const uint32_t *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_uint64_put_signal_nbi(uint64_t *dest, const uint64_t *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_size_put_signal_nbi(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ulong_put_signal_nbi(unsigned long *dest, const unsigned long *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ptrdiff_put_signal_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
+void shmem_ulonglong_put_signal_nbi(unsigned long long *dest, const unsigned long long *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_int8_put_signal_nbi(int8_t *dest, const int8_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_int16_put_signal_nbi(int16_t *dest, const int16_t *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_int32_put_signal_nbi(int32_t *dest, const int32_t *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_int64_put_signal_nbi(int64_t *dest, const int64_t *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_uint8_put_signal_nbi(uint8_t *dest, const uint8_t *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_uint16_put_signal_nbi(uint16_t *dest, const uint16_t *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_uint32_put_signal_nbi(uint32_t *dest, const uint32_t *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_uint64_put_signal_nbi(uint64_t *dest, const uint64_t *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_size_put_signal_nbi(size_t *dest, const size_t *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_ptrdiff_put_signal_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_float_put_signal_nbi(shmem_ctx_t ctx, float *dest, const float *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_double_put_signal_nbi(shmem_ctx_t ctx, double *dest, const double *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_longdouble_put_signal_nbi(shmem_ctx_t ctx, long double *dest,
-    const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op,
-    int pe) SHMEMI_END
-void shmem_ctx_char_put_signal_nbi(shmem_ctx_t ctx, char *dest, const char *source, size_t nelems,
+void shmem_ctx_double_put_signal_nbi(shmem_ctx_t ctx, double *dest, const double *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_schar_put_signal_nbi(shmem_ctx_t ctx, signed char *dest, const signed char *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_longdouble_put_signal_nbi(shmem_ctx_t ctx, long double *dest, const long double *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_char_put_signal_nbi(shmem_ctx_t ctx, char *dest, const char *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_schar_put_signal_nbi(shmem_ctx_t ctx, signed char *dest, const signed char *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
 void shmem_ctx_short_put_signal_nbi(shmem_ctx_t ctx, short *dest, const short *source, size_t nelems,
     uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_int_put_signal_nbi(shmem_ctx_t ctx, int *dest, const int *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_long_put_signal_nbi(shmem_ctx_t ctx, long *dest, const long *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_longlong_put_signal_nbi(shmem_ctx_t ctx, long long *dest, const long long *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_uchar_put_signal_nbi(shmem_ctx_t ctx, unsigned char *dest,
-    const unsigned char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op,
-    int pe) SHMEMI_END
-void shmem_ctx_ushort_put_signal_nbi(shmem_ctx_t ctx, unsigned short *dest,
-    const unsigned short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op,
-    int pe) SHMEMI_END
-void shmem_ctx_uint_put_signal_nbi(shmem_ctx_t ctx, unsigned int *dest, const unsigned int *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_ulong_put_signal_nbi(shmem_ctx_t ctx, unsigned long *dest,
-    const unsigned long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op,
-    int pe) SHMEMI_END
-void shmem_ctx_ulonglong_put_signal_nbi(shmem_ctx_t ctx, unsigned long long *dest,
-    const unsigned long long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op,
-    int pe) SHMEMI_END
-void shmem_ctx_int8_put_signal_nbi(shmem_ctx_t ctx, int8_t *dest, const int8_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_int16_put_signal_nbi(shmem_ctx_t ctx, int16_t *dest, const int16_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_int32_put_signal_nbi(shmem_ctx_t ctx, int32_t *dest, const int32_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_int64_put_signal_nbi(shmem_ctx_t ctx, int64_t *dest, const int64_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_uint8_put_signal_nbi(shmem_ctx_t ctx, uint8_t *dest, const uint8_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_uint16_put_signal_nbi(shmem_ctx_t ctx, uint16_t *dest, const uint16_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_uint32_put_signal_nbi(shmem_ctx_t ctx, uint32_t *dest, const uint32_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_uint64_put_signal_nbi(shmem_ctx_t ctx, uint64_t *dest, const uint64_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_size_put_signal_nbi(shmem_ctx_t ctx, size_t *dest, const size_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_ptrdiff_put_signal_nbi(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_put8_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ctx_int_put_signal_nbi(shmem_ctx_t ctx, int *dest, const int *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_put16_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ctx_long_put_signal_nbi(shmem_ctx_t ctx, long *dest, const long *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_put32_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ctx_longlong_put_signal_nbi(shmem_ctx_t ctx, long long *dest, const long long *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_uchar_put_signal_nbi(shmem_ctx_t ctx, unsigned char *dest, const unsigned char *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_ushort_put_signal_nbi(shmem_ctx_t ctx, unsigned short *dest, const unsigned short *source,
+    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_uint_put_signal_nbi(shmem_ctx_t ctx, unsigned int *dest, const unsigned int *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_ulong_put_signal_nbi(shmem_ctx_t ctx, unsigned long *dest, const unsigned long *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_ulonglong_put_signal_nbi(shmem_ctx_t ctx, unsigned long long *dest, const unsigned long long *source,
+    size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_int8_put_signal_nbi(shmem_ctx_t ctx, int8_t *dest, const int8_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_int16_put_signal_nbi(shmem_ctx_t ctx, int16_t *dest, const int16_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_int32_put_signal_nbi(shmem_ctx_t ctx, int32_t *dest, const int32_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_int64_put_signal_nbi(shmem_ctx_t ctx, int64_t *dest, const int64_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_uint8_put_signal_nbi(shmem_ctx_t ctx, uint8_t *dest, const uint8_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_uint16_put_signal_nbi(shmem_ctx_t ctx, uint16_t *dest, const uint16_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_uint32_put_signal_nbi(shmem_ctx_t ctx, uint32_t *dest, const uint32_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_uint64_put_signal_nbi(shmem_ctx_t ctx, uint64_t *dest, const uint64_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_size_put_signal_nbi(shmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_ptrdiff_put_signal_nbi(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_put8_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_put16_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_put32_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_put64_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_put128_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_ctx_put8_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_put64_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ctx_put16_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_put128_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ctx_put32_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_put8_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_put16_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_put32_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_put64_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_put128_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_putmem_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+void shmem_ctx_put64_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
     uint64_t signal, int sig_op, int pe) SHMEMI_END
-void shmem_ctx_putmem_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_ctx_put128_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmem_putmem_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmem_ctx_putmem_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
 
 /** Set a signal of another PE.
  *
@@ -735,8 +727,8 @@ uint64_t shmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value
 
 /** Wait for all PEs, and complete all operations.
  *
- * Returns once all PEs of the job have called it, and the operations that they have made before on the
- * default context are complete at their targets.
+ * Returns once all PEs of the job have called it, and the operations that they have made before on the default
+ * context are complete at their targets.
  * @see shmem_barrier_all(3) */
 void shmem_barrier_all(void);
 
@@ -756,11 +748,11 @@ int shmem_team_sync(shmem_team_t team);
 
 /** Give each PE a block, and get one from each.
  *
- * Block i of `source`, of `nelems` elements, becomes block j of `dest` on PE i of the team, where j is the
- * number of the calling PE. The deprecated forms work on an active set.
+ * Block i of `source`, of `nelems` elements, becomes block j of `dest` on PE i of the team, where j is the number of
+ * the calling PE. The deprecated forms work on an active set.
  * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nelems` elements of each PE; the same object on all PEs, and no
- *   part of `source`
+ * @param dest symmetric address of room for `nelems` elements of each PE; the same object on all PEs, and no part of
+ *   `source`
  * @param source symmetric address of `nelems` elements for each PE; the same object on all PEs
  * @param nelems number of elements of a block (bytes in the mem form), the same on all PEs
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
@@ -770,23 +762,20 @@ int shmem_double_alltoall(shmem_team_t team, double *dest, const double *source,
 int shmem_longdouble_alltoall(shmem_team_t team, long double *dest, const long double *source,
     size_t nelems) SHMEMI_END
 int shmem_char_alltoall(shmem_team_t team, char *dest, const char *source, size_t nelems) SHMEMI_END
-int shmem_schar_alltoall(shmem_team_t team, signed char *dest, const signed char *source,
-    size_t nelems) SHMEMI_END
+int shmem_schar_alltoall(shmem_team_t team, signed char *dest, const signed char *source, size_t nelems) SHMEMI_END
 int shmem_short_alltoall(shmem_team_t team, short *dest, const short *source, size_t nelems) SHMEMI_END
 int shmem_int_alltoall(shmem_team_t team, int *dest, const int *source, size_t nelems) SHMEMI_END
 int shmem_long_alltoall(shmem_team_t team, long *dest, const long *source, size_t nelems) SHMEMI_END
-int shmem_longlong_alltoall(shmem_team_t team, long long *dest, const long long *source,
-    size_t nelems) SHMEMI_END
+int shmem_longlong_alltoall(shmem_team_t team, long long *dest, const long long *source, size_t nelems) SHMEMI_END
 int shmem_uchar_alltoall(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nelems) SHMEMI_END
 int shmem_ushort_alltoall(shmem_team_t team, unsigned short *dest, const unsigned short *source,
     size_t nelems) SHMEMI_END
-int shmem_uint_alltoall(shmem_team_t team, unsigned int *dest, const unsigned int *source,
-    size_t nelems) SHMEMI_END
+int shmem_uint_alltoall(shmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems) SHMEMI_END
 int shmem_ulong_alltoall(shmem_team_t team, unsigned long *dest, const unsigned long *source,
     size_t nelems) SHMEMI_END
-int shmem_ulonglong_alltoall(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nelems) SHMEMI_END
+int shmem_ulonglong_alltoall(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
+    size_t nelems) SHMEMI_END
 int shmem_int8_alltoall(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems) SHMEMI_END
 int shmem_int16_alltoall(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems) SHMEMI_END
 int shmem_int32_alltoall(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems) SHMEMI_END
@@ -796,113 +785,107 @@ int shmem_uint16_alltoall(shmem_team_t team, uint16_t *dest, const uint16_t *sou
 int shmem_uint32_alltoall(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems) SHMEMI_END
 int shmem_uint64_alltoall(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems) SHMEMI_END
 int shmem_size_alltoall(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems) SHMEMI_END
-int shmem_ptrdiff_alltoall(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nelems) SHMEMI_END
+int shmem_ptrdiff_alltoall(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems) SHMEMI_END
 int shmem_alltoallmem(shmem_team_t team, void *dest, const void *source, size_t nelems) SHMEMI_END
 
 /** Give each PE a block, and get one from each, with gaps between elements.
  *
- * As `shmem_alltoall`, for elements at distances `sst` in `source` and `dst` in `dest`. Block i begins at
- * index i * `nelems` * `sst` of `source`, or i * `nelems` * `dst` of `dest`.
+ * As `shmem_alltoall`, for elements at distances `sst` in `source` and `dst` in `dest`. Block i begins at index i *
+ * `nelems` * `sst` of `source`, or i * `nelems` * `dst` of `dest`.
  * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for the elements of each PE; the same object on all PEs, and no part
- *   of `source`
+ * @param dest symmetric address of room for the elements of each PE; the same object on all PEs, and no part of
+ *   `source`
  * @param source symmetric address of the elements for each PE; the same object on all PEs
  * @param dst distance between neighbouring elements in `dest`, in elements; the same on all PEs
  * @param sst distance between neighbouring elements in `source`, in elements; the same on all PEs
  * @param nelems number of elements of a block (bytes in the mem form), the same on all PEs
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
  * @see shmem_alltoalls(3) */
-int shmem_float_alltoalls(shmem_team_t team, float *dest, const float *source, ptrdiff_t dst,
+int shmem_float_alltoalls(shmem_team_t team, float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_double_alltoalls(shmem_team_t team, double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_longdouble_alltoalls(shmem_team_t team, long double *dest, const long double *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_double_alltoalls(shmem_team_t team, double *dest, const double *source, ptrdiff_t dst,
+int shmem_char_alltoalls(shmem_team_t team, char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_schar_alltoalls(shmem_team_t team, signed char *dest, const signed char *source, ptrdiff_t dst,
     ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_longdouble_alltoalls(shmem_team_t team, long double *dest, const long double *source,
+int shmem_short_alltoalls(shmem_team_t team, short *dest, const short *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_int_alltoalls(shmem_team_t team, int *dest, const int *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_long_alltoalls(shmem_team_t team, long *dest, const long *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_longlong_alltoalls(shmem_team_t team, long long *dest, const long long *source, ptrdiff_t dst,
+    ptrdiff_t sst, size_t nelems) SHMEMI_END
+int shmem_uchar_alltoalls(shmem_team_t team, unsigned char *dest, const unsigned char *source, ptrdiff_t dst,
+    ptrdiff_t sst, size_t nelems) SHMEMI_END
+int shmem_ushort_alltoalls(shmem_team_t team, unsigned short *dest, const unsigned short *source, ptrdiff_t dst,
+    ptrdiff_t sst, size_t nelems) SHMEMI_END
+int shmem_uint_alltoalls(shmem_team_t team, unsigned int *dest, const unsigned int *source, ptrdiff_t dst,
+    ptrdiff_t sst, size_t nelems) SHMEMI_END
+int shmem_ulong_alltoalls(shmem_team_t team, unsigned long *dest, const unsigned long *source, ptrdiff_t dst,
+    ptrdiff_t sst, size_t nelems) SHMEMI_END
+int shmem_ulonglong_alltoalls(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
     ptrdiff_t dst, ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_char_alltoalls(shmem_team_t team, char *dest, const char *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_schar_alltoalls(shmem_team_t team, signed char *dest, const signed char *source,
-    ptrdiff_t dst, ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_short_alltoalls(shmem_team_t team, short *dest, const short *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_int_alltoalls(shmem_team_t team, int *dest, const int *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_long_alltoalls(shmem_team_t team, long *dest, const long *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_longlong_alltoalls(shmem_team_t team, long long *dest, const long long *source,
-    ptrdiff_t dst, ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_uchar_alltoalls(shmem_team_t team, unsigned char *dest, const unsigned char *source,
-    ptrdiff_t dst, ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_ushort_alltoalls(shmem_team_t team, unsigned short *dest, const unsigned short *source,
-    ptrdiff_t dst, ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_uint_alltoalls(shmem_team_t team, unsigned int *dest, const unsigned int *source,
-    ptrdiff_t dst, ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_ulong_alltoalls(shmem_team_t team, unsigned long *dest, const unsigned long *source,
-    ptrdiff_t dst, ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_ulonglong_alltoalls(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_int8_alltoalls(shmem_team_t team, int8_t *dest, const int8_t *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_int16_alltoalls(shmem_team_t team, int16_t *dest, const int16_t *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_int32_alltoalls(shmem_team_t team, int32_t *dest, const int32_t *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_int64_alltoalls(shmem_team_t team, int64_t *dest, const int64_t *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_uint8_alltoalls(shmem_team_t team, uint8_t *dest, const uint8_t *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_uint16_alltoalls(shmem_team_t team, uint16_t *dest, const uint16_t *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_uint32_alltoalls(shmem_team_t team, uint32_t *dest, const uint32_t *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_uint64_alltoalls(shmem_team_t team, uint64_t *dest, const uint64_t *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_size_alltoalls(shmem_team_t team, size_t *dest, const size_t *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_ptrdiff_alltoalls(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    ptrdiff_t dst, ptrdiff_t sst, size_t nelems) SHMEMI_END
-int shmem_alltoallsmem(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
-    ptrdiff_t sst, size_t nelems) SHMEMI_END
+int shmem_int8_alltoalls(shmem_team_t team, int8_t *dest, const int8_t *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_int16_alltoalls(shmem_team_t team, int16_t *dest, const int16_t *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_int32_alltoalls(shmem_team_t team, int32_t *dest, const int32_t *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_int64_alltoalls(shmem_team_t team, int64_t *dest, const int64_t *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_uint8_alltoalls(shmem_team_t team, uint8_t *dest, const uint8_t *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_uint16_alltoalls(shmem_team_t team, uint16_t *dest, const uint16_t *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_uint32_alltoalls(shmem_team_t team, uint32_t *dest, const uint32_t *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_uint64_alltoalls(shmem_team_t team, uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_size_alltoalls(shmem_team_t team, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_ptrdiff_alltoalls(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
+int shmem_alltoallsmem(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems) SHMEMI_END
 
 /** Copy elements of one PE to all.
  *
- * `source` of the root is copied to `dest` on all PEs of the team. The deprecated forms work on an active
- * set, and leave `dest` of the root as it is.
+ * `source` of the root is copied to `dest` on all PEs of the team. The deprecated forms work on an active set, and
+ * leave `dest` of the root as it is.
  * @param team the team whose PEs take part; all of them make the call
  * @param dest symmetric address that gets the elements; the same object on all PEs, and no part of `source`
  * @param source symmetric address of the elements, which count on the root; the same object on all PEs
  * @param nelems number of elements (bytes in the mem form), the same on all PEs
- * @param PE_root number of the root in the team, or in the active set of the deprecated forms; the same on
- *   all PEs
+ * @param PE_root number of the root in the team, or in the active set of the deprecated forms; the same on all PEs
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
  * @see shmem_broadcast(3) */
-int shmem_float_broadcast(shmem_team_t team, float *dest, const float *source, size_t nelems,
-    int PE_root) SHMEMI_END
+int shmem_float_broadcast(shmem_team_t team, float *dest, const float *source, size_t nelems, int PE_root) SHMEMI_END
 int shmem_double_broadcast(shmem_team_t team, double *dest, const double *source, size_t nelems,
     int PE_root) SHMEMI_END
-int shmem_longdouble_broadcast(shmem_team_t team, long double *dest, const long double *source,
-    size_t nelems, int PE_root) SHMEMI_END
-int shmem_char_broadcast(shmem_team_t team, char *dest, const char *source, size_t nelems,
+int shmem_longdouble_broadcast(shmem_team_t team, long double *dest, const long double *source, size_t nelems,
     int PE_root) SHMEMI_END
-int shmem_schar_broadcast(shmem_team_t team, signed char *dest, const signed char *source,
-    size_t nelems, int PE_root) SHMEMI_END
-int shmem_short_broadcast(shmem_team_t team, short *dest, const short *source, size_t nelems,
+int shmem_char_broadcast(shmem_team_t team, char *dest, const char *source, size_t nelems, int PE_root) SHMEMI_END
+int shmem_schar_broadcast(shmem_team_t team, signed char *dest, const signed char *source, size_t nelems,
     int PE_root) SHMEMI_END
+int shmem_short_broadcast(shmem_team_t team, short *dest, const short *source, size_t nelems, int PE_root) SHMEMI_END
 int shmem_int_broadcast(shmem_team_t team, int *dest, const int *source, size_t nelems, int PE_root) SHMEMI_END
-int shmem_long_broadcast(shmem_team_t team, long *dest, const long *source, size_t nelems,
+int shmem_long_broadcast(shmem_team_t team, long *dest, const long *source, size_t nelems, int PE_root) SHMEMI_END
+int shmem_longlong_broadcast(shmem_team_t team, long long *dest, const long long *source, size_t nelems,
     int PE_root) SHMEMI_END
-int shmem_longlong_broadcast(shmem_team_t team, long long *dest, const long long *source,
+int shmem_uchar_broadcast(shmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems,
+    int PE_root) SHMEMI_END
+int shmem_ushort_broadcast(shmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems,
+    int PE_root) SHMEMI_END
+int shmem_uint_broadcast(shmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems,
+    int PE_root) SHMEMI_END
+int shmem_ulong_broadcast(shmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems,
+    int PE_root) SHMEMI_END
+int shmem_ulonglong_broadcast(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
     size_t nelems, int PE_root) SHMEMI_END
-int shmem_uchar_broadcast(shmem_team_t team, unsigned char *dest, const unsigned char *source,
-    size_t nelems, int PE_root) SHMEMI_END
-int shmem_ushort_broadcast(shmem_team_t team, unsigned short *dest, const unsigned short *source,
-    size_t nelems, int PE_root) SHMEMI_END
-int shmem_uint_broadcast(shmem_team_t team, unsigned int *dest, const unsigned int *source,
-    size_t nelems, int PE_root) SHMEMI_END
-int shmem_ulong_broadcast(shmem_team_t team, unsigned long *dest, const unsigned long *source,
-    size_t nelems, int PE_root) SHMEMI_END
-int shmem_ulonglong_broadcast(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nelems, int PE_root) SHMEMI_END
 int shmem_int8_broadcast(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems,
     int PE_root) SHMEMI_END
 int shmem_int16_broadcast(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems,
@@ -921,10 +904,9 @@ int shmem_uint64_broadcast(shmem_team_t team, uint64_t *dest, const uint64_t *so
     int PE_root) SHMEMI_END
 int shmem_size_broadcast(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems,
     int PE_root) SHMEMI_END
-int shmem_ptrdiff_broadcast(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nelems, int PE_root) SHMEMI_END
-int shmem_broadcastmem(shmem_team_t team, void *dest, const void *source, size_t nelems,
+int shmem_ptrdiff_broadcast(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
     int PE_root) SHMEMI_END
+int shmem_broadcastmem(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root) SHMEMI_END
 
 /** Join blocks of all PEs on each PE.
  *
@@ -938,8 +920,8 @@ int shmem_broadcastmem(shmem_team_t team, void *dest, const void *source, size_t
  * @param team the team whose PEs take part; all of them make the call
  * @param dest symmetric address of room for all blocks; the same object on all PEs
  * @param source symmetric address of this PE's block; the same object on all PEs
- * @param nelems number of elements of the block (bytes in the mem forms); the same on all PEs for fcollect,
- *   any number, also 0, for collect
+ * @param nelems number of elements of the block (bytes in the mem forms); the same on all PEs for fcollect, any
+ *   number, also 0, for collect
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
  * @see shmem_collect(3) */
 int shmem_float_collect(shmem_team_t team, float *dest, const float *source, size_t nelems) SHMEMI_END
@@ -947,23 +929,20 @@ int shmem_double_collect(shmem_team_t team, double *dest, const double *source, 
 int shmem_longdouble_collect(shmem_team_t team, long double *dest, const long double *source,
     size_t nelems) SHMEMI_END
 int shmem_char_collect(shmem_team_t team, char *dest, const char *source, size_t nelems) SHMEMI_END
-int shmem_schar_collect(shmem_team_t team, signed char *dest, const signed char *source,
-    size_t nelems) SHMEMI_END
+int shmem_schar_collect(shmem_team_t team, signed char *dest, const signed char *source, size_t nelems) SHMEMI_END
 int shmem_short_collect(shmem_team_t team, short *dest, const short *source, size_t nelems) SHMEMI_END
 int shmem_int_collect(shmem_team_t team, int *dest, const int *source, size_t nelems) SHMEMI_END
 int shmem_long_collect(shmem_team_t team, long *dest, const long *source, size_t nelems) SHMEMI_END
-int shmem_longlong_collect(shmem_team_t team, long long *dest, const long long *source,
-    size_t nelems) SHMEMI_END
+int shmem_longlong_collect(shmem_team_t team, long long *dest, const long long *source, size_t nelems) SHMEMI_END
 int shmem_uchar_collect(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nelems) SHMEMI_END
 int shmem_ushort_collect(shmem_team_t team, unsigned short *dest, const unsigned short *source,
     size_t nelems) SHMEMI_END
-int shmem_uint_collect(shmem_team_t team, unsigned int *dest, const unsigned int *source,
-    size_t nelems) SHMEMI_END
+int shmem_uint_collect(shmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems) SHMEMI_END
 int shmem_ulong_collect(shmem_team_t team, unsigned long *dest, const unsigned long *source,
     size_t nelems) SHMEMI_END
-int shmem_ulonglong_collect(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nelems) SHMEMI_END
+int shmem_ulonglong_collect(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
+    size_t nelems) SHMEMI_END
 int shmem_int8_collect(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems) SHMEMI_END
 int shmem_int16_collect(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems) SHMEMI_END
 int shmem_int32_collect(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems) SHMEMI_END
@@ -973,31 +952,27 @@ int shmem_uint16_collect(shmem_team_t team, uint16_t *dest, const uint16_t *sour
 int shmem_uint32_collect(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems) SHMEMI_END
 int shmem_uint64_collect(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems) SHMEMI_END
 int shmem_size_collect(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems) SHMEMI_END
-int shmem_ptrdiff_collect(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nelems) SHMEMI_END
+int shmem_ptrdiff_collect(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems) SHMEMI_END
 int shmem_collectmem(shmem_team_t team, void *dest, const void *source, size_t nelems) SHMEMI_END
 int shmem_float_fcollect(shmem_team_t team, float *dest, const float *source, size_t nelems) SHMEMI_END
 int shmem_double_fcollect(shmem_team_t team, double *dest, const double *source, size_t nelems) SHMEMI_END
 int shmem_longdouble_fcollect(shmem_team_t team, long double *dest, const long double *source,
     size_t nelems) SHMEMI_END
 int shmem_char_fcollect(shmem_team_t team, char *dest, const char *source, size_t nelems) SHMEMI_END
-int shmem_schar_fcollect(shmem_team_t team, signed char *dest, const signed char *source,
-    size_t nelems) SHMEMI_END
+int shmem_schar_fcollect(shmem_team_t team, signed char *dest, const signed char *source, size_t nelems) SHMEMI_END
 int shmem_short_fcollect(shmem_team_t team, short *dest, const short *source, size_t nelems) SHMEMI_END
 int shmem_int_fcollect(shmem_team_t team, int *dest, const int *source, size_t nelems) SHMEMI_END
 int shmem_long_fcollect(shmem_team_t team, long *dest, const long *source, size_t nelems) SHMEMI_END
-int shmem_longlong_fcollect(shmem_team_t team, long long *dest, const long long *source,
-    size_t nelems) SHMEMI_END
+int shmem_longlong_fcollect(shmem_team_t team, long long *dest, const long long *source, size_t nelems) SHMEMI_END
 int shmem_uchar_fcollect(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nelems) SHMEMI_END
 int shmem_ushort_fcollect(shmem_team_t team, unsigned short *dest, const unsigned short *source,
     size_t nelems) SHMEMI_END
-int shmem_uint_fcollect(shmem_team_t team, unsigned int *dest, const unsigned int *source,
-    size_t nelems) SHMEMI_END
+int shmem_uint_fcollect(shmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems) SHMEMI_END
 int shmem_ulong_fcollect(shmem_team_t team, unsigned long *dest, const unsigned long *source,
     size_t nelems) SHMEMI_END
-int shmem_ulonglong_fcollect(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nelems) SHMEMI_END
+int shmem_ulonglong_fcollect(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
+    size_t nelems) SHMEMI_END
 int shmem_int8_fcollect(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems) SHMEMI_END
 int shmem_int16_fcollect(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems) SHMEMI_END
 int shmem_int32_fcollect(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems) SHMEMI_END
@@ -1007,8 +982,7 @@ int shmem_uint16_fcollect(shmem_team_t team, uint16_t *dest, const uint16_t *sou
 int shmem_uint32_fcollect(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems) SHMEMI_END
 int shmem_uint64_fcollect(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems) SHMEMI_END
 int shmem_size_fcollect(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems) SHMEMI_END
-int shmem_ptrdiff_fcollect(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nelems) SHMEMI_END
+int shmem_ptrdiff_fcollect(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems) SHMEMI_END
 int shmem_fcollectmem(shmem_team_t team, void *dest, const void *source, size_t nelems) SHMEMI_END
 
 /** Combine elements of all PEs by an operator.
@@ -1020,18 +994,15 @@ int shmem_fcollectmem(shmem_team_t team, void *dest, const void *source, size_t 
  * - `shmem_TYPENAME_min_reduce`: Take the smallest of the elements of all PEs.
  * - `shmem_TYPENAME_sum_reduce`: Add the elements of all PEs.
  * - `shmem_TYPENAME_prod_reduce`: Multiply the elements of all PEs.
- * - `shmem_TYPENAME_and_reduce` for `char`, `schar`, `short`, `int`, `long`, `longlong`, `ptrdiff`: an
- *   extension.
- * - `shmem_TYPENAME_or_reduce` for `char`, `schar`, `short`, `int`, `long`, `longlong`, `ptrdiff`: an
- *   extension.
- * - `shmem_TYPENAME_xor_reduce` for `char`, `schar`, `short`, `int`, `long`, `longlong`, `ptrdiff`: an
- *   extension.
+ * - `shmem_TYPENAME_and_reduce` for `char`, `schar`, `short`, `int`, `long`, `longlong`, `ptrdiff`: an extension.
+ * - `shmem_TYPENAME_or_reduce` for `char`, `schar`, `short`, `int`, `long`, `longlong`, `ptrdiff`: an extension.
+ * - `shmem_TYPENAME_xor_reduce` for `char`, `schar`, `short`, `int`, `long`, `longlong`, `ptrdiff`: an extension.
  *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
+ * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the `source` of
+ * each. The deprecated forms work on an active set.
  * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
+ * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`, but not
+ *   overlap it otherwise
  * @param source symmetric address of `nreduce` elements; the same object on all PEs
  * @param nreduce number of elements of each PE
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`. The deprecated forms return nothing.
@@ -1044,19 +1015,16 @@ int shmem_uint_and_reduce(shmem_team_t team, unsigned int *dest, const unsigned 
     size_t nreduce) SHMEMI_END
 int shmem_ulong_and_reduce(shmem_team_t team, unsigned long *dest, const unsigned long *source,
     size_t nreduce) SHMEMI_END
-int shmem_ulonglong_and_reduce(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce) SHMEMI_END
+int shmem_ulonglong_and_reduce(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
+    size_t nreduce) SHMEMI_END
 int shmem_int8_and_reduce(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmem_int16_and_reduce(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce) SHMEMI_END
 int shmem_int32_and_reduce(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce) SHMEMI_END
 int shmem_int64_and_reduce(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce) SHMEMI_END
 int shmem_uint8_and_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce) SHMEMI_END
-int shmem_uint16_and_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint32_and_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint64_and_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_uint16_and_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint32_and_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint64_and_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) SHMEMI_END
 int shmem_size_and_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
 int shmem_char_and_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_and_reduce(shmem_team_t team, signed char *dest, const signed char *source,
@@ -1064,10 +1032,8 @@ int shmem_schar_and_reduce(shmem_team_t team, signed char *dest, const signed ch
 int shmem_short_and_reduce(shmem_team_t team, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmem_int_and_reduce(shmem_team_t team, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmem_long_and_reduce(shmem_team_t team, long *dest, const long *source, size_t nreduce) SHMEMI_END
-int shmem_longlong_and_reduce(shmem_team_t team, long long *dest, const long long *source,
-    size_t nreduce) SHMEMI_END
-int shmem_ptrdiff_and_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_longlong_and_reduce(shmem_team_t team, long long *dest, const long long *source, size_t nreduce) SHMEMI_END
+int shmem_ptrdiff_and_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce) SHMEMI_END
 int shmem_uchar_or_reduce(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nreduce) SHMEMI_END
 int shmem_ushort_or_reduce(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1076,30 +1042,24 @@ int shmem_uint_or_reduce(shmem_team_t team, unsigned int *dest, const unsigned i
     size_t nreduce) SHMEMI_END
 int shmem_ulong_or_reduce(shmem_team_t team, unsigned long *dest, const unsigned long *source,
     size_t nreduce) SHMEMI_END
-int shmem_ulonglong_or_reduce(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce) SHMEMI_END
+int shmem_ulonglong_or_reduce(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
+    size_t nreduce) SHMEMI_END
 int shmem_int8_or_reduce(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmem_int16_or_reduce(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce) SHMEMI_END
 int shmem_int32_or_reduce(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce) SHMEMI_END
 int shmem_int64_or_reduce(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce) SHMEMI_END
 int shmem_uint8_or_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce) SHMEMI_END
-int shmem_uint16_or_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint32_or_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint64_or_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_uint16_or_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint32_or_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint64_or_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) SHMEMI_END
 int shmem_size_or_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
 int shmem_char_or_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
-int shmem_schar_or_reduce(shmem_team_t team, signed char *dest, const signed char *source,
-    size_t nreduce) SHMEMI_END
+int shmem_schar_or_reduce(shmem_team_t team, signed char *dest, const signed char *source, size_t nreduce) SHMEMI_END
 int shmem_short_or_reduce(shmem_team_t team, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmem_int_or_reduce(shmem_team_t team, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmem_long_or_reduce(shmem_team_t team, long *dest, const long *source, size_t nreduce) SHMEMI_END
-int shmem_longlong_or_reduce(shmem_team_t team, long long *dest, const long long *source,
-    size_t nreduce) SHMEMI_END
-int shmem_ptrdiff_or_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_longlong_or_reduce(shmem_team_t team, long long *dest, const long long *source, size_t nreduce) SHMEMI_END
+int shmem_ptrdiff_or_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce) SHMEMI_END
 int shmem_uchar_xor_reduce(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nreduce) SHMEMI_END
 int shmem_ushort_xor_reduce(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1108,19 +1068,16 @@ int shmem_uint_xor_reduce(shmem_team_t team, unsigned int *dest, const unsigned 
     size_t nreduce) SHMEMI_END
 int shmem_ulong_xor_reduce(shmem_team_t team, unsigned long *dest, const unsigned long *source,
     size_t nreduce) SHMEMI_END
-int shmem_ulonglong_xor_reduce(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce) SHMEMI_END
+int shmem_ulonglong_xor_reduce(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
+    size_t nreduce) SHMEMI_END
 int shmem_int8_xor_reduce(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmem_int16_xor_reduce(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce) SHMEMI_END
 int shmem_int32_xor_reduce(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce) SHMEMI_END
 int shmem_int64_xor_reduce(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce) SHMEMI_END
 int shmem_uint8_xor_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce) SHMEMI_END
-int shmem_uint16_xor_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint32_xor_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint64_xor_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_uint16_xor_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint32_xor_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint64_xor_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) SHMEMI_END
 int shmem_size_xor_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
 int shmem_char_xor_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_xor_reduce(shmem_team_t team, signed char *dest, const signed char *source,
@@ -1128,20 +1085,16 @@ int shmem_schar_xor_reduce(shmem_team_t team, signed char *dest, const signed ch
 int shmem_short_xor_reduce(shmem_team_t team, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmem_int_xor_reduce(shmem_team_t team, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmem_long_xor_reduce(shmem_team_t team, long *dest, const long *source, size_t nreduce) SHMEMI_END
-int shmem_longlong_xor_reduce(shmem_team_t team, long long *dest, const long long *source,
-    size_t nreduce) SHMEMI_END
-int shmem_ptrdiff_xor_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_longlong_xor_reduce(shmem_team_t team, long long *dest, const long long *source, size_t nreduce) SHMEMI_END
+int shmem_ptrdiff_xor_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce) SHMEMI_END
 int shmem_char_max_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_max_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
 int shmem_short_max_reduce(shmem_team_t team, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmem_int_max_reduce(shmem_team_t team, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmem_long_max_reduce(shmem_team_t team, long *dest, const long *source, size_t nreduce) SHMEMI_END
-int shmem_longlong_max_reduce(shmem_team_t team, long long *dest, const long long *source,
-    size_t nreduce) SHMEMI_END
-int shmem_ptrdiff_max_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_longlong_max_reduce(shmem_team_t team, long long *dest, const long long *source, size_t nreduce) SHMEMI_END
+int shmem_ptrdiff_max_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce) SHMEMI_END
 int shmem_uchar_max_reduce(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nreduce) SHMEMI_END
 int shmem_ushort_max_reduce(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1150,19 +1103,16 @@ int shmem_uint_max_reduce(shmem_team_t team, unsigned int *dest, const unsigned 
     size_t nreduce) SHMEMI_END
 int shmem_ulong_max_reduce(shmem_team_t team, unsigned long *dest, const unsigned long *source,
     size_t nreduce) SHMEMI_END
-int shmem_ulonglong_max_reduce(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce) SHMEMI_END
+int shmem_ulonglong_max_reduce(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
+    size_t nreduce) SHMEMI_END
 int shmem_int8_max_reduce(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmem_int16_max_reduce(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce) SHMEMI_END
 int shmem_int32_max_reduce(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce) SHMEMI_END
 int shmem_int64_max_reduce(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce) SHMEMI_END
 int shmem_uint8_max_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce) SHMEMI_END
-int shmem_uint16_max_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint32_max_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint64_max_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_uint16_max_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint32_max_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint64_max_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) SHMEMI_END
 int shmem_size_max_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
 int shmem_float_max_reduce(shmem_team_t team, float *dest, const float *source, size_t nreduce) SHMEMI_END
 int shmem_double_max_reduce(shmem_team_t team, double *dest, const double *source, size_t nreduce) SHMEMI_END
@@ -1174,10 +1124,8 @@ int shmem_schar_min_reduce(shmem_team_t team, signed char *dest, const signed ch
 int shmem_short_min_reduce(shmem_team_t team, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmem_int_min_reduce(shmem_team_t team, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmem_long_min_reduce(shmem_team_t team, long *dest, const long *source, size_t nreduce) SHMEMI_END
-int shmem_longlong_min_reduce(shmem_team_t team, long long *dest, const long long *source,
-    size_t nreduce) SHMEMI_END
-int shmem_ptrdiff_min_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_longlong_min_reduce(shmem_team_t team, long long *dest, const long long *source, size_t nreduce) SHMEMI_END
+int shmem_ptrdiff_min_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce) SHMEMI_END
 int shmem_uchar_min_reduce(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nreduce) SHMEMI_END
 int shmem_ushort_min_reduce(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1186,19 +1134,16 @@ int shmem_uint_min_reduce(shmem_team_t team, unsigned int *dest, const unsigned 
     size_t nreduce) SHMEMI_END
 int shmem_ulong_min_reduce(shmem_team_t team, unsigned long *dest, const unsigned long *source,
     size_t nreduce) SHMEMI_END
-int shmem_ulonglong_min_reduce(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce) SHMEMI_END
+int shmem_ulonglong_min_reduce(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
+    size_t nreduce) SHMEMI_END
 int shmem_int8_min_reduce(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmem_int16_min_reduce(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce) SHMEMI_END
 int shmem_int32_min_reduce(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce) SHMEMI_END
 int shmem_int64_min_reduce(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce) SHMEMI_END
 int shmem_uint8_min_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce) SHMEMI_END
-int shmem_uint16_min_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint32_min_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint64_min_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_uint16_min_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint32_min_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint64_min_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) SHMEMI_END
 int shmem_size_min_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
 int shmem_float_min_reduce(shmem_team_t team, float *dest, const float *source, size_t nreduce) SHMEMI_END
 int shmem_double_min_reduce(shmem_team_t team, double *dest, const double *source, size_t nreduce) SHMEMI_END
@@ -1210,10 +1155,8 @@ int shmem_schar_sum_reduce(shmem_team_t team, signed char *dest, const signed ch
 int shmem_short_sum_reduce(shmem_team_t team, short *dest, const short *source, size_t nreduce) SHMEMI_END
 int shmem_int_sum_reduce(shmem_team_t team, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmem_long_sum_reduce(shmem_team_t team, long *dest, const long *source, size_t nreduce) SHMEMI_END
-int shmem_longlong_sum_reduce(shmem_team_t team, long long *dest, const long long *source,
-    size_t nreduce) SHMEMI_END
-int shmem_ptrdiff_sum_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_longlong_sum_reduce(shmem_team_t team, long long *dest, const long long *source, size_t nreduce) SHMEMI_END
+int shmem_ptrdiff_sum_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce) SHMEMI_END
 int shmem_uchar_sum_reduce(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nreduce) SHMEMI_END
 int shmem_ushort_sum_reduce(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1222,28 +1165,25 @@ int shmem_uint_sum_reduce(shmem_team_t team, unsigned int *dest, const unsigned 
     size_t nreduce) SHMEMI_END
 int shmem_ulong_sum_reduce(shmem_team_t team, unsigned long *dest, const unsigned long *source,
     size_t nreduce) SHMEMI_END
-int shmem_ulonglong_sum_reduce(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce) SHMEMI_END
+int shmem_ulonglong_sum_reduce(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
+    size_t nreduce) SHMEMI_END
 int shmem_int8_sum_reduce(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmem_int16_sum_reduce(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce) SHMEMI_END
 int shmem_int32_sum_reduce(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce) SHMEMI_END
 int shmem_int64_sum_reduce(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce) SHMEMI_END
 int shmem_uint8_sum_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce) SHMEMI_END
-int shmem_uint16_sum_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint32_sum_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint64_sum_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_uint16_sum_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint32_sum_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint64_sum_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) SHMEMI_END
 int shmem_size_sum_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
 int shmem_float_sum_reduce(shmem_team_t team, float *dest, const float *source, size_t nreduce) SHMEMI_END
 int shmem_double_sum_reduce(shmem_team_t team, double *dest, const double *source, size_t nreduce) SHMEMI_END
 int shmem_longdouble_sum_reduce(shmem_team_t team, long double *dest, const long double *source,
     size_t nreduce) SHMEMI_END
-int shmem_complexd_sum_reduce(shmem_team_t team, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nreduce) SHMEMI_END
-int shmem_complexf_sum_reduce(shmem_team_t team, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nreduce) SHMEMI_END
+int shmem_complexd_sum_reduce(shmem_team_t team, shmemi_complexd *dest, const shmemi_complexd *source,
+    size_t nreduce) SHMEMI_END
+int shmem_complexf_sum_reduce(shmem_team_t team, shmemi_complexf *dest, const shmemi_complexf *source,
+    size_t nreduce) SHMEMI_END
 int shmem_char_prod_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce) SHMEMI_END
 int shmem_schar_prod_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce) SHMEMI_END
@@ -1252,8 +1192,7 @@ int shmem_int_prod_reduce(shmem_team_t team, int *dest, const int *source, size_
 int shmem_long_prod_reduce(shmem_team_t team, long *dest, const long *source, size_t nreduce) SHMEMI_END
 int shmem_longlong_prod_reduce(shmem_team_t team, long long *dest, const long long *source,
     size_t nreduce) SHMEMI_END
-int shmem_ptrdiff_prod_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_ptrdiff_prod_reduce(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nreduce) SHMEMI_END
 int shmem_uchar_prod_reduce(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nreduce) SHMEMI_END
 int shmem_ushort_prod_reduce(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1262,53 +1201,47 @@ int shmem_uint_prod_reduce(shmem_team_t team, unsigned int *dest, const unsigned
     size_t nreduce) SHMEMI_END
 int shmem_ulong_prod_reduce(shmem_team_t team, unsigned long *dest, const unsigned long *source,
     size_t nreduce) SHMEMI_END
-int shmem_ulonglong_prod_reduce(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce) SHMEMI_END
+int shmem_ulonglong_prod_reduce(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
+    size_t nreduce) SHMEMI_END
 int shmem_int8_prod_reduce(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce) SHMEMI_END
 int shmem_int16_prod_reduce(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce) SHMEMI_END
 int shmem_int32_prod_reduce(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce) SHMEMI_END
 int shmem_int64_prod_reduce(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce) SHMEMI_END
 int shmem_uint8_prod_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce) SHMEMI_END
-int shmem_uint16_prod_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint32_prod_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source,
-    size_t nreduce) SHMEMI_END
-int shmem_uint64_prod_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source,
-    size_t nreduce) SHMEMI_END
+int shmem_uint16_prod_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint32_prod_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce) SHMEMI_END
+int shmem_uint64_prod_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce) SHMEMI_END
 int shmem_size_prod_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce) SHMEMI_END
 int shmem_float_prod_reduce(shmem_team_t team, float *dest, const float *source, size_t nreduce) SHMEMI_END
 int shmem_double_prod_reduce(shmem_team_t team, double *dest, const double *source, size_t nreduce) SHMEMI_END
 int shmem_longdouble_prod_reduce(shmem_team_t team, long double *dest, const long double *source,
     size_t nreduce) SHMEMI_END
-int shmem_complexd_prod_reduce(shmem_team_t team, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nreduce) SHMEMI_END
-int shmem_complexf_prod_reduce(shmem_team_t team, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nreduce) SHMEMI_END
+int shmem_complexd_prod_reduce(shmem_team_t team, shmemi_complexd *dest, const shmemi_complexd *source,
+    size_t nreduce) SHMEMI_END
+int shmem_complexf_prod_reduce(shmem_team_t team, shmemi_complexf *dest, const shmemi_complexf *source,
+    size_t nreduce) SHMEMI_END
 
 /** Add the elements of the PEs up to each PE.
  *
  * - `shmem_TYPENAME_sum_inscan`: Add the elements of the PEs up to each PE, its own included.
  * - `shmem_TYPENAME_sum_exscan`: Add the elements of the PEs before each PE; the first gets 0.
  *
- * Element i of `dest` becomes the sum of element i of the `source` of some PEs of the team, added in the PEs'
- * order. New in OpenSHMEM 1.6.
+ * Element i of `dest` becomes the sum of element i of the `source` of some PEs of the team, added in the PEs' order.
+ * New in OpenSHMEM 1.6.
  * @param team the team whose PEs take part; all of them make the call
- * @param dest symmetric address of room for `nelems` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
+ * @param dest symmetric address of room for `nelems` elements; the same object on all PEs; may be `source`, but not
+ *   overlap it otherwise
  * @param source symmetric address of `nelems` elements; the same object on all PEs
  * @param nelems number of elements, the same on all PEs
  * @return 0. A value that is not 0 for `SHMEM_TEAM_INVALID`.
  * @see shmem_scan(3) */
 int shmem_char_sum_inscan(shmem_team_t team, char *dest, const char *source, size_t nelems) SHMEMI_END
-int shmem_schar_sum_inscan(shmem_team_t team, signed char *dest, const signed char *source,
-    size_t nelems) SHMEMI_END
+int shmem_schar_sum_inscan(shmem_team_t team, signed char *dest, const signed char *source, size_t nelems) SHMEMI_END
 int shmem_short_sum_inscan(shmem_team_t team, short *dest, const short *source, size_t nelems) SHMEMI_END
 int shmem_int_sum_inscan(shmem_team_t team, int *dest, const int *source, size_t nelems) SHMEMI_END
 int shmem_long_sum_inscan(shmem_team_t team, long *dest, const long *source, size_t nelems) SHMEMI_END
-int shmem_longlong_sum_inscan(shmem_team_t team, long long *dest, const long long *source,
-    size_t nelems) SHMEMI_END
-int shmem_ptrdiff_sum_inscan(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nelems) SHMEMI_END
+int shmem_longlong_sum_inscan(shmem_team_t team, long long *dest, const long long *source, size_t nelems) SHMEMI_END
+int shmem_ptrdiff_sum_inscan(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems) SHMEMI_END
 int shmem_uchar_sum_inscan(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nelems) SHMEMI_END
 int shmem_ushort_sum_inscan(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1317,38 +1250,32 @@ int shmem_uint_sum_inscan(shmem_team_t team, unsigned int *dest, const unsigned 
     size_t nelems) SHMEMI_END
 int shmem_ulong_sum_inscan(shmem_team_t team, unsigned long *dest, const unsigned long *source,
     size_t nelems) SHMEMI_END
-int shmem_ulonglong_sum_inscan(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nelems) SHMEMI_END
+int shmem_ulonglong_sum_inscan(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
+    size_t nelems) SHMEMI_END
 int shmem_int8_sum_inscan(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems) SHMEMI_END
 int shmem_int16_sum_inscan(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems) SHMEMI_END
 int shmem_int32_sum_inscan(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems) SHMEMI_END
 int shmem_int64_sum_inscan(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems) SHMEMI_END
 int shmem_uint8_sum_inscan(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems) SHMEMI_END
-int shmem_uint16_sum_inscan(shmem_team_t team, uint16_t *dest, const uint16_t *source,
-    size_t nelems) SHMEMI_END
-int shmem_uint32_sum_inscan(shmem_team_t team, uint32_t *dest, const uint32_t *source,
-    size_t nelems) SHMEMI_END
-int shmem_uint64_sum_inscan(shmem_team_t team, uint64_t *dest, const uint64_t *source,
-    size_t nelems) SHMEMI_END
+int shmem_uint16_sum_inscan(shmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems) SHMEMI_END
+int shmem_uint32_sum_inscan(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems) SHMEMI_END
+int shmem_uint64_sum_inscan(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems) SHMEMI_END
 int shmem_size_sum_inscan(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems) SHMEMI_END
 int shmem_float_sum_inscan(shmem_team_t team, float *dest, const float *source, size_t nelems) SHMEMI_END
 int shmem_double_sum_inscan(shmem_team_t team, double *dest, const double *source, size_t nelems) SHMEMI_END
 int shmem_longdouble_sum_inscan(shmem_team_t team, long double *dest, const long double *source,
     size_t nelems) SHMEMI_END
-int shmem_complexd_sum_inscan(shmem_team_t team, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nelems) SHMEMI_END
-int shmem_complexf_sum_inscan(shmem_team_t team, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nelems) SHMEMI_END
-int shmem_char_sum_exscan(shmem_team_t team, char *dest, const char *source, size_t nelems) SHMEMI_END
-int shmem_schar_sum_exscan(shmem_team_t team, signed char *dest, const signed char *source,
+int shmem_complexd_sum_inscan(shmem_team_t team, shmemi_complexd *dest, const shmemi_complexd *source,
     size_t nelems) SHMEMI_END
+int shmem_complexf_sum_inscan(shmem_team_t team, shmemi_complexf *dest, const shmemi_complexf *source,
+    size_t nelems) SHMEMI_END
+int shmem_char_sum_exscan(shmem_team_t team, char *dest, const char *source, size_t nelems) SHMEMI_END
+int shmem_schar_sum_exscan(shmem_team_t team, signed char *dest, const signed char *source, size_t nelems) SHMEMI_END
 int shmem_short_sum_exscan(shmem_team_t team, short *dest, const short *source, size_t nelems) SHMEMI_END
 int shmem_int_sum_exscan(shmem_team_t team, int *dest, const int *source, size_t nelems) SHMEMI_END
 int shmem_long_sum_exscan(shmem_team_t team, long *dest, const long *source, size_t nelems) SHMEMI_END
-int shmem_longlong_sum_exscan(shmem_team_t team, long long *dest, const long long *source,
-    size_t nelems) SHMEMI_END
-int shmem_ptrdiff_sum_exscan(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nelems) SHMEMI_END
+int shmem_longlong_sum_exscan(shmem_team_t team, long long *dest, const long long *source, size_t nelems) SHMEMI_END
+int shmem_ptrdiff_sum_exscan(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems) SHMEMI_END
 int shmem_uchar_sum_exscan(shmem_team_t team, unsigned char *dest, const unsigned char *source,
     size_t nelems) SHMEMI_END
 int shmem_ushort_sum_exscan(shmem_team_t team, unsigned short *dest, const unsigned short *source,
@@ -1357,28 +1284,25 @@ int shmem_uint_sum_exscan(shmem_team_t team, unsigned int *dest, const unsigned 
     size_t nelems) SHMEMI_END
 int shmem_ulong_sum_exscan(shmem_team_t team, unsigned long *dest, const unsigned long *source,
     size_t nelems) SHMEMI_END
-int shmem_ulonglong_sum_exscan(shmem_team_t team, unsigned long long *dest,
-    const unsigned long long *source, size_t nelems) SHMEMI_END
+int shmem_ulonglong_sum_exscan(shmem_team_t team, unsigned long long *dest, const unsigned long long *source,
+    size_t nelems) SHMEMI_END
 int shmem_int8_sum_exscan(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems) SHMEMI_END
 int shmem_int16_sum_exscan(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems) SHMEMI_END
 int shmem_int32_sum_exscan(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems) SHMEMI_END
 int shmem_int64_sum_exscan(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems) SHMEMI_END
 int shmem_uint8_sum_exscan(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems) SHMEMI_END
-int shmem_uint16_sum_exscan(shmem_team_t team, uint16_t *dest, const uint16_t *source,
-    size_t nelems) SHMEMI_END
-int shmem_uint32_sum_exscan(shmem_team_t team, uint32_t *dest, const uint32_t *source,
-    size_t nelems) SHMEMI_END
-int shmem_uint64_sum_exscan(shmem_team_t team, uint64_t *dest, const uint64_t *source,
-    size_t nelems) SHMEMI_END
+int shmem_uint16_sum_exscan(shmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems) SHMEMI_END
+int shmem_uint32_sum_exscan(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems) SHMEMI_END
+int shmem_uint64_sum_exscan(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems) SHMEMI_END
 int shmem_size_sum_exscan(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems) SHMEMI_END
 int shmem_float_sum_exscan(shmem_team_t team, float *dest, const float *source, size_t nelems) SHMEMI_END
 int shmem_double_sum_exscan(shmem_team_t team, double *dest, const double *source, size_t nelems) SHMEMI_END
 int shmem_longdouble_sum_exscan(shmem_team_t team, long double *dest, const long double *source,
     size_t nelems) SHMEMI_END
-int shmem_complexd_sum_exscan(shmem_team_t team, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nelems) SHMEMI_END
-int shmem_complexf_sum_exscan(shmem_team_t team, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nelems) SHMEMI_END
+int shmem_complexd_sum_exscan(shmem_team_t team, shmemi_complexd *dest, const shmemi_complexd *source,
+    size_t nelems) SHMEMI_END
+int shmem_complexf_sum_exscan(shmem_team_t team, shmemi_complexf *dest, const shmemi_complexf *source,
+    size_t nelems) SHMEMI_END
 
 /* Collectives on active sets */
 
@@ -1386,13 +1310,13 @@ int shmem_complexf_sum_exscan(shmem_team_t team, shmemi_complexf *dest,
  *
  * Deprecated by the standard.
  *
- * Deprecated: `shmem_quiet` and `shmem_team_sync` of a team replace it. Returns once all PEs of the active
- * set have called it, and their operations on the default context are complete.
+ * Deprecated: `shmem_quiet` and `shmem_team_sync` of a team replace it. Returns once all PEs of the active set have
+ * called it, and their operations on the default context are complete.
  * @param PE_start number of the active set's first PE
  * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
  * @param PE_size number of PEs of the active set
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
+ * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the first
+ *   use
  * @see shmem_barrier(3) */
 void shmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync);
 
@@ -1404,8 +1328,8 @@ void shmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync);
  * @param PE_start number of the active set's first PE
  * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
  * @param PE_size number of PEs of the active set
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
+ * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the first
+ *   use
  * @see shmem_sync(3) */
 void shmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync);
 
@@ -1413,31 +1337,31 @@ void shmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync);
  *
  * Deprecated by the standard.
  *
- * Block i of `source`, of `nelems` elements, becomes block j of `dest` on PE i of the team, where j is the
- * number of the calling PE. The deprecated forms work on an active set.
- * @param dest symmetric address of room for `nelems` elements of each PE; the same object on all PEs, and no
- *   part of `source`
+ * Block i of `source`, of `nelems` elements, becomes block j of `dest` on PE i of the team, where j is the number of
+ * the calling PE. The deprecated forms work on an active set.
+ * @param dest symmetric address of room for `nelems` elements of each PE; the same object on all PEs, and no part of
+ *   `source`
  * @param source symmetric address of `nelems` elements for each PE; the same object on all PEs
  * @param nelems number of elements of a block (bytes in the mem form), the same on all PEs
  * @param PE_start number of the active set's first PE
  * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
  * @param PE_size number of PEs of the active set
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
+ * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the first
+ *   use
  * @see shmem_alltoall(3) */
-void shmem_alltoall32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
-    int PE_size, long *pSync) SHMEMI_END
-void shmem_alltoall64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
-    int PE_size, long *pSync) SHMEMI_END
+void shmem_alltoall32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,
+    long *pSync) SHMEMI_END
+void shmem_alltoall64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,
+    long *pSync) SHMEMI_END
 
 /** Give each PE a block, and get one from each, with gaps between elements.
  *
  * Deprecated by the standard.
  *
- * As `shmem_alltoall`, for elements at distances `sst` in `source` and `dst` in `dest`. Block i begins at
- * index i * `nelems` * `sst` of `source`, or i * `nelems` * `dst` of `dest`.
- * @param dest symmetric address of room for the elements of each PE; the same object on all PEs, and no part
- *   of `source`
+ * As `shmem_alltoall`, for elements at distances `sst` in `source` and `dst` in `dest`. Block i begins at index i *
+ * `nelems` * `sst` of `source`, or i * `nelems` * `dst` of `dest`.
+ * @param dest symmetric address of room for the elements of each PE; the same object on all PEs, and no part of
+ *   `source`
  * @param source symmetric address of the elements for each PE; the same object on all PEs
  * @param dst distance between neighbouring elements in `dest`, in elements; the same on all PEs
  * @param sst distance between neighbouring elements in `source`, in elements; the same on all PEs
@@ -1445,35 +1369,34 @@ void shmem_alltoall64(void *dest, const void *source, size_t nelems, int PE_star
  * @param PE_start number of the active set's first PE
  * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
  * @param PE_size number of PEs of the active set
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
+ * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the first
+ *   use
  * @see shmem_alltoalls(3) */
-void shmem_alltoalls32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
-    int PE_start, int logPE_stride, int PE_size, long *pSync) SHMEMI_END
-void shmem_alltoalls64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
-    int PE_start, int logPE_stride, int PE_size, long *pSync) SHMEMI_END
+void shmem_alltoalls32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int PE_start,
+    int logPE_stride, int PE_size, long *pSync) SHMEMI_END
+void shmem_alltoalls64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int PE_start,
+    int logPE_stride, int PE_size, long *pSync) SHMEMI_END
 
 /** Copy elements of one PE to all.
  *
  * Deprecated by the standard.
  *
- * `source` of the root is copied to `dest` on all PEs of the team. The deprecated forms work on an active
- * set, and leave `dest` of the root as it is.
+ * `source` of the root is copied to `dest` on all PEs of the team. The deprecated forms work on an active set, and
+ * leave `dest` of the root as it is.
  * @param dest symmetric address that gets the elements; the same object on all PEs, and no part of `source`
  * @param source symmetric address of the elements, which count on the root; the same object on all PEs
  * @param nelems number of elements (bytes in the mem form), the same on all PEs
- * @param PE_root number of the root in the team, or in the active set of the deprecated forms; the same on
- *   all PEs
+ * @param PE_root number of the root in the team, or in the active set of the deprecated forms; the same on all PEs
  * @param PE_start number of the active set's first PE
  * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
  * @param PE_size number of PEs of the active set
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
+ * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the first
+ *   use
  * @see shmem_broadcast(3) */
-void shmem_broadcast32(void *dest, const void *source, size_t nelems, int PE_root, int PE_start,
-    int logPE_stride, int PE_size, long *pSync) SHMEMI_END
-void shmem_broadcast64(void *dest, const void *source, size_t nelems, int PE_root, int PE_start,
-    int logPE_stride, int PE_size, long *pSync) SHMEMI_END
+void shmem_broadcast32(void *dest, const void *source, size_t nelems, int PE_root, int PE_start, int logPE_stride,
+    int PE_size, long *pSync) SHMEMI_END
+void shmem_broadcast64(void *dest, const void *source, size_t nelems, int PE_root, int PE_start, int logPE_stride,
+    int PE_size, long *pSync) SHMEMI_END
 
 /** Join blocks of all PEs on each PE.
  *
@@ -1486,22 +1409,22 @@ void shmem_broadcast64(void *dest, const void *source, size_t nelems, int PE_roo
  * deprecated forms work on an active set.
  * @param dest symmetric address of room for all blocks; the same object on all PEs
  * @param source symmetric address of this PE's block; the same object on all PEs
- * @param nelems number of elements of the block (bytes in the mem forms); the same on all PEs for fcollect,
- *   any number, also 0, for collect
+ * @param nelems number of elements of the block (bytes in the mem forms); the same on all PEs for fcollect, any
+ *   number, also 0, for collect
  * @param PE_start number of the active set's first PE
  * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
  * @param PE_size number of PEs of the active set
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
+ * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the first
+ *   use
  * @see shmem_collect(3) */
-void shmem_collect32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
-    int PE_size, long *pSync) SHMEMI_END
-void shmem_collect64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
-    int PE_size, long *pSync) SHMEMI_END
-void shmem_fcollect32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
-    int PE_size, long *pSync) SHMEMI_END
-void shmem_fcollect64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
-    int PE_size, long *pSync) SHMEMI_END
+void shmem_collect32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,
+    long *pSync) SHMEMI_END
+void shmem_collect64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,
+    long *pSync) SHMEMI_END
+void shmem_fcollect32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,
+    long *pSync) SHMEMI_END
+void shmem_fcollect64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride, int PE_size,
+    long *pSync) SHMEMI_END
 
 /** Combine elements of all PEs by an operator.
  *
@@ -1515,108 +1438,108 @@ void shmem_fcollect64(void *dest, const void *source, size_t nelems, int PE_star
  *
  * Deprecated by the standard.
  *
- * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the
- * `source` of each. The deprecated forms work on an active set.
- * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`,
- *   but not overlap it otherwise
+ * Element i of `dest` becomes, on all PEs of the team, the result of the operator over element i of the `source` of
+ * each. The deprecated forms work on an active set.
+ * @param dest symmetric address of room for `nreduce` elements; the same object on all PEs; may be `source`, but not
+ *   overlap it otherwise
  * @param source symmetric address of `nreduce` elements; the same object on all PEs
  * @param nreduce number of elements of each PE
  * @param PE_start number of the active set's first PE
  * @param logPE_stride base-2 logarithm of the distance between neighbouring PEs of the active set
  * @param PE_size number of PEs of the active set
- * @param pWrk symmetric work array of at least max(`nreduce`/2 + 1, `SHMEM_REDUCE_MIN_WRKDATA_SIZE`)
- *   elements; not used by this library
- * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the
- *   first use
+ * @param pWrk symmetric work array of at least max(`nreduce`/2 + 1, `SHMEM_REDUCE_MIN_WRKDATA_SIZE`) elements; not
+ *   used by this library
+ * @param pSync symmetric work array of at least `SHMEM_SYNC_SIZE` elements, all `SHMEM_SYNC_VALUE` before the first
+ *   use
  * @see shmem_reductions(3) */
-void shmem_short_and_to_all(short *dest, const short *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
-void shmem_int_and_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
-    int PE_size, int *pWrk, long *pSync) SHMEMI_END
-void shmem_long_and_to_all(long *dest, const long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long *pWrk, long *pSync) SHMEMI_END
-void shmem_longlong_and_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long long *pWrk, long *pSync) SHMEMI_END
-void shmem_short_or_to_all(short *dest, const short *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
-void shmem_int_or_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
-    int PE_size, int *pWrk, long *pSync) SHMEMI_END
-void shmem_long_or_to_all(long *dest, const long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long *pWrk, long *pSync) SHMEMI_END
-void shmem_longlong_or_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long long *pWrk, long *pSync) SHMEMI_END
-void shmem_short_xor_to_all(short *dest, const short *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
-void shmem_int_xor_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
-    int PE_size, int *pWrk, long *pSync) SHMEMI_END
-void shmem_long_xor_to_all(long *dest, const long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long *pWrk, long *pSync) SHMEMI_END
-void shmem_longlong_xor_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long long *pWrk, long *pSync) SHMEMI_END
-void shmem_short_max_to_all(short *dest, const short *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
-void shmem_int_max_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
-    int PE_size, int *pWrk, long *pSync) SHMEMI_END
-void shmem_long_max_to_all(long *dest, const long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long *pWrk, long *pSync) SHMEMI_END
-void shmem_longlong_max_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long long *pWrk, long *pSync) SHMEMI_END
-void shmem_float_max_to_all(float *dest, const float *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, float *pWrk, long *pSync) SHMEMI_END
-void shmem_double_max_to_all(double *dest, const double *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, double *pWrk, long *pSync) SHMEMI_END
-void shmem_longdouble_max_to_all(long double *dest, const long double *source, int nreduce,
-    int PE_start, int logPE_stride, int PE_size, long double *pWrk, long *pSync) SHMEMI_END
-void shmem_short_min_to_all(short *dest, const short *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
-void shmem_int_min_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
-    int PE_size, int *pWrk, long *pSync) SHMEMI_END
-void shmem_long_min_to_all(long *dest, const long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long *pWrk, long *pSync) SHMEMI_END
-void shmem_longlong_min_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long long *pWrk, long *pSync) SHMEMI_END
-void shmem_float_min_to_all(float *dest, const float *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, float *pWrk, long *pSync) SHMEMI_END
-void shmem_double_min_to_all(double *dest, const double *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, double *pWrk, long *pSync) SHMEMI_END
-void shmem_longdouble_min_to_all(long double *dest, const long double *source, int nreduce,
-    int PE_start, int logPE_stride, int PE_size, long double *pWrk, long *pSync) SHMEMI_END
-void shmem_short_sum_to_all(short *dest, const short *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
-void shmem_int_sum_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
-    int PE_size, int *pWrk, long *pSync) SHMEMI_END
-void shmem_long_sum_to_all(long *dest, const long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long *pWrk, long *pSync) SHMEMI_END
-void shmem_longlong_sum_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long long *pWrk, long *pSync) SHMEMI_END
-void shmem_float_sum_to_all(float *dest, const float *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, float *pWrk, long *pSync) SHMEMI_END
-void shmem_double_sum_to_all(double *dest, const double *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, double *pWrk, long *pSync) SHMEMI_END
-void shmem_longdouble_sum_to_all(long double *dest, const long double *source, int nreduce,
-    int PE_start, int logPE_stride, int PE_size, long double *pWrk, long *pSync) SHMEMI_END
-void shmem_complexd_sum_to_all(shmemi_complexd *dest, const shmemi_complexd *source, int nreduce,
-    int PE_start, int logPE_stride, int PE_size, shmemi_complexd *pWrk, long *pSync) SHMEMI_END
-void shmem_complexf_sum_to_all(shmemi_complexf *dest, const shmemi_complexf *source, int nreduce,
-    int PE_start, int logPE_stride, int PE_size, shmemi_complexf *pWrk, long *pSync) SHMEMI_END
-void shmem_short_prod_to_all(short *dest, const short *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, short *pWrk, long *pSync) SHMEMI_END
-void shmem_int_prod_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride,
-    int PE_size, int *pWrk, long *pSync) SHMEMI_END
-void shmem_long_prod_to_all(long *dest, const long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long *pWrk, long *pSync) SHMEMI_END
-void shmem_longlong_prod_to_all(long long *dest, const long long *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, long long *pWrk, long *pSync) SHMEMI_END
-void shmem_float_prod_to_all(float *dest, const float *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, float *pWrk, long *pSync) SHMEMI_END
-void shmem_double_prod_to_all(double *dest, const double *source, int nreduce, int PE_start,
-    int logPE_stride, int PE_size, double *pWrk, long *pSync) SHMEMI_END
-void shmem_longdouble_prod_to_all(long double *dest, const long double *source, int nreduce,
-    int PE_start, int logPE_stride, int PE_size, long double *pWrk, long *pSync) SHMEMI_END
-void shmem_complexd_prod_to_all(shmemi_complexd *dest, const shmemi_complexd *source, int nreduce,
-    int PE_start, int logPE_stride, int PE_size, shmemi_complexd *pWrk, long *pSync) SHMEMI_END
-void shmem_complexf_prod_to_all(shmemi_complexf *dest, const shmemi_complexf *source, int nreduce,
-    int PE_start, int logPE_stride, int PE_size, shmemi_complexf *pWrk, long *pSync) SHMEMI_END
+void shmem_short_and_to_all(short *dest, const short *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, short *pWrk, long *pSync) SHMEMI_END
+void shmem_int_and_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    int *pWrk, long *pSync) SHMEMI_END
+void shmem_long_and_to_all(long *dest, const long *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    long *pWrk, long *pSync) SHMEMI_END
+void shmem_longlong_and_to_all(long long *dest, const long long *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, long long *pWrk, long *pSync) SHMEMI_END
+void shmem_short_or_to_all(short *dest, const short *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    short *pWrk, long *pSync) SHMEMI_END
+void shmem_int_or_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    int *pWrk, long *pSync) SHMEMI_END
+void shmem_long_or_to_all(long *dest, const long *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    long *pWrk, long *pSync) SHMEMI_END
+void shmem_longlong_or_to_all(long long *dest, const long long *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, long long *pWrk, long *pSync) SHMEMI_END
+void shmem_short_xor_to_all(short *dest, const short *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, short *pWrk, long *pSync) SHMEMI_END
+void shmem_int_xor_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    int *pWrk, long *pSync) SHMEMI_END
+void shmem_long_xor_to_all(long *dest, const long *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    long *pWrk, long *pSync) SHMEMI_END
+void shmem_longlong_xor_to_all(long long *dest, const long long *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, long long *pWrk, long *pSync) SHMEMI_END
+void shmem_short_max_to_all(short *dest, const short *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, short *pWrk, long *pSync) SHMEMI_END
+void shmem_int_max_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    int *pWrk, long *pSync) SHMEMI_END
+void shmem_long_max_to_all(long *dest, const long *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    long *pWrk, long *pSync) SHMEMI_END
+void shmem_longlong_max_to_all(long long *dest, const long long *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, long long *pWrk, long *pSync) SHMEMI_END
+void shmem_float_max_to_all(float *dest, const float *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, float *pWrk, long *pSync) SHMEMI_END
+void shmem_double_max_to_all(double *dest, const double *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, double *pWrk, long *pSync) SHMEMI_END
+void shmem_longdouble_max_to_all(long double *dest, const long double *source, int nreduce, int PE_start,
+    int logPE_stride, int PE_size, long double *pWrk, long *pSync) SHMEMI_END
+void shmem_short_min_to_all(short *dest, const short *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, short *pWrk, long *pSync) SHMEMI_END
+void shmem_int_min_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    int *pWrk, long *pSync) SHMEMI_END
+void shmem_long_min_to_all(long *dest, const long *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    long *pWrk, long *pSync) SHMEMI_END
+void shmem_longlong_min_to_all(long long *dest, const long long *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, long long *pWrk, long *pSync) SHMEMI_END
+void shmem_float_min_to_all(float *dest, const float *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, float *pWrk, long *pSync) SHMEMI_END
+void shmem_double_min_to_all(double *dest, const double *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, double *pWrk, long *pSync) SHMEMI_END
+void shmem_longdouble_min_to_all(long double *dest, const long double *source, int nreduce, int PE_start,
+    int logPE_stride, int PE_size, long double *pWrk, long *pSync) SHMEMI_END
+void shmem_short_sum_to_all(short *dest, const short *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, short *pWrk, long *pSync) SHMEMI_END
+void shmem_int_sum_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    int *pWrk, long *pSync) SHMEMI_END
+void shmem_long_sum_to_all(long *dest, const long *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    long *pWrk, long *pSync) SHMEMI_END
+void shmem_longlong_sum_to_all(long long *dest, const long long *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, long long *pWrk, long *pSync) SHMEMI_END
+void shmem_float_sum_to_all(float *dest, const float *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, float *pWrk, long *pSync) SHMEMI_END
+void shmem_double_sum_to_all(double *dest, const double *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, double *pWrk, long *pSync) SHMEMI_END
+void shmem_longdouble_sum_to_all(long double *dest, const long double *source, int nreduce, int PE_start,
+    int logPE_stride, int PE_size, long double *pWrk, long *pSync) SHMEMI_END
+void shmem_complexd_sum_to_all(shmemi_complexd *dest, const shmemi_complexd *source, int nreduce, int PE_start,
+    int logPE_stride, int PE_size, shmemi_complexd *pWrk, long *pSync) SHMEMI_END
+void shmem_complexf_sum_to_all(shmemi_complexf *dest, const shmemi_complexf *source, int nreduce, int PE_start,
+    int logPE_stride, int PE_size, shmemi_complexf *pWrk, long *pSync) SHMEMI_END
+void shmem_short_prod_to_all(short *dest, const short *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, short *pWrk, long *pSync) SHMEMI_END
+void shmem_int_prod_to_all(int *dest, const int *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    int *pWrk, long *pSync) SHMEMI_END
+void shmem_long_prod_to_all(long *dest, const long *source, int nreduce, int PE_start, int logPE_stride, int PE_size,
+    long *pWrk, long *pSync) SHMEMI_END
+void shmem_longlong_prod_to_all(long long *dest, const long long *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, long long *pWrk, long *pSync) SHMEMI_END
+void shmem_float_prod_to_all(float *dest, const float *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, float *pWrk, long *pSync) SHMEMI_END
+void shmem_double_prod_to_all(double *dest, const double *source, int nreduce, int PE_start, int logPE_stride,
+    int PE_size, double *pWrk, long *pSync) SHMEMI_END
+void shmem_longdouble_prod_to_all(long double *dest, const long double *source, int nreduce, int PE_start,
+    int logPE_stride, int PE_size, long double *pWrk, long *pSync) SHMEMI_END
+void shmem_complexd_prod_to_all(shmemi_complexd *dest, const shmemi_complexd *source, int nreduce, int PE_start,
+    int logPE_stride, int PE_size, shmemi_complexd *pWrk, long *pSync) SHMEMI_END
+void shmem_complexf_prod_to_all(shmemi_complexf *dest, const shmemi_complexf *source, int nreduce, int PE_start,
+    int logPE_stride, int PE_size, shmemi_complexf *pWrk, long *pSync) SHMEMI_END
 
 /* Point-to-point synchronization */
 
@@ -1624,8 +1547,7 @@ void shmem_complexf_prod_to_all(shmemi_complexf *dest, const shmemi_complexf *so
  *
  * For `short`, `ushort`: deprecated by the standard.
  *
- * Returns once another PE, or another thread of this one, has changed the variable so that the comparison
- * holds.
+ * Returns once another PE, or another thread of this one, has changed the variable so that the comparison holds.
  * @param ivar symmetric address of the variable, on this PE
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
@@ -1650,27 +1572,26 @@ void shmem_ushort_wait_until(unsigned short *ivar, int cmp, unsigned short cmp_v
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
- * `cmp_values[i]`. Returns at once if none is left.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with `cmp_values[i]`.
+ * Returns at once if none is left.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
+ * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer leaves
+ *   none out
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @see shmem_wait_until_all(3) */
 void shmem_int_wait_until_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) SHMEMI_END
-void shmem_long_wait_until_all(long *ivars, size_t nelems, const int *status, int cmp,
-    long cmp_value) SHMEMI_END
+void shmem_long_wait_until_all(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value) SHMEMI_END
 void shmem_longlong_wait_until_all(long long *ivars, size_t nelems, const int *status, int cmp,
     long long cmp_value) SHMEMI_END
 void shmem_uint_wait_until_all(unsigned int *ivars, size_t nelems, const int *status, int cmp,
     unsigned int cmp_value) SHMEMI_END
 void shmem_ulong_wait_until_all(unsigned long *ivars, size_t nelems, const int *status, int cmp,
     unsigned long cmp_value) SHMEMI_END
-void shmem_ulonglong_wait_until_all(unsigned long long *ivars, size_t nelems, const int *status,
-    int cmp, unsigned long long cmp_value) SHMEMI_END
+void shmem_ulonglong_wait_until_all(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
+    unsigned long long cmp_value) SHMEMI_END
 void shmem_int32_wait_until_all(int32_t *ivars, size_t nelems, const int *status, int cmp,
     int32_t cmp_value) SHMEMI_END
 void shmem_int64_wait_until_all(int64_t *ivars, size_t nelems, const int *status, int cmp,
@@ -1679,12 +1600,10 @@ void shmem_uint32_wait_until_all(uint32_t *ivars, size_t nelems, const int *stat
     uint32_t cmp_value) SHMEMI_END
 void shmem_uint64_wait_until_all(uint64_t *ivars, size_t nelems, const int *status, int cmp,
     uint64_t cmp_value) SHMEMI_END
-void shmem_size_wait_until_all(size_t *ivars, size_t nelems, const int *status, int cmp,
-    size_t cmp_value) SHMEMI_END
+void shmem_size_wait_until_all(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value) SHMEMI_END
 void shmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value) SHMEMI_END
-void shmem_short_wait_until_all(short *ivars, size_t nelems, const int *status, int cmp,
-    short cmp_value) SHMEMI_END
+void shmem_short_wait_until_all(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value) SHMEMI_END
 void shmem_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
     unsigned short cmp_value) SHMEMI_END
 
@@ -1692,29 +1611,27 @@ void shmem_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
- * `cmp_values[i]`. Of several that meet it, one is chosen; no variable is neglected for ever.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with `cmp_values[i]`.
+ * Of several that meet it, one is chosen; no variable is neglected for ever.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
+ * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer leaves
+ *   none out
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return The index of a variable that meets the condition; `SIZE_MAX` if none is left, at once.
  * @see shmem_wait_until_any(3) */
-size_t shmem_int_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp,
-    int cmp_value) SHMEMI_END
-size_t shmem_long_wait_until_any(long *ivars, size_t nelems, const int *status, int cmp,
-    long cmp_value) SHMEMI_END
+size_t shmem_int_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) SHMEMI_END
+size_t shmem_long_wait_until_any(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value) SHMEMI_END
 size_t shmem_longlong_wait_until_any(long long *ivars, size_t nelems, const int *status, int cmp,
     long long cmp_value) SHMEMI_END
 size_t shmem_uint_wait_until_any(unsigned int *ivars, size_t nelems, const int *status, int cmp,
     unsigned int cmp_value) SHMEMI_END
 size_t shmem_ulong_wait_until_any(unsigned long *ivars, size_t nelems, const int *status, int cmp,
     unsigned long cmp_value) SHMEMI_END
-size_t shmem_ulonglong_wait_until_any(unsigned long long *ivars, size_t nelems, const int *status,
-    int cmp, unsigned long long cmp_value) SHMEMI_END
+size_t shmem_ulonglong_wait_until_any(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
+    unsigned long long cmp_value) SHMEMI_END
 size_t shmem_int32_wait_until_any(int32_t *ivars, size_t nelems, const int *status, int cmp,
     int32_t cmp_value) SHMEMI_END
 size_t shmem_int64_wait_until_any(int64_t *ivars, size_t nelems, const int *status, int cmp,
@@ -1736,58 +1653,58 @@ size_t shmem_ushort_wait_until_any(unsigned short *ivars, size_t nelems, const i
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
- * `cmp_values[i]`. All that meet it at that time are listed.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with `cmp_values[i]`.
+ * All that meet it at that time are listed.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param indices local array with room for `nelems` indices, which gets those of the variables that meet the
  *   condition
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
+ * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer leaves
+ *   none out
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
  * @return The number of indices stored in `indices`; 0 if no variable is left, at once.
  * @see shmem_wait_until_some(3) */
-size_t shmem_int_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, int cmp_value) SHMEMI_END
-size_t shmem_long_wait_until_some(long *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, long cmp_value) SHMEMI_END
-size_t shmem_longlong_wait_until_some(long long *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, long long cmp_value) SHMEMI_END
-size_t shmem_uint_wait_until_some(unsigned int *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, unsigned int cmp_value) SHMEMI_END
-size_t shmem_ulong_wait_until_some(unsigned long *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, unsigned long cmp_value) SHMEMI_END
-size_t shmem_ulonglong_wait_until_some(unsigned long long *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, unsigned long long cmp_value) SHMEMI_END
-size_t shmem_int32_wait_until_some(int32_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, int32_t cmp_value) SHMEMI_END
-size_t shmem_int64_wait_until_some(int64_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, int64_t cmp_value) SHMEMI_END
-size_t shmem_uint32_wait_until_some(uint32_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, uint32_t cmp_value) SHMEMI_END
-size_t shmem_uint64_wait_until_some(uint64_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, uint64_t cmp_value) SHMEMI_END
-size_t shmem_size_wait_until_some(size_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, size_t cmp_value) SHMEMI_END
-size_t shmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, ptrdiff_t cmp_value) SHMEMI_END
-size_t shmem_short_wait_until_some(short *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, short cmp_value) SHMEMI_END
-size_t shmem_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, unsigned short cmp_value) SHMEMI_END
+size_t shmem_int_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    int cmp_value) SHMEMI_END
+size_t shmem_long_wait_until_some(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    long cmp_value) SHMEMI_END
+size_t shmem_longlong_wait_until_some(long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    long long cmp_value) SHMEMI_END
+size_t shmem_uint_wait_until_some(unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    unsigned int cmp_value) SHMEMI_END
+size_t shmem_ulong_wait_until_some(unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    unsigned long cmp_value) SHMEMI_END
+size_t shmem_ulonglong_wait_until_some(unsigned long long *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, unsigned long long cmp_value) SHMEMI_END
+size_t shmem_int32_wait_until_some(int32_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    int32_t cmp_value) SHMEMI_END
+size_t shmem_int64_wait_until_some(int64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    int64_t cmp_value) SHMEMI_END
+size_t shmem_uint32_wait_until_some(uint32_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    uint32_t cmp_value) SHMEMI_END
+size_t shmem_uint64_wait_until_some(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    uint64_t cmp_value) SHMEMI_END
+size_t shmem_size_wait_until_some(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    size_t cmp_value) SHMEMI_END
+size_t shmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    ptrdiff_t cmp_value) SHMEMI_END
+size_t shmem_short_wait_until_some(short *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    short cmp_value) SHMEMI_END
+size_t shmem_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    unsigned short cmp_value) SHMEMI_END
 
 /** Wait until all variables of an array meet a condition, each with a value of its own.
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
- * `cmp_values[i]`. Returns at once if none is left.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with `cmp_values[i]`.
+ * Returns at once if none is left.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
+ * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer leaves
+ *   none out
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
@@ -1796,14 +1713,14 @@ void shmem_int_wait_until_all_vector(int *ivars, size_t nelems, const int *statu
     const int *cmp_values) SHMEMI_END
 void shmem_long_wait_until_all_vector(long *ivars, size_t nelems, const int *status, int cmp,
     const long *cmp_values) SHMEMI_END
-void shmem_longlong_wait_until_all_vector(long long *ivars, size_t nelems, const int *status,
-    int cmp, const long long *cmp_values) SHMEMI_END
+void shmem_longlong_wait_until_all_vector(long long *ivars, size_t nelems, const int *status, int cmp,
+    const long long *cmp_values) SHMEMI_END
 void shmem_uint_wait_until_all_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp,
     const unsigned int *cmp_values) SHMEMI_END
-void shmem_ulong_wait_until_all_vector(unsigned long *ivars, size_t nelems, const int *status,
-    int cmp, const unsigned long *cmp_values) SHMEMI_END
-void shmem_ulonglong_wait_until_all_vector(unsigned long long *ivars, size_t nelems,
-    const int *status, int cmp, const unsigned long long *cmp_values) SHMEMI_END
+void shmem_ulong_wait_until_all_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned long *cmp_values) SHMEMI_END
+void shmem_ulonglong_wait_until_all_vector(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned long long *cmp_values) SHMEMI_END
 void shmem_int32_wait_until_all_vector(int32_t *ivars, size_t nelems, const int *status, int cmp,
     const int32_t *cmp_values) SHMEMI_END
 void shmem_int64_wait_until_all_vector(int64_t *ivars, size_t nelems, const int *status, int cmp,
@@ -1818,19 +1735,19 @@ void shmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const 
     const ptrdiff_t *cmp_values) SHMEMI_END
 void shmem_short_wait_until_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values) SHMEMI_END
-void shmem_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, const int *status,
-    int cmp, const unsigned short *cmp_values) SHMEMI_END
+void shmem_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned short *cmp_values) SHMEMI_END
 
 /** Wait until any variable of an array meets a condition, each with a value of its own.
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
- * `cmp_values[i]`. Of several that meet it, one is chosen; no variable is neglected for ever.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with `cmp_values[i]`.
+ * Of several that meet it, one is chosen; no variable is neglected for ever.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
+ * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer leaves
+ *   none out
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
@@ -1840,14 +1757,14 @@ size_t shmem_int_wait_until_any_vector(int *ivars, size_t nelems, const int *sta
     const int *cmp_values) SHMEMI_END
 size_t shmem_long_wait_until_any_vector(long *ivars, size_t nelems, const int *status, int cmp,
     const long *cmp_values) SHMEMI_END
-size_t shmem_longlong_wait_until_any_vector(long long *ivars, size_t nelems, const int *status,
-    int cmp, const long long *cmp_values) SHMEMI_END
-size_t shmem_uint_wait_until_any_vector(unsigned int *ivars, size_t nelems, const int *status,
-    int cmp, const unsigned int *cmp_values) SHMEMI_END
-size_t shmem_ulong_wait_until_any_vector(unsigned long *ivars, size_t nelems, const int *status,
-    int cmp, const unsigned long *cmp_values) SHMEMI_END
-size_t shmem_ulonglong_wait_until_any_vector(unsigned long long *ivars, size_t nelems,
-    const int *status, int cmp, const unsigned long long *cmp_values) SHMEMI_END
+size_t shmem_longlong_wait_until_any_vector(long long *ivars, size_t nelems, const int *status, int cmp,
+    const long long *cmp_values) SHMEMI_END
+size_t shmem_uint_wait_until_any_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned int *cmp_values) SHMEMI_END
+size_t shmem_ulong_wait_until_any_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned long *cmp_values) SHMEMI_END
+size_t shmem_ulonglong_wait_until_any_vector(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned long long *cmp_values) SHMEMI_END
 size_t shmem_int32_wait_until_any_vector(int32_t *ivars, size_t nelems, const int *status, int cmp,
     const int32_t *cmp_values) SHMEMI_END
 size_t shmem_int64_wait_until_any_vector(int64_t *ivars, size_t nelems, const int *status, int cmp,
@@ -1858,59 +1775,58 @@ size_t shmem_uint64_wait_until_any_vector(uint64_t *ivars, size_t nelems, const 
     const uint64_t *cmp_values) SHMEMI_END
 size_t shmem_size_wait_until_any_vector(size_t *ivars, size_t nelems, const int *status, int cmp,
     const size_t *cmp_values) SHMEMI_END
-size_t shmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
-    int cmp, const ptrdiff_t *cmp_values) SHMEMI_END
+size_t shmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
+    const ptrdiff_t *cmp_values) SHMEMI_END
 size_t shmem_short_wait_until_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values) SHMEMI_END
-size_t shmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, const int *status,
-    int cmp, const unsigned short *cmp_values) SHMEMI_END
+size_t shmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned short *cmp_values) SHMEMI_END
 
-/** Wait until at least one variable of an array meets a condition, and list them, each with a value of its
- * own.
+/** Wait until at least one variable of an array meets a condition, and list them, each with a value of its own.
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
- * `cmp_values[i]`. All that meet it at that time are listed.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with `cmp_values[i]`.
+ * All that meet it at that time are listed.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param indices local array with room for `nelems` indices, which gets those of the variables that meet the
  *   condition
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
+ * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer leaves
+ *   none out
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The number of indices stored in `indices`; 0 if no variable is left, at once.
  * @see shmem_wait_until_some(3) */
-size_t shmem_int_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const int *cmp_values) SHMEMI_END
-size_t shmem_long_wait_until_some_vector(long *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const long *cmp_values) SHMEMI_END
-size_t shmem_longlong_wait_until_some_vector(long long *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const long long *cmp_values) SHMEMI_END
-size_t shmem_uint_wait_until_some_vector(unsigned int *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const unsigned int *cmp_values) SHMEMI_END
-size_t shmem_ulong_wait_until_some_vector(unsigned long *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const unsigned long *cmp_values) SHMEMI_END
-size_t shmem_ulonglong_wait_until_some_vector(unsigned long long *ivars, size_t nelems,
-    size_t *indices, const int *status, int cmp, const unsigned long long *cmp_values) SHMEMI_END
-size_t shmem_int32_wait_until_some_vector(int32_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const int32_t *cmp_values) SHMEMI_END
-size_t shmem_int64_wait_until_some_vector(int64_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const int64_t *cmp_values) SHMEMI_END
-size_t shmem_uint32_wait_until_some_vector(uint32_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const uint32_t *cmp_values) SHMEMI_END
-size_t shmem_uint64_wait_until_some_vector(uint64_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const uint64_t *cmp_values) SHMEMI_END
-size_t shmem_size_wait_until_some_vector(size_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const size_t *cmp_values) SHMEMI_END
-size_t shmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const ptrdiff_t *cmp_values) SHMEMI_END
-size_t shmem_short_wait_until_some_vector(short *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const short *cmp_values) SHMEMI_END
-size_t shmem_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const unsigned short *cmp_values) SHMEMI_END
+size_t shmem_int_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const int *cmp_values) SHMEMI_END
+size_t shmem_long_wait_until_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const long *cmp_values) SHMEMI_END
+size_t shmem_longlong_wait_until_some_vector(long long *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const long long *cmp_values) SHMEMI_END
+size_t shmem_uint_wait_until_some_vector(unsigned int *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const unsigned int *cmp_values) SHMEMI_END
+size_t shmem_ulong_wait_until_some_vector(unsigned long *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const unsigned long *cmp_values) SHMEMI_END
+size_t shmem_ulonglong_wait_until_some_vector(unsigned long long *ivars, size_t nelems, size_t *indices,
+    const int *status, int cmp, const unsigned long long *cmp_values) SHMEMI_END
+size_t shmem_int32_wait_until_some_vector(int32_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const int32_t *cmp_values) SHMEMI_END
+size_t shmem_int64_wait_until_some_vector(int64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const int64_t *cmp_values) SHMEMI_END
+size_t shmem_uint32_wait_until_some_vector(uint32_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const uint32_t *cmp_values) SHMEMI_END
+size_t shmem_uint64_wait_until_some_vector(uint64_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const uint64_t *cmp_values) SHMEMI_END
+size_t shmem_size_wait_until_some_vector(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const size_t *cmp_values) SHMEMI_END
+size_t shmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const ptrdiff_t *cmp_values) SHMEMI_END
+size_t shmem_short_wait_until_some_vector(short *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const short *cmp_values) SHMEMI_END
+size_t shmem_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const unsigned short *cmp_values) SHMEMI_END
 
 /** Say whether a variable of this PE meets a condition.
  *
@@ -1942,12 +1858,12 @@ int shmem_ushort_test(unsigned short *ivar, int cmp, unsigned short cmp_value) S
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
- * `cmp_values[i]`. It does not wait.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with `cmp_values[i]`.
+ * It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
+ * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer leaves
+ *   none out
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
@@ -1963,14 +1879,10 @@ int shmem_ulong_test_all(unsigned long *ivars, size_t nelems, const int *status,
     unsigned long cmp_value) SHMEMI_END
 int shmem_ulonglong_test_all(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
     unsigned long long cmp_value) SHMEMI_END
-int shmem_int32_test_all(int32_t *ivars, size_t nelems, const int *status, int cmp,
-    int32_t cmp_value) SHMEMI_END
-int shmem_int64_test_all(int64_t *ivars, size_t nelems, const int *status, int cmp,
-    int64_t cmp_value) SHMEMI_END
-int shmem_uint32_test_all(uint32_t *ivars, size_t nelems, const int *status, int cmp,
-    uint32_t cmp_value) SHMEMI_END
-int shmem_uint64_test_all(uint64_t *ivars, size_t nelems, const int *status, int cmp,
-    uint64_t cmp_value) SHMEMI_END
+int shmem_int32_test_all(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t cmp_value) SHMEMI_END
+int shmem_int64_test_all(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t cmp_value) SHMEMI_END
+int shmem_uint32_test_all(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t cmp_value) SHMEMI_END
+int shmem_uint64_test_all(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value) SHMEMI_END
 int shmem_size_test_all(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value) SHMEMI_END
 int shmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value) SHMEMI_END
@@ -1982,12 +1894,12 @@ int shmem_ushort_test_all(unsigned short *ivars, size_t nelems, const int *statu
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
- * `cmp_values[i]`. It does not wait.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with `cmp_values[i]`.
+ * It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
+ * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer leaves
+ *   none out
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
@@ -2003,20 +1915,16 @@ size_t shmem_ulong_test_any(unsigned long *ivars, size_t nelems, const int *stat
     unsigned long cmp_value) SHMEMI_END
 size_t shmem_ulonglong_test_any(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
     unsigned long long cmp_value) SHMEMI_END
-size_t shmem_int32_test_any(int32_t *ivars, size_t nelems, const int *status, int cmp,
-    int32_t cmp_value) SHMEMI_END
-size_t shmem_int64_test_any(int64_t *ivars, size_t nelems, const int *status, int cmp,
-    int64_t cmp_value) SHMEMI_END
+size_t shmem_int32_test_any(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t cmp_value) SHMEMI_END
+size_t shmem_int64_test_any(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t cmp_value) SHMEMI_END
 size_t shmem_uint32_test_any(uint32_t *ivars, size_t nelems, const int *status, int cmp,
     uint32_t cmp_value) SHMEMI_END
 size_t shmem_uint64_test_any(uint64_t *ivars, size_t nelems, const int *status, int cmp,
     uint64_t cmp_value) SHMEMI_END
-size_t shmem_size_test_any(size_t *ivars, size_t nelems, const int *status, int cmp,
-    size_t cmp_value) SHMEMI_END
+size_t shmem_size_test_any(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value) SHMEMI_END
 size_t shmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value) SHMEMI_END
-size_t shmem_short_test_any(short *ivars, size_t nelems, const int *status, int cmp,
-    short cmp_value) SHMEMI_END
+size_t shmem_short_test_any(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value) SHMEMI_END
 size_t shmem_ushort_test_any(unsigned short *ivars, size_t nelems, const int *status, int cmp,
     unsigned short cmp_value) SHMEMI_END
 
@@ -2024,14 +1932,14 @@ size_t shmem_ushort_test_any(unsigned short *ivars, size_t nelems, const int *st
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
- * `cmp_values[i]`. It does not wait.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with `cmp_values[i]`.
+ * It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param indices local array with room for `nelems` indices, which gets those of the variables that meet the
  *   condition
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
+ * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer leaves
+ *   none out
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_value value that is compared with
@@ -2041,41 +1949,41 @@ size_t shmem_int_test_some(int *ivars, size_t nelems, size_t *indices, const int
     int cmp_value) SHMEMI_END
 size_t shmem_long_test_some(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
     long cmp_value) SHMEMI_END
-size_t shmem_longlong_test_some(long long *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, long long cmp_value) SHMEMI_END
-size_t shmem_uint_test_some(unsigned int *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, unsigned int cmp_value) SHMEMI_END
-size_t shmem_ulong_test_some(unsigned long *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, unsigned long cmp_value) SHMEMI_END
-size_t shmem_ulonglong_test_some(unsigned long long *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, unsigned long long cmp_value) SHMEMI_END
-size_t shmem_int32_test_some(int32_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, int32_t cmp_value) SHMEMI_END
-size_t shmem_int64_test_some(int64_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, int64_t cmp_value) SHMEMI_END
-size_t shmem_uint32_test_some(uint32_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, uint32_t cmp_value) SHMEMI_END
-size_t shmem_uint64_test_some(uint64_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, uint64_t cmp_value) SHMEMI_END
-size_t shmem_size_test_some(size_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, size_t cmp_value) SHMEMI_END
-size_t shmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, ptrdiff_t cmp_value) SHMEMI_END
-size_t shmem_short_test_some(short *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, short cmp_value) SHMEMI_END
-size_t shmem_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, unsigned short cmp_value) SHMEMI_END
+size_t shmem_longlong_test_some(long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    long long cmp_value) SHMEMI_END
+size_t shmem_uint_test_some(unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    unsigned int cmp_value) SHMEMI_END
+size_t shmem_ulong_test_some(unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    unsigned long cmp_value) SHMEMI_END
+size_t shmem_ulonglong_test_some(unsigned long long *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, unsigned long long cmp_value) SHMEMI_END
+size_t shmem_int32_test_some(int32_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    int32_t cmp_value) SHMEMI_END
+size_t shmem_int64_test_some(int64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    int64_t cmp_value) SHMEMI_END
+size_t shmem_uint32_test_some(uint32_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    uint32_t cmp_value) SHMEMI_END
+size_t shmem_uint64_test_some(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    uint64_t cmp_value) SHMEMI_END
+size_t shmem_size_test_some(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    size_t cmp_value) SHMEMI_END
+size_t shmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    ptrdiff_t cmp_value) SHMEMI_END
+size_t shmem_short_test_some(short *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    short cmp_value) SHMEMI_END
+size_t shmem_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    unsigned short cmp_value) SHMEMI_END
 
 /** Say whether all variables of an array meet a condition, each with a value of its own.
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
- * `cmp_values[i]`. It does not wait.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with `cmp_values[i]`.
+ * It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
+ * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer leaves
+ *   none out
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
@@ -2091,8 +1999,8 @@ int shmem_uint_test_all_vector(unsigned int *ivars, size_t nelems, const int *st
     const unsigned int *cmp_values) SHMEMI_END
 int shmem_ulong_test_all_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp,
     const unsigned long *cmp_values) SHMEMI_END
-int shmem_ulonglong_test_all_vector(unsigned long long *ivars, size_t nelems, const int *status,
-    int cmp, const unsigned long long *cmp_values) SHMEMI_END
+int shmem_ulonglong_test_all_vector(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned long long *cmp_values) SHMEMI_END
 int shmem_int32_test_all_vector(int32_t *ivars, size_t nelems, const int *status, int cmp,
     const int32_t *cmp_values) SHMEMI_END
 int shmem_int64_test_all_vector(int64_t *ivars, size_t nelems, const int *status, int cmp,
@@ -2114,12 +2022,12 @@ int shmem_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
- * `cmp_values[i]`. It does not wait.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with `cmp_values[i]`.
+ * It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
+ * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer leaves
+ *   none out
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
@@ -2135,8 +2043,8 @@ size_t shmem_uint_test_any_vector(unsigned int *ivars, size_t nelems, const int 
     const unsigned int *cmp_values) SHMEMI_END
 size_t shmem_ulong_test_any_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp,
     const unsigned long *cmp_values) SHMEMI_END
-size_t shmem_ulonglong_test_any_vector(unsigned long long *ivars, size_t nelems, const int *status,
-    int cmp, const unsigned long long *cmp_values) SHMEMI_END
+size_t shmem_ulonglong_test_any_vector(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned long long *cmp_values) SHMEMI_END
 size_t shmem_int32_test_any_vector(int32_t *ivars, size_t nelems, const int *status, int cmp,
     const int32_t *cmp_values) SHMEMI_END
 size_t shmem_int64_test_any_vector(int64_t *ivars, size_t nelems, const int *status, int cmp,
@@ -2158,54 +2066,53 @@ size_t shmem_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const 
  *
  * For `short`, `ushort`: an extension.
  *
- * Variables with a mark in `status` are left out. The forms with a vector compare variable i with
- * `cmp_values[i]`. It does not wait.
+ * Variables with a mark in `status` are left out. The forms with a vector compare variable i with `cmp_values[i]`.
+ * It does not wait.
  * @param ivars symmetric address of an array of `nelems` variables, on this PE
  * @param nelems number of elements; of bytes in the mem forms
  * @param indices local array with room for `nelems` indices, which gets those of the variables that meet the
  *   condition
- * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer
- *   leaves none out
+ * @param status local array of `nelems` marks: variable i is left out if `status[i]` is not 0; a null pointer leaves
+ *   none out
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
  * @param cmp_values local array of `nelems` values; variable i is compared with value i
  * @return The number of indices stored in `indices`, which may be 0.
  * @see shmem_test_some(3) */
-size_t shmem_int_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const int *cmp_values) SHMEMI_END
-size_t shmem_long_test_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const long *cmp_values) SHMEMI_END
-size_t shmem_longlong_test_some_vector(long long *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const long long *cmp_values) SHMEMI_END
-size_t shmem_uint_test_some_vector(unsigned int *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const unsigned int *cmp_values) SHMEMI_END
-size_t shmem_ulong_test_some_vector(unsigned long *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const unsigned long *cmp_values) SHMEMI_END
-size_t shmem_ulonglong_test_some_vector(unsigned long long *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const unsigned long long *cmp_values) SHMEMI_END
-size_t shmem_int32_test_some_vector(int32_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const int32_t *cmp_values) SHMEMI_END
-size_t shmem_int64_test_some_vector(int64_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const int64_t *cmp_values) SHMEMI_END
-size_t shmem_uint32_test_some_vector(uint32_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const uint32_t *cmp_values) SHMEMI_END
-size_t shmem_uint64_test_some_vector(uint64_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const uint64_t *cmp_values) SHMEMI_END
-size_t shmem_size_test_some_vector(size_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const size_t *cmp_values) SHMEMI_END
-size_t shmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const ptrdiff_t *cmp_values) SHMEMI_END
-size_t shmem_short_test_some_vector(short *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const short *cmp_values) SHMEMI_END
-size_t shmem_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const unsigned short *cmp_values) SHMEMI_END
+size_t shmem_int_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const int *cmp_values) SHMEMI_END
+size_t shmem_long_test_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const long *cmp_values) SHMEMI_END
+size_t shmem_longlong_test_some_vector(long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const long long *cmp_values) SHMEMI_END
+size_t shmem_uint_test_some_vector(unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const unsigned int *cmp_values) SHMEMI_END
+size_t shmem_ulong_test_some_vector(unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const unsigned long *cmp_values) SHMEMI_END
+size_t shmem_ulonglong_test_some_vector(unsigned long long *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const unsigned long long *cmp_values) SHMEMI_END
+size_t shmem_int32_test_some_vector(int32_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const int32_t *cmp_values) SHMEMI_END
+size_t shmem_int64_test_some_vector(int64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const int64_t *cmp_values) SHMEMI_END
+size_t shmem_uint32_test_some_vector(uint32_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const uint32_t *cmp_values) SHMEMI_END
+size_t shmem_uint64_test_some_vector(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const uint64_t *cmp_values) SHMEMI_END
+size_t shmem_size_test_some_vector(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const size_t *cmp_values) SHMEMI_END
+size_t shmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const ptrdiff_t *cmp_values) SHMEMI_END
+size_t shmem_short_test_some_vector(short *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    const short *cmp_values) SHMEMI_END
+size_t shmem_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const unsigned short *cmp_values) SHMEMI_END
 
 /** Wait until a `long` of this PE meets a condition; the form of C11 and C++ takes all types.
  *
  * Deprecated by the standard.
  *
- * Returns once another PE, or another thread of this one, has changed the variable so that the comparison
- * holds.
+ * Returns once another PE, or another thread of this one, has changed the variable so that the comparison holds.
  * @param ivar symmetric address of the variable, on this PE
  * @param cmp comparison of the variable, on its left, with the value: one of `SHMEM_CMP_EQ`, `SHMEM_CMP_NE`,
  *   `SHMEM_CMP_GT`, `SHMEM_CMP_GE`, `SHMEM_CMP_LT`, `SHMEM_CMP_LE`
@@ -2217,8 +2124,7 @@ void shmem_wait_until(long *ivar, int cmp, long cmp_value);
  *
  * Deprecated by the standard.
  *
- * Returns once another PE, or another thread of this one, has changed the variable so that the comparison
- * holds.
+ * Returns once another PE, or another thread of this one, has changed the variable so that the comparison holds.
  * @param ivar symmetric address of the variable, on this PE
  * @param cmp_value value that the variable is compared with
  * @see shmem_wait_until(3) */
@@ -2228,8 +2134,7 @@ void shmem_wait(long *ivar, long cmp_value);
  *
  * Deprecated by the standard.
  *
- * Returns once another PE, or another thread of this one, has changed the variable so that the comparison
- * holds.
+ * Returns once another PE, or another thread of this one, has changed the variable so that the comparison holds.
  * @param ivar symmetric address of the variable, on this PE
  * @param cmp_value value that the variable is compared with
  * @see shmem_wait_until(3) */
@@ -2252,8 +2157,8 @@ void shmem_ptrdiff_wait(ptrdiff_t *ivar, ptrdiff_t cmp_value) SHMEMI_END
 
 /** Complete the operations of a context to some PEs.
  *
- * As `shmem_quiet`, for operations to the given PEs alone. Operations to other PEs may be complete, too. New
- * in OpenSHMEM 1.6.
+ * As `shmem_quiet`, for operations to the given PEs alone. Operations to other PEs may be complete, too. New in
+ * OpenSHMEM 1.6.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param target_pes local array of PE numbers: in the context's team, or in the job without a context
@@ -2264,8 +2169,8 @@ void shmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes) SHM
 
 /** Take a lock if no PE holds it, without waiting.
  *
- * A lock is a symmetric `long` that is 0 before its first use, the same object on all PEs, and used for
- * nothing else. At most one PE holds it. PEs get it in the order in which they have asked for it.
+ * A lock is a symmetric `long` that is 0 before its first use, the same object on all PEs, and used for nothing
+ * else. At most one PE holds it. PEs get it in the order in which they have asked for it.
  * @param lock symmetric address of the lock
  * @return `shmem_test_lock` returns 0 if the PE has got the lock now, else 1.
  * @see shmem_lock(3) */

@@ -15,59 +15,52 @@
 #define SHMEMI_ARG_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, ...) a11
 
 #define SHMEMI_SELECT_AMO(pointer, prefix, suffix) \
-    _Generic(*(pointer), int: prefix##int##suffix, long: prefix##long##suffix, \
-    long long: prefix##longlong##suffix, unsigned int: prefix##uint##suffix, \
-    unsigned long: prefix##ulong##suffix, unsigned long long: prefix##ulonglong##suffix)
+    _Generic(*(pointer), int: prefix##int##suffix, long: prefix##long##suffix, long long: prefix##longlong##suffix, \
+    unsigned int: prefix##uint##suffix, unsigned long: prefix##ulong##suffix, \
+    unsigned long long: prefix##ulonglong##suffix)
 
 #define SHMEMI_SELECT_ARITHMETIC(pointer, prefix, suffix) \
-    _Generic(*(pointer), char: prefix##char##suffix, signed char: prefix##schar##suffix, \
-    short: prefix##short##suffix, int: prefix##int##suffix, long: prefix##long##suffix, \
-    long long: prefix##longlong##suffix, unsigned char: prefix##uchar##suffix, \
-    unsigned short: prefix##ushort##suffix, unsigned int: prefix##uint##suffix, \
-    unsigned long: prefix##ulong##suffix, unsigned long long: prefix##ulonglong##suffix, \
-    float: prefix##float##suffix, double: prefix##double##suffix, \
-    long double: prefix##longdouble##suffix, shmemi_complexd: prefix##complexd##suffix, \
-    shmemi_complexf: prefix##complexf##suffix)
+    _Generic(*(pointer), char: prefix##char##suffix, signed char: prefix##schar##suffix, short: prefix##short##suffix, \
+    int: prefix##int##suffix, long: prefix##long##suffix, long long: prefix##longlong##suffix, \
+    unsigned char: prefix##uchar##suffix, unsigned short: prefix##ushort##suffix, unsigned int: prefix##uint##suffix, \
+    unsigned long: prefix##ulong##suffix, unsigned long long: prefix##ulonglong##suffix, float: prefix##float##suffix, \
+    double: prefix##double##suffix, long double: prefix##longdouble##suffix, \
+    shmemi_complexd: prefix##complexd##suffix, shmemi_complexf: prefix##complexf##suffix)
 
 #define SHMEMI_SELECT_BITWISE(pointer, prefix, suffix) \
     _Generic(*(pointer), unsigned char: prefix##uchar##suffix, unsigned short: prefix##ushort##suffix, \
     unsigned int: prefix##uint##suffix, unsigned long: prefix##ulong##suffix, \
-    unsigned long long: prefix##ulonglong##suffix, char: prefix##char##suffix, \
-    signed char: prefix##schar##suffix, short: prefix##short##suffix, int: prefix##int##suffix, \
-    long: prefix##long##suffix, long long: prefix##longlong##suffix)
+    unsigned long long: prefix##ulonglong##suffix, char: prefix##char##suffix, signed char: prefix##schar##suffix, \
+    short: prefix##short##suffix, int: prefix##int##suffix, long: prefix##long##suffix, \
+    long long: prefix##longlong##suffix)
 
 #define SHMEMI_SELECT_BITWISE_AMO(pointer, prefix, suffix) \
     _Generic(*(pointer), unsigned int: prefix##uint##suffix, unsigned long: prefix##ulong##suffix, \
-    unsigned long long: prefix##ulonglong##suffix, int: prefix##int32##suffix, \
-    long: prefix##int64##suffix)
+    unsigned long long: prefix##ulonglong##suffix, int: prefix##int32##suffix, long: prefix##int64##suffix)
 
 #define SHMEMI_SELECT_EXTENDED_AMO(pointer, prefix, suffix) \
-    _Generic(*(pointer), float: prefix##float##suffix, double: prefix##double##suffix, \
-    int: prefix##int##suffix, long: prefix##long##suffix, long long: prefix##longlong##suffix, \
-    unsigned int: prefix##uint##suffix, unsigned long: prefix##ulong##suffix, \
-    unsigned long long: prefix##ulonglong##suffix)
+    _Generic(*(pointer), float: prefix##float##suffix, double: prefix##double##suffix, int: prefix##int##suffix, \
+    long: prefix##long##suffix, long long: prefix##longlong##suffix, unsigned int: prefix##uint##suffix, \
+    unsigned long: prefix##ulong##suffix, unsigned long long: prefix##ulonglong##suffix)
 
 #define SHMEMI_SELECT_ORDERED(pointer, prefix, suffix) \
-    _Generic(*(pointer), char: prefix##char##suffix, signed char: prefix##schar##suffix, \
-    short: prefix##short##suffix, int: prefix##int##suffix, long: prefix##long##suffix, \
-    long long: prefix##longlong##suffix, unsigned char: prefix##uchar##suffix, \
-    unsigned short: prefix##ushort##suffix, unsigned int: prefix##uint##suffix, \
-    unsigned long: prefix##ulong##suffix, unsigned long long: prefix##ulonglong##suffix, \
-    float: prefix##float##suffix, double: prefix##double##suffix, \
-    long double: prefix##longdouble##suffix)
+    _Generic(*(pointer), char: prefix##char##suffix, signed char: prefix##schar##suffix, short: prefix##short##suffix, \
+    int: prefix##int##suffix, long: prefix##long##suffix, long long: prefix##longlong##suffix, \
+    unsigned char: prefix##uchar##suffix, unsigned short: prefix##ushort##suffix, unsigned int: prefix##uint##suffix, \
+    unsigned long: prefix##ulong##suffix, unsigned long long: prefix##ulonglong##suffix, float: prefix##float##suffix, \
+    double: prefix##double##suffix, long double: prefix##longdouble##suffix)
 
 #define SHMEMI_SELECT_P2P(pointer, prefix, suffix) \
-    _Generic(*(pointer), int: prefix##int##suffix, long: prefix##long##suffix, \
-    long long: prefix##longlong##suffix, unsigned int: prefix##uint##suffix, \
-    unsigned long: prefix##ulong##suffix, unsigned long long: prefix##ulonglong##suffix, \
-    short: prefix##short##suffix, unsigned short: prefix##ushort##suffix)
+    _Generic(*(pointer), int: prefix##int##suffix, long: prefix##long##suffix, long long: prefix##longlong##suffix, \
+    unsigned int: prefix##uint##suffix, unsigned long: prefix##ulong##suffix, \
+    unsigned long long: prefix##ulonglong##suffix, short: prefix##short##suffix, \
+    unsigned short: prefix##ushort##suffix)
 
 #define SHMEMI_SELECT_RMA(pointer, prefix, suffix) \
     _Generic(*(pointer), float: prefix##float##suffix, double: prefix##double##suffix, \
-    long double: prefix##longdouble##suffix, char: prefix##char##suffix, \
-    signed char: prefix##schar##suffix, short: prefix##short##suffix, int: prefix##int##suffix, \
-    long: prefix##long##suffix, long long: prefix##longlong##suffix, \
-    unsigned char: prefix##uchar##suffix, unsigned short: prefix##ushort##suffix, \
+    long double: prefix##longdouble##suffix, char: prefix##char##suffix, signed char: prefix##schar##suffix, \
+    short: prefix##short##suffix, int: prefix##int##suffix, long: prefix##long##suffix, \
+    long long: prefix##longlong##suffix, unsigned char: prefix##uchar##suffix, unsigned short: prefix##ushort##suffix, \
     unsigned int: prefix##uint##suffix, unsigned long: prefix##ulong##suffix, \
     unsigned long long: prefix##ulonglong##suffix)
 

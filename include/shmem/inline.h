@@ -105,8 +105,8 @@ SHMEMI_INLINE int shmem_n_pes(void) SHMEMI_N_PES(shmem_n_pes)
 
 /** Copy contiguous elements to another PE.
  *
- * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the
- * elements may arrive later. Source and destination must not overlap.
+ * Copies `nelems` elements from `source` to `dest` on PE `pe`. Returns when `source` may be changed; the elements
+ * may arrive later. Source and destination must not overlap.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address on PE `pe` to which the elements are copied
@@ -277,16 +277,15 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_p(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff
 
 /** Copy elements at equal distances to another PE.
  *
- * Element i of `source`, at index i * `sst`, is copied to index i * `dst` of `dest`. Returns when `source`
- * may be changed.
+ * Element i of `source`, at index i * `sst`, is copied to index i * `dst` of `dest`. Returns when `source` may be
+ * changed.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address on PE `pe` of the first element that is changed
  * @param source local address of the elements to be copied
- * @param dst distance between the starts of neighbouring elements in `dest`, in elements: 1 or more, 1
- *   without gaps
- * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
- *   without gaps
+ * @param dst distance between the starts of neighbouring elements in `dest`, in elements: 1 or more, 1 without gaps
+ * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1 without
+ *   gaps
  * @param nelems number of elements
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @see shmem_iput(3) */
@@ -409,8 +408,8 @@ SHMEMI_INLINE void shmem_ctx_iput128(shmem_ctx_t ctx, void *dest, const void *so
 
 /** Copy blocks at equal distances to another PE.
  *
- * Block i, of `bsize` elements, is copied from index i * `sst` of `source` to index i * `dst` of `dest`.
- * Returns when `source` may be changed. New in OpenSHMEM 1.6.
+ * Block i, of `bsize` elements, is copied from index i * `sst` of `source` to index i * `dst` of `dest`. Returns
+ * when `source` may be changed. New in OpenSHMEM 1.6.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address on PE `pe` of the first block
@@ -542,8 +541,8 @@ SHMEMI_INLINE void shmem_ctx_ibput128(shmem_ctx_t ctx, void *dest, const void *s
 
 /** Copy contiguous elements from another PE.
  *
- * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and
- * destination must not overlap.
+ * Copies `nelems` elements from `source` on PE `pe` to `dest`. Returns when they are there. Source and destination
+ * must not overlap.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest local address to which the elements are copied
@@ -711,16 +710,14 @@ SHMEMI_INLINE ptrdiff_t shmem_ctx_ptrdiff_g(shmem_ctx_t ctx, const ptrdiff_t *so
 
 /** Copy elements at equal distances from another PE.
  *
- * Element i of `source`, at index i * `sst`, is copied to index i * `dst` of `dest`. Returns when all are
- * there.
+ * Element i of `source`, at index i * `sst`, is copied to index i * `dst` of `dest`. Returns when all are there.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest local address of the first element that is changed
  * @param source symmetric address on PE `pe` of the first element
- * @param dst distance between the starts of neighbouring elements in `dest`, in elements: 1 or more, 1
- *   without gaps
- * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1
- *   without gaps
+ * @param dst distance between the starts of neighbouring elements in `dest`, in elements: 1 or more, 1 without gaps
+ * @param sst distance between the starts of neighbouring elements in `source`, in elements: 1 or more, 1 without
+ *   gaps
  * @param nelems number of elements
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  * @see shmem_iget(3) */
@@ -843,8 +840,8 @@ SHMEMI_INLINE void shmem_ctx_iget128(shmem_ctx_t ctx, void *dest, const void *so
 
 /** Copy blocks at equal distances from another PE.
  *
- * Block i, of `bsize` elements, is copied from index i * `sst` of `source` to index i * `dst` of `dest`.
- * Returns when all are there. New in OpenSHMEM 1.6.
+ * Block i, of `bsize` elements, is copied from index i * `sst` of `source` to index i * `dst` of `dest`. Returns
+ * when all are there. New in OpenSHMEM 1.6.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest local address of the first block
@@ -976,8 +973,8 @@ SHMEMI_INLINE void shmem_ctx_ibget128(shmem_ctx_t ctx, void *dest, const void *s
 
 /** Begin to copy contiguous elements to another PE.
  *
- * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be
- * changed until `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` to `dest` on PE `pe`, and returns. `source` must not be changed
+ * until `shmem_quiet`.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest symmetric address on PE `pe` to which the elements are copied
@@ -1095,8 +1092,8 @@ SHMEMI_INLINE void shmem_ctx_putmem_nbi(shmem_ctx_t ctx, void *dest, const void 
 
 /** Begin to copy contiguous elements from another PE.
  *
- * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in
- * `dest` after `shmem_quiet`.
+ * Begins to copy `nelems` elements from `source` on PE `pe` to `dest`, and returns. The elements are in `dest` after
+ * `shmem_quiet`.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @param dest local address to which the elements are copied; neither read nor changed until the next quiet
@@ -2194,12 +2191,12 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_atomic_fetch_add_nbi(shmem_ctx_t ctx, ptrdi
 
 /** Begin to change bits of an object of another PE and to fetch its old value.
  *
- * - `shmem_TYPENAME_atomic_fetch_and_nbi`: Begin to clear bits of an object of another PE by AND and to fetch
- *   its old value.
- * - `shmem_TYPENAME_atomic_fetch_or_nbi`: Begin to set bits of an object of another PE by OR and to fetch its
+ * - `shmem_TYPENAME_atomic_fetch_and_nbi`: Begin to clear bits of an object of another PE by AND and to fetch its
  *   old value.
- * - `shmem_TYPENAME_atomic_fetch_xor_nbi`: Begin to flip bits of an object of another PE by XOR and to fetch
- *   its old value.
+ * - `shmem_TYPENAME_atomic_fetch_or_nbi`: Begin to set bits of an object of another PE by OR and to fetch its old
+ *   value.
+ * - `shmem_TYPENAME_atomic_fetch_xor_nbi`: Begin to flip bits of an object of another PE by XOR and to fetch its old
+ *   value.
  *
  * Returns as soon as the operation has begun.
  *
@@ -2296,9 +2293,9 @@ SHMEMI_INLINE void shmem_ctx_uint64_atomic_fetch_xor_nbi(shmem_ctx_t ctx, uint64
 
 /** Order the operations to each PE.
  *
- * What the context's operations before it change on a PE is changed before what operations after it change on
- * the same PE: puts, atomics, signals, and the program's own stores. It does not wait for them, orders
- * nothing between different PEs, and does not order non-blocking gets and fetches.
+ * What the context's operations before it change on a PE is changed before what operations after it change on the
+ * same PE: puts, atomics, signals, and the program's own stores. It does not wait for them, orders nothing between
+ * different PEs, and does not order non-blocking gets and fetches.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @see shmem_fence(3) */
@@ -2307,9 +2304,9 @@ SHMEMI_INLINE void shmem_ctx_fence(shmem_ctx_t ctx) SHMEMI_CTX_FENCE(shmem_ctx_f
 
 /** Complete the operations of a context.
  *
- * When it returns, all operations that the PE has made on the context are complete, and seen by all PEs:
- * puts, atomics and signals, blocking or not, and the program's own stores to symmetric memory. Results of
- * non-blocking gets and fetches are there, and sources of non-blocking puts may be changed.
+ * When it returns, all operations that the PE has made on the context are complete, and seen by all PEs: puts,
+ * atomics and signals, blocking or not, and the program's own stores to symmetric memory. Results of non-blocking
+ * gets and fetches are there, and sources of non-blocking puts may be changed.
  *
  * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
  * @see shmem_quiet(3) */
@@ -2318,16 +2315,16 @@ SHMEMI_INLINE void shmem_ctx_quiet(shmem_ctx_t ctx) SHMEMI_CTX_QUIET(shmem_ctx_q
 
 /** Complete operations and release a lock, which the PE holds.
  *
- * A lock is a symmetric `long` that is 0 before its first use, the same object on all PEs, and used for
- * nothing else. At most one PE holds it. PEs get it in the order in which they have asked for it.
+ * A lock is a symmetric `long` that is 0 before its first use, the same object on all PEs, and used for nothing
+ * else. At most one PE holds it. PEs get it in the order in which they have asked for it.
  * @param lock symmetric address of the lock
  * @see shmem_lock(3) */
 SHMEMI_INLINE void shmem_clear_lock(long *lock) SHMEMI_CLEAR_LOCK(shmem_clear_lock)
 
 /** Wait until no other PE holds a lock, and take it.
  *
- * A lock is a symmetric `long` that is 0 before its first use, the same object on all PEs, and used for
- * nothing else. At most one PE holds it. PEs get it in the order in which they have asked for it.
+ * A lock is a symmetric `long` that is 0 before its first use, the same object on all PEs, and used for nothing
+ * else. At most one PE holds it. PEs get it in the order in which they have asked for it.
  * @param lock symmetric address of the lock
  * @see shmem_lock(3) */
 SHMEMI_INLINE void shmem_set_lock(long *lock) SHMEMI_SET_LOCK(shmem_set_lock)

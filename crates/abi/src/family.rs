@@ -216,14 +216,19 @@ pub fn declaration(ret: &str, name: &str, params: &str) -> String {
     format!("{ret}{space}{name}({params})")
 }
 
-/// Breaks a C declaration after commas so that lines stay within 100 columns.
+/// Breaks a C declaration after commas so that lines stay within 120 columns, also if they end in ` \`.
 pub fn wrapped(declaration: &str) -> String {
+    wrapped_to(declaration, 117)
+}
+
+/// Breaks it so that all but commas stay within so many columns.
+pub fn wrapped_to(declaration: &str, columns: usize) -> String {
     let mut out = String::new();
     let mut column = 0;
     for (i, part) in declaration.split(", ").enumerate() {
         if i > 0 {
             out.push(',');
-            if column + part.len() + 2 > 100 {
+            if column + part.len() + 2 > columns {
                 out.push_str("\n    ");
                 column = 4;
             } else {

@@ -10,8 +10,8 @@ use crate::family::{Family, Status, Symbol};
 use crate::reference::{Block, Entry, Reference, Section, blocks, display_name};
 use crate::types::Group;
 
-/// Columns of a comment.
-const WIDTH: usize = 110;
+/// Columns of a comment, but for its end.
+const WIDTH: usize = 117;
 
 /// The functions of `families`, parted where the comment changes, with their comments. Routines of many types that
 /// differ in what they do alone, such as reductions in their operators, have one comment that lists them.

@@ -21,7 +21,7 @@ fn prototypes<'a>(
             out.push_str(&comment);
             let end = if symbols.len() > 1 { " SHMEMI_END" } else { ";" };
             for symbol in symbols {
-                writeln!(out, "{}{end}", prototype(&symbol, &symbol.name())).unwrap();
+                writeln!(out, "{}", wrapped(&format!("{}{end}", prototype(&symbol, &symbol.name())))).unwrap();
             }
             out.push('\n');
         }
@@ -30,7 +30,7 @@ fn prototypes<'a>(
 
 fn prototype(symbol: &Symbol<'_>, name: &str) -> String {
     let attribute = if symbol.family.pattern == "shmem_global_exit" { "SHMEMI_NORETURN " } else { "" };
-    wrapped(&format!("{attribute}{}", complex(&symbol.prototype_as(name))))
+    format!("{attribute}{}", complex(&symbol.prototype_as(name)))
 }
 
 /// The names of the profiling interface, whose prototypes are those of the functions. Those that
@@ -82,7 +82,7 @@ fn profiling_names<'a>(out: &mut String, chapters: impl IntoIterator<Item = &'a 
                 writeln!(out, "SHMEMI_PSHMEM({name})").unwrap();
             }
             for symbol in symbols.iter().filter(|s| has_own || is_complex(&s.ty)) {
-                writeln!(out, "{};", prototype(symbol, &symbol.profiling_name())).unwrap();
+                writeln!(out, "{};", wrapped(&prototype(symbol, &symbol.profiling_name()))).unwrap();
             }
         }
     }

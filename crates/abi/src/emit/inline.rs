@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::{C_NOTE, doc, wrapped};
+use super::{C_NOTE, doc, wrapped_to};
 use crate::family::{Family, Symbol};
 use crate::reference::Reference;
 use crate::table::Chapter;
@@ -41,10 +41,10 @@ pub fn inline(chapters: &[Chapter], reference: &Reference) -> String {
             };
             let prototype = format!("SHMEMI_INLINE {}", symbol.prototype());
             let body = format!("{}({arguments})", name(&symbol, inline));
-            let line = format!("{} {body}", wrapped(&prototype));
+            let line = format!("{} {body}", wrapped_to(&prototype, 100));
             // Of many types, the names are on lines of one form.
             let is_long = group == Group::Sizes && line.lines().any(|line| line.len() > 120);
-            let line = if is_long { wrapped(&format!("{prototype} {body}")) } else { line };
+            let line = if is_long { wrapped_to(&format!("{prototype} {body}"), 100) } else { line };
             writeln!(out, "{line}").unwrap();
         }
     }

@@ -23,7 +23,7 @@ pub mod pages;
 pub mod rust;
 pub mod test_program;
 
-pub use crate::family::wrapped;
+pub use crate::family::{wrapped, wrapped_to};
 
 /// First line of every generated C file.
 pub const C_NOTE: &str =
