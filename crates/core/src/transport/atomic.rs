@@ -70,6 +70,17 @@ pub trait AtomicInt: Atomic {
     unsafe fn fetch_xor(at: *mut Self, value: Self) -> Self;
 }
 
+/// Methods that are the atomic type's of the same name.
+macro_rules! fetching {
+    ($atomic:ty: $($name:ident),*) => {$(
+        #[inline]
+        unsafe fn $name(at: *mut Self, value: Self) -> Self {
+            // SAFETY: the trait's contract is that of `from_ptr`.
+            unsafe { <$atomic>::from_ptr(at) }.$name(value, SeqCst)
+        }
+    )*};
+}
+
 macro_rules! integers {
     ($($t:ty = $atomic:ty),*) => {$(
         // SAFETY (of all unsafe blocks below): the trait's contract is that of `from_ptr`.
@@ -84,11 +95,7 @@ macro_rules! integers {
                 // SAFETY: see above.
                 unsafe { <$atomic>::from_ptr(at) }.store(value, Release);
             }
-            #[inline]
-            unsafe fn swap(at: *mut Self, value: Self) -> Self {
-                // SAFETY: see above.
-                unsafe { <$atomic>::from_ptr(at) }.swap(value, SeqCst)
-            }
+            fetching!($atomic: swap);
             #[inline]
             #[allow(clippy::cast_lossless, reason = "for signed types it is none")]
             fn to_bits(self) -> u64 {
@@ -109,26 +116,7 @@ macro_rules! integers {
                 let word = unsafe { <$atomic>::from_ptr(at) };
                 word.compare_exchange(cond, value, SeqCst, Acquire).unwrap_or_else(|seen| seen)
             }
-            #[inline]
-            unsafe fn fetch_add(at: *mut Self, value: Self) -> Self {
-                // SAFETY: see above.
-                unsafe { <$atomic>::from_ptr(at) }.fetch_add(value, SeqCst)
-            }
-            #[inline]
-            unsafe fn fetch_and(at: *mut Self, value: Self) -> Self {
-                // SAFETY: see above.
-                unsafe { <$atomic>::from_ptr(at) }.fetch_and(value, SeqCst)
-            }
-            #[inline]
-            unsafe fn fetch_or(at: *mut Self, value: Self) -> Self {
-                // SAFETY: see above.
-                unsafe { <$atomic>::from_ptr(at) }.fetch_or(value, SeqCst)
-            }
-            #[inline]
-            unsafe fn fetch_xor(at: *mut Self, value: Self) -> Self {
-                // SAFETY: see above.
-                unsafe { <$atomic>::from_ptr(at) }.fetch_xor(value, SeqCst)
-            }
+            fetching!($atomic: fetch_add, fetch_and, fetch_or, fetch_xor);
         }
     )*};
 }
