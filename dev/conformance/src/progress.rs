@@ -63,31 +63,15 @@ impl Watchdog {
         let mut ready = false;
         for pid in &signs.processes {
             let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-            if let Some(process) = Process::read(&stat) {
-                ticks += process.ticks;
-                ready |= process.ready;
-            }
+            ticks += process::ticks(&stat).unwrap_or(0);
+            // It runs, waits for a core, or for a disk.
+            ready |= matches!(process::state(&stat), Some(b'R' | b'D'));
         }
         // Ticks are hundredths of a second on Linux. Fewer than before are those of fewer processes.
         let used = Duration::from_millis(ticks.abs_diff(self.ticks) * 10);
         let moves = ready || used * SHARE > since || signs.printed != self.printed;
         (self.ticks, self.printed) = (ticks, signs.printed);
         moves
-    }
-}
-
-/// What a line of `/proc/PID/stat` says of a process.
-#[derive(Debug, PartialEq, Eq)]
-struct Process {
-    /// It runs, waits for a core, or for a disk.
-    ready: bool,
-    /// Its processor time and that of the children it has waited for, in ticks.
-    ticks: u64,
-}
-
-impl Process {
-    fn read(stat: &[u8]) -> Option<Self> {
-        Some(Self { ready: matches!(process::state(stat)?, b'R' | b'D'), ticks: process::ticks(stat)? })
     }
 }
 
@@ -151,14 +135,5 @@ mod tests {
         let mut watchdog = Watchdog::new(LIMIT);
         watchdog.begin = Instant::now().checked_sub(LIMIT * (AT_MOST + 1)).expect("the clock runs for longer");
         assert!(watchdog.expired(Signs::default));
-    }
-
-    #[test]
-    fn states_and_times_are_read() {
-        let line = "7 (a (b) c) S 1 7 7 0 -1 4 0 0 0 0 10 2 300 40 20 0 1 0 5 0 0";
-        let read = |line: &str| Process::read(line.as_bytes()).unwrap();
-        assert_eq!(read(line), Process { ready: false, ticks: 352 });
-        assert!(read(&line.replace(") S", ") R")).ready);
-        assert_eq!(Process::read(b""), None);
     }
 }
