@@ -11,6 +11,7 @@ use ferroshmem_cluster::hosts::{Launcher, applets};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 use crate::cluster::{self, Clusters, Launch};
+use crate::compile::{Build, Compiler};
 use crate::job::Job;
 use crate::prefix::Prefix;
 use crate::tool::Missing;
@@ -32,6 +33,13 @@ pub struct Setting {
     pub scratch: PathBuf,
     /// Hosts for jobs on several hosts.
     pub stations: Clusters,
+}
+
+impl Setting {
+    /// Compiles a program of `c/` by gcc.
+    pub fn compile(&self, source: &str, flags: &[&str]) -> Result<PathBuf> {
+        Build::new(source, Compiler::Gcc).flags(flags).run(&self.prefix, &self.cache)
+    }
 }
 
 /// The trials of one test binary.

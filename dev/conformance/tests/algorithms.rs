@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use ferroshmem_conformance::choices::Choices;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 const CHECKED: &[(&str, &str)] = &[("SHMEM_CHECK", "1")];
 const EXACT: &[(&str, &str)] = &[("SHMEM_REPRODUCIBLE", "1")];
@@ -21,7 +21,7 @@ const SOCKETS: &[(&str, &str)] = &[
 /// Runs a program of `c/algorithms`; `choices` of None are the library's own.
 fn run(s: &Setting, program: &str, pes: usize, choices: Option<Choices>, env: &[(&str, &str)]) -> Result<()> {
     let source = format!("algorithms/{program}.c");
-    let program = Build::new(&source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let program = s.compile(&source, &[])?;
     let mut job = Job::new(pes, &program);
     for (name, value) in env {
         job = job.env(name, value);

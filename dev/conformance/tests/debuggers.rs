@@ -27,8 +27,7 @@ fn main() {
 }
 
 fn program(s: &Setting) -> Result<PathBuf> {
-    let build = Build::new(SOURCE, Compiler::Gcc).flags(&["-g", "-O0"]);
-    build.run(&s.prefix, &s.cache)
+    s.compile(SOURCE, &["-g", "-O0"])
 }
 
 fn run(s: &Setting, how: &str, options: &[&str]) -> Result<Outcome> {

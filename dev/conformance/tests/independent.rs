@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use ferroshmem_conformance::job::{Outcome, Running, shell_status};
 use ferroshmem_conformance::leftovers::Machine;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 use nix::sys::signal::{Signal, kill};
 
 /// How a child ends its job, and words of the line that is printed about it, of which there are some if they are not
@@ -77,8 +77,7 @@ fn main() {
 }
 
 fn program(s: &Setting) -> Result<PathBuf> {
-    let build = Build::new("spawn/independent.c", Compiler::Gcc);
-    build.run(&s.prefix, &s.cache)
+    s.compile("spawn/independent.c", &[])
 }
 
 /// Parents go on when a child ends its job: they say so, start others, and end well.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 /// PEs in either group.
 const SIZES: [(usize, &str); 9] =
@@ -76,8 +76,7 @@ fn main() {
 }
 
 fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
-    let build = Build::new(&format!("spawn/{name}.c"), Compiler::Gcc);
-    build.flags(flags).run(&s.prefix, &s.cache)
+    s.compile(&format!("spawn/{name}.c"), flags)
 }
 
 /// The address is between two windows of the other job, or behind the last one.

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use ferroshmem_conformance::compile::on_path;
 use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 /// PEs that call, and PEs that are called.
 const SIZES: [(usize, &str); 5] = [(1, "1"), (1, "3"), (2, "2"), (3, "1"), (4, "8")];
@@ -121,8 +121,7 @@ fn launched(s: &Setting, (name, flags): (&str, &[&str]), [pes, argument]: [&str;
 }
 
 fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
-    let build = Build::new(&format!("kernels/{name}"), Compiler::Gcc);
-    build.flags(flags).run(&s.prefix, &s.cache)
+    s.compile(&format!("kernels/{name}"), flags)
 }
 
 fn calls(s: &Setting, job: Job) -> Result<()> {

@@ -40,8 +40,7 @@ fn main() {
             for (name, flags) in LINKINGS {
                 let stem = program.split('.').next().unwrap_or(program);
                 suite.add(format!("{stem}::{name}::{pes}pe"), move |s| {
-                    let build = Build::new(program, Compiler::Gcc).flags(flags);
-                    let program = build.run(&s.prefix, &s.cache)?;
+                    let program = s.compile(program, flags)?;
                     Job::new(pes, &program).expect_success(&s.prefix, &s.scratch).map(drop)
                 });
             }
@@ -106,7 +105,7 @@ fn profiled_by(s: &Setting, compiler: Compiler, tools: &[&str], flags: &[&str], 
 
 /// The tool as a shared library.
 fn tool_library(s: &Setting) -> Result<std::path::PathBuf> {
-    Build::new("linkage/profiling_tool.c", Compiler::Gcc).flags(&["-shared", "-fPIC"]).run(&s.prefix, &s.cache)
+    s.compile("linkage/profiling_tool.c", &["-shared", "-fPIC"])
 }
 
 fn dlopened(s: &Setting, pes: usize) -> Result<()> {
@@ -118,11 +117,8 @@ fn dlopened(s: &Setting, pes: usize) -> Result<()> {
 }
 
 fn user_library(s: &Setting) -> Result<()> {
-    let library =
-        Build::new("linkage/library.c", Compiler::Gcc).flags(&["-shared", "-fPIC"]).run(&s.prefix, &s.cache)?;
-    let program = Build::new("linkage/library_globals.c", Compiler::Gcc)
-        .flags(&[&library.display().to_string()])
-        .run(&s.prefix, &s.cache)?;
+    let library = s.compile("linkage/library.c", &["-shared", "-fPIC"])?;
+    let program = s.compile("linkage/library_globals.c", &[&library.display().to_string()])?;
     Job::new(4, &program).expect_success(&s.prefix, &s.scratch).map(drop)
 }
 
@@ -144,7 +140,7 @@ fn two_executables(s: &Setting) -> Result<()> {
 
 /// A program names the library by its soname and finds it by a run path.
 fn needed(s: &Setting) -> Result<()> {
-    let program = Build::new("linkage/profiled.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let program = s.compile("linkage/profiled.c", &[])?;
     let output = Command::new("readelf").arg("-d").arg(&program).output()?;
     let dynamic = String::from_utf8_lossy(&output.stdout).into_owned();
     ensure!(dynamic.contains("[libshmem.so.1]"), "not linked by soname:\n{dynamic}");

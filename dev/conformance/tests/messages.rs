@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use ferroshmem_conformance::guide;
 use ferroshmem_conformance::job::Running;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 /// Programs, what they are asked for, and numbers of PEs.
 const PROGRAMS: [(&str, &str, &[usize]); 15] = [
@@ -70,8 +70,7 @@ fn main() {
 }
 
 fn job(s: &Setting, pes: usize, name: &str, way: &str) -> Result<Job> {
-    let build = Build::new(&format!("messages/{name}.c"), Compiler::Gcc);
-    let program = build.flags(&["-pthread"]).run(&s.prefix, &s.cache)?;
+    let program = s.compile(&format!("messages/{name}.c"), &["-pthread"])?;
     Ok(Job::new(pes, &program).args(&[way]))
 }
 

@@ -93,7 +93,7 @@ fn by_default(suite: &mut Suite) {
     let has_idle_core = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
     for pes in (1..=2).filter(|_| has_idle_core) {
         suite.add(format!("default/{pes}"), move |s| {
-            let program = Build::new("offload/idle.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+            let program = s.compile("offload/idle.c", &[])?;
             // Where PEs are bound, the cores of other jobs are not theirs.
             let n = pes.to_string();
             let job = Job::new(pes, &program).options(&["-n", &n, "--bind-to", "none"]).env("SHMEM_DEBUG", "1");
@@ -165,7 +165,7 @@ fn overlap(suite: &mut Suite) {
     for workers in ["0", "1"] {
         suite.add(format!("overlap/{workers}-workers"), move |s| {
             let source = "../../../pgas-microbench/overlap/overlap.c";
-            let program = Build::new(source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
+            let program = s.compile(source, &[])?;
             let job = Job::new(2, &program).args(&["32768"]);
             let job = job
                 .env("SHMEM_WORKERS", workers)
@@ -185,7 +185,7 @@ fn overlap(suite: &mut Suite) {
 /// The model, where copies of some chunks are too short to be shared by themselves.
 fn in_pieces(suite: &mut Suite) {
     suite.add("in-pieces".to_owned(), |s| {
-        let program = Build::new("offload.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+        let program = s.compile("offload.c", &[])?;
         let job = Job::new(2, &program).env("SHMEM_WORKERS", "1").env("SHMEM_SHARE_THRESHOLD", "1m");
         job.expect_success(&s.prefix, &s.scratch).map(drop)
     });

@@ -165,14 +165,14 @@ fn main() {
             // An odd number of PEs, more than cores, and many more: one of these with each program.
             let long = is_out(&[3, 7, 16], &pes, number);
             let run = move |s: &Setting| {
-                let program = Build::new(&source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
+                let program = s.compile(&source, &[])?;
                 Job::new(pes, &program).expect_success(&s.prefix, &s.scratch).map(drop)
             };
             suite.add_maybe_long(name, long, run);
         }
         let alone = source.clone();
         suite.add(format!("{}::without-launcher", stem(&source)), move |s| {
-            let program = Build::new(&alone, Compiler::Gcc).run(&s.prefix, &s.cache)?;
+            let program = s.compile(&alone, &[])?;
             Job::new(0, &program).expect_success(&s.prefix, &s.scratch).map(drop)
         });
         let installed = VARIANTS.iter().filter(|v| compilers.contains(&v.compiler));

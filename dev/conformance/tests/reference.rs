@@ -13,7 +13,7 @@ use ferroshmem_conformance::guide;
 use ferroshmem_conformance::prefix::workspace;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::tool;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 /// PEs of an example: with neighbours on both sides, and a grid.
 const PES: usize = 4;
@@ -101,7 +101,7 @@ fn compiled(s: &Setting, name: &str, code: &str, library: &str) -> Result<PathBu
         false => "-std=c11",
     };
     let flags = [standard, "-O1", "-Wall", "-Wextra", "-Werror", library];
-    Build::new(source, Compiler::Gcc).flags(&flags).run(&s.prefix, &s.cache)
+    s.compile(source, &flags)
 }
 
 /// Compiles and runs a solution, which ends with an error where a result is wrong.

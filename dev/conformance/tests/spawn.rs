@@ -8,7 +8,7 @@ use ferroshmem_conformance::guide;
 use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::leftovers::Machine;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 /// PEs in either group.
 const SIZES: [(usize, &str); 6] = [(1, "1"), (2, "2"), (3, "1"), (1, "7"), (4, "8"), (16, "16")];
@@ -324,8 +324,7 @@ impl Launcher {
 }
 
 fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
-    let build = Build::new(&format!("spawn/{name}.c"), Compiler::Gcc);
-    build.flags(flags).run(&s.prefix, &s.cache)
+    s.compile(&format!("spawn/{name}.c"), flags)
 }
 
 fn memory(s: &Setting, parents: usize, children: &str, flags: &[&str], (variable, value): (&str, &str)) -> Result<()> {

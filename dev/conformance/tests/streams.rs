@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use ferroshmem_conformance::guide;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 /// What programs are asked for, and numbers of PEs.
 const PROGRAMS: [(&str, &str, &[usize]); 9] = [
@@ -71,8 +71,7 @@ fn main() {
 }
 
 fn job(s: &Setting, pes: usize, source: &str) -> Result<Job> {
-    let build = Build::new(source, Compiler::Gcc);
-    let program = build.flags(&["-pthread"]).run(&s.prefix, &s.cache)?;
+    let program = s.compile(source, &["-pthread"])?;
     Ok(Job::new(pes, &program))
 }
 

@@ -13,7 +13,7 @@ use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::prefix::workspace;
 use ferroshmem_conformance::programs::{programs as own_programs, stem};
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 /// The exit status where there are findings.
 const FOUND: i32 = 66;
@@ -48,7 +48,7 @@ fn main() {
             }
             // All of them would take ten seconds.
             suite.add_long(format!("own::{}::{check}", stem(&source)), move |s| {
-                let program = Build::new(&source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
+                let program = s.compile(&source, &[])?;
                 let check = format!("--check={check}");
                 let job = Job::new(0, &program).options(&["-n", "3", &check]);
                 job.expect_success(&s.prefix, &s.scratch).map(drop)

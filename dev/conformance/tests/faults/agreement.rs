@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 use crate::ending::{Status, ended_rightly, expect};
 
@@ -87,7 +87,7 @@ pub(crate) fn add(suite: &mut Suite) {
 }
 
 fn settings_program(s: &Setting) -> Result<PathBuf> {
-    Build::new("faults/settings.c", Compiler::Gcc).run(&s.prefix, &s.cache)
+    s.compile("faults/settings.c", &[])
 }
 
 /// A job whose first or last PEs are given a setting by a program in between, of which the
@@ -108,7 +108,7 @@ fn setting(
 }
 
 fn allocation(s: &Setting, pes: usize, way: &str, when: &str) -> Result<Job> {
-    let program = Build::new("faults/allocation.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let program = s.compile("faults/allocation.c", &[])?;
     Ok(Job::new(pes, &program).args(&[way, when]))
 }
 

@@ -4,7 +4,7 @@
 use anyhow::{Result, ensure};
 use ferroshmem_config as config;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 use ferroshmem_tuning::Collective;
 
 use crate::ending::{Status, ended_rightly, expect};
@@ -25,8 +25,7 @@ const fn routine(collective: Collective) -> &'static str {
 
 /// A job of `pes` PEs in which something happens to PE 1, with `choice` forced.
 fn job(s: &Setting, collective: Collective, choice: &str, pes: usize, way: &str) -> Result<Job> {
-    let build = Build::new("faults/collective.c", Compiler::Gcc);
-    let job = Job::new(pes, &build.run(&s.prefix, &s.cache)?);
+    let job = Job::new(pes, &s.compile("faults/collective.c", &[])?);
     let job = job.args(&[collective.name(), way]);
     Ok(job.env(config::algorithm(collective).name, choice))
 }
@@ -40,7 +39,7 @@ pub(crate) fn add(suite: &mut Suite) {
         ("order", ["PE 0 in shmem_team_sync", "PE 2 in shmem_team_sync"]),
     ] {
         suite.add(format!("circle::{way}"), move |s| {
-            let program = Build::new("faults/circle.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+            let program = s.compile("faults/circle.c", &[])?;
             let outcome = Job::new(3, &program).args(&[way]).run(&s.prefix, &s.scratch)?;
             ended_rightly(&outcome, Status::Is(1), &words)
         });

@@ -80,7 +80,7 @@ fn main() {
 }
 
 fn misuse_job(s: &Setting, pes: usize, case: &str, env: &[(&str, &str)]) -> Result<Job> {
-    let program = Build::new("faults/misuse.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let program = s.compile("faults/misuse.c", &[])?;
     let mut job = Job::new(pes, &program).args(&[case]);
     for (name, value) in env {
         job = job.env(name, value);
@@ -127,11 +127,11 @@ fn every_misuse(s: &Setting, part: usize) -> Result<()> {
 }
 
 fn death_program(s: &Setting) -> Result<std::path::PathBuf> {
-    Build::new("faults/death.c", Compiler::Gcc).run(&s.prefix, &s.cache)
+    s.compile("faults/death.c", &[])
 }
 
 fn global_exit(s: &Setting, status: &str, caller: &str) -> Result<()> {
-    let program = Build::new("global_exit.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let program = s.compile("global_exit.c", &[])?;
     for pes in [1, 2, 4, 7] {
         let job = Job::new(pes, &program).args(&[status, caller]);
         let outcome = job.run(&s.prefix, &s.scratch)?;

@@ -133,7 +133,7 @@ fn checked(s: &Setting) -> Result<()> {
 }
 
 fn misuse(s: &Setting) -> Result<std::path::PathBuf> {
-    Build::new("faults/misuse.c", Compiler::Gcc).flags(&["-g", "-rdynamic"]).run(&s.prefix, &s.cache)
+    s.compile("faults/misuse.c", &["-g", "-rdynamic"])
 }
 
 fn of_misuse(s: &Setting) -> Result<()> {

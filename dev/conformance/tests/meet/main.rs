@@ -170,8 +170,7 @@ fn with_line(job: Running, status: i32, words: &str) -> Result<()> {
 /// Every kind of operation, as between parents and children.
 fn memory(s: &Setting, n: usize, m: usize) -> Result<()> {
     let meeting = Meeting::new(s)?;
-    let build = Build::new("spawn/memory.c", Compiler::Gcc);
-    let program = build.flags(&["-DMEET"]).run(&s.prefix, &s.cache)?;
+    let program = s.compile("spawn/memory.c", &["-DMEET"])?;
     let meeting = Meeting { program, ..meeting };
     let connecting = meeting.start("connect", m, &[])?;
     well(meeting.start("accept", n, &[])?)?;

@@ -5,7 +5,7 @@ use ferroshmem_cluster::hosts::{Distribution, Launcher, Placement};
 use ferroshmem_conformance::cluster::Launch;
 use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Outcome, Suite};
+use ferroshmem_conformance::{Job, Outcome, Suite};
 
 /// PEs 0 and 1 are on different hosts, and so are each PE and the next one.
 const PLACE: Placement = Placement { pes: 4, hosts: 2, distribution: Distribution::RoundRobin };
@@ -69,8 +69,7 @@ fn oshrun(s: &Setting) -> Vec<String> {
 
 /// With an argument, what is expected is said; without one, nothing.
 fn check(s: &Setting, source: &str, expected: &[&str], run: impl Fn(&Job) -> Result<Outcome>) -> Result<()> {
-    let build = Build::new(&format!("../../diagnosis/{source}.c"), Compiler::Gcc).flags(&["-g", "-O1"]);
-    let job = Job::new(PLACE.pes, &build.run(&s.prefix, &s.cache)?);
+    let job = Job::new(PLACE.pes, &s.compile(&format!("../../diagnosis/{source}.c"), &["-g", "-O1"])?);
     let outcome = run(&job.clone().args(&["fault"]))?;
     ensure!(!outcome.hung && outcome.left == 0, "hangs, or leaves processes\n{outcome}");
     ensure!(shell_status(outcome.status) == FOUND, "the status is not {FOUND}\n{outcome}");

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use ferroshmem_cluster::hosts::{Cluster, Distribution, Impairment, Launcher, Placement, Process};
 use ferroshmem_conformance::cluster::{Launch, TestCluster};
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 use nix::sys::signal::Signal;
 
 /// What the PEs do meanwhile, and how many rounds of it are some seconds on a bad link.
@@ -107,8 +107,7 @@ pub(crate) fn add(suite: &mut Suite) {
         let short = launcher == Launcher::Hydra;
         // PEs that call shmem_global_exit when those of the other host have ended do not wait for these.
         suite.add_launch("global_exit::by-all", launch, short, |s, launch| {
-            let build = Build::new("faults/global_exits.c", Compiler::Gcc);
-            let job = Job::new(PLACE.pes, &build.run(&s.prefix, &s.cache)?);
+            let job = Job::new(PLACE.pes, &s.compile("faults/global_exits.c", &[])?);
             goes_on(s, launch, SLOW_LINK, job)
         });
     }
@@ -176,7 +175,7 @@ fn ends_early(s: &Setting, launch: Launch, way: &str) -> Result<()> {
 }
 
 fn job(s: &Setting, activity: &str, rounds: u32) -> Result<Job> {
-    let program = Build::new("faults/nodes.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let program = s.compile("faults/nodes.c", &[])?;
     let job = Job::new(PLACE.pes, &program).args(&[activity, &rounds.to_string()]);
     Ok(job.env("SHMEM_FABRIC_TIMEOUT", TIMEOUT))
 }

@@ -7,7 +7,7 @@ use ferroshmem_cluster::hosts::{Distribution, Launcher, Placement};
 use ferroshmem_conformance::cluster::Launch;
 use ferroshmem_conformance::prefix::crate_folder;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 const SOURCE: &str = "diagnosis/apart.c";
 
@@ -30,8 +30,7 @@ fn line(mark: &str) -> Result<String> {
 }
 
 fn says_what_pes_do(s: &Setting, launch: Launch) -> Result<()> {
-    let build = Build::new(SOURCE, Compiler::Gcc).flags(&["-g", "-O0"]);
-    let job = Job::new(launch.place.pes, &build.run(&s.prefix, &s.cache)?);
+    let job = Job::new(launch.place.pes, &s.compile(SOURCE, &["-g", "-O0"])?);
     let job = job.env("SHMEM_HANG_TIMEOUT", "3");
     let outcome = s.stations.run(launch, &job)?;
     ensure!(!outcome.hung && outcome.left == 0, "{outcome}");

@@ -18,7 +18,7 @@ use ferroshmem_conformance::choices::Choices;
 use ferroshmem_conformance::cluster::Launch;
 use ferroshmem_conformance::programs::{programs, stem};
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 /// Programs that stay on one host, and why.
 const ON_ONE_HOST: &[(&str, &str)] = &[];
@@ -86,8 +86,7 @@ const VARIANTS: &[Variant] = &[
 ];
 
 fn job(s: &Setting, pes: usize, source: &str, flags: &[&str]) -> Result<Job> {
-    let build = Build::new(source, Compiler::Gcc).flags(flags);
-    let job = Job::new(pes, &build.run(&s.prefix, &s.cache)?);
+    let job = Job::new(pes, &s.compile(source, flags)?);
     let arguments = ARGUMENTS.iter().find(|(name, _)| *name == stem(source));
     Ok(job.args(arguments.map_or(&[], |(_, arguments)| arguments)))
 }

@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use ferroshmem_cluster::hosts::{Distribution, Launcher, Placement};
 use ferroshmem_conformance::cluster::Launch;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Outcome, Suite};
+use ferroshmem_conformance::{Job, Outcome, Suite};
 
 const PLACE: Placement = Placement { pes: 4, hosts: 2, distribution: Distribution::Block };
 
@@ -51,8 +51,7 @@ pub(crate) fn add(suite: &mut Suite) {
             let short = a % Launcher::ALL.len() == l;
             let launch = Launch { launcher, place: PLACE };
             suite.add_launch(&format!("allocation::{way}"), launch, short, move |s, launch| {
-                let build = Build::new("faults/allocation.c", Compiler::Gcc);
-                let program = build.run(&s.prefix, &s.cache)?;
+                let program = s.compile("faults/allocation.c", &[])?;
                 let job = Job::new(PLACE.pes, &program).args(&[way, "late"]);
                 let outcome = run(s, launch, &job)?;
                 ensure!(!outcome.status.success(), "ends well\n{outcome}");
@@ -67,7 +66,7 @@ pub(crate) fn add(suite: &mut Suite) {
 
 /// A job in which the PEs on `host` alone are given a setting; those on host b come late.
 fn job(s: &Setting, host: &str, (name, value): (&str, &str), holds: &str) -> Result<Job> {
-    let program = Build::new("faults/settings.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let program = s.compile("faults/settings.c", &[])?;
     let script = format!(
         "host=$(uname -n); test $host = {host} && export {name}={value}; test $host = a || sleep 1; exec \"$@\""
     );

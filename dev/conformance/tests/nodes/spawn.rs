@@ -5,7 +5,7 @@ use ferroshmem_cluster::hosts::{AGENT, Distribution, Launcher, Placement};
 use ferroshmem_conformance::cluster::Launch;
 use ferroshmem_conformance::job::{Outcome, shell_status};
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 const PLACE: Placement = Placement { pes: 4, hosts: 2, distribution: Distribution::Block };
 
@@ -69,13 +69,13 @@ pub(crate) fn add(suite: &mut Suite) {
             suite.add_launch(&name, launch, true, move |s, launch| fails(s, launch, &job(s, &[way, "2", child])?));
         }
         suite.add_launch("spawn::late", launch, true, move |s, launch| {
-            let program = Build::new("spawn/faults.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+            let program = s.compile("spawn/faults.c", &[])?;
             let job = Job::new(PLACE.pes, &program).args(&["sleeps"]);
             fails(s, launch, &job.env("SHMEM_SPAWN_TIMEOUT", "3"))
         });
         if launcher == Launcher::SlurmPmix {
             suite.add_launch("spawn::never-initialises", launch, true, |s, launch| {
-                let program = Build::new("spawn/faults.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+                let program = s.compile("spawn/faults.c", &[])?;
                 let job = Job::new(PLACE.pes, &program).args(&["never-initialises"]);
                 let words = "command has ended before the PEs have called shmem_init";
                 refused(s, launch, &job, words)
@@ -94,8 +94,7 @@ pub(crate) fn add(suite: &mut Suite) {
         suite.add_launch("spawn::independent", launch, true, independent);
     }
     suite.add_launch("spawn::kernels", launch, true, |s, launch| {
-        let build = Build::new("kernels/calls.c", Compiler::Gcc).flags(&["-DHELD=2000"]);
-        let program = build.run(&s.prefix, &s.cache)?;
+        let program = s.compile("kernels/calls.c", &["-DHELD=2000"])?;
         s.stations.run(launch, &Job::new(PLACE.pes, &program).args(&["2"]))?.ended_saying(Some(0), &[])
     });
     // oshrun becomes Hydra.
@@ -126,7 +125,7 @@ fn fails(s: &Setting, launch: Launch, job: &Job) -> Result<()> {
 
 /// The job goes on when PEs that it has started fail, where the launcher does not end it; elsewhere, none are started.
 fn independent(s: &Setting, launch: Launch) -> Result<()> {
-    let program = Build::new("spawn/independent.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let program = s.compile("spawn/independent.c", &[])?;
     let is_slurm = launch.launcher == Launcher::SlurmPmix;
     let args = match is_slurm {
         true => ["end-all", "variable"],
@@ -157,7 +156,7 @@ fn refused(s: &Setting, launch: Launch, job: &Job, words: &str) -> Result<()> {
 }
 
 fn job(s: &Setting, args: &[&str]) -> Result<Job> {
-    let program = Build::new("spawn/remote.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let program = s.compile("spawn/remote.c", &[])?;
     Ok(Job::new(PLACE.pes, &program).args(args))
 }
 

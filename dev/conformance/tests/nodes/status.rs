@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use ferroshmem_cluster::hosts::{Distribution, Launcher, Placement};
 use ferroshmem_conformance::cluster::Launch;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_conformance::{Job, Suite};
 
 const PLACE: Placement = Placement { pes: 5, hosts: 2, distribution: Distribution::Block };
 /// After that the test gives up.
@@ -26,8 +26,7 @@ fn is_shown(s: &Setting, launch: Launch) -> Result<()> {
     fs::create_dir_all(&s.scratch)?;
     let end = s.scratch.join(format!("end-{}", launch.launcher.name()));
     let _ = fs::remove_file(&end);
-    let build = Build::new("diagnosis/counters.c", Compiler::Gcc).flags(&["-O2"]);
-    let job = Job::new(launch.place.pes, &build.run(&s.prefix, &s.cache)?)
+    let job = Job::new(launch.place.pes, &s.compile("diagnosis/counters.c", &["-O2"])?)
         .args(&["long", &end.display().to_string()])
         .env("SHMEM_COUNTERS", "1")
         .env("SHMEM_STATUS", "1");

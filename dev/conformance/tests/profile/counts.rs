@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
+use ferroshmem_conformance::Job;
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Build, Compiler, Job};
 use serde_json::Value;
 
 const PES: usize = 4;
@@ -48,8 +48,7 @@ const GETS: &[&str] = &["get", "_g"];
 const ATOMICS: &[&str] = &["atomic"];
 
 pub(crate) fn agree(s: &Setting, case: Case) -> Result<()> {
-    let build = Build::new("diagnosis/counts.c", Compiler::Gcc).flags(case.flags);
-    let program = build.run(&s.prefix, &s.cache)?;
+    let program = s.compile("diagnosis/counts.c", case.flags)?;
     let singles = case.singles.to_string();
     let [page, events] = ["html", "json"].map(|end| s.scratch.join(format!("{}.{end}", case.name)));
     let (page_option, trace) = (format!("--profile={}", page.display()), format!("--trace={}", events.display()));
