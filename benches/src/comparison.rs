@@ -140,12 +140,6 @@ impl Comparison {
     pub fn into_jobs(self) -> Vec<Result<Job>> {
         self.jobs
     }
-
-    /// The jobs that failed, by index, and why.
-    pub fn failures(&self) -> impl Iterator<Item = (usize, &anyhow::Error)> {
-        let jobs = self.jobs.iter().enumerate();
-        jobs.filter_map(|(i, job)| Some((i, job.as_ref().err()?)))
-    }
 }
 
 fn fastest(times: &[f64]) -> Option<f64> {

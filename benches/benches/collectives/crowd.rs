@@ -84,5 +84,5 @@ fn line(
     }
     rest += table::disturbed(&outcome);
     table.line(&name, &columns, &rest);
-    report_failures(comparison.failures(), |job| variants[job].label.clone())
+    report_failures(&comparison.into_jobs(), &variants)
 }

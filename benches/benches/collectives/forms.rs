@@ -122,7 +122,7 @@ fn table(testbed: &Testbed, options: &Options, pes: usize, sizes: &[usize], clai
         table.line(&name, &outcome.medians(), &rest);
         judge(&outcome, &name, *bytes, claims);
     }
-    report_failures(comparison.failures(), |job| CHOICES[job].to_owned())
+    report_failures(&comparison.into_jobs(), &variants)
 }
 
 fn judge(outcome: &Outcome, item: &str, bytes: usize, claims: &mut [Claim; 4]) {

@@ -38,7 +38,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
         let rest = table::beside_fastest(&outcome, 2..entries.len(), &labels, bar);
         live.line(&name, &outcome.medians(), &rest);
     }
-    report_failures(comparison.failures(), |job| labels[job].to_owned())
+    report_failures(&comparison.into_jobs(), &variants)
 }
 
 fn item(us: usize) -> String {

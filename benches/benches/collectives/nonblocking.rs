@@ -44,7 +44,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
                 });
                 live.line(&item(bytes), &outcome.medians(), &rest.unwrap_or_default());
             }
-            report_failures(comparison.failures(), |job| labels[job + 1].to_owned())?;
+            report_failures(&comparison.into_jobs(), &variants)?;
         }
     }
     Ok(())

@@ -79,9 +79,7 @@ fn table(testbed: &Testbed, options: &Options, pes: usize, wanted: &[(&'static s
         }
         jobs = comparison.into_jobs();
     }
-    let failures = jobs.iter().enumerate();
-    let failures = failures.filter_map(|(job, result)| Some((job, result.as_ref().err()?)));
-    report_failures(failures, |job| labels[job].to_owned())
+    report_failures(&jobs, &variants)
 }
 
 /// Less than elsewhere, as there is no limit.

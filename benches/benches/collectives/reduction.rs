@@ -119,7 +119,7 @@ fn table(
         let rest = judge(&outcome, entries.len(), ours.len(), &variants, ratios);
         live.line(&name, &outcome.medians(), &rest);
     }
-    report_failures(comparison.failures(), |job| variants[job].label.clone())
+    report_failures(&comparison.into_jobs(), &variants)
 }
 
 /// Compares the first of `entries` entries with the peers', which begin at `peers`.

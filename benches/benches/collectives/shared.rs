@@ -1,7 +1,7 @@
 //! Collectives on cores that are not the job's alone: beside compute-bound processes, and in a control group that
 //! limits the processor time.
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use ferroshmem_benches::comparison::{Comparison, Entry};
 use ferroshmem_benches::surroundings::Quota;
 use ferroshmem_benches::table;
@@ -56,7 +56,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
         let start = || testbed.start(&variants, PES, SIZE);
         // Outlives the jobs in it.
         let quota;
-        let (jobs, processes): (Vec<Result<Job>>, usize) = match around {
+        let (mut jobs, processes): (Vec<Result<Job>>, usize) = match around {
             Surroundings::Load(processes) => (start(), processes),
             Surroundings::Quota(cores) => match Quota::new(cores) {
                 Ok(made) => {
@@ -71,17 +71,15 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
         };
         let labels: Vec<_> = variants.iter().map(|v| v.label.as_str()).collect();
         let live = LiveTable::new("", &labels, " ratio       10%..90%      bar  to");
-        let mut jobs = Some(jobs);
         for (name, operation) in wanted {
             let entries: Vec<_> = (0..variants.len()).map(|job| Entry { job, operation }).collect();
-            let started = jobs.take().ok_or_else(|| anyhow!("no jobs are left"))?;
-            let mut comparison = Comparison::new(started, &entries).beside(processes);
+            let mut comparison = Comparison::new(jobs, &entries).beside(processes);
             let item = item(row, name);
             let outcome = measure(&mut comparison, &item, SIZE, Testbed::effort(options, PES));
             let rest = table::beside_fastest(&outcome, 1..entries.len(), &labels, BAR);
             live.line(&item, &outcome.medians(), &rest);
-            report_failures(comparison.failures(), |job| labels[job].to_owned())?;
-            jobs = Some(comparison.into_jobs());
+            jobs = comparison.into_jobs();
+            report_failures(&jobs, &variants)?;
         }
     }
     Ok(())

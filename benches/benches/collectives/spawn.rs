@@ -45,7 +45,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
         let outcome = measure(&mut comparison, &name, bytes, Testbed::effort(options, number));
         let rest = table::beside_fastest(&outcome, 1..entries.len(), &labels, BAR);
         live.line(&name, &outcome.medians(), &rest);
-        report_failures(comparison.failures(), |job| labels[job].to_owned())?;
+        report_failures(&comparison.into_jobs(), &variants)?;
     }
     Ok(())
 }

@@ -197,15 +197,13 @@ pub(crate) fn measure(comparison: &mut Comparison, name: &str, bytes: usize, eff
 ///
 /// # Errors
 /// If the first job, which is this library's, failed.
-pub(crate) fn report_failures<'a>(
-    failures: impl Iterator<Item = (usize, &'a anyhow::Error)>,
-    label: impl Fn(usize) -> String,
-) -> Result<()> {
-    for (job, error) in failures {
-        if job == 0 {
-            bail!("{error:#}");
+pub(crate) fn report_failures(jobs: &[Result<Job>], variants: &[Variant]) -> Result<()> {
+    for (number, (job, variant)) in jobs.iter().zip(variants).enumerate() {
+        match job {
+            Err(error) if number == 0 => bail!("{error:#}"),
+            Err(error) => println!("{} failed: {error:#}", variant.label),
+            Ok(_) => {}
         }
-        println!("{} failed: {error:#}", label(job));
     }
     Ok(())
 }

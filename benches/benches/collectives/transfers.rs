@@ -59,9 +59,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
         }
         jobs = comparison.into_jobs();
     }
-    let failures = jobs.iter().enumerate();
-    let failures = failures.filter_map(|(job, result)| Some((job, result.as_ref().err()?)));
-    report_failures(failures, |job| labels[job].to_owned())
+    report_failures(&jobs, &variants)
 }
 
 fn item(operation: &str, bytes: usize) -> String {

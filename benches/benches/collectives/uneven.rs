@@ -60,7 +60,7 @@ fn compare(testbed: &Testbed, options: &Options, operation: &'static str, means:
         let rest = table::beside_fastest(&outcome, 1 + usize::from(bare)..entries.len(), &labels, BAR);
         live.line(&item, &outcome.medians(), &rest);
     }
-    report_failures(comparison.failures(), |job| labels[job].to_owned())
+    report_failures(&comparison.into_jobs(), &variants)
 }
 
 fn item(operation: &str, mean: usize) -> String {
