@@ -19,6 +19,7 @@ pub mod library;
 pub mod members;
 pub mod memory;
 pub mod operation;
+mod own_memory;
 pub mod race;
 mod records;
 mod remote;

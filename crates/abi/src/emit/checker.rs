@@ -197,6 +197,7 @@ fn parameters(out: &mut String, number: usize, family: &Family) {
                 Some(*extent),
             ),
             Role::Read(extent) if *name == "source" => ("READ", Some(*extent)),
+            _ if is_put_value(family, name) => ("READ", Some(Extent::One)),
             Role::Write(extent) if *name == "dest" => ("WRITE", Some(*extent)),
             Role::Result(extent) if *name == "fetch" => ("WRITE", Some(*extent)),
             Role::Team | Role::TeamOrInvalid => ("TEAM", None),
@@ -228,6 +229,11 @@ fn parameters(out: &mut String, number: usize, family: &Family) {
     out.push_str("\n    {ROLE_END, NO_EXTENT, 0, 0, 0},\n};\n");
 }
 
+/// Whether a parameter is what `shmem_p` puts: the checks get its address.
+fn is_put_value(family: &Family, name: &str) -> bool {
+    roles::function(family) == "rma::p" && name == "value"
+}
+
 /// Whether a value of this C type can be handed on as a word.
 fn is_word(ty: &str) -> bool {
     ty.ends_with('*')
@@ -249,6 +255,7 @@ fn function(out: &mut String, number: usize, symbol: &Symbol<'_>) {
             continue;
         }
         let value = match ty.as_str() {
+            _ if is_put_value(family, param) => format!("(uintptr_t)&{param}"),
             "int" | "long" => format!("(uintptr_t)(intptr_t){param}"),
             ty if is_word(ty) => format!("(uintptr_t){param}"),
             _ => "0".to_owned(),

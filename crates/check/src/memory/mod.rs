@@ -7,7 +7,6 @@
 mod access;
 mod blocks;
 mod leaks;
-mod own_memory;
 mod pattern;
 mod pending;
 mod reach;

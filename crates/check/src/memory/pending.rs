@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::own_memory::OwnMemory;
+use crate::own_memory::OwnMemory;
 use crate::shared::mixed;
 
 /// A put that may not be complete.

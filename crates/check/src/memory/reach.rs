@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use ferroshmem_platform::maps::Mapping;
 
-use super::own_memory::OwnMemory;
 use crate::hidden::Hidden;
+use crate::own_memory::OwnMemory;
 
 /// Bytes that are searched at most: a second for about 4 GiB.
 const SEARCHED: usize = 4 << 30;

@@ -104,7 +104,8 @@ impl Clock {
         }
     }
 
-    /// Whether an access of PE `pe` in `epoch` happened before; `put` is by which context it is a put.
+    /// Whether an access of PE `pe` in `epoch` happened before; `put` is by which context it is a put. Of this PE's own
+    /// accesses, too, a put happened before what follows a quiet alone.
     pub(super) fn is_before(&self, pe: usize, epoch: u32, put: Option<Via>) -> bool {
         let known = match put {
             None => low(self.known[pe]),
@@ -112,7 +113,7 @@ impl Clock {
             Some(Via(1)) => low(self.known[self.second(pe)]),
             Some(_) => high(self.known[self.second(pe)]),
         };
-        pe == self.me || known >= epoch
+        (pe == self.me && put.is_none()) || known >= epoch
     }
 }
 
@@ -158,6 +159,9 @@ mod tests {
             assert!(b.is_before(0, put, Some(via)));
             let later = a.epoch();
             assert!(!b.is_before(0, later, None));
+            // Of its own accesses, a PE knows all but puts.
+            assert!(a.is_before(0, put, Some(via)) && a.is_before(0, later, None));
+            assert!(!a.is_before(0, later, Some(via)));
         }
     }
 

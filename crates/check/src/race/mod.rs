@@ -2,10 +2,14 @@
 //!
 //! Each PE has a vector clock (`clock`), which barriers, collectives, locks, waits and atomics hand on; the shadow
 //! memory (`shadow`) has who accessed what last. An access that conflicts with one that did not happen before is a
-//! race, whatever came first in this run. Puts happened before what follows a quiet or fence alone.
+//! race, whatever came first in this run. Puts happened before what follows a quiet or fence alone,
+//! even of the same PE.
 
 mod arrivals;
+mod bounds;
 mod clock;
+mod contents;
+mod contexts;
 mod other_pes;
 mod published;
 mod shadow;
@@ -14,11 +18,12 @@ mod store;
 mod sync_objects;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use self::bounds::Bounds;
 use self::clock::{Clock, Via};
+use self::contents::Contents;
+use self::contexts::Contexts;
 use self::other_pes::OtherPes;
 use self::shadow::Access;
 pub(crate) use self::steps::Steps;
@@ -56,50 +61,10 @@ struct State {
     reported: HashSet<(u32, u32)>,
     /// Steps that `oshrun` is to take with the next one, where it has the store.
     waiting: Waiting,
-}
-
-/// The contexts of the program: the default one is 0, and so is the place of one that was destroyed.
-#[derive(Debug, Default)]
-struct Contexts(Vec<usize>);
-
-impl Contexts {
-    fn via(&mut self, context: usize) -> Via {
-        if context == 0 {
-            return Via::DEFAULT;
-        }
-        let place = |of: usize| self.0.iter().position(|known| *known == of);
-        let number = place(context).or_else(|| place(0)).unwrap_or(self.0.len());
-        match self.0.get_mut(number) {
-            Some(known) => *known = context,
-            None => self.0.push(context),
-        }
-        Via::other(number)
-    }
-
-    fn forget(&mut self, context: usize) {
-        self.0.iter_mut().filter(|known| **known == context).for_each(|known| *known = 0);
-    }
-}
-
-/// The addresses between the lowest and the highest that a block has had, hidden.
-#[derive(Debug)]
-struct HeapRange {
-    low: AtomicUsize,
-    high: AtomicUsize,
-}
-
-impl HeapRange {
-    fn add(&self, at: usize, bytes: usize) {
-        let start = Hidden::of(at);
-        self.low.fetch_min(start.word(), Ordering::Relaxed);
-        self.high.fetch_max(start.plus(bytes).word(), Ordering::Relaxed);
-    }
-
-    /// The addresses themselves.
-    fn range(&self) -> Range<usize> {
-        let address = |word: &AtomicUsize| Hidden::of(word.load(Ordering::Relaxed)).address();
-        address(&self.low)..address(&self.high)
-    }
+    /// Reads what is put.
+    contents: Contents,
+    /// Other memory of this PE that non-blocking calls write until a quiet: start, end and context.
+    incoming: BTreeMap<usize, (usize, Via)>,
 }
 
 /// The state of these checks.
@@ -108,7 +73,10 @@ pub(crate) struct Race {
     me: usize,
     /// None if `oshrun` has it.
     store: Option<Store>,
-    heap: HeapRange,
+    /// Where blocks are, or were.
+    heap: Bounds,
+    /// Where `State::incoming` is.
+    incoming: Bounds,
     /// The other PEs' heaps, once there is a block, and variables.
     heaps: OnceLock<OtherPes>,
     variables: OtherPes,
@@ -123,7 +91,8 @@ impl Race {
                 Records::Here(shared) => Some(Store::new(job.n_pes, shared.from(RACE))),
                 Records::There(_) => None,
             },
-            heap: HeapRange { low: AtomicUsize::new(usize::MAX), high: AtomicUsize::new(0) },
+            heap: Bounds::none(),
+            incoming: Bounds::none(),
             heaps: OnceLock::new(),
             variables: OtherPes::of(job, job.globals.any()),
             state: Mutex::new(State {
@@ -133,6 +102,8 @@ impl Race {
                 blocks: BTreeMap::new(),
                 reported: HashSet::new(),
                 waiting: Waiting::default(),
+                contents: Contents::new(),
+                incoming: BTreeMap::new(),
             }),
         }
     }
@@ -164,7 +135,7 @@ impl Race {
                 job.records.report(&Finding {
                     target: pe,
                     other: Some((old.pe, old.site)),
-                    place: state.place(job, at),
+                    place: if self.is_place(job, at) { state.place(job, at) } else { Place::None },
                     detail: writes | other_writes,
                     ..job.finding(Kind::Race, site)
                 });
@@ -230,36 +201,79 @@ impl Race {
         is_symmetric.then_some(at as u64)
     }
 
+    /// Whether an address of the shadow memory is of a variable or the heap, not of other memory of this PE.
+    fn is_place(&self, job: &ThisPe, at: u64) -> bool {
+        at & GLOBAL != 0 || self.symmetric(job, at as usize).is_some()
+    }
+
+    /// The address by which the shadow memory has other memory of this PE; None where no call writes it that is not
+    /// complete. A `Put` is such a call.
+    fn incoming(&self, state: &mut State, span: Span, access: Access) -> Option<u64> {
+        let (low, len) = span.bounds();
+        if let Access::Put(via) = access {
+            state.incoming.insert(low, (low.saturating_add(len), via));
+            self.incoming.add(low, len);
+            return Some(span.at as u64);
+        }
+        let end = low.saturating_add(len);
+        let (_, (until, _)) = state.incoming.range(..end).next_back()?;
+        (low < *until).then_some(span.at as u64)
+    }
+
+    /// What this PE has put by a context is complete.
+    fn quiet(&self, state: &mut State, via: Via) {
+        state.clock.quiet(via);
+        state.incoming.retain(|_, (_, of)| *of != via);
+        if state.incoming.is_empty() {
+            self.incoming.clear();
+        }
+    }
+
     /// Adds an access of memory of PE `pe` by a call.
     fn access(&self, job: &ThisPe, state: &mut State, call: &Call, (pe, span): (usize, Span), access: Access) {
-        let Some(first) = self.symmetric(job, span.at) else {
+        let contents = match access {
+            Access::Put(_) => state.contents.of(call, span.at),
+            _ => 0,
+        };
+        let (low, len) = span.bounds();
+        let symmetric = self.symmetric(job, span.at);
+        let incoming = || (pe == self.me).then(|| self.incoming(state, span, access)).flatten();
+        let Some(first) = symmetric.or_else(incoming) else {
             return;
         };
         // What leaves symmetric memory the library refuses, or it ends by a signal.
-        let (low, len) = span.bounds();
-        if len > 0 && self.symmetric(job, low.saturating_add(len - 1)).is_some() {
-            self.add(job, state, job.site(call), (pe, first, span), access);
+        if len > 0 && (symmetric.is_none() || self.symmetric(job, low.saturating_add(len - 1)).is_some()) {
+            self.add(job, state, job.site(call), (pe, first, span), (access, contents));
         }
     }
 
     /// Adds accesses of memory of PE `pe`; `first` is the address that all PEs have.
-    fn add(&self, job: &ThisPe, state: &mut State, site: u32, (pe, first, span): (usize, u64, Span), access: Access) {
+    fn add(
+        &self,
+        job: &ThisPe,
+        state: &mut State,
+        site: u32,
+        (pe, first, span): (usize, u64, Span),
+        (access, contents): (Access, u32),
+    ) {
         let span = Span { at: first as usize, ..span };
-        self.take(job, state, &[Step::Access { pe, span, access, site }]);
+        self.take(job, state, &[Step::Access { pe, span, access, contents, site }]);
     }
 
     /// A load or store of the program.
     pub(crate) fn load_or_store(&self, job: &ThisPe, (at, bytes): (usize, usize), writes: bool, address: usize) {
-        // Mostly it is of other memory.
-        let Some((pe, own)) = self.owner(job, at) else {
-            return;
-        };
-        let Some(first) = self.symmetric(job, own) else {
-            return;
-        };
-        let site = job.site_of_access(writes, address);
         let access = if writes { Access::Write } else { Access::Read };
-        self.add(job, &mut self.state(), site, (pe, first, Span::row(own, bytes)), access);
+        // Mostly it is of other memory.
+        let symmetric = self.owner(job, at).and_then(|(pe, own)| Some((pe, own, self.symmetric(job, own)?)));
+        if symmetric.is_none() && !self.incoming.range().contains(&at) {
+            return;
+        }
+        let site = job.site_of_access(writes, address);
+        let mut state = self.state();
+        let incoming = || Some((self.me, at, self.incoming(&mut state, Span::row(at, bytes), access)?));
+        if let Some((pe, own, first)) = symmetric.or_else(incoming) {
+            self.add(job, &mut state, site, (pe, first, Span::row(own, bytes)), (access, 0));
+        }
     }
 
     /// Whose memory an address of this process is, and this PE's own address of the same.
@@ -293,20 +307,20 @@ impl Race {
             Operation::Quiet | Operation::Fence | Operation::DestroyContext => {
                 let context = job.context_of(call);
                 let via = state.contexts.via(context);
-                state.clock.quiet(via);
+                self.quiet(state, via);
                 if operation == Operation::DestroyContext {
                     state.contexts.forget(context);
                 }
             }
             Operation::ClearLock => {
-                state.clock.quiet(Via::DEFAULT);
+                self.quiet(state, Via::DEFAULT);
                 if let Some(lock) = self.lock(job, call) {
                     self.release_to(job, state, (0, lock));
                 }
             }
             Operation::Send | Operation::Receive => self.release(job, state, None),
             Operation::SpaceMalloc | Operation::SpaceFree | Operation::SpaceDestroy => {
-                state.clock.quiet(Via::DEFAULT);
+                self.quiet(state, Via::DEFAULT);
                 self.release(job, state, None);
             }
             Operation::Malloc
@@ -316,17 +330,17 @@ impl Race {
             | Operation::Realloc
             | Operation::Free => {
                 if call.synchronizes() {
-                    state.clock.quiet(Via::DEFAULT);
+                    self.quiet(state, Via::DEFAULT);
                     self.enter_team(job, state, call);
                 }
             }
             Operation::Barrier => {
-                state.clock.quiet(Via::DEFAULT);
+                self.quiet(state, Via::DEFAULT);
                 self.enter_team(job, state, call);
             }
             Operation::Finalize => {
                 for via in Via::ALL {
-                    state.clock.quiet(via);
+                    self.quiet(state, via);
                 }
                 self.enter_team(job, state, call);
             }
@@ -445,7 +459,7 @@ impl Race {
                 (_, Role::Dest) => (pe, Access::Put(via)),
                 (_, Role::Source) => (pe, Access::Read),
                 (_, Role::Read) => (self.me, Access::Read),
-                (Operation::GetNbi, Role::Write) => (self.me, Access::Put(via)),
+                (_, Role::Write) if call.name().ends_with("_nbi") => (self.me, Access::Put(via)),
                 (_, Role::Write) => (self.me, Access::Write),
                 _ => continue,
             };
@@ -542,24 +556,5 @@ impl State {
             size: *size as u64,
             site: *site,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn contexts_that_come_and_go_take_no_more_room_than_those_that_are_there() {
-        let mut contexts = Contexts::default();
-        let [first, second] = [3, 5].map(|context| contexts.via(context));
-        assert_ne!(first, second);
-        for generation in 1..1000 {
-            let context = generation << 32 | 7;
-            assert_eq!(contexts.via(context), contexts.via(context));
-            contexts.forget(context);
-        }
-        assert_eq!(contexts.0, [3, 5, 0]);
-        assert_eq!((contexts.via(0), contexts.via(5)), (Via::DEFAULT, second));
     }
 }

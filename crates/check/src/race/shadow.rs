@@ -91,6 +91,8 @@ pub(super) struct Cell {
     pub access: Access,
     /// A bit for each byte of the granule.
     pub bytes: u8,
+    /// What a put writes, as a number: that of another place or other contents is another one. 0: not known.
+    pub contents: u32,
     pub site: u32,
 }
 
@@ -104,7 +106,7 @@ impl Cell {
             | self.access.number() << 48
             | u64::from(self.bytes) << 52
             | USED;
-        [first, self.site.into()]
+        [first, u64::from(self.contents) << 32 | u64::from(self.site)]
     }
 
     pub(super) fn from_words([first, second]: [u64; 2]) -> Option<Self> {
@@ -113,12 +115,17 @@ impl Cell {
             pe: (first >> 32) as usize & 0xffff,
             access: Access::numbered(first >> 48 & 0xf),
             bytes: (first >> 52) as u8,
+            contents: (second >> 32) as u32,
             site: second as u32,
         })
     }
 
+    /// Puts of one PE that write the same, or of which that is not known, do not matter to each other.
     fn conflicts(self, new: Self) -> bool {
-        self.bytes & new.bytes != 0 && self.access.conflicts(new.access)
+        let is_repeated = self.pe == new.pe
+            && matches!((self.access, new.access), (Access::Put(_), Access::Put(_)))
+            && (self.contents == new.contents || self.contents == 0 || new.contents == 0);
+        self.bytes & new.bytes != 0 && self.access.conflicts(new.access) && !is_repeated
     }
 
     fn is_covered_by(self, new: Self) -> bool {
@@ -249,14 +256,14 @@ impl Page {
                 place = place.or(Some(i));
                 continue;
             };
+            let is_before = clock.is_before(old.pe, old.epoch, old.access.put());
+            if !is_before && old.conflicts(new) {
+                found(*old);
+            }
             if old.pe == new.pe && old.access == new.access && old.is_covered_by(new) {
                 self.set(granule, i, (!is_there).then_some(new));
                 is_there = true;
                 continue;
-            }
-            let is_before = clock.is_before(old.pe, old.epoch, old.access.put());
-            if !is_before && old.conflicts(new) {
-                found(*old);
             }
             if old.is_replaced_by(new, is_before) {
                 self.set(granule, i, None);
@@ -392,7 +399,7 @@ impl Shadow {
         }
     }
 
-    /// The writes of other PEs than `me` to bytes of PE `pe` that a wait has seen: they are complete.
+    /// The writes of other PEs than `me` to bytes of PE `pe` that a wait has seen: they are complete. So are its own.
     pub(super) fn seen(&self, (pe, at, len): (usize, u64, usize), me: usize) -> Vec<Cell> {
         let mut all = Vec::new();
         for range in pages((at, len)) {
@@ -404,7 +411,7 @@ impl Shadow {
             for granule in granules(&range) {
                 let bytes = mask(start + (granule * GRANULE) as u64, &range);
                 for (i, cell) in page.cells(granule).into_iter().enumerate() {
-                    let is_seen = |c: &Cell| c.pe != me && c.access.writes() && c.bytes & bytes != 0;
+                    let is_seen = |c: &Cell| c.access.writes() && c.bytes & bytes != 0;
                     let Some(cell) = cell.filter(is_seen) else {
                         continue;
                     };
@@ -412,7 +419,9 @@ impl Shadow {
                         let complete = Cell { access: cell.access.completed(), ..cell };
                         page.set(granule, i, Some(complete));
                     }
-                    all.push(cell);
+                    if cell.pe != me {
+                        all.push(cell);
+                    }
                 }
             }
         }
@@ -427,7 +436,7 @@ mod tests {
     #[test]
     fn a_cell_is_two_words() {
         for access in Access::ALL {
-            let cell = Cell { epoch: u32::MAX, pe: 4095, access, bytes: 0x81, site: u32::MAX };
+            let cell = Cell { epoch: u32::MAX, pe: 4095, access, bytes: 0x81, contents: 1 << 31 | 5, site: u32::MAX };
             assert_eq!(Cell::from_words(cell.words()), Some(cell));
         }
         assert_eq!(Cell::from_words([0, 0]), None);
@@ -455,7 +464,7 @@ mod tests {
     const PAGES_OF_TESTS: usize = 4;
 
     fn cell(pe: usize, epoch: u32, access: Access) -> Cell {
-        Cell { epoch, pe, access, bytes: 0, site: 10 * pe as u32 + epoch }
+        Cell { epoch, pe, access, bytes: 0, contents: 0, site: 10 * pe as u32 + epoch }
     }
 
     /// The sites and addresses of those that an access of PE 0's memory conflicts with.
@@ -512,6 +521,21 @@ mod tests {
         left.sort_by_key(|cell| cell.pe);
         let left: Vec<_> = left.iter().map(|cell| cell.access).collect();
         assert_eq!(left, [Access::Write, Access::Put(Via::DEFAULT)]);
+    }
+
+    #[test]
+    fn a_put_conflicts_with_what_its_pe_does_before_a_quiet() {
+        const PUT: Access = Access::Put(Via::DEFAULT);
+        let shadow = shadow();
+        let at = 0x30_0000;
+        let put = |contents, epoch| Cell { contents, ..cell(1, epoch, PUT) };
+        assert!(conflicts(&shadow, (at, 8), put(7, 1)).is_empty());
+        assert!(conflicts(&shadow, (at, 8), put(7, 2)).is_empty());
+        assert_eq!(conflicts(&shadow, (at, 8), put(8, 3)), [(12, at)]);
+        assert_eq!(conflicts(&shadow, (at, 4), cell(1, 4, Access::Read)), [(13, at)]);
+        // It sees it itself.
+        assert!(shadow.seen((0, at, 8), 1).is_empty());
+        assert!(conflicts(&shadow, (at, 4), cell(1, 5, Access::Read)).is_empty());
     }
 
     #[test]

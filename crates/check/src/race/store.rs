@@ -23,11 +23,14 @@ pub(super) enum From {
     Before,
 }
 
+/// The highest number for what a put writes: its steps have as many bits for it.
+pub(super) const CONTENTS: u32 = (1 << 24) - 1;
+
 /// A step of a PE. Addresses are those that all PEs have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// Memory of PE `pe` was accessed by a call.
-    Access { pe: usize, span: Span, access: Access, site: u32 },
+    Access { pe: usize, span: Span, access: Access, contents: u32, site: u32 },
     /// Others see what the PE does now, and learn what it knew in this epoch.
     Publish { epoch: u32 },
     /// Others may see that a variable has changed.
@@ -90,8 +93,8 @@ impl Store {
     /// A PE that knows what its clock says takes a step.
     pub(super) fn take(&self, me: usize, clock: &mut Clock, step: &Step, found: &mut Found) {
         match *step {
-            Step::Access { pe, span, access, site } => {
-                let new = Cell { epoch: clock.epoch(), pe: me, access, bytes: 0, site };
+            Step::Access { pe, span, access, contents, site } => {
+                let new = Cell { epoch: clock.epoch(), pe: me, access, bytes: 0, contents, site };
                 let first = found.conflicts.len();
                 let conflicts = &mut found.conflicts;
                 let mut conflict = |old: Cell, at: u64| {
@@ -160,8 +163,8 @@ impl Step {
     pub(super) fn write(&self, to: &mut Writer) {
         let of = |kind, words: [u64; 6]| (kind, words);
         let (kind, words): (u64, _) = match *self {
-            Self::Access { pe, span, access, site } => {
-                let kind_and_site = access.number() | u64::from(site) << 8;
+            Self::Access { pe, span, access, contents, site } => {
+                let kind_and_site = access.number() | u64::from(site) << 8 | u64::from(contents) << 40;
                 let [at, len, stride, count] = [span.at, span.len, span.stride as usize, span.count].map(|w| w as u64);
                 of(1, [pe as u64, at, len, stride, count, kind_and_site])
             }
@@ -204,6 +207,7 @@ impl Step {
                 pe: pe()?,
                 span: Span { at: b as usize, len: c as usize, stride: d as isize, count: e as usize },
                 access: Access::numbered(f & 0xff),
+                contents: (f >> 40) as u32,
                 site: (f >> 8) as u32,
             },
             2 => Self::Publish { epoch: a as u32 },
@@ -265,7 +269,7 @@ mod tests {
         let team = Members::of(5, -2, 3, 6).unwrap();
         let span = Span { at: 1 << 46, len: 8, stride: -16, count: 3 };
         let steps = [
-            Step::Access { pe: 2, span, access: Access::Put(Via::DEFAULT), site: u32::MAX },
+            Step::Access { pe: 2, span, access: Access::Put(Via::DEFAULT), contents: CONTENTS, site: u32::MAX },
             Step::Publish { epoch: 7 },
             Step::Release { pe: 1, at: 64 },
             Step::AcquireObject { pe: 5, at: 72 },
@@ -292,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_was_found_is_read_as_it_was_written() {
-        let old = Cell { epoch: 3, pe: 1, access: Access::Write, bytes: 0xf0, site: 12 };
+        let old = Cell { epoch: 3, pe: 1, access: Access::Write, bytes: 0xf0, contents: 9, site: 12 };
         let conflict = Conflict { site: 11, access: Access::Read, old, pe: 1, at: 4096 };
         let found = Found { conflicts: vec![conflict, Conflict { at: 8, ..conflict }], lacked_room: true };
         let mut writer = Writer::default();

@@ -317,6 +317,7 @@ impl<'a> Names<'a> {
             Kind::Leak => format!("PE {pe}: {} blocks of {call}, {bytes} bytes, were never freed", found.detail),
             Kind::Race => {
                 let (by, other) = other.unwrap_or_default();
+                let is_own = by == pe;
                 let mut both = [(by, other, found.detail & OTHER_WRITES), (pe, call, found.detail & WRITES)];
                 // Which came first says nothing.
                 both.sort_by_key(|(pe, ..)| *pe);
@@ -326,8 +327,9 @@ impl<'a> Names<'a> {
                     (true, false) => "the first writes, and the second reads",
                     (false, _) => "the first reads, and the second writes",
                 };
+                let whose = if is_own { "its".to_owned() } else { format!("PE {second}'s") };
                 format!(
-                    "PE {first}'s {call} and PE {second}'s {other} race: {what} {} on PE {target}",
+                    "PE {first}'s {call} and {whose} {other} race: {what} {} on PE {target}",
                     self.memory(found.place)
                 )
             }
@@ -343,6 +345,11 @@ impl<'a> Names<'a> {
                 self.memory(found.place)
             )),
             Kind::UseAfterFree | Kind::FreedOverwritten => Some("a pointer is used that was valid before".to_owned()),
+            Kind::Race if found.other.is_some_and(|(pe, _)| pe == found.pe) => Some(
+                "nothing orders them: shmem_quiet or a barrier would, or shmem_fence if both are puts, or atomics \
+                    without a result"
+                    .to_owned(),
+            ),
             Kind::Race => Some(
                 "nothing orders them: a barrier, or shmem_fence and a signal that the other waits for, or a lock \
                     around both, would"

@@ -11,20 +11,20 @@ const PAGE: usize = 4096;
 
 /// The memory.
 #[derive(Debug)]
-pub(super) struct OwnMemory {
+pub(crate) struct OwnMemory {
     file: File,
     buffer: Vec<u8>,
 }
 
 impl OwnMemory {
     /// An error where the process may not do so.
-    pub(super) fn open() -> io::Result<Self> {
+    pub(crate) fn open() -> io::Result<Self> {
         Ok(Self { file: File::open("/proc/self/mem")?, buffer: vec![0; CHUNK] })
     }
 
     /// Passes the bytes of a range in pieces, which but for the last are multiples of 8 bytes. False: some are not
     /// mapped.
-    pub(super) fn each_piece(&mut self, range: Range<usize>, mut found: impl FnMut(&[u8])) -> bool {
+    pub(crate) fn each_piece(&mut self, range: Range<usize>, mut found: impl FnMut(&[u8])) -> bool {
         let mut at = range.start;
         while at < range.end {
             let piece = &mut self.buffer[..CHUNK.min(range.end - at)];
@@ -38,7 +38,7 @@ impl OwnMemory {
     }
 
     /// Passes the aligned words of a range, but those of pages that are not mapped.
-    pub(super) fn each_word(&mut self, range: Range<usize>, mut found: impl FnMut(usize)) {
+    pub(crate) fn each_word(&mut self, range: Range<usize>, mut found: impl FnMut(usize)) {
         const WORD: usize = size_of::<usize>();
 
         let mut at = range.start.next_multiple_of(WORD);
