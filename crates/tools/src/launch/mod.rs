@@ -95,6 +95,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     }
     if let Some(checks) = options.checks.take() {
         let session = check::Session::begin(&checks, &mut options)?;
+        options.checks = Some(checks);
         return session.run(|| profiled(options, machine));
     }
     profiled(options, machine)

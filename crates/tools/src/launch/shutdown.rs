@@ -9,7 +9,7 @@ use super::descendants::GRACE;
 /// How long PEs may take to end after a signal that a user sent through `oshrun`.
 const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(2);
 /// How long PEs past `shmem_finalize` may take to leave by themselves.
-const LEAVE: Duration = Duration::from_millis(500);
+pub(super) const LEAVE: Duration = Duration::from_millis(500);
 /// Time after which a second request to end kills the PEs. Before it, the request may be the same
 /// signal again: a signal to the process group arrives more than once.
 const REPEATED: Duration = Duration::from_millis(500);
@@ -39,9 +39,9 @@ impl Shutdown {
         Self::new(status, Some(Duration::ZERO), GRACE)
     }
 
-    /// The same, but PEs that are about to leave may do so first.
-    pub(super) fn soon(status: u8) -> Self {
-        Self::new(status, Some(LEAVE), LEAVE + GRACE)
+    /// The same, but the PEs may first do what they are about to.
+    pub(super) fn soon(status: u8, within: Duration) -> Self {
+        Self::new(status, Some(within), within + GRACE)
     }
 
     /// The PEs have received a signal to end: SIGKILL later for those that do not.
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_shutdown_can_be_hastened() {
-        let mut shutdown = Shutdown::soon(1);
+        let mut shutdown = Shutdown::soon(1, LEAVE);
         let start = shutdown.begun;
         assert_eq!(shutdown.due(start), None);
         shutdown.merge(&Shutdown::now(9));

@@ -88,6 +88,8 @@ struct Seeded {
     pes: String,
     /// What code is compiled with whose loads and stores are seen; the linker is not to see it.
     instrumented: Option<String>,
+    /// The exit status with the fault.
+    status: i32,
     expected: Vec<String>,
 }
 
@@ -118,9 +120,14 @@ impl Seeded {
             let given = field(key).into_iter().next();
             given.unwrap_or_else(|| default.to_owned())
         };
+        let check = one("check", "");
+        // Wrong arguments of collectives end the job at once.
+        let found = if check == "collective" { 1 } else { FOUND };
+        let status = field("status").first().map_or(Ok(found), |status| status.parse())?;
         Ok(Self {
             path: path.to_owned(),
-            check: one("check", ""),
+            check,
+            status,
             pes: one("pes", "2"),
             instrumented: field("instrumented").into_iter().next(),
             expected: field("expect").into_iter().map(marked).collect::<Result<_>>()?,
@@ -164,9 +171,7 @@ impl Seeded {
     }
 
     fn fault(&self, s: &Setting, program: &Path) -> Result<()> {
-        // Wrong arguments of collectives end the job at once.
-        let status = if self.check == "collective" { 1 } else { FOUND };
-        self.says_fault(s, &self.job(program), status)
+        self.says_fault(s, &self.job(program), self.status)
     }
 
     fn says_fault(&self, s: &Setting, job: &Job, expected: i32) -> Result<()> {

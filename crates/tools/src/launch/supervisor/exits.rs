@@ -20,7 +20,11 @@ use crate::launch::descendants::{Reaped, reap};
 use crate::launch::exit_class::{ExitClass, classify};
 use crate::launch::program::Executable;
 use crate::launch::running::RunningJob;
-use crate::launch::shutdown::Shutdown;
+use crate::launch::shutdown::{LEAVE, Shutdown};
+
+/// How long the others go on where races are looked for: what they are about to do may be why a PE has failed, as the
+/// put of a value that it has read before.
+const RACE: Duration = Duration::from_secs(1);
 
 impl Supervisor {
     pub(super) fn reap(&mut self) {
@@ -111,9 +115,10 @@ impl Supervisor {
                 }
                 let line =
                     line.unwrap_or_else(|| format!("PE {pe} (\"{program}\") ended its job with status {status}"));
-                let shutdown = match others_leave {
-                    true => Shutdown::soon(status),
-                    false => Shutdown::now(status),
+                let shutdown = match (self.finds_races, others_leave) {
+                    (true, _) => Shutdown::soon(status, RACE),
+                    (false, true) => Shutdown::soon(status, LEAVE),
+                    (false, false) => Shutdown::now(status),
                 };
                 let number = job.number;
                 self.end_job(number, shutdown, &line);

@@ -16,6 +16,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, getppid};
 
 use super::adopted::Adopted;
+use super::check_options::What;
 use super::connected::Connected;
 use super::debugging::Debuggers;
 use super::descendants::{GRACE, end_all};
@@ -82,6 +83,7 @@ struct Supervisor {
     /// The number of the job that is started next.
     next_number: u32,
     verbose: bool,
+    finds_races: bool,
     hangs: HangWatch,
     debuggers: Debuggers,
     status_lines: Status,
@@ -120,6 +122,7 @@ impl Supervisor {
             gone: Vec::new(),
             next_number: 0,
             verbose: job.options.streams.verbose,
+            finds_races: job.options.checks.as_ref().is_some_and(|checks| checks.0.contains(&What::Race)),
             hangs: HangWatch::new(job.options.times.hang_hint.0, job.options.times.hang_timeout),
             debuggers: Debuggers::default(),
             status_lines: Status::new(job.options.status.clone())?,
