@@ -161,11 +161,28 @@ impl Race {
         let Some(team) = job.members(call) else {
             return;
         };
+        self.work_array(job, state, call, team);
         let next = state.collectives.entry(team).or_default();
         let number = *next;
         *next += 1;
         self.release(job, state, Some(Step::Enter { team, number }));
         call.scratch.collective = number as usize + 1;
+    }
+
+    /// From now on, a collective of an active set may use the other PEs' `pSync`; a broadcast does so from its root.
+    fn work_array(&self, job: &ThisPe, state: &mut State, call: &Call, team: Members) {
+        // `pWrk` comes before it.
+        let work = call.parameters().filter(|(_, parameter)| parameter.role == Role::Work).last();
+        let Some((number, parameter)) = work else {
+            return;
+        };
+        if call.operation() == Operation::Broadcast && job.root(call) != Some(self.me) {
+            return;
+        }
+        let span = call.span(number, parameter, 1);
+        for pe in team.pes().filter(|pe| *pe != self.me) {
+            self.access(job, state, call, (pe, span), Access::AtomicUpdate);
+        }
     }
 
     /// This PE leaves it.
