@@ -377,7 +377,7 @@ impl Context<'_> {
     /// ```
     #[track_caller]
     pub fn fence(&self) {
-        let _record = order::record("Context::fence", Kind::Fence);
+        let _record = order::record("Context::fence", Kind::Fence, self.handle);
         context::fence("Context::fence", self.handle);
     }
 
@@ -386,7 +386,7 @@ impl Context<'_> {
     /// As in the example of [`put`](Self::put).
     #[track_caller]
     pub fn quiet(&self) {
-        let _record = order::record("Context::quiet", Kind::Quiet);
+        let _record = order::record("Context::quiet", Kind::Quiet, self.handle);
         context::quiet("Context::quiet", self.handle);
     }
 
@@ -408,7 +408,7 @@ impl Context<'_> {
     /// If one of them is not in the context's team.
     #[track_caller]
     pub fn quiet_members(&self, members: &[impl AsMember]) -> Result<(), TeamError> {
-        let _record = order::record("Context::quiet_members", Kind::Quiet);
+        let _record = order::record("Context::quiet_members", Kind::Quiet, self.handle);
         let mut numbers = Vec::with_capacity(members.len());
         for member in members {
             numbers.push(member.number_in(self.team)? as i32);
@@ -453,6 +453,7 @@ macro_rules! atomics {
                 let (context, pe) = (self.handle, route.number as i32);
                 let name = concat!("Context::", stringify!($name));
                 Ok(array.on(
+                    name,
                     route.pe,
                     index,
                     // SAFETY: an element within the PE's part, aligned, which only atomic operations use.
@@ -486,6 +487,7 @@ atomics!(
 
 impl Drop for Context<'_> {
     fn drop(&mut self) {
+        let _record = order::record("drop of a Context", Kind::Quiet, self.handle);
         context::quiet("drop of a Context", self.handle);
         context::destroy("drop of a Context", self.handle);
     }

@@ -116,7 +116,7 @@ impl Handle<'_> {
     /// ```
     #[track_caller]
     pub fn quiet(self) {
-        let _record = order::record("Handle::quiet", Kind::Quiet);
+        let _record = order::record("Handle::quiet", Kind::Quiet, CTX_DEFAULT);
         order::quiet("Handle::quiet", CTX_DEFAULT);
     }
 
@@ -134,7 +134,7 @@ impl Handle<'_> {
     /// ```
     #[track_caller]
     pub fn quiet_pes(self, pes: &[Pe]) {
-        let _record = order::record("Handle::quiet_pes", Kind::Quiet);
+        let _record = order::record("Handle::quiet_pes", Kind::Quiet, CTX_DEFAULT);
         order::quiet_pes(pes);
     }
 
@@ -144,7 +144,7 @@ impl Handle<'_> {
     /// As in the example of [`Team::fence`](crate::Team::fence).
     #[track_caller]
     pub fn fence(self) {
-        let _record = order::record("Handle::fence", Kind::Fence);
+        let _record = order::record("Handle::fence", Kind::Fence, CTX_DEFAULT);
         order::fence("Handle::fence");
     }
 

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use ferroshmem_api::setup;
 use ferroshmem_api::windows::{self, Windows};
+use ferroshmem_api::{checker, setup};
 
 /// Whether a world exists.
 pub(crate) static LIVES: AtomicBool = AtomicBool::new(false);
@@ -61,7 +61,11 @@ pub(crate) fn reaches_other_nodes() -> bool {
 
 /// Initialises the library, for threads as `level` says.
 pub(crate) fn start(level: i32) {
+    let is_checked = checker::prepare();
     setup::init_level("World::init", level).expect("the standard has this level");
+    if is_checked {
+        checker::start();
+    }
     let windows = WINDOWS.get_or_init(|| windows::windows("World::init"));
     ME.store(windows.me, Relaxed);
     N_PES.store(windows.n_pes, Relaxed);

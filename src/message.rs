@@ -8,7 +8,7 @@ use std::thread;
 
 use ferroshmem_api::check::Concerns;
 use ferroshmem_api::message::{self, Status};
-use ferroshmem_api::record::{self, Kind, Record};
+use ferroshmem_api::record::{self, Kind, Operation, Record};
 
 use crate::error::{Error, TeamError, Truncated};
 use crate::pe::Pe;
@@ -222,6 +222,7 @@ impl Team<'_> {
         let name = "Team::try_probe";
         // SAFETY: the status is a variable.
         let found = unsafe { message::iprobe(name, self.handle(), from, tag, &raw mut status) };
+        record::note(Operation::Receive);
         Ok((found != 0).then(|| Arrival::of(self, &status)))
     }
 
@@ -353,7 +354,10 @@ impl<'t, T: Plain> Request<'t, T> {
 
     fn test(&mut self, name: &'static str) -> bool {
         // SAFETY: the request's variable, and a status.
-        self.handle == 0 || unsafe { message::test(name, &raw mut self.handle, &raw mut self.status) } != 0
+        let is_complete =
+            self.handle == 0 || unsafe { message::test(name, &raw mut self.handle, &raw mut self.status) } != 0;
+        record::note(Operation::Receive);
+        is_complete
     }
 
     #[track_caller]

@@ -22,8 +22,8 @@ pub(crate) fn may_be_pending() -> bool {
 /// Begins to record a call, if calls are.
 #[inline]
 #[track_caller]
-pub(crate) fn record(name: &'static str, kind: Kind) -> Option<Record> {
-    record::begin((name, Location::caller()), kind, Concerns::None, 0, 0)
+pub(crate) fn record(name: &'static str, kind: Kind, context: usize) -> Option<Record> {
+    record::begin((name, Location::caller()), kind, Concerns::Context(context), 0, 0)
 }
 
 /// Orders this PE's puts, signals and atomics to each PE before its later ones.

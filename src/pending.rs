@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use ferroshmem_api::amo;
 use ferroshmem_api::constants::CTX_DEFAULT;
+use ferroshmem_api::record;
 
 use crate::amo::{Amo, AmoInt};
 use crate::context::Context;
@@ -402,6 +403,7 @@ mod begin {
                 let (name, result) = (concat!("Fetches::", stringify!($name)), &raw mut *result);
                 let (context, pe) = (route.context, route.number as i32);
                 array.on(
+                    name,
                     route.pe,
                     index,
                     // SAFETY: an element within the PE's part, aligned, which only atomic operations use; the caller
@@ -435,6 +437,7 @@ struct Completion {
 
 impl Drop for Completion {
     fn drop(&mut self) {
+        record::completes(self.context);
         order::quiet(self.name, self.context);
     }
 }

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::{fmt, iter, ptr, slice, thread};
 
+use ferroshmem_api::record::{self, Operation};
 use ferroshmem_api::stream;
 
 use crate::error::TeamError;
@@ -187,6 +188,7 @@ impl<'t, T: Plain> Stream<'t, T> {
     #[inline]
     fn push_to(&mut self, to: usize, items: &[T]) -> usize {
         assert!(!self.is_ended, "this PE has ended the stream: push before, or reset it");
+        record::note(Operation::Send);
         let (first, to) = (items.as_ptr().cast(), to as i32);
         // SAFETY: a slice is readable.
         unsafe { stream::push_many("Stream::push", self.handle, first, items.len(), to) }
@@ -211,6 +213,7 @@ impl<'t, T: Plain> Stream<'t, T> {
         let place = (&raw mut item).cast();
         // SAFETY: plain data may be overwritten by any bytes; the source is a variable.
         let is_there = unsafe { stream::pull("Stream::pull", self.handle, place, &raw mut from) };
+        record::note(Operation::Receive);
         (is_there != 0).then(|| (self.team.numbered(from as usize), item))
     }
 
@@ -237,6 +240,7 @@ impl<'t, T: Plain> Stream<'t, T> {
         let (mut first, mut from): (*const c_void, i32) = (ptr::null(), 0);
         // SAFETY: both are variables.
         let n = unsafe { stream::view("Stream::view", self.handle, &raw mut first, &raw mut from) };
+        record::note(Operation::Receive);
         if n == 0 {
             return None;
         }

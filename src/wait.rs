@@ -49,11 +49,20 @@ impl<T: AmoInt> Atomics<'_, T> {
         let at = self.own(index)?;
         let call = ("Atomics::wait", Location::caller());
         let _record = record::begin(call, Kind::Wait, Concerns::None, 0, at.addr());
-        Ok(p2p::wait_for("Atomics::wait", at.addr(), || {
+        let value = p2p::wait_for("Atomics::wait", at.addr(), || {
             // SAFETY: an element of this PE's part, which only atomic operations use.
             let value = unsafe { T::fetch(at) };
             condition(value).then_some(value)
-        }))
+        });
+        self.note(index);
+        Ok(value)
+    }
+
+    /// Has checks know that an element of mine has the value waited for.
+    fn note(&self, index: usize) {
+        if let Ok(at) = self.own(index) {
+            record::seen(at.addr(), size_of::<T>());
+        }
     }
 
     /// Whether an element of mine compares so now.
@@ -76,7 +85,9 @@ impl<T: AmoInt> Atomics<'_, T> {
         let at = self.own(index)?;
         // SAFETY: an element of this PE's part, which only atomic operations use.
         let holds = compare.holds(&unsafe { T::fetch(at) });
-        if !holds {
+        if holds {
+            self.note(index);
+        } else {
             // Programs call this in loops, which must not keep the core from the PE that they wait
             // for.
             p2p::yield_core();
@@ -136,10 +147,14 @@ impl<T: AmoInt> Atomics<'_, T> {
         let address = self.check(&set)?;
         let call = ("Atomics::wait_until", Location::caller());
         let _record = record::begin(call, Kind::Wait, Concerns::None, 0, address);
-        Ok(p2p::wait_for("Atomics::wait", address, || {
+        let holding = p2p::wait_for("Atomics::wait", address, || {
             // Counted first, for a wait allocates nothing but its result; elements may have changed again after that.
             (set.holding(self).count() >= n).then(|| Vec::from_iter(set.holding(self))).filter(|all| all.len() >= n)
-        }))
+        });
+        for index in &holding {
+            self.note(*index);
+        }
+        Ok(holding)
     }
 
     /// The indices of the elements that compare so now; lets another PE run if less than `n` do.
@@ -148,6 +163,9 @@ impl<T: AmoInt> Atomics<'_, T> {
         let holding = Vec::from_iter(set.holding(self));
         if holding.len() < n {
             p2p::yield_core();
+        }
+        for index in &holding {
+            self.note(*index);
         }
         Ok(holding)
     }

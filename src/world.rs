@@ -6,10 +6,12 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::io::Write;
 use std::ops::Deref;
+use std::panic::Location;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use ferroshmem_api::constants::{TEAM_WORLD, THREAD_MULTIPLE};
+use ferroshmem_api::record::{self, Operation};
 use ferroshmem_api::setup;
 #[cfg(feature = "rayon")]
 use ferroshmem_core::offload::LentPool;
@@ -324,6 +326,7 @@ impl Drop for World {
             return;
         }
         // All arrays have been dropped or forgotten: the heap is released as a whole.
+        let _record = record::check(("drop of World", Location::caller()), Operation::Finalize, 0, 0);
         setup::finalize("drop of World");
         LIVES.store(false, Ordering::Release);
     }

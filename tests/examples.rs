@@ -172,6 +172,14 @@ fn main() {
                 job.expect_success(&s.prefix, &s.scratch).map(drop)
             });
         }
+        for pes in ["2", "4"] {
+            suite.add(format!("{name}::has-no-race::{pes}pe"), move |s| {
+                let job = Job::new(0, &program(name)?).options(&["-n", pes, "--check=race"]).args(runs[0]);
+                let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+                ensure!(outcome.stderr.contains("has found no race"), "is not checked\n{outcome}");
+                Ok(())
+            });
+        }
         if *name == GROWS {
             continue;
         }

@@ -130,6 +130,9 @@ __attribute__((constructor)) static void start(void)
     dl_iterate_phdr(find_program, NULL);
 }
 
+/* With whether it writes: a runtime that the program contains may do it as well. */
+#define BY_FUNCTION 2
+
 static int is_of_program(uintptr_t caller)
 {
     return of_program.start <= caller && caller < of_program.end;
@@ -138,8 +141,8 @@ static int is_of_program(uintptr_t caller)
 static void look_at_copy(void *to, const void *from, size_t bytes, uintptr_t caller)
 {
     if (is_of_program(caller)) {
-        look_at((uintptr_t)from, bytes, 0, caller);
-        look_at((uintptr_t)to, bytes, 1, caller);
+        look_at((uintptr_t)from, bytes, BY_FUNCTION, caller);
+        look_at((uintptr_t)to, bytes, BY_FUNCTION | 1, caller);
     }
 }
 
@@ -170,7 +173,7 @@ void *memmove(void *to, const void *from, size_t bytes)
 
 void *memset(void *to, int value, size_t bytes)
 {
-    if (is_of_program(CALLER)) look_at((uintptr_t)to, bytes, 1, CALLER);
+    if (is_of_program(CALLER)) look_at((uintptr_t)to, bytes, BY_FUNCTION | 1, CALLER);
     if (of_program.set) return of_program.set(to, value, bytes);
     for (volatile char *t = to; bytes > 0; bytes--)
         *t++ = (char)value;

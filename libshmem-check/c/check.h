@@ -69,6 +69,8 @@ struct shmemi_call {
     uintptr_t scratch[4];
     /* Whether the library's function is not to be called. */
     uintptr_t skip;
+    /* Of a call of the Rust API, which these functions are not. */
+    const void *of_rust;
 };
 
 void shmemi_check_enter(struct shmemi_call *call);
@@ -109,7 +111,8 @@ void shmemi_check_initialized(void);
                                    context,                                                        \
                                    (uintptr_t)__builtin_return_address(0),                         \
                                    {0, 0, 0, 0},                                                   \
-                                   0};                                                             \
+                                   0,                                                              \
+                                   NULL};                                                          \
         if (operation != OPERATION_OTHER && operation != OPERATION_INIT)                           \
             shmemi_check_enter(&call);
 

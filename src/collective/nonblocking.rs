@@ -8,7 +8,7 @@ use std::ptr;
 
 use ferroshmem_api::check::Concerns;
 use ferroshmem_api::nonblocking::{self, Agreement, Collective};
-use ferroshmem_api::record::{self, Kind};
+use ferroshmem_api::record::{self, Kind, Operation};
 use ferroshmem_api::{Operator as CoreOperator, ops};
 
 use super::arrays::{NONE, details, enough, in_place};
@@ -66,6 +66,7 @@ impl Drop for Completion<'_> {
 fn wait(name: &'static str, mut request: usize) {
     // SAFETY: the request is a variable here.
     unsafe { nonblocking::wait(name, &raw mut request) };
+    record::note(Operation::Receive);
 }
 
 impl Team<'_> {
@@ -348,7 +349,9 @@ impl<D> CollectiveRequest<'_, D> {
     pub fn is_complete(&self) -> bool {
         let mut request = self.request;
         // SAFETY: the request is a variable here.
-        unsafe { nonblocking::test("CollectiveRequest::is_complete", &raw mut request) == 0 }
+        let is_complete = unsafe { nonblocking::test("CollectiveRequest::is_complete", &raw mut request) == 0 };
+        record::note(Operation::Receive);
+        is_complete
     }
 
     /// Waits until it is complete; returns the array that it has written. (Extension: `shmemx_req_wait`)

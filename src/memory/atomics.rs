@@ -87,12 +87,13 @@ impl<'w, T: Amo> Atomics<'w, T> {
         Symmetric::over(self.block.for_all())
     }
 
-    /// Operates on an element of a PE's part: by `local`, given its address, or if the PE is on another
-    /// node by `remote`, given the address of the same element of this PE and the PE's number.
+    /// Operates on an element of a PE's part, by the method `name`: by `local`, given its address, or if the PE is on
+    /// another node by `remote`, given the address of the same element of this PE and the PE's number.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn on<R>(
         &self,
+        name: &'static str,
         pe: Pe,
         index: usize,
         local: impl FnOnce(*mut T) -> R,
@@ -101,7 +102,7 @@ impl<'w, T: Amo> Atomics<'w, T> {
         Ok(match self.block.elements(pe, index, 1)? {
             Location::Local(element) => local(element.as_ptr()),
             Location::Remote(element) => {
-                let call = ("Atomics", Caller::caller());
+                let call = (name, Caller::caller());
                 out_of_line(move || {
                     let _record = element.record(call, Kind::Atomic, size_of::<T>());
                     remote(element.symmetric(), element.pe())
@@ -140,7 +141,7 @@ impl<'w, T: Amo> Atomics<'w, T> {
         let local = |at| unsafe { T::fetch(at) };
         // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
         let remote = |at: *mut T, pe| unsafe { amo::fetch("Atomics::fetch", CTX_DEFAULT, at, pe) };
-        self.on(pe, index, local, remote)
+        self.on("Atomics::fetch", pe, index, local, remote)
     }
 
     /// Writes an element of a PE's part: on another node, by the next [`quiet`](crate::Team::quiet) or
@@ -157,7 +158,7 @@ impl<'w, T: Amo> Atomics<'w, T> {
         let local = |at| unsafe { T::set(at, value) };
         // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
         let remote = move |at, pe| unsafe { amo::set("Atomics::set", CTX_DEFAULT, at, value, pe) };
-        self.on(pe, index, local, remote)
+        self.on("Atomics::set", pe, index, local, remote)
     }
 
     /// Writes an element of a PE's part; returns the element's old value.
@@ -179,7 +180,7 @@ impl<'w, T: Amo> Atomics<'w, T> {
         let local = |at| unsafe { T::swap(at, value) };
         // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
         let remote = move |at, pe| unsafe { amo::swap("Atomics::swap", CTX_DEFAULT, at, value, pe) };
-        self.on(pe, index, local, remote)
+        self.on("Atomics::swap", pe, index, local, remote)
     }
 }
 
@@ -236,7 +237,7 @@ impl<T: AmoInt> Atomics<'_, T> {
         // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
         let remote =
             move |at, pe| unsafe { amo::compare_swap("Atomics::compare_swap", CTX_DEFAULT, at, current, value, pe) };
-        self.on(pe, index, local, remote)
+        self.on("Atomics::compare_swap", pe, index, local, remote)
     }
 }
 
@@ -264,7 +265,7 @@ macro_rules! operations {
                 let name = concat!("Atomics::", stringify!($fetching));
                 // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
                 let remote = move |at, pe| unsafe { amo::$fetching(name, CTX_DEFAULT, at, value, pe) };
-                self.on(pe, index, local, remote)
+                self.on(name, pe, index, local, remote)
             }
 
             #[doc = concat!($does, " an element of a PE's part: on another node, by the next \
@@ -284,7 +285,7 @@ macro_rules! operations {
                 let name = concat!("Atomics::", stringify!($plain));
                 // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
                 let remote = move |at, pe| unsafe { amo::$plain(name, CTX_DEFAULT, at, value, pe) };
-                self.on(pe, index, local, remote)
+                self.on(name, pe, index, local, remote)
             }
         )*}
     };
@@ -368,8 +369,9 @@ macro_rules! additions {
                         repeat(<$bits>::fetch(at), |seen| <$bits>::compare_swap(at, seen, after(seen)))
                     }
                 };
+                let name = "Atomics::fetch_add";
                 let remote = |at: *mut $float, _| {
-                    let (name, at): (_, *mut $bits) = ("Atomics::fetch_add", at.cast());
+                    let at: *mut $bits = at.cast();
                     // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
                     unsafe {
                         repeat(amo::fetch(name, context, at, number), |seen| {
@@ -377,7 +379,7 @@ macro_rules! additions {
                         })
                     }
                 };
-                self.on(pe, index, local, remote)
+                self.on(name, pe, index, local, remote)
             }
         }
     )*};

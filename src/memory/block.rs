@@ -5,10 +5,12 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ops::{Bound, Range, RangeBounds};
+use std::panic::Location as Caller;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU32;
 
 use ferroshmem_api::constants::SPACE_INVALID;
+use ferroshmem_api::record::{self, Operation};
 use ferroshmem_api::windows::Reach;
 use ferroshmem_api::{memory, space};
 
@@ -84,6 +86,7 @@ impl<'w, T: Plain> Block<'w, T> {
             elements: PhantomData,
             world: PhantomData,
         };
+        let _record = record::check(("World::alloc", Caller::caller()), Operation::Malloc, start.addr(), bytes);
         step::of_world(Step::Alloc, &[(What::Array, block.id())]);
         Ok(block)
     }
@@ -213,6 +216,8 @@ impl<T> Drop for Block<'_, T> {
         if std::thread::panicking() {
             return;
         }
+        let start = if self.len > 0 { self.mine().addr().get() } else { 0 };
+        let _record = record::check(("drop of an array", Caller::caller()), Operation::Free, start, 0);
         step::of_world(Step::Free, &[(What::Array, self.id())]);
         if self.len > 0 && !step::has_diverged() {
             let start: *mut c_void = self.mine().as_ptr().cast();

@@ -2,19 +2,15 @@
 //! stores.
 #![allow(unsafe_code)]
 
-use std::panic::Location as Caller;
 use std::ptr::NonNull;
 
 use ferroshmem_api::check::Concerns;
 use ferroshmem_api::constants::CTX_DEFAULT;
-use ferroshmem_api::record::{self, Kind, Record};
+use ferroshmem_api::record::{self, Kind, Memory, MethodCall, Record};
 use ferroshmem_api::rma;
 
 use crate::pe::Pe;
 use crate::plain::Plain;
-
-/// The method that the program calls, and where.
-pub(crate) type MethodCall = (&'static str, &'static Caller<'static>);
 
 /// Where some elements of a PE's part are.
 #[derive(Debug)]
@@ -105,6 +101,12 @@ impl<T> Remote<T> {
         let concerns = Concerns::Pe(self.context, self.pe);
         record::begin(call, kind, concerns, bytes, self.symmetric.addr().get())
     }
+
+    fn record_blocks(&self, call: MethodCall, kind: Kind, blocks: StridedBlocks) -> Option<Record> {
+        let (size, at) = (size_of::<T>(), self.symmetric.addr().get());
+        let memory = Memory { at, stride: blocks.stride * size, len: blocks.block * size, count: blocks.n };
+        record::is_on().then(|| record::begin_recorded(call, kind, Concerns::Pe(self.context, self.pe), memory))
+    }
 }
 
 impl<T: Plain> Remote<T> {
@@ -174,7 +176,7 @@ impl<T: Plain> Remote<T> {
         let (to, from) = (self.symmetric().cast(), source.cast());
         let (to_stride, from_stride) = (blocks.stride as isize, blocks.local_stride as isize);
         let (block, n, size) = (blocks.block, blocks.n, size_of::<T>());
-        let _record = self.record(call, Kind::Put, block * n * size);
+        let _record = self.record_blocks(call, Kind::Put, blocks);
         // SAFETY: the caller promises that the part has the blocks, which no PE has references to, and
         // that they are readable from `source` on.
         unsafe {
@@ -192,7 +194,7 @@ impl<T: Plain> Remote<T> {
         let (to, from) = (dest.cast(), self.symmetric().cast());
         let (to_stride, from_stride) = (blocks.local_stride as isize, blocks.stride as isize);
         let (block, n, size) = (blocks.block, blocks.n, size_of::<T>());
-        let _record = self.record(call, Kind::Get, block * n * size);
+        let _record = self.record_blocks(call, Kind::Get, blocks);
         // SAFETY: the caller promises that the part has the blocks, and that they are writable from
         // `dest` on by this thread alone.
         unsafe {

@@ -152,7 +152,9 @@ impl<'w> Signals<'w> {
     pub fn fetch(&self, index: usize) -> Result<u64, OutOfBounds> {
         let mine = self.words.own(index)?;
         // SAFETY: a word of this PE's part, used by atomics only.
-        Ok(unsafe { signal::signal_fetch("Signals::fetch", mine) })
+        let value = unsafe { signal::signal_fetch("Signals::fetch", mine) };
+        record::seen(mine.addr(), 8);
+        Ok(value)
     }
 
     /// Waits until a signal of mine compares so, asleep if that takes long; returns its value then.
@@ -183,7 +185,9 @@ impl<'w> Signals<'w> {
         let call = ("Signals::wait_until", Location::caller());
         let _record = record::begin(call, Kind::Wait, Concerns::None, 8, mine.addr());
         // SAFETY: a word of this PE's part, used by atomics only.
-        Ok(unsafe { signal::signal_wait_until("Signals::wait_until", mine, cmp, value) })
+        let value = unsafe { signal::signal_wait_until("Signals::wait_until", mine, cmp, value) };
+        record::seen(mine.addr(), 8);
+        Ok(value)
     }
 
     /// Sets a signal of mine, such as to zero before the next use.

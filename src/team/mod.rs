@@ -363,7 +363,7 @@ impl Team<'_> {
     /// ```
     #[track_caller]
     pub fn fence(&self) {
-        let _record = order::record("Team::fence", Kind::Fence);
+        let _record = order::record("Team::fence", Kind::Fence, CTX_DEFAULT);
         order::fence("Team::fence");
     }
 
@@ -381,7 +381,7 @@ impl Team<'_> {
     /// ```
     #[track_caller]
     pub fn quiet(&self) {
-        let _record = order::record("Team::quiet", Kind::Quiet);
+        let _record = order::record("Team::quiet", Kind::Quiet, CTX_DEFAULT);
         order::quiet("Team::quiet", CTX_DEFAULT);
     }
 

@@ -6,6 +6,8 @@
 //! to be good before the call has any effect.
 
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::{mem, ptr};
 
 use ferroshmem_core::constants::{CTX_INVALID, SIGNAL_ADD, SIGNAL_SET, TEAM_INVALID};
 use ferroshmem_core::failure::checks;
@@ -29,6 +31,8 @@ pub fn is_due() -> bool {
 pub enum Concerns {
     /// No PE in particular.
     None,
+    /// No PE in particular, by a context.
+    Context(usize),
     /// A PE of a context.
     Pe(usize, c_int),
     /// The members of a team, with a root.
@@ -50,7 +54,7 @@ impl Concerns {
             root: root.max(0) as u32,
         };
         match self {
-            Self::None => Scope::None,
+            Self::None | Self::Context(_) => Scope::None,
             Self::Pe(context, pe) => Scope::Pe(rt.call(routine, context, pe).pe),
             Self::Team(team, root) => rt.teams.get(team).map_or(Scope::None, |team| of_team(team, root)),
             Self::TeamPe(team, pe) => {
@@ -86,6 +90,17 @@ pub struct Recorded {
     pub signal: usize,
 }
 
+/// What is told of a call that is to be recorded, with an address in the frame of [`record`].
+pub(crate) type Watch = fn(&Recorded, &'static Runtime, usize);
+
+/// The function that is told of each; null if there is none.
+static WATCH: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+
+/// Has `told` be told of each.
+pub(crate) fn watch(told: Watch) {
+    WATCH.store(told as *mut (), Ordering::Release);
+}
+
 /// Begins to record a call, if calls are recorded; [`ended`] ends it.
 #[cold]
 #[inline(never)]
@@ -93,6 +108,12 @@ pub fn record(call: &Recorded) {
     if profiling::is_on()
         && let Some(rt) = runtime::current()
     {
+        let watch = WATCH.load(Ordering::Acquire);
+        if !watch.is_null() {
+            let mark = 0_u8;
+            // SAFETY: a function that `watch` was given.
+            (unsafe { mem::transmute::<*mut (), Watch>(watch) })(call, rt, (&raw const mark).addr());
+        }
         profiling::begin(&Operation {
             routine: call.routine,
             kind: call.kind,

@@ -12,6 +12,7 @@ pub mod active;
 pub mod agree;
 pub mod amo;
 pub mod check;
+pub mod checker;
 pub mod collective;
 pub mod connecting;
 pub mod context;

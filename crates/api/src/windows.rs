@@ -6,6 +6,8 @@ use ferroshmem_core::profiling;
 use ferroshmem_core::wait::POLICY;
 use ferroshmem_runtime::{self as runtime, Runtime};
 
+use super::checker;
+
 /// Where the heaps of this node's PEs are: the copy of an object of the heap that number i of the
 /// node has is at the address of this PE's copy plus `(i - index) << log2_stride`.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +22,8 @@ pub struct Windows {
     pub heap: usize,
     /// log2 of the bytes from one heap to the next.
     pub log2_stride: u32,
-    /// Whose memory this process loads and stores: all that it may, but its own alone where calls are recorded.
+    /// Whose memory this process loads and stores: all that it may, but its own alone where calls are recorded, and none
+    /// where they are checked.
     pub memory: Reach,
     /// Whose memory it may load and store.
     pub views: Reach,
@@ -93,7 +96,7 @@ fn memory(rt: &Runtime) -> Reach {
     if !profiling::is_on() {
         return views(rt);
     }
-    let index = |pe| (pe == rt.node.me).then_some(rt.node.job.index);
+    let index = |pe| (pe == rt.node.me && !checker::is_on()).then_some(rt.node.job.index);
     Reach(Some(OWN.get_or_init(|| Reach::of((0..rt.node.n_pes).map(index)))))
 }
 
@@ -109,7 +112,7 @@ fn atomics(rt: &Runtime) -> Reach {
     static OTHERS: OnceLock<Indices> = OnceLock::new();
     if rt.node.transport.atomics_by_fabric() {
         Reach(Some(NOBODY.get_or_init(|| Indices(Box::default()))))
-    } else if POLICY.oversubscribed() {
+    } else if POLICY.oversubscribed() && !checker::is_on() {
         let placement = &rt.node.job.placement;
         let index = |pe| placement.local_index(pe).filter(|_| pe != rt.node.me);
         let find = || Reach::of((0..rt.node.n_pes).map(index));

@@ -1,8 +1,10 @@
 //! A call of the C API, as the functions of the preloaded library hand it on.
 
 use std::ffi::{CStr, c_char};
+use std::ptr;
 
-use crate::operation::Operation;
+use ferroshmem_layout::{CheckedCall, Operation};
+
 use crate::span::Span;
 
 /// What a parameter stands for: `ROLE_*` of `libshmem-check/c/check.h`.
@@ -83,6 +85,8 @@ pub struct Call {
     pub scratch: Scratch,
     /// Not 0: the library's function is not called.
     pub skip: usize,
+    /// Of a call of the Rust API, the call itself; else null.
+    of_rust: *const CheckedCall,
 }
 
 /// What the checks keep from the start of a call to its end: four words of the functions of the preloaded library,
@@ -99,14 +103,72 @@ pub struct Scratch {
     unused: usize,
 }
 
+/// Looks by `look` at a call of a program that contains the runtime, as at one of the C API that does `operation`.
+pub(crate) fn of_rust<R>(given: &mut CheckedCall, operation: Operation, look: impl FnOnce(&mut Call) -> R) -> R {
+    let role = match operation {
+        Operation::Put | Operation::AtomicUpdate | Operation::AtomicFetchUpdate => Role::Dest,
+        Operation::Get | Operation::AtomicFetch => Role::Source,
+        Operation::Signal => Role::Signal,
+        Operation::SetLock | Operation::TestLock | Operation::ClearLock => Role::Lock,
+        Operation::Wait => Role::Variable,
+        _ => Role::Value,
+    };
+    let parameter = |role| Parameter { role, extent: Extent::None, a: 0, b: 0, c: 0 };
+    let [value, pe, team, end] = [Role::Value, Role::Pe, Role::Team, Role::End].map(parameter);
+    let memory = Parameter { extent: Extent::Blocks, a: 1, b: 2, c: 3, ..parameter(role) };
+    let parameters = [memory, value, value, value, pe, team, end];
+    // A wait is for variables, all others for bytes.
+    let (element, stride, len) = match operation {
+        Operation::Wait => (given.len as u8, 1, 1),
+        _ => (1, given.stride, given.len),
+    };
+    let file = given.file.get();
+    let return_address = if file.is_empty() { given.line } else { file.as_ptr().addr() ^ given.line << 48 };
+    let routine = Routine { name: ptr::null(), parameters: parameters.as_ptr(), operation, element };
+    let mut values = [given.at, stride, len, given.count, given.pe, given.team, 0];
+    let [requested, is_enlarged, collective, unused] = given.scratch;
+    let mut call = Call {
+        routine: &raw const routine,
+        values: values.as_mut_ptr(),
+        context: given.context,
+        return_address,
+        scratch: Scratch { requested, is_enlarged, collective, unused },
+        skip: 0,
+        of_rust: &raw const *given,
+    };
+    let result = look(&mut call);
+    let Scratch { requested, is_enlarged, collective, unused } = call.scratch;
+    given.scratch = [requested, is_enlarged, collective, unused];
+    result
+}
+
 impl Call {
     fn routine(&self) -> &'static Routine {
         // SAFETY: the functions of the preloaded library point to a constant.
         unsafe { &*self.routine }
     }
 
+    fn of_rust(&self) -> Option<&CheckedCall> {
+        // SAFETY: null or the call under way.
+        unsafe { self.of_rust.as_ref() }
+    }
+
+    /// Whether it is one of the Rust API.
+    pub fn is_of_rust(&self) -> bool {
+        !self.of_rust.is_null()
+    }
+
+    /// The file and line of the source where such a call is.
+    pub fn line(&self) -> Option<(Option<String>, u64)> {
+        let call = self.of_rust().filter(|call| !call.file.get().is_empty())?;
+        Some((Some(call.file.get().to_owned()), call.line as u64))
+    }
+
     /// The routine's name.
     pub fn name(&self) -> &'static str {
+        if let Some(call) = self.of_rust() {
+            return call.routine.get();
+        }
         // SAFETY: the functions of the preloaded library point to a string literal.
         let name = unsafe { CStr::from_ptr(self.routine().name) };
         name.to_str().unwrap_or_default()
@@ -114,7 +176,7 @@ impl Call {
 
     /// What tells routines apart.
     pub fn key(&self) -> usize {
-        self.routine.addr()
+        self.of_rust().map_or(self.routine.addr(), |call| call.routine.get().as_ptr().addr())
     }
 
     /// What it does.

@@ -7,13 +7,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ferroshmem_config as config;
+use ferroshmem_layout::{CheckedCall, Operation};
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::job::ThisPe;
 use crate::layout::{header, mode};
 use crate::library::Library;
 use crate::memory::Memory;
-use crate::operation::Operation;
 use crate::race::Race;
 use crate::records::Records;
 
@@ -24,9 +24,18 @@ struct Checks {
     race: Option<Race>,
 }
 
+impl Checks {
+    /// The checks of memory, if they look at a call.
+    fn memory_of(&self, call: &Call) -> Option<&Memory> {
+        self.memory.as_ref().filter(|_| !call.is_of_rust())
+    }
+}
+
 static CHECKS: OnceLock<Option<Checks>> = OnceLock::new();
 /// Set between `shmem_init` and `shmem_finalize`.
 static ON: AtomicBool = AtomicBool::new(false);
+/// Set if the program contains the runtime.
+static CONTAINS_RUNTIME: AtomicBool = AtomicBool::new(false);
 /// Set once code has run whose loads and stores are looked at.
 static LOADS_AND_STORES: AtomicBool = AtomicBool::new(false);
 
@@ -88,7 +97,10 @@ fn checks() -> Option<(&'static Checks, Inside)> {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn shmemi_check_enter(call: *mut Call) {
     // SAFETY: the caller promises that it is a call under way.
-    let call = unsafe { &mut *call };
+    enter(unsafe { &mut *call });
+}
+
+fn enter(call: &mut Call) {
     let Some((checks, _inside)) = checks() else {
         return;
     };
@@ -99,7 +111,7 @@ unsafe extern "C" fn shmemi_check_enter(call: *mut Call) {
     if let Some(race) = &checks.race {
         race.enter(&checks.job, call);
     }
-    if let Some(memory) = &checks.memory {
+    if let Some(memory) = checks.memory_of(call) {
         memory.enter(&checks.job, call);
     }
     if call.operation() == Operation::GlobalExit {
@@ -114,11 +126,14 @@ unsafe extern "C" fn shmemi_check_enter(call: *mut Call) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn shmemi_check_leave(call: *mut Call, result: usize) -> usize {
     // SAFETY: the caller promises that it is a call under way.
-    let call = unsafe { &*call };
+    leave(unsafe { &*call }, result)
+}
+
+fn leave(call: &Call, result: usize) -> usize {
     let Some((checks, _inside)) = checks() else {
         return result;
     };
-    let result = match &checks.memory {
+    let result = match checks.memory_of(call) {
         Some(memory) => memory.leave(&checks.job, call, result),
         None => result,
     };
@@ -148,16 +163,54 @@ unsafe extern "C" fn shmemi_check_start(describe: Describe) {
     }
 }
 
+/// A program that contains the runtime has initialised it. Whether it is to hand its calls of the Rust API on.
+///
+/// # Safety
+/// `describe` writes the library's functions.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmemi_check_start_rust(describe: Describe) -> c_int {
+    // SAFETY: the caller promises that `describe` writes the library's functions.
+    unsafe { shmemi_check_start(describe) };
+    let Some((checks, _inside)) = checks() else {
+        return 0;
+    };
+    CONTAINS_RUNTIME.store(true, Ordering::Relaxed);
+    checks.job.records.raise(header::RUST);
+    checks.race.is_some().into()
+}
+
+/// Before a call of the Rust API, and after it.
+///
+/// # Safety
+/// `call` is a call under way.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmemi_check_rust(call: *mut CheckedCall, leaves: c_int) {
+    // SAFETY: the caller promises that it is a call under way.
+    let given = unsafe { &mut *call };
+    let (operation, result) = (given.operation, given.result);
+    // A group's members are not PEs of this job alone.
+    let is_barrier = operation == Operation::Barrier;
+    let is_of_job = || checks().is_none_or(|(c, _)| c.job.library.members(given.team, c.job.n_pes).is_some());
+    let operation = if is_barrier && !is_of_job() { Operation::Receive } else { operation };
+    call::of_rust(given, operation, |call| match leaves {
+        0 => enter(call),
+        _ => drop(leave(call, result)),
+    });
+}
+
 /// A load or a store of code that is compiled with callbacks for them.
 #[unsafe(no_mangle)]
 extern "C" fn shmemi_check_load_or_store(at: usize, bytes: usize, writes: c_int, site: usize) {
+    /// In `writes`: by a function of the C library, which the runtime calls as well where the program contains it.
+    const BY_FUNCTION: c_int = 2;
     if let Some((checks, _inside)) = checks()
         && let Some(race) = &checks.race
+        && (writes & BY_FUNCTION == 0 || !CONTAINS_RUNTIME.load(Ordering::Relaxed))
     {
         if !LOADS_AND_STORES.swap(true, Ordering::Relaxed) {
             checks.job.records.raise(header::LOADS_AND_STORES);
         }
-        race.load_or_store(&checks.job, (at, bytes), writes != 0, site);
+        race.load_or_store(&checks.job, (at, bytes), writes & 1 != 0, site);
     }
 }
 

@@ -3,13 +3,15 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use ferroshmem_layout::Operation;
+
 use crate::call::{Call, Role};
 use crate::finding::{Finding, Kind, Place};
 use crate::globals::Globals;
 use crate::library::Library;
 use crate::members::Members;
-use crate::operation::Operation;
 use crate::records::Records;
+use crate::sites::located;
 
 /// This PE.
 #[derive(Debug)]
@@ -39,15 +41,15 @@ impl ThisPe {
     /// The number of a call's routine and place.
     pub(crate) fn site(&self, call: &Call) -> u32 {
         let key = (call.key(), call.return_address);
-        self.site_at(key, call.name(), call.return_address)
+        self.site_at(key, call.name(), || call.line().unwrap_or_else(|| located(call.return_address)))
     }
 
-    fn site_at(&self, key: (usize, usize), name: &str, address: usize) -> u32 {
+    fn site_at(&self, key: (usize, usize), name: &str, place: impl FnOnce() -> (Option<String>, u64)) -> u32 {
         let known = SITES.try_with(|sites| sites.borrow().get(&key).copied());
         if let Ok(Some(site)) = known {
             return site;
         }
-        let site = self.records.site(name, address);
+        let site = self.records.site(name, place());
         // At the end of a thread there is no table.
         let _ = SITES.try_with(|sites| sites.borrow_mut().insert(key, site));
         site
@@ -59,7 +61,7 @@ impl ThisPe {
             true => (1, "store"),
             false => (0, "load"),
         };
-        self.site_at((key, address), name, address)
+        self.site_at((key, address), name, || located(address))
     }
 
     /// The PE that a call names, by its number in the world; None if there is none.
@@ -111,7 +113,7 @@ impl ThisPe {
     /// The context of a call: 0 for the default one, which has two names.
     pub(crate) fn context_of(&self, call: &Call) -> usize {
         let context = call.argument(Role::Context).unwrap_or(call.context);
-        if context == self.library.default_context { 0 } else { context }
+        if context == self.library.0.default_context { 0 } else { context }
     }
 
     /// Where an address of this PE is, if it is in a variable of the program.

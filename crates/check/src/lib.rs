@@ -18,7 +18,6 @@ pub mod layout;
 pub mod library;
 pub mod members;
 pub mod memory;
-pub mod operation;
 mod own_memory;
 pub mod race;
 mod records;

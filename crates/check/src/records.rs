@@ -8,7 +8,7 @@ use crate::finding::Finding;
 use crate::layout::header;
 use crate::remote::{Address, Connection};
 use crate::shared::Shared;
-use crate::sites::{UNKNOWN, located};
+use crate::sites::UNKNOWN;
 
 /// The records.
 #[derive(Debug)]
@@ -47,9 +47,8 @@ impl Records {
         }
     }
 
-    /// The number of a call of `routine` that returns to `address`.
-    pub(crate) fn site(&self, routine: &str, address: usize) -> u32 {
-        let (object, place) = located(address);
+    /// The number of a call of `routine` at a place of a file of code.
+    pub(crate) fn site(&self, routine: &str, (object, place): (Option<String>, u64)) -> u32 {
         match self {
             Self::Here(shared) => shared.site_in(routine, object.as_deref(), place),
             Self::There(connection) => connection.site(routine, object.as_deref(), place).unwrap_or(UNKNOWN),

@@ -149,7 +149,7 @@ fn answer(kept: &Kept, steps: &mut Steps, message: &[u64]) -> Option<Vec<u64>> {
             shared.report(&found);
         }
         kind::RAISE => match reader.word()? as usize {
-            word @ (header::FULL | header::LOADS_AND_STORES) => shared.set(word, 1),
+            word @ (header::FULL | header::LOADS_AND_STORES | header::RUST) => shared.set(word, 1),
             _ => return None,
         },
         _ => return None,

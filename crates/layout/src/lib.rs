@@ -24,6 +24,7 @@
 //! where things are and who writes them; the crates over it know when.
 
 mod calls;
+mod checked;
 mod counters;
 mod declaration;
 mod exports;
@@ -31,12 +32,14 @@ mod header;
 pub mod inbox;
 mod mailbox;
 mod offsets;
+mod operation;
 mod pe_block;
 pub mod profile;
 mod team_slot;
 mod wait_record;
 
 pub use calls::{CallLines, Finished};
+pub use checked::{CheckedCall, CheckedLibrary, Text};
 pub use counters::{Count, Counter, Counters};
 pub use declaration::{DECLARATION_BYTES, DeclarationWords};
 pub use exports::{EXPORT_NAME, ExportError, Exported, ExportedObject, Exports, MAX_EXPORTS};
@@ -47,6 +50,7 @@ pub use mailbox::{
     RendezvousBuffers, StatusArea, TaggedLine, TeamMailbox,
 };
 pub use offsets::{EXPORTS, LOCALITIES, Offsets, REFUSED, STREAM_AREA};
+pub use operation::Operation;
 pub use pe_block::{PeBlock, PeState, SHOWN_LOCKS, SignalLine, THREAD_MULTIPLE, TeamIds};
 pub use team_slot::{
     EagerBuffer, FLAGS, FlagLine, FlagValue, GatheringLine, OwnLine, PublishedLine, ReleaseLine, RingEntry, RingPages,

@@ -5,3 +5,4 @@ use ferroshmem_sys as _;
 
 pub mod loops;
 pub mod part;
+pub mod races;

@@ -9,6 +9,7 @@ use std::thread;
 
 use ferroshmem::{Error, Pe, Sum, World};
 use ferroshmem_interop::part;
+use ferroshmem_interop::races::PROGRAMS;
 
 fn main() -> Result<(), Error> {
     match std::env::args().nth(1).as_deref() {
@@ -16,7 +17,8 @@ fn main() -> Result<(), Error> {
         Some("c-first") => return c_first(),
         Some("threads") => return beside_threads(),
         Some("spans") => return spans(),
-        Some(other) => panic!("\"{other}\" is no mode: there are c-first, threads and spans"),
+        Some("races") => return races(),
+        Some(other) => panic!("\"{other}\" is no mode: there are c-first, threads, spans and races"),
     }
     let world = World::init()?;
     println!("C's puts are {}", inlined());
@@ -30,6 +32,13 @@ fn main() -> Result<(), Error> {
     let world = World::init()?;
     memory_of_rust(&world)?;
     Ok(())
+}
+
+/// A program with a fault, or without it.
+fn races() -> Result<(), Error> {
+    let name = std::env::args().nth(2);
+    let program = PROGRAMS.iter().find(|(of, _)| Some(*of) == name.as_deref());
+    program.expect("there is one of this name").1(&World::init()?, std::env::args().nth(3).is_some())
 }
 
 /// Spans of the crate `tracing`, around calls of both languages.

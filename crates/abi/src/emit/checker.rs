@@ -10,7 +10,7 @@ use crate::table::Chapter;
 use crate::types::Group;
 
 /// Where the operations go.
-pub const RUST_PATH: &str = "crates/check/src/operation.rs";
+pub const RUST_PATH: &str = "crates/layout/src/operation.rs";
 
 /// What routines do, as the checks see it.
 const OPERATIONS: &[(&str, &str)] = &[
@@ -125,7 +125,7 @@ fn operation(family: &Family) -> &'static str {
     }
 }
 
-/// `crates/check/src/operation.rs`.
+/// `crates/layout/src/operation.rs`.
 pub fn operations() -> String {
     let mut out = format!(
         "{RUST_NOTE}\n//! What routines do.\n\n/// An operation, as the functions of the preloaded library name \

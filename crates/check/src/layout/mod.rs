@@ -39,6 +39,8 @@ pub mod header {
     pub const FULL: usize = 5;
     /// Not 0: a PE runs code whose loads and stores are looked at.
     pub const LOADS_AND_STORES: usize = 6;
+    /// Not 0: a PE hands on calls of the Rust API.
+    pub const RUST: usize = 7;
     pub const WORDS: usize = 512;
 }
 

@@ -1,12 +1,13 @@
 //! What a call accesses: whether it stays within its variable or block, and whether what it reads was ever written.
 
+use ferroshmem_layout::Operation;
+
 use super::blocks::{Block, Violation};
 use super::pattern::Pattern;
 use super::{Memory, READS, locked, place};
 use crate::call::{Call, Role};
 use crate::finding::{Finding, Kind, Place};
 use crate::job::ThisPe;
-use crate::operation::Operation;
 use crate::span::Span;
 
 impl Memory {

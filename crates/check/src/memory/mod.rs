@@ -14,6 +14,7 @@ mod reach;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ferroshmem_layout::Operation;
 use ferroshmem_platform::unwind;
 
 use self::blocks::{Block, Blocks};
@@ -22,7 +23,6 @@ use self::pending::{Change, Pending};
 use crate::call::Call;
 use crate::finding::{Finding, Kind, Place};
 use crate::job::ThisPe;
-use crate::operation::Operation;
 use crate::shared::mixed;
 
 /// Bytes behind a block that no PE may write.

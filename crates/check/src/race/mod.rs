@@ -30,13 +30,14 @@ pub(crate) use self::steps::Steps;
 use self::steps::Waiting;
 pub(crate) use self::store::Store;
 use self::store::{Conflict, Found, From, Step};
+use ferroshmem_layout::Operation;
+
 use crate::call::{Call, Role};
 use crate::finding::{Finding, Kind, Place};
 use crate::hidden::Hidden;
 use crate::job::ThisPe;
 use crate::layout::{RACE, header};
 use crate::members::Members;
-use crate::operation::Operation;
 use crate::records::Records;
 use crate::span::Span;
 
@@ -307,6 +308,14 @@ impl Race {
         let operation = call.operation();
         let mut guard = self.state();
         let state = &mut *guard;
+        if call.is_of_rust() {
+            // Its steps end with all operations complete, and its signals come after what was put before.
+            match operation {
+                Operation::Barrier | Operation::Receive => Via::ALL.into_iter().for_each(|via| state.clock.quiet(via)),
+                Operation::Signal => state.clock.quiet(state.contexts.via(job.context_of(call))),
+                _ => {}
+            }
+        }
         match operation {
             Operation::Other | Operation::Init | Operation::GlobalExit => {}
             Operation::SignalFetch | Operation::Wait | Operation::Test => {}

@@ -2,7 +2,7 @@
 //!
 //! Unwinding takes microseconds, so it is done at the first call of each routine. It gives the distance from the frame
 //! of [`super::begin`] to the return address, which is the same in later calls: the functions between them have frames
-//! of fixed size.
+//! of fixed size. So it does from `api::check::record`.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,17 +10,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ferroshmem_platform::object::{self, Object};
 use ferroshmem_platform::unwind::{self, Frame};
 
-/// Frames from [`super::begin`] to the program where the library is part of it: `record`, the check, and the cold copy
-/// of the exported function. That jumps to its copy, and calls it where code is not optimised.
-const DEPTH: usize = if cfg!(debug_assertions) { 5 } else { 4 };
+/// Frames from `api::check::record` to the program where the library is part of it: the check, and the cold copy of the
+/// exported function. That jumps to its copy, and calls it where code is not optimised.
+pub const DEPTH: usize = if cfg!(debug_assertions) { 4 } else { 3 };
 
 /// The distances found so far, by routine.
 #[derive(Debug)]
-pub(super) struct CallSites {
+pub struct CallSites {
     /// Address of the routine's name, 0 if free; distance, 0 if it is not there yet.
     distances: Box<[(AtomicUsize, AtomicUsize)]>,
-    /// Address of [`super::begin`].
-    entry: usize,
+    /// A function of the library that each call comes through, and the frames from there to the program.
+    entry: (usize, usize),
 }
 
 const ROUTINES: usize = 2048;
@@ -28,14 +28,15 @@ const ROUTINES: usize = 2048;
 const UNKNOWN: usize = 1;
 
 impl CallSites {
-    pub(super) fn new(entry: usize) -> Self {
+    /// By the frames of the function `entry`, from which there are so many to the program where the library is part of it.
+    pub fn new(entry: (usize, usize)) -> Self {
         Self { distances: (0..ROUTINES).map(|_| Default::default()).collect(), entry }
     }
 
     /// The address that the exported function of `routine` returns to, 0 if it is not known. `frame` is an address in
-    /// the frame of [`super::begin`].
+    /// the frame of the function.
     #[inline]
-    pub(super) fn caller(&self, routine: &'static str, frame: usize) -> usize {
+    pub fn caller(&self, routine: &'static str, frame: usize) -> usize {
         let key = routine.as_ptr().addr();
         let mut at = key.wrapping_mul(0x9E37_79B9) >> 3;
         for _ in 0..ROUTINES {
@@ -70,9 +71,9 @@ impl CallSites {
 struct Search {
     /// First address of the library's object; None if that is the program itself.
     library: Option<usize>,
-    /// Address of [`super::begin`].
-    entry: usize,
-    /// Frames since that of [`super::begin`], if it was met.
+    /// As of [`CallSites`].
+    entry: (usize, usize),
+    /// Frames since that of the function, if it was met.
     depth: Option<usize>,
 }
 
@@ -86,16 +87,16 @@ impl Search {
         if let Some(depth) = &mut self.depth {
             *depth += 1;
         }
-        if frame.function() == self.entry {
+        if frame.function() == self.entry.0 {
             self.depth = Some(0);
         }
-        self.depth == Some(DEPTH)
+        self.depth == Some(self.entry.1)
     }
 }
 
 /// The return address into the program, and where on the stack it is.
-fn unwind(lowest: usize, entry: usize) -> Option<(usize, usize)> {
-    let library = Object::around(unwind as fn(usize, usize) -> Option<(usize, usize)> as usize)?;
+fn unwind(lowest: usize, entry: (usize, usize)) -> Option<(usize, usize)> {
+    let library = Object::around(unwind as fn(usize, (usize, usize)) -> Option<(usize, usize)> as usize)?;
     let mut search =
         Search { library: (Some(library.base) != object::program()).then_some(library.base), entry, depth: None };
     let mut found = None;

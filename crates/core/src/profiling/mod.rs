@@ -19,8 +19,10 @@ pub mod totals;
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::{mem, ptr};
 
+pub use self::call_site::{CallSites, DEPTH};
 pub use self::operation::{Operation, Scope};
 use self::recorder::{CallPlace, Recorder};
 use crate::failure::fatal::warn;
@@ -73,7 +75,7 @@ pub fn start(node: &Node, settings: &ProfilingSettings, is_inlined: bool) -> boo
         counters::start(&node.job.block().counters);
         ON.store(true, Ordering::Release);
     }
-    start_record(node, settings, is_inlined) || settings.counters
+    start_record(node, settings, is_inlined) || is_on()
 }
 
 fn start_record(node: &Node, settings: &ProfilingSettings, is_inlined: bool) -> bool {
@@ -103,6 +105,19 @@ fn start_record(node: &Node, settings: &ProfilingSettings, is_inlined: bool) -> 
         ON.store(true, Ordering::Release);
     }
     recorder.is_some()
+}
+
+/// Has calls be looked at that are not recorded.
+pub fn look() {
+    ON.store(true, Ordering::Release);
+}
+
+/// A function that is told when a call of the C API ends; null if there is none.
+static AT_END: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+
+/// Has `told` be called when a call of the C API ends that is looked at.
+pub fn set_at_end(told: fn()) {
+    AT_END.store(told as *mut (), Ordering::Release);
 }
 
 /// Whether the program counts its inlined operations, so that they need not be calls.
@@ -222,8 +237,19 @@ pub fn end() {
 #[cold]
 #[inline(never)]
 pub fn ended<T>(result: T) -> T {
-    end();
+    end_of_c();
     result
+}
+
+#[cold]
+#[inline(never)]
+fn end_of_c() {
+    end();
+    let told = AT_END.load(Ordering::Acquire);
+    if !told.is_null() {
+        // SAFETY: a function that `set_at_end` was given.
+        (unsafe { mem::transmute::<*mut (), fn()>(told) })();
+    }
 }
 
 thread_local! {

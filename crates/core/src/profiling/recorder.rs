@@ -16,7 +16,7 @@ use ferroshmem_platform::object::{self as code, Object};
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::Errno;
 
-use super::call_site::CallSites;
+use super::call_site::{CallSites, DEPTH};
 use super::clock;
 use super::inlined::Added;
 use super::operation::{Operation, Scope};
@@ -115,7 +115,7 @@ impl Recorder {
             layout,
             file,
             busy: AtomicBool::new(false),
-            call_sites: CallSites::new(entry),
+            call_sites: CallSites::new((entry, DEPTH + 1)),
             local: local.collect(),
             me: node.me,
             short: AtomicU64::new(0),

@@ -34,7 +34,11 @@ const PRELOADED: &str = "libshmem-check.so";
 
 /// What is said where no PE was checked.
 const NO_PE: &str = "--check=memory and --check=race have seen no PE in shmem_init: they are for programs in C and C++ \
-    that are linked with libshmem.so, without -DSHMEM_NATIVE_ONLY";
+    that are linked with libshmem.so, without -DSHMEM_NATIVE_ONLY; --check=race for those of the crate ferroshmem, too";
+
+/// What is said where memory was to be checked, and PEs have calls of the Rust API.
+const NO_MEMORY: &str = "--check=memory has not looked at this program: it is for programs in C and C++ that are linked \
+    with libshmem.so, and the crate ferroshmem checks bounds itself";
 
 /// What is said where no race was found, and loads and stores were not looked at.
 const NO_RACE: &str = "--check=race has found no race between calls; to have the program's loads and stores looked at, \
@@ -43,6 +47,12 @@ const NO_RACE: &str = "--check=race has found no race between calls; to have the
 /// The same where one was found.
 const CALLS_ALONE: &str = "--check=race has looked at calls alone, and may find more where the program is compiled \
     with -fsanitize=thread, and linked without that but with -lshmem-accesses";
+
+/// The same two of programs in Rust.
+const NO_RACE_OF_RUST: &str = "--check=race has found no race between calls; loads and stores of Rust by raw pointers are \
+    not seen, and those of parts in C where these are compiled with -fsanitize=thread, and linked with -lshmem-accesses";
+const RUST_CALLS_ALONE: &str = "--check=race has looked at calls alone, and sees loads and stores of parts in C where \
+    these are compiled with -fsanitize=thread, and linked with -lshmem-accesses";
 
 /// Findings that are shown.
 const SHOWN: usize = 100;
@@ -138,8 +148,17 @@ fn say(shared: &Shared, status: Result<u8, Failure>) -> Result<u8, Failure> {
     }
     let all = shared.findings();
     let is_race = |(found, _): &(Finding, u64)| found.kind == Kind::Race;
-    if shared.get(header::MODE) & mode::RACE != 0 && shared.get(header::LOADS_AND_STORES) == 0 {
-        print_line(if all.iter().any(is_race) { CALLS_ALONE } else { NO_RACE });
+    let (has, is_rust) = (|what| shared.get(header::MODE) & what != 0, shared.get(header::RUST) != 0);
+    if has(mode::MEMORY) && is_rust {
+        print_line(NO_MEMORY);
+    }
+    if has(mode::RACE) && shared.get(header::LOADS_AND_STORES) == 0 {
+        print_line(match (all.iter().any(is_race), is_rust) {
+            (true, false) => CALLS_ALONE,
+            (false, false) => NO_RACE,
+            (true, true) => RUST_CALLS_ALONE,
+            (false, true) => NO_RACE_OF_RUST,
+        });
     }
     if all.is_empty() {
         return status;
@@ -228,9 +247,13 @@ impl<'a> Names<'a> {
         let Some((routine, object, address)) = self.shared.site_of(site) else {
             return "a call that there was no room to note".to_owned();
         };
-        let object = object.map(|number| Object { path: self.shared.object_path(number), is_source: false });
+        let path = object.map(|number| self.shared.object_path(number));
+        // Calls of the Rust API have a line in place of an address.
+        let object = path.map(|path| Object { is_source: path.ends_with(".rs"), path });
+        let is_line = object.as_ref().is_some_and(|object| object.is_source);
         // The call is before the address that it returns to.
-        let place = self.symbols.position(object.as_ref(), address.saturating_sub(1));
+        let address = if is_line { address } else { address.saturating_sub(1) };
+        let place = self.symbols.position(object.as_ref(), address);
         let function = place.function.map(|f| format!(" ({f})"));
         format!("{routine} at {}{}", place.line, function.unwrap_or_default())
     }
