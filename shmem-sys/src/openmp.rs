@@ -4,10 +4,11 @@ use std::ffi::{c_char, c_uint};
 
 use ferroshmem_core::offload::openmp::{self, Tool};
 
-/// The tool that lets threads take part in large copies, or null: another one is to be looked for.
+/// The tool that lets threads take part in large copies, that of another library, or null: one is to be looked for.
 #[unsafe(no_mangle)]
-extern "C" fn shmemi_start_tool(_version: c_uint, _runtime: *const c_char) -> *const Tool {
-    openmp::start_tool()
+extern "C" fn shmemi_start_tool(version: c_uint, runtime: *const c_char) -> *const Tool {
+    // SAFETY: the run-time gives a C string.
+    unsafe { openmp::start_tool(version, runtime) }
 }
 
 // Weak, so that a tool of the program's own takes its place.

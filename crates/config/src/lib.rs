@@ -68,7 +68,7 @@ pub struct Settings {
     /// `SHMEM_OFFLOAD_THRESHOLD` in bytes.
     pub offload_threshold: Option<u64>,
     /// `SHMEM_OPENMP`.
-    pub openmp: bool,
+    pub openmp: Option<bool>,
     /// `SHMEM_REPRODUCIBLE`.
     pub reproducible: bool,
     /// `SHMEM_SOCKETS`.

@@ -107,11 +107,11 @@ pub static OFFLOAD_THRESHOLD: Variable<Size> = Variable::of_pe(
         any, while the PE computes.",
 );
 /// Lets threads of OpenMP take part in large copies.
-pub static OPENMP: Variable<Flag> = Variable::of_pe(
+pub static OPENMP: Variable<OptionalFlag> = Variable::of_pe(
     "SHMEM_OPENMP",
-    Flag { default: false },
-    "Threads of OpenMP that wait, in a barrier or after a parallel region, take part in a PE's large copies, \
-        under the run-time of LLVM. Where it has another tool, workers do.",
+    OptionalFlag { unset: "as 1, but beside the workers of `auto`, and where these may run alone" },
+    "1: threads of OpenMP that wait, in a barrier or after a parallel region, take part in a PE's large copies, \
+        under the run-time of LLVM, instead of workers. Where it has another tool, workers do. 0: they do not.",
 );
 /// Makes results independent of the algorithm and the number of PEs.
 pub static REPRODUCIBLE: Variable<Flag> = Variable::of_job(

@@ -14,9 +14,14 @@ fn build(setting: &Setting, compiler: Compiler, flags: &[&str]) -> Result<PathBu
 }
 
 fn job(pes: usize, program: &std::path::Path, arguments: &[&str]) -> Job {
+    unset(pes, program, arguments).env("SHMEM_OPENMP", "1")
+}
+
+/// With nothing that asks for OpenMP's threads. Where PEs are bound, the cores of other jobs are not theirs.
+fn unset(pes: usize, program: &std::path::Path, arguments: &[&str]) -> Job {
     Job::new(pes, program)
         .args(arguments)
-        .env("SHMEM_OPENMP", "1")
+        .options(&["-n", &pes.to_string(), "--bind-to", "none"])
         .env("SHMEM_DEBUG", "1")
         .env("SHMEM_SHARE_THRESHOLD", "64k")
         .env("SHMEM_OFFLOAD_THRESHOLD", "64k")
@@ -64,6 +69,32 @@ fn helps(suite: &mut Suite) {
             job.expect_success(&s.prefix, &s.scratch).map(drop)
         });
     }
+}
+
+/// With nothing set, threads of this run-time help beside workers, where a core of the job may idle; but not in place
+/// of another tool. OpenMP may begin before the job.
+fn helps_by_default(suite: &mut Suite) {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let mut add =
+        |name: &str, pes: usize, arguments: &'static [&'static str], variable: (&'static str, &'static str), helps| {
+            suite.add(format!("clang/default/{name}"), move |s| {
+                let program = build(s, Compiler::Clang, &[])?;
+                let job = unset(pes, &program, arguments).env(variable.0, variable.1);
+                let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+                let line = "threads lent, threads of OpenMP when they wait";
+                ensure!(outcome.stderr.matches(line).count() == if helps { pes } else { 0 }, "{outcome}");
+                Ok(())
+            });
+        };
+    let nothing = ("OMP_TOOL_LIBRARIES", "");
+    for pes in (1..=2).filter(|_| cores > 1) {
+        // Where PEs fill the cores, threads that wait may never get one in time.
+        add(&pes.to_string(), pes, if pes == 1 { &["helped"] } else { &[] }, nothing, true);
+    }
+    add("outnumbered", cores + 1, &[], nothing, false);
+    add("early", 2, &["early"], nothing, cores > 1);
+    add("tool", 2, &[], ("OMP_TOOL_LIBRARIES", "none.so"), false);
+    add("workers", 2, &[], ("SHMEM_WORKERS", "1"), false);
 }
 
 /// A run-time that has another tool, or no interface for tools: workers do it.
@@ -200,6 +231,7 @@ fn main() {
     in_pieces(&mut suite);
     if has_openmp(Compiler::Clang) {
         helps(&mut suite);
+        helps_by_default(&mut suite);
         refused(&mut suite, Compiler::Clang, &["-DOWN_TOOL"]);
     } else {
         println!("note: clang has no run-time of OpenMP (libomp-dev)");

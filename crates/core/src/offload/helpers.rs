@@ -84,6 +84,9 @@ impl fmt::Display for Report {
         let Self { workers, lent, pooled, .. } = self;
         let why = self.why;
         write!(f, "{workers} workers ({why}), {lent} threads lent")?;
+        if tool::is_active() && why != Why::OpenMp {
+            f.write_str(", threads of OpenMP when they wait")?;
+        }
         match pooled {
             0 => Ok(()),
             _ => write!(f, ", {pooled} threads of pools"),
@@ -169,7 +172,7 @@ impl Helpers {
         if first.is_err() {
             return;
         }
-        let (wanted, why) = match config.openmp && config.workers.is_none_or(|workers| workers == 0) {
+        let (wanted, why) = match config.openmp == Some(true) && config.workers.is_none_or(|workers| workers == 0) {
             true => Self::instead_of_workers(&config),
             false => workers_of(&config),
         };
@@ -190,6 +193,11 @@ impl Helpers {
         }
         keep_from_children();
         debug(|| format!("large copies: {}", self.report()));
+    }
+
+    /// Whether threads of OpenMP are to help beside workers; true before this is known.
+    pub(super) fn may_have_openmp(&self) -> bool {
+        self.config().is_none_or(|config| config.openmp.is_none() && workers_of(&config).1 == Why::CoresIdle)
     }
 
     /// The workers of a PE whose threads of OpenMP are to help: none, unless those are refused.
@@ -393,6 +401,7 @@ pub(super) fn keep_from_children() {
     extern "C" fn in_child() {
         set_thresholds(usize::MAX, usize::MAX);
         ENGINE.pending.forget_in_child();
+        ENGINE.helpers.state.store(UNSTARTED, Ordering::Relaxed);
         ENGINE.helpers.workers.store(0, Ordering::Relaxed);
         ENGINE.helpers.lent.store(0, Ordering::Relaxed);
         idle_workers::forget_in_child();

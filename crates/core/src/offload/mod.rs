@@ -82,8 +82,8 @@ pub struct Config {
     pub share: Option<u64>,
     /// `SHMEM_OFFLOAD_THRESHOLD` in bytes.
     pub offload: Option<u64>,
-    /// `SHMEM_OPENMP`.
-    pub openmp: bool,
+    /// `SHMEM_OPENMP`; None: as well as workers on idle cores.
+    pub openmp: Option<bool>,
     /// What the node's PEs may use together.
     pub cores: NodeCores,
     /// Number of PEs of the node.
@@ -97,7 +97,7 @@ pub struct Config {
 impl Config {
     /// Whether there may be workers.
     fn may_have_workers(&self) -> bool {
-        self.openmp || helpers::workers_of(self).0 > 0
+        self.openmp == Some(true) || helpers::workers_of(self).0 > 0
     }
 
     /// Bytes from which work is shared: what one core copies while a helper that sleeps wakes up, several times.
@@ -368,6 +368,7 @@ impl Engine {
 
     /// How many threads would help now.
     fn helpers(&'static self) -> usize {
+        openmp::transfer_begins();
         if self.starvation.is_starved() {
             return 0;
         }

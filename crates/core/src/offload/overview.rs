@@ -1,18 +1,19 @@
 //! What `oshmem_info --threads` prints.
 
 use super::Config;
-use super::helpers::workers_of;
+use super::helpers::{Why, workers_of};
 
 /// Which threads would take part in the large copies of a PE of this configuration, why, and from which sizes on.
 /// `past_caches` is in bytes; unset, the program's copies show when, and it is `usually` so many.
 pub fn overview(config: &Config, past_caches: Option<usize>, usually: usize) -> String {
     let (workers, why) = workers_of(config);
     let openmp = match config.openmp {
-        true => {
+        Some(true) => {
             "those that wait, under LLVM's run-time; as many workers as auto starts, if that has another tool \
                 (SHMEM_OPENMP)"
         }
-        false => "none (SHMEM_OPENMP is not set)",
+        None if why == Why::CoresIdle => "those that wait, under LLVM's run-time, beside the workers",
+        _ => "none (SHMEM_OPENMP)",
     };
     let past = match past_caches {
         Some(_) => "copies go past the caches",

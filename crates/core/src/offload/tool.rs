@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether a run-time has asked for this tool.
 pub(super) static IS_ASKED_FOR: AtomicBool = AtomicBool::new(false);
-/// Whether it calls the functions below.
+/// Whether it calls this library when threads wait.
 pub(super) static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 /// Whether threads of OpenMP help when they wait.
 pub(super) fn is_active() -> bool {

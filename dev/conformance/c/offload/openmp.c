@@ -1,5 +1,6 @@
 /* Threads of OpenMP that wait take part in large copies, and go on when they may: regions of any size, barriers, tasks, cancelled
- * loops, nested regions, and the program's end while they wait. With OWN_TOOL the program has a tool of its own. */
+ * loops, nested regions, and the program's end while they wait. With OWN_TOOL the program has a tool of its own; "early"
+ * uses OpenMP before shmem_init. */
 #define _GNU_SOURCE /* gettid */
 #include "check.h"
 
@@ -199,6 +200,7 @@ static void see_help(int to)
 int main(int count, char **arguments)
 {
     int provided;
+    REQUIRE(count < 2 || strcmp(arguments[1], "early") != 0 || omp_get_max_threads() > 0);
     REQUIRE(shmem_init_thread(SHMEM_THREAD_SERIALIZED, &provided) == 0);
     omp_set_dynamic(0);
     omp_set_max_active_levels(2);
