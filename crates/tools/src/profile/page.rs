@@ -220,7 +220,8 @@ impl Analysis {
                 .iter()
                 .map(|(name, class)| SizesData {
                     name,
-                    is_partial: self.inlined && [sizes::PUT, sizes::GET, sizes::ATOMIC].contains(class),
+                    is_partial: (self.inlined || self.counted_inline)
+                        && [sizes::PUT, sizes::GET, sizes::ATOMIC].contains(class),
                     buckets: &self.sizes[*class],
                 })
                 .collect(),

@@ -122,6 +122,10 @@ fn in_page(data: &Value, own: &Counts, case: Case) -> Result<()> {
     ensure!(data["is_sample"] == is_sample && names.is_empty() != is_sample, "other marks: {names:?}");
     ensure!(is_counted_inline || !is_sample || names.contains(&"shmem_long_p"), "not marked: {names:?}");
     ensure!(data["is_partial"] == false, "totals are marked");
+    // Operations that the program counts have no sizes.
+    for class in array(&data["sizes"])?.iter().take(3) {
+        ensure!(class["is_partial"] == is_counted_inline, "another mark of sizes: {class}");
+    }
     Ok(())
 }
 
