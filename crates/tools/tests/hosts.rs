@@ -241,7 +241,7 @@ fn what_cannot_be_is_one_line() {
         ("--hosts a:0", "slots from 1"),
         ("--hosts a:1,,b:1", "without a name"),
         ("--hosts=-v:1", "an option"),
-        ("--hosts a:1,a:2", "twice"),
+        ("--hosts a:4096,a", "slots"),
         ("--hosts a:1 --hostfile x", "--hostfile"),
         ("-n 9 --hosts a:4,b:4", "have slots for 8;"),
         ("--hostfile no-such-file", "No such file"),
