@@ -79,7 +79,8 @@ pub struct PeBlock {
     pub held: [AtomicU64; SHOWN_LOCKS],
     /// Held by a thread of the PE in a job of several nodes.
     pub lifeline: Lifeline,
-    /// A random number that the PE's process also has in memory of its own: who reads it there has the right process.
+    /// When messages began, in nanoseconds. The PE's process also has it in memory of its own: a PE that reads it there
+    /// reads the right process.
     pub token: AtomicU64,
 }
 

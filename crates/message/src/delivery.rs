@@ -112,10 +112,9 @@ impl Messages {
         let buffer = request.buffer;
         request.status = Status::of(envelope, request.bytes);
         let ahead = n.min(data.len() as u64);
-        // SAFETY: the receive's buffer has room for so many, and so many are here.
-        let copy = || unsafe { copy_eager(buffer, data.as_ptr(), ahead as usize) };
         let Some(control) = there else {
-            copy();
+            // SAFETY: the receive's buffer has room for so many, and so many are here.
+            unsafe { copy_eager(buffer, data.as_ptr(), ahead as usize) };
             return self.complete(state, handle);
         };
         let from = control.from as usize;
@@ -140,27 +139,28 @@ impl Messages {
         let there = if is_exposed { None } else { remote::place(node, control.place, n, from) };
         let own = place::of(node, buffer, n, from);
         // To symmetric memory, the sender copies sooner than the system does.
-        let process = match is_exposed && is_local && (ahead + 1..=READ).contains(&n) && own == NOWHERE {
-            true => state.process_of(node, from, control.request),
-            false => None,
-        };
-        let is_read = here.is_some() || there.is_some() || process.is_some() || n == ahead;
+        let may_read = is_exposed && is_local && !state.is_refused && (ahead + 1..=READ).contains(&n) && own == NOWHERE;
+        let is_read = here.is_some() || there.is_some() || may_read || n == ahead;
         let envelope = reply(if is_read { Kind::Read } else { Kind::Clear });
-        let rest = || std::ptr::without_provenance(control.place as usize + ahead as usize);
-        if let Some(source) = here.or_else(|| process.map(|_| rest())).filter(|_| n > 0) {
+        let (source, token, copied) = match here {
+            None if may_read => {
+                // SAFETY: as above.
+                unsafe { copy_ahead(buffer, data.as_ptr(), ahead as usize) };
+                let rest = std::ptr::without_provenance((control.place + ahead) as usize);
+                (Some(rest), Some(control.request as usize), ahead as usize)
+            }
+            here => (here, None, 0),
+        };
+        if let Some(source) = source.filter(|_| n > 0) {
             if let Some(request) = state.requests.get(handle) {
                 request.phase = Phase::Receiving;
             }
-            let ahead = if process.is_some() { ahead as usize } else { 0 };
-            if ahead > 0 {
-                copy();
-            }
             // The sender's data stay as they are until the sender is answered.
             state.copies.push_back(Copy {
-                dest: buffer.wrapping_add(ahead),
-                process,
+                dest: buffer.wrapping_add(copied),
                 source,
-                bytes: n as usize - ahead,
+                token,
+                bytes: n as usize - copied,
                 request: handle,
                 to: from,
                 envelope,
@@ -180,19 +180,11 @@ impl Messages {
         }
         // The answer is on its way meanwhile.
         self.post(node, state, from, envelope, Some(answer), 0);
-        copy();
+        // SAFETY: as above.
+        unsafe { copy_ahead(buffer, data.as_ptr(), ahead as usize) };
         if is_read {
             self.complete(state, handle);
         }
-    }
-
-    /// The sender's memory could not be read after all: it sends the rest.
-    #[cold]
-    pub(super) fn ask_for_rest(&self, node: &Node, state: &mut State, copy: Copy) {
-        let Copy { bytes, request, to, envelope, control, .. } = copy;
-        let n = envelope.bytes;
-        state.await_rest(node, request, to, (n - bytes as u64, n));
-        self.post(node, state, to, Envelope { kind: Kind::Clear, ..envelope }, Some(control), 0);
     }
 
     /// A receive has matched one of this PE's sends, and asks for `bytes` of its data.
@@ -216,7 +208,7 @@ impl Messages {
             // The receive's buffer, in memory that this process has mapped, stays until the receiver is answered.
             state.copies.push_back(Copy {
                 dest: dest.wrapping_add(ahead),
-                process: None,
+                token: None,
                 source: buffer.wrapping_add(ahead),
                 bytes: bytes as usize - ahead,
                 request: handle,
@@ -244,4 +236,14 @@ impl Messages {
         state.close();
         self.announce();
     }
+}
+
+/// Copies what is here of a longer message.
+///
+/// # Safety
+/// `to` is writable, and `from` readable, for `bytes` bytes.
+#[inline(never)]
+unsafe fn copy_ahead(to: *mut u8, from: *const u8, bytes: usize) {
+    // SAFETY: as the caller promises.
+    unsafe { copy_eager(to, from, bytes) }
 }

@@ -36,14 +36,14 @@ mod short;
 mod state;
 pub mod wire;
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::{POLICY, Spins, WaitReason, signals};
 use ferroshmem_fabric::Context;
-use ferroshmem_layout::inbox::Inbox;
 use ferroshmem_layout::inbox::cells::Reader;
+use ferroshmem_layout::inbox::{Inbox, Kind};
 use ferroshmem_layout::{PeBlock, WaitKind};
 
 use self::local_inbox::room;
@@ -108,7 +108,8 @@ impl Messages {
     /// No messages; the inbox is as it was left.
     pub fn new(inbox: &'static Inbox, block: &'static PeBlock) -> Self {
         let reader = Reader::new(inbox);
-        let token = RandomState::new().hash_one(0);
+        // A process of the same number in another namespace has begun at another nanosecond.
+        let token = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
         block.token.store(token, Ordering::Relaxed);
         Self {
             inbox,
@@ -280,14 +281,18 @@ impl Messages {
             drop(state);
             // SAFETY: a part of a message's buffer, and of symmetric memory or of the sender's, as `deliver` and `clear`
             // have found. Both stay until the requests of the two PEs are complete, which are below.
-            let is_made = unsafe { copy.make() };
+            let is_made = unsafe { copy.make(node) };
             state = self.lock();
-            if !is_made {
-                self.ask_for_rest(node, &mut state, copy);
-                continue;
+            let (mut envelope, control) = (copy.envelope, Some(copy.control));
+            if is_made {
+                self.complete(&mut state, copy.request);
+            } else {
+                // The sender sends it.
+                state.is_refused = true;
+                envelope.kind = Kind::Clear;
+                let n = envelope.bytes;
+                state.await_rest(node, copy.request, copy.to, (n - copy.bytes as u64, n));
             }
-            self.complete(&mut state, copy.request);
-            let (envelope, control) = (copy.envelope, Some(copy.control));
             self.post(node, &mut state, copy.to, envelope, control, 0);
         }
         state

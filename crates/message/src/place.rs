@@ -3,6 +3,7 @@
 use ferroshmem_core::node::Node;
 
 /// Where in symmetric memory bytes are, if PE `peer` can reach them.
+#[inline(never)] // of long messages alone
 pub(super) fn of(node: &Node, at: *const u8, bytes: u64, peer: usize) -> u64 {
     let space = node.transport.memory.space;
     let is_other = node.transport.runs_other_program(peer);

@@ -145,6 +145,7 @@ impl Messages {
     }
 
     /// A receive has matched an eager message of a PE of another node, which may send as much again.
+    #[inline(never)] // once for kept and other messages
     pub(super) fn return_credit(&self, node: &Node, state: &mut State, pe: u32, bytes: u64) {
         // A PE in `shmem_finalize` says no more of it.
         let limit = if state.is_closing { u64::MAX } else { credit(node) };

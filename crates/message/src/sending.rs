@@ -119,6 +119,7 @@ impl Messages {
     }
 
     /// Writes a record to a PE's inbox, now or when there is room.
+    #[inline(never)] // once for all records
     pub(super) fn post(
         &self,
         node: &Node,

@@ -40,8 +40,8 @@ pub(super) struct PendingRecord {
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) dest: *mut u8,
-    /// The process that the source is of, if it is not this one.
-    pub(super) process: Option<i32>,
+    /// Of a source that is not mapped in this process: where the other PE has its [token](ferroshmem_layout::PeBlock::token).
+    pub(super) token: Option<usize>,
     pub(super) source: *const u8,
     pub(super) bytes: usize,
     /// The request that is complete then.
@@ -57,25 +57,25 @@ impl Copy {
     ///
     /// # Safety
     /// `dest` is writable, and `source` readable if it is of this process.
-    pub(super) unsafe fn make(&self) -> bool {
-        let Some(process) = self.process else {
+    pub(super) unsafe fn make(&self, node: &Node) -> bool {
+        let Copy { dest, source, bytes, token, to, .. } = *self;
+        let Some(token) = token else {
             // SAFETY: as the caller promises.
-            unsafe { offload::copy(self.dest, self.source, self.bytes) };
+            unsafe { offload::copy(dest, source, bytes) };
             return true;
         };
-        // SAFETY: as the caller promises.
-        unsafe { process::read_memory(process, self.dest, self.source.addr(), self.bytes) }
+        let Some(index) = node.job.placement.local_index(to) else {
+            return false;
+        };
+        let block = node.job.control.pe_block(index);
+        let pid = block.pid.load(Ordering::Relaxed).cast_signed();
+        let mut found = 0u64;
+        let parts = [((&raw mut found).cast(), token, size_of::<u64>()), (dest, source.addr(), bytes)];
+        // SAFETY: the caller promises that `dest` is writable.
+        let is_read = unsafe { process::read_memory(pid, parts) };
+        // In another namespace of processes, the number is another process's.
+        is_read && found == block.token.load(Ordering::Relaxed)
     }
-}
-
-/// Whether this process may read the memory of another PE of the node.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) enum Readable {
-    #[default]
-    Unknown,
-    No,
-    /// The process.
-    By(i32),
 }
 
 /// What the lock guards.
@@ -95,8 +95,8 @@ pub(super) struct State {
     pub(super) is_placed: bool,
     /// Copies to be made.
     pub(super) copies: VecDeque<Copy>,
-    /// The processes of the node's PEs, and whether this one may read their memory.
-    pub(super) readable: Vec<Readable>,
+    /// Whether the memory of another PE could not be read.
+    pub(super) is_refused: bool,
     /// What passes between this PE and those of other nodes.
     pub(super) remotes: Remotes,
     /// Requests under way.
@@ -120,7 +120,7 @@ impl State {
             sending: Vec::new(),
             is_placed: false,
             copies: VecDeque::new(),
-            readable: Vec::new(),
+            is_refused: false,
             remotes: Remotes::default(),
             open: 0,
             is_closing: false,
@@ -148,29 +148,6 @@ impl State {
             exposure: None,
             status: Status { tag: pattern.tag, ..Status::default() },
         })
-    }
-
-    /// The process of a PE of this node, if this one may read its memory, which has the PE's token at an address.
-    pub(super) fn process_of(&mut self, node: &Node, pe: usize, token: u64) -> Option<i32> {
-        let index = node.job.placement.local_index(pe)?;
-        if self.readable.len() <= index {
-            self.readable.resize(index + 1, Readable::Unknown);
-        }
-        if let Readable::Unknown = self.readable[index] {
-            let block = node.job.control.pe_block(index);
-            let pid = block.pid.load(Ordering::Relaxed).cast_signed();
-            let mut found = 0u64;
-            // SAFETY: `found` is writable.
-            let is_read =
-                unsafe { process::read_memory(pid, (&raw mut found).cast(), token as usize, size_of::<u64>()) };
-            // In another namespace of processes, the number is another process's.
-            let is_it = is_read && found == block.token.load(Ordering::Relaxed);
-            self.readable[index] = if is_it { Readable::By(pid) } else { Readable::No };
-        }
-        match self.readable[index] {
-            Readable::By(pid) => Some(pid),
-            _ => None,
-        }
     }
 
     /// A receive waits for the rest of its message, `n` bytes but for those that have come.

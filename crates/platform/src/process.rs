@@ -46,23 +46,18 @@ pub fn ticks(line: &[u8]) -> Option<u64> {
     Some(sum)
 }
 
-/// Reads memory of the process `pid`, wherever it is. False: it is not there, or the system does not let this process
-/// read it.
+/// Reads memory of the process `pid`, wherever it is: where to, from which address, and how many bytes. False: not all
+/// is there, or the system does not let this process read it.
 ///
 /// # Safety
-/// `to` is writable for `bytes` bytes.
-pub unsafe fn read_memory(pid: i32, to: *mut u8, from: usize, bytes: usize) -> bool {
-    /// Of a call, which Linux limits to a page less than 2 GiB.
-    const MOST: usize = 1 << 30;
-
-    (0..bytes).step_by(MOST).all(|done| {
-        let iov_len = MOST.min(bytes - done);
-        let to = libc::iovec { iov_base: to.wrapping_add(done).cast(), iov_len };
-        let from = libc::iovec { iov_base: ptr::without_provenance_mut(from + done), iov_len };
-        // SAFETY: the caller promises that `to` is writable; the system looks whether `from` is readable.
-        let read = unsafe { libc::process_vm_readv(pid, &raw const to, 1, &raw const from, 1, 0) };
-        usize::try_from(read).is_ok_and(|read| read == iov_len)
-    })
+/// Each part is writable for its bytes.
+pub unsafe fn read_memory<const N: usize>(pid: i32, parts: [(*mut u8, usize, usize); N]) -> bool {
+    let to = parts.map(|(to, _, bytes)| libc::iovec { iov_base: to.cast(), iov_len: bytes });
+    let from = parts.map(|(_, at, bytes)| libc::iovec { iov_base: ptr::without_provenance_mut(at), iov_len: bytes });
+    let n = N as libc::c_ulong;
+    // SAFETY: the caller promises that the parts are writable; the system looks whether there is something to read.
+    let read = unsafe { libc::process_vm_readv(pid, to.as_ptr(), n, from.as_ptr(), n, 0) };
+    usize::try_from(read).is_ok_and(|read| read == parts.iter().map(|part| part.2).sum())
 }
 
 /// Whether a debugger, or another tracer, is attached to the process `pid`.
@@ -78,16 +73,19 @@ mod tests {
 
     #[test]
     fn memory_is_read_where_it_is_there() {
-        let (from, mut to) = ([7u8; 100], [0u8; 100]);
-        let me = std::process::id().cast_signed();
+        let (from, mut to) = ([7u8, 8, 9], [0u8; 3]);
+        let (me, at) = (std::process::id().cast_signed(), from.as_ptr().expose_provenance());
         // SAFETY: both are of this process.
-        let mut read = |from: usize| unsafe { read_memory(me, to.as_mut_ptr(), from, 100) };
-        if !read(from.as_ptr().expose_provenance()) {
-            eprintln!("skipped: the system lets no process read memory so");
+        let mut read = |last| unsafe {
+            let to = to.as_mut_ptr();
+            read_memory(me, [(to.add(2), at, 1), (to, last, 2)])
+        };
+        if !read(at + 1) {
+            println!("skipped: the system lets no process read memory so");
             return;
         }
         assert!(!read(8));
-        assert_eq!(to, from);
+        assert_eq!(to, [8, 9, 7]);
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn sum(start: usize, bytes: usize) -> Option<u64> {
 /// `to` is writable for `bytes` bytes.
 pub(super) unsafe fn read(to: *mut u8, from: usize, bytes: usize) -> bool {
     // SAFETY: as the caller promises.
-    unsafe { process::read_memory(std::process::id().cast_signed(), to, from, bytes) }
+    unsafe { process::read_memory(std::process::id().cast_signed(), [(to, from, bytes)]) }
 }
 
 #[cfg(test)]
