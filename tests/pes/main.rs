@@ -128,7 +128,7 @@ const PROFILED: [&str; 6] = [
 /// Fails if a profile of a program names a line of the crate as the place of a call, unless that is a drop.
 #[cfg(not(sanitized))]
 fn places_are_the_programs(name: &'static str, setting: &Setting) -> anyhow::Result<()> {
-    const DROPS: [&str; 4] = ["Step::Free", "Step::Destroy", "Step::End", "Guard::drop"];
+    const DROPS: [&str; 5] = ["Step::Free", "Step::Destroy", "Step::End", "Guard::drop", "drop of a Context"];
     let page = setting.scratch.join(format!("{}.html", name.replace('/', "-")));
     let profile = format!("--profile={}", page.display());
     job(2, name).options(&["-n", "2", &profile]).expect_success(&setting.prefix, &setting.scratch)?;
