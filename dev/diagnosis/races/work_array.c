@@ -1,8 +1,9 @@
 /* A PE sets its work array while another may have begun the collective that uses it.
  * check: race
  * instrumented: -fsanitize=thread
- * expect: PE 0's shmem_long_sum_to_all at @sum (run) and PE 1's store at @set (run) race: both write
- * expect: the variable "pSync"+ */
+ * expect: shmem_long_sum_to_all at @sum (run)
+ * expect: store at @set (run)
+ * expect: race: both write the variable "pSync"+ */
 #include "../seeded.h"
 
 static long pSync[SHMEM_REDUCE_SYNC_SIZE], pWrk[SHMEM_REDUCE_MIN_WRKDATA_SIZE], value, sum;
