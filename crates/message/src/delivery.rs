@@ -244,6 +244,6 @@ impl Messages {
 /// `to` is writable, and `from` readable, for `bytes` bytes.
 #[inline(never)]
 unsafe fn copy_ahead(to: *mut u8, from: *const u8, bytes: usize) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `from` is readable and `to` writable for `bytes` bytes.
     unsafe { copy_eager(to, from, bytes) }
 }

@@ -47,6 +47,14 @@ fn credit(node: &Node) -> u64 {
 }
 
 impl State {
+    /// A receive waits for the rest of its message, `n` bytes but for those that have come.
+    pub(super) fn await_rest(&mut self, node: &Node, handle: u64, from: usize, (done, n): (u64, u64)) {
+        if let Some(request) = self.requests.get(handle) {
+            (request.phase, request.done, request.all) = (Phase::Receiving, done, n);
+            request.allowed = allowed(node, from, n);
+        }
+    }
+
     /// A transfer that is about to begin.
     pub(super) fn transfer(
         &mut self,

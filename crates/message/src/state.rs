@@ -11,7 +11,6 @@ use ferroshmem_layout::inbox::{Envelope, RendezvousControl};
 use ferroshmem_platform::process;
 
 use super::matching::Matching;
-use super::remote;
 use super::remotes::Remotes;
 use super::request::{Pattern, Phase, Request, Requests, Status};
 
@@ -60,7 +59,7 @@ impl Copy {
     pub(super) unsafe fn make(&self, node: &Node) -> bool {
         let Copy { dest, source, bytes, token, to, .. } = *self;
         let Some(token) = token else {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that `source` is readable and `dest` writable for `bytes` bytes.
             unsafe { offload::copy(dest, source, bytes) };
             return true;
         };
@@ -148,14 +147,6 @@ impl State {
             exposure: None,
             status: Status { tag: pattern.tag, ..Status::default() },
         })
-    }
-
-    /// A receive waits for the rest of its message, `n` bytes but for those that have come.
-    pub(super) fn await_rest(&mut self, node: &Node, handle: u64, from: usize, (done, n): (u64, u64)) {
-        if let Some(request) = self.requests.get(handle) {
-            (request.phase, request.done, request.all) = (Phase::Receiving, done, n);
-            request.allowed = remote::allowed(node, from, n);
-        }
     }
 
     pub(super) fn close(&mut self) {

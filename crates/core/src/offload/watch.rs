@@ -107,7 +107,7 @@ fn sum(start: usize, bytes: usize) -> Option<u64> {
 /// # Safety
 /// `to` is writable for `bytes` bytes.
 pub(super) unsafe fn read(to: *mut u8, from: usize, bytes: usize) -> bool {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `to` is writable for `bytes` bytes.
     unsafe { process::read_memory(std::process::id().cast_signed(), [(to, from, bytes)]) }
 }
 
