@@ -137,7 +137,7 @@ fn starting_touches_few_pages() {
     /// By the library's data, its code, the heap's metadata and what is shared.
     const MOST: u64 = 58;
     /// A single process has up to two more or fewer than another one.
-    const RUNS: usize = 11;
+    const RUNS: usize = 33;
 
     let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
     let pe = Build::new("faults.c").named("faults-pe").flag("-DPE");
@@ -147,7 +147,7 @@ fn starting_touches_few_pages() {
     let oshrun = builder.prefix.bin("oshrun");
     let program = builder.program(&pe).unwrap();
     // A PE that waits for another one touches some pages more.
-    for (pes, jobs) in [(2, RUNS), (64, 1)] {
+    for (pes, jobs) in [(2, RUNS), (64, 5)] {
         let mut all = Vec::new();
         for _ in 0..jobs {
             let job =
