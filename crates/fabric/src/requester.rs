@@ -9,7 +9,7 @@ use crate::am::messages::Urgency;
 use crate::am::receive::AmEndpoint;
 use crate::completion::{Aggregation, CompletionCounter, ContextCounters, PeerCounters, Pending};
 use crate::encoding::batch::BatchItem;
-use crate::encoding::request::{Reply, Request, SegmentAddress, is_within_reach};
+use crate::encoding::request::{LONGEST_PUT, Reply, Request, SegmentAddress, is_within_reach};
 use crate::progress::Progress;
 use crate::rma::Rma;
 
@@ -145,14 +145,14 @@ impl Put<'_> {
         };
         let aggregation = context.aggregation();
         // A signal goes in a message anyway, and with it what has room there: one operation less.
-        let longest = if self.is_signalled { am.longest_signalled_put() } else { am.longest_put };
+        let longest = if self.is_signalled { am.longest_signalled_put } else { am.longest_put };
         if len > longest || aggregation == Aggregation::Off {
             return false;
         }
         let peer = self.rma.peer_counters(context, pe);
         let fences = context.fences();
-        let place = (self.to.segment, self.to.offset);
-        if !is_within_reach(place, len) {
+        let Remote { segment, offset, .. } = self.to;
+        if !is_within_reach((segment, offset + len), len.min(LONGEST_PUT)) {
             return false;
         }
         if peer.in_flight() == 0 {
@@ -169,15 +169,16 @@ impl Put<'_> {
         let urgency = if self.is_signalled { Urgency::BatchItem } else { Urgency::Usual };
         // SAFETY: the caller promises that the source is readable.
         let data = unsafe { std::slice::from_raw_parts(from, len) };
-        if context.has_own_batches() {
-            let item = (BatchItem::Put(data), place);
-            gather(progress, am, pe, item, (context, peer), urgency);
-            return true;
+        for (part, data) in data.chunks(LONGEST_PUT).enumerate() {
+            let place = (segment, offset + part * LONGEST_PUT);
+            if context.has_own_batches() {
+                gather(progress, am, pe, (BatchItem::Put(data), place), (context, peer), urgency);
+                continue;
+            }
+            let counter = CompletionCounter::context(context, peer, false);
+            let awaited = PendingResult { counter, result: ptr::null_mut() };
+            append(progress, am, pe, (MessageItem::Put(data), place), awaited, urgency);
         }
-        let awaited =
-            PendingResult { counter: CompletionCounter::context(context, peer, false), result: ptr::null_mut() };
-        let item = (MessageItem::Put(data), place);
-        append(progress, am, pe, item, awaited, urgency);
         true
     }
 }

@@ -119,6 +119,7 @@ impl Helpers {
         }
     }
 
+    #[inline(never)] // once for all
     fn config(&self) -> Option<Config> {
         *self.config.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -20,11 +20,16 @@ pub(crate) struct AmEndpoint {
     receives: ReceiveBuffers,
     /// The longest put that goes by a message; 0: none does.
     pub longest_put: usize,
+    /// The longest put that goes with the signal behind it in one message; 0: none does.
+    pub longest_signalled_put: usize,
 }
 
 impl AmEndpoint {
     /// None: this endpoint is none of a job's.
     pub(crate) fn open(endpoint: &Endpoint, config: &Config, inject: usize) -> Result<Option<AmEndpoint>, Error> {
+        /// Bytes of the signal, the item's word and its operand, and of the words of the put's other items.
+        const SIGNAL: usize = 64;
+
         let by_software = endpoint.is_by_tcp() && !endpoint.pins;
         let mut limits = Limits::new(config.n_pes);
         if endpoint.is_tcp_alone() {
@@ -40,6 +45,10 @@ impl AmEndpoint {
             true => config.aggregate.bytes.min(messages.longest_put()),
             false => 0,
         };
+        let longest_signalled_put = match longest_put {
+            0 => 0,
+            longest => longest.max(messages.longest_put() - SIGNAL),
+        };
         let (base, len) = messages.slots.memory();
         // SAFETY: the slots live until the region is gone.
         let register = || unsafe { Region::for_peers(endpoint, base, len, true, &|_| false) };
@@ -50,6 +59,7 @@ impl AmEndpoint {
             sends: SendBuffers::new(endpoint, inject)?,
             receives: ReceiveBuffers::new(endpoint)?,
             longest_put,
+            longest_signalled_put,
         };
         for received in this.receives.all() {
             // SAFETY: the buffers live until the endpoint is closed, and no thread reads this one.
@@ -57,16 +67,6 @@ impl AmEndpoint {
             endpoint.check(result as i32, "receive messages")?;
         }
         Ok(Some(this))
-    }
-
-    /// The longest put that goes with the signal behind it in one message; 0: none does.
-    pub(crate) fn longest_signalled_put(&self) -> usize {
-        /// Bytes of the signal: the item's word, and the operand.
-        const SIGNAL: usize = 2 * size_of::<u64>();
-        match self.longest_put {
-            0 => 0,
-            longest => longest.max(self.messages.longest_put() - SIGNAL),
-        }
     }
 
     /// Where peers find the slots.

@@ -101,6 +101,9 @@ impl Small {
 const MOST_SEGMENTS: usize = (1 << (LENGTH - SEGMENT)) - 1;
 const MOST_BYTES: usize = (1 << (OFFSET - LENGTH)) - 1;
 
+/// Most bytes of a put: whole words that an item can count.
+pub(crate) const LONGEST_PUT: usize = MOST_BYTES & !(WORD - 1);
+
 /// Whether an item can say where this memory is.
 pub(crate) fn is_within_reach((segment, offset): SegmentAddress, len: usize) -> bool {
     segment <= MOST_SEGMENTS && len <= MOST_BYTES && offset < 1 << (u64::BITS - OFFSET)
