@@ -22,8 +22,8 @@ pub struct Windows {
     pub heap: usize,
     /// log2 of the bytes from one heap to the next.
     pub log2_stride: u32,
-    /// Whose memory this process loads and stores: all that it may, but its own alone where calls are recorded, and none
-    /// where they are checked.
+    /// Whose memory this process loads and stores: all that it may, but its own alone where calls are recorded, and
+    /// none where they are checked.
     pub memory: Reach,
     /// Whose memory it may load and store.
     pub views: Reach,

@@ -279,8 +279,8 @@ impl Messages {
     fn make_copies<'a>(&'a self, node: &Node, mut state: Guard<'a, State>) -> Guard<'a, State> {
         while let Some(copy) = state.copies.pop_front() {
             drop(state);
-            // SAFETY: a part of a message's buffer, and of symmetric memory or of the sender's, as `deliver` and `clear`
-            // have found. Both stay until the requests of the two PEs are complete, which are below.
+            // SAFETY: a part of a message's buffer, and of symmetric memory or of the sender's, as `deliver` and
+            // `clear` have found. Both stay until the requests of the two PEs are complete, which are below.
             let is_made = unsafe { copy.make(node) };
             state = self.lock();
             let (mut envelope, control) = (copy.envelope, Some(copy.control));

@@ -39,7 +39,8 @@ pub(super) struct PendingRecord {
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) dest: *mut u8,
-    /// Of a source that is not mapped in this process: where the other PE has its [token](ferroshmem_layout::PeBlock::token).
+    /// Of a source that is not mapped in this process: where the other PE has its
+    /// [token](ferroshmem_layout::PeBlock::token).
     pub(super) token: Option<usize>,
     pub(super) source: *const u8,
     pub(super) bytes: usize,

@@ -28,7 +28,8 @@ const ROUTINES: usize = 2048;
 const UNKNOWN: usize = 1;
 
 impl CallSites {
-    /// By the frames of the function `entry`, from which there are so many to the program where the library is part of it.
+    /// By the frames of the function `entry`, from which there are so many to the program where the library is part of
+    /// it.
     pub fn new(entry: (usize, usize)) -> Self {
         Self { distances: (0..ROUTINES).map(|_| Default::default()).collect(), entry }
     }

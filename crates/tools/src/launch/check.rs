@@ -37,8 +37,8 @@ const NO_PE: &str = "--check=memory and --check=race have seen no PE in shmem_in
     that are linked with libshmem.so, without -DSHMEM_NATIVE_ONLY; --check=race for those of the crate ferroshmem, too";
 
 /// What is said where memory was to be checked, and PEs have calls of the Rust API.
-const NO_MEMORY: &str = "--check=memory has not looked at this program: it is for programs in C and C++ that are linked \
-    with libshmem.so, and the crate ferroshmem checks bounds itself";
+const NO_MEMORY: &str = "--check=memory has not looked at this program: it is for programs in C and C++ that are \
+    linked with libshmem.so, and the crate ferroshmem checks bounds itself";
 
 /// What is said where no race was found, and loads and stores were not looked at.
 const NO_RACE: &str = "--check=race has found no race between calls; to have the program's loads and stores looked at, \
@@ -49,8 +49,9 @@ const CALLS_ALONE: &str = "--check=race has looked at calls alone, and may find 
     with -fsanitize=thread, and linked without that but with -lshmem-accesses";
 
 /// The same two of programs in Rust.
-const NO_RACE_OF_RUST: &str = "--check=race has found no race between calls; loads and stores of Rust by raw pointers are \
-    not seen, and those of parts in C where these are compiled with -fsanitize=thread, and linked with -lshmem-accesses";
+const NO_RACE_OF_RUST: &str = "--check=race has found no race between calls; loads and stores of Rust by raw pointers \
+    are not seen, and those of parts in C where these are compiled with -fsanitize=thread, and linked with \
+    -lshmem-accesses";
 const RUST_CALLS_ALONE: &str = "--check=race has looked at calls alone, and sees loads and stores of parts in C where \
     these are compiled with -fsanitize=thread, and linked with -lshmem-accesses";
 

@@ -1,6 +1,6 @@
 /* Threads of OpenMP that wait take part in large copies, and go on when they may: regions of any size, barriers, tasks, cancelled
- * loops, nested regions, and the program's end while they wait. With OWN_TOOL the program has a tool of its own; "early"
- * uses OpenMP before shmem_init. */
+ * loops, nested regions, and the program's end while they wait. With OWN_TOOL the program has a tool of its own;
+ * "early" uses OpenMP before shmem_init. */
 #define _GNU_SOURCE /* gettid */
 #include "check.h"
 
