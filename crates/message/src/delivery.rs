@@ -137,7 +137,7 @@ impl Messages {
             _ => place::address(node, control.place, n, from).map(<*mut u8>::cast_const),
         };
         let there = if is_exposed { None } else { remote::place(node, control.place, n, from) };
-        let own = place::of(node, buffer, n, from);
+        let own = if here.is_some() { NOWHERE } else { place::of(node, buffer, n, from) };
         // To symmetric memory, the sender copies sooner than the system does.
         let may_read = is_exposed && is_local && !state.is_refused && (ahead + 1..=READ).contains(&n) && own == NOWHERE;
         let is_read = here.is_some() || there.is_some() || may_read || n == ahead;

@@ -84,7 +84,8 @@ impl Messages {
         // The receiver copies as much as an eager message has while its answer is on its way, or keeps it if no receive
         // has matched.
         let is_whole = place != NOWHERE || pe == node.me || state.is_placed;
-        let ahead = match node.job.placement.local_index(pe) {
+        let local = node.job.placement.local_index(pe);
+        let ahead = match local {
             Some(to) if !is_whole && self.inbox_of(node, to).kept() < KEPT => bytes.min(EAGER),
             _ => 0,
         };
@@ -107,7 +108,7 @@ impl Messages {
         if let Some((_, Exposed { address, key })) = exposed {
             envelope.kind = Kind::Exposed;
             (control.place, control.request) = (address, key);
-        } else if !is_eager && place == NOWHERE && pe != node.me && node.job.placement.local_index(pe).is_some() {
+        } else if !is_eager && place == NOWHERE && pe != node.me && local.is_some() {
             envelope.kind = Kind::Exposed;
             let token = &raw const self.token;
             (control.place, control.request) = (buffer.addr() as u64, token.addr() as u64);
