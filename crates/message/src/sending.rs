@@ -59,6 +59,7 @@ impl Messages {
         // SAFETY: the caller promises that the buffer is readable.
         let push = || unsafe { push_to(node, (index, inbox), &envelope, None, buffer, false) };
         if is_eager && self.queued.is_empty() && push() {
+            inbox.prepare(bytes as usize);
             return SENT;
         }
         self.begin_send(node, self.lock(), to, &envelope, buffer)

@@ -38,7 +38,7 @@ impl Messages {
         // SAFETY: the blocks of a node's PEs are an array, in which each is at its number on the node.
         let block = unsafe { of_local_pe(self.block, node.job.index, index) };
         signals::notify(&block.signals);
-        inbox.prepare();
+        inbox.prepare(0);
         true
     }
 

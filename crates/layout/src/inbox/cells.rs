@@ -3,12 +3,12 @@
 //!
 //! A record takes whole cells, one after the other, and begins with a word that names the lap of the ring, once all of
 //! the record is written. A writer reserves cells by moving the tail; a record that would go round the end of the ring
-//! is preceded by one that fills the rest. The owner clears the first words of the cells that held data in the middle
-//! of a record, and then moves the head. So every cell between tail and head begins with zero or with the word of an
-//! earlier lap, and what a writer has not finished reads as "nothing there".
+//! is preceded by one that fills the rest. Data in the middle of a record may look like the first word of a record of
+//! the next lap: the owner clears such words, and then moves the head. So no cell between tail and head begins with
+//! the word of the lap that comes to it, and what a writer has not finished reads as "nothing there".
 //!
-//! The owner writes nothing to a record of one cell, and moves the head rarely: writers mostly find these lines in
-//! their caches, or take them from the owner's without a second transfer.
+//! The owner writes to hardly any record, and moves the head rarely: writers mostly find these lines in their caches,
+//! or take them from the owner's without a second transfer.
 
 /// Bytes of a cell.
 pub const CELL: usize = 256;
@@ -150,8 +150,7 @@ impl Reader {
             if word & FILLS == 0 {
                 return Some(cell);
             }
-            // Its other cells have not been written.
-            self.advance(cells, word & SIZE);
+            self.pass(cells, cell, word & SIZE);
         }
     }
 
@@ -178,8 +177,17 @@ impl Reader {
     pub fn release(&mut self, cells: &impl Cells) -> bool {
         let cell = self.cell(cells);
         let n = cells.first_word(cell) & SIZE;
+        self.pass(cells, cell, n)
+    }
+
+    /// Gives `n` cells from `cell` on back. A store to each would take its line from the writers.
+    #[inline]
+    fn pass(&mut self, cells: &impl Cells, cell: usize, n: u64) -> bool {
+        let in_next_lap = self.position + cells.count() as u64;
         for i in 1..n as usize {
-            cells.clear(cell + i);
+            if begins(cells.first_word(cell + i), in_next_lap, cells.count()) {
+                cells.clear(cell + i);
+            }
         }
         self.advance(cells, n)
     }
