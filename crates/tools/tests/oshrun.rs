@@ -53,6 +53,7 @@ fn what_cannot_run_is_one_line() {
         (format!("-n 2 {}", path("orphan")), 126, "interpreter"),
         (format!("-n 1 touch {} : -n 1 ./no-such-program", path("made")), 127, "no such file"),
         (format!("--profile={} no-such-program", path("page.html")), 127, "no such program"),
+        ("memory -n 2 true".to_owned(), 127, "--check=memory"),
     ] {
         let ended = run(&mut oshrun(&command.split_whitespace().collect::<Vec<_>>()));
         assert_eq!(ended.code, Some(status), "{command}: {}", ended.stderr);
@@ -87,6 +88,9 @@ fn a_page_stays_until_there_is_another() {
         assert_ne!(ended.code, Some(0), "{options:?}");
         assert_eq!(fs::read_to_string(&page).unwrap(), "of an earlier job", "{options:?}: {}", ended.stderr);
     }
+    fs::remove_file(&page).unwrap();
+    run(&mut oshrun(&[&format!("--profile={page}"), "no-such-program"]));
+    assert!(!fs::exists(&page).unwrap(), "an empty page");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What `--profile` and `--trace` write, from the records of the PEs.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,9 +20,13 @@ pub(super) struct Pages {
 }
 
 impl Pages {
+    fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.profile.iter().chain(self.traces.iter().map(|t| &t.0))
+    }
+
     /// Makes the files that are not there: a job may take hours until they are written.
     pub(super) fn create(&self) -> Result<(), Failure> {
-        for file in self.profile.iter().chain(self.traces.iter().map(|t| &t.0)) {
+        for file in self.files() {
             let opened = File::options().append(true).create(true).open(file);
             opened.map_err(|e| {
                 Failure::usage(format!(
@@ -32,6 +36,13 @@ impl Pages {
             })?;
         }
         Ok(())
+    }
+
+    /// Removes those that are empty, as nothing was recorded.
+    pub(super) fn remove_empty(&self) {
+        for file in self.files().filter(|f| fs::metadata(f).is_ok_and(|m| m.is_file() && m.len() == 0)) {
+            let _ = fs::remove_file(file);
+        }
     }
 
     /// Writes them, and says so. What failed, else.

@@ -101,6 +101,7 @@ impl SavedRecords {
     pub(super) fn write(&self) -> Result<u8, Failure> {
         self.pages.create()?;
         let written = self.pages.write(&self.directory);
+        self.pages.remove_empty();
         written.map(|()| 0).map_err(Failure::system)
     }
 }
@@ -148,6 +149,7 @@ impl Session {
             Ok(()) => {}
             Err(line) => print_line(&line),
         }
+        self.profiling.pages.remove_empty();
         if self.profiling.directory.is_none() {
             // What remains costs disk space alone.
             let _ = fs::remove_dir_all(&self.directory);

@@ -7,11 +7,13 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf, absolute};
 
+use clap::ValueEnum;
 use ferroshmem_config::{self as config, JOB};
 use ferroshmem_core::job::service::Program;
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 
+use super::check_options::What;
 use super::failure::Failure;
 use super::{linkage, peers};
 
@@ -94,6 +96,9 @@ pub(super) fn cannot_run(name: &str, error: Errno) -> Failure {
     let line = |why: &str| format!("cannot run \"{name}\": {why}");
     match error {
         Errno::ENOENT if name.contains('/') => Failure::not_found(line("no such file")),
+        Errno::ENOENT if What::from_str(name, false).is_ok() => {
+            Failure::not_found(line(&format!("no such program in PATH; if it is a check: --check={name}")))
+        }
         Errno::ENOENT => Failure::not_found(line("no such program in PATH")),
         Errno::EISDIR => Failure::not_runnable(line("it is a directory")),
         Errno::EACCES => Failure::not_runnable(line("permission denied: is it executable?")),
