@@ -22,22 +22,26 @@ pub(super) enum Method {
 }
 
 pub(super) const METHODS: [Method; 3] = [Method::Through, Method::Past, Method::PastByPages];
-/// Copies of a trial, in bytes of the whole copy.
-const TRIAL: usize = 4;
-/// Copies before it, if the method before was another one, which left its data in the caches or in memory.
-const BEFORE: usize = 4;
-/// Copies before the first trial: page faults, and until the caches hold what they will hold. Without so many, the
-/// usual method would never show what it takes in the long run.
-const FIRST: usize = 16;
+/// How many copies are made by a method: before the first trial, for page faults, and until the caches hold what they
+/// will hold, without which the usual method would never show what it takes in the long run; before another trial, if
+/// the method before was another one, which left its data in the caches or in memory; and in a trial.
+const COPIES: [usize; 3] = [16, 4, 4];
+/// The same of copies of at least [`VERY_LARGE`] bytes: one replaces what a cache of a core holds, and takes so long
+/// that an interruption hardly matters.
+const COPIES_VERY_LARGE: [usize; 3] = [4, 1, 2];
+/// See [`COPIES_VERY_LARGE`].
+const VERY_LARGE: usize = 16 << 20;
 /// One of so many trials is of another method, and of the early ones.
 const OTHERS: [u32; 2] = [48, 12];
+/// A method that takes longer than the best one by more than this part gets one of so many of these trials.
+const SLOW: (u64, u32) = (5, 4);
 /// Trials that are early.
 const EARLY: u32 = 96;
 /// By which part of it a cost rises at most with a trial, as a trial may contain an interruption.
 const RISE: u64 = 32;
 /// The usual method is kept unless another one saves more than this part of the time: a trial does not show what the
 /// caches hold after hundreds of copies by one method.
-const GAIN: u64 = 10;
+const GAIN: u64 = 20;
 
 /// The choice for copies of about as many bytes. Threads that copy at the same time may lose a count.
 #[derive(Debug)]
@@ -73,10 +77,11 @@ impl Choice {
     pub(super) fn count(&self, bytes: usize, whole: usize, usual: Method, now: impl FnOnce() -> u64) -> Method {
         let copied = self.copied.load(Ordering::Relaxed);
         let began = self.began.load(Ordering::Relaxed);
+        let [first, before, trial] = if whole < VERY_LARGE { COPIES } else { COPIES_VERY_LARGE };
         let copies = match began {
-            0 if self.trials.load(Ordering::Relaxed) <= 1 => FIRST,
-            0 => BEFORE,
-            _ => TRIAL,
+            0 if self.trials.load(Ordering::Relaxed) <= 1 => first,
+            0 => before,
+            _ => trial,
         };
         if copied < whole.saturating_mul(copies) {
             self.copied.store(copied + bytes, Ordering::Relaxed);
@@ -120,10 +125,11 @@ impl Choice {
         let gains = cost(fastest) + cost(usual) / GAIN < cost(usual);
         let best = if gains { fastest } else { usual };
         let others = OTHERS[usize::from(trial < EARLY)];
-        match trial.is_multiple_of(others) {
-            true => after(best, 1 + trial / others % (all - 1)),
-            false => best,
-        }
+        let turn = trial / others;
+        let other = after(best, 1 + turn % (all - 1));
+        let is_slow = cost(other) > cost(best) + cost(best) / SLOW.0;
+        let is_due = trial.is_multiple_of(others) && (!is_slow || (turn / (all - 1)).is_multiple_of(SLOW.1));
+        if is_due { other } else { best }
     }
 }
 
@@ -207,6 +213,20 @@ mod tests {
         assert!(used[Method::Past as usize] >= 3_500, "{used:?}");
         let used = copies(&choice, Method::Through, &mut clock, 4_000, |_| [900_000, 700_000, 300_000]);
         assert!(used[Method::PastByPages as usize] >= 3_500, "{used:?}");
+    }
+
+    #[test]
+    fn few_copies_are_made_by_slow_methods() {
+        for (bytes, count, least) in [(BYTES, 500, 450), (VERY_LARGE, 100, 85)] {
+            let (choice, mut clock) = (Choice::new(), 0);
+            let used = (0..count).filter(|_| {
+                let method = choice.count(bytes, bytes, Method::Through, || clock);
+                clock += [600_000, 800_000, 900_000][method as usize];
+                method == Method::Through
+            });
+            let used = used.count();
+            assert!(used >= least, "{used} of {count} copies of {bytes} bytes");
+        }
     }
 
     #[test]
