@@ -1,8 +1,11 @@
 //! All-to-all: member i's block j goes to member j's block i.
 
+use std::array;
+
 use ferroshmem_core::group::{Group, MemberAddresses};
 use ferroshmem_core::offload;
 use ferroshmem_core::wait::POLICY;
+use ferroshmem_platform::prefetch_for_write;
 use ferroshmem_tuning::{Algorithm, Collective};
 
 use super::{copy, copy_part, from_on};
@@ -85,16 +88,22 @@ unsafe fn alltoall_by_few(
     /// Members whose blocks go together: to a cache line at a time. Their own lines have the same place in the caches.
     const TOGETHER: usize = 8;
 
+    /// How many readers ahead the line of their blocks is asked for: each is in a page of its own.
+    const AHEAD: usize = 8;
+
     group.share_among(POLICY.cores(), group.size.div_ceil(TOGETHER), |task| {
-        let writers = task * TOGETHER..group.size.min((task + 1) * TOGETHER);
+        let first = task * TOGETHER;
+        let writers = TOGETHER.min(group.size - first);
+        let sources: [_; TOGETHER] = array::from_fn(|i| source.of(first + i.min(writers - 1)));
+        let to = |reader| dest.of(reader).wrapping_add(first * bytes);
         for reader in 0..group.size {
-            for writer in writers.clone() {
-                let (to, from) = (dest.from(writer * bytes).of(reader), source.from(reader * bytes).of(writer));
+            prefetch_for_write(to((reader + AHEAD).min(group.size - 1)));
+            for (i, from) in sources[..writers].iter().enumerate() {
                 // SAFETY: the caller promises the blocks of all members; each has one writer.
-                unsafe { copy_element(to, from, bytes) };
+                unsafe { copy_element(to(reader).add(i * bytes), from.add(reader * bytes), bytes) };
             }
         }
-        let all = writers.len() * group.size * bytes;
+        let all = writers * group.size * bytes;
         group.traffic().moved(all, all);
     });
 }
