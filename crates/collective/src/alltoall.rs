@@ -31,15 +31,16 @@ pub unsafe fn alltoall(
     unsafe {
         match choice.algorithm {
             Algorithm::Eager | Algorithm::Pull if is_by_few(group, bytes) => {
-                alltoall_by_few(group, dest, source, bytes);
+                alltoall_by_few(group, dest, source, Strides { dest: 1, source: 1, elem: bytes }, 1);
             }
             Algorithm::Eager if fits && group.size > 1 => {
                 let epoch = group.epoch();
                 epoch.write_eager(source.of(me), bytes * group.size);
                 epoch.synchronise();
+                let to = dest.of(me);
                 for member in 0..group.size {
                     let from = epoch.eager(member).wrapping_add(me * bytes);
-                    copy(group, dest.from(member * bytes).of(me), from, bytes);
+                    copy(group, to.wrapping_add(member * bytes), from, bytes);
                 }
             }
             Algorithm::Push => {
@@ -65,7 +66,7 @@ pub(crate) const BY_FEW: usize = 64;
 
 /// Whether few members exchange blocks of `bytes` bytes for all: where many PEs share cores, and copying takes less
 /// time than a page that each PE would map of each other one.
-fn is_by_few(group: &Group<'_>, bytes: usize) -> bool {
+pub(crate) fn is_by_few(group: &Group<'_>, bytes: usize) -> bool {
     /// Bytes of all blocks.
     const MOST: usize = 16 << 20;
 
@@ -83,27 +84,31 @@ unsafe fn alltoall_by_few(
     group: &Group<'_>,
     dest: MemberAddresses<'_, u8>,
     source: MemberAddresses<'_, u8>,
-    bytes: usize,
+    strides: Strides,
+    n: usize,
 ) {
     /// Members whose blocks go together: to a cache line at a time. Their own lines have the same place in the caches.
     const TOGETHER: usize = 8;
-
     /// How many readers ahead the line of their blocks is asked for: each is in a page of its own.
     const AHEAD: usize = 8;
 
+    let (to_step, from_step) = strides.steps();
     group.share_among(POLICY.cores(), group.size.div_ceil(TOGETHER), |task| {
         let first = task * TOGETHER;
         let writers = TOGETHER.min(group.size - first);
         let sources: [_; TOGETHER] = array::from_fn(|i| source.of(first + i.min(writers - 1)));
-        let to = |reader| dest.of(reader).wrapping_add(first * bytes);
+        let to = |reader| dest.of(reader).wrapping_add(first * n * to_step);
         for reader in 0..group.size {
             prefetch_for_write(to((reader + AHEAD).min(group.size - 1)));
             for (i, from) in sources[..writers].iter().enumerate() {
-                // SAFETY: the caller promises the blocks of all members; each has one writer.
-                unsafe { copy_element(to(reader).add(i * bytes), from.add(reader * bytes), bytes) };
+                for e in 0..n {
+                    let from = from.wrapping_add((reader * n + e) * from_step);
+                    // SAFETY: the caller promises the blocks of all members; each has one writer.
+                    unsafe { copy_element(to(reader).add((i * n + e) * to_step), from, strides.elem) };
+                }
             }
         }
-        let all = writers * group.size * bytes;
+        let all = writers * group.size * n * strides.elem;
         group.traffic().moved(all, all);
     });
 }
@@ -117,6 +122,13 @@ pub struct Strides {
     pub source: usize,
     /// Bytes of an element.
     pub elem: usize,
+}
+
+impl Strides {
+    /// The same in bytes.
+    fn steps(self) -> (usize, usize) {
+        (self.dest * self.elem, self.source * self.elem)
+    }
 }
 
 /// Exchanges blocks of `n` elements that are `strides` apart.
@@ -133,7 +145,11 @@ pub unsafe fn alltoalls(
 ) {
     let elem = strides.elem;
     let choice = group.choose(Collective::Alltoalls, n * elem);
-    let step = (strides.dest * elem, strides.source * elem);
+    let step = strides.steps();
+    if choice.algorithm == Algorithm::Pull && is_by_few(group, n * step.0.max(step.1)) {
+        // SAFETY: the caller promises the blocks of all members.
+        return unsafe { alltoall_by_few(group, dest, source, strides, n) };
+    }
     let block = |reader: usize, writer: usize| {
         let to = dest.from(writer * n * step.0).of(reader);
         let from = source.from(reader * n * step.1).of(writer);
@@ -228,7 +244,7 @@ unsafe fn copy_strided((to, to_step): (*mut u8, usize), (from, from_step): (*con
 /// # Safety
 /// `from` is readable and `to` writable for as many, and they do not overlap.
 #[inline(always)] // loops match the size once
-unsafe fn copy_element(to: *mut u8, from: *const u8, bytes: usize) {
+pub(crate) unsafe fn copy_element(to: *mut u8, from: *const u8, bytes: usize) {
     /// Of a size known at compile time: one load and one store.
     ///
     /// # Safety

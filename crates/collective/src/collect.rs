@@ -1,8 +1,11 @@
 //! Collect and fcollect: every member gathers all sources, in the members' order.
 
 use ferroshmem_core::group::{Epoch, Group, MemberAddresses};
+use ferroshmem_core::wait::POLICY;
+use ferroshmem_platform::prefetch_for_read;
 use ferroshmem_tuning::{Algorithm, Collective, EAGER};
 
+use super::alltoall::{copy_element, is_by_few};
 use super::{copy, copy_part, copy_to_socket, from_on};
 
 /// Gathers the same number of bytes from each member.
@@ -25,13 +28,16 @@ pub unsafe fn fcollect(
     unsafe {
         match choice.algorithm {
             _ if group.size == 1 => copy(group, dest.of(me), source.of(me), bytes),
+            Algorithm::Eager | Algorithm::Pull if is_by_few(group, bytes) => {
+                fcollect_by_few(group, dest, source, bytes);
+            }
             Algorithm::Eager if bytes <= EAGER => {
                 let epoch = group.epoch();
                 epoch.write_eager(source.of(me), bytes);
                 epoch.synchronise();
+                let to = dest.of(me);
                 for member in 0..group.size {
-                    let to = dest.from(member * bytes).of(me);
-                    copy(group, to, epoch.eager(member), bytes);
+                    copy(group, to.wrapping_add(member * bytes), epoch.eager(member), bytes);
                 }
             }
             Algorithm::Push => {
@@ -56,6 +62,41 @@ pub unsafe fn fcollect(
             }),
         }
     }
+}
+
+/// Gathers short blocks of many members. As many members as there are cores do so for all, once all have arrived: a
+/// block is read once for some readers, which get what the first of them has.
+///
+/// # Safety
+/// As [`fcollect`].
+#[inline(never)]
+unsafe fn fcollect_by_few(
+    group: &Group<'_>,
+    dest: MemberAddresses<'_, u8>,
+    source: MemberAddresses<'_, u8>,
+    bytes: usize,
+) {
+    /// Readers that get a copy of what is gathered once.
+    const TOGETHER: usize = 8;
+    /// How many members ahead a block is asked for: each is in a page of its own.
+    const AHEAD: usize = 8;
+
+    let all = bytes * group.size;
+    group.share_among(POLICY.cores(), group.size.div_ceil(TOGETHER), |task| {
+        let readers = task * TOGETHER..group.size.min((task + 1) * TOGETHER);
+        let row = dest.of(readers.start);
+        // SAFETY: the caller promises the blocks of all members; each `dest` has one writer.
+        unsafe {
+            for member in 0..group.size {
+                prefetch_for_read(source.of((member + AHEAD).min(group.size - 1)));
+                copy_element(row.add(member * bytes), source.of(member), bytes);
+            }
+            for reader in readers.clone().skip(1) {
+                dest.of(reader).copy_from_nonoverlapping(row, all);
+            }
+        }
+        group.traffic().moved(all * readers.len(), all * readers.len());
+    });
 }
 
 /// Copies those `blocks` that are this member's part to all members of its socket, so that each is read once for
@@ -157,8 +198,9 @@ pub unsafe fn collect<'p>(
     unsafe {
         match choice.algorithm {
             Algorithm::Eager if longest <= EAGER && group.has_slots() => {
+                let to = dest.of(me);
                 for (member, at, bytes) in all.blocks() {
-                    copy(group, dest.from(at).of(me), epoch.eager(member), bytes);
+                    copy(group, to.wrapping_add(at), epoch.eager(member), bytes);
                 }
             }
             Algorithm::Pull if all_have_sources => {

@@ -69,6 +69,8 @@ fn main() {
         add("every", pes, None, &[]);
         add("at_once", pes, None, &[]);
     }
+    // Few of so many PEs copy for all.
+    add("few", 67, None, &[]);
     add("every", 3, None, CHECKED);
     add("at_once", 3, None, CHECKED);
     for pes in [1, 2, 3, 5] {

@@ -117,8 +117,14 @@ impl Row {
     fn check(&self, most: i64) -> Vec<String> {
         let mut wrong = Vec::new();
         let is_by_few = |pes| {
-            let is_short =
-                self.call.collective == Collective::Alltoall && self.call.choice.algorithm != Algorithm::Push;
+            let (collective, algorithm) = (self.call.collective, self.call.choice.algorithm);
+            let is_short = match collective {
+                Collective::Alltoall | Collective::Fcollect => {
+                    matches!(algorithm, Algorithm::Eager | Algorithm::Pull)
+                }
+                Collective::Alltoalls => algorithm == Algorithm::Pull,
+                _ => false,
+            };
             is_short && self.call.barrier.algorithm == Algorithm::Central && pes >= BY_FEW
         };
         for pes in SIZES.into_iter().take_while(|pes| !is_by_few(*pes)) {
