@@ -36,16 +36,17 @@ static void fill(unsigned char *array, size_t bytes, int pe, uint64_t round)
     memcpy(array + i * 8, &last, bytes % 8);
 }
 
-/* Bytes of `array` that differ from what `fill` writes. */
+/* Words of `array` that differ from what `fill` writes. */
 static size_t differences(const unsigned char *array, size_t bytes, int pe, uint64_t round)
 {
-    size_t wrong = 0;
-    for (size_t i = 0; i * 8 < bytes; i++) {
-        const uint64_t word = word_of(pe, round, i);
-        const size_t n = bytes - i * 8 < 8 ? bytes - i * 8 : 8;
-        wrong += memcmp(array + i * 8, &word, n) != 0;
+    size_t wrong = 0, i = 0;
+    for (; (i + 1) * 8 <= bytes; i++) {
+        uint64_t word;
+        memcpy(&word, array + i * 8, 8);
+        wrong += word != word_of(pe, round, i);
     }
-    return wrong;
+    const uint64_t last = word_of(pe, round, i);
+    return wrong + (memcmp(array + i * 8, &last, bytes % 8) != 0);
 }
 
 static int guarded(const unsigned char *start, size_t bytes)

@@ -220,7 +220,7 @@ impl Build {
                 source_path = generated.join(source);
             }
         }
-        let common = ["check.h", "neighbours.h"].map(|file| folder.join(file));
+        let common = ["check.h", "neighbours.h", "sevens.h"].map(|file| folder.join(file));
         for path in common.iter().chain([&source_path]) {
             fs::read(path).with_context(|| path.display().to_string())?.hash(&mut hash);
         }
