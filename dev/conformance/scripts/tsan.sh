@@ -11,8 +11,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 tsan_mutex
-# The flags of rust-sanitizers.sh, whose crates are then these.
-sanitized_cargo thread "${mutex[*]/#/-Clink-arg=}" rustc --package ferroshmem-libshmem --lib --crate-type staticlib
+# The flags of rust-sanitizers.sh, and the features, by building its package, too: its crates are then these.
+sanitized_cargo thread "${mutex[*]/#/-Clink-arg=}" build --package ferroshmem-libshmem --package ferroshmem --lib
 gcc -O1 -fno-builtin -c -o "$work/names.o" "$here/scripts/tsan_names.c"
 gcc -std=gnu11 -O1 -g -fsanitize=thread -pthread -I "$here/../../include" -I "$here/c" \
     -o "$work/threads" "$here/c/threads.c" "$work/names.o" "${mutex[@]}" "$sanitized/$host/debug/libshmem.a" \
