@@ -15,8 +15,10 @@ pub(crate) fn scramble(pe: usize, round: usize, place: usize) -> u64 {
 pub(crate) fn elements<T: Plain>(pe: usize, round: usize, n: usize) -> Vec<T> {
     let mut all = vec![T::zeroed(); n];
     let bytes = bytemuck::cast_slice_mut::<T, u8>(&mut all);
-    for (place, byte) in bytes.iter_mut().enumerate() {
-        *byte = scramble(pe, round, place) as u8 | 1;
+    // Eight at a time: without optimisation, one at a time took a fifth of these programs' time.
+    for (place, word) in bytes.chunks_mut(8).enumerate() {
+        let odd = scramble(pe, round, place) | u64::from_ne_bytes([1; 8]);
+        word.copy_from_slice(&odd.to_ne_bytes()[..word.len()]);
     }
     all
 }
