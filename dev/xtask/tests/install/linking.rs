@@ -138,6 +138,11 @@ fn the_library_needs_the_c_library_alone() {
     assert!(needed.iter().all(|line| of_libc(line)), "{needed:?}");
 }
 
+/// Whether a library needs the version of the C library that loads packed addresses, or is that.
+fn unpacks(library: &Path) -> bool {
+    succeed(command("readelf").arg("--version-info").arg(library)).contains("GLIBC_ABI_DT_RELR")
+}
+
 /// The library itself, and programs with it, whatever the linker of the user's toolchain.
 #[test]
 fn every_linker_links_library_and_programs() {
@@ -146,6 +151,7 @@ fn every_linker_links_library_and_programs() {
     }
     let lib = prefix().join("lib");
     let want = exports(&lib.join("libshmem.so.1"));
+    let c_library = succeed(command("cc").arg("-print-file-name=libc.so.6"));
     for (linker, program) in LINKERS {
         if !installed(program) {
             continue;
@@ -163,6 +169,10 @@ fn every_linker_links_library_and_programs() {
         assert_eq!(dynamic(&library), dynamic(&lib.join("libshmem.so.1")), "{linker}");
         let sections = succeed(command("readelf").arg("--section-headers").arg("--wide").arg(&library));
         assert_eq!(sections.contains(" .text.start "), ["bfd", "lld"].contains(linker), "{linker}: {sections}");
+        // The C library loads a library of packed addresses if this is noted among what the library needs.
+        let packed = sections.contains(" .relr.dyn ");
+        assert_eq!(packed, unpacks(&library), "{linker}: {sections}");
+        assert!(packed || *linker != "bfd" || !unpacks(Path::new(c_library.trim())), "{linker}: {sections}");
 
         // Where the linker puts a program's writable data decides whether they are symmetric.
         for kind in [&[][..], &["-static"], &["-static-pie"]] {
