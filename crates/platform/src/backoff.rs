@@ -278,7 +278,8 @@ impl<S: Scheduler> Backoff<S> {
                 self.waited = now - *self.since.get_or_insert(now);
             }
             self.yields += 1;
-            std::thread::yield_now();
+            // The C library's function is in a page that a PE which starts needs for nothing else.
+            rustix::thread::sched_yield();
             return Step::Yielded;
         }
         self.scheduler.sleeps();

@@ -46,7 +46,9 @@ impl Machine {
 
 /// Bytes of a page.
 pub fn page_size() -> usize {
-    rustix::param::page_size()
+    // Not by sysconf, whose table is in a page that a PE reads for nothing else.
+    // SAFETY: takes no pointers.
+    unsafe { libc::getauxval(libc::AT_PAGESZ) as usize }
 }
 
 /// Bytes of memory this process could use: physical memory, or the control group's limit if

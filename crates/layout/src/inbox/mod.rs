@@ -26,8 +26,11 @@ pub struct Inbox {
 #[repr(C, align(256))]
 struct Line(AtomicU64);
 
-#[repr(C, align(4096))]
+// From the words on: a PE that starts looks at the first cell, too, and touches one page.
+#[repr(C, align(256))]
 struct InboxCells(UnsafeCell<[u8; CELL * CELLS]>);
+
+const _: () = assert!(std::mem::offset_of!(Inbox, cells) + CELL <= 4096);
 
 // SAFETY: a place in shared memory that is only accessed through raw pointers, in the order of its first words.
 unsafe impl Sync for InboxCells {}

@@ -363,8 +363,10 @@ fn end(name: &str, rt: &Runtime, left: &Left) {
     rt.names.forget_all();
     rt.ports.close_all();
     connections::end_all(name, rt, left);
-    // Memory that other jobs could import is given back below.
-    node.job.control.exports().clear();
+    // Memory that other jobs could import is given back below, by the last PE. The others would touch a page for this.
+    if node.job.index == 0 {
+        node.job.control.exports().clear();
+    }
     if let Some(bootstrap) = node.job.bootstrap()
         && bootstrap.loses_starts()
     {
