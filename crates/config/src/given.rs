@@ -13,10 +13,10 @@ const LONGEST: usize = 64;
 const CUT: &str = "...";
 
 /// The values of the variables of scope [`Scope::Job`], as they stand in a PE's environment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenSettings {
-    /// In the order of the table; None where a variable is unset.
-    values: Vec<Option<String>>,
+    /// Names and values in the order of the table; None where a variable is unset.
+    values: Vec<(&'static str, Option<String>)>,
 }
 
 /// This PE is given another value than PE 0 for a variable that holds for the whole job.
@@ -34,6 +34,12 @@ pub struct GivenDiffers {
 fn of_job() -> impl Iterator<Item = &'static dyn Entry> {
     let all = TABLE.iter().copied();
     all.filter(|entry| entry.scope() == Scope::Job)
+}
+
+impl Default for GivenSettings {
+    fn default() -> Self {
+        Self::of_pe(&[])
+    }
 }
 
 impl GivenSettings {
@@ -55,7 +61,7 @@ impl GivenSettings {
     fn of(environment: &Environment<'_>) -> Self {
         let given = |entry: &'static dyn Entry| entry.raw(environment);
         let text = |value: &OsStr| clipped(value.to_string_lossy().into_owned());
-        let values = of_job().map(|entry| given(entry).map(|value| text(&value)));
+        let values = of_job().map(|entry| (entry.name(), given(entry).map(|value| text(&value))));
         Self { values: values.collect() }
     }
 
@@ -65,15 +71,14 @@ impl GivenSettings {
     /// # Errors
     /// A value cannot be read.
     pub fn difference(&self, first: &Self) -> Result<Option<GivenDiffers>, ConfigError> {
-        for entry in of_job() {
-            let name = entry.name();
-            let (here, there) = (self.value(name), first.value(name));
+        for (entry, (name, here)) in of_job().zip(&self.values) {
+            let (here, there) = (here.as_deref(), first.value(name));
             let Some(here) = here.filter(|_| here != there) else {
                 continue;
             };
             if !entry.same(Some(OsStr::new(here)), there.map(OsStr::new))? {
                 return Ok(Some(GivenDiffers {
-                    variable: name,
+                    variable: entry.name(),
                     here: here.to_owned(),
                     first: there.map(str::to_owned),
                 }));
@@ -85,7 +90,7 @@ impl GivenSettings {
     /// As bytes for other PEs: for each variable its length + 1, or 0 if it is unset, and its value.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for value in &self.values {
+        for (_, value) in &self.values {
             let text = value.as_deref().unwrap_or_default();
             bytes.push(value.as_ref().map_or(0, |_| text.len() as u8 + 1));
             bytes.extend(text.as_bytes());
@@ -97,7 +102,7 @@ impl GivenSettings {
     /// else, such as those of a library with other variables.
     pub fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
         let mut values = Vec::new();
-        for _ in of_job() {
+        for entry in of_job() {
             let (length, rest) = bytes.split_first()?;
             let length = usize::from(*length);
             let (value, rest) = rest.split_at_checked(length.saturating_sub(1))?;
@@ -105,10 +110,11 @@ impl GivenSettings {
                 return None;
             }
             let value = (length > 0).then(|| String::from_utf8(value.to_vec()).ok());
-            values.push(match value {
+            let value = match value {
                 Some(text) => Some(text?),
                 None => None,
-            });
+            };
+            values.push((entry.name(), value));
             bytes = rest;
         }
         bytes.is_empty().then_some(Self { values })
@@ -122,12 +128,11 @@ impl GivenSettings {
 
 impl Values for GivenSettings {
     fn has(&self, name: &str) -> bool {
-        of_job().any(|entry| entry.name() == name)
+        self.values.iter().any(|(other, _)| *other == name)
     }
 
     fn value(&self, name: &str) -> Option<&str> {
-        let index = of_job().position(|entry| entry.name() == name)?;
-        self.values.get(index)?.as_deref()
+        self.values.iter().find(|(other, _)| *other == name)?.1.as_deref()
     }
 }
 

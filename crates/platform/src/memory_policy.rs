@@ -68,8 +68,14 @@ pub fn allowed_nodes() -> io::Result<Vec<usize>> {
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
-    let is_set = |node: &usize| mask[node / 64] >> (node % 64) & 1 == 1;
-    Ok((0..WORDS * 64).filter(is_set).collect())
+    let mut nodes = Vec::new();
+    for (first, mut word) in (0..).step_by(64).zip(mask) {
+        while word != 0 {
+            nodes.push(first + word.trailing_zeros() as usize);
+            word &= word - 1;
+        }
+    }
+    Ok(nodes)
 }
 
 #[cfg(test)]
